@@ -225,15 +225,14 @@ func (s *settings) narrow(c Config, dir string) {
 		if w.Key == "permission_level" && w.By == policy.BuiltIn { // it asks all the same until the user says so
 			continue
 		}
-		from := w.By
+		from, way := w.By, "change "+w.By
 		if from == policy.BuiltIn {
-			from = "what is built in"
+			from, way = "the default", "have a person allow it"
 		}
-		way := fmt.Sprintf("take it away, or change %s", from)
 		if w.Key == "approval" {
-			way = "take it away, or have a person run: countersign policy approval caller"
+			way = "have a person run: countersign policy approval caller"
 		}
-		s.problems = append(s.problems, fmt.Sprintf("%s %s in %s would widen %s, which %s decides; %s", w.Key, w.Value, w.Layer, w.Than, from, way))
+		s.problems = append(s.problems, fmt.Sprintf("%s says %s: %s, which is looser than %s (%s), and may only be tighter; take it out there, or %s", w.Layer, w.Key, w.Value, w.Than, from, way))
 	}
 }
 

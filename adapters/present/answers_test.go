@@ -66,8 +66,28 @@ func TestTheStatesHaveWords(t *testing.T) {
 		seen[words] = true
 	}
 	assert.Empty(t, present.StateWords("odd"))
-	counts := read[present.StateCounts](t, `{"up_to_date":2,"conflict":1}`)
-	assert.Equal(t, []present.StateCount{{State: "up_to_date", Files: 2}, {State: "conflict", Files: 1}}, counts.Each())
+	counts := read[present.StateCounts](t, `{"up_to_date":2,"changed_upstream":3,"not_wanted":1,"conflict":1,"unmanaged":4}`)
+	assert.Equal(t, []present.StateCount{{State: "up_to_date", Words: "up to date", Files: 2}, {State: "changed_upstream", Words: "changed upstream", Files: 2},
+		{Words: "not wanted any more", Files: 1}, {State: "conflict", Words: "both (conflict)", Files: 1}, {Words: "extra", Files: 4}}, counts.Each())
+}
+
+// TestWhatAFileIsToldOf: a file that goes is not called changed, a link is told of, and one file of two targets is counted once.
+func TestWhatAFileIsToldOf(t *testing.T) {
+	p := read[present.Plan](t, `{"changes":[{"op":"delete","target":"codex","path":"/gone","state":"changed_upstream"},
+		{"op":"update","target":"codex","path":"/both","update_kind":"drifted_update","state":"edited_here","before_link":"/elsewhere"},
+		{"op":"update","target":"zed","path":"/both","update_kind":"drifted_update","state":"edited_here","before_link":"/elsewhere"},
+		{"op":"update","target":"zed","path":"/back","update_kind":"managed_update","link":"../x"}],"summary":{"update":3,"delete":1}}`)
+	var notes []string
+	for _, c := range p.Changes {
+		notes = append(notes, c.Note())
+	}
+	const both = "edited here: overwrites edits made since it was deployed; a file takes the place of the link to /elsewhere"
+	assert.Equal(t, []string{"not wanted any more", both, both, "becomes a link to ../x"}, notes)
+	assert.Equal(t, present.Summary{Update: 2, Delete: 1}, p.Files())
+	p.Changes = p.Changes[:1]
+	assert.Equal(t, p.Summary, p.Files(), "of a list that was cut")
+	assert.Equal(t, "not wanted any more", present.Why([]present.Field{{Name: "op", Value: "delete"}, {Name: "state", Value: "changed_upstream"}}))
+	assert.Equal(t, "no longer managed; it is a link to /x", present.Why([]present.Field{{Name: "op", Value: "delete"}, {Name: "reason", Value: "no longer managed"}, {Name: "before_link", Value: "/x"}}))
 }
 
 func TestWhatChangesTake(t *testing.T) {

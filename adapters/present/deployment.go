@@ -15,7 +15,9 @@ type Change struct {
 	UpdateKind string  `json:"update_kind"`
 	DeleteKind string  `json:"delete_kind"`
 	Mode       string  `json:"mode"`
-	State      string  `json:"state"` // of the file before the change
+	BeforeLink string  `json:"before_link"` // where the symbolic link leads that stands there
+	Link       string  `json:"link"`        // where the symbolic link leads that is put back
+	State      string  `json:"state"`       // of the file before the change
 	Before     *string `json:"before_sha256"`
 	After      *string `json:"after_sha256"`
 }
@@ -61,8 +63,7 @@ func (c Change) claimed() bool { return strings.HasPrefix(c.Reason, "no operatio
 
 // Note is what people have to know of a change besides what it does: the state of the file, and whose work is concerned; often nothing.
 func (c Change) Note() string {
-	words := StateWords(c.State)
-	note := ""
+	words, note := ChangeWords(c.Op, c.State), ""
 	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
 	case "adopt_update":
 		words, note = "", "overwrites a file that no deployment wrote"
@@ -83,9 +84,40 @@ func (c Change) Note() string {
 		words, note = "", "adds to the file, and leaves the rest of it alone"
 	}
 	if words != "" && note != "" {
-		return words + ": " + note
+		words += ": "
 	}
-	return words + note
+	return joined(words+note, linkWords(c.Op, c.BeforeLink, c.Link))
+}
+
+func joined(words, more string) string {
+	if words != "" && more != "" {
+		words += "; "
+	}
+	return words + more
+}
+
+// linkWords say what becomes of a symbolic link, which the path alone does not show; empty where there is none.
+func linkWords(op, before, after string) string {
+	switch {
+	case after != "":
+		return "becomes a link to " + after
+	case before != "" && op == "delete":
+		return "it is a link to " + before
+	case before != "":
+		return "a file takes the place of the link to " + before
+	}
+	return ""
+}
+
+// NotWanted is what becomes of a file that was deployed and that the config repository does not want any more.
+const NotWanted = "not wanted any more"
+
+// ChangeWords is the state of a file that is about to change, in words. Of one that goes because nobody wants it, that is what changed upstream.
+func ChangeWords(op, state string) string {
+	if op == "delete" && state == "changed_upstream" {
+		return NotWanted
+	}
+	return StateWords(state)
 }
 
 // Why is why a change in a plan happens, for people: the state of the file, or else the reason that the plan gives.
@@ -94,10 +126,11 @@ func Why(change []Field) string {
 	if state == "not_deployed" {
 		state = "" // the reason says more
 	}
-	return cmp.Or(StateWords(state), Text(change, "reason"))
+	op := Text(change, "op")
+	return joined(cmp.Or(ChangeWords(op, state), Text(change, "reason")), linkWords(op, Text(change, "before_link"), Text(change, "link")))
 }
 
-// StateCounts counts deployed files by their state.
+// StateCounts counts deployed files by their state. Of ChangedUpstream, NotWanted go.
 type StateCounts struct {
 	UpToDate        int `json:"up_to_date"`
 	ChangedUpstream int `json:"changed_upstream"`
@@ -105,19 +138,23 @@ type StateCounts struct {
 	Conflict        int `json:"conflict"`
 	Missing         int `json:"missing"`
 	NotDeployed     int `json:"not_deployed"`
+	NotWanted       int `json:"not_wanted"`
+	Unmanaged       int `json:"unmanaged"` // extra files, which no deployment wrote
 }
 
 // StateCount is how many files have one state.
 type StateCount struct {
-	State string
+	State string // one of StateWords; empty for those that are not wanted any more, or extra
+	Words string
 	Files int
 }
 
 // Each is the counts that are not zero, the harmless first.
 func (c StateCounts) Each() (out []StateCount) {
-	for _, n := range []StateCount{{"up_to_date", c.UpToDate}, {"changed_upstream", c.ChangedUpstream}, {"edited_here", c.EditedHere}, {"conflict", c.Conflict},
-		{"missing", c.Missing}, {"not_deployed", c.NotDeployed}} {
+	for _, n := range []StateCount{{"up_to_date", "", c.UpToDate}, {"changed_upstream", "", c.ChangedUpstream - c.NotWanted}, {"", NotWanted, c.NotWanted}, {"edited_here", "", c.EditedHere},
+		{"conflict", "", c.Conflict}, {"missing", "", c.Missing}, {"not_deployed", "", c.NotDeployed}, {"", "extra", c.Unmanaged}} {
 		if n.Files > 0 {
+			n.Words = cmp.Or(n.Words, StateWords(n.State))
 			out = append(out, n)
 		}
 	}
@@ -178,6 +215,30 @@ type Finding struct {
 	Path     string `json:"path"`
 	Line     int    `json:"line"`
 	Text     string `json:"text"`
+}
+
+// Files counts the files of the plan: one that several targets have is one. Of a list that was cut short it is the summary.
+func (p Plan) Files() Summary {
+	if len(p.Changes) != p.Summary.Create+p.Summary.Update+p.Summary.Delete {
+		return p.Summary
+	}
+	var s Summary
+	known := map[string]bool{}
+	for _, c := range p.Changes {
+		if known[c.Path] {
+			continue
+		}
+		known[c.Path] = true
+		switch c.Op {
+		case "create":
+			s.Create++
+		case "update":
+			s.Update++
+		case "delete":
+			s.Delete++
+		}
+	}
+	return s
 }
 
 // Adoptions are the changes that need adopt.

@@ -159,6 +159,19 @@ func (s splicer) insertBelow(end int, lines string) []byte {
 	return s.replace(at, at, s.eol+lines)
 }
 
+// appendBelow is insertBelow for lines with that indentation, which stand at the end of what they are added to: comments in what ends before them, which are
+// indented deeper, stay there.
+func (s splicer) appendBelow(end, indent int, lines string) []byte {
+	last := s.line(end)
+	for i := last + 1; i < len(s.starts) && (s.blank(i) || s.indent(i) > indent && bytes.HasPrefix(s.content(i)[s.indent(i):], []byte("#"))); i++ {
+		if !s.blank(i) {
+			last = i
+		}
+	}
+	at := s.lineEnd(last)
+	return s.replace(at, at, s.eol+lines)
+}
+
 // block is v as lines with an indentation and the document's line ends, none at the end.
 func (s splicer) block(v any, indent int) (string, error) {
 	block, err := encodeBlock(v)
@@ -198,7 +211,7 @@ func (s splicer) addField(m Node, key string, value any) ([]byte, error) {
 		return s.replace(end, end, s.separator(m, last.Key)+strings.TrimSuffix(strings.TrimPrefix(flow, "{"), "}")), err
 	}
 	lines, err := s.block(pair, indent)
-	return s.insertBelow(end, lines), err
+	return s.appendBelow(end, indent, lines), err
 }
 
 // fill exchanges an empty value for one that is not. What else stands in the key's line, a comment, stays there.
@@ -259,7 +272,7 @@ func (s splicer) addBlock(list Node, item any) ([]byte, error) {
 			lines = s.eol + lines
 		}
 	}
-	return s.insertBelow(end, lines), nil
+	return s.appendBelow(end, list.Column()-1, lines), nil
 }
 
 // separator stands before one more member of a flow collection: on a line of its own where the last one is.

@@ -20,6 +20,7 @@ func TestAppendFollowsTheLayout(t *testing.T) {
 		"level with key": {"l:\n- id: a\n", "l:\n- id: a\n- id: x\n  tags: [a, 'no: b']\n  src:\n    path: m/x\n"},
 		"blank between":  {"l:\n  - id: a\n\n  # b\n  - id: b\n", "l:\n  - id: a\n\n  # b\n  - id: b\n\n" + block},
 		"no last break":  {"l:\n  - id: a", "l:\n  - id: a\n" + strings.TrimSuffix(block, "\n")},
+		"comments in it": {"l:\n  - id: a\n    # b: c\n\n      # d\n  # next\nz: 1\n", "l:\n  - id: a\n    # b: c\n\n      # d\n" + block + "  # next\nz: 1\n"},
 		"crlf":           {"l:\r\n  - id: a\r\nz: 1\r\n", "l:\r\n  - id: a\r\n" + strings.ReplaceAll(block, "\n", "\r\n") + "z: 1\r\n"},
 		"empty":          {"l: [] # none\nz: 1\n", "l: # none\n" + block + "z: 1\n"},
 		"null":           {"l:\nz: 1\n", "l:\n" + block + "z: 1\n"},
@@ -106,4 +107,15 @@ func TestSpliceRefusesWhatItCannotPlace(t *testing.T) {
 		_, err := yamlcodec.Remove([]byte(in), []string{"l"}, 0)
 		assert.ErrorIs(t, err, yamlcodec.ErrLayout, in)
 	}
+}
+
+// TestAddLeavesCommentsWhereTheyAre: what is commented out in one member stays in it when another comes after it.
+func TestAddLeavesCommentsWhereTheyAre(t *testing.T) {
+	const in = "t:\n  a:\n    o:\n      x: 1\n      # y: 2\n    # z\n\n# end\nm: []\n"
+	out, err := yamlcodec.Add([]byte(in), []string{"t", "b"}, yamlcodec.Pairs{{Key: "x", Value: 1}})
+	require.NoError(t, err)
+	assert.Equal(t, "t:\n  a:\n    o:\n      x: 1\n      # y: 2\n    # z\n  b:\n    x: 1\n\n# end\nm: []\n", string(out))
+	out, err = yamlcodec.Add([]byte(in), []string{"t", "a", "o", "y"}, 3)
+	require.NoError(t, err)
+	assert.Equal(t, "t:\n  a:\n    o:\n      x: 1\n      y: 3\n      # y: 2\n    # z\n\n# end\nm: []\n", string(out))
 }

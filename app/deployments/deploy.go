@@ -30,9 +30,9 @@ func (p *deployPlan) Hash() canon.Hash { return p.result.Plan.Hash() }
 
 // Prompt is one line for whoever confirms.
 func (p *deployPlan) Prompt() string {
-	s := p.result.Plan.Summary()
+	s := p.result.Plan.Files()
 	text := fmt.Sprintf("deploy to %s: %d to create, %d to update, %d to delete", strings.Join(p.result.Plan.Targets, ", "), s.Create, s.Update, s.Delete)
-	if n := len(p.result.Plan.Adoptions()); n > 0 {
+	if n := len(deployment.PathsOf(p.result.Plan.Adoptions())); n > 0 {
 		text += fmt.Sprintf(" (%d of them overwrite or delete files that no deployment wrote, or edits made here)", n)
 	}
 	return text

@@ -404,7 +404,7 @@ func (f *found) skip(of drifted, in search, reason, message string) {
 		f.summary.Conflicts++
 		s.NextActions = []string{in.prefix + " preview --diff --json"}
 		s.Suggestions = []EvolveSuggestion{
-			{"Put the lines of the config repository beside yours in the deployed file", "then what you wrote is proposed on top of them"},
+			{"Put the lines of the config repository beside yours in the deployed file, and propose again", "then what you wrote is proposed on top of them"},
 			{"Change the module in the config repository", "then a deployment writes what both of you mean"},
 			{"countersign agents deploy --apply --adopt", "takes the config repository's version; yours stays in a snapshot"},
 		}

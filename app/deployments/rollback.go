@@ -41,7 +41,7 @@ func (b *rollbackPlan) Hash() canon.Hash { return b.result.Plan.Hash() }
 
 // Prompt is one line for whoever confirms.
 func (b *rollbackPlan) Prompt() string {
-	s := b.result.Plan.Summary()
+	s := b.result.Plan.Files()
 	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
 }
 

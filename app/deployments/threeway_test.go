@@ -2,6 +2,7 @@ package deployments_test
 
 import (
 	"encoding/json"
+	"maps"
 	"os"
 	"path/filepath"
 	"strings"
@@ -417,4 +418,37 @@ func TestWhatIsKeptNowhere(t *testing.T) {
 	assert.Empty(t, p.Data.Candidates)
 	require.Len(t, p.Data.Skipped, 1)
 	assert.Equal(t, "base_unknown conflict", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
+}
+
+// TestAFileOfTwoTargetsIsCountedOnce: status counts files, as a plan does; and what nobody wants any more is told apart from what changed.
+func TestAFileOfTwoTargetsIsCountedOnce(t *testing.T) {
+	r := deployrig.New(t, `
+-- agentpack.yaml --
+version: 1
+profiles: {default: {include_tags: [base]}}
+targets:
+  codex: {mode: files, scope: project}
+  opencode: {mode: files, scope: project}
+modules:
+  - {id: "instructions:all", type: instructions, tags: [base], source: {local_path: {path: modules/all}}}
+  - {id: "prompt:hello", type: prompt, tags: [base], targets: [opencode], source: {local_path: {path: modules/hello.md}}}
+-- modules/all/AGENTS.md --
+# All
+-- modules/hello.md --
+Say hello.
+`)
+	r.Entries = deployments.Capability(deployments.Deps{Compiler: r.Compiler, Planner: r.Planner, Recovery: r.Machine, Differ: docedit.Differ{}, History: r.Git, Remote: r.Git, Clock: r.Clock}).Entries
+	r.Must("deploy_apply", `{"yes":true}`)
+	counts := func() map[string]int {
+		var s statusSeen
+		require.NoError(t, json.Unmarshal([]byte(r.Must("status", `{}`)), &s))
+		maps.DeleteFunc(s.Data.States, func(_ string, n int) bool { return n == 0 })
+		return s.Data.States
+	}
+	assert.Equal(t, map[string]int{"up_to_date": 2}, counts(), "AGENTS.md is one")
+	replace(r, r.Repo.Dir, "agentpack.yaml", "targets: [opencode]", "enabled: false")
+	assert.Equal(t, map[string]int{"up_to_date": 1, "changed_upstream": 1, "not_wanted": 1}, counts())
+	replace(r, r.Project, "AGENTS.md", "All", "Mine")
+	assert.Equal(t, map[string]int{"edited_here": 1, "changed_upstream": 1, "not_wanted": 1}, counts())
+	assert.Contains(t, r.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt).Message, "AGENTS.md was not written by a deployment, or was edited since")
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -76,6 +77,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 	var shown struct {
 		After      *Sum      `json:"after_sha256"`
 		Before     *Sum      `json:"before_sha256"`
+		BeforeLink string    `json:"before_link"`
 		DeleteKind Gate      `json:"delete_kind"`
 		Link       string    `json:"link"`
 		Mode       string    `json:"mode"`
@@ -96,6 +98,9 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 	if shown.Before != nil {
 		c.Before.Sum = *shown.Before
 	}
+	if shown.BeforeLink != "" {
+		c.Before.Kind, c.Before.Link = Link, shown.BeforeLink
+	}
 	switch {
 	case c.Op == OpDelete || c.Link != "":
 	case shown.Mode != "":
@@ -114,6 +119,9 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 func (c Change) appendJSON(b []byte) []byte {
 	b = append(b, `{"after_sha256":`...)
 	b = appendSum(b, c.After.Sum)
+	if c.Before.Kind == Link && c.Before.Link != "" { // which does not stay one
+		b = appendText(append(b, `,"before_link":`...), c.Before.Link)
+	}
 	b = append(b, `,"before_sha256":`...)
 	b = appendSum(b, c.Before.Sum)
 	if c.Gate == DriftedDelete {
@@ -220,6 +228,29 @@ func (s *Summary) Add(op Op) {
 	case OpDelete:
 		s.Delete++
 	}
+}
+
+// Files counts the plan's files. A file that several targets have is one, and changed several times.
+func (p Plan) Files() Summary {
+	var s Summary
+	known := make(map[string]bool, len(p.Changes))
+	for i := range p.Changes {
+		if c := &p.Changes[i]; !known[c.Path] {
+			known[c.Path] = true
+			s.Add(c.Op)
+		}
+	}
+	return s
+}
+
+// PathsOf are the files that changes are about, sorted and each once.
+func PathsOf(changes []Change) []string {
+	paths := make([]string, len(changes))
+	for i, c := range changes {
+		paths[i] = c.Path
+	}
+	slices.Sort(paths)
+	return slices.Compact(paths)
 }
 
 // Warnings say what a plan does besides its changes, for whoever decides: which manifests it takes over, and where it meets another owner.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io/fs"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -98,6 +99,40 @@ func TestEveryWayAFileCanDiffer(t *testing.T) {
 			assert.Equal(t, c.gate == deployment.AdoptUpdate || c.gate == deployment.DriftedUpdate || c.gate == deployment.DriftedDelete, len(p.Adoptions()) == 1)
 		})
 	}
+}
+
+// TestALinkThatGoesIsShown: a plan says where a symbolic link leads that a file takes the place of, and it is part of what is confirmed.
+func TestALinkThatGoesIsShown(t *testing.T) {
+	link := deployment.Seen{Kind: deployment.Link, Sum: sum("mine"), Link: "/elsewhere/a"}
+	p := make1(t, []deployment.Desired{desired("a", "new")}, nil, map[string]deployment.Seen{root + "/a": link})
+	text, err := json.Marshal(p.Changes[0])
+	require.NoError(t, err)
+	assert.Contains(t, string(text), `"before_link":"/elsewhere/a"`)
+	var back deployment.Change
+	require.NoError(t, json.Unmarshal(text, &back))
+	assert.Equal(t, deployment.Link, back.Before.Kind)
+	link.Link = "/elsewhere/b"
+	other := make1(t, []deployment.Desired{desired("a", "new")}, nil, map[string]deployment.Seen{root + "/a": link})
+	assert.NotEqual(t, p.Hash(), other.Hash())
+}
+
+// TestAFileOfTwoTargetsIsOne: it is counted, and named, once.
+func TestAFileOfTwoTargetsIsOne(t *testing.T) {
+	both := deployment.Plan{Changes: []deployment.Change{{Target: "a", Op: deployment.OpUpdate, Path: "/y"}, {Target: "b", Op: deployment.OpUpdate, Path: "/y"}, {Target: "b", Op: deployment.OpCreate, Path: "/x"}}}
+	assert.Equal(t, deployment.Summary{Create: 1, Update: 1}, both.Files())
+	assert.Equal(t, deployment.Summary{Create: 1, Update: 2}, both.Summary())
+	assert.Equal(t, []string{"/x", "/y"}, deployment.PathsOf(both.Changes))
+}
+
+// TestLinksAreNamedOnce: of directories below a link only those are named that are links themselves.
+func TestLinksAreNamedOnce(t *testing.T) {
+	ways := deployment.NewResolvedDirs()
+	ways.Add("/h/.claude", "/dot/claude")
+	ways.Add("/h/.claude/commands", "/dot/claude/commands")
+	ways.Add("/h/.claude/skills", "/shared/skills")
+	require.Len(t, ways.Warnings(), 1)
+	assert.True(t, strings.HasSuffix(ways.Warnings()[0], "they lead: /h/.claude → /dot/claude, /h/.claude/skills → /shared/skills"), ways.Warnings()[0])
+	assert.Len(t, ways.Pairs(), 3, "all of them are part of the plan")
 }
 
 func TestADirectoryInTheWayStopsThePlan(t *testing.T) {

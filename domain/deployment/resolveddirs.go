@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 )
 
 // ResolvedDirs is where directories really were when they were looked at: for those that are reached through a link, where that leads, links resolved. What is
@@ -54,9 +55,22 @@ func (w *ResolvedDirs) and(other *ResolvedDirs) *ResolvedDirs {
 // maxLed is how many directories a warning names.
 const maxLed = 10
 
-// Warnings say in one line which directories are links, for whoever decides what is written through them; nil where none is.
+// links are the pairs without those that follow from one for a directory above.
+func (w *ResolvedDirs) links() [][2]string {
+	return slices.DeleteFunc(w.Pairs(), func(one [2]string) bool {
+		i := strings.LastIndexAny(one[0], `/\`)
+		if i <= 0 {
+			return false
+		}
+		above, led := w.Links[one[0][:i]]
+		return led && one[1] == above+one[0][i:]
+	})
+}
+
+// Warnings say in one line which directories are links, for whoever decides what is written through them; nil where none is. Directories below a link are not
+// named beside it.
 func (w *ResolvedDirs) Warnings() []string {
-	led := w.Pairs()
+	led := w.links()
 	if len(led) == 0 {
 		return nil
 	}

@@ -90,6 +90,9 @@ func (s Screen) Import(data json.RawMessage) error {
 	return nil
 }
 
+// lowerFirst is a sentence as it goes on behind a colon.
+func lowerFirst(s string) string { return strings.ToLower(s[:min(1, len(s))]) + s[min(1, len(s)):] }
+
 // stateNote is the state of a file beside its path.
 func (s Screen) stateNote(state string) string {
 	if words := present.StateWords(state); words != "" {
@@ -116,7 +119,17 @@ func (s Screen) Proposal(data json.RawMessage) error {
 	if d.Skipped != nil {
 		skipped = *d.Skipped
 	}
+	type said struct{ path, message string }
+	known := map[said]bool{}
+	var ways []deployments.EvolveSuggestion
 	for _, c := range skipped {
+		if known[said{c.Path, c.ReasonMessage}] { // of a file of several targets it is said once
+			continue
+		}
+		known[said{c.Path, c.ReasonMessage}] = true
+		if len(ways) == 0 && c.Reason == "conflict" {
+			ways = c.Suggestions
+		}
 		s.Line("%s     %s%s  %s", s.Tinted("skip", command.Faded), command.Plain(c.Path), s.stateNote(string(c.State)), s.Tinted(c.ReasonMessage, command.Faded))
 		edited = edited || c.State == "edited_here" || c.State == "conflict"
 		if len(next) == 0 {
@@ -139,6 +152,13 @@ func (s Screen) Proposal(data json.RawMessage) error {
 		s.Line("nothing to propose: no deployed file was edited")
 	case d.Reason == "no_proposeable_drift":
 		s.Line("nothing to propose: no edit can be turned into an overlay")
+	}
+	for i, way := range ways {
+		lead := "to resolve a conflict"
+		if i > 0 {
+			lead = "or"
+		}
+		s.Line("%s: %s; %s", lead, lowerFirst(command.Plain(way.Action)), command.Plain(way.Reason))
 	}
 	s.Next(next)
 	return nil

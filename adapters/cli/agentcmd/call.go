@@ -127,8 +127,8 @@ func (d Runner) try(ctx context.Context, name tool.Name, args command.Arguments,
 // DrawFunc shows the data of an answer.
 type DrawFunc func(data json.RawMessage) error
 
-// Tell shows a successful answer: its envelope, or its warnings and what draw makes of its data.
-func (d Runner) Tell(cmd *cobra.Command, o tool.Outcome, draw DrawFunc) error {
+// Tell shows a successful answer: its envelope, or its warnings, without those that were shown already, and what draw makes of its data.
+func (d Runner) Tell(cmd *cobra.Command, o tool.Outcome, draw DrawFunc, shown ...string) error {
 	if d.JSON {
 		d.Line("%s", present.For(present.Agentpack)(o).Body)
 		return nil
@@ -138,7 +138,7 @@ func (d Runner) Tell(cmd *cobra.Command, o tool.Outcome, draw DrawFunc) error {
 		Warnings []string        `json:"warnings"`
 	}](o.Value)
 	if err == nil {
-		d.Screen().Warnings(report.Warnings)
+		d.Screen().Warnings(slices.DeleteFunc(report.Warnings, func(w string) bool { return slices.Contains(shown, w) }))
 		err = draw(report.Data)
 	}
 	if err != nil {

@@ -54,7 +54,7 @@ func (g group) deployUnedited(cmd *cobra.Command, apply, all bool) error {
 		g.Screen().Directories(p, g.Project())
 		g.Screen().Changes(p, all)
 		g.Screen().Findings(p.Findings)
-		g.Screen().Total(p.Summary)
+		g.Screen().Total(p)
 		return nil
 	}, Idle: HasReason("no_changes")})
 	return err
@@ -71,13 +71,14 @@ func after(p present.Plan) string {
 	return "countersign agents preview --diff"
 }
 
-// warned shows the warnings of a successful answer.
-func (g group) warned(o tool.Outcome) {
+// warned shows the warnings of a successful answer, and returns them.
+func (g group) warned(o tool.Outcome) []string {
 	var report struct {
 		Warnings []string `json:"warnings"`
 	}
 	_ = json.Unmarshal(o.Value, &report) // what shows the answer says so when it is not understood
 	g.Screen().Warnings(report.Warnings)
+	return report.Warnings
 }
 
 // applying are the arguments of deploy_apply.
@@ -180,8 +181,9 @@ func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
 		return g.Failed(cmd, o, err)
 	}
 	p, err := DecodeData[present.Plan](dataOf(o))
+	var warnings []string
 	if err == nil {
-		g.warned(o)
+		warnings = g.warned(o)
 		err = g.present(ctx, p, o.Issued, all)
 	}
 	if err != nil {
@@ -197,7 +199,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
 		if err != nil {
 			return g.Failed(cmd, done, err)
 		}
-		return g.Tell(cmd, done, g.Screen().Deployed)
+		return g.Tell(cmd, done, g.Screen().Deployed, warnings...)
 	}
 	yes, err := g.agreed(ctx, p, adopt)
 	switch {
@@ -220,7 +222,7 @@ func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
 		}
 		return g.Failed(cmd, done, err)
 	}
-	return g.Tell(cmd, done, g.Screen().Deployed)
+	return g.Tell(cmd, done, g.Screen().Deployed, warnings...)
 }
 
 // agreed reports whether what was shown is to be carried out. Nobody is asked about what changes nothing, nor about what the tool is
@@ -270,7 +272,7 @@ func (g group) present(ctx context.Context, p present.Plan, asked *tool.Issued, 
 		screen.Adoptions(p)
 		screen.Findings(p.Findings)
 	}
-	screen.Total(p.Summary)
+	screen.Total(p)
 	return nil
 }
 

@@ -56,12 +56,12 @@ func (g group) drawRollback(data json.RawMessage, done bool) error {
 		g.Line("nothing to change: everything is as in %s", command.Plain(d.To))
 		return nil
 	case done:
-		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has what was there", command.Plain(d.To), d.Summary.Create, d.Summary.Update,
-			d.Summary.Delete, command.Plain(d.Event))
+		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has what was there", command.Plain(d.To), d.Files().Create, d.Files().Update,
+			d.Files().Delete, command.Plain(d.Event))
 		return nil
 	}
 	g.Screen().Changes(d.Plan, false)
-	g.Screen().Total(d.Summary)
+	g.Screen().Total(d.Plan)
 	return nil
 }
 

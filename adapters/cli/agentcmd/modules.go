@@ -229,7 +229,7 @@ func (g author) bootstrap() *cobra.Command {
 			}
 			g.Screen().Changes(p, true)
 			g.Screen().Adoptions(p)
-			g.Screen().Total(p.Summary)
+			g.Screen().Total(p)
 			return nil
 		}
 		_, err := g.Alter(cmd, change{Tool: "agents_bootstrap", Args: command.Arguments{"scope": scope, "adopt": adopt, "remove": remove}, Draw: draw,
@@ -301,7 +301,18 @@ func (g author) sayInit(data fields, done bool) {
 		}
 		return
 	}
-	g.Line("%s a config repository: %s", DoneVerb(done, "made", "make"), data.Text("repo"))
+	files, _ := data["made"].([]any)
+	switch {
+	case data["existing"] == nil:
+		g.Line("%s a config repository: %s", DoneVerb(done, "made", "make"), data.Text("repo"))
+	case len(files) == 0:
+		g.Line("%s is a config repository already, and stays as it is", data.Text("repo"))
+	default:
+		g.Line("%s is a config repository already; %s what it lacked:", data.Text("repo"), DoneVerb(done, "made", "make"))
+		for _, f := range files {
+			g.Line("  %s", command.Plain(fmt.Sprint(f)))
+		}
+	}
 	if list, ok := data["targets"].([]any); ok {
 		words := make([]string, len(list))
 		for i, t := range list {
@@ -309,16 +320,34 @@ func (g author) sayInit(data fields, done bool) {
 		}
 		g.Line("targets %s, scope %s", command.Plain(strings.Join(words, ", ")), data.Text("scope"))
 	}
-	if data["git"] != nil {
+	git, _ := data["git"].(map[string]any)
+	switch {
+	case git == nil:
+	case git["existing"] == true:
+		g.Line("it is a git repository already")
+	default:
 		g.Line("%s it a git repository", DoneVerb(done, "made", "make"))
+	}
+	if git["gitignore_updated"] == true {
+		g.Line("%s what a deployment or a desktop leaves behind to %s", DoneVerb(done, "added", "add"), command.Plain(fmt.Sprint(git["gitignore_path"])))
 	}
 	if data["bootstrap"] != nil {
 		g.Line("%s the operator files into it", DoneVerb(done, "wrote", "write"))
 	}
-	if done {
-		if list, ok := data["targets"].([]any); !ok || slices.Contains(list, any("claude_code")) {
-			g.Note("claude_code gets commands alone until agentpack.yaml says write_instructions: true (CLAUDE.md), write_user_skills: true or write_repo_skills: true in its options")
-		}
-		g.Screen().Next([]string{g.here() + "add instructions local:modules/instructions/base --tags base", g.here() + "preview --diff"})
+	if !done {
+		return
 	}
+	if data["existing"] != nil {
+		g.Screen().Next([]string{g.here() + "doctor"})
+		return
+	}
+	if list, ok := data["targets"].([]any); !ok || slices.Contains(list, any("claude_code")) {
+		g.Note("claude_code gets commands alone until agentpack.yaml says write_instructions: true (CLAUDE.md), write_user_skills: true or write_repo_skills: true in its options")
+	}
+	if git == nil {
+		g.Note("it is not in git: %sinit --git makes it a git repository, which evolve, sync and other machines need", g.here())
+	} else {
+		g.Note("nothing is committed yet: git -C %s add -A, then commit; %sremote set URL and %ssync share it", data.Text("repo"), g.here(), g.here())
+	}
+	g.Screen().Next([]string{g.here() + "add instructions local:modules/instructions/base --tags base", g.here() + "preview --diff"})
 }

@@ -28,7 +28,7 @@ func (s Screen) Directories(p present.Plan, project string) {
 	below := func(path string) bool {
 		return strings.HasPrefix(path+string(filepath.Separator), strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator))
 	}
-	inside, outside := 0, map[string]string{}
+	inside := 0
 	for _, at := range p.Places {
 		if below(at.Path) {
 			inside += at.Summary.Total()
@@ -45,9 +45,10 @@ func (s Screen) Directories(p present.Plan, project string) {
 		}
 		return
 	}
+	within, outside := map[string]bool{}, map[string]string{}
 	for _, c := range p.Changes {
 		if strings.HasPrefix(c.Path, strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator)) {
-			inside++
+			within[c.Path] = true
 			continue
 		}
 		dir, there := outside[c.Target]
@@ -59,7 +60,7 @@ func (s Screen) Directories(p present.Plan, project string) {
 		}
 		outside[c.Target] = dir
 	}
-	if inside > 0 {
+	if inside = len(within); inside > 0 {
 		s.insideProject(project, inside)
 	}
 	for _, target := range slices.Sorted(maps.Keys(outside)) {
@@ -113,8 +114,9 @@ func (s Screen) Changes(p present.Plan, all bool) {
 	}
 }
 
-// Total shows the line that counts.
-func (s Screen) Total(sum present.Summary) {
+// Total shows the line that counts the files.
+func (s Screen) Total(p present.Plan) {
+	sum := p.Files()
 	s.Line("Plan: %s %s %s", s.Tinted(fmt.Sprintf("+%d", sum.Create), command.Added), s.Tinted(fmt.Sprintf("~%d", sum.Update), command.Changed),
 		s.Tinted(fmt.Sprintf("-%d", sum.Delete), command.Removed))
 }
@@ -126,7 +128,7 @@ func (s Screen) Plan(data json.RawMessage, all bool) error {
 		return err
 	}
 	s.Changes(p, all)
-	s.Total(p.Summary)
+	s.Total(p)
 	return nil
 }
 
@@ -161,7 +163,7 @@ func (s Screen) Preview(ctx context.Context, data json.RawMessage, all bool) err
 		return err
 	}
 	s.Findings(p.Findings)
-	s.Total(p.Plan.Summary)
+	s.Total(p.Plan)
 	return nil
 }
 
@@ -185,7 +187,12 @@ func (s Screen) Diffs(ctx context.Context, files []file) error {
 
 // Adoptions names what would be overwritten or deleted of somebody's own work, and reports whether there is any.
 func (s Screen) Adoptions(p present.Plan) bool {
-	own := p.Adoptions()
+	known := map[string]bool{}
+	own := slices.DeleteFunc(p.Adoptions(), func(c present.Change) bool { // of a file of several targets it is said once
+		again := known[c.Path]
+		known[c.Path] = true
+		return again
+	})
 	if len(own) == 0 {
 		return false
 	}
@@ -207,7 +214,8 @@ func (s Screen) Deployed(data json.RawMessage) error {
 	case p.Summary.Empty():
 		s.Line("nothing to change; what is deployed is on record as snapshot %s", command.Plain(p.SnapshotID))
 	default:
-		s.Line("deployed: %d created, %d updated, %d deleted; snapshot %s", p.Summary.Create, p.Summary.Update, p.Summary.Delete, command.Plain(p.SnapshotID))
+		sum := p.Files()
+		s.Line("deployed: %d created, %d updated, %d deleted; snapshot %s", sum.Create, sum.Update, sum.Delete, command.Plain(p.SnapshotID))
 		s.Note("to undo it: countersign agents rollback ID, of an earlier one of countersign agents snapshots, or initial for before the first")
 	}
 	return nil

@@ -106,18 +106,18 @@ func TestStatusIsByRoot(t *testing.T) {
 		{"kind":"extra","state":"changed_upstream","target":"vscode","root":"/p","path":"/p/e"},
 		{"kind":"missing","state":"not_deployed","target":"zed","path":"/q/d"},
 		{"kind":"modified","state":"conflict","target":"zed","path":"/q/f"}],
-		"summary":{"extra":2},"summary_by_state":{"up_to_date":7,"edited_here":1,"conflict":1,"changed_upstream":1,"missing":1,"not_deployed":1},
+		"summary":{"extra":2},"summary_by_state":{"up_to_date":7,"edited_here":1,"conflict":1,"changed_upstream":3,"not_wanted":1,"unmanaged":1,"missing":1,"not_deployed":1},
 		"next_actions":["countersign agents preview --diff --json","countersign agents evolve propose --yes --json"]}`)
 	assert.Equal(t, `codex  /h
-  missing           b
+  missing              b
 vscode  /p
-  edited here       x/a
-  extra             c
-  changed upstream  e  (not wanted any more)
+  edited here          x/a
+  extra                c
+  not wanted any more  e
 zed  (no root)
-  not deployed yet  /q/d
-  both (conflict)   /q/f
-Files: 7 up to date, 1 changed upstream, 1 edited here, 1 both (conflict), 1 missing, 1 not deployed yet, 2 extra
+  not deployed yet     /q/d
+  both (conflict)      /q/f
+Files: 7 up to date, 2 changed upstream, 1 not wanted any more, 1 edited here, 1 both (conflict), 1 missing, 1 not deployed yet, 1 extra
 next: countersign agents preview --diff
 next: countersign agents evolve propose
 `, drawn(t, func(s agentcmd.Screen) error { return s.Status(status) }))
@@ -139,6 +139,20 @@ skip     /h/b  (missing)  it is not there
 skip     /h/c  (both (conflict))  at the same lines
 next: countersign agents evolve restore
 `, drawn(t, func(s agentcmd.Screen) error { return s.Proposal(proposal) }))
+}
+
+// TestAConflictAlone: whoever has nothing but a conflict is told how to resolve it, once for a file of two targets.
+func TestAConflictAlone(t *testing.T) {
+	const one = `{"path":"/h/c","state":"conflict","reason":"conflict","reason_message":"at the same lines","next_actions":["countersign agents preview --diff --json"],
+		"suggestions":[{"action":"Put yours beside theirs","reason":"then it is proposed"},{"action":"Change the module","reason":"then it is deployed"}]}`
+	assert.Equal(t, `skip     /h/c  (both (conflict))  at the same lines
+nothing to propose: no edit can be turned into an overlay
+to resolve a conflict: put yours beside theirs; then it is proposed
+or: change the module; then it is deployed
+next: countersign agents preview --diff
+`, drawn(t, func(s agentcmd.Screen) error {
+		return s.Proposal(json.RawMessage(`{"reason":"no_proposeable_drift","skipped":[` + one + `,` + one + `]}`))
+	}))
 }
 
 // TestDirectories: before the files come the directories, first of all the project one stands in.

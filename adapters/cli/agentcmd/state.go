@@ -23,15 +23,29 @@ type drift struct {
 	OwnedBy string   `json:"owned_by"` // another config repository
 }
 
+// goes reports a file that the config repository does not want any more, and that nobody edited.
+func (d drift) goes() bool { return d.Kind == planner.DriftExtra && d.State == "changed_upstream" }
+
 // word is how the file stands, in the words that are the same everywhere; of one that no deployment manages, its kind.
 func (d drift) word() string {
-	if d.OwnedBy != "" && d.State == "not_deployed" {
+	switch {
+	case d.OwnedBy != "" && d.State == "not_deployed":
 		return "owned by another"
+	case d.goes():
+		return present.NotWanted
 	}
 	return cmp.Or(present.StateWords(d.State), d.Kind)
 }
 
-func (s Screen) driftLine(indent string, d drift, path string) {
+// wide is how wide the words of a list are.
+func wide(all []drift) int {
+	if slices.ContainsFunc(all, drift.goes) {
+		return len(present.NotWanted)
+	}
+	return len("changed upstream")
+}
+
+func (s Screen) driftLine(indent string, wide int, d drift, path string) {
 	tint := command.Changed
 	switch {
 	case d.Kind == "missing", d.State == "conflict":
@@ -39,9 +53,9 @@ func (s Screen) driftLine(indent string, d drift, path string) {
 	case d.State == "" && d.Kind == "extra":
 		tint = command.Faded
 	}
-	line := indent + s.Tinted(fmt.Sprintf("%-16s", d.word()), tint) + "  " + command.Plain(path)
-	if d.Kind == "extra" && d.State != "" {
-		line += "  " + s.Tinted("(not wanted any more)", command.Faded)
+	line := indent + s.Tinted(fmt.Sprintf("%-*s", wide, d.word()), tint) + "  " + command.Plain(path)
+	if d.Kind == planner.DriftExtra && d.State != "" && !d.goes() {
+		line += "  " + s.Tinted("("+present.NotWanted+")", command.Faded)
 	}
 	if d.OwnedBy != "" {
 		line += "  " + s.Tinted("("+command.Plain(present.Held(d.State, d.OwnedBy))+")", command.Faded)
@@ -55,12 +69,10 @@ func (s Screen) driftLine(indent string, d drift, path string) {
 // Status shows the data of status: drift under the root where it is, and what to do next.
 func (s Screen) Status(data json.RawMessage) error {
 	d, err := DecodeData[struct {
-		Drift   []drift               `json:"drift"`
-		Omitted int                   `json:"drift_omitted"`
-		Next    []string              `json:"next_actions"`
-		States  present.StateCounts   `json:"summary_by_state"`
-		Summary planner.DriftSummary  `json:"summary"`
-		Total   *planner.DriftSummary `json:"summary_total"`
+		Drift   []drift             `json:"drift"`
+		Omitted int                 `json:"drift_omitted"`
+		Next    []string            `json:"next_actions"`
+		States  present.StateCounts `json:"summary_by_state"`
 	}](data)
 	if err != nil {
 		return err
@@ -81,17 +93,14 @@ func (s Screen) Status(data json.RawMessage) error {
 		if item.Root != "" {
 			path = strings.TrimLeft(strings.TrimPrefix(path, item.Root), `/\`)
 		}
-		s.driftLine("  ", item, path)
+		s.driftLine("  ", wide(d.Drift), item, path)
 	}
 	if d.Omitted > 0 {
 		s.Line("… and %d more", d.Omitted)
 	}
 	var all []string
 	for _, n := range d.States.Each() {
-		all = append(all, fmt.Sprintf("%d %s", n.Files, present.StateWords(n.State)))
-	}
-	if extra := cmp.Or(d.Total, &d.Summary).Extra; extra > 0 {
-		all = append(all, fmt.Sprintf("%d extra", extra))
+		all = append(all, fmt.Sprintf("%d %s", n.Files, n.Words))
 	}
 	s.Line("Files: %s", cmp.Or(strings.Join(all, ", "), "none"))
 	next := slices.DeleteFunc(d.Next, func(action string) bool { return strings.Contains(action, " bootstrap ") }) // Warnings has told of that
@@ -163,7 +172,7 @@ func (s Screen) Explained(data json.RawMessage) error {
 		}
 	}
 	for _, item := range d.Drift {
-		s.driftLine("", item, item.Path)
+		s.driftLine("", wide(d.Drift), item, item.Path)
 	}
 	if len(d.Changes)+len(d.Drift) == 0 {
 		s.Line("nothing to explain: everything is as it should be")

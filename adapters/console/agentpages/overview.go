@@ -50,21 +50,21 @@ func first(list []string) string {
 
 // ways leads to what can be done.
 func (r reading) ways(st status, p Plan) ui.Node {
-	links := ui.Group{ui.LinkTo(r.at.at("/plan"), "Plan and deploy: "+p.Summary.Words())}
+	links := ui.Group{ui.LinkTo(r.at.at("/plan"), "Plan and deploy: "+p.Files().Words())}
 	for _, l := range []ui.PageLink{{Text: "Take edits back into the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and the way back", Href: r.at.at("/snapshots")},
 		{Text: "Modules and overlays", Href: r.at.at("/modules")}} {
 		links = append(links, ui.Text(" · "), ui.LinkTo(l.Href, l.Text))
 	}
 	return ui.Group{ui.Nav(ui.Aria("label", "What you can do"), ui.P(links)),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(st.Targets, ", "))},
-			ui.Fact{Name: "Files now", Value: stateBadges(st.States, cmp.Or(st.Total, &st.Summary).Extra, ui.Badge(ui.Plain, "none"))})}
+			ui.Fact{Name: "Files now", Value: stateBadges(st.States, ui.Badge(ui.Plain, "none"))})}
 }
 
 // agents is each agent's directories, and how the files in them are.
 func agents(st status, doctor doctor) ui.Node {
 	differ := map[string]ui.Node{}
 	for _, c := range st.ByRoot {
-		differ[c.Target+" "+c.Root] = stateBadges(c.States, c.Summary.Extra, nil)
+		differ[c.Target+" "+c.Root] = stateBadges(c.States, nil)
 	}
 	var rows []ui.Node
 	for _, d := range doctor.Roots {

@@ -46,7 +46,7 @@ func (s *Section) planned(r *http.Request, v httpauth.Visitor, p place) (Plan, u
 	}
 	explained, _ := read[explained](look, "explain", ui.Args{"kind": "plan"}) // without it, only the modules are not named
 	d := plan.Data
-	return d, ui.Page{Title: "Plan: " + d.Summary.Words(), Crumbs: p.crumbs(), Body: []ui.Node{
+	return d, ui.Page{Title: "Plan: " + d.Files().Words(), Crumbs: p.crumbs(), Body: []ui.Node{
 		p.form("/plan"), warned(plan.Warnings, preview.Warnings),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)}),
 		d.Table("What a deployment would change", explained.Data.Origins()),
@@ -97,7 +97,7 @@ func (r reading) deploying(d Plan) ui.Node {
 		return nil
 	}
 	return ui.Part("Deploy", ui.P(ui.Text("Exactly what this page shows is done, whole or not at all, and kept in a snapshot that you can go back to.")),
-		decision(r.v, root+"/deploy", "Deploy: "+d.Summary.Words(), d.Mark(), r.at.hidden(), adopt))
+		decision(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt))
 }
 
 // deploy carries out what the page of the plan showed: the token for it comes from the tool deploy, which makes the plan once more.
@@ -131,5 +131,5 @@ func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	if out.Issued != nil && !out.Issued.Token.IsZero() {
 		args["confirm_token"] = out.Issued.Token.Reveal()
 	}
-	s.decided(w, r, v, ui.Task{Title: "Deploy: " + plan.Summary.Words(), Tool: "deploy_apply", Args: args, Back: p.at("")}, marked[Plan])
+	s.decided(w, r, v, ui.Task{Title: "Deploy: " + plan.Files().Words(), Tool: "deploy_apply", Args: args, Back: p.at("")}, marked[Plan])
 }

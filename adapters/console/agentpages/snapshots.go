@@ -128,9 +128,9 @@ func (s *Section) wayBack(r *http.Request, v httpauth.Visitor, p place, to strin
 	body := []ui.Node{warned(would.Warnings), ui.P(ui.Text("Files become as they were after "), ui.InlineCode(ui.Printable(to)),
 		ui.Text(". Edits made since are kept in a new snapshot.")), d.Table("What going back would change", nil)}
 	if !d.Summary.Empty() {
-		body = append(body, decision(v, root+"/rollback", "Go back: "+d.Summary.Words(), d.Mark(), p.hidden(), ui.Hidden("to", to)))
+		body = append(body, decision(v, root+"/rollback", "Go back: "+d.Files().Words(), d.Mark(), p.hidden(), ui.Hidden("to", to)))
 	}
-	return d, ui.Page{Title: "Go back to " + ui.Printable(to) + ": " + d.Summary.Words(), Crumbs: p.crumbs(ui.PageLink{Text: "Snapshots", Href: p.at("/snapshots")}), Body: body}, nil
+	return d, ui.Page{Title: "Go back to " + ui.Printable(to) + ": " + d.Files().Words(), Crumbs: p.crumbs(ui.PageLink{Text: "Snapshots", Href: p.at("/snapshots")}), Body: body}, nil
 }
 
 // rollback goes back, when that still changes what the page showed.

@@ -37,6 +37,9 @@ func (d drift) Badge() ui.Node {
 	if d.OwnedBy != "" {
 		return ui.Badge(ui.Plain, ui.Printable(present.Held(d.State, d.OwnedBy)))
 	}
+	if d.Kind == planner.DriftExtra && d.State == "changed_upstream" {
+		return ui.Badge(stateTone(d.State), present.NotWanted)
+	}
 	if words := present.StateWords(d.State); words != "" {
 		return ui.Badge(stateTone(d.State), words)
 	}
@@ -44,13 +47,10 @@ func (d drift) Badge() ui.Node {
 }
 
 // stateBadges are the counts of files by state, and of extra files; otherwise for none.
-func stateBadges(c present.StateCounts, extra int, otherwise ui.Node) ui.Node {
+func stateBadges(c present.StateCounts, otherwise ui.Node) ui.Node {
 	var out ui.Group
 	for _, n := range c.Each() {
-		out = append(out, ui.Badge(stateTone(n.State), strconv.Itoa(n.Files)+" "+present.StateWords(n.State)), ui.Text(" "))
-	}
-	if extra > 0 {
-		out = append(out, ui.Badge(ui.Plain, strconv.Itoa(extra)+" extra"))
+		out = append(out, ui.Badge(stateTone(n.State), strconv.Itoa(n.Files)+" "+n.Words), ui.Text(" "))
 	}
 	if len(out) == 0 {
 		return otherwise

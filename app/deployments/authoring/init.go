@@ -14,8 +14,10 @@ import (
 // InitData is the data of init (agentpack contract §5.1).
 type InitData struct {
 	Bootstrap *BootstrapData `json:"bootstrap,omitempty"`
-	Commit    string         `json:"commit,omitempty"` // of From
-	From      string         `json:"from,omitempty"`   // the URL that is cloned
+	Commit    string         `json:"commit,omitempty"`   // of From
+	Existing  bool           `json:"existing,omitempty"` // it was a config repository before
+	Made      []string       `json:"made,omitempty"`     // of an existing one: the files that it lacked
+	From      string         `json:"from,omitempty"`     // the URL that is cloned
 	Git       *InitGit       `json:"git,omitempty"`
 	Guided    bool           `json:"guided,omitempty"`
 	Ref       string         `json:"ref,omitempty"` // of From
@@ -31,6 +33,7 @@ type InitGit struct {
 	PathPosix   string `json:"gitignore_path_posix"`
 	Updated     bool   `json:"gitignore_updated"`
 	Initialized bool   `json:"initialized"`
+	Existing    bool   `json:"existing,omitempty"` // it was one before
 }
 
 // initPlan is the files that are missing, and whether git is asked for.
@@ -83,13 +86,27 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c InitInput) (*
 		return nil, err
 	}
 	e := &initPlan{Edit: planner.Edit[InitData]{Command: "init", Place: at}, git: c.Git}
+	manifest, git := s.in(at.Repo, deployment.ManifestFile), s.in(at.Repo, ".git")
+	there, err := s.seen(ctx, at, manifest, git)
+	if err != nil {
+		return nil, err
+	}
+	data.Existing = there[manifest].Kind != deployment.Absent
 	if e.Writes, err = s.starters(ctx, at, StarterFiles(targets), data.Guided); err != nil {
 		return nil, err
+	}
+	for i := range e.Writes {
+		if data.Existing {
+			data.Made = append(data.Made, e.Writes[i].Path)
+		}
 	}
 	if c.Git {
 		more, err := s.ignoring(ctx, e, &data)
 		if err != nil {
 			return nil, err
+		}
+		if data.Git.Existing = there[git].Kind != deployment.Absent; data.Git.Existing {
+			e.git = false
 		}
 		warnings = append(warnings, more...)
 	}
@@ -105,7 +122,7 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c InitInput) (*
 		}
 		e.Writes, data.Bootstrap = append(e.Writes, writes...), shown
 	}
-	e.Report, e.Nothing = planner.NewReport(data, warnings...), len(e.Writes) == 0 && !c.Git
+	e.Report, e.Nothing = planner.NewReport(data, warnings...), len(e.Writes) == 0 && !e.git
 	return e, nil
 }
 

@@ -15,15 +15,13 @@ const maxSamples = 20
 // AdoptError is ErrAdopt for changes that would overwrite or delete somebody's own work; there has to be one at least.
 func AdoptError(adoptions []deployment.Change) error {
 	counts := map[deployment.Gate]int{}
-	paths := make([]string, 0, len(adoptions))
 	for _, c := range adoptions {
 		counts[c.Gate]++
-		paths = append(paths, c.Path)
 	}
-	slices.Sort(paths)
+	paths := deployment.PathsOf(adoptions)
 	sample := paths[:min(len(paths), maxSamples)]
 	what := sample[0] + " was not written by a deployment, or was edited since, and would be overwritten or deleted; look at it, then repeat with adopt (--adopt)"
-	if n := len(adoptions); n > 1 {
+	if n := len(paths); n > 1 {
 		what = fmt.Sprintf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)", n, sample[0])
 	}
 	if held := byHolder(adoptions); held != "" {
@@ -99,13 +97,7 @@ func EditWarnings(p deployment.Plan) []string {
 	if len(edited) == 0 {
 		return nil
 	}
-	paths := make([]string, 0, len(edited))
-	for _, c := range edited {
-		paths = append(paths, c.Path)
-	}
-	slices.Sort(paths)
-	paths = slices.Compact(paths)
-	return []string{"a deployment overwrites or deletes edits made here: " + named(paths) +
+	return []string{"a deployment overwrites or deletes edits made here: " + named(deployment.PathsOf(edited)) +
 		"; countersign agents evolve propose takes them into the config repository first, and what is overwritten stays in a snapshot"}
 }
 
@@ -118,17 +110,11 @@ func deletionWarnings(p deployment.Plan, originals []deployment.Original) []stri
 			were[o.Path] = true
 		}
 	}
-	var paths []string
-	for _, c := range p.Changes {
-		if c.Op == deployment.OpDelete && were[c.Path] {
-			paths = append(paths, c.Path)
-		}
-	}
-	if len(paths) == 0 {
+	gone := slices.DeleteFunc(slices.Clone(p.Changes), func(c deployment.Change) bool { return c.Op != deployment.OpDelete || !were[c.Path] })
+	if len(gone) == 0 {
 		return nil
 	}
-	slices.Sort(paths)
-	return []string{"a deployment deletes what was there before any deployment: " + named(slices.Compact(paths)) +
+	return []string{"a deployment deletes what was there before any deployment: " + named(deployment.PathsOf(gone)) +
 		"; the profile " + p.Profile + " does not have it (another one may: --profile), and a rollback brings it back"}
 }
 

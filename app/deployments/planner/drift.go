@@ -40,13 +40,15 @@ type DriftSummary struct {
 	Modified int `json:"modified"`
 }
 
-// StateSummary counts the files that deployments manage, or would manage, by their state.
+// StateSummary counts the files that deployments manage, or would manage, by their state. A file that several targets have is one.
 type StateSummary struct {
-	ChangedUpstream int `json:"changed_upstream"`
+	ChangedUpstream int `json:"changed_upstream"` // NotWanted is part of it
 	Conflict        int `json:"conflict"`
 	EditedHere      int `json:"edited_here"`
 	Missing         int `json:"missing"`
 	NotDeployed     int `json:"not_deployed"`
+	NotWanted       int `json:"not_wanted,omitempty"` // that the config repository does not want any more, and nobody edited
+	Unmanaged       int `json:"unmanaged,omitempty"`  // extra ones, which no deployment wrote: they have no state
 	UpToDate        int `json:"up_to_date"`
 }
 
@@ -71,9 +73,37 @@ func (s *StateSummary) count(state deployment.FileState) {
 type RootDrift struct {
 	Root      string         `json:"root"`
 	RootPosix string         `json:"root_posix"`
-	States    map[string]int `json:"states"` // how many of them have each state
+	States    map[string]int `json:"states"` // how many of them have each state, as in StateSummary
 	Summary   DriftSummary   `json:"summary"`
 	Target    string         `json:"target"`
+}
+
+// stateOf is what is counted of a file.
+type stateOf struct {
+	state deployment.FileState
+	goes  bool
+}
+
+// states are files by path, each with the worst of its targets' states.
+type states map[string]stateOf
+
+func (s states) add(path string, state deployment.FileState, goes bool) {
+	order := deployment.FileStates()
+	if have, known := s[path]; !known || slices.Index(order, have.state) < slices.Index(order, state) {
+		s[path] = stateOf{state, goes}
+	}
+}
+
+func (s states) summary() (out StateSummary) {
+	for _, one := range s {
+		switch out.count(one.state); {
+		case one.state == "":
+			out.Unmanaged++
+		case one.state == deployment.StateChangedUpstream && one.goes:
+			out.NotWanted++
+		}
+	}
+	return out
 }
 
 // Drift is what is found to differ, and what follows from it.
@@ -83,11 +113,13 @@ type Drift struct {
 	Warnings    []string
 	NeedsDeploy bool // a root lacks its manifest
 	AnyManifest bool
+
+	files states
 }
 
 // FindDrift looks through the roots of a plan. Extras that nobody manages are listed where a root is scanned for them and unmanaged is asked for.
 func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmanaged bool) (Drift, error) {
-	d := Drift{Items: []DriftItem{}}
+	d := Drift{Items: []DriftItem{}, files: states{}}
 	for _, root := range r.Plan.Roots {
 		d.AnyManifest = d.AnyManifest || ledgerOf(r.Observed, root).Present
 	}
@@ -103,6 +135,7 @@ func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmana
 			return d, err
 		}
 	}
+	d.States = d.files.summary()
 	return d, nil
 }
 
@@ -151,7 +184,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 		wanted[f.Path] = true
 		now := r.Observed.Files[f.Path]
 		state := others.StateOf(f, entries[f.Path], now)
-		d.States.count(state)
+		d.files.add(f.Path, state, false)
 		if item, differs := differsFrom(f, now); differs {
 			item.State = state
 			item.OwnedBy, _ = others.Holder(f, entries[f.Path], now)
@@ -173,7 +206,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 					continue // only the user's part of it is left
 				}
 			}
-			d.States.count(state)
+			d.files.add(have.Path, state, true)
 			found(DriftItem{Path: have.Path, Kind: DriftExtra, Actual: labelled(now.Sum), Modules: have.Modules, State: state})
 		}
 	}
@@ -195,6 +228,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 			return err
 		}
 		for _, path := range paths {
+			d.files.add(path, "", false)
 			found(DriftItem{Path: path, Kind: DriftExtra, Actual: labelled(seen.Files[path].Sum)})
 		}
 	}
@@ -273,7 +307,13 @@ func DriftByRoot(items []DriftItem) []RootDrift {
 			out = append(out, RootDrift{Root: item.Root, RootPosix: item.RootPosix, States: map[string]int{}, Target: item.Target})
 		}
 		out[i].Summary.count(item.Kind)
-		if item.State != "" {
+		switch {
+		case item.State == "":
+			out[i].States["unmanaged"]++
+		case item.State == deployment.StateChangedUpstream && item.Kind == DriftExtra:
+			out[i].States["not_wanted"]++
+			fallthrough
+		default:
 			out[i].States[string(item.State)]++
 		}
 	}
