@@ -14,7 +14,7 @@ import (
 	"path/filepath"
 	"sync"
 
-	"github.com/fsnotify/fsnotify"
+	"github.com/countersign-dev/countersign/adapters/filewatch"
 )
 
 // file is what is touched. Its content means nothing.
@@ -27,7 +27,7 @@ type Bell struct {
 
 	mu        sync.Mutex
 	listeners map[chan struct{}]string // each with the id it waits for
-	watcher   *fsnotify.Watcher        // nil while nobody listens, and where there can be none
+	watcher   *filewatch.Directory     // nil while nobody listens, and where there can be none
 	rung      byte
 }
 
@@ -80,14 +80,9 @@ func (b *Bell) Listen(id string) (rings <-chan struct{}, stop func()) {
 // watch begins to watch the directory.
 func (b *Bell) watch() {
 	err := os.MkdirAll(b.dir, 0o700)
-	var w *fsnotify.Watcher
+	var w *filewatch.Directory
 	if err == nil {
-		w, err = fsnotify.NewWatcher()
-	}
-	if err == nil {
-		if err = w.Add(b.dir); err != nil {
-			_ = w.Close()
-		}
+		w, err = filewatch.NewDirectory(b.dir)
 	}
 	if err != nil {
 		b.log.Debug("what a person decides in another process is not heard at once", "cause", err.Error())
@@ -95,17 +90,7 @@ func (b *Bell) watch() {
 	}
 	b.watcher = w
 	go func() {
-		for { // an error is an event lost: better to look once too often
-			select {
-			case _, ok := <-w.Events:
-				if !ok {
-					return
-				}
-			case _, ok := <-w.Errors:
-				if !ok {
-					return
-				}
-			}
+		for range w.Events() {
 			b.wake(func(string) bool { return true })
 		}
 	}()

@@ -24,7 +24,7 @@ func AgentsCommand(s *command.Shell, version string) *cobra.Command {
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error { return g.Misused(cmd, "%v", err) })
 	root.SetHelpFunc(g.help)
 	g.Flags(root.PersistentFlags())
-	root.AddCommand(g.plan(), g.diff(), g.preview(), g.deploy(), g.status(), g.rollback(), g.explain(), g.doctor(), g.snapshots(), g.record(), g.score(),
+	root.AddCommand(g.plan(), g.diff(), g.preview(), g.deploy(), g.watch(), g.status(), g.rollback(), g.explain(), g.doctor(), g.snapshots(), g.record(), g.score(),
 		g.policy(), g.recovery(), g.manifests(), g.schema(), g.helpCommand())
 	g.completions(root)
 	return root

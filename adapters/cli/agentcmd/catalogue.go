@@ -80,5 +80,6 @@ func notes() []string {
 		"Every command takes --json and answers with one envelope on stdout, a wrong command line included.",
 		"With --json, commands that change something need --yes; --dry-run shows what they would change.",
 		"deploy and import change something only with --apply, doctor only with --fix, recover only with --resume or --undo, manifests only with --write.",
+		"watch goes on until it is interrupted: with --json it answers with one envelope of plan for every change of the config repository, and applies nothing.",
 	}
 }

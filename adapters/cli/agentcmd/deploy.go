@@ -71,6 +71,23 @@ func after(p present.Plan) string {
 	return "countersign agents preview --diff"
 }
 
+// again is a command of the group with the flags that say which plan this is about.
+func (g group) again(words string) string {
+	flag := func(name, value string) string {
+		if value == "" {
+			return ""
+		}
+		return " --" + name + " " + value
+	}
+	f := g.flags
+	words = "countersign agents" + flag("repo", f.repo) + flag("profile", f.profile) + flag("target", f.target) + flag("machine", f.machine) +
+		flag("project-root", f.project) + strings.TrimPrefix(words, "countersign agents")
+	if !strings.Contains(words, " evolve ") {
+		words += flag("scope", f.scope)
+	}
+	return words
+}
+
 // warned shows the warnings of a successful answer, and returns them.
 func (g group) warned(o tool.Outcome) []string {
 	var report struct {
@@ -111,7 +128,7 @@ func (g group) rehearse(cmd *cobra.Command, apply, all bool) error {
 		if apply {
 			g.Unchanged()
 		} else if !p.Summary.Empty() {
-			g.Screen().Next([]string{after(p)})
+			g.Screen().Next([]string{g.again(after(p))})
 			if len(p.Adoptions()) > 0 {
 				g.Note("deploy --apply --leave-edited leaves them alone and deploys the rest")
 				g.Note("deploy --apply --adopt overwrites them all the same, and keeps what was there in a snapshot")

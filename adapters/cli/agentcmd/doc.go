@@ -4,7 +4,7 @@
 // Under --json stdout is one envelope of the agentpack contract, whatever goes wrong. The exit code is 0 for success, 1 for a failure and 2
 // for a command line that is not understood; plan, diff and preview with --detailed-exitcode exit with 2 for changes and 1 for any failure.
 //
-//   - agentcmd.go: Commands, the whole group; deploy.go: deploy; look.go: plan, diff, preview, status, doctor, score and policy lint;
+//   - agentcmd.go: Commands, the whole group; deploy.go: deploy; watch.go: watch; look.go: plan, diff, preview, status, doctor, score and policy lint;
 //     keep.go: rollback, snapshots, recover, and recording events
 //   - repocmd.go, modules.go, layer.go, guided.go: the commands that make and change a config repository: init, add, remove, lock, fetch,
 //     update, import, bootstrap, remote, sync, overlay and evolve

@@ -1,6 +1,7 @@
 package agentcmd
 
 import (
+	"cmp"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,25 @@ func (d Runner) Project() string {
 			return here
 		}
 	}
+}
+
+// Repo is the config repository, for people: the one that is named, or the one of the home (agentpack contract §1.1).
+func (d Runner) Repo() (string, error) {
+	user := d.Lookup("HOME")
+	if user == "" {
+		var err error
+		if user, err = os.UserHomeDir(); err != nil {
+			return "", err
+		}
+	}
+	path := d.flags.repo
+	if strings.TrimSpace(path) == "" {
+		path = filepath.Join(cmp.Or(strings.TrimSpace(d.Lookup("AGENTPACK_HOME")), filepath.Join(user, ".agentpack")), "repo")
+	}
+	if rest, ok := strings.CutPrefix(path, "~/"); ok {
+		path = filepath.Join(user, filepath.FromSlash(rest))
+	}
+	return filepath.Abs(path)
 }
 
 // Screen is where answers are drawn.

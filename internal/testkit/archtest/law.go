@@ -189,7 +189,7 @@ func drivingRows() []Row {
 	}
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
-		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli"}, answers), door...),
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli", "adapters/filewatch"}, answers), door...),
 			Modules: []string{xSync, cobra, pflag, prettyTables, xTerm, bubbletea, colourProfile, terminalText}, Reason: people},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
@@ -210,8 +210,10 @@ func drivenRows() []Row {
 			Reason: "clock, randomness and who runs come from the operating system through one door"},
 		{Packages: []string{"adapters/ownerfile"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
 			Reason: "leases are small durable files, for those who cannot see who holds them"},
-		{Packages: []string{"adapters/bell"}, Std: []string{Any}, Module: inner, Modules: []string{fsnotify},
+		{Packages: []string{"adapters/filewatch"}, Std: []string{Any}, Modules: []string{fsnotify},
 			Reason: "files are watched in one package, so that the library that does it stays exchangeable"},
+		{Packages: []string{"adapters/bell"}, Std: []string{Any}, Module: append([]string{"adapters/filewatch"}, inner...),
+			Reason: "the bell is a file that is touched, for those who wait in another process"},
 		{Packages: []string{"adapters/passkey"}, Std: []string{Any}, Module: inner, Modules: []string{webauthn},
 			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/notify"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{beeep},
