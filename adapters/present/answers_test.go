@@ -84,6 +84,9 @@ func TestWhatAFileIsToldOf(t *testing.T) {
 	const both = "edited here: overwrites edits made since it was deployed; a file takes the place of the link to /elsewhere"
 	assert.Equal(t, []string{"not wanted any more", both, both, "becomes a link to ../x"}, notes)
 	assert.Equal(t, present.Summary{Update: 2, Delete: 1}, p.Files())
+	adopted := read[present.Change](t, `{"op":"update","path":"/x","update_kind":"adopt_update","state":"not_deployed","differs_from":["command:a"]}`)
+	assert.Equal(t, "overwrites a file that no deployment wrote and that differs from command:a", adopted.Note())
+	assert.Equal(t, "would overwrite; it differs from command:a", present.Why([]present.Field{{Name: "op", Value: "update"}, {Name: "reason", Value: "would overwrite"}, {Name: "differs_from", Value: []any{"command:a"}}}))
 	p.Changes = p.Changes[:1]
 	assert.Equal(t, p.Summary, p.Files(), "of a list that was cut")
 	assert.Equal(t, "not wanted any more", present.Why([]present.Field{{Name: "op", Value: "delete"}, {Name: "state", Value: "changed_upstream"}}))

@@ -8,18 +8,20 @@ import (
 
 // Change is what becomes of one deployed file.
 type Change struct {
-	Target     string  `json:"target"`
-	Op         string  `json:"op"`
-	Path       string  `json:"path"`
-	Reason     string  `json:"reason"`
-	UpdateKind string  `json:"update_kind"`
-	DeleteKind string  `json:"delete_kind"`
-	Mode       string  `json:"mode"`
-	BeforeLink string  `json:"before_link"` // where the symbolic link leads that stands there
-	Link       string  `json:"link"`        // where the symbolic link leads that is put back
-	State      string  `json:"state"`       // of the file before the change
-	Before     *string `json:"before_sha256"`
-	After      *string `json:"after_sha256"`
+	Target     string `json:"target"`
+	Op         string `json:"op"`
+	Path       string `json:"path"`
+	Reason     string `json:"reason"`
+	UpdateKind string `json:"update_kind"`
+	DeleteKind string `json:"delete_kind"`
+	Mode       string `json:"mode"`
+	BeforeLink string `json:"before_link"` // where the symbolic link leads that stands there
+	Link       string `json:"link"`        // where the symbolic link leads that is put back
+
+	DiffersFrom []string `json:"differs_from"` // of a file that no deployment wrote: the modules that say something else
+	State       string   `json:"state"`        // of the file before the change
+	Before      *string  `json:"before_sha256"`
+	After       *string  `json:"after_sha256"`
 }
 
 // Key names the file of the change.
@@ -69,6 +71,8 @@ func (c Change) Note() string {
 		words, note = "", "overwrites a file that no deployment wrote"
 		if strings.HasPrefix(c.Reason, "belongs to ") { // another config repository
 			note = "overwrites a file that " + c.Reason
+		} else if len(c.DiffersFrom) > 0 {
+			note += " and that differs from " + strings.Join(c.DiffersFrom, ", ")
 		}
 	case "drifted_update":
 		note = "overwrites edits made since it was deployed"
@@ -126,8 +130,11 @@ func Why(change []Field) string {
 	if state == "not_deployed" {
 		state = "" // the reason says more
 	}
-	op := Text(change, "op")
-	return joined(cmp.Or(ChangeWords(op, state), Text(change, "reason")), linkWords(op, Text(change, "before_link"), Text(change, "link")))
+	op, differs := Text(change, "op"), ""
+	if modules, _ := Member(change, "differs_from").([]any); len(modules) > 0 {
+		differs = "it differs from " + strings.Trim(fmt.Sprint(modules), "[]")
+	}
+	return joined(joined(cmp.Or(ChangeWords(op, state), Text(change, "reason")), linkWords(op, Text(change, "before_link"), Text(change, "link"))), differs)
 }
 
 // StateCounts counts deployed files by their state. Of ChangedUpstream, NotWanted go.

@@ -78,6 +78,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 		After      *Sum      `json:"after_sha256"`
 		Before     *Sum      `json:"before_sha256"`
 		BeforeLink string    `json:"before_link"`
+		Differs    []string  `json:"differs_from"`
 		DeleteKind Gate      `json:"delete_kind"`
 		Link       string    `json:"link"`
 		Mode       string    `json:"mode"`
@@ -98,6 +99,7 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 	if shown.Before != nil {
 		c.Before.Sum = *shown.Before
 	}
+	c.Modules = shown.Differs
 	if shown.BeforeLink != "" {
 		c.Before.Kind, c.Before.Link = Link, shown.BeforeLink
 	}
@@ -126,6 +128,9 @@ func (c Change) appendJSON(b []byte) []byte {
 	b = appendSum(b, c.Before.Sum)
 	if c.Gate == DriftedDelete {
 		b = append(b, `,"delete_kind":"drifted_delete"`...)
+	}
+	if c.Gate == AdoptUpdate && c.Holder == "" && c.Before.Sum != c.After.Sum && len(c.Modules) > 0 { // what import would report as differing
+		b = appendJSON(append(b, `,"differs_from":`...), c.Modules)
 	}
 	if c.Link != "" {
 		b = appendText(append(b, `,"link":`...), c.Link)

@@ -116,6 +116,24 @@ func TestALinkThatGoesIsShown(t *testing.T) {
 	assert.NotEqual(t, p.Hash(), other.Hash())
 }
 
+// TestWhatAdoptingReplacesIsNamed: a file that no deployment wrote and that says something else than a module is told with the module; one that only its mode
+// sets apart, or that a deployment wrote, is not.
+func TestWhatAdoptingReplacesIsNamed(t *testing.T) {
+	want := desired("a", "new")
+	want.Modules = []string{"command:a"}
+	says := func(have []deployment.Owned, now deployment.Seen) string {
+		p := make1(t, []deployment.Desired{want}, have, map[string]deployment.Seen{root + "/a": now})
+		text, err := json.Marshal(p.Changes[0])
+		require.NoError(t, err)
+		return string(text)
+	}
+	assert.Contains(t, says(nil, file("mine")), `"differs_from":["command:a"]`)
+	assert.NotContains(t, says([]deployment.Owned{owned("a", "old")}, file("mine")), "differs_from")
+	executable := file("new")
+	executable.Mode = 0o755
+	assert.NotContains(t, says(nil, executable), "differs_from")
+}
+
 // TestAFileOfTwoTargetsIsOne: it is counted, and named, once.
 func TestAFileOfTwoTargetsIsOne(t *testing.T) {
 	both := deployment.Plan{Changes: []deployment.Change{{Target: "a", Op: deployment.OpUpdate, Path: "/y"}, {Target: "b", Op: deployment.OpUpdate, Path: "/y"}, {Target: "b", Op: deployment.OpCreate, Path: "/x"}}}

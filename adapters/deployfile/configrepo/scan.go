@@ -66,6 +66,18 @@ func (s *Scanner) Scan(ctx context.Context, dir string) ([]deployport.Found, err
 	return out, nil
 }
 
+// Real implements deployport.Scanner.
+func (s *Scanner) Real(ctx context.Context, path string) (string, error) {
+	if err := ctx.Err(); err != nil {
+		return "", err
+	}
+	real, err := filepath.EvalSymlinks(path)
+	if err != nil {
+		return "", scanUnreadable(path, err)
+	}
+	return real, nil
+}
+
 // Tree implements deployport.Scanner.
 func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error) {
 	if err := ctx.Err(); err != nil {

@@ -28,6 +28,7 @@ type candidate struct {
 	err    error               // why there are none
 	prompt bool                // without the frontmatter of a command it is a prompt
 	aside  string              // why it is taken, and not deployed; otherwise empty
+	server target.Object       // of a server, as it stands there: with its secrets
 	refs   []ImportReference
 }
 
@@ -67,13 +68,14 @@ type scanner struct {
 	f    *found
 	dirs map[string][]deployport.Found
 	docs map[string]target.Object
-	at   map[string]int // of out, by path and key
+	real map[string]string // where paths lead, links resolved; empty where nothing is
+	at   map[string]int    // of out, by path and key
 	out  []candidate
 }
 
 // scan lists all candidates by identifier, then source.
 func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error) {
-	c := &scanner{importService: s, f: f, dirs: map[string][]deployport.Found{}, docs: map[string]target.Object{}, at: map[string]int{}}
+	c := &scanner{importService: s, f: f, dirs: map[string][]deployport.Found{}, docs: map[string]target.Object{}, real: map[string]string{}, at: map[string]int{}}
 	places := s.places(*f)
 	for _, p := range places {
 		if err := c.look(ctx, p); err != nil {
@@ -116,8 +118,8 @@ func looksFor(l target.ActiveRule) bool {
 // look finds what stands at one place.
 func (c *scanner) look(ctx context.Context, p importPlace) error {
 	switch {
-	case !looksFor(p.ActiveRule):
-		return nil
+	case !looksFor(p.ActiveRule), c.leadsOut(ctx, p, p.Dir):
+		return ctx.Err()
 	case p.Shape == target.ShapeKeys:
 		return c.keys(ctx, p)
 	case p.Shape == target.ShapeAggregate:
@@ -161,6 +163,9 @@ func (c *scanner) files(ctx context.Context, p importPlace, dir, below string, d
 		case fits && e.Kind != deployment.Directory:
 			c.add(ctx, p, e, name)
 		case e.Kind == deployment.Directory && depth < deepest && !fits:
+			if c.leadsOut(ctx, p, e.Path) {
+				continue
+			}
 			if err := c.files(ctx, p, e.Path, name, depth+1); err != nil {
 				return err
 			}
@@ -182,8 +187,45 @@ func (c *scanner) entries(ctx context.Context, dir string) ([]deployport.Found, 
 	return entries, err
 }
 
+// leadsOut tells of a path that is reached through a link out of the home directory or, for a project, out of the project: what is there may be anybody's. It
+// names the link. Directories that a variable moves elsewhere are where their owner wants them.
+func (c *scanner) leadsOut(ctx context.Context, p importPlace, at string) bool {
+	root, reason, sep := c.f.home, leftHome, c.Compiler.Sep
+	if scopeOf(p.ActiveRule) == deployment.ScopeProject {
+		root, reason = c.f.place.ProjectRoot, leftProject
+	}
+	if !deployment.IsBelow(root, at, sep) {
+		root = p.Dir
+	}
+	within := c.leads(ctx, root)
+	for end := len(root); within != "" && end < len(at); {
+		next := strings.IndexByte(at[end+1:], sep)
+		if end += 1 + next; next < 0 {
+			end = len(at)
+		}
+		if to := c.leads(ctx, at[:end]); to != "" && !deployment.IsBelow(within, to, sep) {
+			c.f.leave(at[:end], reason)
+			return true
+		}
+	}
+	return false
+}
+
+// leads is where a path leads; empty where nothing is.
+func (c *scanner) leads(ctx context.Context, path string) string {
+	to, known := c.real[path]
+	if !known {
+		to, _ = c.Scanner.Real(ctx, path) // of what is not there, nothing is imported
+		c.real[path] = to
+	}
+	return to
+}
+
 // add keeps a candidate, or that one more agent has it.
 func (c *scanner) add(ctx context.Context, p importPlace, e deployport.Found, name string) {
+	if e.Link && c.leadsOut(ctx, p, e.Path) {
+		return
+	}
 	if i, known := c.at[e.Path]; known {
 		have := &c.out[i]
 		switch same := slices.ContainsFunc(have.from, func(l target.ActiveRule) bool { return l.Agent == p.Agent }); {
@@ -441,6 +483,9 @@ const (
 	leftForm     = "not_of_the_expected_form" // a file among skills, or anything but what files of that kind look like
 	leftSecret   = "literal_secret"
 	leftNested   = "of_a_part_of_the_project"
+	leftSchema   = "stays_in_the_document" // it says which form the document has
+	leftHome     = "link_out_of_home"      // it is reached through a link that leads out of the user's home directory
+	leftProject  = "link_out_of_project"   // likewise, of the project
 )
 
 // ImportLeftOut is something that agents keep and that is no candidate.

@@ -57,6 +57,9 @@ func (s *importService) settle(ctx context.Context, f *found, candidates []candi
 			continue
 		}
 		i.module.Enabled, i.Disabled, i.Aside = false, true, reason
+		if err := i.withhold(c); err != nil {
+			return err
+		}
 	}
 	for name, cfg := range f.needs { // a target that nothing of what is deployed needs stays as it is
 		if used := slices.ContainsFunc(f.items, func(i ImportItem) bool { return i.Op == opCreate && !i.Disabled && slices.Contains(i.Targets, name) }); !used {
@@ -66,6 +69,20 @@ func (s *importService) settle(ctx context.Context, f *found, candidates []candi
 		}
 	}
 	return nil
+}
+
+// withhold takes what may be a secret out of the environment of a server that is switched off: nothing of it is going to be deployed as it stands.
+func (i *ImportItem) withhold(c candidate) error {
+	if c.server == nil || i.Aside == asideSecret {
+		return nil
+	}
+	server, refs, err := referring(c.server, c.name, c.Path, true)
+	if err != nil {
+		return err
+	}
+	text, err := target.EncodeValue(server)
+	i.References, i.tree = refs, deployment.Tree{made(c.name+".json", append(text, '\n'))}
+	return err
 }
 
 // needsChoice reports a candidate in a directory that is not its agent's first choice.

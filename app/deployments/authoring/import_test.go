@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -264,7 +265,7 @@ modules:
 	home(".codex/skills/old/SKILL.md", skillText)
 	home(".gemini/commands/odd.toml", "prompt = \"Say \\\"it\\\"\" # mine\n")
 	home(".claude/commands/token.md", commandText+"ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789\n")
-	home(".claude.json", `{"mcpServers":{"bad":{"command":"x","args":["--token","ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"]}}}`)
+	home(".claude.json", `{"mcpServers":{"bad":{"command":"x","args":["ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"]}}}`)
 
 	home(".config/opencode/AGENTS.md", "mine\n")
 	home(".qwen/QWEN.md", "mine, for Gemini\n")
@@ -304,4 +305,95 @@ modules:
 		require.NoError(t, err)
 		assert.Equal(t, enabled, m.Enabled, id)
 	}
+}
+
+// TestImportWritesNoSecrets: what stands behind a flag, in a query, in a header or, of a server that is switched off, in the environment becomes a reference,
+// and its value is nowhere in the config repository or the answer; what is none stays.
+func TestImportWritesNoSecrets(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	w.Write(filepath.Join(w.user, ".claude.json"), `{"mcpServers":{
+		"flags":{"command":"x","args":["--verbose","--password","hunter2-a","--api-key=hunter2-b","-y","--token-file","/run/token","--max-tokens","4096","--token","${KEPT}","--key","/k/x.pem"]},
+		"nested":{"command":"docker","args":["run","-e","GITHUB_TOKEN=hunter2-c","-e","LEVEL=2","img","--header","Authorization: Bearer hunter2-d","--header","X-Team: me"]},
+		"far":{"type":"http","url":"https://u:hunter2-e@x.example/mcp?key=hunter2-f&page=2&token=${T}#top"},
+		"twice":{"command":"x","args":["--token","hunter2-g","--token","hunter2-h"]},
+		"off":{"command":"x","disabled":true,"env":{"WORD":"hunter2-i","LEVEL":"debug","N":"7","HOME_DIR":"${HOME}"}},
+		"also":{"command":"x","env":{"MY_TOKEN":"hunter2-j","WORD":"hunter2-k"}},
+		"plain":{"command":"x","env":{"WORD":"open"}},
+		"line":{"command":"x --password hunter2-l"}}}`)
+	out := w.Call("agents_import_apply", yes())
+	assert.NotContains(t, string(out.Data), "hunter2")
+	var data struct {
+		Plan []struct {
+			ID    string `json:"module_id"`
+			Aside string `json:"aside_reason"`
+		}
+		Left []struct{ Key, Reason string } `json:"left_out"`
+	}
+	require.NoError(t, json.Unmarshal(out.Data, &data))
+	got := map[string]string{}
+	for _, i := range data.Plan {
+		name := i.ID[len("mcp:"):]
+		text := w.Text(w.in("modules/mcp/imported/" + name + "/" + name + ".json"))
+		assert.NotContains(t, text, "hunter2", name)
+		got[name] = i.Aside + " " + text
+	}
+	const aside = "holds_references_to_set "
+	assert.Equal(t, map[string]string{
+		"flags":  aside + `{"args":["--verbose","--password","${FLAGS_PASSWORD}","--api-key=${FLAGS_API_KEY}","-y","--token-file","/run/token","--max-tokens","4096","--token","${KEPT}","--key","/k/x.pem"],"command":"x"}` + "\n",
+		"nested": aside + `{"args":["run","-e","GITHUB_TOKEN=${GITHUB_TOKEN}","-e","LEVEL=2","img","--header","Authorization: Bearer ${NESTED_TOKEN}","--header","X-Team: me"],"command":"docker"}` + "\n",
+		"far":    aside + `{"url":"https://u:${FAR_PASSWORD}@x.example/mcp?key=${FAR_KEY}&page=2&token=${T}#top"}` + "\n",
+		"twice":  aside + `{"args":["--token","${TWICE_TOKEN}","--token","${TWICE_TOKEN_2}"],"command":"x"}` + "\n",
+		"off":    aside + `{"command":"x","disabled":true,"env":{"HOME_DIR":"${HOME}","LEVEL":"debug","N":"7","WORD":"${WORD}"}}` + "\n",
+		"also":   aside + `{"command":"x","env":{"MY_TOKEN":"${MY_TOKEN}","WORD":"${WORD}"}}` + "\n",
+		"plain":  ` {"command":"x","env":{"WORD":"open"}}` + "\n",
+	}, got)
+	assert.Equal(t, []struct{ Key, Reason string }{{"mcpServers.line", "literal_secret"}}, data.Left)
+}
+
+// TestImportTellsOfLinksThatLeadOut: what stands outside of the home directory, or for a project outside of it, is not taken through a link, and the link is told
+// of, once; a link to somewhere else within is followed.
+func TestImportTellsOfLinksThatLeadOut(t *testing.T) {
+	w := newWorld(t)
+	w.manifest()
+	out := filepath.Join(filepath.Dir(w.user), "elsewhere")
+	link := func(to, at string) {
+		require.NoError(t, os.MkdirAll(filepath.Dir(at), 0o755))
+		require.NoError(t, os.Symlink(to, at))
+	}
+	w.Write(filepath.Join(out, "skill/SKILL.md"), skillText)
+	w.Write(filepath.Join(out, "commands/a.md"), commandText)
+	w.Write(filepath.Join(out, "commands/b.md"), commandText)
+	w.Write(filepath.Join(out, "secret.md"), "theirs\n")
+	w.Write(filepath.Join(out, "mcp.json"), `{"mcpServers":{"x":{"command":"theirs"}}}`)
+	w.Write(filepath.Join(w.user, "dotfiles/go.md"), commandText)
+	w.Write(filepath.Join(w.user, ".config/opencode/opencode.json"), `{"$schema":"https://opencode.ai/config.json","theme":"dark"}`)
+	link(filepath.Join(out, "skill"), filepath.Join(w.user, ".claude/skills/far"))
+	link(filepath.Join(out, "commands"), filepath.Join(w.user, ".claude/commands"))
+	link(filepath.Join(out, "secret.md"), filepath.Join(w.user, ".codex/AGENTS.md"))
+	link(filepath.Join(out, "mcp.json"), filepath.Join(w.user, ".cursor/mcp.json"))
+	link(filepath.Join(w.user, "dotfiles/go.md"), filepath.Join(w.user, ".cursor/commands/go.md"))
+	link(filepath.Join(w.user, "dotfiles/go.md"), filepath.Join(w.project, "AGENTS.md"))
+	answer := w.Call("agents_import_apply", yes())
+	assert.NotContains(t, string(answer.Data), "theirs")
+	var data struct {
+		Plan []struct {
+			ID string `json:"module_id"`
+		}
+		Left []struct {
+			Key, Reason string
+			Source      string `json:"source_path"`
+		} `json:"left_out"`
+	}
+	require.NoError(t, json.Unmarshal(answer.Data, &data))
+	var ids, left []string
+	for _, i := range data.Plan {
+		ids = append(ids, i.ID)
+	}
+	for _, l := range data.Left {
+		left = append(left, strings.TrimSpace(l.Reason+" "+l.Source+" "+l.Key))
+	}
+	assert.Equal(t, []string{"command:go", "settings:opencode"}, ids)
+	assert.ElementsMatch(t, []string{"link_out_of_home /w/user/.claude/commands", "link_out_of_home /w/user/.claude/skills/far", "link_out_of_home /w/user/.codex/AGENTS.md",
+		"link_out_of_home /w/user/.cursor/mcp.json", "link_out_of_project /w/project/AGENTS.md", "stays_in_the_document /w/user/.config/opencode/opencode.json $schema"}, left)
 }
