@@ -14,6 +14,7 @@
 //     of TOML alike
 //   - toml.go, lines.go, inline.go, scan.go, write.go: TOML: sections, lines, dotted keys and inline tables. The library says what a
 //     document means, a scanner of its own where everything is
+//   - ignorelines.go: the managed section of a .gitignore, whose lines are keys
 //   - textdiff.go: Differ shows how one text became another, as a unified diff that git and domain/deployment/overlay apply; DiffText tells
 //     text from binary content (agentpack contract, appendix D)
 //

@@ -12,6 +12,9 @@ type Documents struct{ editor Editor }
 
 // Root implements deployport.Documents.
 func (d Documents) Root(f deployment.Format, doc []byte) (json.RawMessage, error) {
+	if f == deployment.FormatIgnore {
+		return nil, ErrFormat.Sayf("a list of lines is no object")
+	}
 	syntax, err := syntaxOf(string(f))
 	if err != nil {
 		return nil, err
@@ -29,6 +32,9 @@ func (d Documents) Root(f deployment.Format, doc []byte) (json.RawMessage, error
 
 // Values implements deployport.Documents.
 func (d Documents) Values(f deployment.Format, doc []byte, keys []deployment.Key) (map[int]json.RawMessage, error) {
+	if f == deployment.FormatIgnore {
+		return ignoreValues(doc, keys)
+	}
 	plain, items := parted(keys)
 	found, err := d.editor.Values(string(f), doc, paths(keys, plain))
 	if err != nil {
@@ -54,6 +60,9 @@ func (d Documents) Values(f deployment.Format, doc []byte, keys []deployment.Key
 
 // Made implements deployport.Documents. A list that has to be made for items is among what it gives.
 func (d Documents) Made(f deployment.Format, doc []byte, keys []deployment.Key) ([][]string, error) {
+	if f == deployment.FormatIgnore {
+		return nil, nil // a section without lines is none
+	}
 	plain, items := parted(keys)
 	entries := entries(keys, plain)
 	var lists [][]string
@@ -73,6 +82,9 @@ func (d Documents) Made(f deployment.Format, doc []byte, keys []deployment.Key) 
 
 // Set implements deployport.Documents.
 func (d Documents) Set(f deployment.Format, doc []byte, keys []deployment.Key) ([]byte, error) {
+	if f == deployment.FormatIgnore {
+		return setIgnore(doc, keys)
+	}
 	plain, items := parted(keys)
 	doc, err := d.editor.Set(string(f), doc, entries(keys, plain))
 	for _, l := range listsOf(keys, items) {
@@ -85,6 +97,9 @@ func (d Documents) Set(f deployment.Format, doc []byte, keys []deployment.Key) (
 
 // Remove implements deployport.Documents. A list that is empty then goes if it was made.
 func (d Documents) Remove(f deployment.Format, doc []byte, keys []deployment.Key, made [][]string) ([]byte, error) {
+	if f == deployment.FormatIgnore {
+		return removeIgnore(doc, keys)
+	}
 	plain, items := parted(keys)
 	gone := paths(keys, plain)
 	lists := listsOf(keys, items)

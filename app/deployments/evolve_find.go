@@ -93,6 +93,7 @@ const (
 	reasonUnknown    = "base_unknown"     // what was deployed last is kept nowhere
 	reasonConflict   = "conflict"         // the edit and what the config repository says do not merge
 	reasonUpstream   = "removed_upstream" // the config repository does not want the file, key or section any more
+	reasonGenerated  = "generated"        // lines of a .gitignore
 	reasonMode       = "mode_only"        // only whether the file may be executed was changed
 	reasonSecret     = "secret"           // the edit adds what looks like a secret
 	overlaidAbove    = "overlaid_above"   // a layer above the proposal's has the last word
@@ -132,6 +133,8 @@ func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, 
 			f.skip(one, in, reasonOwned, "the config repository "+holder+" deployed what stands there, so it is no edit of a module of this one; "+takeOver)
 		case one.state == deployment.StateNotDeployed && holder == "":
 			f.skip(one, in, reasonUnmanaged, "no deployment wrote what stands there, so it is no edit of a module; countersign agents import takes files over")
+		case d.Part != nil && d.Part.Format == deployment.FormatIgnore:
+			f.skip(one, in, reasonGenerated, "it lists what is deployed, and belongs to no module; the option gitignore of "+d.Target+" in agentpack.yaml switches it off")
 		case d.Part != nil && d.Merge.Ours.IsZero():
 			f.skip(one, in, reasonUpstream, "it was edited here, and the config repository does not want it any more; a deployment with --adopt takes it out")
 		default:

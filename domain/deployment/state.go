@@ -41,6 +41,7 @@ const (
 	FormatJSON     Format = "json"
 	FormatJSONC    Format = "jsonc"
 	FormatTOML     Format = "toml"
+	FormatIgnore   Format = "gitignore" // lines of a managed section, each a key with the value true
 )
 
 // Part is what is ours in a file that is otherwise the user's: a block of Markdown, or single keys.

@@ -208,6 +208,7 @@ func (a agent) Servers(in ResolveContext, scope deployment.Scope) (ActiveRule, e
 func (a agent) Knows() []string {
 	names := map[string]bool{modeOption: true, "modules": true, a.scan: true}
 	for _, r := range a.Rules {
+		names[ignoreOption] = names[ignoreOption] || r.scope == deployment.ScopeProject
 		names[r.option] = true
 		if r.Headed() {
 			names["globs"], names["description"], names["always_apply"] = true, true, true
@@ -220,6 +221,7 @@ func (a agent) Knows() []string {
 		names[c.option] = true
 	}
 	delete(names, "")
+	maps.DeleteFunc(names, func(_ string, known bool) bool { return !known })
 	return slices.Sorted(maps.Keys(names))
 }
 

@@ -10,7 +10,7 @@
 //     which read one file share it; CheckProjectRoot keeps project files out of the home directory (project.go)
 //   - file formats: frontmatter before a module's text and the way back (header.go, frontmatter.go), and Markdown commands as TOML (command.go,
 //     toml.go; §2.7, §10.1). What is written here can be read back, or a reason is given
-//   - hosts that a config repository describes itself (ownhost.go)
+//   - hosts that a config repository describes itself (ownhost.go); the section of a project's .gitignore that lists what is deployed (ignorefile.go)
 //   - prompts where nothing but skills is read (skillprompt.go), agents in the form of each host (agentfile.go), hooks and permissions (powers.go)
 //   - single keys of the documents that agents read: an MCP server in the words of one agent (Dialect in entry.go, references.go), and the settings of a fragment.
 //     The contract knows neither; both are Countersign's own module types. JSON objects come in, JSON values go out

@@ -61,7 +61,11 @@ func Render(in Input) (Output, error) {
 			return Output{}, err
 		}
 	}
-	if err := r.finish(); err != nil {
+	err = r.ignored(jobs)
+	if err == nil {
+		err = r.finish()
+	}
+	if err != nil {
 		return Output{}, err
 	}
 	return r.out, nil

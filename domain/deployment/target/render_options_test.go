@@ -21,7 +21,7 @@ func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, out.Warnings, 2)
 	assert.Contains(t, out.Warnings[0], "target codex has no option write_user_promts, which is ignored; did you mean write_user_prompts?")
-	assert.Contains(t, out.Warnings[1], "target cursor has no option color, which is ignored; it has: always_apply, description, globs")
+	assert.Contains(t, out.Warnings[1], "target cursor has no option color, which is ignored; it has: always_apply, description, gitignore, globs")
 }
 
 // TestWhatNoOptionWritesIsSaid: a target that gets nothing of a module, because what writes it is off unless it is set, is told of until it is set.
