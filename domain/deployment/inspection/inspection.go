@@ -151,6 +151,14 @@ func (m matcher) maySee(text string) bool {
 	return slices.ContainsFunc(m.words, func(word string) bool { return strings.Contains(text, word) })
 }
 
+// sees reports a line in lower case that the rule is about.
+func (m compiled) sees(line string) bool { return m.maySee(line) && m.expression.MatchString(line) }
+
+// prose reports a rule about what text asks for, and not about a command.
+func (m matcher) prose() bool {
+	return m.rule == Override || m.rule == Exfiltration && !slices.Contains(m.words, "curl")
+}
+
 // File is a file to look through. Data is its text, or the beginning of it.
 type File struct {
 	ModuleID string
@@ -191,11 +199,14 @@ func program(f File) string {
 	case bytes.HasPrefix(f.Data, []byte("#!")):
 		line, _, _ := bytes.Cut(f.Data, []byte("\n"))
 		return "it is a script: " + short(string(line))
-	case slices.Contains([]string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}, strings.ToLower(path.Ext(f.Path))):
+	case slices.Contains(programs, strings.ToLower(path.Ext(f.Path))):
 		return "it is a program by its name"
 	}
 	return ""
 }
+
+// programs are what names of programs end in.
+var programs = []string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}
 
 // collector is the findings of one file.
 type collector struct {
@@ -369,15 +380,15 @@ func worse(a, b Severity) Severity {
 	return a
 }
 
-// lines finds what is written in single lines.
+// lines finds what is written in lines, each by itself and as the paragraph or the command that they are together.
 func (c *collector) lines(text string) {
 	if runs := c.file.Data; deployment.RunsShell(runs) || bytes.Contains(runs, []byte("!{")) {
 		c.add(RunsCommands, Medium, 0, "it runs commands as soon as it is used")
 	}
-	lower := strings.ToLower(text)
+	lower := asRead(text)
 	hosts, first := map[string]bool{}, 0
 	urls := strings.Contains(lower, "://")
-	said := c.vocabulary.in(lower)
+	said := c.vocabulary.in(squeezed(lower))
 	var likely []compiled
 	for _, m := range c.matchers {
 		if m.some&said != 0 {
@@ -390,9 +401,11 @@ func (c *collector) lines(text string) {
 	number := 0
 	for original := range strings.Lines(text) {
 		number++
-		line := strings.ToLower(original)
+		line := asRead(original)
 		for _, m := range likely {
-			if m.maySee(line) && m.expression.MatchString(line) {
+			if m.sees(line) {
+				c.add(m.rule, m.severity, number, short(original))
+			} else if without := bare(line); without != line && m.sees(without) {
 				c.add(m.rule, m.severity, number, short(original))
 			}
 		}
@@ -405,6 +418,9 @@ func (c *collector) lines(text string) {
 				first = cmp.Or(first, number)
 			}
 		}
+	}
+	if len(likely) > 0 {
+		c.passages(text, likely)
 	}
 	if len(hosts) > 0 {
 		names := make([]string, 0, len(hosts))
@@ -419,6 +435,40 @@ func (c *collector) lines(text string) {
 		}
 		c.add(NetworkAddress, Low, first, list)
 	}
+}
+
+// passages finds what is written across line ends: text in paragraphs, commands where one goes on in the next line. What was found in one of the lines is not told
+// again.
+func (c *collector) passages(text string, likely []compiled) {
+	for _, p := range passages(c.file.Path, text) {
+		line, starts := p.joined()
+		for _, m := range likely {
+			if m.prose() != p.prose || !m.maySee(line) {
+				continue
+			}
+			at := m.expression.FindStringIndex(line)
+			if at == nil || c.told(m.rule, p.first, p.first+len(p.lines)-1) {
+				continue
+			}
+			from, _ := slices.BinarySearch(starts, at[0]+1)
+			to, _ := slices.BinarySearch(starts, at[1])
+			if to-from > 0 { // within one line it would have been found there
+				c.add(m.rule, m.severity, p.first+from-1, short(strings.Join(trimmed(p.lines[from-1:to]), " ")))
+			}
+		}
+	}
+}
+
+func trimmed(lines []string) (out []string) {
+	for _, line := range lines {
+		out = append(out, strings.TrimSpace(line))
+	}
+	return out
+}
+
+// told reports a finding of a rule in these lines.
+func (c *collector) told(rule Rule, first, last int) bool {
+	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Rule == rule && f.Line >= first && f.Line <= last })
 }
 
 // hostOf is the host of what stands between scheme and path of a URL; empty for examples and the machine itself.

@@ -61,6 +61,7 @@ const (
 	xTime        = "golang.org/x/time"
 	xSys         = "golang.org/x/sys"
 	xSync        = "golang.org/x/sync"
+	xText        = "golang.org/x/text"
 	xCrypto      = "golang.org/x/crypto"
 	sqlite       = "modernc.org/sqlite"
 	fsnotify     = "github.com/fsnotify/fsnotify"
@@ -140,6 +141,8 @@ func domainRows() []Row {
 		{Packages: []string{"domain/deployment/target"}, Std: append([]string{"embed"}, pure...),
 			Module: []string{"domain/canon", "domain/deployment/...", "domain/fault", "domain/git", "domain/process", "domain/relpath", "domain/spelling"},
 			Reason: "where hosts read is data, in the binary, and needs no machine"},
+		{Packages: []string{"domain/deployment/inspection"}, Std: pure, Module: []string{"domain/deployment", "domain/visible"}, Modules: []string{xText},
+			Reason: "what a text reads like is a question of Unicode's tables, which the library has, and of words"},
 		{Packages: []string{"domain/tool"}, Std: pure, Module: kernel,
 			Reason: "the vocabulary of the door is made of kernel values and must not know what stands behind it"},
 	}

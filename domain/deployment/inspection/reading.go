@@ -1,0 +1,169 @@
+package inspection
+
+import (
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	"golang.org/x/text/unicode/norm"
+
+	"github.com/countersign-dev/countersign/domain/visible"
+)
+
+// asRead is a text as an agent reads it, for looking for words: in lower case, with letters that stand for others as those, without what nobody sees.
+func asRead(text string) string {
+	if ascii(text) {
+		return strings.ToLower(text)
+	}
+	return strings.ToLower(visible.Latin(norm.NFKD.String(text))) // decomposed, so that what stands upon a letter can be taken away
+}
+
+func ascii(text string) bool {
+	for i := range len(text) {
+		if text[i] >= 0x80 {
+			return false
+		}
+	}
+	return true
+}
+
+// unquote takes quotation marks and emphasis out of a text, which neither a shell nor a reader takes for part of a word.
+func unquote(text string) string {
+	if !strings.ContainsAny(text, marks) {
+		return text
+	}
+	return strings.Map(func(r rune) rune {
+		if strings.ContainsRune(marks, r) {
+			return -1
+		}
+		return r
+	}, text)
+}
+
+// squeezed is a text without the marks that unquote takes out, and with words that go on in the next line in one: whatever is found in a line or a passage has its
+// words here.
+func squeezed(text string) string {
+	first := strings.IndexAny(text, marks)
+	for _, broken := range []string{"-\n", "-\r\n"} {
+		if at := strings.Index(text, broken); at >= 0 && (first < 0 || at < first) {
+			first = at
+		}
+	}
+	if first < 0 {
+		return text
+	}
+	out := append(make([]byte, 0, len(text)), text[:first]...)
+	for i := first; i < len(text); i++ {
+		switch {
+		case strings.IndexByte(marks, text[i]) >= 0:
+		case text[i] == '-' && strings.HasPrefix(text[i+1:], "\n"):
+			i++
+		case text[i] == '-' && strings.HasPrefix(text[i+1:], "\r\n"):
+			i += 2
+		default:
+			out = append(out, text[i])
+		}
+	}
+	return string(out)
+}
+
+// marks are what unquote takes out.
+const marks = "\"'`*\\"
+
+// emphasis is underscores around words.
+var emphasis = regexp.MustCompile(`(^|[^\w])_+|_+([^\w]|$)`)
+
+// bare is a line without marks in and around its words.
+func bare(line string) string {
+	line = unquote(line)
+	if strings.Contains(line, "_") {
+		line = emphasis.ReplaceAllString(line, "$1$2")
+	}
+	return line
+}
+
+// passage is lines of a file that are read as one.
+type passage struct {
+	first int      // counted from 1
+	lines []string // as they stand there
+	prose bool     // a paragraph; otherwise a command that goes on in the next line
+}
+
+// passages are the paragraphs and the commands of a text that take several lines. In a program, and in fenced code, a line is a command by itself unless it says that
+// it goes on.
+func passages(name, text string) (out []passage) {
+	code := slices.Contains(programs, strings.ToLower(path.Ext(name)))
+	fence := ""
+	var open passage
+	flush := func() {
+		if len(open.lines) > 1 {
+			out = append(out, open)
+		}
+		open = passage{}
+	}
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		trimmed := strings.TrimSpace(line)
+		if mark := strings.TrimLeft(trimmed, "`~"); len(trimmed)-len(mark) >= 3 && (fence == "" || strings.HasPrefix(trimmed, fence)) {
+			if flush(); fence == "" {
+				fence = trimmed[:3]
+			} else {
+				fence = ""
+			}
+			continue
+		}
+		before := ""
+		if n := len(open.lines); n > 0 {
+			before = strings.TrimSpace(open.lines[n-1])
+		}
+		var goesOn bool
+		if code || fence != "" {
+			goesOn = before != "" && (strings.HasSuffix(before, `\`) || strings.HasSuffix(before, "|") || strings.HasSuffix(before, "&&") || strings.HasPrefix(trimmed, "|") || strings.HasPrefix(trimmed, "&&"))
+		} else {
+			goesOn = before != "" && trimmed != "" && !begins(trimmed) && !strings.HasPrefix(before, "#")
+		}
+		if !goesOn {
+			flush()
+		}
+		if trimmed == "" {
+			continue
+		}
+		if len(open.lines) == 0 {
+			open.first, open.prose = number, !code && fence == ""
+		}
+		open.lines = append(open.lines, line)
+	}
+	flush()
+	return out
+}
+
+// item is the beginning of an item of a list, of a heading, or of a row of a table.
+var item = regexp.MustCompile(`^([-*+]\s|\d+[.)]\s|#{1,6}\s|\|.*\|$)`)
+
+// begins reports a line of Markdown that goes on with nothing: an item, a heading, a row of a table.
+func begins(trimmed string) bool { return item.MatchString(trimmed) }
+
+// joined is a passage in one line as an agent reads it, and where each line begins in it.
+func (p passage) joined() (text string, starts []int) {
+	var b strings.Builder
+	for i, line := range p.lines {
+		line = strings.TrimSpace(line)
+		if i > 0 {
+			line = strings.TrimSpace(strings.TrimLeft(line, ">/#")) // quoted lines, and comments
+		}
+		line = strings.TrimSuffix(bare(asRead(line)), " ")
+		starts = append(starts, b.Len())
+		hyphen := p.prose && strings.HasSuffix(line, "-") && i < len(p.lines)-1
+		b.WriteString(strings.TrimSuffix(line, "-"))
+		switch {
+		case hyphen: // the word goes on
+		case strings.HasSuffix(line, "-"):
+			b.WriteString("- ")
+		default:
+			b.WriteByte(' ')
+		}
+	}
+	return b.String(), starts
+}
