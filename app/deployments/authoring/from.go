@@ -261,7 +261,7 @@ func (s *service) prepareAddFrom(ctx context.Context, _ tool.Scope, c AddFromInp
 			return nil, err
 		}
 		e.findings = append(e.findings, found...)
-		warnings = append(append(warnings, target.NoPlace(config.Manifest.Targets, m)...), clashing(m.ID, tree)...)
+		warnings = slices.Concat(warnings, target.NoPlace(config.Manifest.Targets, m), clashing(m.ID, tree), calledAlike(slices.Concat(config.Manifest.Modules, modules[:i]), m))
 		edits, locked, shown = append(edits, deployport.ManifestEdit{Add: &m}), append(locked, entry), append(shown, comparison{id: m.ID, after: tree})
 		data.Modules = append(data.Modules, AddedModule{ID: m.ID, Type: m.Type, Description: described[m.ID], Subdir: m.Source.Git.Subdir, Tags: append([]string{}, tags...),
 			Sum: entry.Sum, Files: entry.Manifest})

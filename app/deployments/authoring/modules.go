@@ -2,6 +2,7 @@ package authoring
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -79,6 +80,9 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 	if m.Source.Git != nil {
 		return warnings
 	}
+	if config, err := s.Compiler.Configs.Load(ctx, at.Repo); err == nil { // what is wrong with it is said when it is edited
+		warnings = append(warnings, calledAlike(config.Manifest.Modules, m)...)
+	}
 	tree, err := s.Compiler.Sources.Local(ctx, at, m.Source.Local)
 	if err == nil {
 		read := func(content deployment.Content) ([]byte, error) { return s.Compiler.Sources.Content(ctx, content) }
@@ -87,6 +91,16 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 	}
 	if err != nil {
 		warnings = append(warnings, m.ID+" cannot be deployed as it is: "+fault.From(err).Message)
+	}
+	return warnings
+}
+
+// calledAlike are modules of the same type whose names differ from that of a module in upper and lower case alone: they are deployed to the same place there.
+func calledAlike(all []deployment.Module, m deployment.Module) (warnings []string) {
+	for _, other := range all {
+		if other.Type == m.Type && other.ID != m.ID && other.Name() != m.Name() && strings.EqualFold(other.Name(), m.Name()) {
+			warnings = append(warnings, fmt.Sprintf("%s and %s differ in upper and lower case alone; on macOS and Windows they are deployed to one place, so give one of them another id", other.ID, m.ID))
+		}
 	}
 	return warnings
 }

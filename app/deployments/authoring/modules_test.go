@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 )
 
 func TestAddAndRemove(t *testing.T) {
@@ -82,6 +83,20 @@ func TestAddDoubtsWhatCannotBeDeployed(t *testing.T) {
 		require.Len(t, out.Warnings, 1, source)
 		assert.Contains(t, out.Warnings[0], says)
 	}
+}
+
+// TestAddTellsOfNamesInOtherCase: modules that are deployed to one place where the file system takes no account of case.
+func TestAddTellsOfNamesInOtherCase(t *testing.T) {
+	w := newWorld(t)
+	w.manifest("  - {id: 'skill:Review', type: skill, source: {local_path: {path: modules/r}}}\n")
+	w.Write(w.in("modules/r/SKILL.md"), skillText)
+	w.Write(w.in("modules/s/SKILL.md"), skillText)
+	out := w.Call("agents_add", yes("module_type", "skill", "source", "local:modules/s", "id", "skill:review", "tags", []string{"base"}))
+	assert.Contains(t, out.Warnings, "skill:Review and skill:review differ in upper and lower case alone; on macOS and Windows they are deployed to one place, so give one of them another id")
+
+	r := gitfixture.New(t, skillsRepo)
+	from := w.Call("agents_add_from", yes("source", r.Remote, "skills", []string{"review"}, "id", "skill:REVIEW"))
+	assert.Contains(t, from.Warnings, "skill:Review and skill:REVIEW differ in upper and lower case alone; on macOS and Windows they are deployed to one place, so give one of them another id")
 }
 
 // TestEditsAreNotOverwritten changes the manifest between looking and writing.
