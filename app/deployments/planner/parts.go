@@ -248,7 +248,7 @@ type ownedPart struct {
 	home    string
 	others  []deployment.Key // of other targets and other config repositories in the same document
 	theirs  deployment.Others
-	whole   deployment.Sum   // of the file as it was deployed before only a part of it was wanted; zero where it was not
+	whole   deployment.Sum // of the file as it was deployed before only a part of it was wanted; zero where it was not
 }
 
 // keysOf are the keys of entries.
