@@ -85,9 +85,13 @@ func (c *client) Changed(ctx context.Context, dir, ref string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
+	unknown := project.ErrArgument.Sayf("%.100q names no commit in %s; give a branch, a tag or a commit", ref, at.dir)
+	if ref == "" || strings.ContainsRune(ref, 0) {
+		return nil, unknown
+	}
 	out, err := c.inTree(ctx, at, Command{Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", ref + "^{commit}"}})
-	if ExitOf(err) != 0 || ref == "" {
-		return nil, project.ErrArgument.Sayf("%.100q names no commit in %s; give a branch, a tag or a commit", ref, at.dir)
+	if ExitOf(err) != 0 {
+		return nil, unknown
 	}
 	if err != nil {
 		return nil, err

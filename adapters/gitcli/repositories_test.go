@@ -32,6 +32,7 @@ func repositoriesDo(t *testing.T, open func(testing.TB) projectport.Repositories
 		"StatusCountsAgainstUpstream":  gitUpstream,
 		"StatusShowsConflicts":         gitConflict,
 		"StatusOfSubmodules":           gitSubmodule,
+		"ChangedSinceACommit":          gitChanged,
 		"StagedIsTheNextCommit":        gitStaged,
 		"StagedIsCut":                  gitCut,
 		"WorktreesAreAllThere":         gitWorktrees,
@@ -313,4 +314,26 @@ func gitContext(t *testing.T, git projectport.Repositories) {
 	require.ErrorIs(t, err, fault.ErrCanceled)
 	_, err = git.Status(ctx, r.Dir)
 	require.ErrorIs(t, err, fault.ErrCanceled)
+}
+
+// gitChanged: what was committed since, what was not, what is gone and what git does not know yet, each by its path below the directory that was asked about.
+func gitChanged(t *testing.T, r projectport.Repositories) {
+	repo := gitfixture.New(t, "first\n-- a.txt --\na\n-- sub/b.txt --\nb\n-- sub/c.txt --\nc\n-- .gitignore --\nignored\n")
+	put(t, repo.Dir, "sub/b.txt", "other")
+	require.NoError(t, os.Remove(filepath.Join(repo.Dir, "sub/c.txt")))
+	put(t, repo.Dir, "sub/"+strange, "")
+	put(t, repo.Dir, "sub/ignored", "")
+	put(t, repo.Dir, "a.txt", "other")
+	files, err := r.Changed(t.Context(), repo.Dir, "HEAD")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{"a.txt", "sub/" + strange, "sub/b.txt", "sub/c.txt"}, files)
+	files, err = r.Changed(t.Context(), filepath.Join(repo.Dir, "sub"), "HEAD")
+	require.NoError(t, err)
+	assert.ElementsMatch(t, []string{strange, "b.txt", "c.txt"}, files)
+	for _, ref := range []string{"", "none", "--help", "HEAD:a.txt", "HEAD^", "a\x00b"} {
+		_, err = r.Changed(t.Context(), repo.Dir, ref)
+		assert.ErrorIs(t, err, project.ErrArgument, ref)
+	}
+	_, err = r.Changed(t.Context(), t.TempDir(), "HEAD")
+	assert.ErrorIs(t, err, project.ErrNotRepository)
 }

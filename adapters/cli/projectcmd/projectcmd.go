@@ -109,8 +109,11 @@ func (g group) added(ctx context.Context, p Project) {
 	for _, w := range found.Warnings {
 		g.Note("warning: %s", command.Plain(w))
 	}
+	var all taskList
 	if len(found.Scripts) > 0 {
 		g.Note("next: countersign run SCRIPT in that directory")
+	} else if g.Quietly(ctx, "list_project_tasks", command.Arguments{"project_path": p.Path}, &all) && len(all.Tasks) > 0 {
+		g.Note("next: countersign run TASK in that directory; countersign project tasks lists what it can run")
 	}
 	g.agents(ctx)
 }
