@@ -145,7 +145,7 @@ func TestAReleaseThatIsPushedIsKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api", "web")
 	half := 0
-	for step := 13; ; step += 2 { // the last tag is made between 7 and 8; each state is one between two steps
+	for step := 17; ; step += 2 { // every repository is tagged and the release recorded before 13; each state is one between two steps
 		id := r.queued(bump, args{"bump_type": "patch", "pre_release": "alpha", "push": true})
 		more := r.killed(step, bump)
 		done := r.drain(id)
