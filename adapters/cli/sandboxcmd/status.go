@@ -58,7 +58,7 @@ func (g group) status() *cobra.Command {
 		if len(args) == 0 {
 			return g.statusOfAll(cmd.Context())
 		}
-		boxes := sandboxGroup{g.Runner}
+		boxes := sandboxGroup(g)
 		if len(args) == 2 {
 			url, name, err := g.Subject(cmd.Context(), args)
 			if err != nil {
