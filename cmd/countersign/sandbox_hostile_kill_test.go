@@ -206,6 +206,27 @@ func TestSandboxKilled(t *testing.T) {
 		remove := func() { _, _, _ = k.try("sandbox", "rm", k.url, "one") }
 		k.everyGit(3, remove, []string{"sandbox", "create", k.url, "one"}, func() { k.tidy("one") })
 	})
+	t.Run("merge", func(t *testing.T) {
+		t.Parallel()
+		k := newKilled(t)
+		commit := ""
+		k.everyGit(4, func() {
+			_, _, _ = k.try("sandbox", "rm", k.url, "one", "-f", "-y")
+			k.clone("reset", "-q", "--hard", "origin/main")
+			k.must("sandbox", "create", k.url, "one")
+			dir := filepath.Join(k.trees, "one")
+			write(t, filepath.Join(dir, "merged.txt"), "merged\n")
+			k.clone("-C", dir, "add", "-A")
+			k.clone("-C", dir, "commit", "-q", "-m", "work")
+			k.clone("commit", "-q", "--allow-empty", "-m", "late")
+			commit = k.clone("-C", dir, "rev-parse", "HEAD")
+		}, []string{"sandbox", "merge", k.url, "one", "-y"}, func() {
+			k.clone("merge-base", "--is-ancestor", commit, "main")
+			assert.Empty(t, k.clone("status", "--porcelain"))
+			assert.Equal(t, "merged", k.clone("show", "HEAD:merged.txt"))
+			k.tidy("one")
+		})
+	})
 	t.Run("reset", func(t *testing.T) {
 		t.Parallel()
 		k := newKilled(t)
@@ -214,7 +235,7 @@ func TestSandboxKilled(t *testing.T) {
 		k.everyGit(4, func() {
 			_, _, _ = k.try("sandbox", "rm", k.url, "one", "-f", "-y")
 			commit, dir = k.work("one"), filepath.Join(k.trees, "one")
-		}, []string{"sandbox", "reset", k.url, "one"}, func() {
+		}, []string{"sandbox", "reset", k.url, "one", "-y"}, func() {
 			k.kept("one", commit)
 			assert.Empty(t, k.clone("-C", dir, "status", "--porcelain"))
 			assert.Equal(t, k.clone("rev-parse", "origin/main"), k.clone("-C", dir, "rev-parse", "HEAD"))
