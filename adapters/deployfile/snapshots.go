@@ -7,6 +7,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/domain/deployment"
+	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // List implements deployport.Snapshots. An operation that was interrupted is among them, as applying; its record is the journal.
@@ -94,6 +95,29 @@ func (m *Machine) Blob(_ context.Context, path string, sum deployment.Sum) ([]by
 	}
 	defer h.Close()
 	return h.Blob(sum)
+}
+
+// opened is a machine whose home's contents are open for reading.
+type opened struct {
+	*Machine
+	h *home
+}
+
+// Open implements deployport.Snapshots.
+func (m *Machine) Open(_ context.Context, path string) (deployport.Snapshots, func(), error) {
+	h, err := OpenHome(path)
+	if err != nil {
+		return nil, nil, err
+	}
+	return opened{m, h}, h.Close, nil
+}
+
+// Blob implements deployport.Snapshots.
+func (o opened) Blob(ctx context.Context, path string, sum deployment.Sum) ([]byte, error) {
+	if path != o.h.Path {
+		return o.Machine.Blob(ctx, path, sum)
+	}
+	return o.h.Blob(sum)
 }
 
 // Prune implements deployport.Snapshots. Records go first and contents after them: whenever the process dies, every record that is left has

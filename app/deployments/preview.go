@@ -232,21 +232,32 @@ type exhibited struct {
 	Warnings []string   `json:"warnings,omitempty"`
 }
 
-// exhibit is the lines that those changes would change. Of too many, those of files that are there already come first.
+// exhibit is the lines that those changes would change.
 func (s *service) exhibit(ctx context.Context, r planner.Result, changes []deployment.Change) (any, error) {
-	most := changes
-	if len(changes) > filesExhibited {
-		most = make([]deployment.Change, 0, filesExhibited)
-		for _, creates := range []bool{false, true} {
-			for _, c := range changes {
-				if len(most) < filesExhibited && (c.Op == deployment.OpCreate) == creates {
-					most = append(most, c)
-				}
+	most := mostExhibited(changes)
+	return s.exhibitOf(ctx, r, most, len(changes)-len(most))
+}
+
+// mostExhibited are the changes whose lines are shown: of too many, those of files that are there already come first.
+func mostExhibited(changes []deployment.Change) []deployment.Change {
+	if len(changes) <= filesExhibited {
+		return changes
+	}
+	most := make([]deployment.Change, 0, filesExhibited)
+	for _, creates := range []bool{false, true} {
+		for _, c := range changes {
+			if len(most) < filesExhibited && (c.Op == deployment.OpCreate) == creates {
+				most = append(most, c)
 			}
 		}
 	}
-	files, warnings, err := s.diffs(ctx, r, most, maxExhibit)
-	if left := len(changes) - len(most); left > 0 {
+	return most
+}
+
+// exhibitOf is exhibit for the changes that were chosen, of which left are not among them.
+func (s *service) exhibitOf(ctx context.Context, r planner.Result, changes []deployment.Change, left int) (any, error) {
+	files, warnings, err := s.diffs(ctx, r, changes, maxExhibit)
+	if left > 0 {
 		warnings = append(warnings, fmt.Sprintf("the lines of %d more files are not shown here; countersign agents preview --diff shows them", left))
 	}
 	return exhibited{files, warnings}, err

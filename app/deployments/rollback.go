@@ -74,11 +74,16 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, in Rollbac
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
+	kept, done, err := s.Planner.Snapshots.Open(ctx, at.Home)
+	if err != nil {
+		return nil, planner.WithWarnings(err, result.Warnings)
+	}
+	defer done()
 	handed, err := planner.FindHandovers(result.Plan.Changes, func(c deployment.Change) ([]byte, error) {
 		if c.After.Data != nil {
 			return c.After.Data, nil
 		}
-		return s.Planner.Snapshots.Blob(ctx, at.Home, c.After.Sum)
+		return kept.Blob(ctx, at.Home, c.After.Sum)
 	})
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
@@ -88,7 +93,7 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, in Rollbac
 
 // exhibitBack is exhibit for the way back: what would be written is kept with the snapshots.
 func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string) (any, error) {
-	changes := slices.Clone(r.Plan.Changes)
+	changes := slices.Clone(mostExhibited(r.Plan.Changes))
 	for i, c := range changes {
 		if c.Op == deployment.OpDelete || c.Link != "" || c.After.Data != nil {
 			continue
@@ -99,7 +104,7 @@ func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string
 		}
 		changes[i].After = deployment.ContentOf(data)
 	}
-	return s.exhibit(ctx, r, changes)
+	return s.exhibitOf(ctx, r, changes, len(r.Plan.Changes)-len(changes))
 }
 
 // rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.

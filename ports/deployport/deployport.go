@@ -126,6 +126,9 @@ type Snapshots interface {
 	Originals(ctx context.Context, home string) ([]deployment.Original, error)
 	// Blob returns stored content by its sum. It fails with ErrSnapshotDamaged.
 	Blob(ctx context.Context, home string, sum deployment.Sum) ([]byte, error)
+	// Open returns the same snapshots for reading the contents of many of them in a row, and a function that ends that. What is stored meanwhile may not be
+	// found.
+	Open(ctx context.Context, home string) (Snapshots, func(), error)
 	// Prune deletes snapshots and the content that only they need, and returns the number of freed bytes. The originals stay, and so does what is deployed
 	// now.
 	Prune(ctx context.Context, home string, ids []string) (freed int64, err error)

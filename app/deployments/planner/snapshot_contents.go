@@ -9,6 +9,11 @@ import (
 
 // FillContents gives the writes of a way back the contents that are kept by sum. It fails with ErrSnapshotDamaged where one is lost.
 func FillContents(ctx context.Context, t *deployment.Transaction, kept deployport.Snapshots) error {
+	kept, done, err := kept.Open(ctx, t.Place.Home)
+	if err != nil {
+		return err
+	}
+	defer done()
 	for i, w := range t.Writes {
 		if w.After.Kind != deployment.Regular || w.Data.Data != nil {
 			continue

@@ -40,6 +40,26 @@ func (m MergedEdits) IsTaken() bool {
 // versions are the three versions of a file, or of its managed block.
 type versions struct{ base, ours, theirs []byte }
 
+// mayBeTaken reports whether every line that was added here is one that the config repository has: where one is not, no merge comes out as what that
+// says, and git need not be asked.
+func (v versions) mayBeTaken() bool {
+	had, has := map[string]int{}, map[string]bool{}
+	each := func(text []byte, do func(line string)) {
+		for line := range bytes.Lines(text) {
+			do(string(bytes.TrimRight(line, "\r\n")))
+		}
+	}
+	each(v.base, func(line string) { had[line]++ })
+	each(v.theirs, func(line string) { has[line] = true })
+	all := true
+	each(v.ours, func(line string) {
+		if had[line]--; had[line] < 0 && !has[line] {
+			all = false
+		}
+	})
+	return all
+}
+
 // MergeEdits merges one file that was edited here. Files of which single keys are managed are for MergeKeys.
 func (p Planner) MergeEdits(ctx context.Context, home string, d *deployment.Desired, have *deployment.Owned) (MergedEdits, error) {
 	v, known, err := p.versions(ctx, home, d, have)
@@ -199,6 +219,10 @@ func sectionsOf(text []byte, ids []string) (map[string]string, bool) {
 // MergeAll is MergeEdits for many files at once. What one of them fails with stands beside it.
 func (p Planner) MergeAll(ctx context.Context, home string, files []*deployment.Desired, have []*deployment.Owned) ([]MergedEdits, []error) {
 	merged, wrong := make([]MergedEdits, len(files)), make([]error, len(files))
+	if kept, done, err := p.Snapshots.Open(ctx, home); err == nil {
+		defer done()
+		p.Snapshots = kept
+	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	for i, d := range files {
@@ -370,6 +394,10 @@ func (p Planner) findTaken(ctx context.Context, home string, r *Result) bool {
 	if len(conflicts) == 0 {
 		return false
 	}
+	if kept, done, err := p.Snapshots.Open(ctx, home); err == nil {
+		defer done()
+		p.Snapshots = kept
+	}
 	taken := make([]bool, len(r.Files))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
@@ -394,6 +422,11 @@ func (p Planner) findTaken(ctx context.Context, home string, r *Result) bool {
 
 func (p Planner) isTaken(ctx context.Context, home string, d *deployment.Desired, have *deployment.Owned) bool {
 	if d.Part == nil || d.Part.Format == deployment.FormatMarkdown {
+		if d.Part == nil && have != nil && len(d.Modules) <= 1 && len(have.Modules) <= 1 {
+			if v, known, err := p.versions(ctx, home, d, have); err != nil || !known || !v.mayBeTaken() {
+				return false
+			}
+		}
 		m, err := p.MergeEdits(ctx, home, d, have)
 		return err == nil && m.IsTaken()
 	}
