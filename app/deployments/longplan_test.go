@@ -64,3 +64,15 @@ func TestALongPlanSaysWhatItLeavesOut(t *testing.T) {
 	assert.Equal(t, 100, sum.Create)
 	assert.Equal(t, sum.Create+sum.Update+sum.Delete, len(report.Data.Changes)+report.Data.Omitted)
 }
+
+// TestAHugeFileIsNotCompared is deployed all the same, and what is left out is said.
+func TestAHugeFileIsNotCompared(t *testing.T) {
+	var c clock.Fake
+	dir := commanded(t, commands)
+	rules := filepath.Join(dir, "pack/repo/rules/AGENTS.md")
+	require.NoError(t, os.WriteFile(rules, []byte(strings.Repeat("A rule.\n", 3<<20)), 0o644)) // 24 MiB
+	o := sampleDoorOver(t, dir, &c).Call(context.Background(), tool.Call{Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: "preview", Args: json.RawMessage(`{"diff":true}`)})
+	require.NoError(t, o.Err)
+	assert.Contains(t, string(o.Value), "it has more than 8388608 bytes, and is not compared")
+	assert.Less(t, len(o.Value), 64<<10)
+}

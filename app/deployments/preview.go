@@ -160,8 +160,11 @@ type FileDiff struct {
 	Unified    *string       `json:"unified,omitempty"`
 }
 
-// maxUnified is how long one file's diff may be, in bytes (agentpack contract §5.4).
-const maxUnified = 102400
+// The bounds of one file's diff, in bytes: how long it may be (agentpack contract §5.4), and how long the file, which is read as a whole for it.
+const (
+	maxUnified  = 102400
+	maxCompared = 8 << 20
+)
 
 func (s *service) preview(ctx context.Context, sc tool.Scope, c PreviewInput) (none planner.Report[PreviewData], err error) {
 	state, result, err := s.look(ctx, c.Selection())
@@ -268,6 +271,9 @@ func (s *service) unified(ctx context.Context, c deployment.Change, name string)
 	if c.Before.Kind == deployment.Link { // what it leads to may be anybody's, and is not shown
 		return "", "a symbolic link to " + c.Before.Link + " stands there", nil
 	}
+	if max(c.Before.Size, c.After.Size) > maxCompared {
+		return "", fmt.Sprintf("it has more than %d bytes, and is not compared", maxCompared), nil
+	}
 	before, _, err := s.Planner.Machine.Read(ctx, c.Path)
 	if err != nil {
 		return "", "", err
@@ -278,6 +284,8 @@ func (s *service) unified(ctx context.Context, c deployment.Change, name string)
 		return "", "", err
 	case !deployment.IsText(before) || !deployment.IsText(after):
 		return "", "it is not text", nil
+	case len(before) == 0 && len(after) > maxUnified: // all of it would be shown
+		return "", fmt.Sprintf("it is longer than %d bytes", maxUnified), nil
 	}
 	text = s.Differ.Unified("a/"+name, "b/"+name, visible.Bytes(before), visible.Bytes(after))
 	if len(text) > maxUnified {
