@@ -95,9 +95,12 @@ func UniqueWarnings(lists ...[]string) []string {
 	return out
 }
 
-// ReportProgress reports writes as steps of the call.
+// ReportProgress reports writes as steps of the call, of thousands a hundred: a terminal is asked each time whether it is one.
 func ReportProgress(sc tool.Scope, what string) func(done, total int) {
 	return func(done, total int) {
+		if done < total && done*100/total == (done-1)*100/total {
+			return
+		}
 		sc.Progress(tool.Progress{Done: int64(done), Total: int64(total), Message: what})
 	}
 }
