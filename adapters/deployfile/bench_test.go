@@ -98,3 +98,35 @@ func writeOne(w deployment.Write) error {
 	}
 	return os.Rename(temp, w.Path)
 }
+
+// BenchmarkContents reads what is kept of a thousand files, as a plan does for files that were edited here; the floor is reading the archive once.
+func BenchmarkContents(b *testing.B) {
+	dir := b.TempDir()
+	home, root := filepath.Join(dir, "home"), filepath.Join(dir, "root")
+	require.NoError(b, os.MkdirAll(root, 0o755))
+	m := deployfile.NewMachine(deployfile.Options{Index: observe.OpenIndex(""), Clock: &clock.Fake{}})
+	t := creates(home, root, 1_000)
+	_, err := m.Apply(b.Context(), t, nil)
+	require.NoError(b, err)
+	b.Run("open", func(b *testing.B) {
+		for b.Loop() {
+			kept, done, err := m.Open(b.Context(), home)
+			require.NoError(b, err)
+			for i := range t.Owned {
+				if _, err := kept.Blob(b.Context(), home, t.Owned[i].Sum); err != nil {
+					b.Fatal(err)
+				}
+			}
+			done()
+		}
+	})
+	b.Run("floor", func(b *testing.B) {
+		archives, err := filepath.Glob(filepath.Join(home, "state", "vault", "*.zip"))
+		require.NoError(b, err)
+		require.Len(b, archives, 1)
+		for b.Loop() {
+			_, err := os.ReadFile(archives[0])
+			require.NoError(b, err)
+		}
+	})
+}

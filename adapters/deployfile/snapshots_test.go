@@ -45,6 +45,18 @@ func records(t *testing.T, h machineHost) {
 	data, err := h.Snapshots.Blob(t.Context(), h.Home, deployment.SumOf([]byte("mine")))
 	require.NoError(t, err)
 	assert.Equal(t, "mine", string(data))
+	kept, done, err := h.Snapshots.Open(t.Context(), h.Home)
+	require.NoError(t, err)
+	defer done()
+	for range 2 {
+		data, err = kept.Blob(t.Context(), h.Home, deployment.SumOf([]byte("mine")))
+		require.NoError(t, err)
+		assert.Equal(t, "mine", string(data))
+		_, err = kept.Blob(t.Context(), h.Home, deployment.SumOf([]byte("never seen")))
+		require.ErrorIs(t, err, deployment.ErrSnapshotDamaged)
+		_, err = kept.Blob(t.Context(), h.Path("another home"), deployment.SumOf([]byte("mine")))
+		require.ErrorIs(t, err, deployment.ErrSnapshotDamaged)
+	}
 	list, warnings, err := h.Snapshots.List(t.Context(), h.Home)
 	require.NoError(t, err)
 	assert.Empty(t, warnings)
