@@ -77,7 +77,7 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 		bind.Command(Add, planner.CommandSpec("Add a module", "Add a module to agentpack.yaml, from a path in the config repository or from git.", addSchema,
 			writes("")), s.prepareAdd, s.writeModule),
 		bind.Command(AddFrom, planner.CommandSpec("Add from a repository",
-			"Add skills (or one module of another type) of a git repository, and lock them to a commit.",
+			"Add skills, or another module, from git, locked to a commit.",
 			addFromSchema, writes("")), s.prepareAddFrom, s.addFrom),
 		bind.Query(Skills, planner.QuerySpec("List a repository's skills", "List the skills of a git repository that can be added.", skillsSchema), s.listSkills),
 		bind.Query(Check, planner.QuerySpec("Check for updates",

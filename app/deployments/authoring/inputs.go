@@ -20,18 +20,18 @@ type InitInput struct {
 // AddInput is the arguments of agents_add.
 type AddInput struct {
 	planner.EditInput
-	ModuleType deployment.ModuleType `json:"module_type" jsonschema:"enum=instructions,enum=skill,enum=prompt,enum=command,enum=mcp,enum=settings,enum=agent,enum=hooks,enum=permissions,enum=output_style,enum=plugins" jsonschema_description:"Type of the module."`
+	ModuleType deployment.ModuleType `json:"module_type" jsonschema:"enum=instructions,enum=skill,enum=prompt,enum=command,enum=mcp,enum=settings,enum=agent,enum=hooks,enum=permissions,enum=output_style,enum=plugins" jsonschema_description:"Type."`
 	Source     string                `json:"source" jsonschema_description:"local:<path> or git:<url>[#ref=..&subdir=..]"`
 	ID         string                `json:"id,omitempty" jsonschema_description:"Id of the module."`
 	Tags       []string              `json:"tags,omitempty" jsonschema_description:"Tags."`
-	Targets    []string              `json:"targets,omitempty" jsonschema_description:"Targets it is for (default: all)."`
+	Targets    []string              `json:"targets,omitempty" jsonschema_description:"Default: all."`
 }
 
 // AddFromInput is the arguments of agents_add_from.
 type AddFromInput struct {
 	planner.EditInput
-	Source     string                `json:"source" jsonschema_description:"owner/repo[/path][@ref], or URL[#ref=..&subdir=..]"`
-	Skills     []string              `json:"skills,omitempty" jsonschema_description:"Names of skills; * is all."`
+	Source     string                `json:"source" jsonschema_description:"owner/repo[/path][@ref], or URL[#ref=..]"`
+	Skills     []string              `json:"skills,omitempty" jsonschema_description:"* is all."`
 	ModuleType deployment.ModuleType `json:"module_type,omitempty" jsonschema:"enum=instructions,enum=skill,enum=prompt,enum=command,enum=mcp,enum=settings,enum=agent,enum=hooks,enum=permissions,enum=output_style,enum=plugins" jsonschema_description:"Default: skill."`
 	ID         string                `json:"id,omitempty" jsonschema_description:"Id."`
 	Tags       []string              `json:"tags,omitempty" jsonschema_description:"Tags."`
