@@ -64,8 +64,8 @@ func TestTheRestIsDeployed(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(commands, "team.md"), "a way back is about all that was deployed")
 }
 
-// TestAChangedModeIsAnEdit: a file that was made executable, or not any more, is not set back unasked.
-func TestAChangedModeIsAnEdit(t *testing.T) {
+// TestAChangedModeIsSetBack: a deployment restores the mode that the config repository gives a file, and the plan says that it is the mode alone.
+func TestAChangedModeIsSetBack(t *testing.T) {
 	o := audited(t)
 	script := filepath.Join(o.Project, ".claude/skills/here/run.sh")
 	o.Write(o.Repo.Dir, "here/run.sh", "#!/bin/sh\n")
@@ -73,28 +73,11 @@ func TestAChangedModeIsAnEdit(t *testing.T) {
 	o.deploys(o.Repo.Dir, "")
 	require.NoError(t, os.Chmod(script, 0o644))
 	said := o.plans(o.Repo.Dir)
-	assert.Contains(t, said, `"reason":"its mode was changed since it was deployed"`)
-	assert.Contains(t, said, `"update_kind":"drifted_update"`)
-	o.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
-	d, _ := o.leaves(o.Repo.Dir)
-	assert.Len(t, d.Left, 1)
-	assert.False(t, *d.Applied)
-	assert.Contains(t, o.proposes(o.Repo.Dir), `"reason_code":"mode_only"`)
-
-	// What the config repository changes of a mode is deployed like any change.
-	require.NoError(t, os.Chmod(script, 0o755))
-	require.NoError(t, os.Chmod(filepath.Join(o.Repo.Dir, "here/run.sh"), 0o644))
-	said = o.plans(o.Repo.Dir)
-	assert.Contains(t, said, `"update_kind":"managed_update"`)
 	assert.Contains(t, said, `"reason":"mode differs"`)
+	assert.Contains(t, said, `"update_kind":"managed_update"`)
+	assert.Contains(t, o.proposes(o.Repo.Dir), `"reason_code":"mode_only"`)
 	o.deploys(o.Repo.Dir, "")
-
-	// Nor is such a file deleted unasked.
-	require.NoError(t, os.Chmod(script, 0o755))
-	require.NoError(t, os.Remove(filepath.Join(o.Repo.Dir, "here/run.sh")))
-	assert.Contains(t, o.plans(o.Repo.Dir), `"delete_kind":"drifted_delete"`)
-	o.leaves(o.Repo.Dir)
-	require.FileExists(t, script)
-	o.deploys(o.Repo.Dir, `,"adopt":true`)
-	assert.NoFileExists(t, script, "it was still on record")
+	info, err := os.Stat(script)
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o755), info.Mode().Perm())
 }

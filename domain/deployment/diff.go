@@ -184,8 +184,6 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 		c.Gate, c.Reason = AdoptUpdate, reasonUnmanaged
 	case now.Kind == Link:
 		c.Gate, c.Reason = DriftedUpdate, reasonLink
-	case now.Sum == have.Sum && have.IsModeEdited(now):
-		c.Gate, c.Reason = DriftedUpdate, reasonModeEdit
 	case now.Sum == have.Sum && now.Sum == d.Content.Sum:
 		c.Gate, c.Reason = ManagedUpdate, reasonMode
 	case now.Sum == have.Sum, d.Taken:
@@ -265,7 +263,7 @@ func (have *Owned) goodbye(now Seen) (Change, bool) {
 	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
 		return c, false
 	}
-	if now.Sum != have.Sum || now.Kind == Link || have.IsModeEdited(now) {
+	if now.Sum != have.Sum || now.Kind == Link {
 		c.Gate, c.Reason = DriftedDelete, reasonGoneDrift
 	}
 	return c, true

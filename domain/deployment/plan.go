@@ -45,7 +45,6 @@ const (
 	reasonUnmanaged = "would overwrite unmanaged existing file"
 	reasonGone      = "no longer managed"
 	reasonMode      = "mode differs"
-	reasonModeEdit  = "its mode was changed since it was deployed"
 	reasonDrifted   = "edited since it was deployed"
 	reasonGoneDrift = "no longer managed, and edited since it was deployed"
 	reasonPart      = "managed part missing"

@@ -109,7 +109,7 @@ func otherProfile(s State) []string {
 	if _, there := s.Config.Manifest.Profiles[own]; !there || !s.Place.Marked || s.Place.Only == deployment.ScopeUser || s.Request.Profile != deployment.DefaultProfile {
 		return nil
 	}
-	return []string{"this project has a profile of its own, and the profile " + s.Request.Profile + " was chosen: countersign agents --profile " + own + " has what is for the project too"}
+	return []string{"this project has a profile of its own, and the profile " + s.Request.Profile + " was chosen: countersign agents preview --profile " + own + " shows what is for the project too"}
 }
 
 // Compile is Load, and then every selected module composed, validated and rendered. Warnings gathered before a failure come back with
