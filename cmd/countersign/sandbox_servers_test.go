@@ -43,7 +43,8 @@ func TestSandboxServersKilledManager(t *testing.T) {
 	first.Send(`{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":"opencode_project_start","arguments":{"git_url":` + strconv.Quote(b.url) + `}}}`)
 	eventually(t, "a server is on its way", func() bool { return len(b.children()) > 0 })
 	first.Kill()
-	assert.Equal(t, "success", b.ask("opencode_project_start", project).Status)
+	started := b.ask("opencode_project_start", project)
+	assert.Equal(t, "success", started.Status, "%+v", started)
 	assert.Len(t, b.supervisors(), 2, "one server, one gateway")
 	assert.True(t, b.does("opencode_project_status", project).Healthy)
 

@@ -93,7 +93,10 @@ func newRig(t *testing.T, names ...string) *rig {
 // dependencies returns what the tools work with in that root.
 func dependencies(root, home string, c *clock) push.Deps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork})
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: c, Carry: osproc.ForWork, End: func(work string) []int {
+		_, _, left := osproc.ProcessTree{Mark: osproc.WorkMark(work)}.End(5 * time.Second)
+		return left
+	}})
 	git := ecogit.NewPushClient(time.Millisecond)
 	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil), Releases: ecogit.NewReleaseClient()}

@@ -140,7 +140,10 @@ func (r *ticketRig) state() ecosystem.State {
 // ticketDependencies returns what the tools work with in that root.
 func ticketDependencies(root, home string) workspace.TicketDeps {
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": root, "AMOF_HOME": filepath.Join(home, "amof")}
-	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork})
+	store := ecosystemfile.New(ecosystemfile.Options{Env: func(name string) string { return env[name] }, Home: home, Dir: root, Clock: system.Clock{}, Carry: osproc.ForWork, End: func(work string) []int {
+		_, _, left := osproc.ProcessTree{Mark: osproc.WorkMark(work)}.End(5 * time.Second)
+		return left
+	}})
 	return workspace.TicketDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: idle{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ecogit.NewTicketClient(system.Clock{}), Surveyor: ecogit.NewSurveyor(),
 		Merges: ecogit.NewTicketClient(system.Clock{}), Pushes: ecogit.NewPushClient(time.Millisecond)}
