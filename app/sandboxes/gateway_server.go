@@ -3,6 +3,7 @@ package sandboxes
 import (
 	"context"
 	"errors"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -261,9 +262,9 @@ func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State,
 	if _, err := g.clear(ctx, state); err != nil {
 		return state, err
 	}
-	port, started, err := g.started(ctx, state, settings)
-	for tries := 0; err != nil && port != 0 && tries < maxTries && ctx.Err() == nil && !g.Sockets.Free(port); tries++ { // another program was quicker
-		port, started, err = g.started(ctx, state, settings)
+	port, started, err := g.started(ctx, state, settings, nil)
+	for tried := []int{port}; err != nil && port != 0 && len(tried) <= maxTries && ctx.Err() == nil && (portTaken(err) || !g.Sockets.Free(port)); tried = append(tried, port) {
+		port, started, err = g.started(ctx, state, settings, tried) // another program was quicker
 	}
 	if err != nil {
 		return state, err
@@ -277,9 +278,19 @@ func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State,
 
 const maxTries = 3
 
-// started returns a new gateway that answers, and its port. One that does not is ended.
-func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings) (int, process.State, error) {
-	port, err := g.port(s, settings)
+// portTaken reports that the gateway ended because another program listens at its port, which may have gone since.
+func portTaken(err error) bool {
+	f := fault.From(err)
+	if f == nil {
+		return false
+	}
+	said, _ := f.Details.(map[string]string)
+	return strings.Contains(said["output"], "address already in use")
+}
+
+// started returns a new gateway that answers, and its port, which is none of those that were tried. One that does not answer is ended.
+func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings, tried []int) (int, process.State, error) {
+	port, err := g.port(s, settings, tried)
 	if err != nil {
 		return 0, process.State{}, err
 	}
@@ -293,8 +304,10 @@ func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings s
 	return port, started, err
 }
 
-// port returns where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7).
-func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings) (int, error) {
+// port returns where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7), of those
+// that were not tried.
+func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings, tried []int) (int, error) {
+	free := func(port int) bool { return !slices.Contains(tried, port) && g.Sockets.Free(port) }
 	wished := 0
 	for _, pair := range settings.Environ {
 		if value, ok := strings.CutPrefix(pair, "GLOBAL_MCP_TOOL_PORT="); ok {
@@ -302,12 +315,12 @@ func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings) (in
 		}
 	}
 	for _, port := range []int{s.Gateway.Port, wished} {
-		if port > 0 && g.Sockets.Free(port) {
+		if port > 0 && free(port) {
 			return port, nil
 		}
 	}
 	for port := sandbox.FirstGatewayPort; port < sandbox.FirstGatewayPort+sandbox.GatewayPorts; port++ {
-		if g.Sockets.Free(port) {
+		if free(port) {
 			return port, nil
 		}
 	}
