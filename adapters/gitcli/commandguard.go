@@ -119,7 +119,7 @@ const (
 // repository switches off what the repository of the command names, and its submodules where git looks into them.
 func (g *guard) repository(ctx context.Context) error {
 	texts := g.texts()
-	if suspicious(texts) {
+	if g.url() != "" || suspicious(texts) {
 		said, err := g.ask(ctx, g.Command, "config", "-z", "--show-scope", "--list")
 		if err != nil {
 			return err
@@ -201,17 +201,42 @@ var ErrLed = fault.New(fault.Denied, "git_network_settings", "the repository's o
 // led fails with ErrLed where the command reaches out and the repository itself names a proxy, another address, or less care: no empty value puts back
 // what git would do by itself. What the user's own configuration says stays.
 func (g *guard) led(said []entry, dir string) error {
-	if g.Protocols == "" || g.Protocols == "file" {
+	if g.Protocols == "" {
 		return nil
 	}
+	url := g.url()
 	for _, e := range said {
-		if e.own() && e.leads() {
+		if e.own() && (g.Protocols != "file" && e.leads() || url != "" && e.diverts(url)) {
 			key := Mask(e.key)
 			return ErrLed.Sayf("the configuration of the repository %s sets %s, which would lead git to what nobody has approved; take it out (git config --unset-all %s), or set it in your own (git config --global)",
 				cmp.Or(dir, "."), key, key)
 		}
 	}
 	return nil
+}
+
+// url returns the URL that a command which reaches out names; empty for the name of a remote, of which callers show what it comes to.
+func (c Command) url() string {
+	if remote := c.remote(); c.Protocols != "" && (strings.Contains(remote, ":") || filepath.IsAbs(remote)) {
+		return remote
+	}
+	return ""
+}
+
+// diverts reports a setting that puts another address in the place of a URL: by its beginning, or because it is the name of a remote.
+func (e entry) diverts(url string) bool {
+	section, rest, _ := strings.Cut(e.key, ".")
+	at := strings.LastIndexByte(rest, '.')
+	if at < 0 {
+		return false
+	}
+	switch section {
+	case "url":
+		return strings.HasPrefix(url, e.value)
+	case "remote":
+		return rest[:at] == url && slices.Contains([]string{"url", "pushurl", "vcs"}, rest[at+1:])
+	}
+	return false
 }
 
 // leads reports a setting of how remotes are reached that is not known to be harmless.

@@ -58,10 +58,7 @@ func (c Command) reaches(ctx context.Context) error {
 	if _, guarded := ctx.Value(outreachKey{}).(*outreach); !guarded || c.Protocols == "" || c.Protocols == "file" || len(c.Args) == 0 {
 		return nil
 	}
-	remote := ""
-	if i := slices.IndexFunc(c.Args, func(arg string) bool { return arg == "--" || arg == "--end-of-options" }); i >= 0 && i+1 < len(c.Args) {
-		remote = c.Args[i+1]
-	}
+	remote := c.remote()
 	if remote == "" || strings.HasPrefix(remote, "-") {
 		return ErrRemote.Sayf("git %s does not say which remote it reaches", c.Args[0])
 	}
@@ -72,4 +69,12 @@ func (c Command) reaches(ctx context.Context) error {
 		return err
 	}
 	return Reach(ctx, strings.TrimSpace(string(out)))
+}
+
+// remote returns the remote that a command names, which stands behind the end of its options; empty where it names none.
+func (c Command) remote() string {
+	if i := slices.IndexFunc(c.Args, func(arg string) bool { return arg == "--" || arg == "--end-of-options" }); i >= 0 && i+1 < len(c.Args) {
+		return c.Args[i+1]
+	}
+	return ""
 }

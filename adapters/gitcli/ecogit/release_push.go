@@ -34,11 +34,11 @@ func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int
 	if err != nil {
 		return found, err
 	}
-	url, err := quiet(ctx, dir, "remote", "get-url", "--push", "--", releaseOrigin)
+	url, err := quiet(ctx, dir, "remote", "get-url", "--push", "--all", "--", releaseOrigin)
 	if err != nil || url == "" {
 		return found, err
 	}
-	found.URL = gitcli.Mask(url)
+	found.URL = gitcli.Mask(strings.ReplaceAll(url, "\n", ", ")) // git pushes to all of them
 	var h ecosystemport.History
 	err = sinceOrigin(ctx, t, heads+branch, most, &h)
 	found.Ahead, found.Total = h.Commits, h.Total

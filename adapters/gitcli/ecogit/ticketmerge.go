@@ -29,7 +29,7 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 			return d, err
 		}
 	}
-	if d.URL, err = quiet(ctx, t.Clone, "remote", "get-url", "--", "origin"); err != nil {
+	if d.URL, err = quiet(ctx, t.Clone, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil {
 		return d, err
 	}
 	if d.URL != "" {
@@ -40,7 +40,7 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 		if d.Asked = err == nil; d.Asked {
 			d.Origin, d.Pushed = there[base], there[branch] == d.Head && d.Head != ""
 		}
-		d.URL = gitcli.Mask(d.URL)
+		d.URL = gitcli.Mask(strings.ReplaceAll(d.URL, "\n", ", ")) // git pushes to all of them
 	} else {
 		d.Origin = ""
 	}

@@ -1,0 +1,62 @@
+package worktree_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// TestAPushReachesWhatWasShown: no setting of the clone's own puts another address in the place of the one that a push names.
+func TestAPushReachesWhatWasShown(t *testing.T) {
+	p, dir := atWork(t)
+	evil := filepath.Join(t.TempDir(), "evil.git")
+	p.In(p.Clone, "init", "--quiet", "--bare", evil)
+	plan, err := p.Repos.PlanPush(t.Context(), p.Clone, dir, "")
+	require.NoError(t, err)
+	url := p.Access().URL
+	for _, key := range []string{"url." + evil + ".pushInsteadOf", "url." + evil + ".insteadOf", "remote." + url + ".pushurl", "remote." + url + ".url"} {
+		value := evil
+		if key[:4] == "url." {
+			value = url[:len(url)-4]
+		}
+		p.In(p.Clone, "config", key, value)
+		require.ErrorIs(t, p.Repos.Push(t.Context(), p.Clone, p.Access(), plan), gitcli.ErrLed, key)
+		p.In(p.Clone, "config", "--unset", key)
+	}
+	assert.Empty(t, p.In(evil, "for-each-ref"))
+	require.NoError(t, p.Repos.Push(t.Context(), p.Clone, p.Access(), plan))
+	assert.Equal(t, plan.Commit, p.In(p.Remote, "rev-parse", plan.Branch))
+}
+
+// TestCommitsAreWhatTheirNamesSay: a commit that another one replaces on this machine alone is planned, and merged, as it would be pushed; and so is one
+// whose parents are said to be others.
+func TestCommitsAreWhatTheirNamesSay(t *testing.T) {
+	p, dir := atWork(t)
+	p.Put(dir, "install.sh", "rm -rf /\n")
+	evil := p.Save(dir, "evil")
+	p.In(dir, "reset", "--quiet", "--hard", "HEAD~1")
+	p.Put(dir, "doc.md", "text\n")
+	good := p.Save(dir, "good")
+	p.In(dir, "reset", "--quiet", "--hard", evil)
+	p.In(dir, "replace", evil, good)
+	require.NoError(t, os.MkdirAll(filepath.Join(p.Clone, ".git", "info"), 0o755))
+	require.NoError(t, os.WriteFile(filepath.Join(p.Clone, ".git", "info", "grafts"), []byte(evil+" "+p.In(p.Clone, "rev-parse", "main")+"\n"), 0o600))
+	push, err := p.Repos.PlanPush(t.Context(), p.Clone, dir, "")
+	require.NoError(t, err)
+	require.Len(t, push.Commits, 3)
+	assert.Equal(t, "evil", push.Commits[0].Subject)
+	merge := p.planned(dir, sandboxport.Merge{})
+	var paths []string
+	for _, f := range merge.Files {
+		paths = append(paths, f.Path)
+	}
+	assert.Contains(t, paths, "install.sh")
+	assert.NotContains(t, paths, "doc.md")
+	assert.Len(t, merge.Commits, 3)
+}
