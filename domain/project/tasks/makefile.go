@@ -10,10 +10,15 @@ import (
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
 var (
-	makeAssign = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*([A-Za-z_][A-Za-z0-9_.-]*)\s*(:::=|::=|:=|\?=|\+=|!=|=)\s*(.*)$`)
-	makeWord   = regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif|export|unexport|vpath|undefine|override|private)\b`)
-	makeLoad   = regexp.MustCompile(`^(?:-include|sinclude|include)\s+(.*)$`)
-	shellName  = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
+	makeAssign    = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*([A-Za-z_][A-Za-z0-9_.-]*)\s*(:::=|::=|:=|\?=|\+=|!=|=)\s*(.*)$`)
+	makeWord      = regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif|export|unexport|vpath|undefine|override|private)\b`)
+	makeCondition = regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif)\b\s*[^:=\s]?`)
+	makeDefine    = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*define\s+([^\s=:+?!]+)\s*(?:=|:=|::=|:::=|\+=|\?=|!=)?\s*$`)
+	makePrefix    = regexp.MustCompile(`^\.RECIPEPREFIX\s*[:?]*=\s*(.?)`)
+	makeShell     = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|GNUMAKEFLAGS)\s*[:?+!]*=`)
+	makeRuns      = regexp.MustCompile(`\$[({]shell\s`)
+	makeLoad      = regexp.MustCompile(`^(?:-include|sinclude|include)\s+(.*)$`)
+	shellName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
 // The bounds of what variables of a makefile come to: how deep they name one another, and bytes in all.
@@ -27,10 +32,13 @@ const computed = "${COMPUTED}"
 
 // makefile is one that is being read.
 type makefile struct {
-	vars  map[string]string
-	rules []*makeRule
-	phony map[string]bool
-	spent int // bytes that variables came to
+	file   string
+	prefix string // of a recipe's line
+	vars   map[string]string
+	unsure map[string]bool // variables that are given more than one value: which one counts shows only when it runs
+	rules  []*makeRule
+	phony  map[string]bool
+	spent  int // bytes that variables came to
 }
 
 // makeRule is the recipe of a target.
@@ -51,11 +59,15 @@ func readMakefile(l *List, d Documents) {
 		l.unread(file, err)
 		return
 	}
-	m := &makefile{vars: map[string]string{}, phony: map[string]bool{}}
+	m := &makefile{file: file, prefix: "\t", vars: map[string]string{}, unsure: map[string]bool{}, phony: map[string]bool{}}
 	m.read(l, file, lines(text))
+	always := slices.ContainsFunc(m.rules, func(r *makeRule) bool { return r.target == file })
 	for _, r := range m.rules {
 		t := Task{Name: r.target, Runner: Make, File: file, Description: r.about, Needs: r.needs, Argv: []string{"make", r.target}, Command: strings.Join(r.recipe, "\n"),
-			inner: !m.phony[r.target] && strings.ContainsAny(r.target, "/.")}
+			inner: r.target == file || !m.phony[r.target] && strings.ContainsAny(r.target, "/.")}
+		if always && r.target != file { // make reads it, and remakes it, before anything else
+			t.first = file
+		}
 		var shell []string
 		for _, line := range r.recipe {
 			shell = append(shell, m.shell(line, r, 0))
@@ -72,8 +84,8 @@ func (m *makefile) read(l *List, file string, all []string) {
 		line := all[i]
 		for strings.HasSuffix(line, `\`) && i+1 < len(all) {
 			i++
-			if line[0] == '\t' {
-				line += "\n" + strings.TrimPrefix(all[i], "\t")
+			if strings.HasPrefix(line, m.prefix) {
+				line += "\n" + strings.TrimPrefix(all[i], m.prefix)
 			} else {
 				line = strings.TrimRight(strings.TrimSuffix(line, `\`), " \t") + " " + strings.TrimSpace(all[i])
 			}
@@ -82,16 +94,19 @@ func (m *makefile) read(l *List, file string, all []string) {
 		switch {
 		case define:
 			define = bare != "endef"
-		case strings.HasPrefix(bare, "define "):
-			define, open = true, nil
-		case strings.HasPrefix(line, "\t") && len(open) > 0:
+		case strings.HasPrefix(line, m.prefix) && len(open) > 0:
 			for _, r := range open {
-				r.run(bare)
+				r.run(strings.TrimSpace(strings.TrimPrefix(line, m.prefix)))
 			}
+		case makeDefine.MatchString(bare):
+			define, open = true, nil
+			m.unsure[makeDefine.FindStringSubmatch(bare)[1]] = true
 		case bare == "":
 			about = ""
 		case bare[0] == '#':
 			about = strings.TrimSpace(strings.TrimLeft(bare, "#"))
+		case makeCondition.MatchString(bare): // a recipe goes on behind it
+			m.reads(bare)
 		default:
 			open = m.statement(l, file, bare, about)
 			about = ""
@@ -105,9 +120,20 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		l.note("%s includes %s, whose targets are not listed", file, load[1])
 		return nil
 	}
+	if p := makePrefix.FindStringSubmatch(line); p != nil {
+		if m.prefix = p[1]; p[1] == "" {
+			m.prefix = "\t"
+		}
+		return nil
+	}
+	m.reads(line)
 	if a := makeAssign.FindStringSubmatch(line); a != nil {
 		value, _, _ := strings.Cut(a[3], " #")
-		switch value = strings.TrimSpace(value); a[2] {
+		value = strings.TrimSpace(value)
+		if old, set := m.vars[a[1]]; set && a[2] != "+=" && old != value {
+			m.unsure[a[1]] = true
+		}
+		switch a[2] {
 		case "+=":
 			m.vars[a[1]] = strings.TrimSpace(m.vars[a[1]] + " " + value)
 		case "!=":
@@ -130,13 +156,14 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	}
 	nobody := &makeRule{}
 	targets, rest := strings.Fields(m.shell(line[:at], nobody, 0)), strings.TrimLeft(line[at:], ":")
-	if said, text, ok := strings.Cut(rest, "##"); ok {
-		rest, about = said, strings.TrimSpace(text)
-	}
-	if makeAssign.MatchString(strings.TrimSpace(rest)) { // a variable of that target
+	if a := makeAssign.FindStringSubmatch(strings.TrimSpace(rest)); a != nil { // a variable of that target
+		m.unsure[a[1]] = true
 		return nil
 	}
 	rest, inline, _ := strings.Cut(rest, ";")
+	if said, text, ok := strings.Cut(rest, "##"); ok {
+		rest, about = said, strings.TrimSpace(text)
+	}
 	rest, _, _ = strings.Cut(rest, "#")
 	needs := slices.DeleteFunc(strings.Fields(m.shell(rest, nobody, 0)), func(n string) bool { return n == "|" || strings.Contains(n, "$") })
 	var open []*makeRule
@@ -153,6 +180,25 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		open = append(open, m.rule(target, about, needs, strings.TrimSpace(inline)))
 	}
 	return open
+}
+
+// reads takes note of a statement by which make runs something, or runs everything otherwise, whatever it is called for: as the recipe of the file itself.
+func (m *makefile) reads(line string) {
+	a := makeAssign.FindStringSubmatch(line)
+	switch {
+	case makeShell.MatchString(line):
+		_, line, _ = strings.Cut(line, "=")
+	case a == nil && !makeRuns.MatchString(line), a != nil && (a[2] == "=" || a[2] == "?=" || a[2] != "!=" && !makeRuns.MatchString(line)):
+		return
+	case a != nil && a[2] == "!=":
+		line = ": $(shell " + a[3] + ")"
+	case a != nil:
+		line = ": " + a[3]
+	default:
+		line = ": " + line[makeRuns.FindStringIndex(line)[0]:]
+	}
+	r := m.rule(m.file, "", nil, "")
+	r.recipe = append(r.recipe, strings.TrimSpace(line))
 }
 
 // rule returns the rule of a target, which several lines may add to.
@@ -173,7 +219,12 @@ func (m *makefile) rule(target, about string, needs []string, inline string) *ma
 
 // run adds a line to the recipe.
 func (r *makeRule) run(line string) {
-	if text := strings.TrimLeft(line, "@-+ \t"); text != "" && text[0] != '#' {
+	text := strings.TrimLeft(line, "@-+ \t")
+	for strings.HasPrefix(text, "#") { // for the shell a comment ends with its line, also where make joins the next one to it
+		_, text, _ = strings.Cut(text, "\n")
+		text = strings.TrimLeft(text, " \t")
+	}
+	if text != "" {
 		r.recipe = append(r.recipe, text)
 	}
 }
@@ -250,6 +301,9 @@ func closing(text string, i int) int {
 func (m *makefile) value(name string, r *makeRule, depth int) string {
 	if command, ok := strings.CutPrefix(name, "shell "); ok {
 		return "$(" + m.shell(command, r, depth+1) + ")"
+	}
+	if m.unsure[name] {
+		return computed
 	}
 	if v, set := m.vars[name]; set && depth < maxExpand && m.spent < maxExpanded {
 		m.spent += 1 + len(v)

@@ -56,6 +56,7 @@ type Task struct {
 	Argv  []string `json:"-"` // what starts it, the program by its name; empty for a script of package.json
 	After bool     `json:"-"` // its own arguments stand behind "--"
 	inner bool     // it is there for other tasks alone
+	first string   // task that its runner begins with, whatever it is called for; empty for none
 }
 
 // ID returns the task's name with its runner's before it.
@@ -204,8 +205,8 @@ func (l List) Needed(of Task) (out []Task) {
 	seen := map[string]bool{of.Name: true}
 	var follow func(t Task)
 	follow = func(t Task) {
-		for _, name := range t.Needs {
-			if seen[name] || len(out) >= maxNeeds {
+		for _, name := range slices.Concat([]string{t.first}, t.Needs) {
+			if name == "" || seen[name] || len(out) >= maxNeeds {
 				continue
 			}
 			seen[name] = true
