@@ -8,6 +8,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -328,17 +329,28 @@ func byFile(text string) (files []sandboxport.FileLines) {
 		} else {
 			one, text = text[:end+2], text[end+2:]
 		}
-		path := one
-		for _, sign := range []string{"\n+++ b/", "\n--- a/", "\nrename to "} {
-			if _, after, ok := strings.Cut(one, sign); ok {
-				path = after
+		above, _, _ := strings.Cut(one, "\n@@ ") // changed lines can look like what is above them
+		path, _, _ := strings.Cut(strings.TrimPrefix(above, head), "\n")
+		for _, sign := range []string{"\n+++ b/", "\n+++ \"b/", "\n--- a/", "\n--- \"a/", "\nrename to "} {
+			if _, after, ok := strings.Cut(above, sign); ok {
+				path, _, _ = strings.Cut(after, "\n")
+				if path = strings.TrimSuffix(path, "\t"); strings.HasSuffix(sign, "\"b/") || strings.HasSuffix(sign, "\"a/") {
+					path = unquoted(`"` + path)
+				}
 				break
 			}
 		}
-		path, _, _ = strings.Cut(path, "\n")
-		files = append(files, sandboxport.FileLines{Path: strings.TrimSuffix(strings.TrimPrefix(path, head), "\t"), Unified: one})
+		files = append(files, sandboxport.FileLines{Path: path, Unified: one})
 	}
 	return files
+}
+
+// unquoted returns a path that git has put in quotes.
+func unquoted(path string) string {
+	if plain, err := strconv.Unquote(path); err == nil {
+		return readable(plain)
+	}
+	return path
 }
 
 // join works out what the branch will stand on, and the files that it will have. env says where git stores them.

@@ -60,3 +60,22 @@ func TestCommitsAreWhatTheirNamesSay(t *testing.T) {
 	assert.NotContains(t, paths, "doc.md")
 	assert.Len(t, merge.Commits, 3)
 }
+
+// TestLinesStandUnderTheirOwnFile: no file's lines are shown as another's, whatever its name and its lines are.
+func TestLinesStandUnderTheirOwnFile(t *testing.T) {
+	p, dir := atWork(t)
+	names := []string{"evil\"q.txt", "tab\tü.txt", "plain.txt"}
+	for _, name := range names {
+		p.Put(dir, name, "++ b/README.md\n-- a/README.md\nrename to README.md\n")
+	}
+	p.Save(dir, "names")
+	files, left, err := p.Repos.MergedLines(t.Context(), p.Clone, p.planned(dir, sandboxport.Merge{}), 1<<20)
+	require.NoError(t, err)
+	assert.Zero(t, left)
+	var paths []string
+	for _, f := range files {
+		paths = append(paths, f.Path)
+	}
+	assert.Subset(t, paths, names)
+	assert.NotContains(t, paths, "README.md")
+}
