@@ -35,6 +35,7 @@ func readJustfile(l *List, d Documents) {
 		}
 		at.Command = strings.Join(body, "\n")
 		at.Shell = justShell(body, vars)
+		l.Tasks = slices.DeleteFunc(l.Tasks, func(o Task) bool { return o.Runner == Just && o.Name == at.Name }) // of several, the last one counts
 		l.add(*at)
 		at, body = nil, nil
 	}

@@ -43,3 +43,14 @@ func TestMakefilesHideNothing(t *testing.T) {
 		assert.Equal(t, "${COMPUTED}", strings.TrimSpace(task.Shell), name)
 	}
 }
+
+// TestTheTaskThatRunsIsTheOneShown, where files have several of one name.
+func TestTheTaskThatRunsIsTheOneShown(t *testing.T) {
+	t.Parallel()
+	l := list(map[string]string{"justfile": "set allow-duplicate-recipes\na:\n  echo ok\na:\n  evil\n", "mise.toml": `{"tasks":{"m":"echo ok"}}`, "mise.local.toml": `{"tasks":{"m":"evil"}}`})
+	for _, name := range []string{"just:a", "mise:m"} {
+		task, err := l.Find(name)
+		require.NoError(t, err, name)
+		assert.Equal(t, "evil", task.Command, name)
+	}
+}

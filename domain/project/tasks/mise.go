@@ -2,9 +2,10 @@ package tasks
 
 import "strings"
 
-// readMise lists the tasks that mise's configuration names.
+// readMise lists the tasks that mise's configuration names. Local files go before those of everybody.
 func readMise(l *List, d Documents) {
-	for _, file := range []string{"mise.toml", ".mise.toml", "mise/config.toml", ".config/mise.toml", ".config/mise/config.toml"} {
+	for _, file := range []string{"mise.local.toml", ".mise.local.toml", "mise/config.local.toml", ".config/mise.local.toml", ".config/mise/config.local.toml",
+		"mise.toml", ".mise.toml", "mise/config.toml", ".config/mise.toml", ".config/mise/config.toml"} {
 		if !d.Has(file) {
 			continue
 		}
