@@ -8,6 +8,7 @@ import (
 // TicketDistance is how a ticket's branch stands to the branch that it goes into.
 type TicketDistance struct {
 	URL       string          // of origin, masked; empty: there is none
+	Push      string          // where git pushes to, if that is elsewhere
 	Head      string          // of the ticket's branch; empty: there is none
 	Tree      string          // why its worktree cannot be worked on: changes, or what git is in the middle of; empty: it can
 	Clone     string          // why the clone cannot take it: not on its base, changes, or in the middle of something; empty: it can

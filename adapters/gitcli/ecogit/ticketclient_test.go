@@ -400,3 +400,21 @@ func TestAStakeSaysWhatWouldGo(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, ecosystemport.UnsavedWork{Head: head, Changes: 1}, s)
 }
+
+// TestEveryAddressOfAPushIsNamed, also where origin is pushed to elsewhere than it is fetched from, or to several.
+func TestEveryAddressOfAPushIsNamed(t *testing.T) {
+	t.Parallel()
+	r := started(t)
+	d, err := r.Compare(t.Context(), r.tree, true)
+	require.NoError(t, err)
+	assert.Empty(t, d.Push, "it is the same")
+	r.Git("config", "--add", "remote.origin.pushurl", r.Remote)
+	r.Git("config", "--add", "remote.origin.pushurl", "https://elsewhere.invalid/x.git")
+	d, err = r.Compare(t.Context(), r.tree, true)
+	require.NoError(t, err)
+	both := r.Remote + ", https://elsewhere.invalid/x.git"
+	assert.Equal(t, both, d.Push)
+	o, err := ecogit.NewReleaseClient().Origin(t.Context(), r.Dir, "main", 1)
+	require.NoError(t, err)
+	assert.Equal(t, both, o.URL)
+}

@@ -29,9 +29,16 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 			return d, err
 		}
 	}
-	if d.URL, err = quiet(ctx, t.Clone, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil {
+	if d.URL, err = quiet(ctx, t.Clone, "remote", "get-url", "--", "origin"); err != nil {
 		return d, err
 	}
+	if d.Push, err = quiet(ctx, t.Clone, "remote", "get-url", "--push", "--all", "--", "origin"); err != nil {
+		return d, err
+	}
+	if d.Push == d.URL {
+		d.Push = ""
+	}
+	d.Push = gitcli.Mask(strings.ReplaceAll(d.Push, "\n", ", ")) // git pushes to all of them
 	if d.URL != "" {
 		there, err := remoteHeads(ctx, t.Clone, base, branch)
 		if ctx.Err() != nil {
@@ -40,7 +47,7 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 		if d.Asked = err == nil; d.Asked {
 			d.Origin, d.Pushed = there[base], there[branch] == d.Head && d.Head != ""
 		}
-		d.URL = gitcli.Mask(strings.ReplaceAll(d.URL, "\n", ", ")) // git pushes to all of them
+		d.URL = gitcli.Mask(d.URL)
 	} else {
 		d.Origin = ""
 	}

@@ -24,6 +24,7 @@ type FinishRepo struct {
 	Base      string   `json:"base"`
 	Worktree  string   `json:"worktree"`
 	URL       string   `json:"url,omitempty"`
+	PushURL   string   `json:"push_url,omitempty"` // where it differs
 	Head      string   `json:"head"`
 	Onto      string   `json:"onto"` // commit of the base
 	Commits   []string `json:"commits"`
@@ -111,7 +112,7 @@ func (s ticketService) compared(ctx context.Context, p *finishPlan, local bool, 
 		if err != nil {
 			return err
 		}
-		r := FinishRepo{Name: t.Repo, Branch: t.Branch, Base: t.Base, Worktree: t.Dir, URL: d.URL, Head: d.Head, Onto: d.Onto(), Commits: []string{}, Total: d.Total, Conflicts: d.Conflicts}
+		r := FinishRepo{Name: t.Repo, Branch: t.Branch, Base: t.Base, Worktree: t.Dir, URL: d.URL, PushURL: d.Push, Head: d.Head, Onto: d.Onto(), Commits: []string{}, Total: d.Total, Conflicts: d.Conflicts}
 		if local {
 			r.Onto = d.Base
 		}
