@@ -4,8 +4,10 @@ import (
 	"bytes"
 	"context"
 	"errors"
+	"io"
 	"os"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -209,13 +211,42 @@ func (d *comparison) files(ctx context.Context) error {
 	if d.options.Lines <= 0 || len(all) == 0 {
 		return nil
 	}
-	args = append(append(append([]string{"diff"}, linesFlags()...), diffFlags()...), append([]string{d.Since, "--"}, d.options.Paths...)...)
 	text := &firstBytes{max: d.options.Lines}
-	if _, err = d.t.Git(ctx, gitcli.Command{Args: args, Env: env, Sink: text, Limit: 1 << 40}); err != nil && !errors.Is(err, errFull) {
+	lines := func(flags, paths []string) error {
+		args := slices.Concat([]string{"diff"}, linesFlags(), flags, diffFlags(), []string{d.Since, "--"}, paths)
+		_, err := d.t.Git(ctx, gitcli.Command{Args: args, Env: env, Sink: text, Limit: 1 << 40})
+		return err
+	}
+	if hidden := d.hidden(all); len(hidden) > 0 {
+		err = lines([]string{"--text"}, hidden)
+	}
+	if err == nil {
+		err = lines(nil, d.options.Paths)
+	}
+	if err != nil && !errors.Is(err, errFull) {
 		return err
 	}
 	d.Lines, d.Cut = text.String(), text.full
 	return nil
+}
+
+// hidden returns the files of text that git takes for binary because the sandbox's own attributes say so.
+func (d *comparison) hidden(all []git.FileDiff) (paths []string) {
+	for _, f := range all {
+		path := filepath.Join(d.t.Dir, filepath.FromSlash(f.Path))
+		info, err := os.Lstat(path)
+		if !f.Binary || err != nil || !info.Mode().IsRegular() || len(paths) == sandbox.MaxChanges {
+			continue
+		}
+		if file, err := os.Open(path); err == nil {
+			begin, err := io.ReadAll(io.LimitReader(file, 8000)) // as far as git looks
+			_ = file.Close()
+			if err == nil && !bytes.ContainsRune(begin, 0) {
+				paths = append(paths, f.Path)
+			}
+		}
+	}
+	return paths
 }
 
 // index returns the environment in which git sees files that are not tracked as new ones.

@@ -79,3 +79,15 @@ func TestLinesStandUnderTheirOwnFile(t *testing.T) {
 	assert.Subset(t, paths, names)
 	assert.NotContains(t, paths, "README.md")
 }
+
+// TestASandboxDoesNotHideLines: text that its own attributes call binary is shown, and what is binary is not.
+func TestASandboxDoesNotHideLines(t *testing.T) {
+	p, dir := atWork(t)
+	p.Put(dir, ".gitattributes", "*.sh -diff\n")
+	p.Put(dir, "run.sh", "rm -rf /\n")
+	p.Put(dir, "image.sh", "\x00\x01rubbish\n")
+	found, err := p.Repos.Compare(t.Context(), p.Clone, dir, sandboxport.Compare{BaseRef: "main", Files: 100, Lines: 1 << 20})
+	require.NoError(t, err)
+	assert.Contains(t, found.Lines, "+rm -rf /\n")
+	assert.NotContains(t, found.Lines, "rubbish")
+}
