@@ -71,7 +71,7 @@ func absolute(dir *string) error {
 	}
 	abs, err := filepath.Abs(*dir)
 	if err != nil {
-		return app.ErrWiring.Sayf("the working directory cannot be told; name %s absolutely", *dir).Because(err)
+		return app.ErrWiring.Sayf("the directory that you stand in is gone; change to one that is there (cd), and repeat the command").Because(err)
 	}
 	*dir = abs
 	return nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -353,8 +354,12 @@ func Args(low, high int) cobra.PositionalArgs {
 		what := "too many arguments"
 		if n < low {
 			what = "an argument is missing"
-			if names := strings.Fields(cmd.Use); len(names) > n+1 {
-				what += ": " + strings.TrimSuffix(names[n+1], "...")
+			names := strings.Fields(cmd.Use)[1:]
+			if n < len(names) && strings.HasPrefix(names[n], "[") { // what may be left out is not what is missing
+				names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "[") })
+			}
+			if n < len(names) {
+				what += ": " + strings.TrimSuffix(names[n], "...")
 			}
 		}
 		return Usage(cmd, "%s", what)

@@ -53,7 +53,7 @@ func (g sandboxGroup) drawPushed(p sandboxes.SandboxPushed) {
 	if p.Commits == 0 {
 		g.Line("the remote has %s, at %.12s", command.Plain(p.Branch), p.Commit)
 	} else {
-		g.Line("pushed %s, at %.12s, with %d commits", command.Plain(p.Branch), p.Commit, p.Commits)
+		g.Line("pushed %s, at %.12s, with %s", command.Plain(p.Branch), p.Commit, counted(p.Commits, "commit"))
 	}
 	if p.Open != "" {
 		g.Note("a pull request: %s", command.Plain(p.Open))
@@ -166,7 +166,7 @@ func (g sandboxGroup) apply() *cobra.Command {
 			call["paths"] = paths
 		}
 		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxApply.Name, call, func(a sandboxes.SandboxApplied) {
-			g.Line("%d files of sandbox %s changed in %s; nothing is committed", a.Files, command.Plain(a.Name), command.Plain(a.Directory))
+			g.Line("%s of sandbox %s changed in %s; nothing is committed", counted(a.Files, "file"), command.Plain(a.Name), command.Plain(a.Directory))
 		})
 	}
 	return c

@@ -42,7 +42,7 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 		case found:
 			return p.URL, nil
 		case word == "":
-			return "", ErrNowhere.With(command.Hint("name one: countersign sandbox list shows them, countersign sandbox start URL starts another"))
+			return "", ErrNowhere.With(command.Hint("name one: countersign sandbox list shows them; countersign sandbox create . NAME makes a sandbox of the repository that you stand in"))
 		}
 		return word, nil
 	}
@@ -51,8 +51,21 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 			return p.URL, nil
 		}
 	}
-	return "", ErrUnknown.Sayf("no project is called %q, and that is no git URL", word).
-		With(command.Hint("countersign sandbox list shows the projects; countersign sandbox start URL starts one"))
+	way := "countersign sandbox list shows the projects; countersign sandbox clone URL makes one, also of the path of a repository"
+	if like := called(all, word); len(like) > 0 {
+		way = "did you mean " + strings.Join(like, " or ") + "? " + way
+	}
+	return "", ErrUnknown.Sayf("no project is called %q, and that is no git URL", word).With(command.Hint(way))
+}
+
+// called returns the names of up to three projects whose names end like word: a project's name begins with that of its repository's owner.
+func called(all []sandboxes.ProjectItem, word string) (names []string) {
+	for _, p := range all {
+		if strings.HasSuffix(strings.ToLower(p.Name), "-"+strings.ToLower(word)) && len(names) < 3 {
+			names = append(names, p.Name)
+		}
+	}
+	return names
 }
 
 // isPath reports a word that can only be a path.

@@ -75,11 +75,14 @@ func TestNoProjectIsMeant(t *testing.T) {
 	t.Chdir(filepath.Join(root, "real/ab")) // its name begins like that of a project's directory
 	_, err := about("x")
 	assert.ErrorIs(t, err, sandboxcmd.ErrNowhere)
-	assert.Contains(t, fault.From(err).Details, "countersign sandbox list")
+	assert.Contains(t, fault.From(err).Details, "countersign sandbox create . NAME")
 	_, err = about("o-nothing", "x")
 	assert.ErrorIs(t, err, sandboxcmd.ErrUnknown)
+	assert.NotContains(t, fault.From(err).Details, "did you mean")
+	_, err = about("Deep", "x")
+	assert.Contains(t, fault.From(err).Details, "did you mean o-deep? ", "the name without its owner")
 	_, err = about()
-	assert.ErrorContains(t, err, "an argument is missing")
+	assert.ErrorContains(t, err, "an argument is missing: NAME", "not [URL], which may be left out")
 }
 
 func TestCompletion(t *testing.T) {

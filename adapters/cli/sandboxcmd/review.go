@@ -73,6 +73,6 @@ func (g sandboxGroup) drawComments(r sandboxes.ReviewComments) {
 		}
 	}
 	if len(r.Comments) == 0 {
-		g.Note("nobody has said anything of %s yet; --message does", command.Plain(r.Name))
+		g.Note("%s has no comments yet; --message adds one", command.Plain(r.Name))
 	}
 }

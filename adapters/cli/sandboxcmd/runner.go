@@ -83,7 +83,7 @@ func drawUnsavedWork(d command.Runner, l UnsavedWork) {
 func hint(f *fault.Error) command.Hint {
 	const logs = "countersign sandbox logs PROJECT shows what the server printed"
 	return map[fault.Code]command.Hint{
-		"sandbox_project_not_found":      "countersign sandbox list shows the projects; countersign sandbox start URL starts one",
+		"sandbox_project_not_found":      "countersign sandbox list shows the projects; countersign sandbox clone URL makes one",
 		"sandbox_invalid_git_url":        "name a git URL, the path of a repository (./shop or /src/shop), or a project that countersign sandbox list shows",
 		"sandbox_configuration_error":    "countersign sandbox init makes the settings file where there is none",
 		"sandbox_opencode_not_installed": "npm install -g opencode-ai, or OPENCODE_BIN=/path/to/opencode; meanwhile countersign sandbox create makes sandboxes without a server",
@@ -92,7 +92,7 @@ func hint(f *fault.Error) command.Hint {
 		"sandbox_not_found":              "countersign sandbox ls shows the sandboxes, countersign sandbox restore the work that was kept",
 		"sandbox_exists":                 "countersign sandbox enter goes there; another name makes another one",
 		"sandbox_dirty":                  "commit and push it, or repeat with --force: it is kept, and countersign sandbox restore brings it back",
-		"sandbox_merge_conflict":         "countersign sandbox diff shows the sandbox's side; countersign sandbox update brings the base's side in once they are resolved",
+		"sandbox_merge_conflict":         "countersign sandbox diff shows the sandbox's side",
 		"sandbox_unpushed_work":          "push it, or repeat with --force: then it is gone for good, and the project's name has to be typed",
 		"sandbox_ssh_key_not_found":      "without --ssh-key a deploy key is made: countersign sandbox key URL shows it",
 		"sandbox_busy":                   "wait until it is over; countersign sandbox orphans settles what a dead process left",

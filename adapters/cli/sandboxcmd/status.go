@@ -31,7 +31,7 @@ func (v *view) UnmarshalJSON(doc []byte) error {
 // Verdict is the failure of a project that is not there.
 func (v view) Verdict() error {
 	if v.Status == statusNotFound {
-		return ErrUnknown.Sayf("no project is recorded for %s", v.URL).With(command.Hint("countersign sandbox start URL starts one"))
+		return ErrUnknown.Sayf("no project is recorded for %s", v.URL).With(command.Hint("countersign sandbox clone URL makes one"))
 	}
 	return nil
 }

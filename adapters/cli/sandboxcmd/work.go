@@ -92,13 +92,21 @@ func (g sandboxGroup) log() *cobra.Command {
 	})
 }
 
+// counted returns a count with its word.
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}
+
 // drawStanding shows where a sandbox stands against its base.
 func (g sandboxGroup) drawStanding(_ context.Context, d sandboxes.SandboxComparison) error {
 	branch := d.Branch
 	if branch == "" {
 		branch = "none, at " + d.Head[:min(len(d.Head), 12)]
 	}
-	standing := fmt.Sprintf("%d commits ahead, %d behind", d.Ahead, d.Behind)
+	standing := fmt.Sprintf("%s ahead, %d behind", counted(d.Ahead, "commit"), d.Behind)
 	g.Pairs(command.Pair{Name: "sandbox", Value: d.Name + " of " + d.Project}, command.Pair{Name: "branch", Value: branch}, command.Pair{Name: "base", Value: d.Base + " (" + standing + ")"},
 		command.Pair{Name: "directory", Value: d.Directory}, command.Pair{Name: "in progress", Value: d.Doing})
 	g.drawFiles(d)
@@ -127,7 +135,7 @@ func (g sandboxGroup) drawFiles(d sandboxes.SandboxComparison) {
 		g.Note("… and %d more files", d.MoreFiles)
 	}
 	if d.FileCount > 0 {
-		g.Line("  %d files, %d lines added, %d deleted", d.FileCount, d.Added, d.Deleted)
+		g.Line("  %s, %s added, %d deleted", counted(d.FileCount, "file"), counted(d.Added, "line"), d.Deleted)
 	}
 }
 
@@ -164,7 +172,14 @@ func (g sandboxGroup) merge() *cobra.Command {
 		if committed {
 			call["committed_only"] = true
 		}
-		if err := command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxMerge.Name, call, g.drawMerged); err != nil || !archive {
+		draw := func(m sandboxes.SandboxMerged) {
+			g.drawMerged(m)
+			if !archive {
+				p, b := command.Plain(m.Project), command.Plain(m.Name)
+				g.Note("next: countersign sandbox push %s %s --branch %s, then countersign sandbox archive %s %s", p, b, command.Plain(m.Branch), p, b)
+			}
+		}
+		if err := command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxMerge.Name, call, draw); err != nil || !archive {
 			return err
 		}
 		return g.archived(cmd.Context(), command.Arguments{"git_url": url, "name": name}.Set("base", into))
@@ -177,7 +192,7 @@ func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
 		g.Line("nothing to do: %s has everything that %s has", command.Plain(m.Branch), command.Plain(m.Other))
 		return
 	}
-	g.Line("%s stands on %.12s, with %d commits and %d files of %s", command.Plain(m.Branch), m.Commit, m.Commits, m.Files, command.Plain(m.Other))
+	g.Line("%s stands on %.12s, with %s and %s of %s", command.Plain(m.Branch), m.Commit, counted(m.Commits, "commit"), counted(m.Files, "file"), command.Plain(m.Other))
 	g.drawBackups(m.Backups)
 	back := fmt.Sprintf("git branch --force %s %.12s", m.Branch, m.Previous)
 	if m.Place != "" {
