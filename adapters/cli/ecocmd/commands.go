@@ -15,14 +15,14 @@ func (g *group) create() *cobra.Command {
 	var description, provisioner string
 	var repos, readonly []string
 	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Make an ecosystem in this workspace", Args: command.Args(1, 1),
-		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, the nearest directory from here up that has ecosystems/, " +
-			"or else here. A directory that is no git repository yet becomes one when the ecosystem is installed."})
+		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, or the nearest directory from here up that has\n" +
+			"ecosystems/, or else here. A directory that is no git repository yet becomes one."})
 	shown(c, "create shop --repo api=git@github.com:acme/api.git#main --readonly-repo lib=../lib.git", "create shop --repo api=../api.git --provisioner noop")
 	f := c.Flags()
 	f.StringVar(&description, "description", "", "what it is for")
 	f.StringVar(&provisioner, "provisioner", "", "how its environment is deployed: local, noop, or a directory of provisioners/")
-	f.StringArrayVar(&repos, "repo", nil, "NAME=URL[#BRANCH], again and again; URL may be a path")
-	f.StringArrayVar(&readonly, "readonly-repo", nil, "likewise, of repositories that are never written to")
+	f.StringArrayVar(&repos, "repo", nil, "NAME=URL[#BRANCH], once for each repository; URL may be a path")
+	f.StringArrayVar(&readonly, "readonly-repo", nil, "the same, for a repository that is never written to")
 	_ = c.RegisterFlagCompletionFunc("provisioner", cobra.FixedCompletions([]cobra.Completion{"local", "noop"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		list := []any{}

@@ -162,7 +162,7 @@ func (s service) plan(ctx context.Context, sc tool.Scope, in ExecInput) (runs.Pl
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	p := runs.Plan{Tool: Exec.Name, Action: Action, Summary: fmt.Sprintf("%s in %s of %s", clip(pv.Text), counted(len(places)), f.Layout.Name), Preview: pv, Facts: factsOf(in.Command, places, pv.Code), Payload: doc,
+	p := runs.Plan{Tool: Exec.Name, Action: Action, Summary: fmt.Sprintf("run of %s in %s of %s", clip(pv.Text), counted(len(places)), f.Layout.Name), Preview: pv, Facts: factsOf(in.Command, places, pv.Code), Payload: doc,
 		Explanation: runs.Explanation{What: "Runs " + pv.Text + " in " + strings.Join(names, ", ") + ". What the program does is not bound.", Irreversible: true, Affects: names, Alternatives: []string{}},
 		Current:     map[string]any{"active_ticket": f.State.ActiveTicket}, Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"runs a program"}}}
 	return p.Sealed(f)

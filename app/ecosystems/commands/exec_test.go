@@ -152,6 +152,7 @@ func (r *rig) queued(in args) string {
 	r.t.Helper()
 	o := r.say("execute", in)
 	require.NotNil(r.t, o.Issued, "it asks")
+	assert.NotContains(r.t, o.Issued.Prompt, "run the ", "a command has no article")
 	all := args{"confirm_token": o.Issued.Token.Reveal()}
 	for k, v := range in {
 		all[k] = v

@@ -121,7 +121,7 @@ func (p Plan) Prompt() string {
 		return "destroy " + of
 	case "journal entry":
 		return "add a journal entry to " + of
-	case "archive", "cancel", "deploy", "discard", "end", "install", "push", "release", "restart", "restore", "start", "stop", "switch", "sync":
+	case "archive", "cancel", "deploy", "discard", "end", "install", "merge", "push", "release", "restart", "restore", "run", "start", "stop", "switch", "sync":
 		return what + " " + of
 	}
 	return "run the " + p.Summary
