@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -129,11 +130,25 @@ func (g author) overlayRebase() *cobra.Command {
 	return c
 }
 
+// proposal shows the data of evolve propose, and the command that takes a branch over.
+func (g author) proposal(data json.RawMessage) error {
+	if err := g.Screen().Proposal(data); err != nil {
+		return err
+	}
+	d, err := DecodeData[deployments.ProposeData](data)
+	repo, none := g.Repo()
+	if err == nil && none == nil && d.Created && d.Committed != nil && *d.Committed {
+		g.Line("next: git -C %s merge %s", command.Plain(repo), command.Plain(d.Branch))
+		g.Screen().Next([]string{g.here() + "deploy --apply"})
+	}
+	return nil
+}
+
 func (g author) evolve() *cobra.Command {
 	var module, scope, branch string
 	propose := g.Command("propose", "Turn edits of deployed files into overlay changes on a git branch", func(cmd *cobra.Command, _ []string) error {
 		_, err := g.Alter(cmd, change{Tool: "evolve_propose", Args: command.Arguments{"module_id": module, "scope": scope, "branch": branch},
-			Draw: func(data json.RawMessage, _ bool) error { return g.Screen().Proposal(data) }, Idle: HasReason("no_drift", "no_proposeable_drift")})
+			Draw: func(data json.RawMessage, _ bool) error { return g.proposal(data) }, Idle: HasReason("no_drift", "no_proposeable_drift")})
 		return err
 	})
 	propose.Flags().StringVar(&module, "module-id", "", "only this module's files")

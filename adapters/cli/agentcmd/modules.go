@@ -50,6 +50,9 @@ func (g author) addModule() *cobra.Command {
 				}
 			})
 		}
+		if kind != "" && !own && g.standsInRepo(source) {
+			return g.Misused(cmd, "%s is in the config repository, and without local: it would be looked for on GitHub: %sadd %s local:%s", source, g.here(), kind, source)
+		}
 		call := command.Arguments{"source": source, "module_type": kind, "skills": skills, "id": id, "tags": tags, "targets": targets}
 		_, err := g.Alter(cmd, change{Tool: "agents_add_from", Args: call, Draw: g.Screen().AddedFrom})
 		return err
@@ -98,6 +101,16 @@ func (g author) there(cmd *cobra.Command, call command.Arguments, source string)
 	}
 	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.Sayf("there is nothing at %s, so %s was not added", path, data.ID).
 		With(command.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
+}
+
+// standsInRepo reports a source that is a path in the config repository, as one has it who leaves local: out.
+func (g author) standsInRepo(source string) bool {
+	repo, err := g.Repo()
+	if err != nil || !filepath.IsLocal(filepath.FromSlash(source)) {
+		return false
+	}
+	_, err = os.Lstat(filepath.Join(repo, filepath.FromSlash(source)))
+	return err == nil
 }
 
 func (g author) removeModule() *cobra.Command {

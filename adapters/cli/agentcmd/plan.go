@@ -23,10 +23,10 @@ func tintOf(op string) command.Tint {
 	return command.Changed
 }
 
-// Directories shows which directories a plan writes into: first the project that one stands in, then those outside of it, one for each target.
+// Directories shows which directories a plan writes into: first the project that one stands in ("" for none), then those outside of it, one for each target.
 func (s Screen) Directories(p present.Plan, project string) {
 	below := func(path string) bool {
-		return strings.HasPrefix(path+string(filepath.Separator), strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator))
+		return project != "" && strings.HasPrefix(path+string(filepath.Separator), strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator))
 	}
 	inside := 0
 	for _, at := range p.Places {
@@ -47,7 +47,7 @@ func (s Screen) Directories(p present.Plan, project string) {
 	}
 	within, outside := map[string]bool{}, map[string]string{}
 	for _, c := range p.Changes {
-		if strings.HasPrefix(c.Path, strings.TrimSuffix(project, string(filepath.Separator))+string(filepath.Separator)) {
+		if below(c.Path) {
 			within[c.Path] = true
 			continue
 		}

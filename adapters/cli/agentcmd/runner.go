@@ -58,7 +58,7 @@ func (d Runner) Scoped(c *cobra.Command) *cobra.Command {
 // DryRun reports whether nothing may change.
 func (d Runner) DryRun() bool { return d.flags.dryRun }
 
-// Project is the project that is deployed into, for people: the one that is named, or the git work tree around the working directory.
+// Project is the project that is deployed into, for people: the one that is named, or the git work tree around the working directory; "" where there is none.
 func (d Runner) Project() string {
 	if named := d.Lookup("AGENTPACK_PROJECT_ROOT"); named != "" {
 		return named
@@ -72,7 +72,7 @@ func (d Runner) Project() string {
 			return dir
 		}
 		if dir == filepath.Dir(dir) {
-			return here
+			return ""
 		}
 	}
 }

@@ -161,6 +161,8 @@ func TestDirectories(t *testing.T) {
 		{Target: "vscode", Path: "/w/shopping/x.md"}}}
 	assert.Equal(t, "writes into the project /w/shop (1 file; --project-root names another)\nwrites into /h/.codex (codex)\nwrites into /w/shopping (vscode)\n",
 		drawn(t, func(s agentcmd.Screen) error { s.Directories(p, "/w/shop"); return nil }))
+	assert.Equal(t, "writes into /h/.codex (codex)\nwrites into /w/shop/.cursor/rules (cursor)\nwrites into /w/shopping (vscode)\n",
+		drawn(t, func(s agentcmd.Screen) error { s.Directories(p, ""); return nil }), "where one stands in no project, no directory is called one")
 	assert.Empty(t, drawn(t, func(s agentcmd.Screen) error { s.Directories(present.Plan{}, "/w/shop"); return nil }))
 }
 
