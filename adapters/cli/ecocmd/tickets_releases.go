@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ofTicket returns a command TICKET that changes something.
-func (g *group) ofTicket(use, short string, name tool.Name, complete command.Completer, with func(command.Arguments)) *cobra.Command {
+// ofTicket returns a command TICKET that changes something; next says how to go on behind it.
+func (g *group) ofTicket(use, short string, name tool.Name, complete command.Completer, with func(command.Arguments), next ...string) *cobra.Command {
 	c := &cobra.Command{Use: use + " TICKET", Short: short, Args: command.Args(1, 1), ValidArgsFunction: command.Complete(complete)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(nil)
@@ -18,7 +18,14 @@ func (g *group) ofTicket(use, short string, name tool.Name, complete command.Com
 		if with != nil {
 			with(a)
 		}
-		return g.do(cmd.Context(), name, a, g.Ticket)
+		return g.do(cmd.Context(), name, a, func(a answer) {
+			g.Ticket(a)
+			for _, line := range next {
+				if !g.dryRun {
+					g.Note("next: %s", line)
+				}
+			}
+		})
 	}
 	return g.dry(c)
 }
@@ -27,8 +34,9 @@ func (g *group) tickets() []*cobra.Command {
 	var repos []string
 	var cleanup string
 	var force bool
-	start := g.ofTicket("start", "Start a ticket: its branch in a worktree of every repository", "amof_ticket_start", nil, func(a command.Arguments) { set(a, "repos", repos) })
-	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository, again and again")
+	start := g.ofTicket("start", "Start a ticket: its branch in a worktree of every repository", "amof_ticket_start", nil, func(a command.Arguments) { set(a, "repos", repos) },
+		"commit in these worktrees, then countersign eco ticket pr, or countersign eco ticket merge --push")
+	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository; may be repeated")
 	g.completed(start, "repo", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
 	end := g.ofTicket("end", "End a ticket; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a command.Arguments) {
 		on(a.Set("cleanup", cleanup), map[string]bool{"force": force})
