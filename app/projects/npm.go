@@ -111,14 +111,17 @@ type StartedScript struct {
 	Message    string          `json:"message"`
 }
 
-// NPMScriptAnswer is a script that was waited for, or one that runs on in the background. The other one is nil.
-type NPMScriptAnswer struct {
-	Result  *ScriptResult
+// RunAnswer is what was waited for, with its result, or one that runs on in the background. The other one is nil.
+type RunAnswer[R any] struct {
+	Result  *R
 	Started *StartedScript
 }
 
+// NPMScriptAnswer is a script that was waited for, or that runs on.
+type NPMScriptAnswer = RunAnswer[ScriptResult]
+
 // MarshalJSON writes the one that there is.
-func (a NPMScriptAnswer) MarshalJSON() ([]byte, error) {
+func (a RunAnswer[R]) MarshalJSON() ([]byte, error) {
 	if a.Started != nil {
 		return tool.Encode(a.Started)
 	}
@@ -126,14 +129,14 @@ func (a NPMScriptAnswer) MarshalJSON() ([]byte, error) {
 }
 
 // UnmarshalJSON reads the one that it is: both say whether it runs in the background.
-func (a *NPMScriptAnswer) UnmarshalJSON(doc []byte) error {
+func (a *RunAnswer[R]) UnmarshalJSON(doc []byte) error {
 	var is struct {
 		Background bool `json:"background"`
 	}
 	if err := json.Unmarshal(doc, &is); err != nil {
 		return err
 	}
-	*a = NPMScriptAnswer{}
+	*a = RunAnswer[R]{}
 	if is.Background {
 		return json.Unmarshal(doc, &a.Started)
 	}

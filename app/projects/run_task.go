@@ -2,7 +2,6 @@ package projects
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"path"
 	"slices"
@@ -385,34 +384,8 @@ type TaskResult struct {
 	Steps      []TaskStep `json:"steps"`
 }
 
-// TaskAnswer is a task that was waited for, or one that runs on in the background. The other one is nil.
-type TaskAnswer struct {
-	Result  *TaskResult
-	Started *StartedScript
-}
-
-// MarshalJSON writes the one that there is.
-func (a TaskAnswer) MarshalJSON() ([]byte, error) {
-	if a.Started != nil {
-		return tool.Encode(a.Started)
-	}
-	return tool.Encode(a.Result)
-}
-
-// UnmarshalJSON reads the one that it is: both say whether it runs in the background.
-func (a *TaskAnswer) UnmarshalJSON(doc []byte) error {
-	var is struct {
-		Background bool `json:"background"`
-	}
-	if err := json.Unmarshal(doc, &is); err != nil {
-		return err
-	}
-	*a = TaskAnswer{}
-	if is.Background {
-		return json.Unmarshal(doc, &a.Started)
-	}
-	return json.Unmarshal(doc, &a.Result)
-}
+// TaskAnswer is a task that was waited for, or that runs on.
+type TaskAnswer = RunAnswer[TaskResult]
 
 // The states of a step that was run, or not.
 const (
