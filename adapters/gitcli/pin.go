@@ -137,15 +137,18 @@ func (r *Repo) Provisional(dir, commit string) (*Tree, error) {
 	return &Tree{Repo: r, Dir: dir, Admin: admin}, nil
 }
 
-// Submodule returns one that Submodules named, as a clone's main tree.
+// Submodule returns one that Submodules named, or another repository in the tree, as a tree of its own clone.
 func (t *Tree) Submodule(ctx context.Context, path string) (*Tree, error) {
-	out, err := t.Inner(ctx, path, Command{Args: []string{"rev-parse", "--absolute-git-dir"}})
-	if err != nil {
-		return nil, err
+	var dirs [2]string // of the tree, and of its repository: another one where it is a linked worktree of that
+	for i, which := range []string{"--absolute-git-dir", "--git-common-dir"} {
+		out, err := t.Inner(ctx, path, Command{Args: []string{"rev-parse", "--path-format=absolute", which}})
+		if err != nil {
+			return nil, err
+		}
+		dirs[i] = strings.TrimSuffix(string(out), "\n")
 	}
-	common := strings.TrimSuffix(string(out), "\n")
-	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: common, timeout: t.timeout, busy: t.busy}
-	return r.Main(), nil
+	r := &Repo{Dir: filepath.Join(t.Dir, path), Common: dirs[1], timeout: t.timeout, busy: t.busy}
+	return &Tree{Repo: r, Dir: r.Dir, Admin: dirs[0]}, nil
 }
 
 // Tree is one working tree of a clone. It belongs to one goroutine.
@@ -193,9 +196,9 @@ func (t *Tree) Word(ctx context.Context, args ...string) (string, error) {
 }
 
 // Status returns how the working tree differs from its last commit, renames taken apart. untracked is git's: with "normal" a directory may stand for
-// all that is in it, with "all" every file is named.
-func (t *Tree) Status(ctx context.Context, untracked string) (git.Status, error) {
-	out, err := t.Git(ctx, Command{Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=" + untracked, "--ignored=no", "--no-renames",
+// all that is in it, with "all" every file is named. env is added to git's environment.
+func (t *Tree) Status(ctx context.Context, untracked string, env ...string) (git.Status, error) {
+	out, err := t.Git(ctx, Command{Env: env, Args: []string{"status", "--porcelain=v2", "-z", "--branch", "--ahead-behind", "--untracked-files=" + untracked, "--ignored=no", "--no-renames",
 		"--ignore-submodules=none"}})
 	if err != nil {
 		return git.Status{}, err

@@ -48,7 +48,11 @@ func (m maker) make(ctx context.Context, base, about string) (string, error) {
 			return "", err
 		}
 	}
-	if err := m.copyIndex(); err != nil {
+	paths, err := flagged(ctx, m.t)
+	if err != nil {
+		return "", err
+	}
+	if err := m.copyIndex(ctx, paths); err != nil {
 		return "", err
 	}
 	index, err := m.git(ctx, indexFile, nil, "write-tree")
@@ -92,8 +96,11 @@ func (m maker) empty(ctx context.Context, about string) (string, error) {
 	return m.commit(ctx, "nothing was committed on "+about, none)
 }
 
-// copyIndex takes the tree's index along with what it remembers of its files.
-func (m maker) copyIndex() error {
+// env has git read the copy of the index.
+func (m maker) env() string { return "GIT_INDEX_FILE=" + filepath.Join(m.scratch, indexFile) }
+
+// copyIndex takes the tree's index along with what it remembers of its files, without the marks on those that are flagged.
+func (m maker) copyIndex(ctx context.Context, flagged []string) error {
 	said, err := os.ReadFile(filepath.Join(m.t.Admin, indexFile))
 	if os.IsNotExist(err) {
 		return nil
@@ -104,13 +111,13 @@ func (m maker) copyIndex() error {
 	if err != nil {
 		return sandbox.ErrGit.Sayf("the index of %s cannot be copied: %v", m.t.Dir, err).Because(err)
 	}
-	return nil
+	return unflag(ctx, m.t, flagged, m.env())
 }
 
 // loose returns the tree of the files that are not tracked; empty when there are none.
 func (m maker) loose(ctx context.Context) (string, error) {
 	out, err := m.t.Git(ctx, gitcli.Command{Args: []string{"ls-files", "--others", "--exclude-standard", "-z"}, Timeout: m.timeout, Limit: backupManyFiles,
-		Env: []string{"GIT_INDEX_FILE=" + filepath.Join(m.scratch, indexFile)}})
+		Env: []string{m.env()}})
 	if err != nil {
 		return "", err
 	}

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
@@ -62,15 +63,15 @@ func (k *BackupSet) note(ref string) {
 	}
 }
 
-// Uncommitted keeps what of a worktree was not committed, and what of its submodules is nowhere else; base is what to stand on before the first
-// commit.
+// Uncommitted keeps what of a worktree was not committed, and what of its submodules and of other repositories in it is nowhere else; base is what
+// to stand on before the first commit.
 func (k *BackupSet) Uncommitted(ctx context.Context, t *gitcli.Tree, h UnsavedWork, base string) error {
 	if !t.Exists() {
 		h.Changes = nil
-	} else if err := k.submodules(ctx, t); err != nil {
+	} else if err := k.submodules(ctx, t, h.nested); err != nil {
 		return err
 	}
-	if len(h.Changes) > 0 {
+	if slices.ContainsFunc(h.Changes, func(c git.Change) bool { return c.Kind != git.Ignored }) {
 		about := k.name
 		if h.Branch != "" {
 			about += ", branch " + h.Branch
@@ -95,8 +96,8 @@ func (k *BackupSet) Uncommitted(ctx context.Context, t *gitcli.Tree, h UnsavedWo
 }
 
 // submodules keeps, in the clone, the commits of a worktree's submodules that none of their remotes has, and what was not committed in them:
-// their repositories go with the worktree.
-func (k *BackupSet) submodules(ctx context.Context, t *gitcli.Tree) error {
+// their repositories go with the worktree. So do other repositories in it.
+func (k *BackupSet) submodules(ctx context.Context, t *gitcli.Tree, nested []nestedRepo) error {
 	paths, err := t.Submodules(ctx)
 	if err != nil {
 		return err
@@ -106,7 +107,7 @@ func (k *BackupSet) submodules(ctx context.Context, t *gitcli.Tree) error {
 		if err != nil {
 			return err
 		}
-		h, err := FindUnsavedWork(ctx, sub)
+		h, err := workIn(ctx, sub)
 		if err != nil {
 			return err
 		}
@@ -122,15 +123,41 @@ func (k *BackupSet) submodules(ctx context.Context, t *gitcli.Tree) error {
 		if len(h.Changes) == 0 {
 			continue
 		}
-		commit, err := CommitWork(ctx, sub, h.Head, k.name+", submodule "+path, k.when)
-		if err != nil {
-			return err
-		}
-		if err := k.bring(ctx, sub, sandbox.SubmoduleBackup(i+1, true), commit); err != nil {
+		if err := k.changes(ctx, sub, h, i+1, "submodule "+path); err != nil {
 			return err
 		}
 	}
+	return k.repositories(ctx, nested, len(paths))
+}
+
+// repositories keeps, in the clone, what is nowhere else of repositories that lie in a worktree; number of them were kept before.
+func (k *BackupSet) repositories(ctx context.Context, nested []nestedRepo, number int) error {
+	for _, n := range nested {
+		number++
+		if n.ignored && len(n.work.Changes) > 0 { // the files of others are kept with those of the worktree
+			if err := k.changes(ctx, n.tree, n.work, number, "repository "+n.path); err != nil {
+				return err
+			}
+		}
+		for i, tip := range slices.Concat(n.tips, n.work.Stashes) {
+			if i > 0 {
+				number++
+			}
+			if err := k.bring(ctx, n.tree, sandbox.SubmoduleBackup(number, false), tip); err != nil {
+				return err
+			}
+		}
+	}
 	return nil
+}
+
+// changes keeps what was not committed in a repository that lies in a worktree.
+func (k *BackupSet) changes(ctx context.Context, sub *gitcli.Tree, h UnsavedWork, number int, about string) error {
+	commit, err := CommitWork(ctx, sub, h.Head, k.name+", "+about, k.when)
+	if err != nil {
+		return err
+	}
+	return k.bring(ctx, sub, sandbox.SubmoduleBackup(number, true), commit)
 }
 
 const carried = "refs/countersign/carried" // in a submodule, while its commit is brought over

@@ -45,7 +45,7 @@ func (c *Client) looked(ctx context.Context, repo, dir string, o sandboxport.Com
 	if err != nil {
 		return nil, err
 	}
-	status, err := t.Status(ctx, "all")
+	status, err := statusOf(ctx, t, "all")
 	if err != nil {
 		return nil, err
 	}
@@ -258,7 +258,11 @@ func (d *comparison) index(ctx context.Context) (env []string, drop func(), err 
 			loose.WriteString(change.Path + "\x00")
 		}
 	}
-	if loose.Len() == 0 {
+	marked, err := flagged(ctx, d.t)
+	if err != nil {
+		return nil, nil, err
+	}
+	if loose.Len() == 0 && len(marked) == 0 {
 		return env, func() {}, nil
 	}
 	scratch, err := os.MkdirTemp("", "countersign-compare-*")
@@ -267,7 +271,7 @@ func (d *comparison) index(ctx context.Context) (env []string, drop func(), err 
 	}
 	drop = func() { _ = os.RemoveAll(scratch) }
 	m := maker{t: d.t, scratch: scratch, timeout: longTime}
-	if err := m.copyIndex(); err != nil {
+	if err := m.copyIndex(ctx, marked); err != nil {
 		drop()
 		return nil, nil, err
 	}

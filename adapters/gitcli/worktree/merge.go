@@ -99,7 +99,11 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 	var status git.Status
 	var looking errgroup.Group
 	looking.Go(func() (err error) {
-		status, err = p.box.Status(ctx, "all")
+		if status, err = statusOf(ctx, p.box, "all"); err != nil || !m.Look || m.Update {
+			return err
+		}
+		nested, err := nestedIn(ctx, p.box, status.Changes) // they would go with the sandbox
+		status.Changes = append(status.Changes, nestedChanges(nested)...)
 		return err
 	})
 	refs, tips, err := branchTips(ctx, at)

@@ -4,6 +4,7 @@ import (
 	"context"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
@@ -47,7 +48,14 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 	if err := c.calm(ctx, t, &h); err != nil {
 		return done, err
 	}
+	marked, err := flagged(ctx, t)
+	if err != nil {
+		return done, err
+	}
 	err = gitcli.Patiently(ctx, c.options.Patience, func() error {
+		if err := unflag(ctx, t, marked); err != nil { // or the reset would pass over them
+			return err
+		}
 		_, err := t.Git(ctx, gitcli.Command{Timeout: c.options.Worktree, Args: []string{"reset", "--quiet", "--hard", commit, "--"}})
 		return err
 	})
@@ -91,6 +99,9 @@ func (c *Client) backUp(ctx context.Context, at *gitcli.Repo, t *gitcli.Tree, r 
 	h, err := FindUnsavedWork(ctx, t)
 	if err != nil {
 		return h, nil, err
+	}
+	if !r.CleanIgnored { // then ignored repositories stay
+		h.nested = slices.DeleteFunc(h.nested, func(n nestedRepo) bool { return n.ignored })
 	}
 	k, err := BeginBackupSet(ctx, at, r.Name, r.At)
 	if err != nil {

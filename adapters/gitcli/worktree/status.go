@@ -91,13 +91,29 @@ type UnsavedWork struct {
 	Taken   string // the branch that a rebase took the tree off
 	Changes []git.Change
 	Stashes []string // commits of a rebase's or merge's own
+
+	nested []nestedRepo
 }
 
 // Dirty reports whether there is something that was not committed.
 func (h UnsavedWork) Dirty() bool { return len(h.Changes) > 0 || len(h.Stashes) > 0 }
 
-// FindUnsavedWork looks at a worktree, whose directory may be gone.
-func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
+// FindUnsavedWork looks at a worktree, whose directory may be gone. Files that are marked so that git does not look into them count when they have
+// changed, and so do repositories in it, ignored ones too, that have work of their own; of a clone's main tree, those are left out.
+func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (UnsavedWork, error) {
+	h, err := workIn(ctx, t)
+	if err != nil || t.Admin == t.Common || !t.Exists() {
+		return h, err
+	}
+	if h.nested, err = nestedIn(ctx, t, h.Changes); err != nil {
+		return h, err
+	}
+	h.Changes = append(h.Changes, nestedChanges(h.nested)...)
+	return h, nil
+}
+
+// workIn is FindUnsavedWork without the repositories in the tree.
+func workIn(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
 	if h.Head, err = headOf(ctx, t); err != nil {
 		return h, err
 	}
@@ -119,7 +135,7 @@ func FindUnsavedWork(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err er
 	if !t.Exists() {
 		return h, nil
 	}
-	s, err := t.Status(ctx, "normal")
+	s, err := statusOf(ctx, t, "normal")
 	h.Changes = s.Changes
 	return h, err
 }

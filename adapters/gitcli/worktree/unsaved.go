@@ -124,17 +124,20 @@ func asked(at *gitcli.Repo, dirs []string) (trees []called, unknown []string, er
 	return trees, unknown, nil
 }
 
-// all returns what a tree holds with every file named, and the commits in its submodules that none of their remotes has.
+// all returns what a tree holds with every file named, and the commits in its submodules, and in other repositories in it, that none of their remotes has.
 func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, err error) {
 	if h, err = FindUnsavedWork(ctx, t); err != nil || !t.Exists() {
 		return h, nil, err
 	}
 	if len(h.Changes) > 0 {
-		s, err := t.Status(ctx, "all")
+		s, err := statusOf(ctx, t, "all")
 		if err != nil {
 			return h, nil, err
 		}
-		h.Changes = s.Changes
+		h.Changes = append(s.Changes, nestedChanges(h.nested)...)
+	}
+	for _, n := range h.nested {
+		inner = append(inner, n.lines...)
 	}
 	paths, err := t.Submodules(ctx)
 	if err != nil {
