@@ -17,6 +17,9 @@ import (
 // maxMergeLines is how many bytes of changed lines are shown beside the plan of a merge.
 const maxMergeLines = 300 << 10
 
+// maxLeftNamed is how many of the files are named whose lines are left out.
+const maxLeftNamed = 5
+
 // The operations that are written down while a branch is moved.
 const (
 	doingMerge  = "merge"
@@ -88,11 +91,22 @@ func (p mergePlan) Exhibit(ctx context.Context) (any, error) {
 		Files    []file   `json:"files"`
 		Warnings []string `json:"warnings,omitempty"`
 	}{Files: []file{}}
+	has := map[string]bool{}
 	for _, l := range lines {
+		has[l.Path] = true
 		shown.Files = append(shown.Files, file{p.merge.Branch, l})
 	}
 	if left > 0 {
-		shown.Warnings = append(shown.Warnings, fmt.Sprintf("The lines of %d more files do not fit here: countersign sandbox diff %s %s shows them.", left, p.found.Project.Name, p.box.Name))
+		var out []string
+		for _, f := range p.merge.Files {
+			if !has[f.Path] && len(out) < maxLeftNamed {
+				out = append(out, f.Path)
+			}
+		}
+		if left > len(out) {
+			out = append(out, "...")
+		}
+		shown.Warnings = append(shown.Warnings, fmt.Sprintf("The lines of %d more files do not fit here (%s): countersign sandbox diff %s %s shows them.", left, strings.Join(out, ", "), p.found.Project.Name, p.box.Name))
 	}
 	return shown, err
 }

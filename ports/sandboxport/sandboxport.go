@@ -133,7 +133,7 @@ type Repositories interface {
 	// sandbox.ErrBaseDirty or sandbox.ErrUncommitted for a working tree that has changes, with sandbox.ErrBranch and sandbox.ErrArguments. A plan whose Method
 	// is MergeNothing has nothing to do.
 	PlanMerge(ctx context.Context, repo string, m Merge) (MergePlan, error)
-	// MergedLines returns the lines that a plan changes, by file: at most limit bytes of them. left counts the files whose lines were left out.
+	// MergedLines returns the lines that a plan changes, by file: at most limit bytes of them, of the files with the fewest. left counts the files whose lines were left out.
 	MergedLines(ctx context.Context, repo string, p MergePlan, limit int) (files []FileLines, left int, err error)
 	// Merge does what was planned. begun is told the commit that the branch will stand on before anything is changed. It fails with sandbox.ErrMoved when either
 	// side is not where it was, and with those of PlanMerge; then nothing was changed.

@@ -1,12 +1,14 @@
 package worktree
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -47,7 +49,12 @@ func (c *Client) PlanMerge(ctx context.Context, repo string, m sandboxport.Merge
 		if err = p.join(ctx, env); err != nil || p.Method == sandboxport.MergeNothing {
 			return err
 		}
-		changes, err = treeDiff(ctx, at.Main(), env, p.From, p.Tree)
+		plain, dropPlain, err := bare(at)
+		if err != nil {
+			return err
+		}
+		defer dropPlain()
+		changes, err = treeDiff(ctx, plain, env, p.From, p.Tree)
 		return err
 	})
 	if err != nil || p.Method == sandboxport.MergeNothing {
@@ -310,23 +317,116 @@ func (c *Client) MergedLines(ctx context.Context, repo string, p sandboxport.Mer
 	if err := again.join(ctx, env); err != nil {
 		return nil, 0, err
 	}
-	text := &firstBytes{max: limit}
+	plain, dropPlain, err := bare(at)
+	if err != nil {
+		return nil, 0, err
+	}
+	defer dropPlain()
+	text := &shortest{room: limit}
 	args := append(append([]string{"diff-tree", "-r"}, linesFlags()...), diffFlags()...)
-	if _, err := at.Main().Git(ctx, gitcli.Command{Args: append(args, p.From, again.Tree, "--"), Env: env, Sink: text, Limit: 1 << 40, Timeout: longTime}); err != nil && !errors.Is(err, errFull) {
+	if _, err := plain.Git(ctx, gitcli.Command{Args: append(args, p.From, again.Tree, "--"), Env: env, Sink: text, Limit: 1 << 40, Timeout: longTime}); err != nil {
 		return nil, 0, err
 	}
 	files = byFile(text.String())
-	if text.full && len(files) > 0 { // the last one is not whole
-		files = files[:len(files)-1]
-	}
 	return files, len(p.Files) - len(files), nil
 }
 
+// bare returns a repository without files, settings or attributes: by a quarantine's environment, git sees in it what is stored in the clone, and nothing
+// else of it has text be taken for binary. It is gone once drop is called.
+func bare(at *gitcli.Repo) (t *gitcli.Tree, drop func(), err error) {
+	dir, err := os.MkdirTemp("", "countersign-bare-*")
+	if err != nil {
+		return nil, nil, gitcli.Disk(err, os.TempDir())
+	}
+	drop = func() { _ = os.RemoveAll(dir) }
+	format := "[core]\n\trepositoryformatversion = 0\n"
+	if set, err := os.ReadFile(filepath.Join(at.Common, "config")); err == nil && sha256Objects.Match(set) {
+		format = "[core]\n\trepositoryformatversion = 1\n[extensions]\n\tobjectformat = sha256\n"
+	}
+	for _, name := range []string{"refs", "objects", "tree"} {
+		err = errors.Join(err, os.Mkdir(filepath.Join(dir, name), 0o700))
+	}
+	for name, text := range map[string]string{"HEAD": "ref: refs/heads/none\n", "config": format} {
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
+	}
+	if err != nil {
+		drop()
+		return nil, nil, gitcli.Disk(err, dir)
+	}
+	files := filepath.Join(dir, "tree")
+	return &gitcli.Tree{Repo: &gitcli.Repo{Dir: files, Common: dir}, Dir: files, Admin: dir}, drop, nil
+}
+
+var sha256Objects = regexp.MustCompile(`(?i)objectformat\s*=\s*"?sha256`)
+
+// shortest keeps of a diff that is written to it the shortest files that have room together, in their order.
+type shortest struct {
+	room  int
+	size  int
+	line  []byte   // the beginning of one that is not whole yet
+	over  bool     // the file is too large
+	file  []byte   // that is being read
+	files []string // that are kept
+}
+
+// Write takes more of the diff.
+func (s *shortest) Write(p []byte) (int, error) {
+	n := len(p)
+	for len(p) > 0 {
+		line, rest, whole := bytes.Cut(p, []byte("\n"))
+		p = rest
+		if len(s.line)+len(line) <= s.room {
+			s.line = append(s.line, line...)
+		} else {
+			s.line = append(s.line, line[:max(s.room-len(s.line), 0)]...)
+			s.over = true
+		}
+		if !whole {
+			break
+		}
+		if bytes.HasPrefix(s.line, []byte(fileHead)) {
+			s.end()
+		}
+		if s.over = s.over || len(s.file)+len(s.line) >= s.room; !s.over {
+			s.file = append(append(s.file, s.line...), '\n')
+		}
+		s.line = s.line[:0]
+	}
+	return n, nil
+}
+
+// end takes note of a file that is whole.
+func (s *shortest) end() {
+	if len(s.file) > 0 && !s.over {
+		s.files = append(s.files, string(s.file))
+		s.size += len(s.file)
+	}
+	s.file, s.over = s.file[:0], false
+	for s.size > s.room {
+		most := 0
+		for i, file := range s.files {
+			if len(file) >= len(s.files[most]) {
+				most = i
+			}
+		}
+		s.size -= len(s.files[most])
+		s.files = slices.Delete(s.files, most, most+1)
+	}
+}
+
+// String returns what was kept.
+func (s *shortest) String() string {
+	s.end()
+	return readable(strings.Join(s.files, ""))
+}
+
+// fileHead begins what a diff has about a file.
+const fileHead = "diff --git "
+
 // byFile parts a diff in those of its files.
 func byFile(text string) (files []sandboxport.FileLines) {
-	const head = "diff --git "
 	for text != "" {
-		end := strings.Index(text[1:], "\n"+head)
+		end := strings.Index(text[1:], "\n"+fileHead)
 		one := text
 		if end < 0 {
 			text = ""
@@ -334,7 +434,7 @@ func byFile(text string) (files []sandboxport.FileLines) {
 			one, text = text[:end+2], text[end+2:]
 		}
 		above, _, _ := strings.Cut(one, "\n@@ ") // changed lines can look like what is above them
-		path, _, _ := strings.Cut(strings.TrimPrefix(above, head), "\n")
+		path, _, _ := strings.Cut(strings.TrimPrefix(above, fileHead), "\n")
 		for _, sign := range []string{"\n+++ b/", "\n+++ \"b/", "\n--- a/", "\n--- \"a/", "\nrename to "} {
 			if _, after, ok := strings.Cut(above, sign); ok {
 				path, _, _ = strings.Cut(after, "\n")

@@ -1,8 +1,11 @@
 package worktree_test
 
 import (
+	"maps"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -90,4 +93,37 @@ func TestASandboxDoesNotHideLines(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, found.Lines, "+rm -rf /\n")
 	assert.NotContains(t, found.Lines, "rubbish")
+}
+
+// TestAMergeShowsWhatFits: a file that is too large hides no other one, and no attributes have text be taken for binary.
+func TestAMergeShowsWhatFits(t *testing.T) {
+	p, dir := atWork(t)
+	p.Put(p.Clone, ".gitattributes", "*.sh -diff\n")
+	p.Save(p.Clone, "attributes")
+	p.Put(p.Clone, ".git/info/attributes", "*.sh -diff\n*.py -diff\n")
+	p.Put(dir, "a-huge.txt", strings.Repeat("many lines\n", 1000))
+	p.Put(dir, "b-long.txt", strings.Repeat("x", 9000)+"\n")
+	p.Put(dir, "run.sh", "rm -rf /\n")
+	p.Put(dir, "run.py", "import os\n")
+	p.Put(dir, "image.sh", "\x00\x01rubbish\n")
+	p.Save(dir, "more")
+	plan := p.planned(dir, sandboxport.Merge{})
+	binary := map[string]bool{}
+	for _, f := range plan.Files {
+		binary[f.Path] = f.Binary
+	}
+	assert.Equal(t, []bool{false, false, true}, []bool{binary["run.sh"], binary["run.py"], binary["image.sh"]})
+	files, left, err := p.Repos.MergedLines(t.Context(), p.Clone, plan, 6000)
+	require.NoError(t, err)
+	assert.Equal(t, 2, left)
+	assert.Len(t, files, len(plan.Files)-2)
+	shown := map[string]string{}
+	for _, f := range files {
+		shown[f.Path] = f.Unified
+	}
+	assert.NotContains(t, shown, "a-huge.txt")
+	assert.NotContains(t, shown, "b-long.txt")
+	assert.Contains(t, shown["run.sh"], "+rm -rf /\n")
+	assert.Contains(t, shown["run.py"], "+import os\n")
+	assert.NotContains(t, strings.Join(slices.Collect(maps.Values(shown)), ""), "rubbish")
 }
