@@ -11,6 +11,7 @@ type TicketDistance struct {
 	Push      string          // where git pushes to, if that is elsewhere
 	Head      string          // of the ticket's branch; empty: there is none
 	Tree      string          // why its worktree cannot be worked on: changes, or what git is in the middle of; empty: it can
+	Open      string          // what of its worktree is not committed, files that git does not know included; empty: nothing
 	Clone     string          // why the clone cannot take it: not on its base, changes, or in the middle of something; empty: it can
 	Base      string          // commit of the base in the clone
 	Origin    string          // commit of the base at origin, as that says now, or else as it was last seen; empty: it has none

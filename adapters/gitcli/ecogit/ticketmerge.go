@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
@@ -20,7 +21,8 @@ const maxAheadShown = 20
 
 // Compare implements ecosystemport.TicketMerges.
 func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, local bool) (d ecosystemport.TicketDistance, err error) {
-	if _, err := openTicket(t); err != nil {
+	at, err := openTicket(t)
+	if err != nil {
 		return d, err
 	}
 	base, branch := git.HeadsPrefix+t.Base, git.HeadsPrefix+t.Branch
@@ -52,6 +54,9 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 		d.Origin = ""
 	}
 	if d.Tree, err = obstacle(ctx, t.Dir, t.Branch); err != nil {
+		return d, err
+	}
+	if d.Open, err = uncommitted(ctx, at, t.Dir); err != nil {
 		return d, err
 	}
 	if d.Clone, err = obstacle(ctx, t.Clone, t.Base); err != nil {
@@ -122,6 +127,23 @@ func obstacle(ctx context.Context, dir, branch string) (string, error) {
 		return dir + " has changes that are not committed (" + s.Changes[0].Path + ")", nil
 	}
 	return "", nil
+}
+
+// uncommitted says what is not committed in a worktree; empty for nothing, and for a directory that is none.
+func uncommitted(ctx context.Context, at *gitcli.Repo, dir string) (string, error) {
+	linked, ok, err := at.Tree(dir)
+	if err != nil || !ok || !linked.Exists() {
+		return "", namedTicket(err)
+	}
+	s, err := worktree.Status(ctx, linked, "all")
+	if err != nil || len(s.Changes) == 0 {
+		return "", namedTicket(err)
+	}
+	said := dir + " has changes that are not committed (" + s.Changes[0].Path
+	if more := len(s.Changes) - 1; more > 0 {
+		said += " and " + strconv.Itoa(more) + " more"
+	}
+	return said + ")", nil
 }
 
 func quotedBranch(branch string) string {

@@ -45,7 +45,7 @@ func (c *Client) looked(ctx context.Context, repo, dir string, o sandboxport.Com
 	if err != nil {
 		return nil, err
 	}
-	status, err := statusOf(ctx, t, "all")
+	status, err := Status(ctx, t, "all")
 	if err != nil {
 		return nil, err
 	}

@@ -51,8 +51,8 @@ func unflag(ctx context.Context, t *gitcli.Tree, paths []string, env ...string) 
 	return nil
 }
 
-// statusOf is the tree's Status that marks on files (assume-unchanged, skip-worktree) hide nothing from.
-func statusOf(ctx context.Context, t *gitcli.Tree, untracked string) (git.Status, error) {
+// Status is the tree's Status that marks on files (assume-unchanged, skip-worktree) hide nothing from.
+func Status(ctx context.Context, t *gitcli.Tree, untracked string) (git.Status, error) {
 	paths, err := flagged(ctx, t)
 	if err != nil {
 		return git.Status{}, err

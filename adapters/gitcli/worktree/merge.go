@@ -106,7 +106,7 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 	var status git.Status
 	var looking errgroup.Group
 	looking.Go(func() (err error) {
-		if status, err = statusOf(ctx, p.box, "all"); err != nil || !m.Look || m.Update {
+		if status, err = Status(ctx, p.box, "all"); err != nil || !m.Look || m.Update {
 			return err
 		}
 		nested, err := nestedIn(ctx, p.box, status.Changes) // they would go with the sandbox

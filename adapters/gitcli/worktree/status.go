@@ -135,7 +135,7 @@ func workIn(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
 	if !t.Exists() {
 		return h, nil
 	}
-	s, err := statusOf(ctx, t, "normal")
+	s, err := Status(ctx, t, "normal")
 	h.Changes = s.Changes
 	return h, err
 }

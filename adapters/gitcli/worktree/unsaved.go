@@ -130,7 +130,7 @@ func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, er
 		return h, nil, err
 	}
 	if len(h.Changes) > 0 {
-		s, err := statusOf(ctx, t, "all")
+		s, err := Status(ctx, t, "all")
 		if err != nil {
 			return h, nil, err
 		}

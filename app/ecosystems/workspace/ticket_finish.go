@@ -178,7 +178,7 @@ func (s ticketService) planSync(ctx context.Context, sc tool.Scope, in FinishInp
 		case d.Onto() == "":
 			r.Action, r.Problem = blocked, "its base "+r.Base+" is neither at origin nor here"
 		case d.Behind == 0:
-			r.Action = untouched
+			r.Action, r.Problem = untouched, d.Open
 		case d.Tree != "":
 			r.Action, r.Problem = blocked, d.Tree
 		}
@@ -319,6 +319,8 @@ func mergeable(d ecosystemport.TicketDistance, r *FinishRepo, squash, push bool)
 		stop("its base %s is not here", r.Base)
 	case d.URL != "" && !d.Asked:
 		stop("its origin does not answer, so that nobody knows whether %s is up to date", r.Base)
+	case d.Open != "":
+		stop("%s, and only commits are merged; commit or stash them", d.Open)
 	case d.Total == 0 && (!push || d.URL == "" || d.Origin == d.Base):
 		r.Action = untouched
 	case d.Tree != "":

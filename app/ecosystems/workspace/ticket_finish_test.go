@@ -152,6 +152,32 @@ func TestTicketMerge(t *testing.T) {
 	require.Error(t, o.Err, "another plan than the one that was confirmed")
 }
 
+// TestTicketNotCommitted: what is not committed is not passed over, even where there is nothing else to do; a merge refuses it, a sync names it.
+func TestTicketNotCommitted(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	r.work(r.tree("T-1", "web"), "mine.txt", "mine")
+	was := r.root.Git("-C", r.clone("web"), "rev-parse", "main")
+	mine := filepath.Join(r.tree("T-1", "api"), "forgotten.txt")
+	require.NoError(t, os.WriteFile(mine, []byte("work"), 0o644))
+	o := r.call(merge, "execute", nil)
+	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
+	assert.Nil(t, o.Issued)
+	assert.Contains(t, o.Err.Error(), "has changes that are not committed (forgotten.txt), and only commits are merged; commit or stash them")
+	assert.Equal(t, was, r.root.Git("-C", r.clone("web"), "rev-parse", "main"), "all of it is checked first")
+	o = r.call(syncTicket, "execute", nil)
+	require.NoError(t, o.Err)
+	synced := read[workspace.FinishResult](t, o.Value)
+	assert.True(t, synced.Noop)
+	for _, one := range synced.Repos {
+		assert.Equal(t, one.Name == "api", strings.Contains(one.Problem, "not committed (forgotten.txt)"), one.Name)
+	}
+	require.NoError(t, os.Remove(mine))
+	_, o = r.finish(merge, nil)
+	require.NoError(t, o.Err)
+}
+
 // cutOff is a merge whose process goes once it has begun, before its branch moves.
 type cutOff struct{ ecosystemport.TicketMerges }
 
