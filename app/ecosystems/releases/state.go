@@ -309,7 +309,8 @@ func ShortCommit(id string) string { return id[:min(12, len(id))] }
 
 // Check returns the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
 func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
-	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Stage: stage, Empty: nextTag != "" && o.Action == "bump" && s.Tag != "" && s.Current.Pre == "" && s.Commits() == 0, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
+	next, _ := release.ParseVersion(strings.TrimPrefix(nextTag, s.Rules.TagPrefix))
+	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Next: next, Prefix: s.Rules.TagPrefix, Stage: stage, Empty: nextTag != "" && o.Action == "bump" && s.Tag != "" && s.Current.Pre == "" && s.Commits() == 0, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
 	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {
 		_, aim.Author = d.Git.Author(ctx, s.Members[i].Dir)
 	}

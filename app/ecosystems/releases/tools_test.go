@@ -109,6 +109,26 @@ func TestModes(t *testing.T) {
 	assert.Equal(t, before, r.snapshot())
 }
 
+// TestFirstLowers: before the first release, a version file may be ahead of what is counted from. The plan says so, and what it says to do helps.
+func TestFirstLowers(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api")
+	r.commit("api", "VERSION", "0.1.0\n")
+	const lowers = "api: VERSION says 0.1.0, and no release of it was found, so that the first one counts from 0.0.0; this release lowers it to 0.0.1. " +
+		"If 0.1.0 was released, tag its commit in every repository first (git tag v0.1.0 COMMIT); if not, bump minor, which is 0.1.0"
+	warned := func(a args) any {
+		o := r.call(bump, "plan", a)
+		require.NoError(t, o.Err)
+		return object(t, o.Value)["preview"].(args)["validation"].(args)["warnings"]
+	}
+	assert.Equal(t, []any{lowers}, warned(args{"bump_type": "patch"}))
+	assert.Empty(t, warned(args{"bump_type": "minor"}))
+	assert.Equal(t, []any{strings.Replace(lowers, "this release", "a patch", 1)}, r.ask(validate, nil)["warnings"])
+	r.git("api", "tag", "v0.1.0", "HEAD")
+	r.commit("api", "src/more.txt", "feat: more")
+	assert.Equal(t, "v0.1.1", r.released(bump, args{"bump_type": "patch"})["tag"])
+}
+
 // TestChangedSinceConfirmed: a commit between the confirmation and the run stops it.
 func TestChangedSinceConfirmed(t *testing.T) {
 	t.Parallel()

@@ -131,22 +131,39 @@ func TestChecks(t *testing.T) {
 	sound := func() release.Repo {
 		return release.Repo{Name: "api", Branch: "main", Usual: "main", Born: true, Highest: "v1.0.0", Versions: []release.File{{Path: "VERSION", Says: "1.0.0"}}, Log: release.File{Path: "CHANGELOG.md"}}
 	}
-	aim := release.Target{Tag: "v1.0.0", Current: release.Version{Major: 1}, NextTag: "v1.1.0", Stage: "stable"}
+	aim := release.Target{Tag: "v1.0.0", Current: release.Version{Major: 1}, NextTag: "v1.1.0", Next: release.Version{Major: 1, Minor: 1}, Prefix: "v", Stage: "stable"}
+	first := func(a *release.Target, r *release.Repo, next release.Version, says string) {
+		a.Tag, a.Current, a.Next, a.NextTag, r.Highest, r.Versions[0].Says = "", release.Version{}, next, "v"+next.String(), "", says
+	}
 	for name, c := range map[string]struct {
 		change func(*release.Target, *release.Repo)
 		status string
 		says   string
 	}{
-		"sound":             {func(*release.Target, *release.Repo) {}, "ok", ""},
-		"dirty":             {func(_ *release.Target, r *release.Repo) { r.Dirty = 2 }, "failed", "2 changes not committed"},
-		"dirty, skipped":    {func(a *release.Target, r *release.Repo) { r.Dirty, a.Skip = 2, true }, "ok", ""},
-		"dirty alpha":       {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage = 1, "alpha" }, "warning", "1 change not committed"},
-		"strict alpha":      {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage, a.Strict = 1, "alpha", true }, "failed", "1 change not"},
-		"another branch":    {func(_ *release.Target, r *release.Repo) { r.Branch = "topic" }, "warning", "stable release from topic"},
-		"a release branch":  {func(_ *release.Target, r *release.Repo) { r.Branch = "release/1" }, "ok", ""},
-		"the usual branch":  {func(_ *release.Target, r *release.Repo) { r.Branch, r.Usual = "trunk", "trunk" }, "ok", ""},
-		"a branch, beta":    {func(a *release.Target, r *release.Repo) { r.Branch, a.Stage = "topic", "beta" }, "ok", ""},
-		"file drift":        {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "0.9.0" }, "warning", "VERSION says 0.9.0"},
+		"sound":            {func(*release.Target, *release.Repo) {}, "ok", ""},
+		"dirty":            {func(_ *release.Target, r *release.Repo) { r.Dirty = 2 }, "failed", "2 changes not committed"},
+		"dirty, skipped":   {func(a *release.Target, r *release.Repo) { r.Dirty, a.Skip = 2, true }, "ok", ""},
+		"dirty alpha":      {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage = 1, "alpha" }, "warning", "1 change not committed"},
+		"strict alpha":     {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage, a.Strict = 1, "alpha", true }, "failed", "1 change not"},
+		"another branch":   {func(_ *release.Target, r *release.Repo) { r.Branch = "topic" }, "warning", "stable release from topic"},
+		"a release branch": {func(_ *release.Target, r *release.Repo) { r.Branch = "release/1" }, "ok", ""},
+		"the usual branch": {func(_ *release.Target, r *release.Repo) { r.Branch, r.Usual = "trunk", "trunk" }, "ok", ""},
+		"a branch, beta":   {func(a *release.Target, r *release.Repo) { r.Branch, a.Stage = "topic", "beta" }, "ok", ""},
+		"file drift":       {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "0.9.0" }, "warning", "VERSION says 0.9.0"},
+		"lower": {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "1.2.0" }, "warning",
+			"VERSION says 1.2.0, and the current version is 1.0.0; this release lowers it to 1.1.0. If 1.2.0 was released, tag its commit in every repository first (git tag v1.2.0 COMMIT); if not, bump major, which is 2.0.0"},
+		"a first that lowers": {func(a *release.Target, r *release.Repo) { first(a, r, release.Version{Patch: 1}, "0.1.0") }, "warning",
+			"VERSION says 0.1.0, and no release of it was found, so that the first one counts from 0.0.0; this release lowers it to 0.0.1. If 0.1.0 was released, tag its commit in every repository first (git tag v0.1.0 COMMIT); if not, bump minor, which is 0.1.0"},
+		"a first far below": {func(a *release.Target, r *release.Repo) { first(a, r, release.Version{Major: 1}, "v1.4.0") }, "warning", "(git tag v1.4.0 COMMIT)"},
+		"a first, strict": {func(a *release.Target, r *release.Repo) {
+			first(a, r, release.Version{Patch: 1}, "0.1.0")
+			a.Strict = true
+		}, "failed", "lowers it to 0.0.1"},
+		"a first that is stated": {func(a *release.Target, r *release.Repo) { first(a, r, release.Version{Minor: 1}, "0.1.0") }, "ok", ""},
+		"no first step yet": {func(a *release.Target, r *release.Repo) {
+			first(a, r, release.Version{}, "0.1.0")
+			a.NextTag = ""
+		}, "warning", "; a patch lowers it to 0.0.1."},
 		"tag drift":         {func(_ *release.Target, r *release.Repo) { r.Highest = "v2.0.0" }, "warning", "api v2.0.0"},
 		"no changelog":      {func(_ *release.Target, r *release.Repo) { r.Log.Missing = true }, "failed", "CHANGELOG.md is missing"},
 		"no changelog, rc":  {func(a *release.Target, r *release.Repo) { r.Log.Missing, a.Stage = true, "rc" }, "warning", "CHANGELOG.md is missing"},

@@ -37,6 +37,8 @@ type Target struct {
 	Tag     string  // the current one; empty for none
 	Current Version // 0.0.0 without one
 	NextTag string  // empty when only a stage is aimed at
+	Next    Version // that of NextTag
+	Prefix  string  // of tags
 	Stage   string
 	Empty   bool     // nothing was committed since the current version
 	Strict  bool     // warnings are errors
@@ -144,8 +146,12 @@ func (c *checker) files(r *Repo) {
 		if f.Missing {
 			why = fmt.Sprintf("version file %s is missing; correct release.version_files of the manifest, or add the file", f.Path)
 		}
-		if c.must(good, "", r.Name+": "+why) && c.untouched(r, f.Path) && !c.aim.Skip && c.aim.Tag != "" {
-			c.should(f.Says == c.aim.Current.String(), r.Name+": "+f.Path+" says "+f.Says, fmt.Sprintf("%s: %s says %s, and the current version is %s", r.Name, f.Path, f.Says, c.aim.Current))
+		if c.must(good, "", r.Name+": "+why) && c.untouched(r, f.Path) && !c.aim.Skip {
+			if c.aim.Tag != "" {
+				c.should(f.Says == c.aim.Current.String(), r.Name+": "+f.Path+" says "+f.Says, fmt.Sprintf("%s: %s says %s, and the current version is %s%s", r.Name, f.Path, f.Says, c.aim.Current, c.lowering(f)))
+			} else if lower := c.lowering(f); lower != "" {
+				c.should(false, "", fmt.Sprintf("%s: %s says %s, and no release of it was found, so that the first one counts from 0.0.0%s", r.Name, f.Path, f.Says, lower))
+			}
 		}
 	}
 	switch {
@@ -159,6 +165,30 @@ func (c *checker) files(r *Repo) {
 	default:
 		c.should(false, "", fmt.Sprintf("%s: %s is missing; nothing is written about this release there", r.Name, r.Log.Path))
 	}
+}
+
+// lowering says that the release states a lower version in the file than stands there, and how it would not; empty where it does not. Without a next
+// version, that is the smallest release that there can be.
+func (c *checker) lowering(f File) string {
+	says, err := ParseVersion(strings.TrimPrefix(f.Says, "v"))
+	next := c.aim.Next
+	if c.aim.NextTag == "" {
+		next, _ = Bump(c.aim.Current, patch, "")
+	}
+	if err != nil || CompareVersions(says, next) <= 0 {
+		return ""
+	}
+	lower := "; this release lowers it to " + next.String()
+	if c.aim.NextTag == "" {
+		lower = "; a patch lowers it to " + next.String()
+	}
+	lower += fmt.Sprintf(". If %s was released, tag its commit in every repository first (git tag %s%s COMMIT)", says, c.aim.Prefix, says)
+	for _, part := range []string{minor, major} {
+		if higher, err := Bump(c.aim.Current, part, ""); err == nil && CompareVersions(higher, says) >= 0 {
+			return lower + "; if not, bump " + part + ", which is " + higher.String()
+		}
+	}
+	return lower
 }
 
 // untouched rejects a file that has changes which nobody committed: they would be part of the release.
