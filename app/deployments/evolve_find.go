@@ -262,8 +262,8 @@ func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merg
 // open tells of an edit that does not merge.
 func (f *found) open(d drifted, in search, open planner.OpenConflict) {
 	switch {
-	case open.Marks:
-		f.skip(d, in, reasonMultiParts, "the marks between the modules were changed, so that nobody knows whose text was edited; put them back")
+	case open.Marks != "":
+		f.skip(d, in, reasonMultiParts, "the marks between the modules were changed, so that nobody knows whose text was edited: "+open.Marks+". "+writeBetween(d, in))
 	case open.Gone:
 		d.File.Modules = []string{open.Module}
 		f.skip(d, in, reasonUpstream, "the text of "+open.Module+" was edited here, and the config repository does not want that module here any more")
@@ -273,6 +273,18 @@ func (f *found) open(d drifted, in search, open planner.OpenConflict) {
 		}
 		f.skip(d, in, reasonConflict, "it was edited here and in the config repository, at the same lines")
 	}
+}
+
+// writeBetween says where the text of a module goes in a file of several, and what to call then.
+func writeBetween(d drifted, in search) string {
+	again := in.prefix + " evolve propose"
+	if in.module != "" {
+		again += " --module-id " + in.module
+	}
+	if in.scope != deployment.GlobalScope {
+		again += " --scope " + string(in.scope)
+	}
+	return "What a module is to say stands in " + d.File.Path + " " + deployment.SectionPlaces(d.File.Modules) + ", each of them on a line of its own: write it there, then repeat " + again
 }
 
 // invert traces one file with its edits back.
@@ -285,7 +297,7 @@ func (e Evolver) invert(ctx context.Context, f *found, d drifted, in search, mer
 		f.skip(d, in, string(inverse.Reason), inverse.Message)
 		return nil
 	case len(inverse.Edits) == 0 && merged.Outside:
-		f.skip(d, in, reasonMultiParts, "only text outside the sections of the modules was changed")
+		f.skip(d, in, reasonMultiParts, "only text that belongs to no module was changed. "+writeBetween(d, in))
 		return nil
 	case len(inverse.Edits) == 0 && len(merged.Open) == 0:
 		f.skip(d, in, reasonMode, modeOnly)

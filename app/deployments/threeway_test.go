@@ -231,6 +231,29 @@ func TestAConflictStaysOne(t *testing.T) {
 	assert.Empty(t, now)
 }
 
+// TestTextBehindTheLastMark: what is appended to a file of several modules belongs to none of them. The skip says where to write it, and that works.
+func TestTextBehindTheLastMark(t *testing.T) {
+	r := team(t)
+	agents := filepath.Join(".codex", "AGENTS.md")
+	deployed := r.Read(r.UserHome, agents)
+	where := ". What a module is to say stands in /home/.codex/AGENTS.md behind <!-- agentpack:module=instructions:rules --> or <!-- agentpack:module=instructions:style -->" +
+		" and before the next <!-- /agentpack -->, each of them on a line of its own: write it there, then repeat countersign agents --repo /repo evolve propose"
+	for added, says := range map[string]string{
+		"Be kind.\n": "the marks between the modules were changed, so that nobody knows whose text was edited: line 15 has other text behind <!-- /agentpack -->," +
+			" which would end section \"instructions:style\"; give the mark a line of its own",
+		"\nBe kind.\n": "only text that belongs to no module was changed",
+	} {
+		r.Write(r.UserHome, agents, deployed+added)
+		p := propose(r, `{"yes":true}`)
+		assert.Equal(t, "no_proposeable_drift", p.Data.Reason)
+		require.Len(t, p.Data.Skipped, 1)
+		assert.Equal(t, "multi_module_output", p.Data.Skipped[0].Reason)
+		assert.Equal(t, says+where, p.Data.Skipped[0].Message)
+	}
+	r.Write(r.UserHome, agents, strings.Replace(deployed, "Plain words.\n", "Plain words.\nBe kind.\n", 1))
+	assert.True(t, propose(r, `{"yes":true}`).Data.Created)
+}
+
 // TestModulesComeAndGo: in a file of several modules each one's text is merged by itself. Upstream's removal of a module is never proposed back, and an edit of
 // the text that is removed is told.
 func TestModulesComeAndGo(t *testing.T) {

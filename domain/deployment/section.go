@@ -64,13 +64,15 @@ func ParseSections(text string) ([]Section, error) {
 	}
 	var sections []Section
 	lines := map[string]int{} // of the start marks, by id
-	open, begin, offset, number := false, 0, 0, 0
+	open, begin, offset, number, near := false, 0, 0, 0, 0
 	for line := range strings.Lines(text) {
 		number++
 		at := offset
 		offset += len(line)
 		id, starts := startOf(line)
 		switch {
+		case starts && open && near > 0:
+			return nil, besideEnd(near, sections[len(sections)-1].ID)
 		case starts && open:
 			last := sections[len(sections)-1].ID
 			return nil, ErrFormat.Sayf("line %d begins section %q inside section %q, which began at line %d and has no end (%s)", number, id, last, lines[last], endMark)
@@ -78,17 +80,36 @@ func ParseSections(text string) ([]Section, error) {
 			return nil, ErrFormat.Sayf("line %d begins section %q, which there was at line %d already; keep one of them", number, id, lines[id])
 		case starts:
 			sections = append(sections, Section{ID: id})
-			open, begin, lines[id] = true, offset, number
+			open, begin, lines[id], near = true, offset, number, 0
 		case open && ends(line):
 			sections[len(sections)-1].Text = text[begin:at]
 			open = false
+		case open && near == 0 && strings.HasPrefix(strings.TrimSpace(line), endMark):
+			near = number
 		}
+	}
+	if open && near > 0 {
+		return nil, besideEnd(near, sections[len(sections)-1].ID)
 	}
 	if open {
 		last := sections[len(sections)-1].ID
 		return nil, ErrFormat.Sayf("section %q, which begins at line %d, has no end; put the line %s behind it", last, lines[last], endMark)
 	}
 	return sections, nil
+}
+
+// besideEnd is what is wrong with the end of a section that text was added to, as the last one of a file has no line feed behind it.
+func besideEnd(line int, id string) error {
+	return ErrFormat.Sayf("line %d has other text behind %s, which would end section %q; give the mark a line of its own", line, endMark, id)
+}
+
+// SectionPlaces says in words between which marks of an aggregated file the texts of these modules stand.
+func SectionPlaces(ids []string) string {
+	marks := make([]string, len(ids))
+	for i, id := range ids {
+		marks[i] = startPrefix + id + " " + startSuffix
+	}
+	return "behind " + strings.Join(marks, " or ") + " and before the next " + endMark
 }
 
 // startOf is the id in a line that begins a section.

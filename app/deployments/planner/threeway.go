@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // MergedEdits is what a file holds with the edits made here on top of what the config repository says now: a three-way merge whose base is what was
@@ -29,7 +30,7 @@ type MergedEdits struct {
 type OpenConflict struct {
 	Module string // empty where the file as a whole did not merge
 	Gone   bool   // the module is not among those of the file any more
-	Marks  bool   // the marks between the modules of the file were changed, so that nobody knows whose text was edited
+	Marks  string // what is wrong with the marks between the modules of the file, so that nobody knows whose text was edited; empty for nothing
 }
 
 // IsTaken reports that the config repository says all of the edits already.
@@ -151,7 +152,7 @@ func (p Planner) mergeSections(ctx context.Context, v versions, were, are []stri
 	if !ok {
 		in = are
 		if ours, ok = sectionsOf(v.ours, are); !ok {
-			m.Open = []OpenConflict{{Marks: true}}
+			m.Open = []OpenConflict{{Marks: wrongMarks(v.ours, are)}}
 			return m, true, nil
 		}
 	}
@@ -214,6 +215,20 @@ func sectionsOf(text []byte, ids []string) (map[string]string, bool) {
 		out[s.ID] = s.Text
 	}
 	return out, !slices.ContainsFunc(ids, func(id string) bool { _, ok := out[id]; return !ok })
+}
+
+// wrongMarks says why a text does not have the sections of these modules.
+func wrongMarks(text []byte, ids []string) string {
+	parsed, err := deployment.ParseSections(string(text))
+	if err != nil {
+		return fault.From(err).Message
+	}
+	for _, id := range ids {
+		if len(ids) > 1 && !slices.ContainsFunc(parsed, func(s deployment.Section) bool { return s.ID == id }) {
+			return "there is no section of " + id
+		}
+	}
+	return "there are marks of a module that is not in the file"
 }
 
 // MergeAll is MergeEdits for many files at once. What one of them fails with stands beside it.
