@@ -3,6 +3,7 @@ package sandboxes
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -112,8 +113,15 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 	case in.Path != "" && wrong != nil:
 		return p, sandbox.ErrArguments.Sayf("%.80q is no file of the sandbox: %v", in.Path, wrong)
 	}
-	now, err := s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, sandboxport.Compare{BaseRef: box.BaseRef})
+	what := sandboxport.Compare{BaseRef: box.BaseRef}
+	if in.Path != "" {
+		what.Paths, what.Files = []string{in.Path}, 1
+	}
+	now, err := s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what)
 	if err != nil {
+		return p, err
+	}
+	if err := s.checkPlace(ctx, box, in, now.Files); err != nil {
 		return p, err
 	}
 	p.head = now.Head
@@ -127,6 +135,22 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 	// It is a prompt to another agent, as a message through the gateway is.
 	p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("comment on %s of %s", about, f.Project.Name), shown, ConfirmOptions{Strength: policy.Simple, Risk: policy.RiskHigh})
 	return p, err
+}
+
+// checkPlace fails with sandbox.ErrArguments for a comment on a file or line that is not there. A file that the sandbox deletes may be commented on as a whole.
+func (s sandboxService) checkPlace(ctx context.Context, box sandbox.Sandbox, in CommentInput, changed []sandboxport.ChangedFile) error {
+	deleted := slices.ContainsFunc(changed, func(f sandboxport.ChangedFile) bool { return f.Path == in.Path && f.Change == "deleted" })
+	switch {
+	case in.Path == "", deleted && in.Line == 0:
+		return nil
+	case deleted:
+		return sandbox.ErrArguments.Sayf("sandbox %s deletes %s, so that it has no lines there; comment on the file without a line", box.Name, in.Path)
+	}
+	lines, err := s.Repos.CountLines(ctx, box.Directory, in.Path)
+	if err == nil && in.Line > lines {
+		err = sandbox.ErrArguments.Sayf("%s has %s in sandbox %s, and no line %d", in.Path, counted(lines, "line"), box.Name, in.Line)
+	}
+	return err
 }
 
 func (s sandboxService) comment(ctx context.Context, _ tool.Scope, p commentPlan) (ReviewComments, error) {

@@ -129,6 +129,8 @@ type Repositories interface {
 	// Compare returns how a worktree differs from the branch that it goes back to: commits, and files as they are now, whether committed, tracked or neither.
 	// Nothing is changed. It fails with sandbox.ErrNotFound when the worktree is gone, and with sandbox.ErrBranch.
 	Compare(ctx context.Context, repo, dir string, c Compare) (Comparison, error)
+	// CountLines returns how many lines a file of the working tree in dir has. It fails with sandbox.ErrArguments when there is no such file.
+	CountLines(ctx context.Context, dir, path string) (int, error)
 	// PlanMerge works out what moving one branch onto the work of the other would come to, without changing anything. It fails with sandbox.ErrConflicts, with
 	// sandbox.ErrBaseDirty or sandbox.ErrUncommitted for a working tree that has changes, with sandbox.ErrBranch and sandbox.ErrArguments. A plan whose Method
 	// is MergeNothing has nothing to do.

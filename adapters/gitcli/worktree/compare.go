@@ -60,6 +60,43 @@ func (c *Client) looked(ctx context.Context, repo, dir string, o sandboxport.Com
 	return d, d.commits(ctx)
 }
 
+// CountLines implements sandboxport.Repositories. Links that lead out of the tree are not followed.
+func (c *Client) CountLines(_ context.Context, dir, path string) (int, error) {
+	root, err := os.OpenRoot(dir)
+	if err != nil {
+		return 0, gitcli.Disk(err, dir)
+	}
+	defer func() { _ = root.Close() }()
+	name := filepath.FromSlash(path)
+	info, err := root.Stat(name)
+	switch {
+	case err != nil:
+		return 0, sandbox.ErrArguments.Sayf("there is no file %s in %s; name one from the top of the sandbox", path, dir).Because(err)
+	case !info.Mode().IsRegular():
+		return 0, sandbox.ErrArguments.Sayf("%s in %s is no file; name one from the top of the sandbox", path, dir)
+	}
+	file, err := root.Open(name)
+	if err != nil {
+		return 0, gitcli.Disk(err, dir)
+	}
+	defer func() { _ = file.Close() }()
+	lines, last, part := 0, byte('\n'), make([]byte, 64<<10)
+	for {
+		n, err := file.Read(part)
+		if n > 0 {
+			lines, last = lines+bytes.Count(part[:n], []byte{'\n'}), part[n-1]
+		}
+		switch {
+		case errors.Is(err, io.EOF) && last != '\n':
+			return lines + 1, nil
+		case errors.Is(err, io.EOF):
+			return lines, nil
+		case err != nil:
+			return 0, gitcli.Disk(err, dir)
+		}
+	}
+}
+
 // sandboxTree returns the worktree in dir. It fails with sandbox.ErrNotFound when there is none, and for the clone itself.
 func sandboxTree(at *gitcli.Repo, dir string) (*gitcli.Tree, error) {
 	dir, err := filepath.Abs(dir)
