@@ -182,7 +182,7 @@ func (s sandboxService) merging(name tool.Name, doing string, f FoundProject, bo
 		notes = append(notes, fmt.Sprintf("%d commits of %s are made anew; as they were they are kept under a backup ref", m.Rewritten, m.Branch))
 	}
 	if m.Behind > 0 {
-		notes = append(notes, fmt.Sprintf("origin/%s has %d commits that %s does not have", m.Branch, m.Behind, m.Branch))
+		notes = append(notes, fmt.Sprintf("origin/%s has %s that %s does not have", m.Branch, counted(m.Behind, "commit"), m.Branch))
 	}
 	shown["notes"] = notes
 	how := map[sandboxport.MergeMethod]string{sandboxport.MergeForward: "by moving it forward", sandboxport.MergeCommit: "with a merge commit", sandboxport.MergeSquash: "as one commit", sandboxport.MergeRebase: "by making its commits anew"}[m.Method]

@@ -79,8 +79,8 @@ func (s sandboxService) planPush(ctx context.Context, _ tool.Scope, in PushInput
 	asks := ConfirmOptions{Strength: policy.Preview}
 	if p.push.Replaced > 0 {
 		if !in.Force {
-			return p, sandbox.ErrUnmerged.Sayf("origin's %s has %d commits that the branch does not have; bring them in (sandbox_update with from: %q), or call again with force: true to replace them",
-				p.push.Branch, p.push.Replaced, "origin/"+p.push.Branch)
+			return p, sandbox.ErrUnmerged.Sayf("origin's %s has %s that the branch does not have; bring them in (sandbox_update with from: %q), or call again with force: true to replace them",
+				p.push.Branch, counted(p.push.Replaced, "commit"), "origin/"+p.push.Branch)
 		}
 		what += fmt.Sprintf(", replacing %d commits that are there", p.push.Replaced)
 		asks.Risk = policy.RiskHigh

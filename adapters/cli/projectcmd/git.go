@@ -119,7 +119,7 @@ func (g group) diff() *cobra.Command {
 		if d.Truncated {
 			g.Note("the diff has %d bytes; this is its beginning: git diff --cached shows all of it", d.Total)
 		}
-		g.Note("%d files changed, %d lines added, %d removed", d.Files, d.Added, d.Removed)
+		g.Note("%s changed, %s added, %d removed", plural(d.Files, "file"), plural(d.Added, "line"), d.Removed)
 		return nil
 	}
 	return c

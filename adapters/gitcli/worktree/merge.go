@@ -570,8 +570,12 @@ func (p *joining) inConflict(err error) error {
 			way = fmt.Sprintf("run git rebase %s in %s and resolve them there", p.Other, p.Dir)
 		}
 	}
+	files := "1 file"
+	if n := len(found.files); n != 1 {
+		files = fmt.Sprintf("%d files", n)
+	}
 	shown := found.files[:min(len(found.files), sandbox.MaxChanges)]
-	return sandbox.ErrConflicts.Sayf("%s and %s change the same places in %d files%s, and nothing was changed: %s; %s, then call again", p.Branch, p.Other, len(found.files), at, strings.Join(shown, ", "), way).
+	return sandbox.ErrConflicts.Sayf("%s and %s change the same places in %s%s, and nothing was changed: %s; %s, then call again", p.Branch, p.Other, files, at, strings.Join(shown, ", "), way).
 		With(conflicts{found.list, len(found.files)})
 }
 
