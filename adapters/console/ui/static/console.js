@@ -93,13 +93,13 @@
     looking = true;
     do {
       again = false;
-      try { await renew(); } catch { /* the server is away: the next event, or the person, tries again */ }
+      try { await renew(); } catch { /* the server is away, or does not answer: the next event, the next turn or the person tries again */ }
       if (again) await new Promise((go) => setTimeout(go, 100));
     } while (again);
     looking = false;
   };
   const renew = async () => {
-    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin" });
+    const answer = await fetch(location.href, { headers: { Accept: "text/html" }, credentials: "same-origin", signal: AbortSignal.timeout(15000) });
     if (answer.redirected) { location.assign(answer.url); return; }
     if (answer.status >= 500) return;
     const fresh = new DOMParser().parseFromString(await answer.text(), "text/html"), content = fresh.getElementById("main");
@@ -213,6 +213,8 @@
   const begin = () => {
     note(main()); hold(); streams(document); clocks(); count();
     setInterval(() => { if (lives().includes("tick") && !document.hidden) look(); }, 1000);
+    // An event, or the look that it asked for, may be lost with its connection: a page that waits for some looks now and then without.
+    setInterval(() => { if (lives().length && !document.hidden) look(); }, 10000);
     const counts = soon(count, 50), looks = soon(look, 30);
     const tell = (kind) => {
       if (kind === "open" || base.includes(kind)) counts();
