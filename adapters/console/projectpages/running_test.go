@@ -10,6 +10,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -28,13 +29,14 @@ func link(t testing.TB, p consolerig.Page, pattern string) string {
 	return m[1]
 }
 
-// until opens a page again until users read that on it.
-func (b *bench) until(path, want string) (p consolerig.Page) {
+// until opens a page again until users read all of that on it at a time: what a process prints and what is said of it come by different ways.
+func (b *bench) until(path string, wants ...string) (p consolerig.Page) {
 	b.Rig.T.Helper()
 	b.Rig.Soon(func() bool {
 		p = b.Open(path)
-		return strings.Contains(p.Text(), want)
-	}, want+" on "+path)
+		text := p.Text()
+		return !slices.ContainsFunc(wants, func(want string) bool { return !strings.Contains(text, want) })
+	}, strings.Join(wants, ", ")+" on "+path)
 	return p
 }
 
@@ -83,7 +85,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 	asked := b.Get(at).Press("Run build")
 	_, _, sent := asked.Filled("Approve: run script build of shop: tsc -p .")
 	b.SendOff(asked.Path+"/answer", sent)
-	p := b.until(asked.Path, "first words").See("It runs").Safe("\x1b")
+	p := b.until(asked.Path, "first words", "It runs").Safe("\x1b")
 	b.Get(link(t, p, "/projects/processes/[^\"]+")).See("build", "running", "first words").Miss("Stop", "Kill")
 	b.Write(dir, "go", "")
 	p.Settled().See("Done.", "last words")
@@ -114,8 +116,8 @@ func TestWorkflows(t *testing.T) {
 	asked := b.Get(flow).Press("Run workflow").See("run workflow", `echo begin "a&b"`, "sh wait.sh")
 	_, _, answer := asked.Filled(label(asked))
 	b.SendOff(asked.Path+"/answer", answer)
-	b.until(asked.Path, "now <i>waiting</i>").See("step 2 of 2: wait").Safe("<i>waiting")
-	running := b.until(flow, "now <i>waiting</i>").See("Running now", "completed", "running").Safe("<i>waiting").Sound()
+	b.until(asked.Path, "now <i>waiting</i>", "step 2 of 2: wait").Safe("<i>waiting")
+	running := b.until(flow, "now <i>waiting</i>", "Running now", "completed", "running").Safe("<i>waiting").Sound()
 	assert.Contains(t, running.HTML, `data-live="tick"`)
 	assert.False(t, running.Has("Run workflow"))
 	b.Get(link(t, running, "/projects/executions/[^\"]+")).See("running", "now <i>waiting</i>", "2 wait")
