@@ -233,7 +233,7 @@ func (v *view) carry(e effect) tea.Cmd {
 		all = append(all, tea.ClearScreen)
 	case e.suspend:
 		all = append(all, tea.Exec(pause{}, func(err error) tea.Msg {
-			return happened(func(*view) effect { return effect{quit: err != nil} })
+			return happened(func(*view) effect { return effect{quit: err != nil, redraw: true} }) // of what was drawn, nothing may be left
 		}))
 	}
 	if a := e.answer; a != nil {
