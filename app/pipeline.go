@@ -67,7 +67,7 @@ func (a *App) begin(c tool.Call) *run {
 	}
 	now := a.core.Clock.Now()
 	return &run{app: a, call: c, begun: now, mask: NewRedaction(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Session: c.Session, Begun: now, Version: a.opts.Version},
-		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress, Narrow: len(c.Within) > 0}}
+		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress, Narrow: len(c.Within) > 0, Held: c.Held}}
 }
 
 func (r *run) lookUp() error {

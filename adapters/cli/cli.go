@@ -47,11 +47,24 @@ type Program struct {
 type serve func(ctx context.Context, d command.Core, streams *command.Terminal, env func(string) string, onReady func()) error
 
 // garbage trades memory for time (GOGC): a command is gone in a moment, and of a server's calls the protocol library leaves tens of
-// kilobytes each. What works on tens of thousands of files gives it up: from muchInUse bytes on the heap is collected as Go has it.
+// kilobytes each. What works on tens of thousands of files gives it up: from muchInUse bytes on the heap is collected as Go has it, and from mostInUse on
+// twice as often.
 const (
 	garbage   = 400
 	muchInUse = 6 << 20
+	mostInUse = 20 << 20
 )
+
+// garbageOf is GOGC where that many bytes are in use.
+func garbageOf(bytes uint64) int {
+	switch {
+	case bytes > mostInUse:
+		return 50
+	case bytes > muchInUse:
+		return 100
+	}
+	return garbage
+}
 
 // collectMore sets GOGC anew after each collection, by what is in use.
 func collectMore(now int) {
@@ -59,8 +72,8 @@ func collectMore(now int) {
 		use := []metrics.Sample{{Name: "/gc/heap/live:bytes"}}
 		metrics.Read(use)
 		percent := garbage
-		if use[0].Value.Kind() == metrics.KindUint64 && use[0].Value.Uint64() > muchInUse {
-			percent = 100
+		if use[0].Value.Kind() == metrics.KindUint64 {
+			percent = garbageOf(use[0].Value.Uint64())
 		}
 		if percent != now {
 			debug.SetGCPercent(percent)

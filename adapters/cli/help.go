@@ -16,7 +16,7 @@ import (
 var topicOf = map[string]string{
 	"up": "http", "serve": "http", "login": "http", "token": "http", "connect": "hosts", "mcp": "hosts",
 	"pack": "packs", "tour": "packs", "agents": "deployments", "eco": "ecosystems", "sandbox": "sandboxes",
-	"project": "projects", "action": "projects", "workflow": "projects", "template": "projects", "webhooks": "projects", "run": "projects",
+	"project": "projects", "action": "projects", "workflow": "projects", "template": "projects", "webhooks": "projects", "run": "projects", "services": "projects", "git": "projects",
 	"ps": "projects", "logs": "projects", "stop": "projects", "tools": "permissions", "policy": "permissions", "runs": "audit-log",
 	"approvals": "approving", "approve": "approving", "deny": "approving", "confirmations": "approving", "grants": "approving", "keys": "security-keys",
 	"audit": "audit-log", "notify": "notifications", "owners": "environment",

@@ -59,7 +59,7 @@ func (op *operation) run(ctx context.Context, done func(done, total int)) error 
 		return observe.FileFault(err, h.Vault.Dir())
 	}
 	m.options.Step("kept", h.Vault.File(op.id))
-	encoded := h.Encode(op.journal.Snapshot)
+	encoded := h.Encode(op.journal.Snapshot, op.journal.room())
 	err := op.sum(encoded)
 	var journal []byte
 	if err == nil {
@@ -110,7 +110,7 @@ func (op *operation) giveUp(ctx context.Context, reason error) error {
 // finish makes the outcome of an operation known and forgets its journal.
 func (m *Machine) finish(ctx context.Context, h *home, j Journal, outcome deployment.SnapshotStatus, encoded encoded) error {
 	if j.Kind != deployment.KindEdit {
-		if err := h.Files.Write(SnapshotFileName(j.ID), encoded.As(outcome)); err != nil {
+		if err := h.Files.WriteParts(SnapshotFileName(j.ID), encoded.parts(outcome)...); err != nil {
 			return observe.FileFault(err, h.Files.File(SnapshotFileName(j.ID)))
 		}
 	}

@@ -22,15 +22,15 @@ type ArchiveWriter struct {
 	name  string // of the archive
 
 	mu   sync.Mutex
-	seen map[deployment.Sum]bool
-	file *os.File // nil until there is something to write
+	seen map[deployment.Sum]int64 // contents that were put, each with its length
+	file *os.File                 // nil until there is something to write
 	buf  *bufio.Writer
 	zip  *zip.Writer
 }
 
 // Begin is a writer of the archive of that operation, which nobody else has.
 func (v *Vault) Begin(operation string) *ArchiveWriter {
-	return &ArchiveWriter{vault: v, name: operation + suffix, seen: map[deployment.Sum]bool{}}
+	return &ArchiveWriter{vault: v, name: operation + suffix, seen: map[deployment.Sum]int64{}}
 }
 
 // Put keeps the content, whose sum the caller has checked, unless it is kept already.
@@ -43,7 +43,7 @@ func (w *ArchiveWriter) Put(sum deployment.Sum, data []byte) error {
 		CompressedSize64: uint64(len(data)), UncompressedSize64: uint64(len(data))}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if w.seen[sum] {
+	if _, put := w.seen[sum]; put {
 		return nil
 	}
 	if err := w.open(); err != nil {
@@ -53,8 +53,18 @@ func (w *ArchiveWriter) Put(sum deployment.Sum, data []byte) error {
 	if err == nil {
 		_, err = entry.Write(data)
 	}
-	w.seen[sum] = err == nil
+	if err == nil {
+		w.seen[sum] = int64(len(data))
+	}
 	return err
+}
+
+// Size is the length of a content that was put.
+func (w *ArchiveWriter) Size(sum deployment.Sum) (size int64, put bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	size, put = w.seen[sum]
+	return size, put
 }
 
 // open makes the file when the first content comes.
@@ -121,10 +131,7 @@ func (w *ArchiveWriter) Commit() (made bool, err error) {
 
 // Has reports whether the content is kept already or was put.
 func (w *ArchiveWriter) Has(sum deployment.Sum) (bool, error) {
-	w.mu.Lock()
-	seen := w.seen[sum]
-	w.mu.Unlock()
-	if seen {
+	if _, put := w.Size(sum); put {
 		return true, nil
 	}
 	return w.vault.Holds(sum)

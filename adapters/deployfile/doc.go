@@ -10,7 +10,8 @@
 //   - machine.go, apply.go, prepare.go, claim.go: NewMachine and Apply: find out what can be known before anything is written, put what must
 //     be kept into the vault, write, record who owns what; what was written is taken back when something fails
 //   - work.go, write.go, job.go: an operation applied, finished or undone (RunWork) file by file, each in one step, so that a process that
-//     dies anywhere leaves every file as it was or as it was to be. A file that somebody changed since it was looked at is left alone
+//     dies anywhere leaves every file as it was or as it was to be. A file that somebody changed since it was looked at is left alone. Files are
+//     written relative to open directories, through no link (directory_linux.go, directory_other.go)
 //   - recovery.go, snapshots.go, roots.go: an interrupted operation shown, finished or undone; snapshots listed, loaded and pruned; the
 //     roots that were written to
 //

@@ -144,9 +144,9 @@ func (h *home) Umask() (fs.FileMode, error) {
 	return fs.ModePerm &^ info.Mode().Perm(), nil
 }
 
-// Encode is the record in its form on disk.
-func (h *home) Encode(s deployment.Snapshot) encoded {
-	return EncodeSnapshot(SnapshotRecord{Snapshot: s, BackupRoot: h.Vault.Dir(), Where: func(sum deployment.Sum) string {
+// Encode is the record in its form on disk, with room for that many bytes behind it.
+func (h *home) Encode(s deployment.Snapshot, room int) encoded {
+	return EncodeSnapshot(SnapshotRecord{Snapshot: s, Room: room, BackupRoot: h.Vault.Dir(), Where: func(sum deployment.Sum) string {
 		where, err := h.Vault.Where(sum)
 		if err != nil {
 			return "" // it is for people only

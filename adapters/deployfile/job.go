@@ -80,8 +80,8 @@ func StaleError(changed []string) error {
 		With(deployment.FieldDetails("count", len(changed)).Add("sample_paths", named).Add("sample_paths_posix", posix))
 }
 
-// spreadGroups does something to every group with a few goroutines, until one fails or ctx is done.
-func spreadGroups(ctx context.Context, groups [][]int, do func(ctx context.Context, group []int) error) error {
+// spread does something to every group with a few goroutines, until one fails or ctx is done.
+func spread[T any](ctx context.Context, groups []T, do func(ctx context.Context, group T) error) error {
 	all, inner := errgroup.WithContext(ctx)
 	all.SetLimit(workers())
 	for _, group := range groups {

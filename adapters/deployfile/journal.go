@@ -4,13 +4,15 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"io/fs"
 	"slices"
+	"unicode/utf8"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// journalVersion is the only form of journals there is.
+// journalVersion is the only form of journals there is; journalHead says it.
 const journalVersion = 1
 
 // Journal is everything that is needed to finish an operation or to take it back, besides the contents, which are in the vault.
@@ -34,14 +36,22 @@ type Text struct {
 	Before, After []byte
 }
 
+// journalHead is what a journal begins with, up to the record of its operation.
+const journalHead = `{"schema_version":1,"snapshot":`
+
 type journalFile struct {
 	Version  int             `json:"schema_version"`
 	Snapshot json.RawMessage `json:"snapshot"`
-	Bases    []string        `json:"bases"`
-	Within   []int           `json:"within"`
-	Made     []string        `json:"made,omitempty"`
-	Pruned   []folder        `json:"pruned,omitempty"`
-	State    []textFile      `json:"state,omitempty"`
+	journalRest
+	State []textFile `json:"state,omitempty"`
+}
+
+// journalRest is the short fields after the record.
+type journalRest struct {
+	Bases  []string `json:"bases"`
+	Within []int    `json:"within"`
+	Made   []string `json:"made,omitempty"`
+	Pruned []folder `json:"pruned,omitempty"`
 }
 
 type folder struct {
@@ -55,9 +65,21 @@ type textFile struct {
 	After  *string `json:"after"`
 }
 
-// EncodeJournal writes a journal down. snapshot is j.Snapshot as it was encoded.
+// room is about how many bytes a journal takes besides its record.
+func (j Journal) room() int {
+	n := 4096 + 8*len(j.Roots)
+	for _, dir := range j.Made {
+		n += len(dir) + 8
+	}
+	for _, s := range j.State {
+		n += (len(s.Before)+len(s.After))*9/8 + len(s.Name) + 64
+	}
+	return n
+}
+
+// EncodeJournal writes a journal down. snapshot is j.Snapshot as it was encoded; the journal is written behind it, so that the two are in memory once.
 func EncodeJournal(j Journal, snapshot encoded) ([]byte, error) {
-	f := journalFile{Version: journalVersion, Made: j.Made, Within: make([]int, len(j.Roots))}
+	f := journalRest{Made: j.Made, Within: make([]int, len(j.Roots))}
 	known := map[string]int{}
 	for i, base := range j.Roots {
 		at, ok := known[base]
@@ -71,28 +93,52 @@ func EncodeJournal(j Journal, snapshot encoded) ([]byte, error) {
 	for _, p := range j.Pruned {
 		f.Pruned = append(f.Pruned, folder{p.Path, octal(p.Mode)})
 	}
-	for _, s := range j.State {
-		f.State = append(f.State, textFile{s.Name, pointer(s.Before), pointer(s.After)})
-	}
 	rest, err := json.Marshal(f)
 	if err != nil {
 		return nil, err
 	}
-	// The snapshot goes in as it is: encoding/json would read and copy all of it again.
-	const hole = `"snapshot":null`
-	head, tail, found := bytes.Cut(rest, []byte(hole)) // before any text of others: it is the second field
-	if !found {
-		return nil, deployment.ErrSnapshotDamaged
+	out := append(append(snapshot.text, ','), bytes.Trim(rest, "{}")...)
+	for i, s := range j.State {
+		if out = append(out, ','); i == 0 {
+			out = append(out, `"state":[`...)
+		}
+		out = append(appendQuoted(append(out, `{"name":`...), []byte(s.Name)), `,"before":`...)
+		out = append(appendQuoted(out, s.Before), `,"after":`...)
+		out = append(appendQuoted(out, s.After), '}')
 	}
-	return slices.Concat(head, []byte(`"snapshot":`), snapshot.As(deployment.StatusApplying), tail, []byte("\n")), nil
+	if len(j.State) > 0 {
+		out = append(out, ']')
+	}
+	return append(out, "}\n"...), nil
 }
 
-func pointer(text []byte) *string {
+// appendQuoted adds a text as a JSON string, as encoding/json does but for what is special in HTML; nil is null. Of a record of tens of thousands of files
+// that one makes three copies.
+func appendQuoted(b, text []byte) []byte {
 	if text == nil {
-		return nil
+		return append(b, "null"...)
 	}
-	s := string(text)
-	return &s
+	if !utf8.Valid(text) {
+		text = bytes.ToValidUTF8(text, []byte("\ufffd"))
+	}
+	b = append(b, '"')
+	done := 0
+	for i, c := range text {
+		if c >= ' ' && c != '"' && c != '\\' {
+			continue
+		}
+		b = append(b, text[done:i]...)
+		done = i + 1
+		switch c {
+		case '"', '\\':
+			b = append(b, '\\', c)
+		case '\n':
+			b = append(b, `\n`...)
+		default:
+			b = fmt.Appendf(b, `\u%04x`, c)
+		}
+	}
+	return append(append(b, text[done:]...), '"')
 }
 
 // DecodeJournal reads a journal. It fails with ErrSnapshotDamaged, also for a form that is newer than this one.

@@ -314,10 +314,15 @@ func (op *operation) source(j *job) (fine bool, err error) {
 		return true, nil
 	}
 	data := j.From.Data
+	size, put := op.archive.Size(j.After.Sum)
 	switch {
+	case put: // for another target: what is written comes out of the archive
+		j.After.Size = size
+		return true, nil
 	case data != nil || j.After.Sum == deployment.SumOf(nil):
 	case j.From.Origin != "":
-		if data, _, err = observe.ReadFile(j.From.Origin); err != nil {
+		data, err = observe.ReadRegular(j.From.Origin, max(j.From.Size, 0))
+		if err != nil && !observe.IsAbsent(err) {
 			return true, observe.FileFault(err, j.From.Origin)
 		}
 	default:

@@ -3,8 +3,10 @@ package deployfile
 import (
 	"bytes"
 	"cmp"
+	"crypto/sha256"
 	"encoding/json"
 	"io/fs"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,19 +42,36 @@ type SnapshotRecord struct {
 	deployment.Snapshot
 	BackupRoot string                          // the vault's directory
 	Where      func(sum deployment.Sum) string // where a content is kept, for people who have only the record
+	Room       int                             // bytes of the journal besides the record, about
 }
 
-// encoded is a record in its form on disk, but for its status, which is all that changes while an operation goes on.
-type encoded struct{ head, tail []byte }
+// encoded is a record in its form on disk, behind what a journal begins with. All but its status stays as it is while an operation goes on.
+type encoded struct {
+	text          []byte // journalHead, the record of an operation that is going on, and room for the rest of the journal
+	status, after int    // where the status is, and what comes after it
+}
+
+// parts is the record with that status.
+func (e encoded) parts(s deployment.SnapshotStatus) [][]byte {
+	return [][]byte{e.text[len(journalHead):e.status], []byte(s), e.text[e.after:]}
+}
 
 // As is the record with that status.
-func (e encoded) As(s deployment.SnapshotStatus) []byte {
-	return bytes.Join([][]byte{e.head, []byte(s), e.tail}, nil)
+func (e encoded) As(s deployment.SnapshotStatus) []byte { return slices.Concat(e.parts(s)...) }
+
+// Sum is the sum of the record with that status.
+func (e encoded) Sum(s deployment.SnapshotStatus) (sum deployment.Sum) {
+	h := sha256.New()
+	for _, part := range e.parts(s) {
+		h.Write(part)
+	}
+	h.Sum(sum[:0])
+	return sum
 }
 
 // EncodeSnapshot writes a record down. The contract's fields come first and in its order; what else there is to say is left out when it is empty.
 func EncodeSnapshot(r SnapshotRecord) encoded {
-	w := &writer{b: make([]byte, 0, 1024+360*len(r.Managed)+420*len(r.Changes))}
+	w := &writer{b: append(make([]byte, 0, 1024+360*len(r.Managed)+420*len(r.Changes)+r.Room), journalHead...)}
 	w.begin('{')
 	w.text("kind", string(r.Kind))
 	w.text("id", r.ID)
@@ -82,15 +101,16 @@ func EncodeSnapshot(r SnapshotRecord) encoded {
 	w.text("backup_root", r.BackupRoot)
 	w.key("status")
 	w.raw(`"`)
-	var e encoded
-	e.head, w.b = w.b, nil
+	e := encoded{status: len(w.b)}
+	w.raw(string(deployment.StatusApplying))
+	e.after = len(w.b)
 	w.raw(`"`)
 	w.roots(r.Roots)
 	w.optional("project_root", r.ProjectRoot)
 	w.optional("profile", r.Profile)
 	w.optional("repo", r.Repo)
 	w.end('}')
-	e.tail = append(w.b, '\n')
+	e.text = append(w.b, '\n')
 	return e
 }
 

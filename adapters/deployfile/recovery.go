@@ -92,7 +92,7 @@ func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string
 	if to == backward {
 		outcome = deployment.StatusUndone
 	}
-	return left, m.finish(ctx, h, *j, outcome, h.Encode(j.Snapshot))
+	return left, m.finish(ctx, h, *j, outcome, h.Encode(j.Snapshot, 0))
 }
 
 // own is the journal of the operation that was interrupted, or nil. One that nobody begun here is neither finished nor taken back.

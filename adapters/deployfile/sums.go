@@ -44,7 +44,7 @@ func (op *operation) sum(snapshot encoded) error {
 			sums[text.Name] = deployment.SumOf(text.After)
 		}
 	}
-	sums[SnapshotFileName(op.id)] = deployment.SumOf(snapshot.As(deployment.StatusApplied))
+	sums[SnapshotFileName(op.id)] = snapshot.Sum(deployment.StatusApplied)
 	before, err := op.h.Document(observe.SumsName)
 	if err != nil {
 		return err

@@ -52,12 +52,12 @@ type run struct {
 	mu    sync.Mutex
 	count int
 	total int
-	roots map[string]*os.Root
+	roots map[string]directory
 }
 
 // RunWork does the work, and reports the files that it left alone.
 func RunWork(ctx context.Context, work Work) (left []string, err error) {
-	w := &run{Work: work, prepared: work.Jobs != nil, roots: map[string]*os.Root{}}
+	w := &run{Work: work, prepared: work.Jobs != nil, roots: map[string]directory{}}
 	if !w.prepared {
 		for i, c := range w.Journal.Changes {
 			w.Jobs = append(w.Jobs, job{SnapshotRecord: c, Root: w.Journal.Roots[i]})
@@ -223,7 +223,7 @@ func (w *run) temp(i int) string {
 }
 
 // each does something to every job that is still to do, directory by directory.
-func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir *os.Root, i int) error) error {
+func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir directory, i int) error) error {
 	const row = 128 // files of one directory that are written in a row
 	var all []int
 	for i := range w.Jobs {
@@ -235,27 +235,43 @@ func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir *os.R
 	slices.SortStableFunc(all, func(a, b int) int {
 		return cmp.Or(cmp.Compare(at(a).Root, at(b).Root), cmp.Compare(at(a).Rel, at(b).Rel))
 	})
-	var groups [][]int
+	var rows [][]int
 	for begin, i := 0, 1; i <= len(all); i++ {
 		if i == len(all) || at(all[i]) != at(all[begin]) || i-begin == row {
-			groups = append(groups, all[begin:i])
+			rows = append(rows, all[begin:i])
 			begin = i
 		}
 	}
 	defer w.closeRoots()
-	if err := w.openRoots(groups); err != nil {
+	if err := w.openRoots(rows); err != nil {
 		return err
 	}
-	return spreadGroups(ctx, groups, func(ctx context.Context, group []int) error { return w.group(ctx, group, do) })
+	var stretches [][][]int // of rows in neighbouring directories
+	for begin, i, files := 0, 0, 0; i < len(rows); i++ {
+		if files += len(rows[i]); files >= row || i == len(rows)-1 {
+			stretches = append(stretches, rows[begin:i+1])
+			begin, files = i+1, 0
+		}
+	}
+	return spread(ctx, stretches, func(ctx context.Context, rows [][]int) error {
+		p := passage{w: w}
+		defer p.leave(0)
+		for _, row := range rows {
+			if err := w.row(ctx, &p, row, do); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }
 
-func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int) error) error {
+// row does something to files of one directory.
+func (w *run) row(ctx context.Context, p *passage, all []int, do func(dir directory, i int) error) error {
 	first := &w.Jobs[all[0]]
-	dir, err := w.enter(first)
+	dir, err := p.enter(first)
 	if err != nil {
 		return observe.FileFault(err, filepath.Dir(first.Path))
 	}
-	defer dir.Close()
 	for _, i := range all {
 		if err := ctx.Err(); err != nil {
 			return err
@@ -272,29 +288,22 @@ func (w *run) group(ctx context.Context, all []int, do func(dir *os.Root, i int)
 	if !w.Fsync {
 		return nil
 	}
-	f, err := dir.Open(".")
-	if err != nil {
-		return observe.FileFault(err, filepath.Dir(first.Path))
-	}
-	if err = f.Sync(); errors.Is(err, syscall.EINVAL) {
-		err = nil
-	}
-	return observe.FileFault(errors.Join(err, f.Close()), filepath.Dir(first.Path))
+	return observe.FileFault(dir.sync(), filepath.Dir(first.Path))
 }
 
-// openRoots opens the roots of all groups, making those that are missing. What is opened is the directory that was found there, reached without a
+// openRoots opens the roots of all rows, making those that are missing. What is opened is the directory that was found there, reached without a
 // link: whoever puts one in its place, or in that of a directory above, is not followed.
-func (w *run) openRoots(groups [][]int) error {
-	for _, g := range groups {
-		real := w.Jobs[g[0]].At.Root
-		if w.roots[real] != nil {
+func (w *run) openRoots(rows [][]int) error {
+	for _, row := range rows {
+		real := w.Jobs[row[0]].At.Root
+		if _, open := w.roots[real]; open {
 			continue
 		}
-		root, err := os.OpenRoot(real)
+		root, err := openDirectory(real)
 		if errors.Is(err, fs.ErrNotExist) {
 			if err = os.MkdirAll(real, fs.ModePerm); err == nil {
 				w.Step("made", real)
-				root, err = os.OpenRoot(real)
+				root, err = openDirectory(real)
 			}
 		}
 		if err != nil {
@@ -305,84 +314,82 @@ func (w *run) openRoots(groups [][]int) error {
 		}
 		w.roots[real] = root
 		if !stands(root, real) {
-			return StaleError([]string{w.Jobs[g[0]].Path})
+			return StaleError([]string{w.Jobs[row[0]].Path})
 		}
 	}
 	return nil
 }
 
 // stands reports whether an open directory is the one at that path, and no part of the path is a link.
-func stands(root *os.Root, real string) bool {
+func stands(root directory, real string) bool {
 	now, err := filepath.EvalSymlinks(real)
 	if err != nil || now != real {
 		return false
 	}
-	open, err := root.Stat(".")
-	if err != nil {
-		return false
-	}
 	there, err := os.Lstat(real)
-	return err == nil && os.SameFile(open, there)
+	return err == nil && root.is(there)
 }
 
 func (w *run) closeRoots() {
 	for _, r := range w.roots {
-		_ = r.Close() // it was only entered
+		r.close()
 	}
 	clear(w.roots)
 }
 
+// passage is the directories that one goroutine came through, which are open: the next one is mostly beside the last.
+type passage struct {
+	w     *run
+	root  string
+	names []string
+	dirs  []directory // by name
+}
+
+// leave closes all but the first n.
+func (p *passage) leave(n int) {
+	for _, dir := range p.dirs[n:] {
+		dir.close()
+	}
+	p.names, p.dirs = p.names[:n], p.dirs[:n]
+}
+
 // enter opens a directory below its root, one part of its path after the other: where links lead was found out before, and one that stands there now
 // is not followed. A missing directory is made.
-func (w *run) enter(j *job) (*os.Root, error) {
+func (p *passage) enter(j *job) (directory, error) {
 	at, made := j.At, false
-	dir, err := w.roots[at.Root].OpenRoot(".")
-	if err != nil || at.Rel == "." {
-		return dir, err
+	var names []string
+	if at.Rel != "." {
+		names = strings.Split(filepath.ToSlash(at.Rel), "/")
 	}
-	for name := range strings.SplitSeq(filepath.ToSlash(at.Rel), "/") {
-		next, fresh, err := step(dir, name)
+	same := 0
+	for at.Root == p.root && same < min(len(names), len(p.names)) && names[same] == p.names[same] {
+		same++
+	}
+	p.leave(same)
+	p.root = at.Root
+	dir := p.w.roots[at.Root]
+	if same > 0 {
+		dir = p.dirs[same-1]
+	}
+	for _, name := range names[same:] {
+		next, fresh, err := dir.enter(name)
 		if errors.Is(err, errLink) {
 			err = StaleError([]string{j.Path})
 		}
-		if err = errors.Join(err, dir.Close()); err != nil {
-			return nil, err
+		if err != nil {
+			return directory{}, err
 		}
+		p.names, p.dirs = append(p.names, name), append(p.dirs, next)
 		dir, made = next, made || fresh
 	}
 	if made {
-		w.Step("made", filepath.Join(at.Root, at.Rel))
+		p.w.Step("made", filepath.Join(at.Root, at.Rel))
 	}
 	return dir, nil
 }
 
 // errLink marks a link in the place of a directory.
 var errLink = errors.New("a link stands in the place of a directory")
-
-// step opens a directory in another one, and makes it when it is missing.
-func step(dir *os.Root, name string) (next *os.Root, made bool, err error) {
-	there, err := dir.Lstat(name)
-	if errors.Is(err, fs.ErrNotExist) {
-		if err = dir.Mkdir(name, fs.ModePerm); err != nil && !errors.Is(err, fs.ErrExist) {
-			return nil, false, err
-		}
-		made = err == nil
-		there, err = dir.Lstat(name)
-	}
-	switch {
-	case err != nil:
-		return nil, made, err
-	case there.Mode()&fs.ModeSymlink != 0:
-		return nil, made, errLink
-	}
-	if next, err = dir.OpenRoot(name); err != nil {
-		return nil, made, err
-	}
-	if open, err := next.Stat("."); err != nil || !os.SameFile(open, there) {
-		return nil, made, errors.Join(err, errLink, next.Close())
-	}
-	return next, made, nil
-}
 
 func (w *run) tell() {
 	if w.Done == nil {

@@ -12,33 +12,28 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// remove deletes one file.
-func (w *run) remove(dir *os.Root, i int) error {
+// remove deletes one file, if it is still what was looked at.
+func (w *run) remove(dir directory, i int) error {
 	j := &w.Jobs[i]
 	name := filepath.Base(j.Path)
-	if err := w.unmoved(dir, name, j); err != nil {
+	same, err := dir.unmoved(name, j.Then)
+	if err != nil {
 		return err
 	}
-	if err := dir.Remove(name); err != nil && !observe.IsAbsent(err) {
+	if !same {
+		return w.moved(j)
+	}
+	if err := dir.remove(name); err != nil {
 		return err
 	}
 	w.Step("removed", j.Path)
 	return nil
 }
 
-// unmoved fails when somebody changed a file since it was looked at: what they wrote is kept nowhere. It is a moment before the change, and as
-// near as a file system lets us come.
-func (w *run) unmoved(dir *os.Root, name string, j *job) error {
-	now, err := dir.Lstat(name)
-	if observe.IsAbsent(err) {
-		now, err = nil, nil
-	}
-	switch {
-	case err != nil:
-		return err
-	case observe.SameFile(now, j.Then):
-		return nil
-	case w.prepared:
+// moved is what to say of a file that somebody changed since it was looked at: what they wrote is kept nowhere. It is found out a moment before the
+// change, and as near as a file system lets us come.
+func (w *run) moved(j *job) error {
+	if w.prepared {
 		return StaleError([]string{j.Path})
 	}
 	return errLeft
@@ -48,32 +43,25 @@ func (w *run) unmoved(dir *os.Root, name string, j *job) error {
 var errLeft = errors.New("changed meanwhile")
 
 // put writes one file or link: beside its place first, then in one step into it.
-func (w *run) put(dir *os.Root, i int) error {
+func (w *run) put(dir directory, i int) error {
 	j := &w.Jobs[i]
-	to, temp, name := w.target(j), w.temp(i), filepath.Base(j.Path)
+	to, temp := w.target(j), w.temp(i)
 	data, err := w.content(j, to)
 	if err != nil {
 		return err
 	}
 	if err := w.stage(dir, temp, to, data); err != nil {
-		return errors.Join(err, discard(dir, temp))
+		return errors.Join(err, dir.remove(temp))
 	}
 	w.Step("staged", j.Path)
-	err = w.unmoved(dir, name, j)
-	if err == nil {
-		err = dir.Rename(temp, name)
+	same, err := dir.place(temp, filepath.Base(j.Path), j.Then)
+	if err == nil && !same {
+		err = w.moved(j)
 	}
 	if err != nil {
-		return errors.Join(err, discard(dir, temp))
+		return errors.Join(err, dir.remove(temp))
 	}
 	w.Step("placed", j.Path)
-	return nil
-}
-
-func discard(dir *os.Root, temp string) error {
-	if err := dir.Remove(temp); err != nil && !observe.IsAbsent(err) {
-		return err
-	}
 	return nil
 }
 
@@ -89,23 +77,12 @@ func (w *run) content(j *job, to deployment.Seen) ([]byte, error) {
 }
 
 // stage makes a file or link under another name.
-func (w *run) stage(dir *os.Root, temp string, to deployment.Seen, data []byte) error {
+func (w *run) stage(dir directory, temp string, to deployment.Seen, data []byte) error {
 	if to.Kind == deployment.Link {
-		return dir.Symlink(to.Link, temp)
+		return dir.link(to.Link, temp)
 	}
 	mode := to.Mode.Perm()
-	f, err := dir.OpenFile(temp, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(data)
-	if err == nil && mode&w.Umask != 0 {
-		err = f.Chmod(mode)
-	}
-	if err == nil && w.Fsync {
-		err = f.Sync()
-	}
-	return errors.Join(err, f.Close())
+	return dir.write(temp, data, mode, mode&w.Umask != 0, w.Fsync)
 }
 
 // folders removes the directories that are to go and, on the way back, makes again those that went.

@@ -104,15 +104,22 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 // there, but the machine could not promise to keep it. Missing directories are made.
 func (d *Dir) Write(name string, data []byte) error { return d.WriteMode(name, data, fileMode) }
 
+// WriteParts is Write for a document that is in several pieces.
+func (d *Dir) WriteParts(name string, parts ...[]byte) error { return d.write(name, parts, fileMode) }
+
 // WriteMode is Write for a document with permissions of its own, whatever the umask.
 func (d *Dir) WriteMode(name string, data []byte, mode fs.FileMode) error {
+	return d.write(name, [][]byte{data}, mode)
+}
+
+func (d *Dir) write(name string, parts [][]byte, mode fs.FileMode) error {
 	root, err := d.openFor(name)
 	if err != nil {
 		return d.in("write", name, err)
 	}
 	defer root.Close()
 	temp := path.Join(path.Dir(name), tempPrefix+path.Base(name)+"."+rand.Text()+tempSuffix)
-	if err := writeSynced(root, temp, data, mode); err != nil {
+	if err := writeSynced(root, temp, parts, mode); err != nil {
 		_ = root.Remove(temp)
 		return d.in("write", name, err)
 	}
@@ -123,12 +130,16 @@ func (d *Dir) WriteMode(name string, data []byte, mode fs.FileMode) error {
 	return d.in("sync", name, syncDir(root, path.Dir(name)))
 }
 
-func writeSynced(root *os.Root, name string, data []byte, mode fs.FileMode) error {
+func writeSynced(root *os.Root, name string, parts [][]byte, mode fs.FileMode) error {
 	f, err := root.OpenFile(name, os.O_WRONLY|os.O_CREATE|os.O_EXCL, fileMode)
 	if err != nil {
 		return err
 	}
-	_, err = f.Write(data)
+	for _, part := range parts {
+		if err == nil {
+			_, err = f.Write(part)
+		}
+	}
 	if err == nil && mode != fileMode { // only now: nobody reads it before it is whole
 		err = f.Chmod(mode)
 	}

@@ -2,6 +2,7 @@ package gitcli
 
 import (
 	"context"
+	"errors"
 	"slices"
 	"strings"
 	"sync"
@@ -62,13 +63,57 @@ func (c Command) reaches(ctx context.Context) error {
 	if remote == "" || strings.HasPrefix(remote, "-") {
 		return ErrRemote.Sayf("git %s does not say which remote it reaches", c.Args[0])
 	}
-	ask := c
-	ask.Args, ask.Stdin, ask.Sink, ask.Watch, ask.Protocols, ask.Hooks = []string{"ls-remote", "--get-url", "--", remote}, nil, nil, nil, "", false
-	out, err := ask.start(ctx) // it prints what the configuration makes of the name, and reaches nobody
-	if err != nil {
-		return err
+	urls, err := c.urls(ctx, remote)
+	for _, url := range urls {
+		if refused := Reach(ctx, url); refused != nil {
+			err = refused
+		}
 	}
-	return Reach(ctx, strings.TrimSpace(string(out)))
+	if err == nil && len(urls) == 0 {
+		err = ErrRemote.Sayf("git %s does not say which remote it reaches", c.Args[0])
+	}
+	return err
+}
+
+// urls returns what the configuration makes of a remote's name or URL: where it is fetched from, or all that a push goes to. It reaches nobody.
+func (c Command) urls(ctx context.Context, remote string) ([]string, error) {
+	ask := c
+	ask.Stdin, ask.Sink, ask.Watch, ask.Protocols, ask.Hooks = nil, nil, nil, "", false
+	var exit *ExitError
+	if c.Args[0] == "push" {
+		ask.Args = []string{"remote", "get-url", "--push", "--all", "--", remote}
+		if out, err := ask.start(ctx); err == nil {
+			return strings.FieldsFunc(string(out), func(r rune) bool { return r == '\n' || r == '\r' }), nil
+		} else if !errors.As(err, &exit) {
+			return nil, err
+		}
+		ask.Args = []string{"config", "--null", "--get-regexp", `^url\..*\.pushinsteadof$`} // it is a URL rather than the name of a remote
+		out, err := ask.start(ctx)
+		if err != nil && !errors.As(err, &exit) {
+			return nil, err
+		}
+		if url, instead := pushInstead(string(out), remote); instead {
+			return []string{url}, nil
+		}
+	}
+	ask.Args = []string{"ls-remote", "--get-url", "--", remote}
+	out, err := ask.start(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return []string{strings.TrimSpace(string(out))}, nil
+}
+
+// pushInstead returns what the settings url.BASE.pushInsteadOf make of a URL: of several that are its beginning, the longest counts, as for git.
+func pushInstead(settings, url string) (string, bool) {
+	base, longest := "", ""
+	for entry := range strings.SplitSeq(settings, "\x00") {
+		key, prefix, ok := strings.Cut(entry, "\n")
+		if ok && strings.HasPrefix(url, prefix) && len(prefix) > len(longest) {
+			base, longest = key[len("url."):len(key)-len(".pushinsteadof")], prefix
+		}
+	}
+	return base + url[len(longest):], longest != ""
 }
 
 // remote returns the remote that a command names, which stands behind the end of its options; empty where it names none.

@@ -38,6 +38,16 @@ func TestOnlyApprovedRemotesAreReached(t *testing.T) {
 	assert.Equal(t, []string{"https://one.invalid/x.git", "https://two.invalid/y.git"}, refused())
 	require.NoError(t, git("", "status")(ctx), "what reaches nobody is not asked about")
 
+	for _, args := range [][]string{{"config", "url.https://four.invalid/.pushInsteadOf", "https://one.invalid/"}, {"remote", "add", "several", filepath.Join(dir, "there")},
+		{"config", "--add", "remote.several.pushurl", "https://five.invalid/x.git"}, {"config", "--add", "remote.several.pushurl", filepath.Join(dir, "there")}} {
+		require.NoError(t, git("", args...)(t.Context()))
+	}
+	for remote, want := range map[string]string{"origin": "https://four.invalid/x.git", "https://one.invalid/y.git": "https://four.invalid/y.git", "several": "https://five.invalid/x.git", "https://near/z.git": "https://two.invalid/z.git"} {
+		ctx, refused := gitcli.Outreach{}.Guard(t.Context(), func(_ context.Context, url string) (bool, error) { return url == filepath.Join(dir, "there"), nil })
+		require.ErrorIs(t, git(gitcli.Network, "push", "--", remote, "main")(ctx), gitcli.ErrRemote, remote)
+		assert.Equal(t, []string{want}, refused(), "a push goes to where pushurl and pushInsteadOf say")
+	}
+
 	require.NoError(t, os.Mkdir(filepath.Join(dir, "there"), 0o700))
 	require.NoError(t, git("", "init", "-q", "there")(ctx))
 	require.NoError(t, git(gitcli.Network, "ls-remote", "--", filepath.Join(dir, "there"))(ctx))

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/forge"
 	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -123,10 +124,10 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err
 		}},
 		Installing: workspace.InstallDeps{Deps: b, Grounds: a.clones, Clones: a.clones.Clones(), Trash: a.trash, Tickets: workspace.WorktreeEnsurer{Work: a.tickets}},
-		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor, Merges: a.tickets, Pushes: a.pushes},
-		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash, Releases: a.releases},
+		Ticketing:  workspace.TicketDeps{Deps: b, Work: a.tickets, Surveyor: a.surveyor, Merges: a.tickets, Pushes: a.pushes, Forge: forge.Programs{}},
+		Shipping:   push.Deps{Deps: b, Git: a.pushes, Trash: a.trash, Releases: a.releases, Forge: forge.Programs{}},
 		Spinning:   environment.Deps{Deps: b, Provisioners: a.finder, Surveyor: a.surveyor, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}},
-		Releasing:  releases.Deps{Deps: b, Git: a.releases},
+		Releasing:  releases.Deps{Deps: b, Git: a.releases, Forge: forge.Programs{}},
 		Commanding: commands.Deps{Deps: b, Surveyor: a.surveyor, Git: a.releases, Processes: a.processes, Code: projectfile.Reader{Parser: projectfile.Parser{}}, Inherited: a.finder.Inherited},
 		Running:    appruns.QueueDeps{Deps: b, Watch: a.watch, Server: ecosystemfile.NewControlPlane(h.options.Version, core.Clock), Audit: core.Audit}}
 }

@@ -6,9 +6,12 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/adapters/gitcli/workgit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/projectfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
@@ -16,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/webhookhttp"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/projects"
+	"github.com/countersign-dev/countersign/app/projects/gitwork"
 	"github.com/countersign-dev/countersign/app/projects/runner"
 	"github.com/countersign-dev/countersign/app/projects/workflows"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -43,6 +47,7 @@ func (l *Local) projects(core app.Core) []toolset {
 	tools := sync.OnceValue(func() projectTools { return l.projectTools(core) })
 	return []toolset{
 		{name: projects.Name, build: func() tool.Capability { return projects.Capability(tools().agents) }},
+		{name: gitwork.Name, build: func() tool.Capability { return gitwork.Capability(tools().git, l.named(gitwork.Name)) }},
 		{name: projects.WorkbenchName, way: "the command line, for people alone", build: func() tool.Capability { return projects.WorkbenchCapability(tools().people) }},
 	}
 }
@@ -51,6 +56,12 @@ func (l *Local) projects(core app.Core) []toolset {
 type projectTools struct {
 	agents projects.Deps
 	people projects.AdminDeps
+	git    gitwork.Deps
+}
+
+// named reports whether the server configuration names a toolset, or one of its tools: what is served to agents only then is served to users always.
+func (l *Local) named(toolset string) bool {
+	return slices.Contains(l.config.Options.Serve.Toolsets, toolset) || slices.ContainsFunc(l.config.Options.Serve.Tools, func(name string) bool { return strings.HasPrefix(name, toolset+"_") })
 }
 
 func (l *Local) projectTools(core app.Core) projectTools {
@@ -74,7 +85,7 @@ func (l *Local) projectTools(core app.Core) projectTools {
 	return projectTools{
 		agents: projects.Deps{
 			Browsing:  projects.InfoDeps{Sites: finder, Workflows: catalogue.Workflows},
-			Scripting: projects.ScriptDeps{Sites: finder, Runner: runner},
+			Scripting: projects.ScriptDeps{Sites: finder, Runner: runner, Probes: webhookhttp.Probe{}},
 			Flows: workflows.Deps{Sites: finder, Workflows: catalogue.Workflows, Templates: catalogue.Templates, Executions: catalogue.Executions,
 				Engine: steps, Webhooks: hooks, Clock: core.Clock, UUIDs: ids},
 			Acting: projects.ActionDeps{Sites: finder, Actions: catalogue.Actions, Rules: catalogue.Rules, Executions: catalogue.Executions,
@@ -82,6 +93,7 @@ func (l *Local) projectTools(core app.Core) projectTools {
 		},
 		people: projects.AdminDeps{Sites: finder, Workflows: catalogue.Workflows, Actions: catalogue.Actions, Rules: catalogue.Rules,
 			Templates: catalogue.Templates, Parser: projectfile.Parser{}, Clock: core.Clock, UUIDs: ids},
+		git: gitwork.Deps{Sites: finder, Trees: workgit.Client{}},
 	}
 }
 

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/worktree"
+	"github.com/countersign-dev/countersign/adapters/isolation"
 	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
@@ -21,6 +22,8 @@ import (
 type Sandboxes struct {
 	Gateway []string // a program, absolute, with arguments before --port that make it serve the gateway; without it there is none
 	Table   string   // path of the table of servers that is routed by; default the one that is kept
+	// Isolate is a program, absolute, with arguments that make it call Isolate on the rest: it starts programs with Landlock. Without it there is no Landlock.
+	Isolate []string
 	// Ensure has the stopped server of that ID run, for who routes to it. Nil: stopped servers are refused.
 	Ensure func(ctx context.Context, sc tool.Scope, id string) error
 }
@@ -59,7 +62,7 @@ func (l *Local) sandboxDeps(core app.Core) sandboxes.Deps {
 	files, servers, git := l.files(), l.servers(), worktree.New(worktree.Options{})
 	return sandboxes.Deps{
 		States: files, Homes: files, Keys: files, Repos: git,
-		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: servers}), Sockets: opencode.Sockets{},
+		Launcher: opencode.NewLauncher(opencode.LauncherOptions{Processes: servers}), Sockets: opencode.Sockets{}, Isolator: isolation.New(isolation.Options{Launcher: l.config.Sandboxes.Isolate}),
 		Front:  opencode.GatewayProcess{Command: l.config.Sandboxes.Gateway, Table: files.TablePath(), Log: files.GatewayLog(), Env: l.places()},
 		Models: sandboxfile.NewModels(l.sandboxHome(), l.config.Env), Processes: servers, Owner: core.Owner, Clock: core.Clock,
 		Audit: core.Audit,
@@ -121,6 +124,20 @@ func (l *Local) EvictServers(ctx context.Context) ([]string, error) {
 // never travel through tools.
 func (l *Local) InitSandboxes(ctx context.Context) (path string, created bool, err error) {
 	return l.files().Init(ctx)
+}
+
+// SandboxSecrets returns the password of agent servers and the token of their gateway. Only users' own commands get them: they never travel through tools.
+func (l *Local) SandboxSecrets(ctx context.Context) (password, token string, err error) {
+	settings, err := l.files().Settings(ctx, "")
+	return settings.Password, settings.GatewayToken, err
+}
+
+// Isolate confines this process as its arguments say, and has a program take its place. It is what Sandboxes.Isolate calls, and only returns with an error.
+func Isolate(args []string) error { return isolation.Launch(args) }
+
+// IsolatedCommand returns the command that runs argv in a sandbox, kept inside as the sandbox says.
+func (l *Local) IsolatedCommand(ctx context.Context, url, name, path string, argv []string) ([]string, error) {
+	return l.projectManager().Isolated(ctx, url, name, path, argv)
 }
 
 // MigrateSandboxes brings files of an older form up to date; a dry run only says what it would do.

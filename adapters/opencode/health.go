@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -94,11 +95,18 @@ func reachable(host string) string {
 }
 
 func (l *Launcher) ask(ctx context.Context, at, path, password string) (status int, body []byte, err error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+path, nil)
+	return l.send(ctx, http.MethodGet, at, path, password, nil)
+}
+
+func (l *Launcher) send(ctx context.Context, method, at, path, password string, doc []byte) (status int, body []byte, err error) {
+	req, err := http.NewRequestWithContext(ctx, method, "http://"+at+path, bytes.NewReader(doc))
 	if err != nil {
 		return 0, nil, err
 	}
 	req.SetBasicAuth(user, password)
+	if doc != nil {
+		req.Header.Set("Content-Type", "application/json")
+	}
 	resp, err := l.client.Do(req)
 	if err != nil {
 		return 0, nil, err

@@ -277,6 +277,7 @@ func (p *Processes) prune() {
 	type old struct {
 		id    process.ID
 		ended time.Time
+		keep  time.Duration
 	}
 	if !due {
 		return
@@ -294,12 +295,12 @@ func (p *Processes) prune() {
 			ended = p.lastSign(id)
 		}
 		if err != nil || lost || rec.State.Status.Final() {
-			olds = append(olds, old{id, ended})
+			olds = append(olds, old{id, ended, max(rec.State.Keep, keepEnded)})
 		}
 	}
 	slices.SortFunc(olds, func(a, b old) int { return b.ended.Compare(a.ended) })
 	for i, o := range olds {
-		if i >= keepMost || now.Sub(o.ended) > keepEnded {
+		if i >= keepMost || now.Sub(o.ended) > o.keep {
 			_ = os.RemoveAll(p.path(o.id, "")) // the next time, if not now
 		}
 	}

@@ -2,7 +2,9 @@ package present
 
 import (
 	"cmp"
+	"fmt"
 	"net/http"
+	"strings"
 	"time"
 )
 
@@ -108,7 +110,53 @@ type Step struct {
 		Target  string `json:"targetWorkflowId"`
 		Wait    *bool  `json:"waitForCompletion"`
 		OnFail  string `json:"onChildFailure"`
+
+		Needs      []string `json:"needs"` // ids; nil waits for all steps before it
+		Retry      int      `json:"retry"`
+		RetryDelay int64    `json:"retryDelayMs"`
+		Files      []string `json:"files"`
 	} `json:"config"`
+}
+
+// When returns when and how often a step is run, in words; empty for one that simply follows those before it. names gives steps' names by their ids.
+func (s Step) When(names map[string]string) string {
+	var out []string
+	if s.Config.Needs != nil {
+		var needs []string
+		for _, id := range s.Config.Needs {
+			needs = append(needs, cmp.Or(names[id], id))
+		}
+		out = append(out, "after "+cmp.Or(strings.Join(needs, ", "), "nothing: it begins at once"))
+	}
+	if s.Config.Retry > 0 {
+		out = append(out, fmt.Sprintf("tried again %d times at most", s.Config.Retry))
+	}
+	if len(s.Config.Files) > 0 {
+		out = append(out, "skipped while unchanged: "+strings.Join(s.Config.Files, ", "))
+	}
+	return strings.Join(out, "; ")
+}
+
+// WorkflowInput is something that whoever runs a workflow may say (get_workflow).
+type WorkflowInput struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type,omitempty"`
+	Description string   `json:"description,omitempty"`
+	Default     *string  `json:"default,omitempty"`
+	Choices     []string `json:"choices,omitempty"`
+}
+
+// Takes returns what an input takes, in words.
+func (in WorkflowInput) Takes() string {
+	switch in.Type {
+	case "", "string":
+		return "a text"
+	case "boolean":
+		return "true or false"
+	case "choice":
+		return strings.Join(in.Choices, ", ")
+	}
+	return "a " + in.Type
 }
 
 // Starts returns what is to be known of a step that starts a workflow, in words; empty for one that runs a command.

@@ -137,6 +137,19 @@ func Why(change []Field) string {
 	return joined(joined(cmp.Or(ChangeWords(op, state), Text(change, "reason")), linkWords(op, Text(change, "before_link"), Text(change, "link"))), differs)
 }
 
+// Costs is what a change in a plan does to somebody's own work; empty where it does nothing to it.
+func Costs(change []Field) string {
+	switch Text(change, "update_kind") + Text(change, "delete_kind") {
+	case "adopt_update":
+		return "overwrites somebody's own work"
+	case "drifted_update":
+		return "overwrites edits"
+	case "drifted_delete":
+		return "deletes edits"
+	}
+	return ""
+}
+
 // StateCounts counts deployed files by their state. Of ChangedUpstream, NotWanted go.
 type StateCounts struct {
 	UpToDate        int `json:"up_to_date"`

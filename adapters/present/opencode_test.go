@@ -159,7 +159,8 @@ func opencodeWords() []string {
 
 		server_not_found server_failed request_not_found request_refused
 
-		base_dirty merge_conflict uncommitted moved unmerged`)
+		base_dirty merge_conflict uncommitted moved unmerged
+		agent_not_installed agent_runs isolation_missing applied branch_checked_out review_gone`)
 }
 
 // TestEveryFaultHasACodeOfTheOpencodeContract feeds the whole catalogue through the table: nothing falls out of the vocabulary, and what
@@ -201,7 +202,9 @@ func TestEverySandboxFaultIsInTheTable(t *testing.T) {
 func sandboxFaults() map[*fault.Error]string {
 	return map[*fault.Error]string{
 		sandbox.ErrBaseDirty: "base_dirty", sandbox.ErrConflicts: "merge_conflict", sandbox.ErrUncommitted: "uncommitted", sandbox.ErrMoved: "moved", sandbox.ErrUnmerged: "unmerged",
-		sandbox.ErrURL: "invalid_git_url", sandbox.ErrArguments: "invalid_arguments", sandbox.ErrName: "invalid_name",
+		sandbox.ErrAgentMissing: "agent_not_installed", sandbox.ErrAgentRuns: "agent_runs", sandbox.ErrIsolation: "isolation_missing", sandbox.ErrApplied: "applied", sandbox.ErrReviewGone: "review_gone",
+		sandbox.ErrCheckedOut: "branch_checked_out",
+		sandbox.ErrURL:        "invalid_git_url", sandbox.ErrArguments: "invalid_arguments", sandbox.ErrName: "invalid_name",
 		sandbox.ErrProjectNotFound: "project_not_found", sandbox.ErrNotRunning: "project_not_running", sandbox.ErrConfiguration: "configuration_error",
 		sandbox.ErrConfig: "invalid_config", sandbox.ErrKeyNotFound: "ssh_key_not_found", sandbox.ErrKeyInvalid: "invalid_ssh_key",
 		sandbox.ErrClone: "clone_failed", sandbox.ErrBaseDir: "base_dir_conflict", sandbox.ErrNoPort: "no_free_port", sandbox.ErrPort: "port_in_use",

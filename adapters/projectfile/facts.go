@@ -34,9 +34,36 @@ func (d *directories) Facts(ctx context.Context, dir string) (project.Facts, err
 	if err := ctx.Err(); err != nil {
 		return project.Facts{}, err
 	}
+	facts, top, err := factsAt(dir)
+	if err != nil || top || facts.Manifest == nil || facts.DecidedBy != "" {
+		return facts, err
+	}
+	return facts.Within(workspaceAbove(dir)), nil
+}
+
+// workspaceAbove returns the facts of the nearest workspace that the directory may be a member of, up to the top of the git repository that it is in; without such
+// a top, nothing above it counts.
+func workspaceAbove(dir string) (found project.Facts) {
+	for at := filepath.Dir(dir); at != filepath.Dir(at); at = filepath.Dir(at) {
+		outer, top, err := factsAt(at)
+		if err != nil && !errors.Is(err, project.ErrPath) {
+			return project.Facts{} // nobody can tell which manager the whole is run with
+		}
+		if found.DecidedBy == "" && outer.Monorepo {
+			found = outer
+		}
+		if top {
+			return found
+		}
+	}
+	return project.Facts{}
+}
+
+// factsAt returns what one directory tells by itself, and whether a git repository begins there.
+func factsAt(dir string) (facts project.Facts, top bool, err error) {
 	in, err := open(dir)
 	if err != nil {
-		return project.Facts{}, err
+		return project.Facts{}, false, err
 	}
 	defer in.Close()
 	c := project.DirContents{Has: in.has, NVMRC: in.firstLine(".nvmrc"), NodeVersion: in.firstLine(".node-version")}
@@ -45,7 +72,8 @@ func (d *directories) Facts(ctx context.Context, dir string) (project.Facts, err
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		c.Broken = err
 	}
-	return project.DetectFacts(c)
+	facts, err = project.DetectFacts(c)
+	return facts, in.has(".git"), err
 }
 
 // folder is a directory that is open: nothing outside of it can be reached through it, whatever becomes of its entries meanwhile.

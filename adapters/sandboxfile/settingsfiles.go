@@ -76,7 +76,7 @@ func ReadSettings(path string) ([]byte, fs.FileInfo, error) {
 func (s SettingsFiles) Settings(own string) (sandboxport.Settings, error) {
 	global, err := s.global()
 	if err != nil {
-		return sandboxport.Settings{}, err
+		return sandboxport.Settings{Environ: s.environ()}, err
 	}
 	l := lookup{own: map[string]string{}, global: global, env: s.Env}
 	if own != "" {

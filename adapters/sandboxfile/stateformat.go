@@ -61,6 +61,9 @@ func (f form) project(r reader, url git.URL) sandbox.Project {
 	if p.SSHKey == f.DeployKey(p.Name) {
 		p.SSHKey = ""
 	}
+	if r.doc.Has("isolations") && !r.doc.IsNull("isolations") {
+		r.read("isolations", &p.Isolations)
+	}
 	if r.doc.Has("doing") && !r.doc.IsNull("doing") {
 		p.Doing = &sandbox.Operation{}
 		r.read("doing", p.Doing)
@@ -164,6 +167,7 @@ func (f form) writeProject(w *writer, p sandbox.Project) {
 		}
 	})
 	w.optional("setup", p.Setup != "", p.Setup)
+	w.optional("isolations", len(p.Isolations) > 0, p.Isolations)
 	w.optional("doing", p.Doing != nil, p.Doing)
 }
 
@@ -196,5 +200,8 @@ func (w *writer) sandbox(b sandbox.Sandbox) {
 	w.optional("start_command", b.StartCommand != "", b.StartCommand)
 	w.optional("leases", len(b.Leases) > 0, b.Leases)
 	w.optional("review", len(b.Review) > 0, b.Review)
+	w.optional("reviewed", b.Reviewed != nil, b.Reviewed)
+	w.optional("isolation", b.Isolation != "", b.Isolation)
+	w.optional("agent", b.Agent != nil, b.Agent)
 	w.optional("preparing", b.Preparing != "", b.Preparing)
 }

@@ -19,6 +19,8 @@ type AssetOptions struct {
 	Scope   deployment.Scope // empty: each target's own
 	Version string           // of the product; empty is "dev"
 	Sep     byte             // the native path separator
+
+	Theirs map[string]bool // paths that modules own: no assets belong there, and what stands there is judged by the modules
 }
 
 // AssetSet is the files of the chosen targets, and every root that such files may be in, even where an option keeps them out.
@@ -136,18 +138,20 @@ func (s spot) files(in AssetOptions) []deployment.Desired {
 	file := func(below, id, text string) deployment.Desired {
 		return deployment.Desired{Target: s.Agent, Root: s.Dir, Path: paths.Join(s.Dir, below), Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte(text)), Modules: []string{id}}
 	}
-	if s.Of == deployment.ModuleSkill {
-		return []deployment.Desired{file(skillName+"/SKILL.md", "skill:"+skillName, skill(version))}
-	}
+	theirs := func(f deployment.Desired) bool { return in.Theirs[f.Path] }
 	var out []deployment.Desired
+	if s.Of == deployment.ModuleSkill {
+		out = append(out, file(skillName+"/SKILL.md", "skill:"+skillName, skill(version)))
+		return slices.DeleteFunc(out, theirs)
+	}
 	for _, c := range commands() {
 		out = append(out, file("ap-"+c.name+".md", "command:ap-"+c.name, c.document(version)))
 	}
-	return out
+	return slices.DeleteFunc(out, theirs)
 }
 
 // CheckAssets says which files are missing or of another version, and the commands that mend it: prefix is how a command about a target begins. A
-// place that is no project has nothing missing of one.
+// place that is no project has nothing missing of one, and a file of a module is the module's.
 func CheckAssets(in AssetOptions, read func(path string) (data []byte, found bool, err error), prefix func(target string) string) (warnings, actions []string, err error) {
 	spots, err := in.spots()
 	if err != nil {

@@ -102,9 +102,15 @@ func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, in Bootstr
 	if err != nil {
 		return nil, planner.WithWarnings(err, state.Warnings)
 	}
+	wanted := map[string]bool{}
+	if compiled, failed := s.Compiler.Compile(ctx, in.Selection().Request()); failed == nil && !in.Remove { // a module that is broken stops a deployment, not this
+		for _, f := range compiled.Output.Files {
+			wanted[f.Path] = true
+		}
+	}
 	p := &bootstrapPlan{place: state.Place, lock: state.Config.LockSum, in: in}
 	p.plan, p.warnings, err = s.plan(ctx, in.Remove, AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets,
-		Scope: cmp.Or(in.Scope, deployment.ScopeBoth), Version: s.Version, Sep: s.Compiler.Sep})
+		Scope: cmp.Or(in.Scope, deployment.ScopeBoth), Version: s.Version, Sep: s.Compiler.Sep, Theirs: wanted})
 	if err == nil {
 		p.handed, err = planner.FindHandovers(p.plan.Changes, func(c deployment.Change) ([]byte, error) { return c.After.Data, nil })
 	}
@@ -118,8 +124,11 @@ func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, in Bootstr
 	return p, nil
 }
 
-// plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone.
+// plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone. A path that a
+// deployment owns is left to it, and so is one that a module wants, unless a bootstrap wrote it before.
 func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOptions) (deployment.Plan, []string, error) {
+	wanted := in.Theirs
+	in.Theirs = nil // known once the machine was looked at
 	set, err := AssetFiles(in)
 	if err != nil {
 		return deployment.Plan{}, nil, err
@@ -139,6 +148,11 @@ func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOption
 	if err != nil {
 		return deployment.Plan{}, observed.Warnings, err
 	}
+	theirs, ours := deployedPaths(observed), map[string]bool{}
+	for f := range observed.Entries() {
+		ours[f.Path] = ours[f.Path] || f.Owner == deployment.OwnerBootstrap
+	}
+	set.Files = slices.DeleteFunc(set.Files, func(f deployment.Desired) bool { return theirs[f.Path] || wanted[f.Path] && !ours[f.Path] })
 	roots := slices.DeleteFunc(slices.Clone(set.Roots), func(r deployment.Root) bool {
 		return !slices.ContainsFunc(set.Files, func(f deployment.Desired) bool { return f.Target == r.Target && f.Root == r.Path }) &&
 			!slices.ContainsFunc(observed.Owned(), func(f deployment.Owned) bool {
@@ -161,9 +175,9 @@ func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at dep
 	if err != nil {
 		return deployment.Plan{}, err
 	}
-	ours := map[string]bool{}
+	theirs, ours := deployedPaths(observed), map[string]bool{}
 	for have := range observed.Entries() {
-		if have.Owner == deployment.OwnerBootstrap && slices.ContainsFunc(p.Roots, func(r deployment.Root) bool { return r.Target == have.Target && r.Path == have.Root }) {
+		if have.Owner == deployment.OwnerBootstrap && !theirs[have.Path] && slices.ContainsFunc(p.Roots, func(r deployment.Root) bool { return r.Target == have.Target && r.Path == have.Root }) {
 			ours[have.Path] = true
 		}
 	}

@@ -128,14 +128,46 @@ func TestAUsersOwnFileNeedsAdopt(t *testing.T) {
 	w.Fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
 }
 
-// TestAModuleOfTheSameName: neither operation overwrites what the other wrote unasked.
+// TestAModuleOfTheSameName: a file is the module's wherever a module wants or owns it, and neither operation overwrites what the other wrote unasked.
 func TestAModuleOfTheSameName(t *testing.T) {
-	w := newWorld(t, "command:hello", "command:ap-plan", "modules/hello.md", "modules/ap-plan.md")
-	w.Must(bootstrap, `{"yes":true}`)
-	w.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
-	w.Must("deploy_apply", `{"yes":true,"adopt":true}`)
-	w.Fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
-	assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+	const same = ".claude/commands/ap-plan.md"
+	for _, bootstrapFirst := range []bool{true, false} {
+		w := newWorld(t, "command:hello", "command:ap-plan", "modules/hello.md", "modules/ap-plan.md")
+		if bootstrapFirst {
+			manifest := w.Read(w.Repo.Dir, "agentpack.yaml")
+			w.Write(w.Repo.Dir, "agentpack.yaml", strings.Replace(manifest, "include_tags: [base]", "include_tags: [none]", 1))
+			w.Must(bootstrap, `{"yes":true}`)
+			w.Write(w.Repo.Dir, "agentpack.yaml", manifest)
+			assert.NotContains(t, w.Must("status", `{}`), "operator assets")
+			assert.Contains(t, w.Must(bootstrap, `{}`), `"reason":"no_changes"`)
+			w.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
+			w.Must("deploy_apply", `{"yes":true,"adopt":true}`)
+			w.Must(bootstrap, `{"yes":true}`)
+		} else {
+			w.Must("deploy_apply", `{"yes":true}`)
+			assert.NotContains(t, w.Must("status", `{}`), "outdated")
+			assert.Contains(t, w.Must(bootstrap, `{"yes":true}`), `"summary":{"create":18,"delete":0,"update":0}`)
+		}
+		for _, tool := range []tool.Name{bootstrap, "deploy_apply"} {
+			assert.Contains(t, w.Must(tool, `{"yes":true}`), `"reason":"no_changes"`)
+		}
+		status := w.Must("status", `{}`)
+		assert.NotContains(t, status, "operator assets")
+		assert.Contains(t, status, `"drift":[]`)
+		w.Must(bootstrap, `{"yes":true,"remove":true}`)
+		for _, top := range []string{w.UserHome, w.Project} {
+			assert.Contains(t, w.Read(top, same), "says hello", "removing takes away operator assets alone")
+			assert.NoFileExists(t, filepath.Join(top, ".claude/commands/ap-diff.md"))
+		}
+		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
+	}
+}
+
+// TestABootstrapBesideABrokenModule: what would stop a deployment does not keep operator assets away.
+func TestABootstrapBesideABrokenModule(t *testing.T) {
+	w := newWorld(t)
+	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, "modules/hello.md")))
+	assert.Contains(t, w.Must(bootstrap, `{"yes":true}`), `"applied":true`)
 }
 
 func TestANewVersionUpdatesItsOwn(t *testing.T) {

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
+	"github.com/countersign-dev/countersign/domain/deployment/target"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -96,6 +97,7 @@ func (s *service) deploy(ctx context.Context, sc tool.Scope, in PlanInput) (Depl
 		// A token would cover overwriting what nobody was shown.
 		return DeployOffer{}, planner.WithWarnings(planner.AdoptError(p.result.Plan.Adoptions()), append(p.warnings, cut...))
 	}
+	sc.Held.Keep(c, p)
 	args, err := tool.Encode(ApplyInput{Yes: true, PlanInput: PlanInput{SelectInput: planner.SelectInput{
 		RepoInput: planner.RepoInput{Repo: p.state.Place.Repo}, Profile: c.Profile, Target: c.Target, Machine: p.state.Place.Machine}}})
 	return DeployOffer{planner.Report[ChangesData]{Data: data, Warnings: append(p.warnings, cut...)}, args, p}, err
@@ -119,12 +121,17 @@ func (s *service) planned(ctx context.Context, sc tool.Scope, state planner.Stat
 	if err != nil {
 		return nil, planner.WithWarnings(err, result.Warnings)
 	}
-	return &deployPlan{shown: shown{result: result, findings: findings, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(planner.EditWarnings(result.Plan), handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt,
-		exhibit: func(ctx context.Context) (any, error) { return s.exhibit(ctx, result, result.Plan.Changes) }}, nil
+	p := &deployPlan{shown: shown{result: result, findings: findings, limit: sc.MaxOutput, warnings: planner.UniqueWarnings(planner.EditWarnings(result.Plan), handed.Warnings(), result.Plan.Ways.Warnings(), result.Warnings), applied: true}, state: state, handed: handed, adopt: adopt}
+	p.exhibit = func(ctx context.Context) (any, error) { return s.exhibit(ctx, p.result, p.result.Plan.Changes) }
+	return p, nil
 }
 
-// prepareApply makes the plan again: its hash is what the token must have been given for.
+// prepareApply makes the plan again, unless the command holds it: its hash is what the token must have been given for.
 func (s *service) prepareApply(ctx context.Context, sc tool.Scope, in ApplyInput) (*deployPlan, error) {
+	if p, _ := sc.Held.Take(in.Selection()).(*deployPlan); p != nil {
+		p.adopt, p.limit = in.Adopt, sc.MaxOutput
+		return p, nil
+	}
 	return s.pend(ctx, sc, in.Selection(), in.Adopt)
 }
 
@@ -142,12 +149,19 @@ func (s *service) apply(ctx context.Context, sc tool.Scope, ready *deployPlan) (
 		return planner.NewReport(data, warnings...), nil
 	}
 	t := ready.result.Plan.Transaction(ready.state.Place, deployment.KindDeploy, ready.state.Config.LockSum)
+	ready.forget()
 	id, err := s.Planner.Machine.Apply(ctx, t, planner.ReportProgress(sc, "deploying"))
 	if err != nil {
 		return none, planner.WithWarnings(err, warnings)
 	}
 	*data.Applied, data.SnapshotID = true, id
 	return planner.NewReport(data, warnings...), nil
+}
+
+// forget lets go of what only a plan is made from: of tens of thousands of files it takes as much memory as the plan.
+func (p *deployPlan) forget() {
+	p.result.Observed, p.result.Files = deployment.Observed{}, nil
+	p.state.Modules, p.state.Output = nil, target.Output{}
 }
 
 // settled fails with ErrInterrupted while an earlier operation is unfinished: one that was killed after its last write, too, has to be

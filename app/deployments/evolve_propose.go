@@ -1,6 +1,7 @@
 package deployments
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -141,8 +142,44 @@ func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result,
 	if p.branch == "" {
 		p.branch = branchName(c, f.candidates, e.Clock.Now().UTC())
 	}
+	if branch := e.waiting(ctx, s, f.candidates, c.Scope); branch != "" {
+		p.warnings = planner.UniqueWarnings(p.warnings, []string{waitingWords(s.Place.Repo, branch)})
+	}
 	p.files, err = e.overlayFiles(ctx, s, c.Scope, f.candidates)
 	return p, err
+}
+
+// waiting is the branch of the config repository, not merged yet, on which all of the edits stand already; empty where there is none. A config repository
+// that git cannot be asked about has none.
+func (e Evolver) waiting(ctx context.Context, s planner.State, candidates []EvolveCandidate, scopes ...deployment.OverlayScope) string {
+	if len(candidates) == 0 {
+		return ""
+	}
+	branches, err := e.History.Unmerged(ctx, s.Place.Repo)
+	if err != nil || len(branches) == 0 {
+		return ""
+	}
+	for _, scope := range scopes {
+		files, err := e.overlayFiles(ctx, s, scope, candidates)
+		if err != nil {
+			continue
+		}
+		files = slices.DeleteFunc(files, func(f deployment.File) bool { return strings.Contains(f.Path, "/"+overlay.MetaDir+"/") })
+		for _, b := range branches {
+			if !slices.ContainsFunc(files, func(f deployment.File) bool {
+				data, found, err := e.History.Show(ctx, s.Place.Repo, b.Commit, f.Path)
+				return err != nil || !found || !bytes.Equal(data, f.Content.Data)
+			}) {
+				return b.Name
+			}
+		}
+	}
+	return ""
+}
+
+// waitingWords say what to do about edits that wait on a branch.
+func waitingWords(repo, branch string) string {
+	return "the edits made here are proposed on the branch " + branch + " already, which is not merged: git -C " + repo + " merge " + branch + " takes them over"
 }
 
 // ready refuses a config repository that is no git repository of its own, or has uncommitted changes.

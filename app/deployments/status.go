@@ -3,6 +3,7 @@ package deployments
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -35,7 +36,14 @@ func (s *service) status(ctx context.Context, sc tool.Scope, in StatusInput) (no
 		return none, planner.WithWarnings(err, result.Warnings)
 	}
 	next := d.Next(planner.CommandPrefix(c))
-	assetWarnings, assetActions, err := s.operatorAssets(ctx, state, c)
+	proposing := func(command string) bool { return strings.Contains(command, " evolve propose ") }
+	if slices.ContainsFunc(next, proposing) {
+		if branch := s.proposed(ctx, state, result); branch != "" {
+			next = slices.DeleteFunc(next, proposing)
+			d.Warnings = append(d.Warnings, waitingWords(state.Place.Repo, branch))
+		}
+	}
+	assetWarnings, assetActions, err := s.operatorAssets(ctx, state, result.Observed, c)
 	if err != nil {
 		return none, planner.WithWarnings(err, result.Warnings)
 	}
@@ -51,11 +59,40 @@ func (s *service) status(ctx context.Context, sc tool.Scope, in StatusInput) (no
 	return planner.Report[StatusData]{Data: data, Warnings: planner.UniqueWarnings(result.Warnings, d.Warnings, assetWarnings)}, nil
 }
 
-// operatorAssets says which of our own operator files are missing or of another version.
-func (s *service) operatorAssets(ctx context.Context, state planner.State, c planner.Selection) (warnings, actions []string, err error) {
-	in := AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep}
+// proposed is the branch on which all edits made here wait to be merged; empty where there is none.
+func (s *service) proposed(ctx context.Context, state planner.State, result planner.Result) string {
+	e := s.evolver()
+	f, err := e.find(ctx, result, search{state: state, scope: deployment.GlobalScope})
+	if err != nil {
+		return "" // whoever proposes is told
+	}
+	return e.waiting(ctx, state, f.candidates, deployment.OverlayScopes()...)
+}
+
+// operatorAssets says which of our own operator files are missing or of another version. What modules want, or deployed, at their paths is none of them.
+func (s *service) operatorAssets(ctx context.Context, state planner.State, seen deployment.Observed, c planner.Selection) (warnings, actions []string, err error) {
+	in := AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep, Theirs: deployedPaths(seen)}
+	for _, f := range state.Output.Files {
+		in.Theirs[f.Path] = true
+	}
 	read := func(path string) ([]byte, bool, error) { return s.Planner.Machine.Read(ctx, path) }
 	return CheckAssets(in, read, func(target string) string {
 		return planner.CommandPrefix(planner.Selection{Repo: c.Repo, Machine: c.Machine, Profile: deployment.DefaultProfile, Target: target})
 	})
+}
+
+// deployedPaths are the paths of files that deployments own, of whatever config repository.
+func deployedPaths(seen deployment.Observed) map[string]bool {
+	out := map[string]bool{}
+	for f := range seen.Entries() {
+		if f.Owner != deployment.OwnerBootstrap && f.Sure() != nil {
+			out[f.Path] = true
+		}
+	}
+	for _, f := range seen.Others {
+		if f.Sure() != nil {
+			out[f.Path] = true
+		}
+	}
+	return out
 }

@@ -212,6 +212,60 @@ func TestBothEditsFlow(t *testing.T) {
 	assert.Equal(t, "no_drift", propose(r, `{"yes":true}`).Data.Reason)
 }
 
+// TestAProposalThatWaits: as long as all edits stand on a branch that nobody has merged, status does not advise to propose them again, and who does it all the
+// same is told. One more edit is another matter.
+func TestAProposalThatWaits(t *testing.T) {
+	for _, scope := range []string{"global", "machine"} {
+		r := team(t)
+		prompt := filepath.Join(".config", "opencode", "commands", "review.md")
+		replace(r, r.UserHome, prompt, "Look at the names.", "Look at the names, too.")
+		_, next := states(r)
+		assert.Contains(t, next, "evolve propose")
+		r.Must("evolve_propose", `{"yes":true,"scope":"`+scope+`","branch":"mine"}`)
+		now, next := states(r)
+		assert.Equal(t, map[string]string{"review.md": "modified edited_here"}, now)
+		assert.NotContains(t, next, "evolve propose")
+		assert.NotContains(t, next, "deploy", "it would undo the edit")
+		const waits = "the edits made here are proposed on the branch mine already, which is not merged: git -C /repo merge mine takes them over"
+		assert.Contains(t, r.Must("status", `{}`), waits)
+		assert.Contains(t, r.Must("evolve_propose", `{"dry_run":true,"scope":"`+scope+`"}`), waits)
+
+		replace(r, r.UserHome, prompt, "Look at the tests.", "Look at the tests, slowly.")
+		_, next = states(r)
+		assert.Contains(t, next, "evolve propose")
+		replace(r, r.UserHome, prompt, "Look at the tests, slowly.", "Look at the tests.")
+		r.Repo.Git("merge", "-q", "mine")
+		now, next = states(r)
+		assert.Empty(t, now)
+		assert.NotContains(t, next, "evolve propose")
+		assert.NotContains(t, r.Must("status", `{}`), "not merged")
+	}
+}
+
+// TestSettingsComeBackAsTheyWere: a document with keys of the user's own, laid out as nobody else would, is the same to the byte after the way back; where the
+// user has written to it since, our keys go and nothing else changes.
+func TestSettingsComeBackAsTheyWere(t *testing.T) {
+	r := team(t)
+	r.Must("rollback", `{"yes":true,"to":"initial"}`)
+	r.Write(r.Repo.Dir, "settings/claude_code.json", `{"model": "large", "cleanupPeriodDays": 30, "permissions": {"allow": ["Bash(make:*)"]}}`)
+	for _, was := range []string{
+		"{\n      \"theme\":\"dark\"  ,\n\t\"permissions\" : { \"allow\": [ \"Read\",\"Bash(ls:*)\" ] , \"deny\": []},\n\n  \"cleanupPeriodDays\":   20}",
+		`{"theme": "dark", "permissions": {"allow": ["Read"]}, "cleanupPeriodDays": 20}`,
+	} {
+		for _, mine := range []string{`"theme"`, `"mine": 1, "theme"`} {
+			r.Write(r.UserHome, ".claude/settings.json", was)
+			r.Clock.Advance(time.Second)
+			r.Must("deploy_apply", `{"yes":true,"adopt":true}`)
+			deployed := r.Read(r.UserHome, ".claude/settings.json")
+			assert.Contains(t, deployed, "Bash(make:*)")
+			r.Write(r.UserHome, ".claude/settings.json", strings.Replace(deployed, `"theme"`, mine, 1))
+			r.Clock.Advance(time.Second)
+			r.Must("rollback", `{"yes":true,"to":"initial"}`)
+			assert.Equal(t, strings.Replace(was, `"theme"`, mine, 1), r.Read(r.UserHome, ".claude/settings.json"))
+		}
+	}
+}
+
 // TestAConflictStaysOne until somebody resolves it: it is told, and never proposed in part or back.
 func TestAConflictStaysOne(t *testing.T) {
 	r := team(t)

@@ -52,6 +52,8 @@ type Description struct {
 	Installed   bool                `json:"installed"`
 	Valid       bool                `json:"valid"`
 	Errors      []ecosystem.Problem `json:"errors,omitempty"`
+
+	Commands []ecosystem.SavedCommand `json:"commands,omitempty"`
 	runs.Envelope
 }
 
@@ -67,7 +69,7 @@ func (s service) describe(ctx context.Context, sc tool.Scope, in runs.EcosystemI
 	m, read := f.Manifest(), f.Loaded.Manifest
 	out := Description{Name: f.Layout.Name, Path: f.Layout.Dir, Description: m.Description, Provisioner: tool.NilIfZero(m.Provisioner), Repos: views(m.Repos),
 		Workspace: Prefixes{m.BranchPrefix, m.TicketPrefix, m.WorkspaceDir}, Guardrails: Guardrails{known(m.NoTouch)}, KB: counts.KB, Journal: counts.Journal,
-		SHA256: f.Loaded.SHA256, Retired: m.Retired, Installed: f.State.Installed(), Valid: read.Valid(), Errors: read.Errors}
+		SHA256: f.Loaded.SHA256, Retired: m.Retired, Installed: f.State.Installed(), Valid: read.Valid(), Errors: read.Errors, Commands: m.Commands}
 	lines := []string{}
 	for i, r := range m.Repos {
 		if i == tableLines {

@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// world is one of everything, and for each of the 28 tools arguments that it takes, every one of them set.
+// world is one of everything, and for each of the 32 tools arguments that it takes, every one of them set.
 type world struct {
 	*projectrig.Rig
 	core *projectrig.Core
@@ -32,6 +32,7 @@ func newWorld(t *testing.T) world {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
 	repo := gitfixture.New(t, shop)
+	r.Write(repo.Dir, "Procfile", "one: true")
 	id := string(d.Register(repo.Dir))
 	whole := gitfixture.New(t, "first\n-- package.json --\n{\"workspaces\":[\"one\"]}\n-- one/package.json --\n{\"name\":\"one\",\"scripts\":{\"build\":\"sh build.sh\"}}\n-- one/build.sh --\necho built")
 	r.Write(whole.Dir, "one/new.js", "")
@@ -39,7 +40,8 @@ func newWorld(t *testing.T) world {
 	server, _ := hooks(t)
 	d.ByPerson("project_change", map[string]any{"project": id, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{strings.TrimPrefix(server.URL, "http://")}})
 	hook := d.ByPerson("action_save", map[string]any{"type": "webhook", "name": "tell", "project": id, "webhook": map[string]any{"url": server.URL + "/hook"}})["id"]
-	flow := d.Do("create_workflow", map[string]any{"name": "flow", "project_id": id})["workflowId"]
+	inputs := []map[string]any{{"name": "WHO", "default": "x"}}
+	flow := d.Do("create_workflow", map[string]any{"name": "flow", "project_id": id, "inputs": inputs})["workflowId"]
 	d.Do("add_workflow_step", map[string]any{"workflow_id": flow, "name": "one", "command": "true"})
 	process := d.Do("run_npm_script", map[string]any{"projectPath": repo.Dir, "scriptName": "build", "runInBackground": true})["process_id"]
 	r.Soon(func() bool { return processes(t, d)[0]["status"] == "completed" }, "the script ends")
@@ -58,16 +60,20 @@ func newWorld(t *testing.T) world {
 		"run_script":              {"script_name": "build", "project_path": repo.Dir},
 		"run_npm_script":          {"projectPath": repo.Dir, "scriptName": "build", "args": []string{"x"}, "timeoutMs": 60000, "runInBackground": true, "successPattern": "built", "successTimeoutMs": 20000},
 		"run_task":                {"projectPath": whole.Dir, "task": "build", "members": []string{"one"}, "changedSince": "HEAD", "args": []string{"x"}, "timeoutMs": 60000, "runInBackground": true, "successPattern": "built", "successTimeoutMs": 20000},
-		"run_workflow":            {"workflow_id": flow, "project_path": repo.Dir},
+		"run_workflow":            {"workflow_id": flow, "project_path": repo.Dir, "inputs": map[string]any{"WHO": "y"}, "force": true},
 		"trigger_webhook":         {"webhook_id": hook, "payload": args{"a": 1}, "variables": map[string]string{"b": "c"}},
 		"stop_background_process": {"processId": process, "force": true},
-		"create_workflow":         {"name": "another", "description": "x", "project_id": id},
-		"add_workflow_step":       {"workflow_id": flow, "name": "two", "command": "true", "cwd": ".", "order": 0, "timeout": 60000},
+		"create_workflow":         {"name": "another", "description": "x", "project_id": id, "inputs": inputs},
+		"add_workflow_step":       {"workflow_id": flow, "name": "two", "command": "true", "cwd": ".", "order": 1, "timeout": 60000, "settings": map[string]any{"needs": []string{"one"}, "retry": 1, "retry_delay_ms": 10, "files": []string{"*.js"}}},
+		"change_workflow_step":    {"workflow_id": flow, "node_id": "one", "name": "one", "command": "true", "cwd": ".", "order": 0, "timeout": 60000, "settings": map[string]any{"needs": []string{}, "retry": 1, "retry_delay_ms": 10, "files": []string{}}},
+		"services_up":             {"projectPath": repo.Dir, "file": "Procfile", "names": []string{"one"}, "restart": true, "attached": true},
+		"services_down":           {"projectPath": repo.Dir, "file": "Procfile", "names": []string{"one"}},
+		"list_services":           {"projectPath": repo.Dir, "file": "Procfile"},
 		"create_step_template":    {"name": "mine", "command": "true", "category": "shell", "description": "x"},
 	}}
 }
 
-// tools returns the 28, by name.
+// tools returns the 32, by name.
 func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 	t.Helper()
 	specs := map[tool.Name]tool.Spec{}
@@ -77,7 +83,7 @@ func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 		}
 	}
 	require.ElementsMatch(t, slices.Collect(maps.Keys(w.args)), slices.Collect(maps.Keys(specs)))
-	require.Len(t, specs, 28)
+	require.Len(t, specs, 32)
 	return specs
 }
 
@@ -90,7 +96,7 @@ func settings(t *testing.T, d *projectrig.Core, level policy.Level, tools map[st
 	})
 }
 
-// TestDecisions calls each tool under each level with each setting of its own: 336 decisions (packageflow-security contract §3.3).
+// TestDecisions calls each tool under each level with each setting of its own: 384 decisions (packageflow-security contract §3.3).
 func TestDecisions(t *testing.T) {
 	w := newWorld(t)
 	levels := []policy.Level{policy.ReadOnly, policy.ExecuteWithConfirm, policy.FullAccess}
@@ -124,7 +130,7 @@ func TestDecisions(t *testing.T) {
 			}
 		}
 	}
-	assert.Equal(t, 336, decided)
+	assert.Equal(t, 384, decided)
 }
 
 // TestAutoApproval answers what the level alone asks, for the tools it lists, and nothing of high risk.

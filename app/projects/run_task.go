@@ -58,6 +58,7 @@ type taskStep struct {
 	site     runner.Site
 	task     tasks.Task
 	shown    taskShown
+	open     []string // what cannot be told without running it
 	examined runner.ExamineResult
 	spec     process.Spec
 	manager  project.Manager
@@ -72,6 +73,7 @@ type taskShown struct {
 	Task      string                   `json:"task"`
 	Command   string                   `json:"command,omitempty"`  // as the file has it
 	ReadAs    string                   `json:"read_as,omitempty"`  // the same with the runner's own variables as far as they are known
+	Sets      []string                 `json:"sets,omitempty"`     // what its file says around it that bears on how it runs
 	Needs     []neededTask             `json:"needs,omitempty"`    // that the runner starts with it
 	Pre       string                   `json:"pre,omitempty"`      // of a script
 	Post      string                   `json:"post,omitempty"`     // likewise
@@ -86,6 +88,7 @@ type neededTask struct {
 	Name    string `json:"name"`
 	Command string `json:"command,omitempty"`
 	ReadAs  string `json:"read_as,omitempty"`
+	Sets    string `json:"sets,omitempty"` // a line each, but for those of all tasks of the file
 }
 
 // taskPlan is a task about to be run in one directory, or in several.
@@ -146,6 +149,11 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 		one.spec = process.Spec{Argv: one.shown.Argv, Dir: t.site.Dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
 		p.steps = append(p.steps, one)
 		shown.Steps, shown.EnvPassed = append(shown.Steps, one.shown), env.Passed
+		for _, note := range one.open {
+			if !slices.Contains(shown.Notes, note) {
+				shown.Notes = append(shown.Notes, note)
+			}
+		}
 		for _, f := range slices.Concat(one.examined.Findings, optionsOf(one.task, in.Args), runner.ArgsOutside(t.site.Dir, in.Args), s.Runner.Hidden(append(one.examined.Parts(), one.shown)...)) {
 			if !slices.Contains(findings, f) {
 				findings = append(findings, f)
@@ -347,12 +355,19 @@ func (s scriptService) command(ctx context.Context, one *taskStep, found foundTa
 		return texts, nil
 	}
 	texts = append(texts, t.Shell)
+	one.shown.Sets, one.open = t.Sets, t.Open
 	if one.shown.ReadAs = readAs(t); t.Command == "" && len(t.Needs) == 0 {
 		one.shown.Command = runner.OneLine(strings.Join(append([]string{t.Argv[0]}, rest...), " "))
 	}
 	for _, need := range found.list.Needed(t) {
 		texts = append(texts, need.Shell)
-		one.shown.Needs = append(one.shown.Needs, neededTask{need.Name, need.Command, readAs(need)})
+		own := slices.DeleteFunc(slices.Clone(need.Sets), func(line string) bool { return slices.Contains(t.Sets, line) })
+		one.shown.Needs = append(one.shown.Needs, neededTask{need.Name, need.Command, readAs(need), strings.Join(own, "\n")})
+		for _, note := range need.Open {
+			if !slices.Contains(one.open, note) {
+				one.open = append(slices.Clone(one.open), note)
+			}
+		}
 	}
 	return texts, nil
 }
@@ -456,7 +471,7 @@ func (s scriptService) still(ctx context.Context, one taskStep, in RunTaskInput,
 	}
 	a, b := now.shown, one.shown
 	if site.Dir == one.site.Dir && a.Task == b.Task && a.Command == b.Command && a.ReadAs == b.ReadAs && a.Pre == b.Pre && a.Post == b.Post && slices.Equal(a.Argv, b.Argv) &&
-		slices.Equal(a.Needs, b.Needs) && same(one.examined) {
+		slices.Equal(a.Needs, b.Needs) && slices.Equal(a.Sets, b.Sets) && slices.Equal(now.open, one.open) && same(one.examined) {
 		return nil
 	}
 	what := ""

@@ -31,6 +31,7 @@ var (
 type ScriptDeps struct {
 	Sites  runner.SiteFinder
 	Runner runner.Runner
+	Probes projectport.Probes
 }
 
 // NoInput is the input of a tool without arguments.
@@ -65,7 +66,7 @@ func ScriptEntries(d ScriptDeps) []tool.Entry {
 		bind.Query(GetProcessOutput, runner.ReadSpec(runner.CategoryBackground, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
 		bind.Command(StopProcess, stopping(runner.ExecuteSpec(runner.CategoryBackground, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),
 	}
-	return entries
+	return append(entries, s.serviceEntries()...)
 }
 
 // stopping starts nothing and reaches no network, and what has ended stays as it is.

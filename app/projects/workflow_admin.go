@@ -28,7 +28,7 @@ var (
 
 func (s adminService) workflowEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(ChangeWorkflow, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Change workflow", "Change a workflow's name, description or how much history is kept.", changeWorkflowSchema)), s.planChangeWorkflow, s.edit),
+		bind.Command(ChangeWorkflow, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Change workflow", "Change a workflow's name, description, inputs or how much history is kept.", changeWorkflowSchema)), s.planChangeWorkflow, s.edit),
 		bind.Command(RemoveWorkflow, runner.StoreSpec(runner.CategoryWorkflows, "Remove workflow", "Forget a workflow; its history stays.", workflowSchema), s.planRemoveWorkflow, s.removeWorkflow),
 		bind.Command(RemoveStep, runner.StoreSpec(runner.CategoryWorkflows, "Remove step", "Take a step out of a workflow.", stepSchema), s.planRemoveStep, s.edit),
 		bind.Command(AddTrigger, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Add workflow as step", "Have a workflow start another one as a step.", addTriggerSchema)), s.planAddTrigger, s.edit),
@@ -101,11 +101,22 @@ type ChangeWorkflowInput struct {
 	Name        string `json:"name,omitempty"`
 	Description string `json:"description,omitempty"`
 	History     int    `json:"max_history,omitempty" jsonschema:"minimum=1,maximum=500,description=executions kept (default 50)"`
+
+	Inputs []project.Input `json:"inputs,omitzero" jsonschema:"description=in place of those there are; [] is none"`
 }
 
 func (s adminService) planChangeWorkflow(ctx context.Context, _ tool.Scope, in ChangeWorkflowInput) (editPlan, error) {
-	return s.planEdit(ctx, edit{ChangeWorkflow.Name, in.ID, "change the name, description or history", map[string]any{"name": in.Name, "description": in.Description, "max_history": in.History},
+	about := map[string]any{"name": in.Name, "description": in.Description, "max_history": in.History}
+	if in.Inputs != nil {
+		about["inputs"] = in.Inputs
+	}
+	return s.planEdit(ctx, edit{ChangeWorkflow.Name, in.ID, "change the name, description, inputs or history", about,
 		func(w *project.Workflow) error {
+			if in.Inputs != nil {
+				if err := w.SetInputs(in.Inputs); err != nil {
+					return err
+				}
+			}
 			if in.History > 0 {
 				w.History = in.History
 			}

@@ -172,9 +172,10 @@ func TestStepsThatTakeTooLong(t *testing.T) {
 	c.Progress = func(p tool.Progress) { told = append(told, p) }
 	o := d.Call(t.Context(), c)
 	assert.Equal(t, "EXECUTION_TIMEOUT", code(o))
-	require.Len(t, told, 3)
+	require.Len(t, told, 6)
 	for i, name := range []string{"first", "second", "slow"} {
-		assert.Equal(t, tool.Progress{Done: int64(i), Total: 4, Message: fmt.Sprintf("step %d of 4: %s", i+1, name)}, told[i])
+		assert.Equal(t, tool.Progress{Done: int64(i), Total: 4, Message: fmt.Sprintf("step %d of 4: %s", i+1, name)}, told[2*i])
+		assert.Regexp(t, "^step "+name+` runs as run_[0-9a-f]{8} \(pid \d+\)$`, told[2*i+1].Message)
 	}
 	row := d.Do("get_execution_status", map[string]any{"executionId": details(o)["executionId"]})
 	assert.Equal(t, []any{"timed_out", "timeout"}, []any{row["status"], row["reason"]})

@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
+	"errors"
 	"fmt"
 
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -45,6 +46,7 @@ type applyPlan struct {
 	patch []byte
 	files int
 	lines string
+	there string // why there is nothing to do; empty where there is
 }
 
 // Exhibit is the patch as far as it fits.
@@ -63,6 +65,9 @@ func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInp
 	if err != nil {
 		return applyPlan{}, err
 	}
+	if in.Directory, err = s.Repos.Top(ctx, in.Directory); err != nil {
+		return applyPlan{}, err
+	}
 	what := sandboxport.Compare{BaseRef: box.BaseRef, Base: in.Base, Paths: in.Paths, Files: maxDiffFiles, Commits: 1, Lines: maxMergeLines}
 	found, err := s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what)
 	if err != nil {
@@ -75,7 +80,17 @@ func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInp
 	if found.MoreFiles > 0 {
 		return p, sandbox.ErrArguments.Sayf("%d files are more than a patch may have (%d); name paths, or merge the branch instead", found.FileCount, maxDiffFiles)
 	}
-	if err := s.Repos.Apply(ctx, in.Directory, p.patch, true); err != nil {
+	switch err := s.Repos.Apply(ctx, in.Directory, p.patch, true); {
+	case errors.Is(err, sandbox.ErrApplied):
+		p.there = in.Directory + " has the changes of sandbox " + box.Name + " already"
+	case err != nil:
+		return p, err
+	case len(p.patch) == 0:
+		p.there = fmt.Sprintf("%s has all that sandbox %s has already; where %s has it not, git pull %s %s there brings it", found.Base, box.Name, in.Directory, f.Layout.Repo, found.Base)
+	}
+	if p.there != "" {
+		p.patch, p.files = nil, 0
+		p.Plan, err = NewPlan(SandboxApply.Name, "nothing: "+p.there, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": in.Directory}, ConfirmOptions{Nothing: true})
 		return p, err
 	}
 	sum := sha256.Sum256(p.patch)
@@ -89,12 +104,12 @@ func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInp
 	}
 	p.Plan, err = NewPlan(SandboxApply.Name, fmt.Sprintf("put the changes of sandbox %s of %s into %s: %s", box.Name, f.Project.Name, in.Directory, counted(len(files), "file")),
 		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": in.Directory, "since": found.Since, "changed_files": files, "patch_sha256": hex.EncodeToString(sum[:]), "notes": notes},
-		ConfirmOptions{Strength: policy.Preview, Nothing: len(p.patch) == 0})
+		ConfirmOptions{Strength: policy.Preview})
 	return p, err
 }
 
 func (s sandboxService) apply(ctx context.Context, _ tool.Scope, p applyPlan) (SandboxApplied, error) {
-	out := SandboxApplied{Status: "success", Project: p.found.Project.Name, URL: p.found.URL.String(), Name: p.input.Name, Directory: p.input.Directory, Files: p.files, Message: "there was nothing to apply"}
+	out := SandboxApplied{Status: "success", Project: p.found.Project.Name, URL: p.found.URL.String(), Name: p.input.Name, Directory: p.input.Directory, Files: p.files, Message: p.there}
 	if p.Idle() {
 		return out, nil
 	}

@@ -24,6 +24,7 @@ type Deps struct {
 	Keys      sandboxport.Keys
 	Repos     sandboxport.Repositories
 	Launcher  sandboxport.Launcher
+	Isolator  sandboxport.Isolator
 	Sockets   sandboxport.Sockets
 	Front     sandboxport.GatewayLauncher
 	Models    sandboxport.Models

@@ -2,7 +2,9 @@ package sandboxes
 
 import (
 	"context"
+	"errors"
 
+	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -12,6 +14,7 @@ const (
 	maxDiffCommits = 100
 	maxDiffFiles   = 500
 	maxDiffLines   = 128 << 10 // bytes
+	maxMarked      = 1 << 20   // files
 )
 
 // DiffInput names a sandbox to compare with its base.
@@ -21,6 +24,7 @@ type DiffInput struct {
 	Base  string   `json:"base,omitempty" jsonschema:"description=branch to compare with (default: the one it was made from)"`
 	Paths []string `json:"paths,omitempty" jsonschema:"description=files or directories (default: all)"`
 	Stat  bool     `json:"stat,omitempty" jsonschema:"description=no lines"`
+	Again bool     `json:"since_review,omitempty" jsonschema:"description=only since a person looked at it last"`
 }
 
 // Resources returns the project.
@@ -28,11 +32,14 @@ func (in DiffInput) Resources() []string { return []string{in.URL} }
 
 // SandboxComparison is what a sandbox holds beside its base.
 type SandboxComparison struct {
-	Status    string `json:"status"`
-	Project   string `json:"project"`
-	URL       string `json:"git_url"`
-	Name      string `json:"name"`
-	Directory string `json:"directory"`
+	Status    string        `json:"status"`
+	Project   string        `json:"project"`
+	URL       string        `json:"git_url"`
+	Name      string        `json:"name"`
+	Directory string        `json:"directory"`
+	Seen      *sandbox.Look `json:"reviewed,omitempty"`             // when a person marked the work as seen last
+	FilesID   string        `json:"files_id,omitempty"`             // of all files as they are: what is marked as seen
+	Again     int           `json:"changed_since_review,omitempty"` // files; those that are shown are marked
 	sandboxport.Comparison
 }
 
@@ -52,6 +59,46 @@ func (s sandboxService) diff(ctx context.Context, _ tool.Scope, in DiffInput) (S
 	if !in.Stat {
 		what.Lines = maxDiffLines
 	}
-	found, err := s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what)
-	return SandboxComparison{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Comparison: found}, err
+	out := SandboxComparison{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Seen: box.Reviewed}
+	if in.Again && box.Reviewed == nil {
+		return out, sandbox.ErrArguments.Sayf("nobody has marked the work in sandbox %s as seen yet; look at all of it, and mark it (countersign sandbox review %s --seen)", box.Name, box.Name)
+	}
+	if in.Again {
+		what.From = box.Reviewed.Files
+	}
+	// The ID first: what changes meanwhile is shown all the same, and is not taken for seen.
+	if out.FilesID, err = s.Repos.Snapshot(ctx, f.Layout.Repo, box.Directory, false); err != nil {
+		return out, err
+	}
+	if out.Comparison, err = s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what); err != nil {
+		return out, err
+	}
+	return out, s.mark(ctx, f, box, what, &out)
+}
+
+// mark marks the files that have changed since a person looked at them.
+func (s sandboxService) mark(ctx context.Context, f FoundProject, box sandbox.Sandbox, what sandboxport.Compare, out *SandboxComparison) error {
+	if box.Reviewed == nil || box.Reviewed.Files == out.FilesID {
+		return nil
+	}
+	since := out.Comparison
+	if what.From == "" {
+		what.From, what.Lines, what.Files = box.Reviewed.Files, 0, maxMarked
+		var err error
+		if since, err = s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what); errors.Is(err, sandbox.ErrReviewGone) {
+			out.Seen = nil // git has cleared it away: all of it is new
+			return nil
+		} else if err != nil {
+			return err
+		}
+	}
+	changed := map[string]bool{}
+	for _, file := range since.Files {
+		changed[file.Path] = true
+	}
+	out.Again = since.FileCount
+	for i := range out.Files {
+		out.Files[i].Again = changed[out.Files[i].Path]
+	}
+	return nil
 }

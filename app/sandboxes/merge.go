@@ -179,7 +179,7 @@ func (s sandboxService) merging(name tool.Name, doing string, f FoundProject, bo
 		notes = []string{"hooks that the repository names are not run"}
 	}
 	if m.Rewritten > 0 {
-		notes = append(notes, fmt.Sprintf("%d commits of %s are made anew; as they were they are kept under a backup ref", m.Rewritten, m.Branch))
+		notes = append(notes, fmt.Sprintf("makes %s of %s anew, and keeps the old form under a backup ref", counted(m.Rewritten, "commit"), m.Branch))
 	}
 	if m.Behind > 0 {
 		notes = append(notes, fmt.Sprintf("origin/%s has %s that %s does not have", m.Branch, counted(m.Behind, "commit"), m.Branch))

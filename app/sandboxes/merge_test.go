@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 )
@@ -42,6 +43,51 @@ func with(in sandboxArgs, more sandboxArgs) sandboxArgs {
 		}
 	}
 	return out
+}
+
+// TestWhatCameSinceTheReview: a person marks the work as seen; what is committed, changed or added later is told apart from it, and what was not looked at is not marked.
+func TestWhatCameSinceTheReview(t *testing.T) {
+	r, repo, box, one := worked(t)
+	r.Write(box, "rough.txt", "rough\n")
+	r.Refused("sandbox_invalid_arguments", sandboxDiff, with(one, sandboxArgs{"since_review": true}))
+	first := r.Do(sandboxDiff, one)
+	assert.NotContains(t, first, "reviewed")
+	r.Write(box, "late.txt", "late\n")
+	asked := r.New("sandbox_comment", with(one, sandboxArgs{"seen": first["files_id"]}))
+	asked.Person = true
+	require.ErrorIs(t, r.Call(t.Context(), asked).Err, sandbox.ErrMoved, "it is not what was looked at")
+	require.NoError(t, os.Remove(filepath.Join(box, "late.txt")))
+	r.ByPerson("sandbox_comment", with(one, sandboxArgs{"seen": first["files_id"]}))
+	r.Git(repo, "gc", "-q", "--prune=now")
+	now := r.Do(sandboxDiff, with(one, sandboxArgs{"since_review": true}))
+	assert.EqualValues(t, 0, now["file_count"])
+	assert.Equal(t, first["files_id"], r.Do("sandbox_review", one)["reviewed"].(sandboxArgs)["files_id"])
+
+	r.Git(box, "add", "-A")
+	r.Git(box, "commit", "-q", "-m", "what was seen")
+	assert.EqualValues(t, 0, r.Do(sandboxDiff, with(one, sandboxArgs{"since_review": true}))["file_count"], "committing it changes no file")
+	r.Write(box, "rough.txt", "rough\nmore\n")
+	r.Write(box, "new.txt", "new\n")
+	now = r.Do(sandboxDiff, with(one, sandboxArgs{"since_review": true}))
+	assert.Contains(t, now["diff"], "+more\n")
+	assert.NotContains(t, now["diff"], "+rough\n")
+	assert.NotContains(t, now["diff"], "+two\n")
+	whole := r.Do(sandboxDiff, one)
+	assert.EqualValues(t, 2, whole["changed_since_review"])
+	for _, f := range whole["files"].([]any) {
+		assert.Equal(t, f.(sandboxArgs)["path"] != "a.txt", f.(sandboxArgs)["changed_since_review"] == true, f)
+	}
+	r.ByPerson("sandbox_comment", with(one, sandboxArgs{"seen": whole["files_id"]}))
+	r.Write(box, "new.txt", "newer\n")
+	r.Git(repo, "update-ref", "-d", "refs/countersign-reviewed/one")
+	r.Git(repo, "gc", "-q", "--prune=now")
+	r.Refused("sandbox_review_gone", sandboxDiff, with(one, sandboxArgs{"since_review": true}))
+	whole = r.Do(sandboxDiff, one)
+	assert.NotContains(t, whole, "reviewed")
+	r.ByPerson("sandbox_comment", with(one, sandboxArgs{"seen": whole["files_id"]}))
+	assert.NotEmpty(t, r.Git(repo, "for-each-ref", "refs/countersign-reviewed"))
+	r.Do(remove, with(one, sandboxArgs{"force": true}))
+	assert.Empty(t, r.Git(repo, "for-each-ref", "refs/countersign-reviewed"), "what is kept for a review goes with the sandbox")
 }
 
 // TestWorkComesBack: an agent's work is compared, merged as it was planned, and its sandbox archived; the archive comes back.

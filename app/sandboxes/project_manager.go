@@ -132,6 +132,11 @@ func (m ProjectManager) DestroyProject(ctx context.Context, f FoundProject) ([]s
 	if _, err := m.StopServer(ctx, f); err != nil {
 		return nil, err
 	}
+	for _, box := range f.Project.Sandboxes {
+		if _, err := m.stopAgent(ctx, box); err != nil {
+			return nil, err
+		}
+	}
 	deleted, err := m.Homes.Discard(ctx, f.Layout)
 	if err != nil {
 		return nil, err
@@ -143,6 +148,19 @@ func (m ProjectManager) DestroyProject(ctx context.Context, f FoundProject) ([]s
 		return nil, err
 	}
 	return deleted, GatewayManager(m).Retire(ctx)
+}
+
+// Isolated returns the command that runs argv in a sandbox of the project as the sandbox says; argv itself where it says nothing.
+func (m ProjectManager) Isolated(ctx context.Context, url, name, path string, argv []string) ([]string, error) {
+	f, err := m.Must(ctx, url)
+	if err != nil {
+		return nil, err
+	}
+	box, err := must(f, name)
+	if err != nil {
+		return nil, err
+	}
+	return m.Isolator.Wrap(box.Isolation, f.Layout.Repo, box.Directory, path, slices.Collect(maps.Keys(box.Leases)), argv)
 }
 
 // LockProject keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner
@@ -214,14 +232,31 @@ func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.St
 func (m ProjectManager) drop(ctx context.Context, f FoundProject, name string) error {
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
+		if _, err := m.stopAgent(ctx, box); err != nil {
+			return err
+		}
 		r := sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: m.Clock.Now()}
 		if _, err := m.Repos.Remove(ctx, f.Layout.Repo, box.Directory, r); err != nil {
 			return err
 		}
 	}
 	return m.Change(ctx, f, func(p *sandbox.Project) {
-		p.Sandboxes = maps.Clone(p.Sandboxes)
-		delete(p.Sandboxes, strings.ToLower(name))
+		forgetSandbox(p, name)
 		p.Doing = nil
 	})
+}
+
+// forgetSandbox takes a sandbox off the record. What kept its programs inside stays known, for when it is restored.
+func forgetSandbox(p *sandbox.Project, name string) {
+	key := sandbox.SandboxKey(name)
+	within := p.Sandboxes[key].Isolation
+	p.Sandboxes, p.Isolations = maps.Clone(p.Sandboxes), maps.Clone(p.Isolations)
+	delete(p.Sandboxes, key)
+	if delete(p.Isolations, key); within == "" {
+		return
+	}
+	if p.Isolations == nil {
+		p.Isolations = map[string]string{}
+	}
+	p.Isolations[key] = within
 }

@@ -82,7 +82,7 @@ func (s sandboxService) planPush(ctx context.Context, _ tool.Scope, in PushInput
 			return p, sandbox.ErrUnmerged.Sayf("origin's %s has %s that the branch does not have; bring them in (sandbox_update with from: %q), or call again with force: true to replace them",
 				p.push.Branch, counted(p.push.Replaced, "commit"), "origin/"+p.push.Branch)
 		}
-		what += fmt.Sprintf(", replacing %d commits that are there", p.push.Replaced)
+		what += fmt.Sprintf(", replacing %s there", counted(p.push.Replaced, "commit"))
 		asks.Risk = policy.RiskHigh
 	}
 	p.Plan, err = NewPlan(SandboxPush.Name, fmt.Sprintf("push %s of %s to %s: %s", p.push.Branch, f.Project.Name, p.access.URL, what), shown, asks)

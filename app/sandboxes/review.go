@@ -36,6 +36,7 @@ type ReviewComments struct {
 	Name      string            `json:"name"`
 	Directory string            `json:"directory"`
 	Open      int               `json:"open"`
+	Seen      *sandbox.Look     `json:"reviewed,omitempty"` // when a person marked the work as seen last
 	Comments  []sandbox.Comment `json:"comments"`
 }
 
@@ -52,7 +53,7 @@ func (s sandboxService) review(ctx context.Context, _ tool.Scope, in BoxInput) (
 }
 
 func reviewOf(f FoundProject, box sandbox.Sandbox) ReviewComments {
-	out := ReviewComments{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Comments: box.Review}
+	out := ReviewComments{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Comments: box.Review, Seen: box.Reviewed}
 	if out.Comments == nil {
 		out.Comments = []sandbox.Comment{}
 	}
@@ -72,6 +73,7 @@ type CommentInput struct {
 	Line int    `json:"line,omitempty" jsonschema:"minimum=1"`
 	Text string `json:"text,omitempty"`
 	Done int    `json:"done,omitempty" jsonschema:"minimum=1,description=number of a comment that is settled"`
+	Seen string `json:"seen,omitempty" jsonschema:"description=files_id of sandbox_diff: a person has looked at that work"`
 }
 
 // Resources returns the project.
@@ -93,6 +95,9 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 	in.Text = strings.TrimSpace(in.Text)
 	p := commentPlan{found: f, box: box, input: in}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name}
+	if in.Seen != "" {
+		return s.planSeen(ctx, p, shown)
+	}
 	if in.Done > 0 {
 		if _, err := sandbox.Settle(box.Review, in.Done); err != nil {
 			return p, err
@@ -137,6 +142,33 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 	return p, err
 }
 
+// planSeen notes that a person has looked at the work as it is now.
+func (s sandboxService) planSeen(ctx context.Context, p commentPlan, shown map[string]any) (commentPlan, error) {
+	if p.input.Text != "" || p.input.Path != "" || p.input.Done > 0 {
+		return p, sandbox.ErrArguments.Sayf("seen stands alone; comment in a call of its own")
+	}
+	if err := s.unmoved(ctx, p, false); err != nil {
+		return p, err
+	}
+	now, err := s.Repos.Compare(ctx, p.found.Layout.Repo, p.box.Directory, sandboxport.Compare{BaseRef: p.box.BaseRef, Files: 1})
+	if err != nil {
+		return p, err
+	}
+	p.head = now.Head
+	shown["seen"], shown["at_commit"], shown["files"] = p.input.Seen, p.head, now.FileCount
+	p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("mark the work in sandbox %s of %s as seen", p.box.Name, p.found.Project.Name), shown, ConfirmOptions{})
+	return p, err
+}
+
+// unmoved fails with sandbox.ErrMoved where the files are not those that were looked at. keep has git keep them.
+func (s sandboxService) unmoved(ctx context.Context, p commentPlan, keep bool) error {
+	files, err := s.Repos.Snapshot(ctx, p.found.Layout.Repo, p.box.Directory, keep)
+	if err == nil && files != p.input.Seen {
+		err = sandbox.ErrMoved.Sayf("the files of sandbox %s have changed since they were looked at; look again", p.box.Name)
+	}
+	return err
+}
+
 // checkPlace fails with sandbox.ErrArguments for a comment on a file or line that is not there. A file that the sandbox deletes may be commented on as a whole.
 func (s sandboxService) checkPlace(ctx context.Context, box sandbox.Sandbox, in CommentInput, changed []sandboxport.ChangedFile) error {
 	deleted := slices.ContainsFunc(changed, func(f sandboxport.ChangedFile) bool { return f.Path == in.Path && f.Change == "deleted" })
@@ -156,13 +188,20 @@ func (s sandboxService) checkPlace(ctx context.Context, box sandbox.Sandbox, in 
 func (s sandboxService) comment(ctx context.Context, _ tool.Scope, p commentPlan) (ReviewComments, error) {
 	var wrong error
 	var after sandbox.Sandbox
+	if p.input.Seen != "" {
+		if err := s.unmoved(ctx, p, true); err != nil {
+			return ReviewComments{}, err
+		}
+	}
 	err := s.manager.Change(ctx, p.found, func(now *sandbox.Project) {
 		box, is := now.Sandboxes[sandbox.SandboxKey(p.box.Name)]
 		if !is {
 			wrong = sandbox.ErrNotFound.Sayf("sandbox %s was deleted meanwhile", p.box.Name)
 			return
 		}
-		if p.input.Done > 0 {
+		if p.input.Seen != "" {
+			box.Reviewed = &sandbox.Look{Files: p.input.Seen, Commit: p.head, At: s.Clock.Now().UTC()}
+		} else if p.input.Done > 0 {
 			box.Review, wrong = sandbox.Settle(box.Review, p.input.Done)
 		} else {
 			box.Review = sandbox.AddComment(box.Review, sandbox.Comment{Path: p.input.Path, Line: p.input.Line, Text: p.input.Text, At: s.Clock.Now().UTC(), Commit: p.head})

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"maps"
 	"path"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -23,8 +24,11 @@ import (
 type CreateInput struct {
 	URL     string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
 	Name    string `json:"name" jsonschema:"pattern=^[a-zA-Z0-9_-]+$,description=Worktree name (unique within project)"`
-	Branch  string `json:"branch,omitempty" jsonschema:"description=Optional: Branch to checkout (default: current branch)"`
-	Command string `json:"start_command,omitempty" jsonschema:"description=Optional: Command to run after creation"`
+	Branch  string `json:"branch,omitempty" jsonschema:"description=Branch to checkout (default: current branch) or pr:NUMBER"`
+	Command string `json:"start_command,omitempty" jsonschema:"description=Command to run after creation"`
+	Agent   string `json:"agent,omitempty" jsonschema:"enum=opencode,enum=claude,enum=codex,enum=none"`
+	Prompt  string `json:"prompt,omitempty"`
+	Isolate string `json:"isolate,omitempty" jsonschema:"description=landlock or container"`
 }
 
 // Resources returns the project.
@@ -58,6 +62,7 @@ type SandboxCreated struct {
 	Copied   []string          `json:"copied,omitempty"` // ignored files that .worktreeinclude lists
 	Setup    []CommandResult   `json:"setup,omitempty"`  // commands of .worktreesetup
 	Start    *CommandResult    `json:"start_command,omitempty"`
+	Agent    *AgentView        `json:"agent,omitempty"`
 	Leases   map[string]string `json:"leases,omitempty"`
 }
 
@@ -69,9 +74,10 @@ type createPlan struct {
 	branch   sandboxport.BranchPlan
 	dir      string
 	setup    []string
-	commit   string // that what is run is read from; empty where nothing is run
-	approves string // hash of the set-up that is approved with the plan
-	replaces string // owner that is gone and left the sandbox of this name without its set-up
+	agent    *agentStart // nil for none
+	commit   string      // that what is run is read from; empty where nothing is run
+	approves string      // hash of the set-up that is approved with the plan
+	replaces string      // owner that is gone and left the sandbox of this name without its set-up
 }
 
 // Fetches returns where a new sandbox has its news from.
@@ -79,9 +85,9 @@ func (p createPlan) Fetches() []string {
 	return []string{cmp.Or(p.found.Project.CloneURL, p.found.URL.String())}
 }
 
-// hasSetup reports whether commands are to be run in the sandbox.
+// hasSetup reports whether commands are to be run in the sandbox, or an agent.
 func (p createPlan) hasSetup() bool {
-	return len(p.setup) > 0 || strings.TrimSpace(p.input.Command) != ""
+	return len(p.setup) > 0 || p.agent != nil || strings.TrimSpace(p.input.Command) != ""
 }
 
 func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (createPlan, error) {
@@ -90,6 +96,12 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	}
 	f, err := s.ready(ctx, in.URL)
 	if err != nil {
+		return createPlan{}, err
+	}
+	if in.Isolate == sandbox.IsolationNone {
+		in.Isolate = ""
+	}
+	if err := s.Isolator.Check(in.Isolate); err != nil {
 		return createPlan{}, err
 	}
 	p := createPlan{found: f, input: in, dir: path.Join(f.Layout.Worktrees, in.Name)}
@@ -123,11 +135,26 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		}
 		asks.Strength = policy.Preview
 	}
-	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup,
-		"setup_approved": asks.Strength == policy.None}
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": in.Name, "directory": p.dir, "branch": p.branch, "start_command": in.Command, "setup": p.setup}
+	if len(p.setup) > 0 {
+		shown["setup_approved"] = p.approves == f.Project.Setup
+	}
 	if p.replaces != "" { // what it holds is kept under backup refs, its ignored files are not
 		shown["replaces"] = f.Project.Sandboxes[sandbox.SandboxKey(in.Name)].Directory
 		asks.Human = max(asks.Human, policy.Simple)
+	}
+	if in.Isolate != "" {
+		if shown["isolation"], err = s.isolationShown(f, sandbox.Sandbox{Isolation: in.Isolate, Directory: p.dir}, nil); err != nil {
+			return createPlan{}, err
+		}
+	}
+	var agent map[string]any
+	if p.agent, agent, err = s.planAgent(ctx, f, sandbox.Sandbox{Name: in.Name, Isolation: in.Isolate}, in.Agent, in.Prompt); err != nil {
+		return createPlan{}, err
+	}
+	if p.agent != nil {
+		shown["agent"] = agent
+		asks.Strength, asks.Risk = policy.Preview, policy.RiskHigh // what it does is no part of the plan
 	}
 	if p.hasSetup() { // every file of the commit is bound with it
 		if p.commit, err = s.Repos.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
@@ -136,12 +163,19 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		shown["commit"] = p.commit
 		shown["not_bound"] = []string{"ignored files that .worktreeinclude copies into the sandbox", "what the commands download, install or read outside of the sandbox"}
 	}
+	if p.agent != nil {
+		about, _ := shown["not_bound"].([]string)
+		shown["not_bound"] = append(about, unbound(in.Isolate)...)
+	}
 	p.Plan, err = NewPlan(SandboxCreate.Name, fmt.Sprintf("create sandbox %s of %s on branch %s", in.Name, f.Project.Name, p.branch.Branch), shown, asks)
 	return p, err
 }
 
 // branch returns the branch the sandbox will be on. One that nobody here knows may be new at the remote.
 func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInput) (sandboxport.BranchPlan, error) {
+	if number, ok := sandbox.RequestNumber(in.Branch); ok {
+		return s.request(ctx, f, in.Name, number)
+	}
 	plan, err := s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 	if !errors.Is(err, sandbox.ErrBranch) {
 		return plan, err
@@ -151,6 +185,21 @@ func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInp
 		return plan, err
 	}
 	return s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
+}
+
+// request returns a new branch that stands on the commits of a pull request.
+func (s sandboxService) request(ctx context.Context, f FoundProject, name string, number int) (sandboxport.BranchPlan, error) {
+	plan, err := s.Repos.Plan(ctx, f.Layout.Repo, name, "")
+	if err != nil {
+		return plan, err
+	}
+	access, err := s.access(ctx, f)
+	if err != nil {
+		return plan, err
+	}
+	plan.From, err = s.Repos.FetchRequest(ctx, f.Layout.Repo, access, number)
+	plan.Note = fmt.Sprintf("it has the commits of pull request %d; what is pushed from it is a branch of its own", number)
+	return plan, err
 }
 
 // commands returns the lines of a set-up that are to be run.
@@ -179,7 +228,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 		return SandboxCreated{}, err
 	}
 	if !p.hasSetup() { // nobody was shown the plan, and the branch may have come into use since
-		if p.branch, err = s.Repos.Plan(ctx, f.Layout.Repo, p.input.Name, p.input.Branch); err != nil {
+		if p.branch, err = s.branch(ctx, f, p.input); err != nil {
 			return SandboxCreated{}, err
 		}
 	}
@@ -199,7 +248,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 		}
 	}
 	box := sandbox.Sandbox{Name: p.input.Name, Branch: p.branch.Branch, BaseRef: p.branch.From, Directory: p.dir, CreatedBranch: p.branch.Create && !p.branch.Track,
-		StartCommand: p.input.Command, CreatedAt: s.Clock.Now()}
+		StartCommand: p.input.Command, Isolation: p.input.Isolate, CreatedAt: s.Clock.Now()}
 	if box, err = s.reserve(ctx, sc, f, p.Plan, box, p.approves); err != nil {
 		return SandboxCreated{}, err
 	}
@@ -229,25 +278,53 @@ func moved(p createPlan, now string) error {
 	return sandbox.ErrBusy.Sayf("%s stood on %.12s when it was looked at and stands on %.12s now; call again to see what would run", p.branch.From, p.commit, now)
 }
 
-// runSetup runs what readies the sandbox. A command that fails leaves it there, and says so.
+// runSetup runs what readies the sandbox. A command that fails leaves it there, and says so. What the set-up leaves behind is nobody's work.
 func (s sandboxService) runSetup(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) {
+	ok := s.prepare(ctx, sc, p, box, out)
+	if len(p.setup) > 0 {
+		if err := s.Repos.RecordSetup(context.WithoutCancel(ctx), p.found.Layout.Repo, box.Directory); err != nil {
+			out.Warning = strings.TrimPrefix(out.Warning+"; what the set-up made counts as work: "+fault.From(err).Message, "; ")
+		}
+	}
+	if ok && strings.TrimSpace(p.input.Command) != "" {
+		sc.Progress(tool.Progress{Message: "running the start command"})
+		var ran CommandResult
+		ran, ok = s.command(ctx, p.found, box, p.input.Command)
+		if out.Start = &ran; !ok {
+			out.Status, out.Message = "partial", "the sandbox is there; its start command failed"
+		}
+	}
+	switch {
+	case p.agent == nil:
+	case !ok:
+		out.Message += "; the agent was not started"
+	default:
+		agent, err := s.startAgent(ctx, sc, p.found, box, p.agent)
+		if err != nil {
+			out.Status, out.Message = "partial", "the sandbox is there; its agent was not started: "+fault.From(err).Message
+			return
+		}
+		box.Agent = &agent
+		f := p.found
+		if now, err := s.Must(context.WithoutCancel(ctx), f.URL.String()); err == nil {
+			f = now
+		}
+		out.Agent = s.agentView(ctx, f, box)
+	}
+}
+
+// prepare runs the set-up, as far as it goes well.
+func (s sandboxService) prepare(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) bool {
 	for i, command := range p.setup {
 		sc.Progress(tool.Progress{Done: int64(i), Total: int64(len(p.setup)), Message: "set-up: " + command})
 		ran, ok := s.command(ctx, p.found, box, command)
 		out.Setup = append(out.Setup, ran)
 		if !ok {
 			out.Status, out.Message = "partial", "the sandbox is there; its set-up failed at: "+command
-			return
+			return false
 		}
 	}
-	if strings.TrimSpace(p.input.Command) == "" {
-		return
-	}
-	sc.Progress(tool.Progress{Message: "running the start command"})
-	ran, ok := s.command(ctx, p.found, box, p.input.Command)
-	if out.Start = &ran; !ok {
-		out.Status, out.Message = "partial", "the sandbox is there; its start command failed"
-	}
+	return true
 }
 
 // command runs a shell line in the sandbox, with its leases in the environment and none of our secrets.
@@ -260,7 +337,12 @@ func (s sandboxService) command(ctx context.Context, f FoundProject, box sandbox
 	}
 	env, secrets := process.ChildEnvironment(settings.Environ, nil, box.Leases, nil)
 	maps.Copy(env, box.Leases)
-	result, err := s.Processes.Run(ctx, process.Spec{Argv: []string{"/bin/sh", "-c", line}, Dir: box.Directory, Env: env, Secrets: secrets, Timeout: sandbox.CommandTimeout,
+	argv, err := s.Isolator.Wrap(box.Isolation, f.Layout.Repo, box.Directory, env["PATH"], slices.Collect(maps.Keys(env)), []string{"/bin/sh", "-c", line})
+	if err != nil {
+		ran.ExitCode, ran.Output = -1, fault.From(err).Message
+		return ran, false
+	}
+	result, err := s.Processes.Run(ctx, process.Spec{Argv: argv, Dir: box.Directory, Env: env, Secrets: secrets, Timeout: sandbox.CommandTimeout,
 		Labels: map[string]string{"capability": "sandboxes", "project": f.Project.Name, "sandbox": box.Name},
 		Log:    strings.TrimSuffix(f.Layout.ServerLog, "-opencode.log") + "-sandbox-" + box.Name + ".log"}, nil)
 	if err != nil {
@@ -372,8 +454,7 @@ func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f FoundProje
 // forget takes a sandbox out of what is recorded; its leases are free again.
 func (s sandboxService) forget(ctx context.Context, f FoundProject, name string) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
-		p.Sandboxes = maps.Clone(p.Sandboxes)
-		delete(p.Sandboxes, strings.ToLower(name))
+		forgetSandbox(p, name)
 		p.Doing = nil
 	})
 }

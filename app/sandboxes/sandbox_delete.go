@@ -71,8 +71,13 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 		asks.Strength = policy.Preview
 		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
 	}
-	p.Plan, err = NewPlan(SandboxDelete.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
-		"branch": box.Branch, "branch_goes": box.CreatedBranch, "lost": losses}, asks)
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
+		"branch": box.Branch, "branch_goes": box.CreatedBranch, "lost": losses}
+	if view := s.agentView(ctx, f, box); view != nil && view.Running() { // it may be at work on more than is there yet
+		shown["stops_agent"], asks.Strength = view.Agent, max(asks.Strength, policy.Preview)
+		summary += ", and stop " + view.Agent + ", which works in it"
+	}
+	p.Plan, err = NewPlan(SandboxDelete.Name, summary, shown, asks)
 	return p, err
 }
 
@@ -118,6 +123,9 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if err := s.manager.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
 		return SandboxDone{}, err
 	}
+	if _, err := s.stopAgent(ctx, p.box); err != nil {
+		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
+	}
 	backups, err := s.Repos.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
 	if err != nil { // the client that asked is told; nobody is to finish it behind his back
 		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
@@ -140,6 +148,9 @@ func (s sandboxService) planArchive(ctx context.Context, _ tool.Scope, in Archiv
 	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
 	if err != nil {
 		return deletePlan{}, err
+	}
+	if view := s.agentView(ctx, f, box); view != nil && view.Running() {
+		return deletePlan{}, sandbox.ErrAgentRuns.Sayf("%s works in sandbox %s; archive it when that has ended, or stop it", view.Agent, box.Name)
 	}
 	left, err := s.Repos.PlanMerge(ctx, f.Layout.Repo, sandboxport.Merge{Name: box.Name, Dir: box.Directory, BaseRef: box.BaseRef, Base: in.Base, Method: sandboxport.MergeSquash, Look: true, At: s.Clock.Now()})
 	switch {
@@ -240,6 +251,8 @@ type RestoreInput struct {
 	URL  string `json:"git_url" jsonschema:"minLength=1"`
 	Ref  string `json:"ref" jsonschema:"minLength=1,description=as sandbox_backups lists it"`
 	Name string `json:"name,omitempty" jsonschema:"description=of the new sandbox (default: the old one's)"`
+
+	Isolate string `json:"isolate,omitempty" jsonschema:"description=as of a new sandbox (default: the old one's)"`
 }
 
 type restorePlan struct {
@@ -247,6 +260,7 @@ type restorePlan struct {
 	found  FoundProject
 	backup sandboxport.Backup
 	name   string
+	within string // what keeps its programs inside
 }
 
 func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in RestoreInput) (restorePlan, error) {
@@ -276,8 +290,26 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 	if _, there := f.Project.Sandboxes[strings.ToLower(p.name)]; there {
 		return p, sandbox.ErrExists.Sayf("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
 	}
-	p.Plan, err = NewPlan(SandboxRestore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "ref": p.backup.Ref, "name": p.name,
-		"commit": p.backup.Commit, "directory": path.Join(f.Layout.Worktrees, p.name)}, ConfirmOptions{})
+	if p.within = in.Isolate; p.within == "" {
+		p.within = f.Project.Isolations[sandbox.SandboxKey(p.backup.Sandbox)]
+		if box, there := f.Project.Sandboxes[sandbox.SandboxKey(p.backup.Sandbox)]; there { // it was reset
+			p.within = box.Isolation
+		}
+	}
+	if p.within == sandbox.IsolationNone {
+		p.within = ""
+	}
+	if err := s.Isolator.Check(p.within); err != nil {
+		return p, err
+	}
+	dir := path.Join(f.Layout.Worktrees, p.name)
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "ref": p.backup.Ref, "name": p.name, "commit": p.backup.Commit, "directory": dir}
+	if p.within != "" {
+		if shown["isolation"], err = s.isolationShown(f, sandbox.Sandbox{Isolation: p.within, Directory: dir}, nil); err != nil {
+			return p, err
+		}
+	}
+	p.Plan, err = NewPlan(SandboxRestore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), shown, ConfirmOptions{})
 	return p, err
 }
 
@@ -291,7 +323,7 @@ func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePla
 	if _, err := s.manager.Project(ctx, f); err != nil {
 		return SandboxCreated{}, err
 	}
-	box := sandbox.Sandbox{Name: p.name, Branch: "sandbox/" + p.name, BaseRef: p.backup.Ref, Directory: path.Join(f.Layout.Worktrees, p.name), CreatedBranch: true, CreatedAt: s.Clock.Now()}
+	box := sandbox.Sandbox{Name: p.name, Branch: "sandbox/" + p.name, BaseRef: p.backup.Ref, Directory: path.Join(f.Layout.Worktrees, p.name), CreatedBranch: true, Isolation: p.within, CreatedAt: s.Clock.Now()}
 	if box, err = s.reserve(ctx, sc, f, p.Plan, box, ""); err != nil {
 		return SandboxCreated{}, err
 	}

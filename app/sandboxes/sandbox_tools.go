@@ -26,6 +26,7 @@ var (
 	SandboxUpdate  = tool.Ref[UpdateInput, SandboxMerged]{Name: "sandbox_update"}
 	SandboxArchive = tool.Ref[ArchiveInput, SandboxDone]{Name: "sandbox_archive"}
 	SandboxPush    = tool.Ref[PushInput, SandboxPushed]{Name: "sandbox_push"}
+	SandboxAgent   = tool.Ref[AgentInput, SandboxAgentDone]{Name: "sandbox_agent"}
 	SandboxReview  = tool.Ref[BoxInput, ReviewComments]{Name: "sandbox_review"}
 	SandboxComment = tool.Ref[CommentInput, ReviewComments]{Name: "sandbox_comment"}
 	SandboxApply   = tool.Ref[ApplyInput, SandboxApplied]{Name: "sandbox_apply"}
@@ -42,8 +43,7 @@ type sandboxService struct {
 func SandboxEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
-		bind.Command(SandboxCreate, PlanConfirmsWhen(ChangeSpec("Create sandbox", "Create a git worktree (sandbox) for isolated development. Worktrees share the same .git database but have separate working directories and can "+
-			"be on different branches. Works without a running server.", createSchema), "when it runs a start_command or a set-up"), s.planCreate, s.create),
+		bind.Command(SandboxCreate, PlanConfirmsWhen(ChangeSpec("Create sandbox", "Create a git worktree (sandbox): a directory, branch and ports of its own. Works without a running server.", createSchema), "when it runs a start_command, a set-up or an agent"), s.planCreate, s.create),
 		bind.Query(SandboxList, ReadSpec("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", sandboxUrlSchema), s.list),
 		bind.Command(SandboxDelete, PlanConfirmsWhen(DestroySpec("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
 		bind.Command(SandboxReset, DestroySpec("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
@@ -61,6 +61,8 @@ func WorkEntries(d Deps) []tool.Entry {
 		bind.Command(SandboxUpdate, ConfirmWhen(MergeSpec("Update sandbox", "Merge the base branch into a sandbox, or rebase the sandbox onto it. Conflicts are listed and nothing is changed: run git merge in the sandbox, resolve and commit.",
 			updateSchema), "unless there is nothing to merge"), s.planUpdate, s.merge),
 		bind.Command(SandboxPush, ConfirmWhen(MergeSpec("Push sandbox", "Push a sandbox's branch to its remote, with the page that opens a pull request. A person approves remote, branch and commits.", pushSchema), "unless the remote has it"), s.planPush, s.push),
+		bind.Command(SandboxAgent, ConfirmWhen(ChangeSpec("Agent in sandbox", "Start an agent (opencode, claude, codex) on a prompt in a sandbox, in the background, or stop it. A person approves the very command. opencode_sandbox_list says what it does.",
+			agentSchema), "unless there is none to stop"), s.planSandboxAgent, s.agent),
 		bind.Command(SandboxArchive, PlanConfirmsWhen(DestroySpec("Archive sandbox", "Delete a sandbox whose work its base branch has. Its commits are kept under a backup ref. One with other work is refused.", archiveSchema), ""), s.planArchive, s.delete),
 	}
 }
@@ -71,7 +73,7 @@ func UserOnlyEntries(d Deps) []tool.Entry {
 	entries := []tool.Entry{
 		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
 		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
-		bind.Command(SandboxComment, MergeSpec("Comment on sandbox", "Say something of a sandbox's work, for the agent that works in it, or settle a comment.", commentSchema), s.planComment, s.comment),
+		bind.Command(SandboxComment, MergeSpec("Comment on sandbox", "Say something of a sandbox's work, for the agent that works in it, settle a comment, or note that its work was seen.", commentSchema), s.planComment, s.comment),
 		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Put a sandbox's changes into another working tree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
 	}
 	for i := range entries {
@@ -97,6 +99,8 @@ type SandboxItem struct {
 	Leases    map[string]string `json:"leases,omitempty"`
 	Removable bool              `json:"removable"` // a clean-up would take it
 	Cleanup   string            `json:"cleanup"`   // why, or why not
+	Agent     *AgentView        `json:"agent,omitempty"`
+	Isolation string            `json:"isolation,omitempty"`
 }
 
 // SandboxListing is a project's sandboxes.
@@ -131,11 +135,12 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 			box = sandbox.Sandbox{Name: path.Base(t.Directory), Directory: t.Directory}
 			t.Err = cmp.Or(t.Err, "it was not made here; git worktree remove takes it away")
 		}
+		agent := s.agentView(ctx, f, box)
 		findings = append(findings, sandbox.CleanupCandidate{Sandbox: box, Changes: t.Changes, Unpushed: t.Unpushed, Locked: t.Locked, Missing: t.Missing || t.Prunable,
-			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name || s.preparing(box), Problem: t.Err})
+			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name || s.preparing(box) || agent != nil && agent.Running(), Problem: t.Err})
 		out.Worktrees = append(out.Worktrees, t.Directory)
 		out.Sandboxes = append(out.Sandboxes, SandboxItem{Name: box.Name, Branch: t.Branch, Directory: t.Directory, Head: t.Head, Dirty: t.Dirty, Changes: t.Changes, Ahead: t.Ahead, Behind: t.Behind,
-			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.NilIfZero(box.CreatedAt), Leases: box.Leases})
+			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.NilIfZero(box.CreatedAt), Leases: box.Leases, Agent: agent, Isolation: box.Isolation})
 	}
 	for _, v := range sandbox.PlanCleanup(findings, s.Clock.Now(), sandbox.DefaultCleanupAge) {
 		for i := range out.Sandboxes {

@@ -81,6 +81,29 @@ func TestBranches(t *testing.T) {
 	assert.EqualValues(t, 5, r.Do(listSandbox, sandboxArgs{"git_url": url})["count"])
 }
 
+// TestPullRequests: a sandbox stands on the commits of a pull request, or of a merge request, on a branch of its own.
+func TestPullRequests(t *testing.T) {
+	r, url, _ := started(t, nil)
+	work := filepath.Join(r.Top, "works", "shop")
+	for ref, file := range map[string]string{"refs/pull/7/head": "asked", "refs/merge-requests/8/head": "wished"} {
+		r.Git(work, "checkout", "-q", "--detach", "main")
+		r.Write(work, file, "there\n")
+		r.Git(work, "add", "-A")
+		r.Git(work, "commit", "-q", "-m", file)
+		r.Git(work, "push", "-q", "origin", "HEAD:"+ref)
+	}
+	for branch, file := range map[string]string{"pr:7": "asked", "mr:8": "wished"} {
+		answer := r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": file, "branch": branch})
+		box := made(t, answer)
+		assert.Equal(t, []any{"sandbox/" + file, "there\n"}, []any{box["branch"], r.Read(box["directory"].(string), file)})
+		found := r.Do(sandboxDiff, sandboxArgs{"git_url": url, "name": file})
+		assert.Equal(t, []any{"main", 1.0}, []any{found["base"], found["ahead"]})
+		require.NoError(t, r.Ask(remove, sandboxArgs{"git_url": url, "name": file}).Err, "its remote has the work")
+	}
+	f := r.Refused("sandbox_branch_not_found", sandboxCreate, sandboxArgs{"git_url": url, "name": "none", "branch": "pr:9"})
+	assert.Contains(t, f.Message, "no pull request 9")
+}
+
 // TestManyAtOnce: twenty creations on one project all succeed, and no two share a lease.
 func TestManyAtOnce(t *testing.T) {
 	r, url, _ := started(t, nil)
@@ -164,6 +187,15 @@ func TestSetupThatChangesMeanwhile(t *testing.T) {
 	r.Git(work, "push", "-q", "origin", "main")
 	box := made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"}))["directory"].(string)
 	assert.Equal(t, "shown\n", r.Read(box, "ran"))
+	list := func() any {
+		return r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any)[0].(sandboxArgs)["dirty"]
+	}
+	assert.Equal(t, false, list(), "what the set-up made is no work")
+	r.Write(box, "ran", "by hand\n")
+	assert.Equal(t, true, list())
+	r.Refused("sandbox_dirty", remove, sandboxArgs{"git_url": url, "name": "one"})
+	r.Write(box, "ran", "shown\n")
+	require.NoError(t, r.Ask(remove, sandboxArgs{"git_url": url, "name": "one"}).Err, "and nobody is asked about it")
 }
 
 // TestCommandsRunOnTheCommitThatWasShown: a branch that moved at the remote is not what somebody looked at.

@@ -29,6 +29,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "commentSchema", Doc: bind.SchemaOf[CommentInput]()},
 		{Name: "pushSchema", Doc: bind.SchemaOf[PushInput]()},
 		{Name: "applySchema", Doc: bind.SchemaOf[ApplyInput]()},
+		{Name: "agentSchema", Doc: bind.SchemaOf[AgentInput]()},
 		{Name: "archiveSchema", Doc: bind.SchemaOf[ArchiveInput]()},
 		{Name: "restoreSchema", Doc: bind.SchemaOf[RestoreInput]()},
 	})

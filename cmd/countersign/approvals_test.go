@@ -148,6 +148,7 @@ func TestApprovals(t *testing.T) {
 	w, h, hi := office(t)
 	s := w.sits(100, 30, "approvals")
 	s.sees("Nothing waits for an answer")
+	s.types("\x1a") // nothing stops without a shell, and the view goes on
 	h.send("one", "run_script", hi)
 	s.sees("run_script", "1 waiting", "Enter open")
 	s.types("Ga")

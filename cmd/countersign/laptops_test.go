@@ -187,7 +187,7 @@ func (m *machine) takesOver() map[string]string {
 		m.in(project)
 		assert.Regexp(t, `next: countersign agents import --apply\n`, m.does("import"))
 		seen := m.does("import", "--apply")
-		assert.Contains(t, seen, "summarise.md was left out: ", "what cannot be taken is explained")
+		assert.Contains(t, seen, "$schema (stays in the document)", "what is not taken is explained")
 		profiles[project] = regexp.MustCompile(`next: countersign agents --profile (project-[0-9a-f]+) preview`).FindStringSubmatch(seen)[1]
 		m.profile = profiles[project]
 		assert.Contains(t, m.does("preview"), "Plan: +0 ~0 -0", project)
@@ -229,11 +229,8 @@ func (m *machine) hasWhat(first *machine) {
 	t := m.t
 	t.Helper()
 	only := map[string]string{ // on the first laptop, and why
-		"home/.config/opencode/agents/planner.md": "switched off: it would be written in another way",
-		"home/.gemini/commands/explain.toml":      "switched off: it would be written in another way",
-		"home/.cursor/commands/summarise.md":      "left out: commands of modules have front matter",
-		"work/shop/src/cart.ts":                   "no agent's",
-		"work/side/README.md":                     "no agent's",
+		"work/shop/src/cart.ts": "no agent's",
+		"work/side/README.md":   "no agent's",
 	}
 	documents := map[string][]string{ // of which single members are deployed, and the others are each laptop's own
 		"home/.claude.json":                   {"mcpServers"},
@@ -258,7 +255,7 @@ func (m *machine) hasWhat(first *machine) {
 			for _, member := range documents[path] {
 				assert.Equal(t, memberOf(t, first.path(path), member), memberOf(t, m.path(path), member), path)
 			}
-		case strings.HasSuffix(path, ".toml"):
+		case strings.HasSuffix(path, "config.toml"):
 			for _, line := range []string{`model_reasoning_effort = "low"`, `[mcp_servers.clock]`, `command = "clock-mcp"`, `args = ["--utc"]`} {
 				assert.Contains(t, read(t, m.path(path)), line+"\n")
 			}

@@ -14,6 +14,7 @@ import (
 	"github.com/rogpeppe/go-internal/testscript"
 	_ "modernc.org/sqlite"
 
+	"github.com/countersign-dev/countersign/adapters/isolation"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/cmd/internal/wiring"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -46,6 +47,12 @@ func trust() local.Trust {
 func TestScripts(t *testing.T) {
 	testscript.Run(t, testscript.Params{
 		Dir: "testdata/script",
+		Condition: func(name string) (bool, error) { // landlock: the kernel keeps programs inside of a sandbox
+			if name != "landlock" {
+				return false, fmt.Errorf("there is no condition %q", name)
+			}
+			return isolation.Available(true) == nil, nil
+		},
 		Setup: func(e *testscript.Env) error {
 			home := filepath.Join(e.WorkDir, "home")
 			e.Setenv("HOME", home)

@@ -132,7 +132,8 @@ type Module struct {
 	Scope   Scope    // where it goes at most; empty is wherever its targets write
 	Called  string   // what it is called where it is deployed; empty is by its identifier (a skill), or by its file
 	Source  Source
-	Line    int // of the manifest; 0 when it is not known
+	AsIs    bool // a command or an agent: its file is in its targets' own form, and goes to them as it stands
+	Line    int  // of the manifest; 0 when it is not known
 }
 
 // For reports whether the module is meant for the target.

@@ -15,6 +15,9 @@ type FrontmatterFunc = func(doc []byte) (fields map[string]any, found bool, err 
 // what was missing or expected in the details; errors of read pass through.
 func ValidateModule(m Module, tree Tree, read func(Content) ([]byte, error), frontmatter FrontmatterFunc) error {
 	c := check{m, tree, read, frontmatter}
+	if m.AsIs {
+		return c.asIs()
+	}
 	switch m.Type {
 	case ModuleInstructions:
 		_, err := c.root("AGENTS.md")
@@ -87,20 +90,39 @@ func (c check) root(name string) (File, error) {
 	return file, nil
 }
 
+// asIs checks a file in the form of other programs: they know what belongs in it, so that its targets have to be named.
+func (c check) asIs() error {
+	switch {
+	case c.module.Type != ModuleCommand && c.module.Type != ModuleAgent:
+		return c.refuse("as_is is for commands and agents", "take it out", c.details("").Add("field", "as_is"))
+	case len(c.module.Targets) == 0:
+		return c.refuse("as_is says that its file is in the form of its targets, and it names none", "add targets", c.details("").Add("field", "targets"))
+	}
+	_, err := c.file(".md", ".toml")
+	return err
+}
+
 // single is the one file of a module that has to be one Markdown file.
-func (c check) single() (File, error) {
+func (c check) single() (File, error) { return c.file(".md") }
+
+// file is the one file of a module that has to be one file with one of the extensions.
+func (c check) file(extensions ...string) (File, error) {
 	const shown = 10
+	wanted := "one " + strings.Join(extensions, " or ") + " file"
 	if len(c.tree) != 1 {
 		names := make([]string, 0, shown)
 		for _, f := range c.tree[:min(len(c.tree), shown)] {
 			names = append(names, f.Path)
 		}
-		return File{}, c.refuse(fmt.Sprintf("it has %d files", len(c.tree)), "it has to be exactly one .md file; make a module of each",
-			c.details("").Add("expected", "one .md file").Add("files", names))
+		return File{}, c.refuse(fmt.Sprintf("it has %d files", len(c.tree)), "it has to be exactly "+wanted+"; make a module of each",
+			c.details("").Add("expected", wanted).Add("files", names))
 	}
 	file := c.tree[0]
-	if !strings.HasSuffix(file.Path, ".md") || strings.HasSuffix("/"+file.Path, "/.md") {
-		return file, c.refuse(fmt.Sprintf("%q is no .md file", file.Path), "rename it", c.details(file.Path).Add("expected", "one .md file"))
+	fits := func(ext string) bool {
+		return strings.HasSuffix(file.Path, ext) && !strings.HasSuffix("/"+file.Path, "/"+ext)
+	}
+	if !slices.ContainsFunc(extensions, fits) {
+		return file, c.refuse(fmt.Sprintf("%q is no %s file", file.Path, strings.Join(extensions, " or ")), "rename it", c.details(file.Path).Add("expected", wanted))
 	}
 	return file, nil
 }

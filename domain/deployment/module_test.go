@@ -155,6 +155,29 @@ func TestCommand(t *testing.T) {
 	})
 }
 
+func TestWhatIsTakenAsItIs(t *testing.T) {
+	for name, c := range map[string]struct {
+		module deployment.Module
+		file   string
+		words  string
+	}{
+		"a command without frontmatter": {deployment.Module{Type: deployment.ModuleCommand, Targets: []string{"cursor"}}, "go.md", ""},
+		"an agent in TOML":              {deployment.Module{Type: deployment.ModuleAgent, Targets: []string{"codex"}}, "deep.toml", ""},
+		"for nobody by name":            {deployment.Module{Type: deployment.ModuleCommand}, "go.md", "it names none"},
+		"of another type":               {deployment.Module{Type: deployment.ModulePrompt, Targets: []string{"codex"}}, "go.md", "for commands and agents"},
+		"of another form":               {deployment.Module{Type: deployment.ModuleCommand, Targets: []string{"codex"}}, "go.sh", "no .md or .toml file"},
+	} {
+		c.module.ID, c.module.AsIs = string(c.module.Type)+":x", true
+		err := deployment.ValidateModule(c.module, tree(map[string]string{c.file: "hi\n"}), read, frontmatter)
+		if c.words == "" {
+			require.NoError(t, err, name)
+			continue
+		}
+		require.ErrorIs(t, err, deployment.ErrConfig, name)
+		assert.Contains(t, err.Error(), c.words, name)
+	}
+}
+
 func TestServers(t *testing.T) {
 	with := func(text string) map[string]string { return map[string]string{"mcp/docs.json": text} }
 	examine(t, deployment.ModuleMCP, []example{

@@ -28,6 +28,7 @@ type Manifest struct {
 	Repos         []Repo
 	Spin          Spin
 	Release       Release
+	Commands      []SavedCommand
 	MaxFiles      int // of the context; zero is unset
 	SummaryTokens int
 }
@@ -67,6 +68,7 @@ type Release struct {
 	Changelog    string // relative to each repository; default CHANGELOG.md
 	RecordDir    string // relative to the workspace root; default ecosystems/<name>/releases
 	Push         bool
+	Independent  bool // versions: each repository has one of its own
 }
 
 // VersionFile is a file that states the version. Pattern is a regular expression whose first group is the version.

@@ -31,5 +31,6 @@ var (
 	ErrStorage      = fault.New(fault.Unavailable, "eco_storage_failed", "a file could not be written")
 	ErrServer       = fault.New(fault.State, "eco_server_unavailable", "the listener cannot be had so")
 	ErrSettings     = fault.New(fault.State, "eco_settings_invalid", "amof.yaml is not valid")
+	ErrForge        = fault.New(fault.Unavailable, "eco_forge_failed", "the program of the site that hosts the repository is not there, or failed")
 	ErrIdentity     = fault.New(fault.State, "eco_identity_unknown", "git does not know who commits; run git config --global user.name \"Your Name\" and git config --global user.email you@example.com")
 )

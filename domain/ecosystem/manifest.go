@@ -2,8 +2,6 @@ package ecosystem
 
 import (
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // Problem is one thing that is wrong. Path is that of the member ("repos[1].url").
@@ -71,7 +69,8 @@ func ReadManifest(name string, doc map[string]any) ManifestResult {
 		top.doubt("provisioner", "leave one of the two out", "spin: has commands of its own, so the provisioner %s is not used", m.Provisioner)
 	}
 	m.Release = r.release(top.child("release"), m)
-	top.known("name", "description", "workspace_dir", "provisioner", "retired", "workspace", "devcontainer", "context", "guardrails", "repos", "spin", "release")
+	m.Commands = top.child("commands").commands()
+	top.known("name", "description", "workspace_dir", "provisioner", "retired", "workspace", "devcontainer", "context", "guardrails", "repos", "spin", "release", "commands")
 	return ManifestResult{Manifest: m, Errors: r.errors, Warnings: r.warnings}
 }
 
@@ -109,8 +108,8 @@ func (o object) prefix(key, standard, example string) string {
 	if prefix == "" {
 		prefix = standard
 	}
-	if _, err := git.ParseBranch(prefix + "/" + example); err != nil {
-		o.wrong(key, "write "+key+": "+standard+", or rename the ecosystem", "git accepts no branch %q", manifestClip(prefix+"/"+example))
+	if problem, _ := branchProblem(prefix + "/" + example); problem != "" {
+		o.wrong(key, "write "+key+": "+standard+", or rename the ecosystem", "%s", problem)
 		return standard
 	}
 	return prefix

@@ -4,8 +4,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-
-	"github.com/countersign-dev/countersign/domain/git"
 )
 
 // The bounds and defaults of spin and release (amof contract §20.5, §20.6).
@@ -44,9 +42,16 @@ func (r *reader) spin(o object) Spin {
 }
 
 func (r *reader) release(o object, m Manifest) Release {
-	o.known("repos", "tag_prefix", "version_files", "changelog", "record_dir", "push")
+	o.known("repos", "tag_prefix", "version_files", "changelog", "record_dir", "push", "versions")
 	out := Release{
 		Repos: o.released(m), TagPrefix: o.tagPrefix(), Changelog: standardChangelog, RecordDir: "ecosystems/" + m.Name + "/releases", Push: o.flag("push", false), Standard: o.absent("version_files"),
+	}
+	switch versions := o.text("versions"); versions {
+	case "", "shared":
+	case "independent":
+		out.Independent = true
+	default:
+		o.wrong("versions", "write versions: shared, or versions: independent", "%q is neither shared nor independent", manifestClip(versions))
 	}
 	if file, ok := o.inRepo("changelog"); ok {
 		out.Changelog = file
@@ -93,8 +98,8 @@ func (o object) tagPrefix() string {
 		return standardTagPrefix
 	}
 	prefix := o.text("tag_prefix")
-	if _, err := git.ParseBranch(prefix + "1.0.0"); err != nil {
-		o.wrong("tag_prefix", "write tag_prefix: v", "git accepts no tag %q", manifestClip(prefix+"1.0.0"))
+	if problem, _ := branchProblem(prefix + "1.0.0"); problem != "" {
+		o.wrong("tag_prefix", "write tag_prefix: v", "%s", strings.Replace(problem, " branch ", " tag ", 1))
 		return standardTagPrefix
 	}
 	return prefix

@@ -161,8 +161,8 @@ func (o object) branch() string {
 	if name == "" {
 		return standardBranch // said already
 	}
-	if _, err := git.ParseBranch(name); err != nil {
-		o.wrong("branch", "name a branch as git shows it, like main", "%s", fault.From(err).Message)
+	if problem, fix := branchProblem(name); problem != "" {
+		o.wrong("branch", fix, "%s", problem)
 		return standardBranch
 	}
 	return name

@@ -24,6 +24,37 @@ func of(t *testing.T, doc string) ecosystem.ManifestResult {
 	return ecosystem.ReadManifest("demo", members)
 }
 
+// TestBranchesAreAsPeopleReadThem: full refs, and names with characters that cannot be seen, are refused with what to write instead.
+func TestBranchesAreAsPeopleReadThem(t *testing.T) {
+	for name, want := range map[string]string{"refs/heads/main": "write main", "refs/heads/feature/x": "write feature/x", "refs/tags/v1": "write main", "ma\\u202ein": "type the name anew", "main\\u200b": "type the name anew",
+		"\\u2066main": "type the name anew"} {
+		r := of(t, `{"name":"demo","repos":[{"name":"api","url":"git@host:o/api.git","branch":"`+name+`"}]}`)
+		require.Len(t, r.Errors, 1, name)
+		assert.Equal(t, "repos[0].branch", r.Errors[0].Path)
+		assert.Contains(t, r.Errors[0].Fix, want)
+	}
+	for _, doc := range []string{`"workspace":{"repo_branch_prefix":"refs/heads/x"}`, `"workspace":{"branch_prefix":"w\u202eb"}`, `"release":{"tag_prefix":"v\u200b"}`} {
+		assert.Len(t, of(t, strings.TrimSuffix(least, "}")+","+doc+"}").Errors, 1, doc)
+	}
+	assert.Empty(t, of(t, strings.Replace(least, `"branch":"main"`, `"branch":"größe/日本"`, 1)).Errors)
+}
+
+func TestSavedCommands(t *testing.T) {
+	r := of(t, strings.TrimSuffix(least, "}")+`,"commands":{"test":["go","test","./...",""],"lint":"make lint | head"}}`)
+	assert.Empty(t, r.Errors)
+	assert.Equal(t, []ecosystem.SavedCommand{{Name: "lint", Command: []string{"sh", "-c", "make lint | head"}}, {Name: "test", Command: []string{"go", "test", "./...", ""}}}, r.Manifest.Commands)
+	_, err := r.Manifest.Command("tset")
+	require.ErrorIs(t, err, ecosystem.ErrArguments)
+	assert.Contains(t, err.Error(), "lint, test")
+	for _, doc := range []string{`{"a b":"x"}`, `{"x":[]}`, `{"x":[1]}`, `{"x":[""]}`, `{"x":{}}`, `{"x":null}`, `{"x":["a\u0000"]}`, `[]`} {
+		r := of(t, strings.TrimSuffix(least, "}")+`,"commands":`+doc+`}`)
+		assert.Len(t, r.Errors, 1, doc)
+		assert.Empty(t, r.Manifest.Commands, doc)
+	}
+	assert.NotEmpty(t, of(t, strings.TrimSuffix(least, "}")+`,"release":{"versions":"each"}}`).Errors)
+	assert.True(t, of(t, strings.TrimSuffix(least, "}")+`,"release":{"versions":"independent"}}`).Manifest.Release.Independent)
+}
+
 const least = `{"name":"demo","repos":[{"name":"api","url":"git@host:o/api.git","branch":"main"}]}`
 
 func TestEverythingHasItsDefault(t *testing.T) {

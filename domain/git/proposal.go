@@ -33,6 +33,26 @@ func (u URL) ProposalPage(base, branch string) string {
 	return ""
 }
 
+// GitHub reports a host that is GitHub by its name.
+func (u URL) GitHub() bool {
+	return !u.IsZero() && !u.IsLocal() && strings.Contains("."+u.host, ".github.")
+}
+
+// ReleasePage returns the page on which a host of repositories has a release of a tag made; empty where ProposalPage is, and for hosts without releases.
+func (u URL) ReleasePage(tag string) string {
+	if u.IsZero() || u.IsLocal() || u.host == "" {
+		return ""
+	}
+	top := "https://" + u.host + "/" + u.path
+	switch labels := "." + u.host; {
+	case strings.Contains(labels, ".gitlab."):
+		return top + "/-/releases/new?" + url.Values{"tag_name": {tag}}.Encode()
+	case u.GitHub(), u.host == "codeberg.org", strings.Contains(labels, ".gitea."), strings.Contains(labels, ".forgejo."):
+		return top + "/releases/new?" + url.Values{"tag": {tag}}.Encode()
+	}
+	return ""
+}
+
 // refPath returns a branch as a path of a URL has it.
 func refPath(branch string) string {
 	parts := strings.Split(branch, "/")

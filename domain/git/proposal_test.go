@@ -27,3 +27,20 @@ func TestProposalPage(t *testing.T) {
 	}
 	assert.Empty(t, git.URL{}.ProposalPage("main", "x"))
 }
+
+func TestReleasePage(t *testing.T) {
+	t.Parallel()
+	for clone, want := range map[string]string{
+		"git@github.com:acme/api.git":             "https://github.com/acme/api/releases/new?tag=api%2Fv1.0.0",
+		"ssh://git@gitlab.example.com:2222/a/b/c": "https://gitlab.example.com/a/b/c/-/releases/new?tag_name=api%2Fv1.0.0",
+		"https://codeberg.org/acme/api.git":       "https://codeberg.org/acme/api/releases/new?tag=api%2Fv1.0.0",
+		"git@bitbucket.org:acme/api.git":          "",
+		"/srv/git/api.git":                        "",
+	} {
+		u, err := git.ParseURL(clone)
+		require.NoError(t, err, clone)
+		assert.Equal(t, want, u.ReleasePage("api/v1.0.0"), clone)
+		assert.Equal(t, clone == "git@github.com:acme/api.git", u.GitHub(), clone)
+	}
+	assert.Empty(t, git.URL{}.ReleasePage("v1.0.0"))
+}

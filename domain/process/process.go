@@ -47,6 +47,7 @@ type Spec struct {
 	Labels  map[string]string `json:"labels,omitempty"`     // the capability's own words (script, project, …), copied into the State
 	Secrets []string          `json:"-"`                    // exact values masked in what it prints; stored nowhere
 	Log     string            `json:"log,omitempty"`        // absolute path of a file that what it prints is appended to as well; empty is none
+	Keep    time.Duration     `json:"keep_ns,omitempty"`    // how long it is remembered after it has ended; zero is an hour
 	Leaves  bool              `json:"leaves,omitempty"`     // what it started goes on when it ends by itself, and nobody looks after that any more
 }
 
@@ -166,12 +167,13 @@ type State struct {
 	PID        int               `json:"pid"`       // of the leader of its process group; zero before it runs
 	Owner      int               `json:"owner_pid"` // the Countersign process that looks after it; zero before one does
 	StartedAt  time.Time         `json:"started_at"`
-	EndedAt    time.Time         `json:"ended_at"`         // zero until the status is final
-	Exit       Exit              `json:"exit"`             // of meaning once the status is final, unless it was lost
-	Escalated  bool              `json:"escalated"`        // it did not heed the first signal and was killed
-	Lost       bool              `json:"lost,omitempty"`   // its owner died before it: how it ended is not known
-	Log        string            `json:"log,omitempty"`    // where what it prints is appended to besides
-	Reason     string            `json:"reason,omitempty"` // why it never started, how it was lost, or what went wrong around it
+	EndedAt    time.Time         `json:"ended_at"`          // zero until the status is final
+	Exit       Exit              `json:"exit"`              // of meaning once the status is final, unless it was lost
+	Escalated  bool              `json:"escalated"`         // it did not heed the first signal and was killed
+	Lost       bool              `json:"lost,omitempty"`    // its owner died before it: how it ended is not known
+	Log        string            `json:"log,omitempty"`     // where what it prints is appended to besides
+	Keep       time.Duration     `json:"keep_ns,omitempty"` // as the Spec had it
+	Reason     string            `json:"reason,omitempty"`  // why it never started, how it was lost, or what went wrong around it
 
 	Elsewhere string `json:"elsewhere,omitempty"` // of one that has not ended, and whose owner cannot be seen from here: where that is
 }
@@ -187,7 +189,7 @@ func NewState(id ID, spec Spec, now time.Time) (State, error) {
 	if err := spec.Validate(); err != nil {
 		return State{}, err
 	}
-	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Labels: maps.Clone(spec.Labels), Log: spec.Log, Status: Starting, StartedAt: now}, nil
+	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Labels: maps.Clone(spec.Labels), Log: spec.Log, Keep: spec.Keep, Status: Starting, StartedAt: now}, nil
 }
 
 // Lose moves a process whose owner died to Failed, and says so. The time is when it was last known to be looked after.

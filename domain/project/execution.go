@@ -90,6 +90,8 @@ type ExecutionStep struct {
 	Status     StepStatus `json:"status"`
 	ExitCode   *int       `json:"exitCode,omitempty"`
 	Error      string     `json:"errorMessage,omitempty"`
+	Reason     string     `json:"reason,omitempty"` // of one that was skipped although nothing failed: "unchanged"
+	Tries      int        `json:"tries,omitempty"`  // how often it was started, where that was more than once
 	ProcessID  string     `json:"processId,omitempty"`
 	DurationMS int64      `json:"durationMs"`
 }

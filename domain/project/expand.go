@@ -42,6 +42,9 @@ func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workf
 	if *left -= len(w.Nodes); *left < 0 { // five levels of two hundred triggers each would never end
 		return nil, ErrArgument.Sayf("workflow %q would run more than %d steps, those of the workflows it starts counted; split it", chain[0].Name, MaxSteps)
 	}
+	if err := checkNeeds(w.Nodes); err != nil {
+		return nil, err
+	}
 	var steps []ExpandedStep
 	for _, n := range w.Nodes {
 		s := ExpandedStep{Node: n, Workflow: w, Depth: len(chain) - 1}
@@ -87,14 +90,16 @@ func FlattenSteps(steps []ExpandedStep) []ExpandedStep {
 	return out
 }
 
-// Dir returns where the step's command runs: its own cwd, joined to the project's directory when it is relative; else the override; else the
-// project's directory. It fails with project.ErrArgument when a global workflow leaves it open.
+// Dir returns where the step's command runs: its own cwd, joined to the project's directory when it is relative, or to the override for a global workflow; else the
+// override; else the project's directory. It fails with project.ErrArgument when a global workflow leaves it open.
 func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	switch cwd := s.Node.Config.Cwd; {
 	case strings.HasPrefix(cwd, "/"):
 		return cwd, nil
+	case cwd != "" && projectDir == "" && override != "":
+		return override + "/" + cwd, nil
 	case cwd != "" && projectDir == "":
-		return "", ErrArgument.Sayf("step %q runs in %q, and workflow %q belongs to no project that this could be relative to; give it an absolute cwd", s.Node.Name, cwd, s.Workflow.Name)
+		return "", ErrArgument.Sayf("step %q runs in %q, and workflow %q belongs to no project that this could be relative to; give it an absolute cwd, or run it with project_path", s.Node.Name, cwd, s.Workflow.Name)
 	case cwd != "":
 		return projectDir + "/" + cwd, nil
 	case override != "":
@@ -102,5 +107,5 @@ func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	case projectDir != "":
 		return projectDir, nil
 	}
-	return "", ErrArgument.Sayf("step %q has no directory to run in, because workflow %q belongs to no project; give it a cwd", s.Node.Name, s.Workflow.Name)
+	return "", ErrArgument.Sayf("step %q has no directory to run in, because workflow %q belongs to no project; give it a cwd, or run it with project_path", s.Node.Name, s.Workflow.Name)
 }

@@ -130,7 +130,8 @@ func TestDir(t *testing.T) {
 		"the override of a global": {"", "", "/over", "/over"},
 		"the project":              {"", "/proj", "", "/proj"},
 		"nothing":                  {"", "", "", ""},
-		"relative to nothing":      {"sub", "", "/over", ""},
+		"relative to the override": {"sub", "", "/over", "/over/sub"},
+		"relative to nothing":      {"sub", "", "", ""},
 	} {
 		n := step("build")
 		n.Config.Cwd = c.cwd

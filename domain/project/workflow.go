@@ -1,6 +1,8 @@
 package project
 
 import (
+	"maps"
+	"path"
 	"slices"
 	"strings"
 	"time"
@@ -16,6 +18,10 @@ const (
 	defaultStepTimeout = 300_000 * time.Millisecond
 	maxStepTimeout     = 3_600_000 * time.Millisecond
 	MaxRunTime         = time.Hour
+	maxRetry           = 10 // tries after the first; ours, like the three below
+	defaultRetryDelay  = time.Second
+	maxRetryDelay      = 10 * time.Minute
+	maxPatterns        = 50 // of input files, a step
 	defaultHistory     = 50 // executions kept
 	maxHistory         = 500
 )
@@ -35,13 +41,18 @@ type Workflow struct {
 	Description    string    `json:"description,omitempty"`
 	ProjectID      ID        `json:"projectId,omitempty"` // empty: global
 	Nodes          []Node    `json:"nodes"`
+	Inputs         []Input   `json:"inputs,omitempty"`  // what whoever runs it may say
 	Webhook        *Outgoing `json:"webhook,omitempty"` // webhook.Outgoing, as it is stored
 	Incoming       *Incoming `json:"incomingWebhook,omitempty"`
 	History        int       `json:"maxHistory,omitempty"` // executions kept; 0 means defaultHistory
 	CreatedAt      time.Time `json:"createdAt"`
 	UpdatedAt      time.Time `json:"updatedAt"`
 	LastExecutedAt time.Time `json:"lastExecutedAt,omitzero"`
-	Revision       int64     `json:"revision"` // of what is run: a run alone does not change it
+
+	// Fresh is what the input files of steps were when these succeeded last, by the steps' ids (NodeConfig.Files).
+	Fresh map[string]string `json:"stepFingerprints,omitempty"`
+
+	Revision int64 `json:"revision"` // of what is run: a run alone does not change it
 }
 
 // nodeType says what a step is.
@@ -69,7 +80,8 @@ type CanvasPosition struct {
 	Y float64 `json:"y"`
 }
 
-// NodeConfig is what a step does: the first three of a script, the others of a trigger.
+// NodeConfig is what a step does: the first three of a script, the next three of a trigger. What comes behind them says when and how often it is done; of that a trigger has
+// Needs alone.
 type NodeConfig struct {
 	Command        string `json:"command,omitempty"`
 	Cwd            string `json:"cwd,omitempty"`
@@ -77,6 +89,11 @@ type NodeConfig struct {
 	TargetID       string `json:"targetWorkflowId,omitempty"`
 	Wait           *bool  `json:"waitForCompletion,omitempty"` // default true
 	OnChildFailure string `json:"onChildFailure,omitempty"`    // "fail" (default) or "continue"
+
+	Needs        []string `json:"needs,omitzero"`         // ids of steps before it that it waits for; empty: it waits for none; nil: for all before it
+	Retry        int      `json:"retry,omitempty"`        // how often it is tried again when it fails
+	RetryDelayMS int64    `json:"retryDelayMs,omitempty"` // before each of these (default one second)
+	Files        []string `json:"files,omitempty"`        // patterns of its input files: it is skipped while these are as they were when it succeeded last
 }
 
 // Timeout returns how long the step may take.
@@ -85,6 +102,14 @@ func (c NodeConfig) Timeout() time.Duration {
 		return defaultStepTimeout
 	}
 	return time.Duration(min(c.TimeoutMS, maxStepTimeout.Milliseconds())) * time.Millisecond
+}
+
+// RetryDelay returns how long is waited before the step is tried again.
+func (c NodeConfig) RetryDelay() time.Duration {
+	if c.RetryDelayMS <= 0 {
+		return defaultRetryDelay
+	}
+	return time.Duration(min(c.RetryDelayMS, maxRetryDelay.Milliseconds())) * time.Millisecond
 }
 
 // Waits reports whether the step waits for the workflow it starts.
@@ -160,20 +185,151 @@ func (w *Workflow) Insert(n Node, at *int, now time.Time) error {
 	case len(w.Nodes) >= MaxNodes:
 		return ErrArgument.Sayf("the workflow has %d steps, which is as many as there may be", MaxNodes)
 	}
-	w.Nodes = slices.Insert(slices.Clone(w.Nodes), place, n)
+	nodes := slices.Insert(slices.Clone(w.Nodes), place, n)
+	if err := checkNeeds(nodes); err != nil {
+		return err
+	}
+	w.Nodes = nodes
 	w.number()
 	w.Touch(now)
 	return nil
 }
 
-// Remove takes a node out, or fails with ErrNode.
-func (w *Workflow) Remove(nodeID string, now time.Time) error {
+// Replace puts a node in place of the one with its ID, and at another place when at is not nil. It fails with ErrNode and project.ErrArgument, and leaves the workflow as it was.
+func (w *Workflow) Replace(n Node, at *int, now time.Time) error {
+	i, err := w.index(n.ID)
+	if err != nil {
+		return err
+	}
+	n.Name = strings.TrimSpace(n.Name)
+	if err := n.validate(); err != nil {
+		return err
+	}
+	place := i
+	if at != nil {
+		place = *at
+	}
+	if place < 0 || place >= len(w.Nodes) {
+		return ErrArgument.Sayf("order %d is not within 0 and %d: the workflow has %d steps", place, len(w.Nodes)-1, len(w.Nodes))
+	}
+	nodes := slices.Insert(slices.Delete(slices.Clone(w.Nodes), i, i+1), place, n)
+	if err := checkNeeds(nodes); err != nil {
+		return err
+	}
+	w.Nodes = nodes
+	w.number()
+	w.forget(n.ID)
+	w.Touch(now)
+	return nil
+}
+
+// checkNeeds fails with project.ErrArgument when a step needs one that does not stand before it: what needs one another in a circle would never begin.
+func checkNeeds(nodes []Node) error {
+	before := map[string]bool{}
+	for _, n := range nodes {
+		for _, id := range n.Config.Needs {
+			if !before[id] {
+				needed := id
+				if i := slices.IndexFunc(nodes, func(m Node) bool { return m.ID == id }); i >= 0 {
+					needed = nodes[i].Name
+				}
+				return ErrArgument.Sayf("step %q needs %q, which does not stand before it", n.Name, needed)
+			}
+		}
+		before[n.ID] = true
+	}
+	return nil
+}
+
+func (w Workflow) index(nodeID string) (int, error) {
 	i := slices.IndexFunc(w.Nodes, func(n Node) bool { return n.ID == nodeID })
 	if i < 0 {
-		return ErrNode.Sayf("workflow %q has no step %s; get_workflow shows its steps", w.Name, nodeID)
+		return i, ErrNode.Sayf("workflow %q has no step %s; get_workflow shows its steps", w.Name, nodeID)
+	}
+	return i, nil
+}
+
+// WaitsFor returns in words what a step waits for; empty when it waits for all that stand before it.
+func (w Workflow) WaitsFor(c NodeConfig) string {
+	if c.Needs == nil {
+		return ""
+	}
+	var names []string
+	for _, id := range c.Needs {
+		if i, err := w.index(id); err == nil {
+			id = w.Nodes[i].Name
+		}
+		names = append(names, id)
+	}
+	if len(names) == 0 {
+		return "nothing: it begins at once"
+	}
+	return strings.Join(names, ", ")
+}
+
+// StepIDs returns the ids of steps that words name: an id, or a name that one step has; nil for nil. It fails with ErrNode and project.ErrArgument.
+func (w Workflow) StepIDs(words []string) ([]string, error) {
+	if words == nil {
+		return nil, nil
+	}
+	out := []string{}
+	for _, word := range words {
+		var fits []string
+		for _, n := range w.Nodes {
+			if n.ID == word {
+				fits = []string{n.ID}
+				break
+			}
+			if n.Name == word {
+				fits = append(fits, n.ID)
+			}
+		}
+		switch {
+		case len(fits) == 0:
+			return nil, ErrNode.Sayf("workflow %q has no step %q; get_workflow shows its steps", w.Name, word)
+		case len(fits) > 1:
+			return nil, ErrArgument.Sayf("workflow %q has more than one step %q; name one by its id: %s", w.Name, word, strings.Join(fits, ", "))
+		}
+		if !slices.Contains(out, fits[0]) {
+			out = append(out, fits[0])
+		}
+	}
+	return out, nil
+}
+
+// Succeeded notes what the input files of a step were when it succeeded. Nothing is touched: it changes nothing of what is run.
+func (w *Workflow) Succeeded(nodeID, fingerprint string) {
+	if _, err := w.index(nodeID); err != nil { // it was removed meanwhile
+		return
+	}
+	if w.Fresh = maps.Clone(w.Fresh); w.Fresh == nil {
+		w.Fresh = map[string]string{}
+	}
+	w.Fresh[nodeID] = fingerprint
+}
+
+// forget has a step run whatever its input files are.
+func (w *Workflow) forget(nodeID string) {
+	if _, there := w.Fresh[nodeID]; there {
+		w.Fresh = maps.Clone(w.Fresh)
+		delete(w.Fresh, nodeID)
+	}
+}
+
+// Remove takes a node out. It fails with ErrNode, and with project.ErrArgument for one that another needs.
+func (w *Workflow) Remove(nodeID string, now time.Time) error {
+	i, err := w.index(nodeID)
+	if err != nil {
+		return err
+	}
+	for _, n := range w.Nodes {
+		if slices.Contains(n.Config.Needs, nodeID) {
+			return ErrArgument.Sayf("step %q needs %q; change what it needs first", n.Name, w.Nodes[i].Name)
+		}
 	}
 	w.Nodes = slices.Delete(slices.Clone(w.Nodes), i, i+1)
 	w.number()
+	w.forget(nodeID)
 	w.Touch(now)
 	return nil
 }
@@ -221,6 +377,13 @@ func (c NodeConfig) script() error {
 		return ErrArgument.Sayf("timeout %d is not within 0 and %d ms", c.TimeoutMS, maxStepTimeout.Milliseconds())
 	case c.TargetID != "":
 		return ErrArgument.Sayf("a script step starts no workflow")
+	case c.Retry < 0 || c.Retry > maxRetry:
+		return ErrArgument.Sayf("retry %d is not within 0 and %d", c.Retry, maxRetry)
+	case c.RetryDelayMS < 0 || c.RetryDelayMS > maxRetryDelay.Milliseconds():
+		return ErrArgument.Sayf("retryDelayMs %d is not within 0 and %d", c.RetryDelayMS, maxRetryDelay.Milliseconds())
+	}
+	if err := checkPatterns(c.Files); err != nil {
+		return err
 	}
 	if err := CheckText("command", c.Command, MaxCommand); err != nil { // what is shown must be what is run
 		return err
@@ -234,8 +397,26 @@ func (c NodeConfig) trigger() error {
 		return ErrArgument.Sayf("the step names no workflow to start")
 	case c.Command != "":
 		return ErrArgument.Sayf("a step that starts a workflow has no command")
+	case c.Retry != 0 || c.RetryDelayMS != 0 || len(c.Files) > 0:
+		return ErrArgument.Sayf("a step that starts a workflow is not tried again and has no input files; its own steps may")
 	case c.OnChildFailure != "" && c.OnChildFailure != "fail" && c.OnChildFailure != "continue":
 		return ErrArgument.Sayf("onChildFailure is fail or continue, not %q", c.OnChildFailure)
+	}
+	return nil
+}
+
+// checkPatterns fails with project.ErrArgument for patterns that name no files below the step's directory.
+func checkPatterns(patterns []string) error {
+	if len(patterns) > maxPatterns {
+		return ErrArgument.Sayf("there are %d patterns of files; at most %d are allowed", len(patterns), maxPatterns)
+	}
+	for _, p := range patterns {
+		if err := CheckText("a pattern of files", p, MaxPath); err != nil {
+			return err
+		}
+		if _, err := path.Match(p, ""); err != nil || strings.TrimSpace(p) == "" || strings.HasPrefix(p, "/") || slices.Contains(strings.Split(p, "/"), "..") {
+			return ErrArgument.Sayf("%q is no pattern of files below the step's directory; src/**/*.ts is one", p)
+		}
 	}
 	return nil
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/hex"
 	"net/url"
 	"path"
+	"strconv"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -182,6 +183,16 @@ func DeployKeysURL(u git.URL) string {
 		return ""
 	}
 	return "https://" + u.Host() + "/" + u.Path() + page
+}
+
+// RequestNumber returns the number of the pull request that a word like pr:12 (or mr:12) names.
+func RequestNumber(word string) (number int, ok bool) {
+	digits, ok := strings.CutPrefix(word, "pr:")
+	if !ok {
+		digits, ok = strings.CutPrefix(word, "mr:")
+	}
+	number, err := strconv.Atoi(digits)
+	return number, ok && err == nil && number > 0 && digits[0] != '+'
 }
 
 // PullRequestURL returns the page of the repository's host on which a branch is proposed for another one, empty when that is not known.

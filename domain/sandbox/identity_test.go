@@ -168,3 +168,14 @@ func FuzzIdentity(f *testing.F) {
 		require.False(t, git.CarriesCredentials(clone), "%q → %q", s, clone)
 	})
 }
+
+// TestRequestNumbers: what people write for a pull request.
+func TestRequestNumbers(t *testing.T) {
+	for word, want := range map[string]int{"pr:12": 12, "mr:7": 7, "pr:": 0, "pr:0": 0, "pr:+1": 0, "pr:-1": 0, "pr:1x": 0, "12": 0, "": 0} {
+		number, ok := sandbox.RequestNumber(word)
+		assert.Equal(t, want > 0, ok, word)
+		if ok {
+			assert.Equal(t, want, number, word)
+		}
+	}
+}

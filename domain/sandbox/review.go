@@ -17,6 +17,13 @@ type Comment struct {
 	Done   bool      `json:"done,omitempty"`
 }
 
+// Look is a person's look at a sandbox's work.
+type Look struct {
+	Files  string    `json:"files_id"`         // a git tree: all files as they were
+	Commit string    `json:"commit,omitempty"` // on which the sandbox stood
+	At     time.Time `json:"at"`
+}
+
 // Place returns the file and line, empty for all of the work.
 func (c Comment) Place() string {
 	if c.Line > 0 {

@@ -76,6 +76,9 @@ type Sandbox struct {
 	StartCommand  string            `json:"start_command,omitempty"`
 	Leases        map[string]string `json:"leases,omitempty"`    // variable → port or name that nobody else has
 	Review        []Comment         `json:"review,omitempty"`    // what people said of its work
+	Reviewed      *Look             `json:"reviewed,omitempty"`  // when a person has looked at its work last; nil for never
+	Isolation     string            `json:"isolation,omitempty"` // what keeps its commands and agents inside; empty for nothing
+	Agent         *Agent            `json:"agent,omitempty"`     // that was started in it last
 	Preparing     string            `json:"preparing,omitempty"` // owner that runs its set-up; one that is gone has not finished it
 }
 
@@ -91,8 +94,9 @@ type Project struct {
 	Sandboxes  map[string]Sandbox // by lower-case name
 	CreatedAt  time.Time
 	LastHealth time.Time
-	Setup      string     // hex SHA-256 of the .worktreesetup that the user has approved last
-	Doing      *Operation // a change that is under way; whoever finds it with a dead owner finishes or undoes it
+	Setup      string            // hex SHA-256 of the .worktreesetup that the user has approved last
+	Isolations map[string]string // of sandboxes that were deleted, for when they are restored, by lower-case name
+	Doing      *Operation        // a change that is under way; whoever finds it with a dead owner finishes or undoes it
 }
 
 // Operation is a change of several steps, written down before its first one.

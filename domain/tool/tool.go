@@ -270,6 +270,7 @@ type Scope struct {
 	Progress  func(Progress) // never nil inside an invocation
 	MaxOutput int            // bytes the caller takes: a longer value is replaced by its head
 	Narrow    bool           // the caller is served a part of the tools: it changes nothing that holds for all of them
+	Held      *Held          // the call's
 }
 
 // Progress is one step of a long call. Total is zero when unknown.
@@ -299,6 +300,28 @@ type Call struct {
 	Within    []Narrowing     // what the caller is served of what the operator serves: as much as every one of them covers
 	Progress  func(Progress)  // may be nil
 	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
+	Held      *Held           // what this call and another one of the same command pass on; nil for nothing
+}
+
+// Held passes a plan on from the call that shows it to the one that applies it, where one command makes both, one right after the other. It saves working the
+// plan out again, and nothing else: the plan is hashed, approved and checked against the disk as any other. A nil Held keeps nothing.
+type Held struct{ of, plan any }
+
+// Keep keeps the plan of what was asked for, in place of what was kept before.
+func (h *Held) Keep(of, plan any) {
+	if h != nil {
+		h.of, h.plan = of, plan
+	}
+}
+
+// Take returns the plan that is kept of exactly that, and nil where there is none. It is given once.
+func (h *Held) Take(of any) any {
+	if h == nil || h.of != of {
+		return nil
+	}
+	plan := h.plan
+	h.of, h.plan = nil, nil
+	return plan
 }
 
 // Issued is a created approval request. Where the user approves, Pending is set, and Token, if any, only names the plan.

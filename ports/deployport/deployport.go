@@ -185,7 +185,12 @@ type History interface {
 	// Propose commits files (by slash path relative to dir) on a new branch without touching the worktree, and returns the commit. Existing files keep their
 	// mode.
 	Propose(ctx context.Context, dir, branch, message string, files deployment.Tree) (commit string, err error)
+	// Unmerged returns the newest local branches whose commits are not in HEAD. Before the first commit there are none.
+	Unmerged(ctx context.Context, dir string) ([]Branch, error)
 }
+
+// Branch is a local branch of the config repository.
+type Branch struct{ Name, Commit string }
 
 // Remote manages the config repository's remotes.
 type Remote interface {

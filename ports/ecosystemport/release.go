@@ -49,6 +49,8 @@ type ReleaseGit interface {
 	ReleaseBases(ctx context.Context, dirs []string) []ReleaseBase
 	// Since returns the history of each span, in their order, each with at most that many commits.
 	Since(ctx context.Context, spans []CommitRange, most int) []History
+	// Breaking reports for each span whether a commit of it has a line that begins with BREAKING CHANGE: or BREAKING-CHANGE:. One that cannot be read has none.
+	Breaking(ctx context.Context, spans []CommitRange) []bool
 	// Texts returns files of a checkout, sorted by path. It follows no links.
 	Texts(ctx context.Context, dir string, paths []string) []FileText
 	// Tracked returns those of the paths that the checkout's repository has in its index.

@@ -11,6 +11,7 @@ type TicketDistance struct {
 	Push      string          // where git pushes to, if that is elsewhere
 	Head      string          // of the ticket's branch; empty: there is none
 	Tree      string          // why its worktree cannot be worked on: changes, or what git is in the middle of; empty: it can
+	TreeOpen  bool            // that is changes alone
 	Open      string          // what of its worktree is not committed, files that git does not know included; empty: nothing
 	Clone     string          // why the clone cannot take it: not on its base, changes, or in the middle of something; empty: it can
 	Base      string          // commit of the base in the clone
@@ -20,6 +21,8 @@ type TicketDistance struct {
 	Pushed    bool            // origin has the ticket's branch as it is here
 	Ahead     []ReleaseCommit // commits that the base lacks, the newest first; 20 at most
 	Total     int             // of them
+	Files     []string        // that they change; 100 at most
+	FileCount int             // of them
 	Behind    int             // commits that the ticket's branch lacks of what it would stand on; -1: unknown
 	Conflicts []string        // paths that both have changed; nil: none, or unknown
 }

@@ -110,6 +110,12 @@ type Directories interface {
 	Tasks(ctx context.Context, dir string, facts project.Facts) (tasks.List, error)
 	// Workspace returns the workspace whose top is that directory, which has these facts; one without members when it is none. Nothing is started.
 	Workspace(ctx context.Context, dir string, facts project.Facts) (tasks.Workspace, error)
+	// Fingerprint returns a word for the names and contents of all files below dir that one of the patterns names (tasks.Fits); links are not followed, and what lies in .git, or in
+	// node_modules that no pattern spells out, is never named. It is empty when there is no such file. It fails with project.ErrArgument for more files, or larger ones, than can be looked at in a moment.
+	Fingerprint(ctx context.Context, dir string, patterns []string) (string, error)
+	// Services returns the services of a file in dir, as they stand there: a Procfile, or YAML. An empty name is the first of services.yaml, services.yml, Procfile.dev and Procfile
+	// that there is. It returns the name of the file, and fails with project.ErrArgument when there is none, or when it cannot be read.
+	Services(ctx context.Context, dir, file string) (all []project.Service, name string, err error)
 	// Program returns the path of a program that a process in the directory would be started with: on the PATH, but never one that lies in the project at root; or, for a
 	// name that begins with "./", the executable file of that name in dir. It fails with project.ErrExecutionFailed when there is none.
 	Program(ctx context.Context, root, dir, name string) (string, error)

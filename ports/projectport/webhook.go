@@ -18,3 +18,11 @@ type Webhooks interface {
 	// webhook.Backoff.
 	Send(ctx context.Context, r webhook.Request, rules webhook.Rules) (webhook.Response, error)
 }
+
+// Probes tells whether services of this machine are ready.
+type Probes interface {
+	// Listens reports whether something on this machine accepts connections at that port.
+	Listens(ctx context.Context, port int) bool
+	// Answers reports whether a URL of this machine answers with a status below 400. Redirects are not followed.
+	Answers(ctx context.Context, url string) bool
+}

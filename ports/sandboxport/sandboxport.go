@@ -36,7 +36,7 @@ type ProjectDirs interface {
 	// Prepare creates missing directories and the project's settings file, and writes a changed key path into it.
 	Prepare(ctx context.Context, p sandbox.Project, l sandbox.Layout) error
 	// Settings returns the global settings and the project's. A global file that is missing, readable by others or incomplete is sandbox.ErrConfiguration,
-	// whose message says what to do.
+	// whose message says what to do; Environ is there all the same.
 	Settings(ctx context.Context, name string) (Settings, error)
 	// Discard deletes the project's directories and returns their paths: only below the managed root or with Countersign's mark, without following links. The
 	// key stays.
@@ -119,6 +119,9 @@ type Repositories interface {
 	Losses(ctx context.Context, repo string, dirs []string) ([]Loss, error)
 	// Fetch fetches the remote's branches.
 	Fetch(ctx context.Context, repo string, a Access) error
+	// FetchRequest fetches the commits of a pull request (refs/pull/N/head, or refs/merge-requests/N/head) and returns the last one. It fails with
+	// sandbox.ErrBranch where the remote has none of that number.
+	FetchRequest(ctx context.Context, repo string, a Access, number int) (commit string, err error)
 	// Backups returns the refs that Remove and Reset made, newest first.
 	Backups(ctx context.Context, repo string) ([]Backup, error)
 	// Restore creates a worktree at dir from a backup, uncommitted changes included.
@@ -129,6 +132,9 @@ type Repositories interface {
 	// Compare returns how a worktree differs from the branch that it goes back to: commits, and files as they are now, whether committed, tracked or neither.
 	// Nothing is changed. It fails with sandbox.ErrNotFound when the worktree is gone, and with sandbox.ErrBranch.
 	Compare(ctx context.Context, repo, dir string, c Compare) (Comparison, error)
+	// Snapshot returns the ID of all files of the worktree as they are, also uncommitted and untracked: a git tree. keep has git keep them until the next one that is
+	// kept, or until the worktree goes.
+	Snapshot(ctx context.Context, repo, dir string, keep bool) (tree string, err error)
 	// CountLines returns how many lines a file of the working tree in dir has. It fails with sandbox.ErrArguments when there is no such file.
 	CountLines(ctx context.Context, dir, path string) (int, error)
 	// PlanMerge works out what moving one branch onto the work of the other would come to, without changing anything. It fails with sandbox.ErrConflicts, with
@@ -150,8 +156,12 @@ type Repositories interface {
 	Push(ctx context.Context, repo string, a Access, p PushPlan) error
 	// Patch returns how a worktree differs from its base as a patch that Apply takes: at most limit bytes, or sandbox.ErrArguments.
 	Patch(ctx context.Context, repo, dir string, c Compare, limit int) ([]byte, error)
-	// Apply puts a patch into the working tree in dir, all of it or nothing. check only says whether it fits. It fails with sandbox.ErrConflicts, naming the files.
+	// Apply puts a patch into the working tree in dir, all of it or nothing. check only says whether it fits. It fails with sandbox.ErrConflicts, naming the files;
+	// a check of one whose changes are all there, with sandbox.ErrApplied.
 	Apply(ctx context.Context, dir string, patch []byte, check bool) error
+
+	// Top returns the top of the working tree that dir lies in, or sandbox.ErrArguments.
+	Top(ctx context.Context, dir string) (string, error)
 
 	// Readying a worktree as its repository wants it.
 
@@ -159,6 +169,9 @@ type Repositories interface {
 	Include(ctx context.Context, repo, dir string) (copied []string, err error)
 	// Script returns the text of .worktreesetup in a ref: commands, one per line. It is empty if there is none.
 	Script(ctx context.Context, repo, ref string) (string, error)
+	// RecordSetup remembers the changes that are in the worktree now as its set-up's: as long as a file stays as it is, it counts as nobody's work, in all
+	// that this port says of work, and is left out of what is compared.
+	RecordSetup(ctx context.Context, repo, dir string) error
 	// Commit returns the commit of a ref, or sandbox.ErrBranch.
 	Commit(ctx context.Context, repo, ref string) (string, error)
 }
@@ -231,6 +244,7 @@ type Backup struct {
 type Compare struct {
 	BaseRef string   // what the sandbox was made from, as recorded
 	Base    string   // the branch that was wished for; empty for the recorded one
+	From    string   // a kept snapshot that the files are compared with; empty for what both have. It fails with sandbox.ErrReviewGone
 	Paths   []string // to look at, from the top of the worktree; empty for all
 	Lines   int      // bytes of changed lines; 0 for none
 	Files   int      // at most; likewise Commits
@@ -256,7 +270,8 @@ type Comparison struct {
 	MoreFiles   int           `json:"more_files,omitempty"`
 	Uncommitted []string      `json:"uncommitted"` // at most sandbox.MaxChanges, porcelain lines
 	MoreChanges int           `json:"more_uncommitted,omitempty"`
-	Lines       string        `json:"diff,omitempty"` // unified
+	Setup       int           `json:"setup_output,omitempty"` // files that the set-up made or changed and nobody has since; left out
+	Lines       string        `json:"diff,omitempty"`         // unified
 	Cut         bool          `json:"diff_cut,omitempty"`
 }
 
@@ -276,7 +291,8 @@ type ChangedFile struct {
 	Added   int    `json:"added"`
 	Deleted int    `json:"deleted"`
 	Binary  bool   `json:"binary,omitempty"`
-	Mode    string `json:"mode,omitempty"` // the new one where it changes, or is not a plain file's
+	Again   bool   `json:"changed_since_review,omitempty"` // since a person has looked at it
+	Mode    string `json:"mode,omitempty"`                 // the new one where it changes, or is not a plain file's
 }
 
 // Line returns it in one line, for users.
@@ -377,8 +393,24 @@ type Launcher interface {
 	Healthy(ctx context.Context, host string, port int, password string) (version string, err error)
 	// Busy reports whether an agent of the server is working in one of the directories. A server that cannot tell counts as idle.
 	Busy(ctx context.Context, s Settings, port int, dirs []string) bool
+	// Agent returns how an agent that is a process of its own (sandbox.AgentClaude, sandbox.AgentCodex) is started with a prompt: program, arguments and environment.
+	// It fails with sandbox.ErrAgentMissing where it is not installed, with a way out.
+	Agent(s Settings, name, prompt string) (process.Spec, error)
+	// Prompt opens a session of the server at a port, in a directory, and has its agent work on the text. It does not wait for what that comes to.
+	Prompt(ctx context.Context, s Settings, port int, dir, title, text string) (session string, err error)
 	// Models returns the models that the program knows, as "provider/model".
 	Models(ctx context.Context, s Settings) ([]string, error)
+}
+
+// Isolator keeps programs inside of a sandbox (sandbox.IsolationHolds says how far).
+type Isolator interface {
+	// Check fails with sandbox.ErrIsolation where this machine cannot do it, with a way out.
+	Check(isolation string) error
+	// Wrap returns the command that runs argv in the worktree in dir so. path is the PATH that it is run with; variables are the names of those that it gets besides,
+	// where it would not get them by itself. It fails as Check does, and for what is no worktree of the clone in repo.
+	Wrap(isolation, repo, dir, path string, variables, argv []string) ([]string, error)
+	// Begins returns what a container's command begins with, for plans; dir may still be to be made. It is nil for any other isolation.
+	Begins(isolation, repo, dir string, variables []string) ([]string, error)
 }
 
 // Sockets inspects the ports and processes of this machine.

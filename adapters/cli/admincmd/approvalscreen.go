@@ -7,6 +7,7 @@ import (
 	"os/signal"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 
@@ -59,14 +60,18 @@ func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSourc
 	defer leave()
 	keys, drawn := &keyboard{File: in, gone: leave}, &display{File: out, gone: leave}
 	v := newView(running, t, source, tea.WithInput(keys), tea.WithOutput(drawn))
+	v.drawn = drawn.writes.Load
 	ended := false
 	defer func() {
-		if !ended { // a panic: Kill gives the screen back
+		if !ended { // a panic of the loop: Kill gives the screen back
 			v.program.Kill()
 		}
 	}()
 	_, err = v.program.Run()
 	ended = true
+	if v.panicked != nil {
+		panic(v.panicked)
+	}
 	switch {
 	case ctx.Err() != nil:
 		return ctx.Err()
@@ -97,6 +102,7 @@ func (k *keyboard) Read(data []byte) (int, error) {
 type display struct {
 	*os.File
 	gone   func()
+	writes atomic.Int64 // how often something was written
 	mu     sync.Mutex
 	failed error
 }
@@ -104,6 +110,7 @@ type display struct {
 // Write draws.
 func (d *display) Write(data []byte) (int, error) {
 	n, err := d.File.Write(data)
+	d.writes.Add(1)
 	if err != nil {
 		d.mu.Lock()
 		d.failed = err
@@ -127,10 +134,14 @@ type view struct {
 	ctx     context.Context //nolint:containedctx // it is the run's own
 	program *tea.Program
 	giveUp  context.CancelFunc // ends the wait for a touch
+	drawn   func() int64       // how often something was drawn, nil where nobody counts
+	resumed *int64             // what drawn said when the terminal was taken back, until the next look at it
 
 	looking bool
 	stamp   int64
 	looked  time.Time
+
+	panicked any // the panic beside the loop that ended it
 }
 
 // The messages of the view, beside those of the library.
@@ -140,7 +151,8 @@ type (
 	tick     struct{}
 )
 
-// newView returns a view and the program that runs it.
+// newView returns a view and the program that runs it, which quits when ctx ends. The library is not told of ctx: it would close what its reader reads from
+// without waiting for the reader.
 func newView(ctx context.Context, t *command.Terminal, source ApprovalSource, options ...tea.ProgramOption) *view {
 	_ = os.Unsetenv("TEA_TRACE") // the library would write all that is drawn into a file, what was revealed included
 	v := &view{t: t, source: source, ctx: ctx, giveUp: func() {}}
@@ -150,8 +162,9 @@ func newView(ctx context.Context, t *command.Terminal, source ApprovalSource, op
 			environment = append(environment, name+"="+value)
 		}
 	}
-	v.program = tea.NewProgram(v, append([]tea.ProgramOption{tea.WithContext(ctx), tea.WithEnvironment(environment), tea.WithColorProfile(colorprofile.ANSI),
+	v.program = tea.NewProgram(v, append([]tea.ProgramOption{tea.WithEnvironment(environment), tea.WithColorProfile(colorprofile.ANSI),
 		tea.WithFilter(kept), tea.WithFPS(framesPerSecond), tea.WithoutSignalHandler(), tea.WithoutCatchPanics()}, options...)...)
+	context.AfterFunc(ctx, v.program.Quit)
 	return v
 }
 
@@ -185,11 +198,12 @@ func (v *view) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	case tea.PasteMsg:
 		v.paste(m.Content)
 	case tick:
-		return v, tea.Batch(v.look(), later())
+		return v, tea.Batch(v.look(), later(), v.redrawn())
 	case happened:
 		return v, v.carry(m(v))
 	case broken:
-		panic(m.because)
+		v.panicked = m.because
+		return v, tea.Quit
 	}
 	return v, nil
 }
@@ -232,9 +246,7 @@ func (v *view) carry(e effect) tea.Cmd {
 	case e.redraw:
 		all = append(all, tea.ClearScreen)
 	case e.suspend:
-		all = append(all, tea.Exec(pause{}, func(err error) tea.Msg {
-			return happened(func(*view) effect { return effect{quit: err != nil, redraw: true} }) // of what was drawn, nothing may be left
-		}))
+		all = append(all, v.release(pause{}))
 	}
 	if a := e.answer; a != nil {
 		all = append(all, v.beside(func(ctx context.Context) func(*view) effect {
@@ -290,6 +302,33 @@ func (v *view) carry(e effect) tea.Cmd {
 	return tea.Batch(all...)
 }
 
+// release gives the terminal back while c runs, and takes it again.
+func (v *view) release(c tea.ExecCommand) tea.Cmd {
+	return tea.Exec(c, func(err error) tea.Msg {
+		return happened(func(v *view) effect {
+			if v.drawn != nil {
+				n := v.drawn()
+				v.resumed = &n
+			}
+			return effect{quit: err != nil, redraw: true} // of what was drawn, nothing may be left
+		})
+	})
+}
+
+// redrawn makes sure that something was drawn since the terminal was taken back, and takes it back once more where nothing was: the library stops the timer
+// that it draws by without waiting for it, and may so stop the one that it has just started (bubbletea issue 1778, open in v2.1.1).
+func (v *view) redrawn() tea.Cmd {
+	if v.resumed == nil {
+		return nil
+	}
+	before := *v.resumed
+	v.resumed = nil
+	if v.drawn() != before {
+		return nil
+	}
+	return v.release(pause{again: true})
+}
+
 // look finds out whether something changed, and what waits then. Once in a while it looks all the same: questions run out by themselves.
 func (v *view) look() tea.Cmd {
 	if v.looking {
@@ -315,10 +354,17 @@ func (v *view) look() tea.Cmd {
 
 // pause stops the process as Ctrl-Z does, while the library has given the terminal back. tea.Suspend would wait for the shell to go on with it, and hang where
 // there is no shell that could.
-type pause struct{}
+type pause struct {
+	again bool // the terminal is only to be taken back again
+}
 
 // Run stops the process until the shell has it go on.
-func (pause) Run() error { stopProcess(); return nil }
+func (p pause) Run() error {
+	if !p.again {
+		stopProcess()
+	}
+	return nil
+}
 
 // SetStdin does nothing.
 func (pause) SetStdin(io.Reader) {}

@@ -30,7 +30,7 @@ type call struct {
 
 // Prepare is a call with the flags of the group.
 func (d Runner) Prepare(name tool.Name, args command.Arguments) (call, error) {
-	c := call{Call: tool.Call{Tool: name, MaxOutput: maxOutput}, args: command.Arguments{}}
+	c := call{Call: tool.Call{Tool: name, MaxOutput: maxOutput, Held: d.held}, args: command.Arguments{}}
 	a, err := d.App()
 	if err != nil {
 		return c, err
@@ -179,15 +179,15 @@ func (d Runner) Alter(cmd *cobra.Command, c change) (done bool, err error) {
 		return false, d.Failed(cmd, o, err)
 	}
 	idle := c.Idle != nil && c.Idle(dataOf(o))
+	if !idle && !d.flags.dryRun && d.PeopleApprove(ctx) { // who shows the whole plan before asking about it
+		return d.carryOut(cmd, c)
+	}
 	if err := d.Tell(cmd, o, func(data json.RawMessage) error { return c.Draw(data, idle) }); err != nil || idle {
 		return false, err
 	}
 	if d.flags.dryRun {
 		d.Unchanged()
 		return false, nil
-	}
-	if d.PeopleApprove(ctx) { // who shows the whole plan before asking about it
-		return d.carryOut(cmd, c)
 	}
 	yes, err := d.YesNo(ctx, question)
 	switch {

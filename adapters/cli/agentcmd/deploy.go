@@ -144,6 +144,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	var asked *tool.Issued
 	yes := g.Yes || g.PeopleApprove(ctx)
 	if yes {
+		g.held = new(tool.Held)
 		o, err := g.Glance(ctx, "deploy", nil) // only the token is wanted
 		if mustAdopt(err) {                    // more than it lists
 			o, err = g.Query(ctx, "deploy", nil)
@@ -185,7 +186,11 @@ func (g group) redeem(ctx context.Context, token confirm.Token, args command.Arg
 // deployShown is deploy --apply for people: the plan with its diffs, one question, and then that very plan. Of a long plan about a page is shown, with
 // the way to see the rest; where people approve, the question shows all of it.
 func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
-	ctx, most, query := cmd.Context(), pageOutput, g.Glance
+	ctx := cmd.Context()
+	if g.Yes || g.PeopleApprove(ctx) { // no question comes between the plan and its application
+		g.held = new(tool.Held)
+	}
+	most, query := pageOutput, g.Glance
 	if all || g.PeopleApprove(ctx) {
 		most, query = maxOutput, g.Query
 	}

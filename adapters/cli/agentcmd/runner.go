@@ -18,6 +18,7 @@ type Runner struct {
 	*command.Shell
 	version string
 	flags   *flags
+	held    *tool.Held // what the calls of one command pass on; nil for nothing
 }
 
 // here begins a command in the config repository of this one.
@@ -36,7 +37,7 @@ type flags struct {
 }
 
 // NewRunner is the desk of a shell. version is the product's, for envelopes of what no tool answered.
-func NewRunner(s *command.Shell, version string) Runner { return Runner{s, version, &flags{}} }
+func NewRunner(s *command.Shell, version string) Runner { return Runner{s, version, &flags{}, nil} }
 
 // Flags makes the flags of the group part of a set.
 func (d Runner) Flags(p *pflag.FlagSet) {

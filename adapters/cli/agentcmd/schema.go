@@ -50,7 +50,7 @@ func commands() map[string]map[string]string {
 			"next_actions": "array of string: commands", "next_actions_detailed": "array of {action, command}"},
 		"import": {"applied": "boolean", "reason": "string: dry_run or no_changes", "repo": "string", "repo_posix": "string", "home_root": "string", "home_root_posix": "string",
 			"project":   "object {project_id, project_root, project_root_posix, origin_url|null}",
-			"plan":      "array of {op, module_id, module_type, scope, targets?, tags?, source_path, source_path_posix, dest_path, dest_path_posix, dest_exists?, skip_reason?, key?, also_at?, disabled?, aside_reason?, references?}",
+			"plan":      "array of {op, module_id, module_type, scope, targets?, tags?, source_path, source_path_posix, dest_path, dest_path_posix, dest_exists?, skip_reason?, key?, also_at?, disabled?, aside_reason?, as_is?, references?}",
 			"left_out":  "array of {source_path, source_path_posix, key?, reason}",
 			"options":   "array of {target, new?, options?}: what the targets get",
 			"conflicts": "array of {kind, count, sample_paths, sample_paths_posix, hint, module_id?}",

@@ -28,8 +28,10 @@ func ExhibitText(doc json.RawMessage) string {
 		return out.String()
 	}
 	var out strings.Builder
-	for _, f := range shown.Files {
-		if f.Unified != "" {
+	said := map[string]bool{}
+	for _, f := range shown.Files { // of a file of several targets the lines are said once
+		if f.Unified != "" && !said[f.Root+"/"+f.Path+f.Unified] {
+			said[f.Root+"/"+f.Path+f.Unified] = true
 			out.WriteString(f.Root + "/" + f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
 		}
 	}

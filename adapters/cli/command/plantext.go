@@ -19,6 +19,9 @@ func PlanText(plan json.RawMessage) string {
 	for _, part := range []string{"context", "data"} {
 		if inner, ok := present.Member(fields, part).([]present.Field); ok {
 			more := present.Member(fields, "warnings")
+			if part == "data" {
+				inner = present.DeploymentPlan(inner)
+			}
 			return strings.Join(block(readable(append(slices.Clone(inner), present.Field{Name: "warnings", Value: more}))), "\n")
 		}
 	}
@@ -30,6 +33,9 @@ func PlanText(plan json.RawMessage) string {
 			inner, ok := f.Value.([]present.Field)
 			if !ok {
 				inner = []present.Field{f}
+			}
+			if release, is := present.ReleasePlan(inner, present.Member(fields, "warnings")); is {
+				inner = present.ReleaseLines(release)
 			}
 			shown = append(shown, inner...)
 		case "risk":
@@ -70,18 +76,28 @@ func files(items []any) (changes []any, diffs string, ok bool) {
 		if !is || op == "" || path == "" {
 			return nil, "", false
 		}
-		line := op + " " + path
+		line, unified := op+" "+path, present.Text(f, "unified")
+		if module := present.Text(f, "module_id"); module != "" {
+			line = op + " " + module + " from " + path
+			if unified != "" {
+				unified = path + "\n" + unified // several may be called alike in their modules
+			}
+		}
 		if root := present.Text(f, "root"); root != "" && !strings.HasPrefix(path, "/") {
 			line = op + " " + root + "/" + path
 		}
 		if target := present.Text(f, "target"); target != "" {
 			line += " for " + target
 		}
-		if why := present.Why(f); why != "" {
+		why := present.Why(f)
+		if costs := present.Costs(f); costs != "" {
+			why = strings.TrimPrefix(why+": "+costs, ": ")
+		}
+		if why != "" {
 			line += " (" + why + ")"
 		}
 		changes = append(changes, line)
-		diffs += present.Text(f, "unified")
+		diffs += unified
 	}
 	return changes, diffs, len(items) > 0
 }

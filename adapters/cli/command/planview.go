@@ -35,6 +35,9 @@ func PlanContextText(plan json.RawMessage) (string, bool) {
 // shownSum is how much of a sum tells files apart for the user; the plan has all of it.
 const shownSum = 16
 
+// longList is the length in bytes from which on a list has a line for each of its texts.
+const longList = 100
+
 // margin is before every line of a block.
 const margin = "  "
 
@@ -46,13 +49,14 @@ func unseen() []string {
 // labels returns the names of members for users, where they are not simply their words.
 func labels() map[string]string {
 	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
-		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)", "package_manager": "package manager",
+		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place", "package_manager": "package manager",
 		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "read as code", "not_bound": "not bound by this"}
 }
 
 // apart returns the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
 func apart() []string {
-	return []string{"changes", "commits", "changed_files", "not_merged", "unpushed_commits", "setup", "not_bound", "secrets", "settings_that_open", "settings_that_differ", "keys_that_count_again", "keys_that_do_not_count"}
+	return []string{"changes", "commits", "changed_files", "not_merged", "unpushed_commits", "setup", "not_bound", "secrets", "settings_that_open", "settings_that_differ", "keys_that_count_again", "keys_that_do_not_count",
+		"configures", "repositories", "checked", "writes"}
 }
 
 // row is a label with what stands behind it (line) or below it (below).
@@ -140,7 +144,7 @@ func label(name string) string {
 		return Plain(name)
 	}
 	var out strings.Builder
-	for _, r := range Plain(name) {
+	for _, r := range strings.TrimSuffix(Plain(name), "_ms") { // shown as a duration
 		switch {
 		case r == '_':
 			r = ' '
@@ -173,23 +177,27 @@ func number(name string, n json.Number) string {
 		}
 		return (time.Duration(ms) * time.Millisecond).String()
 	}
+	if at, err := n.Int64(); name == "order" && err == nil { // tools count from 0, the user's lists from 1
+		return strconv.FormatInt(at+1, 10)
+	}
 	return n.String()
 }
 
 // list returns an array: texts in one line or apart, header lines one below the other, and steps numbered.
 func list(name string, items []any) (line string, below []string) {
 	if plain := texts(items); len(plain) == len(items) {
-		if name == "argv" || name == "args" {
+		if name == "argv" || name == "args" || name == "command" {
 			return Block(present.CommandLine(plain)), nil
 		}
 		for i := range plain {
 			plain[i] = Plain(plain[i])
 			below = append(below, margin+"| "+plain[i])
 		}
-		if slices.Contains(apart(), name) {
+		line = strings.Join(plain, ", ")
+		if slices.Contains(apart(), name) || len(plain) > 1 && len(line) > longList {
 			return "", below
 		}
-		return strings.Join(plain, ", "), nil
+		return line, nil
 	}
 	for i, item := range items {
 		fields, ok := item.([]present.Field)
@@ -210,7 +218,7 @@ func list(name string, items []any) (line string, below []string) {
 	return "", below
 }
 
-// step returns one of several numbered objects: its name or else its directory or repository, and its command, in the first line, the rest below.
+// step returns one of several numbered objects: its name or else its directory, repository or script, and its command, in the first line, the rest below.
 func step(n int, fields []present.Field) []string {
 	depth := 0
 	if d, ok := present.Member(fields, "depth").(json.Number); ok {
@@ -218,7 +226,7 @@ func step(n int, fields []present.Field) []string {
 	}
 	indent := margin + strings.Repeat(margin, min(max(depth, 0), 8))
 	title := "name"
-	for _, other := range []string{"directory", "repo"} {
+	for _, other := range []string{"directory", "repo", "script"} {
 		if present.Text(fields, title) == "" {
 			title = other
 		}

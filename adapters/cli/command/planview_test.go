@@ -98,8 +98,19 @@ func TestPlansAreLaidOut(t *testing.T) {
       A: [masked]
   ! it goes to this machine`},
 		"what nobody said is left out": {`{"name":"x","description":"","project_id":"","warning":"","order":0,"steps_after":[],"nothing":null,"no":{}}`, `
-  name            x
-  place (from 0)  0`},
+  name   x
+  place  1`},
+		"processes to stop, by their scripts, and how long a step waits": {`{"stops":[{"script":"web","command":"npm start","pid":7}],"retry_delay_ms":1000}`, `
+  retry delay  1s
+  stops
+    1. web: npm start
+        pid  7`},
+		"a command as words, and a long list": {`{"command":["claude","-p","Fix the login"],"steps":["make a branch, and a worktree of it, in the workspace","clone api (branch main) to repos/api, which is new here","end"]}`, `
+  command  claude -p 'Fix the login'
+  steps
+    | make a branch, and a worktree of it, in the workspace
+    | clone api (branch main) to repos/api, which is new here
+    | end`},
 		"what is of no known kind is shown all the same": {`{"oddThing":{"deepThing":[1,[2],true]},"list":["a","b"]}`, `
   list  a, b
   odd thing

@@ -48,9 +48,19 @@ type Core struct {
 	// SandboxInit makes the settings file of sandboxes with random secrets where there is none, and says where it is. No tool does, because
 	// secrets never travel through tools (opencode contract §5.1). It may be nil.
 	SandboxInit func(ctx context.Context) (path string, created bool, err error)
+	// SandboxAccess returns the secrets of agent servers and of their gateway, for programs that the user starts. It may be nil.
+	SandboxAccess func(ctx context.Context) (SandboxSecrets, error)
+	// SandboxIsolated returns the command that runs argv in a sandbox, kept inside as the sandbox says. It may be nil.
+	SandboxIsolated func(ctx context.Context, url, name, path string, argv []string) ([]string, error)
 	// SandboxMigrate brings the files of sandboxes up to date after copies of them were kept; a dry run only says what would be done. The report
 	// is {changes, warnings, backups}, each a list of texts. It may be nil.
 	SandboxMigrate func(ctx context.Context, dryRun bool) (report any, err error)
+}
+
+// SandboxSecrets are those of the settings file of sandboxes.
+type SandboxSecrets struct {
+	Password string // of every agent server
+	Token    string // of the gateway
 }
 
 // DatabaseCopy is the database as it was before it was brought up to date.
@@ -384,7 +394,13 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 	}
 	hint := "there are: " + strings.Join(names, ", ")
 	cmd.SuggestionsMinimumDistance = 2
-	if near := cmd.SuggestionsFor(args[0]); len(near) > 0 {
+	near := cmd.SuggestionsFor(args[0])
+	for _, c := range cmd.Commands() {
+		if slices.ContainsFunc(c.SuggestFor, func(word string) bool { return strings.EqualFold(word, args[0]) }) { // what it is called elsewhere
+			near = []string{c.Name()}
+		}
+	}
+	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
 	return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(hint))

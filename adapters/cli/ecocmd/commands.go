@@ -148,13 +148,17 @@ func (g *group) sync() *cobra.Command {
 func (g *group) exec() *cobra.Command {
 	var repos []string
 	var dirty bool
-	var changed string
+	var changed, saved string
 	var parallel, timeout int
-	c := &cobra.Command{Use: "exec [--repos A,B] [--dirty] [--changed REF] -- PROGRAM [ARG...]", Short: "Run a program in several repositories", Args: cobra.MinimumNArgs(1),
+	c := &cobra.Command{Use: "exec [--repos A,B] [--dirty] [--changed REF] {--command NAME | -- PROGRAM [ARG...]}", Short: "Run a program in several repositories", Args: cobra.ArbitraryArgs,
 		Long: "Run a program in the repositories: in each one's worktree of the active ticket, else in its clone. No shell is added; sh -c '...' is one. Each line of output " +
-			"stands behind the name of its repository; the exit code is 1 when the program failed anywhere."}
+			"stands behind the name of its repository; the exit code is 1 when the program failed anywhere. --command runs one that ecosystem.yaml names below commands: (countersign eco commands lists them): a list is a program and its " +
+			"arguments, a text is given to sh -c."}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		a := g.about(nil).Set("changed", changed)
+		if (len(args) == 0) == (saved == "") {
+			return command.Usage(cmd, "name a program behind --, or a saved command with --command")
+		}
+		a := g.about(nil).Set("changed", changed).Set("saved", saved)
 		set(a, "repos", repos)
 		set(a, "command", args)
 		on(a, map[string]bool{"dirty": dirty})
@@ -168,12 +172,18 @@ func (g *group) exec() *cobra.Command {
 	f := c.Flags()
 	f.SetInterspersed(false) // what follows the program is its own
 	f.StringSliceVar(&repos, "repos", nil, "only these repositories")
+	f.StringVar(&saved, "command", "", "instead of PROGRAM: a command that ecosystem.yaml has a name for")
 	f.BoolVar(&dirty, "dirty", false, "only those with changes that are not committed")
 	f.StringVar(&changed, "changed", "", "only those with commits or changes since this ref")
 	f.IntVar(&parallel, "parallel", 0, "how many at a time (default 4)")
 	f.IntVar(&timeout, "timeout", 0, "seconds that each may take (default 600)")
 	g.completed(c, "repos", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
-	return shown(g.running(c), "exec -- git status --short", "exec --changed origin/main --parallel 2 -- go test ./...")
+	g.completed(c, "command", g.savedCommands)
+	return shown(g.running(c), "exec -- git status --short", "exec --command test --dirty", "exec --changed origin/main --parallel 2 -- go test ./...")
+}
+
+func (g *group) commands() *cobra.Command {
+	return shown(g.reading("commands", "List the commands that ecosystem.yaml has names for", "amof_describe_ecosystem", g.SavedCommands), "commands", "exec --command test")
 }
 
 func (g *group) push() *cobra.Command {

@@ -2,6 +2,7 @@ package ecocmd
 
 import (
 	"context"
+	"strings"
 
 	"github.com/spf13/cobra"
 
@@ -37,6 +38,10 @@ func (g *group) ticketIDs(ctx context.Context, begun string) []cobra.Completion 
 
 func (g *group) repos(ctx context.Context, begun string) []cobra.Completion {
 	return g.offers(ctx, "amof_describe_ecosystem", "repos", begun, func(a answer) (string, string) { return a.Word("name"), a.Word("url") })
+}
+
+func (g *group) savedCommands(ctx context.Context, begun string) []cobra.Completion {
+	return g.offers(ctx, "amof_describe_ecosystem", "commands", begun, func(a answer) (string, string) { return a.Word("name"), strings.Join(a.Texts("command"), " ") })
 }
 
 func (g *group) entries(ctx context.Context, begun string) []cobra.Completion {

@@ -39,7 +39,7 @@ func Command(s *command.Shell) *cobra.Command {
 	}
 	add("what", g.create(), g.list(), g.use(), g.describe(), g.validate(), g.journal())
 	add("work", g.install(), g.status(), g.sync(), shown(command.Group("ticket", "Work on tickets: a feature branch across the repositories", g.tickets()...), "ticket start PROJ-12", "ticket list"), g.push(),
-		g.exec(), g.archive(), g.discard(), g.trash(), g.restore())
+		g.exec(), g.commands(), g.archive(), g.discard(), g.trash(), g.restore())
 	add("ship", shown(command.Group("spin", "Deploy an ecosystem's environment, and take it down", g.environments()...), "spin deploy --dry-run", "spin status"),
 		shown(command.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
 	add("watch", shown(command.Group("runs", "Follow and cancel what is carried out", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())

@@ -26,7 +26,7 @@ func CommandText(text string) string {
 		"amof_ticket_", "countersign eco ticket ", "amof_spin_", "countersign eco spin ", "amof_release_", "countersign eco release ",
 		"amof_get_run_status", "countersign eco runs status", "amof_get_run_logs", "countersign eco runs logs", "amof_summarize_run", "countersign eco runs summary",
 		"amof_list_runs", "countersign eco runs list", "amof_get_active_runs", "countersign eco runs list", "amof_cancel_run", "countersign eco runs cancel",
-		"ecosystem_ticket_pr", "countersign eco ticket pr", "ecosystem_ticket_", "countersign eco ticket ", "ecosystem_exec", "countersign eco exec", "ecosystem_spin_status", "countersign eco spin status", "ecosystem_spin_ask", "countersign eco spin plan", "ecosystem_trash", "countersign eco trash",
+		"ecosystem_ticket_propose", "countersign eco ticket pr", "ecosystem_ticket_pr", "countersign eco ticket status", "(committed_only)", "(--committed-only)", "ecosystem_ticket_", "countersign eco ticket ", "ecosystem_exec", "countersign eco exec", "ecosystem_spin_status", "countersign eco spin status", "ecosystem_spin_ask", "countersign eco spin plan", "ecosystem_trash", "countersign eco trash",
 		"ecosystem_restore", "countersign eco restore", "ecosystem_use", "countersign eco use",
 	).Replace(text)
 }

@@ -14,7 +14,10 @@ import (
 )
 
 // View writes answers to a terminal.
-type View struct{ command.Runner }
+type View struct {
+	command.Runner
+	All bool // previews list what they count otherwise, too
+}
 
 // answer is what a tool said: an object of its answer.
 type answer map[string]any
@@ -181,6 +184,10 @@ func (g View) preview(a answer) {
 		return
 	}
 	g.Line("dry run: %s", command.Plain(a.Word("summary")))
+	if p.Object("totals") != nil && p.Object("validation") != nil {
+		g.releasePreview(a, p)
+		return
+	}
 	var tables []string
 	rest := answer{}
 	for name, v := range p {
@@ -205,6 +212,23 @@ func (g View) preview(a answer) {
 	}
 	for _, warning := range a.Texts("warnings") {
 		g.Note("warning: %s", command.Plain(CommandText(warning)))
+	}
+	g.Note("nothing was done; without --dry-run it is")
+}
+
+// releasePreview shows a release that would be made. What was committed and checked is counted, unless all is asked for.
+func (g View) releasePreview(a, p answer) {
+	commits, checks := len(p.List("commits")), len(p.Object("validation").Texts("passed"))
+	if !g.All {
+		delete(p, "commits")
+		delete(p.Object("validation"), "passed")
+	}
+	doc, err := tool.Encode(map[string]any{"preview": p, "warnings": a["warnings"]})
+	if err == nil {
+		g.Line("%s", CommandText(command.PlanText(doc)))
+	}
+	if !g.All {
+		g.Note("%s and %s are not listed; --all lists them", plural(commits, "commit"), plural(checks, "passed check"))
 	}
 	g.Note("nothing was done; without --dry-run it is")
 }
@@ -247,10 +271,26 @@ func (g View) Description(a answer) {
 	problems(a, g.Line)
 }
 
+// SavedCommands shows the commands that a manifest has names for.
+func (g View) SavedCommands(a answer) {
+	all := a.List("commands")
+	if len(all) == 0 {
+		g.Note("ecosystem.yaml has no commands; below commands: it may name some, like test: go test ./...")
+	}
+	for _, c := range all {
+		argv := c.Texts("command")
+		if len(argv) == 3 && argv[0] == "sh" && argv[1] == "-c" {
+			argv = argv[2:]
+		}
+		c["command"] = strings.Join(argv, " ")
+	}
+	g.rows(all, "name", "command")
+}
+
 // Validation shows whether a manifest is valid.
 func (g View) Validation(a answer) {
 	if a.Word("valid") != "" {
-		g.Line("valid, %d warnings", len(a.List("warnings")))
+		g.Line("valid, %s", plural(len(a.List("warnings")), "warning"))
 	}
 	problems(a, g.Line)
 }
@@ -262,6 +302,14 @@ func problems(a answer, write func(format string, args ...any)) {
 			write("%s: %s: %s; %s", strings.TrimSuffix(level, "s"), command.Plain(cmp.Or(p.Word("path"), "ecosystem.yaml")), command.Plain(CommandText(p.Word("message"))), command.Plain(CommandText(p.Word("fix"))))
 		}
 	}
+}
+
+// plural returns a number of things in words.
+func plural(n int, thing string) string {
+	if n != 1 {
+		thing += "s"
+	}
+	return fmt.Sprintf("%d %s", n, thing)
 }
 
 // Workspace shows the repositories of an ecosystem.
@@ -323,7 +371,13 @@ func (g View) Tickets(a answer) {
 
 // Ticket shows what became of one ticket.
 func (g View) Ticket(a answer) {
-	g.rows(a.List("repos"), "repository=name", "branch", "result", "status", "worktree", "problem", "kept=kept_refs")
+	all := a.List("repos")
+	for _, r := range all {
+		if words := map[string]string{"create": "new branch", "reuse": "branch was here", "track": "branch from origin", "exists": "was there already"}[r.Word("result")]; words != "" {
+			r["result"] = words
+		}
+	}
+	g.rows(all, "repository=name", "branch", "result", "status", "worktree", "problem", "kept=kept_refs")
 	summary := a.Object("_text").Word("summary")
 	g.Step("%s", command.Plain(CommandText(summary)))
 }
@@ -338,25 +392,36 @@ func (g View) Finished(a answer) {
 			r["commit"] = c[:min(12, len(c))]
 		}
 	}
-	g.rows(all, "repository=name", "branch", "base", "commits=commits_total", "behind", "result", "commit", "conflicts", "problem")
+	g.rows(all, "repository=name", "branch", "base", "commits=commits_total", "files=files_total", "behind", "result", "commit", "conflicts", "problem")
 	g.Step("%s", command.Plain(CommandText(a.Object("_text").Word("summary"))))
 }
 
-// Proposals shows the pages of pull and merge requests, and the commands that open them.
+// Proposals shows requests with their states, and the pages and commands that open them, each in a line of its own: they are for copying.
 func (g View) Proposals(a answer) {
 	all := a.List("repos")
 	if len(all) == 0 {
 		g.Note("no repository has commits of this ticket")
 	}
 	for _, r := range all {
-		if r.Word("pushed") == "" {
-			r["problem"] = strings.TrimPrefix(r.Word("problem")+"; not pushed yet: countersign eco push", "; ")
+		commits, _ := strconv.Atoi(r.Word("commits"))
+		state := cmp.Or(r.Word("state"), "no request yet")
+		if result := r.Word("result"); result != "" {
+			state = strings.ReplaceAll(result, "_", " ") + map[bool]string{true: ", " + r.Word("state")}[r.Word("state") != ""]
 		}
-		if argv := r.Texts("command"); len(argv) > 0 {
-			r["command"] = "countersign eco exec --repos " + r.Word("name") + " -- " + strings.Join(argv, " ")
+		g.Line("%s: %s into %s, %s: %s", command.Plain(r.Word("name")), command.Plain(r.Word("branch")), command.Plain(r.Word("base")), plural(commits, "commit"), command.Plain(state))
+		if pushed, asked := r["pushed"].(bool); asked && !pushed {
+			g.Line("  not pushed yet: countersign eco push")
+		}
+		if page := r.Word("url"); page != "" {
+			g.Line("  %s", command.Plain(page))
+		}
+		if argv := r.Texts("command"); len(argv) > 0 && r.Word("state") == "" {
+			g.Line("  countersign eco ticket pr, or: countersign eco exec --repos %s -- %s", command.Plain(r.Word("name")), command.Plain(strings.Join(argv, " ")))
+		}
+		if problem := r.Word("problem"); problem != "" {
+			g.Line("  %s", command.Plain(CommandText(problem)))
 		}
 	}
-	g.rows(all, "repository=name", "branch", "base", "commits", "page=url", "command", "problem")
 }
 
 // Environment shows an environment and its services.
@@ -382,9 +447,12 @@ func (g View) Asked(a answer) {
 
 // Release shows the current version, and the commands that lead on from it.
 func (g View) Release(a answer) {
-	g.pairs(a, "version=current_version", "stage", "tag", "branch", "commits_since=commits_since_tag", "uncommitted_changes=dirty", "versions_differ=version_drift")
+	g.pairs(a, "version=current_version", "versions", "stage", "tag", "branch", "commits_since=commits_since_tag", "uncommitted_changes=dirty", "versions_differ=version_drift")
 	if left := a.Texts("unpushed_records"); len(left) > 0 {
 		g.pairs(answer{"unpushed": strings.Join(left, ", ") + " is not pushed everywhere; countersign eco push pushes what is missing"}, "unpushed")
+	}
+	if left := a.Texts("missing_github_releases"); len(left) > 0 {
+		g.pairs(answer{"github": strings.Join(left, ", ") + " missing there; countersign eco push makes them"}, "github")
 	}
 	if broken := a.Object("interrupted"); broken != nil {
 		g.pairs(answer{"interrupted": broken.Word("tag") + ", tagged in: " + strings.Join(broken.Texts("tagged"), ", ") + "; not in: " + strings.Join(broken.Texts("missing"), ", ")}, "interrupted")
@@ -394,7 +462,7 @@ func (g View) Release(a answer) {
 	for _, r := range all {
 		r["unpushed"] = strings.Join(r.Texts("unpushed_tags"), ", ")
 	}
-	g.rows(all, "repository=name", "branch", "head", "tag", "commits=commits_since_tag", "changes=dirty", "unpushed", "problem")
+	g.rows(all, "repository=name", "branch", "head", "tag", "commits=commits_since_tag", "next", "changes=dirty", "unpushed", "problem")
 	for _, w := range a.List("next_versions") {
 		how, pre, _ := strings.Cut(strings.TrimPrefix(w.Word("how"), "bump "), " ")
 		command := "bump " + how
@@ -408,6 +476,9 @@ func (g View) Release(a answer) {
 	}
 	g.Line("")
 	g.rows(a.List("next_versions"), "next=version", "command")
+	if a.Word("versions") != "" {
+		g.Line("countersign eco release bump releases those that have changed, and those that depend on them")
+	}
 }
 
 // Checks shows whether an ecosystem can be released.
@@ -424,7 +495,10 @@ func (g View) Releases(a answer) {
 	if len(a.List("records")) == 0 {
 		g.Note("nothing is released yet; countersign eco release bump patch releases")
 	}
-	g.rows(a.List("records"), "version=tag", "released=date", "stage", "action", "commits", "by=origin")
+	for _, r := range a.List("records") {
+		r["tags"] = strings.Join(r.Texts("tags"), ", ")
+	}
+	g.rows(a.List("records"), "version=tag", "tags", "released=date", "stage", "action", "commits", "by=origin")
 }
 
 // Trash shows what can be restored, and what was archived.
@@ -471,7 +545,7 @@ func (g View) Results(result answer) {
 			delete(r, "commit")
 		}
 	}
-	g.rows(all, "repository", "ticket", "branch", "commit", "result", "status", "exit=exit_code", "action", "reason", "problem", "error")
+	g.rows(all, "repository", "ticket", "branch", "commit", "tag", "result", "status", "exit=exit_code", "action", "reason", "problem", "error")
 	for name, value := range result.Object("outputs") {
 		g.pairs(answer{"value": value}, name+"=value")
 	}

@@ -14,7 +14,9 @@ func (g *group) ofTicket(use, short string, name tool.Name, complete command.Com
 	c := &cobra.Command{Use: use + " TICKET", Short: short, Args: command.Args(1, 1), ValidArgsFunction: command.Complete(complete)}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(nil)
-		a["ticket_id"] = args[0]
+		if len(args) > 0 {
+			a["ticket_id"] = args[0]
+		}
 		if with != nil {
 			with(a)
 		}
@@ -38,15 +40,16 @@ func (g *group) tickets() []*cobra.Command {
 		"commit in these worktrees, then countersign eco ticket pr, or countersign eco ticket merge --push")
 	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository; may be repeated")
 	g.completed(start, "repo", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
-	end := g.ofTicket("end", "End a ticket; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a command.Arguments) {
+	end := g.ofTicket("end", "End a ticket, by default the only one; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a command.Arguments) {
 		on(a.Set("cleanup", cleanup), map[string]bool{"force": force})
 	})
+	end.Use, end.Args = "end [TICKET]", command.Args(0, 1)
 	end.Flags().StringVar(&cleanup, "cleanup", "", "what else goes: local (worktrees and branches) or all (branches at the remotes, too)")
 	_ = end.RegisterFlagCompletionFunc("cleanup", cobra.FixedCompletions([]cobra.Completion{"none", "local", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	end.Flags().BoolVar(&force, "force", false, "also with work that is nowhere else; it is kept under refs")
-	return []*cobra.Command{g.ticketSync(), g.ticketMerge(), g.ticketRequests(), shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
+	return []*cobra.Command{g.ticketSync(), g.ticketMerge(), g.ticketRequests(), g.ticketStatus(), shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
 		shown(g.ofTicket("switch", "Work on another ticket; main leaves tickets", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
-		shown(end, "ticket end PROJ-12", "ticket end PROJ-12 --cleanup local")}
+		shown(end, "ticket end", "ticket end PROJ-12 --cleanup local")}
 }
 
 // ofActive returns a command [TICKET], about the active one where none is named.
@@ -71,28 +74,46 @@ func (g *group) ticketSync() *cobra.Command {
 }
 
 func (g *group) ticketMerge() *cobra.Command {
-	var squash, push bool
+	var squash, push, only bool
 	var message string
 	c := g.ofActive("merge", "Merge a ticket's branches into their bases, in the order of dependencies")
 	c.Long = "Merge a ticket's branches into their bases: repositories that others name in depends_on first. Nothing is begun where one conflicts; where a push fails, the " +
 		"rest waits, and the same command goes on."
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.aboutTicket(args).Set("message", message)
-		on(a, map[string]bool{"squash": squash, "push": push})
+		on(a, map[string]bool{"squash": squash, "push": push, "committed_only": only})
 		return g.do(cmd.Context(), "ecosystem_ticket_merge", a, g.Finished)
 	}
 	c.Flags().BoolVar(&squash, "squash", false, "one commit a repository")
+	c.Flags().BoolVar(&only, "committed-only", false, "merge what is committed, and leave the rest where it is")
 	c.Flags().BoolVar(&push, "push", false, "push each base branch once it is merged")
 	c.Flags().StringVarP(&message, "message", "m", "", "of the commits that are made")
 	return shown(g.dry(c), "ticket merge --dry-run", "ticket merge PROJ-12 --squash --push")
 }
 
 func (g *group) ticketRequests() *cobra.Command {
-	c := g.ofActive("pr", "Show where a ticket's branches become pull or merge requests")
+	var title, text string
+	c := g.ofActive("pr", "Open a pull or merge request in each repository of a ticket, linked to each other")
+	c.Long = "Open a pull or merge request in each repository of a ticket: with gh on GitHub and glab on GitLab, where they are installed and logged in; elsewhere the page that opens " +
+		"one is printed. Their texts name each other, in the order in which they are to be merged. Requests that are open stay; countersign eco ticket status shows them."
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		said, err := g.File("text", text)
+		if err != nil {
+			return err
+		}
+		return g.do(cmd.Context(), "ecosystem_ticket_propose", g.aboutTicket(args).Set("title", title).Set("text", said), g.Proposals)
+	}
+	c.Flags().StringVarP(&title, "title", "t", "", "of each request (default: the ticket and its newest commit there)")
+	c.Flags().StringVar(&text, "text", "", "of each request, before the links; @FILE reads a file, @- the input")
+	return shown(g.dry(c), "ticket pr", `ticket pr PROJ-12 --title "Round prices" --dry-run`)
+}
+
+func (g *group) ticketStatus() *cobra.Command {
+	c := g.ofActive("status", "Show a ticket's pull or merge requests, and what is not pushed")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.look(cmd.Context(), "ecosystem_ticket_pr", g.aboutTicket(args), g.Proposals)
 	}
-	return shown(c, "ticket pr", "exec -- gh pr create --fill")
+	return shown(c, "ticket status", "ticket status PROJ-12 --json")
 }
 
 func (g *group) environments() []*cobra.Command {
@@ -124,12 +145,13 @@ func (g *group) environments() []*cobra.Command {
 	plan := g.named("plan", "Run the provisioner's own plan action and show what it says")
 	plan.Long = "Run the provisioner's own plan action, which changes nothing, and show what it says. What Countersign itself would do is shown by spin deploy --dry-run."
 	plan.RunE = func(cmd *cobra.Command, args []string) error { return asking(cmd, args, "plan") }
-	return []*cobra.Command{env(g.deploy(&environment)),
+	return []*cobra.Command{env(g.deploy(&environment, asking)),
 		shown(env(g.changing("destroy", "Take the environment down", "amof_spin_destroy", func(a command.Arguments) { a.Set("environment", environment) })), "spin destroy --type shop"),
 		shown(env(status), "spin status", "spin status --ask"), shown(env(plan), "spin plan")}
 }
 
-func (g *group) deploy(environment *string) *cobra.Command {
+func (g *group) deploy(environment *string, asking func(cmd *cobra.Command, args []string, action string) error) *cobra.Command {
+	plan := false
 	c := g.named("deploy", "Deploy the environment")
 	c.Use += " [-- ARG...]"
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -143,11 +165,17 @@ func (g *group) deploy(environment *string) *cobra.Command {
 		if at := cmd.ArgsLenAtDash(); at >= 0 {
 			args, rest = args[:at], args[at:]
 		}
+		if plan {
+			if err := asking(cmd, args, "plan"); err != nil {
+				return err
+			}
+		}
 		a := g.about(args).Set("environment", *environment)
 		set(a, "args", rest)
 		return g.do(cmd.Context(), "amof_spin_deploy", a, nil)
 	}
-	return shown(g.running(c), "spin deploy --dry-run", "spin deploy shop -- --region eu")
+	c.Flags().BoolVar(&plan, "plan", false, "run the provisioner's own plan first (spin plan); what it says stands in what is approved then")
+	return shown(g.running(c), "spin deploy --dry-run", "spin deploy --plan", "spin deploy shop -- --region eu")
 }
 
 func (g *group) release() []*cobra.Command {
@@ -158,15 +186,18 @@ func (g *group) release() []*cobra.Command {
 // making returns a command that releases; the arguments of its tool are those of about, and with the flags that both have.
 func (g *group) making(c *cobra.Command, name tool.Name, about func(args []string) command.Arguments) *cobra.Command {
 	var message string
-	var push, strict, skip bool
+	var push, strict, skip, independent, github bool
 	f := c.Flags()
 	f.StringVarP(&message, "message", "m", "", "of the tag")
 	f.BoolVar(&push, "push", false, "push branches and tags")
 	f.BoolVar(&strict, "strict", false, "take warnings for errors")
 	f.BoolVar(&skip, "skip-validation", false, "do not validate first")
+	f.BoolVar(&github, "github", false, "push, and have gh make a release on GitHub of every tag, with the changelog's part")
+	f.BoolVar(&g.All, "all", false, "with --dry-run, list the commits and checks, too")
+	f.BoolVar(&independent, "independent", false, "each repository its own version, where it has changed or something that it depends on has")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := about(args).Set("message", message)
-		on(a, map[string]bool{"push": push, "strict": strict, "skip_validation": skip})
+		on(a, map[string]bool{"push": push || github, "github": github, "strict": strict, "skip_validation": skip, "independent": independent})
 		return g.do(cmd.Context(), name, a, nil)
 	}
 	return g.running(c)
@@ -174,13 +205,19 @@ func (g *group) making(c *cobra.Command, name tool.Name, about func(args []strin
 
 func (g *group) bump() *cobra.Command {
 	var pre string
-	c := g.making(&cobra.Command{Use: "bump patch|minor|major", Short: "Release the next version", Args: command.Args(1, 1), ValidArgs: []cobra.Completion{"patch", "minor", "major"}},
+	c := g.making(&cobra.Command{Use: "bump [auto|patch|minor|major]", Short: "Release the next version", Args: command.Args(0, 1), ValidArgs: []cobra.Completion{"auto", "patch", "minor", "major"},
+		Long: "Release the next version. auto, the default, has the commits decide: feat: raises minor, a ! behind the type or BREAKING CHANGE: raises major (before 1.0.0, minor), " +
+			"anything else patch. With independent versions each repository that has changed goes on from its own version, and what depends on it follows by a patch at least."},
 		"amof_release_bump", func(args []string) command.Arguments {
-			return g.about(nil).Set("bump_type", args[0]).Set("pre_release", pre)
+			part := "auto"
+			if len(args) > 0 {
+				part = args[0]
+			}
+			return g.about(nil).Set("bump_type", part).Set("pre_release", pre)
 		})
 	c.Flags().StringVar(&pre, "pre", "", "a pre-release: alpha, beta or rc")
 	_ = c.RegisterFlagCompletionFunc("pre", cobra.FixedCompletions([]cobra.Completion{"alpha", "beta", "rc"}, cobra.ShellCompDirectiveNoFileComp))
-	return shown(c, "release bump patch --pre alpha --dry-run", "release bump minor --push")
+	return shown(c, "release bump patch --pre alpha --dry-run", "release bump minor --github", "release bump --independent --dry-run")
 }
 
 func (g *group) promote() *cobra.Command {

@@ -116,7 +116,10 @@ func (g group) read(ctx context.Context, call command.Arguments, always bool) (o
 }
 
 // lines writes lines of a process's output where the process would have.
-func (g group) lines(lines []string) error {
+func (g group) lines(lines []string) error { return g.prefixed("", lines) }
+
+// prefixed is lines, each behind the same words.
+func (g group) prefixed(before string, lines []string) error {
 	for _, line := range lines {
 		to := g.Out
 		stderr, text := stream(line)
@@ -126,7 +129,7 @@ func (g group) lines(lines []string) error {
 		if g.Drawn() || stderr {
 			text = command.Block(text)
 		}
-		if _, err := fmt.Fprintln(to, text); err != nil {
+		if _, err := fmt.Fprintln(to, before+text); err != nil {
 			return err
 		}
 	}

@@ -2,6 +2,7 @@ package projectcmd
 
 import (
 	"context"
+	"fmt"
 	"regexp"
 	"sync"
 	"time"
@@ -24,7 +25,13 @@ type live struct {
 	lost  bool // not all of them
 
 	titled bool // each process is named first
+	named  bool // processes run side by side, and each line begins with the name of its own
 }
+
+// runsAs is what a message says as a process begins: what it is, and its id.
+var runsAs = sync.OnceValue(func() *regexp.Regexp {
+	return regexp.MustCompile(`^(?:step |service )?(.*) runs as ((?:run|bp)_[0-9a-f]+)\b`)
+})
 
 // begun is a process that runs, and what it is.
 type begun struct{ id, what string }
@@ -34,13 +41,99 @@ const maxBegun = 1000
 
 // watch begins to show what the scripts print that run next, when the output is a terminal.
 func (g group) watch(ctx context.Context, titled bool) *live {
-	l := &live{g: g, titled: titled}
+	return (&live{g: g, titled: titled}).begin(ctx)
+}
+
+// watchBeside is watch for processes that may run side by side.
+func (g group) watchBeside(ctx context.Context) *live { return (&live{g: g, named: true}).begin(ctx) }
+
+func (l *live) begin(ctx context.Context) *live {
+	g := l.g
 	if g.JSON || !g.Drawn() {
 		return l
 	}
+	return l.start(ctx)
+}
+
+func (l *live) start(ctx context.Context) *live {
 	l.ids, l.over = make(chan begun, maxBegun), make(chan struct{})
 	l.tasks.Go(func() { l.run(context.WithoutCancel(ctx)) })
 	return l
+}
+
+// follower is where one of several processes is read.
+type follower struct {
+	begun
+	next  int64
+	ended bool
+}
+
+// beside shows what processes print that run side by side, asking one after the other, so that there are no more questions than for one.
+func (l *live) beside(ctx context.Context) {
+	every := time.NewTicker(pollLive)
+	defer every.Stop()
+	var all []*follower
+	over := l.over
+	for turn := 0; ; turn++ {
+		select {
+		case one := <-l.ids:
+			all = append(all, &follower{begun: one})
+			continue
+		default:
+		}
+		if over == nil && len(all) == 0 {
+			return
+		}
+		if len(all) > 0 {
+			at := turn % len(all)
+			if l.look(ctx, all[at], over == nil, l.prefix(all[at].what)) {
+				all = append(all[:at], all[at+1:]...)
+			}
+		}
+		if over == nil { // all of it is there already
+			continue
+		}
+		select {
+		case <-over:
+			over = nil
+		case <-every.C:
+		}
+	}
+}
+
+// prefix returns what the lines of one of several processes begin with: its name, in a colour of its own.
+func (l *live) prefix(name string) string { return l.g.linePrefix(name, len(name)) }
+
+// linePrefix returns what the lines of something named begin with, in a column of that width.
+func (g group) linePrefix(name string, width int) string {
+	tints := []command.Tint{command.Heading, command.Added, command.Faded, command.Removed}
+	sum := 0
+	for _, c := range name {
+		sum += int(c)
+	}
+	return g.Tinted(fmt.Sprintf("%-*s |", width, command.Plain(name)), tints[sum%len(tints)]) + " "
+}
+
+// look shows what one of them printed since, and reports whether that was all.
+func (l *live) look(ctx context.Context, f *follower, over bool, prefix string) bool {
+	for {
+		was := f.ended
+		l.next = f.next
+		part, ok := l.show(ctx, f.id, prefix)
+		f.next = l.next
+		switch {
+		case !ok:
+			l.lost = l.lost || over
+			return over
+		case part.More:
+			continue
+		case part.Status == statusRunning && !over:
+			return false
+		case was: // what it printed last was there before it had ended
+			return true
+		}
+		f.ended = true
+	}
 }
 
 // progress is told when the script runs, and as which process.
@@ -48,9 +141,8 @@ func (l *live) progress() func(tool.Progress) {
 	if l.ids == nil {
 		return nil
 	}
-	named := regexp.MustCompile(`^(.*) runs as (run_[0-9a-f]+)\b`)
 	return func(p tool.Progress) {
-		if m := named.FindStringSubmatch(p.Message); m != nil {
+		if m := runsAs().FindStringSubmatch(p.Message); m != nil {
 			select {
 			case l.ids <- begun{m[2], m[1]}:
 			default:
@@ -72,8 +164,12 @@ func (l *live) end() bool {
 	return l.lines
 }
 
-// run shows one process after the other, each to its end.
+// run shows one process after the other, each to its end; or those that run side by side.
 func (l *live) run(ctx context.Context) {
+	if l.named {
+		l.beside(ctx)
+		return
+	}
 	for {
 		var one begun
 		select {
@@ -98,7 +194,7 @@ func (l *live) follow(ctx context.Context, id string) {
 	every := time.NewTicker(pollLive)
 	defer every.Stop()
 	for ended := false; ; {
-		state, ok := l.show(ctx, id)
+		state, ok := l.show(ctx, id, "")
 		switch {
 		case !ok && ended:
 			l.lost = true
@@ -120,7 +216,7 @@ func (l *live) follow(ctx context.Context, id string) {
 }
 
 // show asks for what was printed since, and reports whether there is more, and whether it could be asked.
-func (l *live) show(ctx context.Context, id string) (part output, ok bool) {
+func (l *live) show(ctx context.Context, id, before string) (part output, ok bool) {
 	o, err := l.g.Send(ctx, "get_background_process_output", command.Arguments{"processId": id, "sinceSeq": l.next, "tailLines": 2000}, func(tool.Progress) {})
 	if err != nil || command.DecodeAnswer(o, &part) != nil {
 		return part, false
@@ -128,5 +224,5 @@ func (l *live) show(ctx context.Context, id string) (part output, ok bool) {
 	l.lost = l.lost || part.Dropped > 0
 	l.lines = l.lines || len(part.Lines) > 0
 	l.next = part.Next
-	return part, l.g.lines(part.Lines) == nil
+	return part, l.g.prefixed(before, part.Lines) == nil
 }

@@ -23,7 +23,7 @@ type group struct{ Runner }
 func Commands(s *command.Shell) []*cobra.Command {
 	d := NewRunner(s)
 	g := group{d}
-	return []*cobra.Command{g.project(), g.run(), g.processes(), g.logs(), g.stop(), g.webhooks(), WorkflowCommand(d), TemplateCommand(d), ActionCommand(d)}
+	return []*cobra.Command{g.project(), g.gitCommand(), g.run(), g.processes(), g.logs(), g.stop(), g.services(), g.webhooks(), WorkflowCommand(d), TemplateCommand(d), ActionCommand(d)}
 }
 
 func (g group) project() *cobra.Command {

@@ -1,12 +1,14 @@
 package projectcmd
 
 import (
+	"cmp"
 	"context"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -45,6 +47,9 @@ func (g group) run() *cobra.Command {
 	c.Flags().DurationVar(&w.within, "within", 0, "how long --until waits (default 30s)")
 	c.Flags().StringArrayVarP(&w.members, "member", "m", nil, "run in members of the workspace: a name, a directory or a pattern; !NAME leaves one out, '*' is all; may be repeated")
 	c.Flags().StringVar(&w.since, "changed-since", "", "run in the members that changed since this commit, and those that need them")
+	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName { // as other tools call them
+		return pflag.NormalizedName(cmp.Or(map[string]string{"members": "member", "changed": "changed-since"}[name], name))
+	})
 	_ = c.RegisterFlagCompletionFunc("member", g.completeMember) // the flag is there, and is registered once
 	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) > 0 {

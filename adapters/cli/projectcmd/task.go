@@ -113,26 +113,34 @@ func (g group) members() *cobra.Command {
 		}}
 }
 
-// taskDir returns where a task runs that is no script of package.json: the directory that was named, or the nearest one upwards that has it; ok is false where a script of
-// package.json has that name, or nothing has.
+// taskDir returns where a task runs that is no script of package.json: the directory that was named, or the nearest one upwards that has it. Where nothing has that name, it is
+// the nearest directory that has tasks, which then names them; ok is false where a script of package.json has it, or there are no tasks.
 func (g group) taskDir(ctx context.Context, w wish, name string) (dir string, ok bool) {
-	if dir, err := g.ScriptDir(ctx, w.project); err != nil || g.hasScript(ctx, dir, name) {
-		return "", false
-	}
 	dir, err := g.Dir(ctx, w.project)
 	if err != nil {
 		return "", false
 	}
+	scripts, err := g.ScriptDir(ctx, w.project)
+	if err != nil || scripts != dir && g.hasScript(ctx, scripts, name) { // those of the directory itself stand among its tasks
+		return "", false
+	}
+	nearest := ""
 	for at := dir; ; at = filepath.Dir(at) {
 		var found taskList
 		if !g.Quietly(ctx, "list_project_tasks", command.Arguments{"project_path": at}, &found) {
+			return nearest, nearest != ""
+		}
+		if at == scripts && slices.ContainsFunc(found.Tasks, func(t task) bool { return t.Runner == "script" && t.Name == name }) {
 			return "", false
 		}
 		if found.has(name) {
 			return at, true
 		}
+		if nearest == "" && slices.ContainsFunc(found.Tasks, func(t task) bool { return t.Runner != "script" }) {
+			nearest = at
+		}
 		if w.project != "" || at == filepath.Dir(at) {
-			return "", false
+			return nearest, nearest != ""
 		}
 	}
 }

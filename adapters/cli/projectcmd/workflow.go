@@ -19,13 +19,15 @@ type workflowGroup struct{ Runner }
 func WorkflowCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
 	c := command.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
-		g.removeStep(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
-	c.Long = "Put steps together, run them in order until one fails, and look at what came of it.\n\n" +
+		g.changeStep(), g.moveStep(), g.removeStep(), g.setInput(), g.removeInput(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
+	c.Long = "Put steps together, run them in order until one fails, and look at what came of it. A step may say which steps it needs; those that need one another less run\n" +
+		"side by side. A workflow may have inputs, which its steps find in their environment.\n\n" +
 		"A workflow is named by its id, the beginning of it, or its name."
 	c.Example = `  countersign workflow create release
   countersign workflow add-step release test -- {pm} test
   countersign workflow add-step release build --command "{pm} run build && du -sh dist"
-  countersign workflow run release`
+  countersign workflow set-input release VERSION --description "what to release"
+  countersign workflow run release --input VERSION=1.2.0`
 	return c
 }
 
@@ -36,7 +38,9 @@ type flow struct {
 	Description string         `json:"description"`
 	Project     string         `json:"projectId"`
 	Nodes       []present.Step `json:"nodes"`
-	Webhook     *struct {
+
+	Inputs  []present.WorkflowInput `json:"inputs"`
+	Webhook *struct {
 		Enabled bool              `json:"enabled"`
 		URL     string            `json:"url"`
 		Trigger string            `json:"trigger"`
@@ -127,20 +131,42 @@ func (g workflowGroup) drawFlow(w flow, project string) {
 	g.Pairs(command.Pair{Name: "name", Value: w.Name}, command.Pair{Name: "id", Value: w.ID}, command.Pair{Name: "description", Value: w.Description},
 		command.Pair{Name: "project", Value: project}, command.Pair{Name: "last run", Value: command.Age(w.Ran)}, command.Pair{Name: "webhook", Value: outgoing},
 		command.Pair{Name: "incoming", Value: incoming})
+	if len(w.Inputs) > 0 {
+		g.Line("")
+		var rows [][]string
+		for _, in := range w.Inputs {
+			preset := "(has to be said)"
+			if in.Default != nil {
+				preset = *in.Default
+			}
+			rows = append(rows, []string{in.Name, in.Takes(), preset, in.Description})
+		}
+		g.Table([]string{"input", "takes", "default", "description"}, rows)
+	}
 	if len(w.Nodes) == 0 {
 		g.Note("no steps; add one with: countersign workflow add-step %s NAME -- COMMAND", command.Plain(present.CommandLine([]string{w.Name})))
 		return
 	}
 	g.Line("")
 	var rows [][]string
+	names := w.stepNames()
 	for i, n := range w.Nodes {
 		limit := ""
 		if n.Config.Timeout > 0 {
 			limit = command.Took(n.Config.Timeout)
 		}
-		rows = append(rows, []string{strconv.Itoa(i + 1), n.Name, does(n), n.Config.Cwd, limit})
+		rows = append(rows, []string{strconv.Itoa(i + 1), n.Name, does(n), n.Config.Cwd, limit, n.When(names)})
 	}
-	g.Table([]string{"#", "step", "command", "in", "time limit"}, rows)
+	g.Table([]string{"#", "step", "command", "in", "time limit", "when"}, rows)
+}
+
+// stepNames returns the names of the steps by their ids.
+func (w flow) stepNames() map[string]string {
+	out := map[string]string{}
+	for _, n := range w.Nodes {
+		out[n.ID] = n.Name
+	}
+	return out
 }
 
 func (g workflowGroup) create() *cobra.Command {
@@ -178,16 +204,20 @@ func (g workflowGroup) addStep() *cobra.Command {
 	var line, cwd string
 	var order int
 	var timeout time.Duration
+	var set stepSettings
 	c := &cobra.Command{Use: "add-step W NAME -- COMMAND...", Short: "Add a command as a step of a workflow", ValidArgsFunction: command.Complete(g.Workflows, nil),
 		Long: "Add a command as a step of a workflow: words behind --, which no shell takes apart, or with --command a line that may hold pipes and &&.\n" +
 			"{pm} stands for the project's package manager.",
 		Example: `  countersign workflow add-step release test -- {pm} test
   countersign workflow add-step release build --command "{pm} run build && du -sh dist"
-  countersign workflow add-step release lint --order 1 -- {pm} run lint`}
+  countersign workflow add-step release lint --order 1 -- {pm} run lint
+  countersign workflow add-step release docs --needs test --retry 2 -- {pm} run docs
+  countersign workflow add-step release bundle --files 'src/**' -- {pm} run bundle`}
 	c.Flags().StringVar(&line, "command", "", "the command as one line for /bin/sh, in place of words behind --")
 	c.Flags().StringVar(&cwd, "cwd", "", "directory inside the project to run it in (default: the project's)")
 	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
 	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long (default 5m)")
+	set.flags(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		args, words := behindDash(cmd, args)
 		switch {
@@ -207,6 +237,9 @@ func (g workflowGroup) addStep() *cobra.Command {
 		}
 		if timeout == 0 {
 			delete(call, "timeout")
+		}
+		if err := set.into(cmd, call); err != nil {
+			return err
 		}
 		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
 			return err

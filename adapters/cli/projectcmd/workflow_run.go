@@ -2,6 +2,8 @@ package projectcmd
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
@@ -23,9 +25,17 @@ type outcome struct {
 }
 
 func (g workflowGroup) run() *cobra.Command {
-	var project string
-	c := &cobra.Command{Use: "run W", Short: "Run a workflow's steps in order, after showing every command", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows)}
+	var project, dir string
+	var inputs []string
+	var force bool
+	c := &cobra.Command{Use: "run W", Short: "Run a workflow's steps in order, after showing every command", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
+		Example: `  countersign workflow run release --input VERSION=1.2.0
+  countersign workflow run checks --dir ~/work/shop`}
 	g.ProjectFlag(c, &project, "run steps without a directory of their own there instead of in the workflow's project")
+	c.Flags().StringVar(&dir, "dir", "", "run steps without a directory of their own in this directory of a project; a workflow of no project needs it")
+	c.Flags().StringArrayVarP(&inputs, "input", "i", nil, "give an input a value, as in NAME=VALUE; may be repeated")
+	c.Flags().BoolVar(&force, "force", false, "run steps too whose input files are unchanged")
+	_ = c.MarkFlagDirname("dir") // the flag is there
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		id, err := g.Runner.Workflow(ctx, args[0])
@@ -33,25 +43,48 @@ func (g workflowGroup) run() *cobra.Command {
 			return err
 		}
 		call := command.Arguments{"workflow_id": id}
-		if project != "" {
+		switch {
+		case dir != "" && project != "":
+			return command.Usage(cmd, "--dir contradicts --project")
+		case dir != "":
+			if call["project_path"], err = filepath.Abs(dir); err != nil {
+				return command.ErrUsage.Sayf("%q is no directory: %v", dir, err)
+			}
+		case project != "":
 			if call["project_path"], err = g.Dir(ctx, project); err != nil {
 				return err
 			}
+		}
+		if force {
+			call["force"] = true
+		}
+		values := map[string]string{}
+		for _, pair := range inputs {
+			name, value, ok := strings.Cut(pair, "=")
+			if !ok {
+				return command.Usage(cmd, "--input takes NAME=VALUE, not %q", pair)
+			}
+			values[name] = value
+		}
+		if len(values) > 0 {
+			call["inputs"] = values
 		}
 		return StartWorkflow(ctx, g.Runner, call)
 	}
 	return c
 }
 
-// StartWorkflow runs a workflow: a line a step on the error stream as they begin, and what they printed at the end.
+// StartWorkflow runs a workflow: a line a step on the error stream as they begin, and what they printed, on a terminal as they print it, else at the end.
 func StartWorkflow(ctx context.Context, d Runner, call command.Arguments) error {
 	g := workflowGroup{d}
-	o, err := d.Send(ctx, "run_workflow", call, g.step())
+	l := group{d}.watchBeside(ctx)
+	o, err := d.Send(ctx, "run_workflow", call, g.step(l.progress()))
 	d.Done()
+	shown := l.end()
 	var out outcome
 	if err != nil {
 		if command.FailureDetails(err, &out) {
-			g.drawOutcome(out)
+			g.drawOutcome(out, shown)
 		}
 		return d.Failed(o, err)
 	}
@@ -61,29 +94,41 @@ func StartWorkflow(ctx context.Context, d Runner, call command.Arguments) error 
 	if err := command.DecodeAnswer(o, &out); err != nil {
 		return err
 	}
-	g.drawOutcome(out)
+	g.drawOutcome(out, shown)
 	return nil
 }
 
-// step tells of the steps as they begin: a line each, and on a terminal a bar below them.
-func (g workflowGroup) step() func(tool.Progress) {
+// step tells of the steps as they begin: a line each, and on a terminal a bar below them. lines, if not nil, shows what they print.
+func (g workflowGroup) step(lines func(tool.Progress)) func(tool.Progress) {
 	if g.JSON {
 		return nil
 	}
 	return func(p tool.Progress) {
+		if runsAs().MatchString(p.Message) {
+			if lines != nil {
+				lines(p)
+			}
+			return
+		}
 		g.Done()
 		if p.Message != "" && p.Done < p.Total {
 			g.Note("%s", command.Plain(p.Message))
 		}
-		g.Progress(p.Done, p.Total, p.Message)
+		if lines == nil { // a bar and lines would draw over one another
+			g.Progress(p.Done, p.Total, p.Message)
+		}
 	}
 }
 
-func (g workflowGroup) drawOutcome(out outcome) {
+// drawOutcome shows how a run ended; what its steps printed is left out when it was shown.
+func (g workflowGroup) drawOutcome(out outcome, shown bool) {
 	if g.JSON || out.Execution == "" {
 		return
 	}
 	for _, line := range out.Summary {
+		if shown && strings.HasPrefix(line, "  > ") {
+			continue
+		}
 		g.Line("%s", g.tinted(line))
 	}
 	g.Line("%s: %s, %d of %s (%s)", command.Plain(out.Name), out.Status, out.Executed, plural(out.Total, "step"), out.Execution)
@@ -150,6 +195,8 @@ type execution struct {
 		Status   string `json:"status"`
 		Code     *int   `json:"exitCode"`
 		Error    string `json:"errorMessage"`
+		Reason   string `json:"reason"`
+		Tries    int    `json:"tries"`
 		Duration int64  `json:"durationMs"`
 	} `json:"steps"`
 	Output []struct {
@@ -183,6 +230,12 @@ func (g workflowGroup) drawExecution(e execution) {
 			code := ""
 			if s.Code != nil {
 				code = strconv.Itoa(*s.Code)
+			}
+			if s.Reason != "" {
+				s.Status += " (" + s.Reason + ")"
+			}
+			if s.Tries > 1 {
+				s.Status += fmt.Sprintf(" (try %d)", s.Tries)
 			}
 			rows = append(rows, []string{strconv.Itoa(i + 1), strings.Repeat("· ", s.Depth) + s.Name, s.Status, code, command.Took(s.Duration), s.Error})
 		}

@@ -3,6 +3,7 @@ package sandboxcmd_test
 import (
 	"encoding/json"
 	"io"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -142,7 +143,7 @@ func typed(line string) []string {
 	_, line, _ = strings.Cut(line, "countersign ")
 	line, _, _ = strings.Cut(line, "  ")
 	line, _, _ = strings.Cut(line, " > ")
-	return strings.Fields(strings.ReplaceAll(line, `"npm ci"`, "npm-ci"))
+	return strings.Fields(regexp.MustCompile(`"[^"]*"`).ReplaceAllString(line, "words"))
 }
 
 // What is no completion of ours is none: a branch and a new name are no files.

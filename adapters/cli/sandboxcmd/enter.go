@@ -31,11 +31,12 @@ type place struct {
 	Name        string            `json:"name"`
 	Branch      string            `json:"branch"`
 	Directory   string            `json:"directory"`
+	Isolation   string            `json:"isolation,omitempty"`
 	Environment map[string]string `json:"environment"`
 }
 
 func (g sandboxGroup) enter() *cobra.Command {
-	c := &cobra.Command{Use: "enter [URL] NAME", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "enter [[URL] NAME]", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Open $SHELL in a sandbox, with what it leased as variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
 			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead.",
 		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
@@ -78,7 +79,7 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	var names []string
 	for _, b := range all.Sandboxes {
 		if strings.EqualFold(b.Name, name) {
-			to := place{"success", all.Project, all.URL, b.Name, b.Branch, b.Directory, map[string]string{}}
+			to := place{"success", all.Project, all.URL, b.Name, b.Branch, b.Directory, b.Isolation, map[string]string{}}
 			maps.Copy(to.Environment, b.Leases)
 			return to, nil
 		}

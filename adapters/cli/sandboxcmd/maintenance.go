@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -37,10 +38,53 @@ func (g group) gateway() *cobra.Command {
 			message(f)
 			g.Pairs(command.Pair{Name: "at", Value: port(known(f.Port))}, command.Pair{Name: "pid", Value: number(known(f.PID))})
 		}),
+		g.access(),
 		one("stop", "Stop the gateway until a project starts or it is restarted", "opencode_stop_mcp_tool", message))
 	c.Long = "Look at the gateway, the one MCP server in front of all projects' servers. It starts with the first project and ends with the last."
 	return c
 }
+
+// reach is how a client of MCP reaches the gateway, as JSON.
+type reach struct {
+	Status string `json:"status"`
+	URL    string `json:"url"`
+	Token  string `json:"token"`
+}
+
+func (g group) access() *cobra.Command {
+	return &cobra.Command{Use: "access", Short: "Show the gateway's URL and token, for the configuration of an MCP client", Args: command.Args(0, 0),
+		Long: "Show the URL of the gateway and the token that its clients send (Authorization: Bearer TOKEN), for the configuration of an MCP client. The token stands for\n" +
+			"you: whoever has it can write to the agents of all projects. No tool gives it away.",
+		Example: "  countersign sandbox gateway access\n  countersign sandbox gateway access --json",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			core, err := g.Opened()
+			if err != nil {
+				return err
+			}
+			if core.SandboxAccess == nil {
+				return fault.ErrInternal.Sayf("the settings file cannot be read here")
+			}
+			secrets, err := core.SandboxAccess(cmd.Context())
+			if err != nil {
+				return g.Explain(err)
+			}
+			var f gatewayStatus
+			if _, err := g.Ask(cmd.Context(), "opencode_mcp_status", command.Arguments{}, &f); err != nil {
+				return err
+			}
+			if known(f.Port) == 0 || f.PID == nil {
+				return errNoGateway.With(command.Hint("countersign sandbox start PROJECT starts it with the project's server"))
+			}
+			at := reach{"success", "http://127.0.0.1:" + number(known(f.Port)) + "/mcp", secrets.Token}
+			if g.JSON {
+				return g.PrintJSON(at)
+			}
+			g.Pairs(command.Pair{Name: "url", Value: at.URL}, command.Pair{Name: "header", Value: "Authorization: Bearer " + at.Token})
+			return nil
+		}}
+}
+
+var errNoGateway = fault.New(fault.State, "sandbox_gateway_stopped", "the gateway does not run")
 
 func (g group) drawGateway(f gatewayStatus) {
 	if f.Message != "" {

@@ -22,7 +22,7 @@ var errRequest = fault.New(fault.Unavailable, "sandbox_request_failed", "the bra
 func (g sandboxGroup) push() *cobra.Command {
 	var branch string
 	var force bool
-	c := &cobra.Command{Use: "push [URL] NAME", Short: "Push a sandbox's branch to its remote, after you approved remote, branch and commits", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "push [[URL] NAME]", Short: "Push a sandbox's branch to its remote, after you approved remote, branch and commits", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Push a sandbox's branch to the project's remote, under the same name. Exactly the commit that was shown is pushed. Commits that the remote's branch has and\n" +
 			"the sandbox's does not are only replaced with --force, and only those that were shown. No hooks of the repository run. --branch pushes another local branch,\n" +
 			"like the base after a merge.",
@@ -63,7 +63,7 @@ func (g sandboxGroup) drawPushed(p sandboxes.SandboxPushed) {
 func (g sandboxGroup) request() *cobra.Command {
 	var title, body string
 	var force bool
-	c := &cobra.Command{Use: "pr [URL] NAME", Short: "Push a sandbox's branch and open a pull request for it", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "pr [[URL] NAME]", Short: "Push a sandbox's branch and open a pull request for it", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Push a sandbox's branch (countersign sandbox push), then open a pull request into the branch that the sandbox was made from: with gh on GitHub and glab on\n" +
 			"GitLab where they are installed and logged in, else by printing the page that opens one. They are started outside of the repository, so that nothing in it\n" +
 			"has a say.",
@@ -142,7 +142,7 @@ func requester(p sandboxes.SandboxPushed, title, body string) (program string, a
 
 func (g sandboxGroup) apply() *cobra.Command {
 	var into, base string
-	c := &cobra.Command{Use: "apply [URL] NAME [-- PATH…]", Short: "Put a sandbox's changes into another working tree, without committing them",
+	c := &cobra.Command{Use: "apply [[URL] NAME] [-- PATH…]", Short: "Put a sandbox's changes into another working tree, without committing them",
 		Long: "Put what a sandbox changes against its base branch, committed or not, into a working tree of git: the one you stand in, or --to. All of it fits, or nothing\n" +
 			"is changed. Nothing is committed or staged there.",
 		Example: "  countersign sandbox apply acme-shop fix-login --to ~/src/shop\n  countersign sandbox apply acme-shop fix-login -- src/login"}
@@ -166,16 +166,20 @@ func (g sandboxGroup) apply() *cobra.Command {
 			call["paths"] = paths
 		}
 		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxApply.Name, call, func(a sandboxes.SandboxApplied) {
+			if a.Files == 0 {
+				g.Line("nothing to do: %s", command.Plain(a.Message))
+				return
+			}
 			g.Line("%s of sandbox %s changed in %s; nothing is committed", counted(a.Files, "file"), command.Plain(a.Name), command.Plain(a.Directory))
 		})
 	}
 	return c
 }
 
-// beforeDash checks [URL] NAME of a command that takes more behind "--".
+// beforeDash checks [[URL] NAME] of a command that takes more behind "--".
 func beforeDash(cmd *cobra.Command, args []string) error {
 	named, _ := parted(cmd, args)
-	return command.Args(1, 2)(cmd, named)
+	return command.Args(0, 2)(cmd, named)
 }
 
 // parted returns the arguments before and behind "--".

@@ -15,7 +15,8 @@ import (
 
 // The ways that a name leads nowhere.
 var (
-	ErrNowhere = fault.New(fault.Invalid, "sandbox_project_unnamed", "no project is named, and the working directory lies in none")
+	ErrNowhere = fault.New(fault.Invalid, "sandbox_project_unnamed", "no project is named, and the working directory lies in no clone or sandbox of one")
+	ErrUnnamed = fault.New(fault.Invalid, "sandbox_unnamed", "no sandbox is named, and the working directory lies in none")
 	ErrUnknown = fault.New(fault.NotFound, "sandbox_name_unknown", "nothing has this name")
 )
 
@@ -109,14 +110,35 @@ func real(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// Subject returns what a command that takes [URL] NAME is about.
+// Subject returns what a command that takes [[URL] NAME] is about: without a name, the sandbox that the working directory lies in.
 func (d Runner) Subject(ctx context.Context, args []string) (url, name string, err error) {
+	if len(args) == 0 {
+		return d.here(ctx)
+	}
 	word := ""
 	if len(args) > 1 {
 		word = args[0]
 	}
 	url, err = d.URL(ctx, word)
 	return url, args[len(args)-1], err
+}
+
+// here returns the sandbox that the working directory lies in.
+func (d Runner) here(ctx context.Context) (url, name string, err error) {
+	if url, err = d.URL(ctx, ""); err != nil {
+		return "", "", err
+	}
+	all, err := d.Sandboxes(ctx, url)
+	if err != nil {
+		return "", "", err
+	}
+	at, err := real("")
+	for _, b := range all.Sandboxes {
+		if dir, wrong := real(b.Directory); err == nil && wrong == nil && (at == dir || strings.HasPrefix(at, dir+string(filepath.Separator))) {
+			return url, b.Name, nil
+		}
+	}
+	return "", "", ErrUnnamed.With(command.Hint("name one: countersign sandbox ls shows those of project " + all.Project))
 }
 
 // Sandboxes returns the sandboxes of the project at url.

@@ -82,7 +82,7 @@ func TestNoProjectIsMeant(t *testing.T) {
 	_, err = about("Deep", "x")
 	assert.Contains(t, fault.From(err).Details, "did you mean o-deep? ", "the name without its owner")
 	_, err = about()
-	assert.ErrorContains(t, err, "an argument is missing: NAME", "not [URL], which may be left out")
+	assert.ErrorIs(t, err, sandboxcmd.ErrNowhere, "a sandbox is named by the directory that one stands in, or not at all")
 }
 
 func TestCompletion(t *testing.T) {

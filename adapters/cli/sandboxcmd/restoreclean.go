@@ -32,14 +32,16 @@ type kept struct {
 }
 
 func (g sandboxGroup) restore() *cobra.Command {
-	var name string
+	var name, isolate string
 	c := &cobra.Command{Use: "restore [URL] [REF]", Short: "Make a sandbox from work that was kept, or list what was", Args: command.Args(0, 2), ValidArgsFunction: g.completeKept,
 		Long: "Make a sandbox from work that was kept when another was reset or deleted. Without REF, all that was kept is listed. REF is as listed, or the end\n" +
-			"of it when no other ends so.",
+			"of it when no other ends so. It is isolated as the old one was, unless --isolate says otherwise.",
 		Example: `  countersign sandbox restore acme-shop
   countersign sandbox restore acme-shop refs/opencode-backup/fix-login/1790000000 --name fix-again`}
 	c.Flags().StringVar(&name, "name", "", "of the new sandbox (default: that of the old one)")
+	c.Flags().StringVar(&isolate, "isolate", "", "what keeps its commands and agent inside, as for create (default: what did in the old one)")
 	_ = c.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there, and is registered once
+	_ = c.RegisterFlagCompletionFunc("isolate", isolations())
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		word, ref := command.First(args), ""
@@ -58,7 +60,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 		if ref, err = g.resolveBackup(ctx, url, ref); err != nil {
 			return err
 		}
-		return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxRestore.Name, command.Arguments{"git_url": url, "ref": ref}.Set("name", name), func(c created) { g.drawCreated(cmd.Context(), c) })
+		return command.CallAndShow(ctx, g.Runner, sandboxes.SandboxRestore.Name, command.Arguments{"git_url": url, "ref": ref}.Set("name", name).Set("isolate", isolate), func(c created) { g.drawCreated(cmd.Context(), c) })
 	}
 	return c
 }

@@ -1,6 +1,7 @@
 package sandboxcmd
 
 import (
+	"context"
 	"strconv"
 	"strings"
 
@@ -13,14 +14,19 @@ import (
 func (g sandboxGroup) review() *cobra.Command {
 	var at, message string
 	var done int
-	c := &cobra.Command{Use: "review [URL] NAME", Short: "Comment on a sandbox's work, for the agent in it; list the comments", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	var seen bool
+	c := &cobra.Command{Use: "review [[URL] NAME]", Short: "Comment on a sandbox's work, for the agent in it; list the comments", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "List the comments on a sandbox's work, or add one with --message, about a file or line of it with --at. They stay with the sandbox. An agent reads them with\n" +
-			"the tool sandbox_review, or from this command's output. --done settles one.",
-		Example: "  countersign sandbox review acme-shop fix-login\n  countersign sandbox review acme-shop fix-login --at src/login.go:12 --message Why?\n  countersign sandbox review acme-shop fix-login --done 1"}
+			"the tool sandbox_review, or from this command's output. --done settles one.\n\n" +
+			"The list ends with the files that have changed since you marked the work as seen. --seen marks it as it is now; countersign sandbox diff --since-review shows\n" +
+			"what comes later.",
+		Example: "  countersign sandbox review acme-shop fix-login\n  countersign sandbox review acme-shop fix-login --at src/login.go:12 --message Why?\n  countersign sandbox review acme-shop fix-login --done 1\n  countersign sandbox review acme-shop fix-login --seen"}
 	c.Flags().StringVar(&at, "at", "", "file, or file:line, that the comment is about")
 	c.Flags().StringVarP(&message, "message", "m", "", "comment to add")
 	c.Flags().IntVar(&done, "done", 0, "number of a comment that is settled")
-	c.MarkFlagsMutuallyExclusive("message", "done")
+	c.Flags().BoolVar(&seen, "seen", false, "you have looked at the work as it is now")
+	c.MarkFlagsMutuallyExclusive("message", "done", "seen")
+	c.MarkFlagsMutuallyExclusive("at", "seen")
 	c.MarkFlagsMutuallyExclusive("at", "done")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
@@ -28,11 +34,23 @@ func (g sandboxGroup) review() *cobra.Command {
 			return err
 		}
 		call := command.Arguments{"git_url": url, "name": name}
+		if seen {
+			var now sandboxes.SandboxComparison
+			if _, err := g.Ask(cmd.Context(), sandboxes.SandboxDiff.Name, command.Arguments{"git_url": url, "name": name, "stat": true}, &now); err != nil {
+				return err
+			}
+			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxComment.Name, call.Set("seen", now.FilesID), func(r sandboxes.ReviewComments) {
+				g.Line("marked the work in %s as seen", command.Plain(r.Name))
+			})
+		}
 		if message == "" && done == 0 {
 			if at != "" {
 				return command.ErrUsage.Sayf("--at says what a comment is about; the comment itself is missing: --message")
 			}
-			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxReview.Name, call, g.drawComments)
+			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxReview.Name, call, func(r sandboxes.ReviewComments) {
+				g.drawComments(r)
+				g.drawSince(cmd.Context(), r)
+			})
 		}
 		if done > 0 {
 			call["done"] = done
@@ -56,6 +74,24 @@ func placed(at string) (path string, line int) {
 		}
 	}
 	return at, 0
+}
+
+// drawSince lists the files that have changed since the work was marked as seen.
+func (g sandboxGroup) drawSince(ctx context.Context, r sandboxes.ReviewComments) {
+	if r.Seen == nil {
+		g.Note("nobody has marked the work as seen yet; --seen does, after a look at countersign sandbox diff")
+		return
+	}
+	var d sandboxes.SandboxComparison
+	if !g.Quietly(ctx, sandboxes.SandboxDiff.Name, command.Arguments{"git_url": r.URL, "name": r.Name, "stat": true, "since_review": true}, &d) {
+		return
+	}
+	for _, f := range d.Files {
+		g.Line("changed since the review: %s", command.Plain(f.Line()))
+	}
+	if d.FileCount == 0 {
+		g.Note("nothing has changed since the work was marked as seen")
+	}
 }
 
 func (g sandboxGroup) drawComments(r sandboxes.ReviewComments) {

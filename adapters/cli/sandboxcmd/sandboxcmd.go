@@ -22,7 +22,7 @@ func Command(s *command.Shell) *cobra.Command {
 	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
 		"Sandboxes work without the agent server's program.\n\n" +
 		"Where a command takes [URL], it is a git URL in any spelling, the path of a repository, or a project's name. Inside a project's directory it can\n" +
-		"be left out."
+		"be left out, and NAME inside a sandbox's."
 	c.Example = `  countersign sandbox create ~/src/shop fix-login               clones it first; needs no agent server
   countersign sandbox init                                      once: the settings file of agent servers, with secrets of its own
   countersign sandbox start git@github.com:acme/shop.git

@@ -26,7 +26,7 @@ type sandboxGroup struct{ Runner }
 // commands returns every command about sandboxes.
 func commands(d Runner) []*cobra.Command {
 	g := sandboxGroup{d}
-	return []*cobra.Command{g.create(), g.list(), g.enter(), g.exec(), g.diff(), g.log(), g.review(), g.update(), g.merge(), g.apply(), g.push(), g.request(), g.archive(), g.reset(), g.remove(), g.restore(), g.clean()}
+	return []*cobra.Command{g.create(), g.list(), g.enter(), g.exec(), g.agent(), g.attach(), g.diff(), g.log(), g.review(), g.update(), g.merge(), g.apply(), g.push(), g.request(), g.archive(), g.reset(), g.remove(), g.restore(), g.clean()}
 }
 
 // created is a new sandbox.
@@ -41,29 +41,62 @@ func (c created) Verdict() error {
 }
 
 func (g sandboxGroup) create() *cobra.Command {
-	var branch, run string
-	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteURL,
+	var branch, run, agent, prompt string
+	var issue int
+	var isolate string
+	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", ValidArgsFunction: g.CompleteURL,
 		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
 			"A repository that is no project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
-			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n\n" +
-			"Exit code 1: the sandbox is there, and its set-up or --run failed.",
+			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n" +
+			"NAME may be pr:NUMBER: a sandbox pr-NUMBER with the commits of that pull request (or of GitLab's merge request), which --branch takes too. With --issue the\n" +
+			"name is made of the issue's number and, where gh is installed and logged in, its title, and need not be given.\n" +
+			"--isolate keeps its set-up, --run, agent and what countersign sandbox exec runs from writing outside of it and reading your home (landlock and\n" +
+			"bubblewrap on Linux; container needs docker or podman, and container:IMAGE names what is in it, by default docker.io/library/buildpack-deps:scm);\n" +
+			"-offline, like container-offline:IMAGE, from TCP or all networks, too. The plan says what it holds and what it does not. The agent server and countersign sandbox enter are not isolated.\n" +
+			"--agent starts an agent in it (countersign sandbox agent), after you approved the very command.\n\n" +
+			"Exit code 1: the sandbox is there, and its set-up, --run or the start of its agent failed.",
 		Example: `  countersign sandbox create acme-shop fix-login
-  countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"`}
+  countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"
+  countersign sandbox create acme-shop pr:42
+  countersign sandbox create acme-shop --issue 17
+  countersign sandbox create acme-shop fix-login --agent claude --prompt "Fix the login"`}
 	c.Flags().StringVarP(&branch, "branch", "b", "", "branch to stand on (default: a new one from the clone's own)")
 	c.Flags().StringVar(&run, "run", "", "shell command to run in it once it is there")
+	c.Flags().IntVar(&issue, "issue", 0, "number of the issue that it is for: names the sandbox")
+	c.Args = func(cmd *cobra.Command, args []string) error {
+		if issue > 0 {
+			return command.Args(0, 2)(cmd, args)
+		}
+		return command.Args(1, 2)(cmd, args)
+	}
+	c.Flags().StringVar(&isolate, "isolate", "", "what keeps its commands and agent inside: landlock, bubblewrap or container[:IMAGE], or these with -offline; or none")
+	_ = c.RegisterFlagCompletionFunc("isolate", isolations())
+	c.Flags().StringVar(&agent, "agent", "", "agent to start in it: opencode, claude, codex or none")
+	c.Flags().StringVarP(&prompt, "prompt", "p", "", "what the agent is to do")
 	_ = c.RegisterFlagCompletionFunc("branch", cobra.NoFileCompletions) // the flag is there, and is registered once
+	_ = c.RegisterFlagCompletionFunc("agent", agents("none"))
+	_ = c.RegisterFlagCompletionFunc("prompt", cobra.NoFileCompletions)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		url, name, err := g.Subject(cmd.Context(), args)
+		url, name, err := g.newSubject(cmd.Context(), args, issue)
 		if err != nil {
 			return err
 		}
-		call := command.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", run)
+		if number, ok := requested(name); ok && branch == "" {
+			name, branch = "pr-"+number, name
+		}
+		call := command.Arguments{"git_url": url, "name": name}.Set("branch", branch).Set("start_command", run).Set("agent", agent).Set("prompt", prompt).Set("isolate", isolate)
 		if err := g.known(cmd.Context(), url); err != nil {
 			return err
 		}
 		return misnamed(name, command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxCreate.Name, call, func(c created) { g.drawCreated(cmd.Context(), c) }))
 	}
 	return c
+}
+
+// isolations completes what --isolate takes.
+func isolations() cobra.CompletionFunc {
+	return cobra.FixedCompletions([]cobra.Completion{"landlock", "landlock-offline", "bubblewrap", "bubblewrap-offline", "container", "container:", "container-offline", "container-offline:", "none"},
+		cobra.ShellCompDirectiveNoFileComp)
 }
 
 // known has the repository cloned where no project has it yet: a sandbox needs no agent server. Its answer is no part of the command's.
@@ -122,6 +155,9 @@ func (g sandboxGroup) drawCreated(ctx context.Context, c created) {
 		g.Terminal.Fail(c.Message, "countersign sandbox enter goes there; countersign sandbox rm takes it away")
 		return
 	}
+	if c.Agent != nil {
+		g.Note("%s; countersign sandbox attach %s %s shows it", command.Plain(doing(c.Agent)), command.Plain(c.Project), command.Plain(c.Worktree.Name))
+	}
 	var all sandboxes.ProjectListing
 	if g.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &all) {
 		for _, p := range all.Projects {
@@ -160,7 +196,7 @@ func leased(leases map[string]string) string {
 
 func (g sandboxGroup) list() *cobra.Command {
 	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
-		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, and whether countersign sandbox clean would delete them.\n" +
+		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, what their agents are doing, and whether countersign sandbox clean would delete them.\n" +
 			"countersign sandbox list lists the projects."}
 	return ProjectCommand(g.Runner, c, sandboxes.SandboxList.Name, func(all sandboxes.SandboxListing) {
 		if len(all.Sandboxes) == 0 {
@@ -168,14 +204,23 @@ func (g sandboxGroup) list() *cobra.Command {
 			return
 		}
 		var rows [][]string
+		heads := []string{"name", "branch", "state", "made", "clean-up takes it"}
+		at := slices.ContainsFunc(all.Sandboxes, func(b sandboxes.SandboxItem) bool { return b.Agent != nil })
+		if at {
+			heads = slices.Insert(heads, 3, "agent")
+		}
 		for _, b := range all.Sandboxes {
 			removable := "no: " + b.Cleanup
 			if b.Removable {
 				removable = "yes: " + b.Cleanup
 			}
-			rows = append(rows, []string{b.Name, b.Branch, holds(b), command.Age(known(b.CreatedAt)), removable})
+			row := []string{b.Name, b.Branch, holds(b), command.Age(known(b.CreatedAt)), removable}
+			if at {
+				row = slices.Insert(row, 3, doing(b.Agent))
+			}
+			rows = append(rows, row)
 		}
-		g.Table([]string{"name", "branch", "state", "made", "clean-up takes it"}, rows)
+		g.Table(heads, rows)
 	})
 }
 
@@ -207,7 +252,7 @@ func holds(b sandboxes.SandboxItem) string {
 
 func (g sandboxGroup) reset() *cobra.Command {
 	var ignored bool
-	c := &cobra.Command{Use: "reset [URL] NAME", Short: "Bring a sandbox to the default branch; work is kept", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "reset [[URL] NAME]", Short: "Bring a sandbox to the default branch; work is kept", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
 			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
 		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
@@ -243,7 +288,7 @@ func (g sandboxGroup) drawBackups(refs []string) {
 
 func (g sandboxGroup) remove() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "rm [URL] NAME", Short: "Delete a sandbox", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "rm [[URL] NAME]", Short: "Delete a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
 			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
 		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}

@@ -16,6 +16,7 @@ import (
 type comparing struct {
 	base string
 	stat bool
+	seen bool // only what has changed since a person looked at it
 }
 
 // compare adds the flag and the call that diff, log and status of a sandbox share. Paths stand behind "--".
@@ -42,6 +43,9 @@ func (g sandboxGroup) compared(ctx context.Context, url, name string, paths []st
 	if how.stat {
 		call["stat"] = true
 	}
+	if how.seen {
+		call["since_review"] = true
+	}
 	var shown error
 	err := command.CallAndShow(ctx, g.Runner, sandboxes.SandboxDiff.Name, call, func(found sandboxes.SandboxComparison) { shown = draw(ctx, found) })
 	if err != nil {
@@ -52,13 +56,18 @@ func (g sandboxGroup) compared(ctx context.Context, url, name string, paths []st
 
 func (g sandboxGroup) diff() *cobra.Command {
 	how := &comparing{}
-	c := &cobra.Command{Use: "diff [URL] NAME [-- PATH…]", Short: "Show what a sandbox changes against its base branch",
+	c := &cobra.Command{Use: "diff [[URL] NAME] [-- PATH…]", Short: "Show what a sandbox changes against its base branch",
 		Long: "Show the lines that a sandbox changes against the last commit that it shares with its base branch: committed, uncommitted and untracked. What the base has\n" +
-			"got since is left out. Files that git ignores are not looked at.",
-		Example: "  countersign sandbox diff acme-shop fix-login\n  countersign sandbox diff acme-shop fix-login --stat\n  countersign sandbox diff acme-shop fix-login -- src/login"}
+			"got since is left out. Files that git ignores are not looked at. With --since-review, what has changed since the work was marked as seen (countersign sandbox\n" +
+			"review --seen): the base's changes too, once they were taken over.",
+		Example: "  countersign sandbox diff acme-shop fix-login\n  countersign sandbox diff acme-shop fix-login --stat\n  countersign sandbox diff acme-shop fix-login --since-review\n  countersign sandbox diff acme-shop fix-login -- src/login"}
 	c.Flags().BoolVar(&how.stat, "stat", false, "files and counts only")
+	c.Flags().BoolVar(&how.seen, "since-review", false, "only what has changed since the work was marked as seen")
 	return g.compare(c, how, func(ctx context.Context, d sandboxes.SandboxComparison) error {
-		if d.FileCount == 0 {
+		switch {
+		case d.FileCount == 0 && how.seen:
+			g.Note("nothing has changed since the work was marked as seen")
+		case d.FileCount == 0:
 			g.Note("nothing differs from %s", command.Plain(d.Base))
 		}
 		if how.stat {
@@ -76,7 +85,7 @@ func (g sandboxGroup) diff() *cobra.Command {
 }
 
 func (g sandboxGroup) log() *cobra.Command {
-	return g.compare(&cobra.Command{Use: "log [URL] NAME", Short: "List the commits that a sandbox has and its base branch does not",
+	return g.compare(&cobra.Command{Use: "log [[URL] NAME]", Short: "List the commits that a sandbox has and its base branch does not",
 		Long:    "List the commits that a sandbox has and its base branch does not, newest first.",
 		Example: "  countersign sandbox log acme-shop fix-login"}, &comparing{stat: true}, func(_ context.Context, d sandboxes.SandboxComparison) error {
 		for _, c := range d.Commits {
@@ -116,6 +125,9 @@ func (g sandboxGroup) drawStanding(_ context.Context, d sandboxes.SandboxCompari
 	if d.MoreChanges > 0 {
 		g.Note("… and %d more that are not committed", d.MoreChanges)
 	}
+	if d.Setup > 0 {
+		g.Note("%s as the set-up left them, which count as no work", counted(d.Setup, "file"))
+	}
 	switch {
 	case len(d.Uncommitted) > 0:
 		g.Note("next: commit it in %s", command.Plain(d.Directory))
@@ -129,7 +141,11 @@ func (g sandboxGroup) drawStanding(_ context.Context, d sandboxes.SandboxCompari
 
 func (g sandboxGroup) drawFiles(d sandboxes.SandboxComparison) {
 	for _, f := range d.Files {
-		g.Line("  %s", command.Plain(f.Line()))
+		mark := ""
+		if f.Again {
+			mark = "  (changed since the review)"
+		}
+		g.Line("  %s%s", command.Plain(f.Line()), mark)
 	}
 	if d.MoreFiles > 0 {
 		g.Note("… and %d more files", d.MoreFiles)
@@ -142,7 +158,7 @@ func (g sandboxGroup) drawFiles(d sandboxes.SandboxComparison) {
 func (g sandboxGroup) merge() *cobra.Command {
 	var squash, rebase, committed, archive bool
 	var into, message string
-	c := &cobra.Command{Use: "merge [URL] NAME", Short: "Merge a sandbox's work into its base branch, after you approved commits and files", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "merge [[URL] NAME]", Short: "Merge a sandbox's work into its base branch, after you approved commits and files", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Merge a sandbox's commits into the branch that it was made from, or into another local one. The plan names every commit and file and shows the lines;\n" +
 			"exactly that is merged, or nothing when either side has moved since. Conflicts are found beforehand and refused with the files, and so is a base whose\n" +
 			"working tree has changes. Nothing that the repository names is run: no hooks, filters or merge programs. The commit is not signed.\n\n" +
@@ -204,7 +220,7 @@ func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
 func (g sandboxGroup) update() *cobra.Command {
 	var rebase bool
 	var from string
-	c := &cobra.Command{Use: "update [URL] NAME", Short: "Bring what the base branch has got since into a sandbox", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "update [[URL] NAME]", Short: "Bring what the base branch has got since into a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Merge the base branch into a sandbox, or rebase the sandbox onto it. The remote is asked for news first; where it is ahead of the base, its branch is\n" +
 			"taken. Conflicts are refused with the files, and nothing is changed. Commits that a rebase makes anew are kept as a backup.",
 		Example: "  countersign sandbox update acme-shop fix-login\n  countersign sandbox update acme-shop fix-login --rebase"}
@@ -227,7 +243,7 @@ func (g sandboxGroup) update() *cobra.Command {
 
 func (g sandboxGroup) archive() *cobra.Command {
 	var base string
-	c := &cobra.Command{Use: "archive [URL] NAME", Short: "Delete a sandbox whose work is merged; its commits are kept", Args: command.Args(1, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "archive [[URL] NAME]", Short: "Delete a sandbox whose work is merged; its commits are kept", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Delete a sandbox whose work its base branch has, in whatever commits, and the branch that was made for it. Its commits are kept as a backup, which\n" +
 			"countersign sandbox restore brings back. A sandbox with other work is refused.",
 		Example: "  countersign sandbox archive acme-shop fix-login"}
@@ -253,10 +269,29 @@ func (g sandboxGroup) archived(ctx context.Context, call command.Arguments) erro
 	})
 }
 
+// isolated returns the command that is kept inside as the sandbox says.
+func (g sandboxGroup) isolated(ctx context.Context, to place, argv []string) ([]string, error) {
+	if to.Isolation == "" {
+		return argv, nil
+	}
+	core, err := g.Opened()
+	if err != nil {
+		return nil, err
+	}
+	if core.SandboxIsolated == nil {
+		return nil, fault.ErrInternal.Sayf("nothing can be isolated here")
+	}
+	argv, err = core.SandboxIsolated(ctx, to.URL, to.Name, g.Lookup("PATH"), argv)
+	if err != nil {
+		return nil, g.Explain(err)
+	}
+	return argv, nil
+}
+
 func (g sandboxGroup) exec() *cobra.Command {
-	c := &cobra.Command{Use: "exec [URL] NAME -- COMMAND [ARGUMENT…]", Short: "Run a command in a sandbox, with its ports and names as variables",
+	c := &cobra.Command{Use: "exec [[URL] NAME] -- COMMAND [ARGUMENT…]", Short: "Run a command in a sandbox, with its ports and names as variables",
 		Long: "Run a command in a sandbox's directory, with what it leased as variables (countersign help sandboxes). The command takes this one's place: its exit code\n" +
-			"is the command's. It is yours, so nobody is asked, and nothing keeps it inside of the sandbox.",
+			"is the command's. It is yours, so nobody is asked, and nothing keeps it inside of the sandbox but the isolation that the sandbox was made with.",
 		Example: "  countersign sandbox exec acme-shop fix-login -- npm test"}
 	c.ValidArgsFunction = g.CompleteSandbox
 	c.Args = func(cmd *cobra.Command, args []string) error {
@@ -264,7 +299,7 @@ func (g sandboxGroup) exec() *cobra.Command {
 		if at < 0 || at == len(args) {
 			return command.Usage(cmd, "the command to run is missing; it stands behind --")
 		}
-		return command.Args(1, 2)(cmd, args[:at])
+		return command.Args(0, 2)(cmd, args[:at])
 	}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		at := cmd.ArgsLenAtDash()
@@ -272,7 +307,11 @@ func (g sandboxGroup) exec() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.become(to, args[at:])
+		argv, err := g.isolated(cmd.Context(), to, args[at:])
+		if err != nil {
+			return err
+		}
+		return g.become(to, argv)
 	}
 	return c
 }

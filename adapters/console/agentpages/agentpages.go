@@ -28,20 +28,21 @@ func New(desk *ui.CallRunner) *Section {
 // Mount adds the pages to a mux, through what lets people in.
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
-		"GET " + root:                     s.overview,
-		"GET " + root + "/plan":           s.plan,
-		"POST " + root + "/deploy":        s.deploy,
-		"GET " + root + "/snapshots":      s.snapshots,
-		"GET " + root + "/snapshots/{id}": s.snapshot,
-		"GET " + root + "/rollback":       s.back,
-		"POST " + root + "/rollback":      s.rollback,
-		"GET " + root + "/evolve":         s.evolve,
-		"POST " + root + "/propose":       s.propose,
-		"POST " + root + "/restore":       s.restore,
-		"GET " + root + "/modules":        s.modules,
-		"GET " + root + "/module":         s.module,
-		"POST " + root + "/recover":       s.settle,
-		"POST " + root + "/mend":          s.mend,
+		"GET " + root:                       s.overview,
+		"GET " + root + "/plan":             s.plan,
+		"POST " + root + "/deploy":          s.deploy,
+		"POST " + root + "/deploy-unedited": s.deployUnedited,
+		"GET " + root + "/snapshots":        s.snapshots,
+		"GET " + root + "/snapshots/{id}":   s.snapshot,
+		"GET " + root + "/rollback":         s.back,
+		"POST " + root + "/rollback":        s.rollback,
+		"GET " + root + "/evolve":           s.evolve,
+		"POST " + root + "/propose":         s.propose,
+		"POST " + root + "/restore":         s.restore,
+		"GET " + root + "/modules":          s.modules,
+		"GET " + root + "/module":           s.module,
+		"POST " + root + "/recover":         s.settle,
+		"POST " + root + "/mend":            s.mend,
 	})
 }
 

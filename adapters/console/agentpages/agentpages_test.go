@@ -7,6 +7,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 
@@ -152,6 +153,29 @@ func TestSomebodysOwnWork(t *testing.T) {
 			assert.Empty(t, waiting)
 			refused.Press(button(refused), "adopt", "true").See("done")
 			assert.Equal(t, helloSkill("Say hello."), w.reads(own))
+		})
+	}
+}
+
+// TestSomebodysOwnWorkIsLeft: the rest of the page is deployed by a button of its own, and that alone. One that nobody has edited has no such button.
+func TestSomebodysOwnWorkIsLeft(t *testing.T) {
+	t.Parallel()
+	for name, how := range map[string]func(*local.Config){"by token": func(*local.Config) {}, "by people alone": human} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			w := open(t, how)
+			assert.NotContains(t, w.Get("/deployments/plan").Text(), "Deploy the rest")
+			own := file(w.home, ".agents/skills/hello/SKILL.md")
+			w.write(own, "my own\n")
+			p := w.Get("/deployments/plan").Sound().See("Or leave 1 file that is somebody's own work as it is, and do the rest.")
+			label := regexp.MustCompile(`Deploy the rest: [^<]*`).FindString(p.HTML)
+			w.repo.Write("-- modules/check.md --\n---\ndescription: check other things\nallowed-tools: []\n---\nCheck.\n")
+			refused := p.Press(label)
+			assert.Equal(t, http.StatusConflict, refused.Status)
+			refused.Sound().See("is not what this page showed before")
+			refused.Press(label).See("done")
+			assert.Equal(t, "my own\n", w.reads(own))
+			assert.Contains(t, w.reads(file(w.home, ".claude/commands/check.md")), "check other things")
 		})
 	}
 }

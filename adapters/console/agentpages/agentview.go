@@ -34,6 +34,30 @@ type Plan struct{ present.Plan }
 // NewPlan is a plan of those changes alone.
 func NewPlan(changes []present.Change) Plan { return Plan{present.Plan{Changes: changes}} }
 
+// Unedited is the plan without the files that are somebody's own work.
+func (p Plan) Unedited() Plan {
+	own := map[string]bool{}
+	for _, c := range p.Adoptions() {
+		own[c.Path] = true
+	}
+	rest := NewPlan([]present.Change{})
+	for _, c := range p.Changes {
+		if own[c.Path] {
+			continue
+		}
+		rest.Changes = append(rest.Changes, c)
+		switch c.Op {
+		case "create":
+			rest.Summary.Create++
+		case "update":
+			rest.Summary.Update++
+		case "delete":
+			rest.Summary.Delete++
+		}
+	}
+	return rest
+}
+
 // Mark names a plan by all that is shown of it: whoever decides about it says so with its mark.
 func (p Plan) Mark() string {
 	return mark(struct {

@@ -97,7 +97,35 @@ func (r reading) deploying(d Plan) ui.Node {
 		return nil
 	}
 	return ui.Part("Deploy", ui.P(ui.Text("Exactly what this page shows is done, whole or not at all, and kept in a snapshot that you can go back to.")),
-		decision(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt))
+		decision(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt), r.leaving(d))
+}
+
+// leaving is the form in which a person deploys what the page shows but for what is somebody's own work, where there is anything else.
+func (r reading) leaving(d Plan) ui.Node {
+	rest := d.Unedited()
+	if len(rest.Changes) == 0 || len(d.Adoptions()) == 0 || d.Omitted > 0 || !r.serves("agents_deploy_unedited") {
+		return nil
+	}
+	return ui.Group{ui.P(ui.Text("Or leave " + ui.Count(len(d.Adoptions()), "file that is somebody's own work as it is", "files that are somebody's own work as they are") + ", and do the rest.")),
+		decision(r.v, root+"/deploy-unedited", "Deploy the rest: "+rest.Files().Words(), rest.Mark(), r.at.hidden())}
+}
+
+// deployUnedited carries out what the page of the plan showed, but for what is somebody's own work.
+func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	p := placeOf(posted(r))
+	plan, shown, err := s.planned(r, v, p)
+	rest := plan.Unedited()
+	switch {
+	case err != nil:
+		s.Fail(w, v, err)
+		return
+	case rest.Mark() != r.PostFormValue(markField):
+		again(w, v, shown, ErrShown)
+		return
+	}
+	args := p.args("agents_deploy_unedited")
+	args["yes"] = true
+	s.decided(w, r, v, ui.Task{Title: "Deploy the rest: " + rest.Files().Words(), Tool: "agents_deploy_unedited", Args: args, Back: p.at("")}, marked[Plan])
 }
 
 // deploy carries out what the page of the plan showed: the token for it comes from the tool deploy, which makes the plan once more.

@@ -24,7 +24,7 @@ type formAction struct {
 }
 
 func formActions() []formAction {
-	release := []string{"message", "push?", "strict?", "skip_validation?"}
+	release := []string{"message", "push?", "strict?", "skip_validation?", "independent?", "github?"}
 	return []formAction{
 		{"use", "Work on", "ecosystem_use", "", "", nil},
 		{"install", "Install", "amof_install_ecosystem", "", "runs", []string{"push?"}},
@@ -34,6 +34,7 @@ func formActions() []formAction {
 		{"ticket-start", "Start a ticket of", "amof_ticket_start", "tickets", "tickets", []string{"ticket_id", "repos*"}},
 		{"ticket-switch", "Switch the ticket of", "amof_ticket_switch", "tickets", "tickets", []string{"ticket_id"}},
 		{"ticket-end", "End a ticket of", "amof_ticket_end", "tickets", "tickets", []string{"ticket_id", "cleanup", "force?"}},
+		{"ticket-pr", "Open requests of a ticket of", "ecosystem_ticket_propose", "tickets", "tickets", []string{"ticket_id", "title"}},
 		{"cancel", "Cancel a run of", "amof_cancel_run", "runs", "runs", []string{"run_id"}},
 		{"bump", "Release a new version of", "amof_release_bump", "releases", "runs", append([]string{"bump_type", "pre_release"}, release...)},
 		{"promote", "Promote the version of", "amof_release_promote", "releases", "runs", append([]string{"target"}, release...)},

@@ -27,6 +27,7 @@ type released struct {
 		Branch  string `json:"branch"`
 		Head    string `json:"head"`
 		Tag     string `json:"tag"`
+		Next    string `json:"next"`
 		Dirty   bool   `json:"dirty"`
 		Commits int    `json:"commits_since_tag"`
 		Problem string `json:"problem"`
@@ -59,7 +60,7 @@ func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 func (n released) show() ui.Node {
 	var repos, commits, next []ui.Node
 	for _, r := range n.Repos {
-		repos = append(repos, ui.Row(said(r.Name), mono(r.Branch), mono(r.Head), said(FirstNonEmpty(r.Tag, "–")), said(strconv.Itoa(r.Commits)),
+		repos = append(repos, ui.Row(said(r.Name), mono(r.Branch), mono(r.Head), said(FirstNonEmpty(r.Tag, "–")), said(strconv.Itoa(r.Commits)), said(r.Next),
 			WithNote(said(map[bool]string{true: "uncommitted changes", false: "clean"}[r.Dirty]), r.Problem)))
 	}
 	for _, c := range n.Recent {
@@ -71,7 +72,7 @@ func (n released) show() ui.Node {
 	return ui.Part("Version", ui.Facts(ui.Fact{Name: "Current version", Value: said(n.Version)}, ui.Fact{Name: "Tag", Value: ui.OptionalCode(ui.Deref(n.Tag))}, ui.Fact{Name: "Stage", Value: ui.OptionalText(n.Stage)},
 		ui.Fact{Name: "Commits since", Value: said(strconv.Itoa(n.Commits))}, ui.Fact{Name: "Uncommitted changes", Value: YesText(n.Dirty)},
 		ui.Fact{Name: "Versions differ between the repositories", Value: YesText(n.Drift)}),
-		ui.DataTable("Repositories", []string{"Repository", "Branch", "Head", "Its tag", "Commits since", "Is"}, repos, "There are none to release."),
+		ui.DataTable("Repositories", []string{"Repository", "Branch", "Head", "Its tag", "Commits since", "Next", "Is"}, repos, "There are none to release."),
 		ui.Disclosure("Recent commits", false, ui.DataTable("Recent commits", []string{"Repository", "Commit", "Subject"}, commits, "There are none since.")),
 		ui.Disclosure("Versions that may follow", false, ui.DataTable("Versions that may follow", []string{"Version", "By"}, next, "There is none.")))
 }
@@ -100,12 +101,13 @@ func checks(a *EcosystemPage) ui.Node {
 // making returns the fields that both ways of making a version have.
 func making(id string) ui.Node {
 	return ui.Group{ui.Field(id+"-message", "message", "Message, for the tag (may be empty)", ""), ui.CheckboxField(id+"-push", "push", "Push branches and tags afterwards", false),
+		ui.CheckboxField(id+"-github", "github", "Make releases on GitHub, too (needs gh and a push)", false), ui.CheckboxField(id+"-independent", "independent", "Give each repository its own version", false),
 		ui.CheckboxField(id+"-strict", "strict", "Take warnings for errors", false), ui.CheckboxField(id+"-skip", "skip_validation", "Release in spite of what the checks find", false)}
 }
 
 func bump(a *EcosystemPage) ui.Node {
 	return a.ActionForm("bump", "Release", "a new version of "+a.Name,
-		ui.SelectField("bump-type", "bump_type", "How far it goes", "patch", ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
+		ui.SelectField("bump-type", "bump_type", "How far it goes", "patch", ui.Choice{Value: "auto", Text: "as the commits say"}, ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
 			ui.Choice{Value: "major", Text: "major: something is different"}),
 		ui.SelectField("bump-pre", "pre_release", "As", "", ui.Choice{Text: "a stable version"}, ui.Choice{Value: "alpha", Text: "an alpha version"},
 			ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}), making("bump"))

@@ -67,5 +67,6 @@ func ticketRow(a *EcosystemPage, i int, t workspace.TicketItem) ui.Node {
 		ui.SelectField(id, "cleanup", "What goes with "+t.ID, "none", ui.Choice{Value: "none", Text: "nothing"},
 			ui.Choice{Value: "local", Text: "worktrees and branches here"}, ui.Choice{Value: "all", Text: "branches at the remotes, too"}),
 		ui.CheckboxField(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
-	return ui.Row(name, ui.When(t.CreatedAt), ui.Ul(repos), ui.Group{change, end})
+	requests := ui.Disclosure("Open requests for "+t.ID, false, a.ActionForm("ticket-pr", "Open requests", "for "+t.ID, ui.Hidden("ticket_id", t.ID), ui.Field(id+"-title", "title", "Title (may be empty)", "")))
+	return ui.Row(name, ui.When(t.CreatedAt), ui.Ul(repos), ui.Group{change, requests, end})
 }

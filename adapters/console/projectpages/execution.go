@@ -39,6 +39,8 @@ type step struct {
 	ExitCode *int   `json:"exitCode"`
 	Error    string `json:"errorMessage"`
 	Process  string `json:"processId"`
+	Reason   string `json:"reason"`
+	Tries    int    `json:"tries"`
 	Duration int64  `json:"durationMs"`
 }
 
@@ -52,14 +54,14 @@ type OutputLine struct {
 // Going reports an execution that is not over.
 func (e execution) Going() bool { return e.Status == "running" || e.Status == "queued" }
 
-// At returns the process of the step that runs; empty when none does.
-func (e execution) At() string {
+// At returns the steps that run, which have processes.
+func (e execution) At() (out []step) {
 	for _, s := range e.Steps {
 		if s.Status == "running" && s.Process != "" {
-			return s.Process
+			out = append(out, s)
 		}
 	}
-	return ""
+	return out
 }
 
 // By returns who had it run.
@@ -95,6 +97,12 @@ func (e execution) StepTable() ui.Node {
 		ended := s.Error
 		if ended == "" && s.ExitCode != nil {
 			ended = fmt.Sprintf("exit code %d", *s.ExitCode)
+		}
+		if s.Reason != "" {
+			ended = "its input files are " + s.Reason
+		}
+		if s.Tries > 1 {
+			ended += fmt.Sprintf(" (started %d times)", s.Tries)
 		}
 		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(i+1)), ui.OptionalText(name), StatusBadge(s.Status), ui.Text(ui.Took(s.Duration)), ui.OptionalText(ended)))
 	}

@@ -57,7 +57,7 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 		ui.Fact{Name: "Why it ended so", Value: ui.OptionalText(e.Error)}, ui.Fact{Name: "Of", Value: subject(e)}), given(e.Parameters), e.StepTable()}
 	if e.Going() {
 		p.Live = []string{"tick"}
-		p.Body = append(p.Body, LatestOutput(r.Context(), s.Calls, v, e.At()))
+		p.Body = append(p.Body, printing(r.Context(), s.Calls, v, e))
 	}
 	p.Body = append(p.Body, StoredResult(e.Result), e.Kept())
 	s.Show(w, r, v, p)

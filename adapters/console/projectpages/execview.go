@@ -1,6 +1,7 @@
 package projectpages
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -73,6 +74,10 @@ func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, 
 
 // LatestOutput returns the end of what a process prints now, and the way to all of it; nil when it is not to be read.
 func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string) ui.Node {
+	return latestOutput(ctx, runner, v, "What it prints", id)
+}
+
+func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, title, id string) ui.Node {
 	if id == "" {
 		return nil
 	}
@@ -80,7 +85,7 @@ func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor
 	if err != nil {
 		return nil
 	}
-	return ui.Part("What it prints", ui.P(ui.LinkTo(processPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", p.Text()))
+	return ui.Part(title, ui.P(ui.LinkTo(processPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", p.Text()))
 }
 
 // WatchOutput is work.Task.Watch for a task that runs one program: its latest output.
@@ -151,6 +156,32 @@ func ScriptResult(o tool.Outcome) ui.Node {
 		return nil
 	}
 	return ui.Group{wrong(o), right(o), e.show()}
+}
+
+// TaskResult is work.Task.Show for run_task: how it ended in each directory and what it printed there, or where it runs on.
+func TaskResult(o tool.Outcome) ui.Node {
+	var found struct {
+		Steps []struct {
+			ended
+			Member string `json:"member"`
+			Dir    string `json:"directory"`
+			Task   string `json:"task"`
+			Status string `json:"status"`
+		} `json:"steps"`
+	}
+	if json.Unmarshal(documentOf(o), &found) != nil || len(found.Steps) == 0 {
+		return ScriptResult(o)
+	}
+	out := ui.Group{wrong(o), right(o)}
+	for _, s := range found.Steps {
+		title := cmp.Or(s.Member, s.Task) + ": " + s.Status
+		if s.Stdout == nil || s.Status == "skipped" {
+			out = append(out, ui.Part(ui.Printable(title)))
+			continue
+		}
+		out = append(out, ui.Part(ui.Printable(title), s.show()))
+	}
+	return out
 }
 
 func initial(lines []string) ui.Node {

@@ -33,6 +33,7 @@ func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 		"POST " + WorkflowListPath + "/{id}/steps":       s.addStep,
 		"POST " + WorkflowListPath + "/{id}/triggers":    s.addTrigger,
 		"POST " + WorkflowListPath + "/{id}/remove-step": s.removeStep,
+		"POST " + WorkflowListPath + "/{id}/change-step": s.changeStep,
 		"POST " + WorkflowListPath + "/{id}/change":      s.change,
 		"POST " + WorkflowListPath + "/{id}/webhook":     s.setWebhook,
 		"POST " + WorkflowListPath + "/{id}/incoming":    s.setIncoming,

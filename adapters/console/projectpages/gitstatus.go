@@ -61,7 +61,7 @@ func (a *about) standing() ui.Node {
 		upstream = ui.Group{ui.OptionalCode(st.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
 	}
 	return ui.Part(title, ui.Facts(ui.Fact{Name: "State", Value: badge(st.Changes)}, ui.Fact{Name: "Branch", Value: branch},
-		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
+		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.gitLink(), a.staged(st.StagedN))
 }
 
 // staged returns the diff of what is staged, with how much each file changes.

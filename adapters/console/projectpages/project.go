@@ -71,7 +71,7 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	if a.dir != of.Path {
 		p.Crumbs, p.Title = append(p.Crumbs, ui.PageLink{Text: p.Title, Href: at(of.ID)}), "Worktree "+ui.Printable(a.dir)
 	}
-	p.Body = []ui.Node{a.facts(), a.scripts(), a.standing(), a.worktrees()}
+	p.Body = []ui.Node{a.facts(), a.scripts(), a.tasks(), a.standing(), a.worktrees()}
 	if a.dir == of.Path {
 		p.Body = append(p.Body, WorkflowsPart(s.SectionBase, r, v, of.ID), ActionsPart(s.SectionBase, r, v, of.ID), a.settings())
 	}
@@ -117,7 +117,7 @@ func (a *about) scripts() ui.Node {
 			Command string `json:"command"`
 		} `json:"scripts"`
 	}
-	if err := a.read("list_project_scripts", ui.Args{"project_path": a.dir}, &all); err != nil {
+	if err := a.read("list_project_scripts", ui.Args{"project_path": a.dir}, &all); err != nil && !strings.HasSuffix(err.Error(), "has no package.json, and so no scripts") { // which is nothing wrong
 		return ui.Part("Scripts", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
@@ -125,6 +125,62 @@ func (a *about) scripts() ui.Node {
 		rows = append(rows, ui.Row(ui.OptionalText(script.Name), ui.OptionalCode(script.Command), a.runs(fmt.Sprint("script-", i), script.Name)))
 	}
 	return ui.Part("Scripts", ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "There is no package.json here, or it has no scripts."))
+}
+
+// tasks returns what else the directory's files can run, each with a button that runs it, and the members of its workspace.
+func (a *about) tasks() ui.Node {
+	var all projects.TaskList
+	if err := a.read(projects.ListTasks.Name, ui.Args{"project_path": a.dir}, &all); err != nil {
+		return ui.Part("Tasks", ui.ErrorNotice(err))
+	}
+	var rows []ui.Node
+	count := map[string]int{}
+	for _, t := range all.Tasks {
+		count[t.Name]++
+	}
+	for i, t := range all.Tasks {
+		if t.Packaged() {
+			continue
+		}
+		name, command := t.Name, ui.OptionalCode(t.Command)
+		if count[t.Name] > 1 {
+			name = t.ID()
+		}
+		if t.Command == "" && len(t.Needs) > 0 {
+			command = ui.Text("first " + ui.Printable(strings.Join(t.Needs, ", ")))
+		}
+		rows = append(rows, ui.Row(ui.OptionalText(t.Name), ui.Text(string(t.Runner)), command, ui.OptionalText(t.Description), a.runsTask(fmt.Sprint("task-", i), name)))
+	}
+	var notes, members ui.Group
+	for _, n := range all.Notes {
+		notes = append(notes, ui.P(ui.Class("quiet"), ui.OptionalText(n)))
+	}
+	if w := all.Workspace; w != nil {
+		var list []ui.Node
+		for _, m := range w.Members {
+			list = append(list, ui.Row(ui.OptionalText(m.Name), ui.OptionalCode(m.Dir), ui.Text(ui.Printable(strings.Join(m.Needs, ", "))), ui.Text(ui.Printable(strings.Join(m.Tasks, ", ")))))
+		}
+		members = ui.Group{ui.H3(ui.Text("Workspace: " + ui.Printable(strings.Join(w.Tools, ", ")))),
+			ui.DataTable("members of the workspace", []string{"Member", "Directory", "Needs", "Tasks"}, list, "It has no members."),
+			ui.Disclosure("Run a task in many members …", false, ui.PostForm(a.v, at(a.of.ID)+"/run", ui.Hidden("worktree", a.dir),
+				ui.Field("members-task", "task", "Task", "", ui.Required()), ui.TextareaField("members-members", "members", "Members, one a line: names, directories or patterns, !NAME leaves out (empty: all)", ""),
+				ui.Field("members-since", "since", "Only those that changed since this commit, and those that need them (may be empty)", ""), ui.SubmitButton("Run in members")))}
+	}
+	return ui.Part("Tasks", ui.DataTable("tasks of other files", []string{"Name", "Runner", "Command", "About", "Run"}, rows, "No file of a task runner (Makefile, Taskfile, just, Cargo, Go …) was found here."), notes, members)
+}
+
+// runsTask returns what runs a task, as runs does for a script.
+func (a *about) runsTask(id, name string) ui.Node {
+	to, called := at(a.of.ID)+"/run", "task "+ui.Printable(name)
+	fields := ui.Group{ui.Hidden("task", name), ui.Hidden("worktree", a.dir)}
+	return ui.Group{
+		ui.ActionForm(a.v, to, "Run", called, fields),
+		ui.Disclosure("With arguments …", false, ui.PostForm(a.v, to, fields,
+			ui.TextareaField(id+"-args", "args", "Arguments, one a line", ""),
+			ui.CheckboxField(id+"-background", "background", "In the background, where it outlives this server", false),
+			ui.NumberField(id+"-timeout", "timeout", "End it after so many seconds (empty: 300, in the background never)", ""),
+			ui.SubmitButton("Run", ui.Aria("label", "Run "+called+" with these arguments")))),
+	}
 }
 
 // runs returns what runs a script: at once, in the background, or with more said about it. ids of its fields begin with id.
@@ -156,6 +212,20 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		Number("successTimeoutMs", ui.Milliseconds(r.PostFormValue("patience")))
 	if lines := ui.Lines(r.PostFormValue("args")); len(lines) > 0 {
 		args["args"] = lines
+	}
+	if task := r.PostFormValue("task"); task != "" {
+		delete(args, "scriptName")
+		args["task"] = task
+		members, since := ui.Lines(r.PostFormValue("members")), strings.TrimSpace(r.PostFormValue("since"))
+		if _, many := r.PostForm["members"]; many && len(members) == 0 && since == "" {
+			members = []string{"*"}
+		}
+		if len(members) > 0 {
+			args["members"] = members
+		}
+		s.Calls.Do(w, r, v, ui.Task{Title: "Run task " + ui.Printable(task) + " of " + ui.Printable(of.Name), Tool: projects.RunTask.Name, Args: args.Set("changedSince", since), Back: in(of, dir),
+			Watch: WatchOutput(s.Calls, v), Show: TaskResult})
+		return
 	}
 	s.Calls.Do(w, r, v, ui.Task{Title: "Run script " + ui.Printable(script) + " of " + ui.Printable(of.Name), Tool: "run_npm_script", Args: args, Back: in(of, dir),
 		Watch: WatchOutput(s.Calls, v), Show: ScriptResult})

@@ -167,6 +167,8 @@ func TestScripts(t *testing.T) {
 	b.Get(at).Press("Run echo with these arguments", "timeout", "soon").See("timeoutMs")
 	b.Get(at).Press("Run serve").See("runs until it is stopped")
 	b.Get(at).Press("Run echo with these arguments", "pattern", "x").See("runInBackground")
+	require.NoError(t, os.Remove(filepath.Join(dir, "package.json")))
+	b.Get(at).See("There is no package.json here").Miss("package_json_invalid")
 }
 
 func TestGit(t *testing.T) {

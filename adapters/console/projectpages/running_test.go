@@ -268,3 +268,42 @@ func TestRealNPM(t *testing.T) {
 	_, id := b.core.Project("real", "-- package.json --\n{\"name\": \"real\", \"private\": true, \"scripts\": {\"hello\": \"node hello.js\"}}\n-- hello.js --\nconsole.log('\\x1b[32mhello from node\\x1b[0m', process.argv.slice(2))\n")
 	b.Get("/projects/"+string(id)).Press("Run hello with these arguments", "args", "a b").Approve().See("Done.", "hello from node [ 'a b' ]").Safe("\x1b")
 }
+
+// TestGitIsWorkedWithOnItsPage: hunks ticked one by one, committed, a branch made, changes laid aside.
+func TestGitIsWorkedWithOnItsPage(t *testing.T) {
+	b := newBench(t, nil)
+	dir, at := b.project("shop")
+	desk := strings.Replace(at, "/projects/", "/projects/git/", 1)
+	b.git(dir, "config", "user.name", "Ada")
+	b.git(dir, "config", "user.email", "ada@example.com")
+	b.Rig.Write(dir, "build.sh", "echo first\necho \"built in $PWD\"\necho \"a warning\" >&2\necho 4\necho 5\n")
+	b.git(dir, "commit", "-q", "-a", "-m", "longer")
+	b.Rig.Write(dir, "new.txt", "new <b>file</b>\n")
+	b.Rig.Write(dir, "fail.sh", "exit 4\n")
+	b.Get(at).See("Stage, commit, branch")
+	page := b.Get(desk).See("new.txt", "+new <b>file</b>", "Nothing is staged").Sound().Safe("<b>file</b>")
+	page.Press("Stage what is ticked", "file", "fail.sh").Approve()
+	page = b.Get(desk).See("All of fail.sh: modified").Sound()
+	page.Press("Commit", "message", "fail otherwise").See("fail otherwise", "exit 4").Approve()
+	b.Get(desk).See("Nothing is staged")
+	b.Get(desk).Press("Make it and switch to it", "name", "topic").Approve()
+	b.Get(desk).See("topic").Press("Lay changes aside", "message", "for later").Approve()
+	b.Get(desk).See("for later", "Nothing else differs").Sound().Press("Bring back stash@{0}").Approve()
+	b.Get(desk).See("new.txt", "Nothing was laid aside")
+	b.Get(desk).Press("Stage all files of shop").Approve()
+	b.Get(desk).Press("Unstage all files of shop").Approve()
+	assert.Equal(t, http.StatusNotFound, b.Send(desk+"/gc", nil).Status)
+}
+
+// TestTasksAreRunFromTheProjectsPage, in the directory and in the members of its workspace.
+func TestTasksAreRunFromTheProjectsPage(t *testing.T) {
+	b := newBench(t, nil)
+	b.Rig.Write(filepath.Join(b.Home, "bin"), "make", "#!/bin/sh\necho \"made $* <b>\"\n")
+	require.NoError(t, os.Chmod(filepath.Join(b.Home, "bin", "make"), 0o755))
+	_, id := b.core.Project("works", "-- package.json --\n{\"name\": \"works\", \"workspaces\": [\"packages/*\"]}\n-- packages/ui/package.json --\n{\"name\": \"ui\", \"scripts\": {\"test\": \"sh test.sh\"}}\n-- packages/ui/test.sh --\necho tested ui\n"+
+		"-- Makefile --\ninclude more.mk\ndeploy:\n\t./deploy.sh <now>\n")
+	at := "/projects/" + string(id)
+	b.Get(at).See("tasks of other files", "./deploy.sh <now>", "includes more.mk", "packages/ui").Sound().Safe("<now>").
+		Press("Run task deploy").See("make may run more than is shown: Makefile includes more.mk").Approve().See("made deploy <b>", "deploy: completed").Sound()
+	b.Get(at).Press("Run in members", "task", "test").Approve().See("ui: completed", "tested ui")
+}

@@ -4,7 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -21,11 +24,13 @@ type flow struct {
 	Description string         `json:"description"`
 	Project     string         `json:"projectId"`
 	Nodes       []present.Step `json:"nodes"`
-	Webhook     *outgoing      `json:"webhook"`
-	Incoming    *incoming      `json:"incomingWebhook"`
-	History     int            `json:"maxHistory"`
-	Updated     time.Time      `json:"updatedAt"`
-	Revision    int64          `json:"revision"`
+
+	Inputs   []present.WorkflowInput `json:"inputs"`
+	Webhook  *outgoing               `json:"webhook"`
+	Incoming *incoming               `json:"incomingWebhook"`
+	History  int                     `json:"maxHistory"`
+	Updated  time.Time               `json:"updatedAt"`
+	Revision int64                   `json:"revision"`
 }
 
 // does returns what a step does: its command, or the workflow that it starts.
@@ -57,7 +62,7 @@ func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpaut
 		s.Show(w, r, v, p)
 		return
 	}
-	p.Body = append(p.Body, s.running(r, v, f), s.steps(v, f), s.adding(r, v, f), past.table(), s.hooks(v, f), s.changing(v, f))
+	p.Body = append(p.Body, s.running(r, v, f), s.steps(v, f), s.changingStep(r, v, f), s.adding(r, v, f), past.table(), s.hooks(v, f), s.changing(v, f))
 	s.Show(w, r, v, p)
 }
 
@@ -70,20 +75,177 @@ func of(project string) ui.Node {
 
 // steps returns what the workflow does, in order.
 func (s *workflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
-	removes := s.Calls.Serves(v, "workflow_step_remove")
+	removes, changes := s.Calls.Serves(v, "workflow_step_remove"), s.Calls.Serves(v, toolChangeStep)
+	names := map[string]string{}
+	for _, n := range f.Nodes {
+		names[n.ID] = ui.Printable(n.Name)
+	}
 	var rows []ui.Node
 	for i, n := range f.Nodes {
-		var remove ui.Node
+		var change ui.Group
+		called := "step " + ui.Printable(n.Name)
+		if changes {
+			change = append(change, ui.A(ui.Href(workflowPath(f.ID)+"?step="+url.QueryEscape(n.ID)+"#change-step"), ui.Aria("label", "Change "+called), ui.Text("Change")))
+			move := func(word string, to int) ui.Node {
+				return ui.ActionForm(v, workflowPath(f.ID)+"/change-step", word, called, ui.Hidden("node", n.ID), ui.Hidden("order", strconv.Itoa(to)))
+			}
+			if i > 0 {
+				change = append(change, move("Up", i-1))
+			}
+			if i < len(f.Nodes)-1 {
+				change = append(change, move("Down", i+1))
+			}
+		}
 		if removes {
-			remove = ui.ActionForm(v, workflowPath(f.ID)+"/remove-step", "Remove", "step "+ui.Printable(n.Name), ui.Hidden("node", n.ID))
+			change = append(change, ui.ActionForm(v, workflowPath(f.ID)+"/remove-step", "Remove", called, ui.Hidden("node", n.ID)))
 		}
 		limit := "5 min"
 		if n.Config.Timeout > 0 {
 			limit = ui.Took(n.Config.Timeout)
 		}
-		rows = append(rows, ui.Row(ui.Text(strconv.Itoa(i+1)), ui.OptionalText(n.Name), does(n), ui.OptionalCode(n.Config.Cwd), ui.Text(limit), remove))
+		rows = append(rows, ui.Row(ui.Text(strconv.Itoa(i+1)), ui.OptionalText(n.Name), does(n), ui.OptionalCode(n.Config.Cwd), ui.Text(limit), ui.OptionalText(n.When(names)), change))
 	}
-	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "Change"}, rows, "It has no steps yet."))
+	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "When", "Change"}, rows, "It has no steps yet."))
+}
+
+// toolChangeStep is the tool that changes and moves steps.
+const toolChangeStep = "change_workflow_step"
+
+// What a step waits for, as forms say it.
+const (
+	waitsForAll  = ""
+	waitsForNone = "none"
+	waitsForSome = "some"
+)
+
+// changingStep returns the form that changes the step that was asked for.
+func (s *workflowSection) changingStep(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
+	at := slices.IndexFunc(f.Nodes, func(n present.Step) bool { return n.ID == r.URL.Query().Get("step") })
+	if at < 0 || !s.Calls.Serves(v, toolChangeStep) {
+		return nil
+	}
+	n := f.Nodes[at]
+	limit := ""
+	if n.Config.Timeout > 0 {
+		limit = strconv.FormatInt(n.Config.Timeout/1000, 10)
+	}
+	form := ui.Group{ui.Hidden("node", n.ID), ui.Hidden("whole", "true"), ui.Field("change-name", "name", "Name of the step", n.Name, ui.Required())}
+	if n.Starts() == "" {
+		form = append(form, ui.Field("change-command", "command", "Command", n.Config.Command, ui.Required()),
+			ui.Field("change-cwd", "cwd", "Directory inside the project (empty: the project's)", n.Config.Cwd),
+			ui.NumberField("change-timeout", "timeout", "End it after so many seconds (empty: as it is)", limit))
+	}
+	form = append(form, s.when("change", f, at, n), ui.SubmitButton("Save step"))
+	return ui.Group{ui.Div(ui.ID("change-step")), ui.Part("Change step "+ui.Printable(n.Name), ui.PostForm(v, workflowPath(f.ID)+"/change-step", form))}
+}
+
+// when returns the fields of a form for when and how often a step is run that stands at that place.
+func (s *workflowSection) when(form string, f flow, at int, n present.Step) ui.Node {
+	waits := waitsForAll
+	switch {
+	case len(n.Config.Needs) > 0:
+		waits = waitsForSome
+	case n.Config.Needs != nil:
+		waits = waitsForNone
+	}
+	out := ui.Group{ui.SelectField(form+"-waits", "waits", "It begins", waits, ui.Choice{Value: waitsForAll, Text: "when all steps before it are done"},
+		ui.Choice{Value: waitsForNone, Text: "at once"}, ui.Choice{Value: waitsForSome, Text: "when the steps chosen below are done"})}
+	for i, before := range f.Nodes[:at] {
+		out = append(out, ui.CheckboxField(form+"-needs-"+strconv.Itoa(i), "needs-"+before.ID, "after step "+strconv.Itoa(i+1)+", "+ui.Printable(before.Name), slices.Contains(n.Config.Needs, before.ID)))
+	}
+	if n.Starts() != "" {
+		return out
+	}
+	again := ""
+	if n.Config.Retry > 0 {
+		again = strconv.Itoa(n.Config.Retry)
+	}
+	delay := ""
+	if n.Config.RetryDelay > 0 {
+		delay = strconv.FormatInt(n.Config.RetryDelay, 10)
+	}
+	return append(out, ui.NumberField(form+"-retry", "retry", "Try it again so often when it fails (empty: never)", again),
+		ui.NumberField(form+"-delay", "delay", "Milliseconds before it is tried again (empty: 1000)", delay),
+		ui.Field(form+"-files", "files", "Skip it while these files are unchanged (patterns, parted by blanks; empty: never)", strings.Join(n.Config.Files, " ")))
+}
+
+// chosenWhen puts what those fields say among the arguments of a call; everything, where the step was there before.
+func chosenWhen(r *http.Request, args ui.Args, whole bool) ui.Args {
+	set := map[string]any{}
+	switch r.PostFormValue("waits") {
+	case waitsForNone:
+		set["needs"] = []string{}
+	case waitsForSome:
+		needs := []string{}
+		for name := range r.PostForm {
+			if id, is := strings.CutPrefix(name, "needs-"); is {
+				needs = append(needs, id)
+			}
+		}
+		slices.Sort(needs)
+		set["needs"] = needs
+	default:
+		if whole {
+			set["needs_all"] = true
+		}
+	}
+	if r.PostForm.Has("files") { // a step that starts a workflow has none
+		for field, name := range map[string]string{"retry": "retry", "delay": "retry_delay_ms"} {
+			if n, err := strconv.ParseInt(r.PostFormValue(field), 10, 64); err == nil {
+				set[name] = n
+			} else if whole {
+				set[name] = 0
+			}
+		}
+		if files := strings.Fields(r.PostFormValue("files")); len(files) > 0 || whole {
+			set["files"] = append([]string{}, files...)
+		}
+	}
+	if len(set) > 0 {
+		args["settings"] = set
+	}
+	return args
+}
+
+func (s *workflowSection) changeStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	id := r.PathValue("id")
+	args := ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}.Number("order", r.PostFormValue("order"))
+	title := "Move a step"
+	if r.PostFormValue("whole") != "" {
+		title = "Change step " + ui.Printable(r.PostFormValue("name"))
+		args = chosenWhen(r, args.Set("name", r.PostFormValue("name")).Set("command", r.PostFormValue("command")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout"))), true)
+		if r.PostForm.Has("cwd") {
+			args["cwd"] = r.PostFormValue("cwd")
+		}
+	}
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: toolChangeStep, Args: args, Back: workflowPath(id)})
+}
+
+// inputs returns the fields for what a run may be given.
+func inputs(f flow) ui.Node {
+	var out ui.Group
+	for _, in := range f.Inputs {
+		id, name, preset := "input-"+in.Name, "input-"+in.Name, ui.Deref(in.Default)
+		label := ui.Printable(in.Name) + " (" + in.Takes() + ")"
+		if in.Description != "" {
+			label = ui.Printable(in.Description) + ": " + label
+		}
+		var choices []ui.Choice
+		switch in.Type {
+		case "boolean":
+			choices = []ui.Choice{{Value: "false", Text: "false"}, {Value: "true", Text: "true"}}
+		case "choice":
+			for _, c := range in.Choices {
+				choices = append(choices, ui.Choice{Value: c, Text: ui.Printable(c)})
+			}
+		}
+		if choices != nil {
+			out = append(out, ui.SelectField(id, name, label, preset, choices...))
+		} else {
+			out = append(out, ui.Field(id, name, label, preset))
+		}
+	}
+	return out
 }
 
 // running returns the form that runs the workflow.
@@ -103,13 +265,30 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Visitor, f flow) u
 		}
 	}
 	return ui.Part("Run", ui.PostForm(v, workflowPath(f.ID)+"/run", ui.Hidden("name", f.Name),
-		ui.SelectField("project_path", "project_path", "Steps that name no directory run in", "", choices...), ui.SubmitButton("Run workflow")))
+		ui.SelectField("project_path", "project_path", "Steps that name no directory run in", "", choices...), inputs(f), forcing(f), ui.SubmitButton("Run workflow")))
+}
+
+// forcing returns the box that has steps run too whose files are unchanged; nil where there are none.
+func forcing(f flow) ui.Node {
+	if !slices.ContainsFunc(f.Nodes, func(n present.Step) bool { return len(n.Config.Files) > 0 }) {
+		return nil
+	}
+	return ui.CheckboxField("force", "force", "Run steps too whose input files are unchanged", false)
 }
 
 func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	id := r.PathValue("id")
+	id, values := r.PathValue("id"), map[string]string{}
+	args := ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")).Flag("force", r.PostFormValue("force"))
+	for name := range r.PostForm {
+		if input, is := strings.CutPrefix(name, "input-"); is && r.PostFormValue(name) != "" {
+			values[input] = r.PostFormValue(name)
+		}
+	}
+	if len(values) > 0 {
+		args["inputs"] = values
+	}
 	s.Calls.Do(w, r, v, ui.Task{Title: "Run workflow " + ui.Printable(r.PostFormValue("name")), Tool: "run_workflow",
-		Args: ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")), Back: workflowPath(id), Watch: s.watch(v, id), Show: ran})
+		Args: args, Back: workflowPath(id), Watch: s.watch(v, id), Show: ran})
 }
 
 // adding returns the forms that add steps. A template may begin them.
@@ -124,7 +303,8 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui
 		ui.PostForm(v, workflowPath(f.ID)+"/steps", ui.Field("step-name", "name", "Name of the step", chosen.Name, ui.Required()),
 			ui.Field("step-command", "command", "Command ({pm} stands for the project's package manager)", chosen.Command, ui.Required()),
 			ui.Field("step-cwd", "cwd", "Directory inside the project (empty: the project's)", ""), ui.SelectField("step-order", "order", "Place", "", places...),
-			ui.NumberField("step-timeout", "timeout", "End it after so many seconds (empty: 300)", ""), ui.SubmitButton("Add step"))}
+			ui.NumberField("step-timeout", "timeout", "End it after so many seconds (empty: 300)", ""),
+			ui.Disclosure("When and how often", false, s.when("step", f, len(f.Nodes), present.Step{})), ui.SubmitButton("Add step"))}
 	if s.Calls.Serves(v, "workflow_trigger_add") {
 		if all, err := s.listed(r.Context(), v, ""); err == nil {
 			body = append(body, s.triggering(v, f, all, places))
@@ -154,6 +334,7 @@ func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v http
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "command": r.PostFormValue("command")}.Set("cwd", r.PostFormValue("cwd")).
 		Number("order", r.PostFormValue("order")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout")))
+	args = chosenWhen(r, args, false)
 	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: workflowPath(id)})
 }
 

@@ -50,7 +50,22 @@ func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id stri
 		return nil
 	}
 	return ui.Part("Running now", ui.P(ui.Text("This page follows it. "), ui.LinkTo(executionPath(id), "All of it"), ui.Text(" "), ui.LinkTo(workflowPath(e.WorkflowID), "Look again")),
-		e.StepTable(), LatestOutput(ctx, s.Calls, v, e.At()))
+		e.StepTable(), printing(ctx, s.Calls, v, e))
+}
+
+// printing returns what the steps print that run now.
+func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, e execution) ui.Node {
+	at := e.At()
+	if len(at) == 1 {
+		return LatestOutput(ctx, runner, v, at[0].Process)
+	}
+	var out ui.Group
+	for _, step := range at {
+		if shown := latestOutput(ctx, runner, v, "What "+ui.Printable(step.Name)+" prints", step.Process); shown != nil {
+			out = append(out, shown)
+		}
+	}
+	return out
 }
 
 // watch is work.Task.Watch for a run of the workflow of that id.

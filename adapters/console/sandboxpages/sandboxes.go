@@ -57,9 +57,28 @@ func recorded(b sandboxes.SandboxItem) bool { return b.CreatedAt != nil || len(b
 func table(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	var rows []ui.Node
 	for i, b := range all {
-		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), state(b), ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
+		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), ui.Group{state(b), working(b.Agent)}, ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
 	}
 	return ui.Part("Worktrees", ui.DataTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
+}
+
+// working returns what the sandbox's agent is doing.
+func working(a *sandboxes.AgentView) ui.Node {
+	if a == nil {
+		return nil
+	}
+	tone, text := ui.Plain, a.Agent+": "+a.Status
+	switch {
+	case a.Running():
+		tone = ui.Good
+	case a.ExitCode != nil && *a.ExitCode != 0:
+		tone, text = ui.Bad, fmt.Sprintf("%s, exit code %d", text, *a.ExitCode)
+	}
+	out := ui.Group{ui.Text(" "), ui.Badge(tone, text)}
+	if a.LastLine != "" {
+		out = append(out, ui.P(ui.OptionalCode(a.LastLine)))
+	}
+	return out
 }
 
 // titled returns the sandbox's name; it leads to its work where that was made here.
@@ -73,6 +92,12 @@ func titled(of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
 // more returns where the sandbox is, and what it has leased for itself.
 func more(b sandboxes.SandboxItem) ui.Node {
 	facts := []ui.Fact{{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
+	if b.Isolation != "" {
+		facts = append(facts, ui.Fact{Name: "Isolation", Value: ui.OptionalText(b.Isolation)})
+	}
+	if b.Agent != nil {
+		facts = append(facts, ui.Fact{Name: "Log of " + b.Agent.Agent, Value: ui.OptionalCode(b.Agent.Log)})
+	}
 	for _, name := range slices.Sorted(maps.Keys(b.Leases)) {
 		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.OptionalCode(b.Leases[name])})
 	}
@@ -85,28 +110,72 @@ func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.Pr
 		return ui.Text("It was not made here.")
 	}
 	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
+	agent := ui.Node(ui.Disclosure("Agent …", false, ui.PostForm(v, at(of.Name, "/agent"), box, agentField(id+"-agent", ""), promptField(id+"-prompt"), ui.SubmitButton("Start agent", ui.Aria("label", "Start an agent in "+called)))))
+	if b.Agent != nil && b.Agent.Running() && b.Agent.Session == "" {
+		agent = ui.ActionForm(v, at(of.Name, "/agent"), "Stop "+b.Agent.Agent, "in "+called, box, ui.Hidden("stop", "true"))
+	}
 	return ui.Group{ui.ActionForm(v, at(of.Name, "/reset"), "Reset", called, box), ui.ActionForm(v, at(of.Name, "/delete"), "Delete", called, box),
 		ui.Disclosure("Although something is lost …", false,
 			ui.PostForm(v, at(of.Name, "/reset"), box, ui.CheckboxField(id+"-ignored", "ignored", "Delete ignored files too (node_modules, .env); they are kept nowhere", true),
 				ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))),
 			ui.PostForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
 				ui.P(ui.Text("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
-				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called))))}
+				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called)))), agent}
 }
 
 func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 	return ui.Part("Make a worktree", ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
 		ui.Field("box-branch", "branch", "Branch to stand on (empty: a new one of its own)", ""),
-		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""), ui.SubmitButton("Make worktree")))
+		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""),
+		ui.SelectField("box-isolate", "isolate", "What keeps its commands and agent inside (the plan says how far)", "", ui.Choice{Text: "nothing"}, ui.Choice{Value: "landlock", Text: "landlock"},
+			ui.Choice{Value: "landlock-offline", Text: "landlock, without TCP"}, ui.Choice{Value: "bubblewrap", Text: "bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "bubblewrap, without network"},
+			ui.Choice{Value: "container", Text: "a container"}, ui.Choice{Value: "container-offline", Text: "a container, without network"}),
+		ui.Field("box-image", "image", "Image of the container (empty: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255")),
+		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Make worktree")))
+}
+
+// agentField returns the choice of an agent; none is the word for none, empty for the one that was started last.
+func agentField(id, none string) ui.Node {
+	choices := []ui.Choice{{Value: "claude", Text: "claude"}, {Value: "codex", Text: "codex"}, {Value: "opencode", Text: "opencode, in the project's server"}}
+	first := ui.Choice{Text: "the one that was started last"}
+	if none != "" {
+		first = ui.Choice{Text: none}
+	}
+	return ui.SelectField(id, "agent", "Agent", "", append([]ui.Choice{first}, choices...)...)
+}
+
+func promptField(id string) ui.Node {
+	return ui.Field(id, "prompt", "Prompt: what the agent is to do (the command is shown before it runs)", "")
+}
+
+func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name, title := r.PostFormValue("box"), "Start an agent in sandbox "
+		if r.PostFormValue("stop") != "" {
+			title = "Stop the agent in sandbox "
+		}
+		s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(name), Tool: sandboxes.SandboxAgent.Name, Back: at(of.Name, ""),
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("agent", r.PostFormValue("agent")).Set("prompt", r.PostFormValue("prompt")).Flag("stop", r.PostFormValue("stop"))})
+	})
 }
 
 func (s *section) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Make sandbox " + ui.Printable(name), Tool: sandboxes.SandboxCreate.Name, Back: at(of.Name, ""), Show: made,
-			Args: ui.Args{"git_url": of.URL, "name": name}.Set("branch", r.PostFormValue("branch")).Set("start_command", r.PostFormValue("command"))})
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("branch", r.PostFormValue("branch")).Set("start_command", r.PostFormValue("command")).
+				Set("agent", r.PostFormValue("agent")).Set("prompt", r.PostFormValue("prompt")).Set("isolate", isolation(r))})
 	})
+}
+
+// isolation returns what the form says of it, with the image of a container.
+func isolation(r *http.Request) string {
+	kind, image := r.PostFormValue("isolate"), strings.TrimSpace(r.PostFormValue("image"))
+	if image != "" && strings.HasPrefix(kind, "container") {
+		kind += ":" + image
+	}
+	return kind
 }
 
 // ran returns what the command printed, and how it ended.
@@ -132,6 +201,9 @@ func made(o tool.Outcome) ui.Node {
 	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(b.Message)), ui.P(ui.LinkTo(at(b.Project, ""), "See "+ui.Printable(b.Project)))),
 		ui.Facts(ui.Fact{Name: "Name", Value: ui.OptionalText(b.Worktree.Name)}, ui.Fact{Name: "Branch", Value: ui.OptionalText(b.Worktree.Branch)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(b.Worktree.Directory)},
 			ui.Fact{Name: "Copied", Value: ui.OptionalText(strings.Join(b.Copied, ", "))}, ui.Fact{Name: "Note", Value: ui.OptionalText(b.Note)}, ui.Fact{Name: "Warning", Value: ui.OptionalText(b.Warning)})}
+	if b.Agent != nil {
+		body = append(body, ui.Part("Agent", working(b.Agent)))
+	}
 	for _, c := range b.Setup {
 		body = append(body, ui.Part("Set-up", ran(c)))
 	}

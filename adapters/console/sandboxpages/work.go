@@ -20,12 +20,38 @@ func workPath(of sandboxes.ProjectItem, box string) string {
 func (s *section) work(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		var d sandboxes.SandboxComparison
-		if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxDiff.Name, ui.Args{"git_url": of.URL, "name": r.PathValue("box")}.Set("base", r.URL.Query().Get("base")), &d); err != nil {
+		if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxDiff.Name, ui.Args{"git_url": of.URL, "name": r.PathValue("box")}.Set("base", r.URL.Query().Get("base")).Flag("since_review", r.URL.Query().Get("since_review")), &d); err != nil {
 			s.Fail(w, v, err)
 			return
 		}
 		s.Show(w, r, v, ui.Page{Title: "Work in " + ui.Printable(d.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")}), Live: []string{"ai-tool-result"},
-			Body: []ui.Node{standing(d), uncommitted(d), integrating(v, of, d), commitTable(d), fileTable(d), lines(d)}})
+			Body: []ui.Node{standing(d), uncommitted(d), looked(v, of, d, r.URL.Query().Get("since_review") == "true" && d.Seen != nil), integrating(v, of, d), commitTable(d), fileTable(d), lines(d)}})
+	})
+}
+
+// looked says what has changed since a person marked the work as seen, and marks it as it is shown.
+func looked(v httpauth.Visitor, of sandboxes.ProjectItem, d sandboxes.SandboxComparison, since bool) ui.Node {
+	page := workPath(of, d.Name)
+	about := ui.Group{ui.P(ui.Text("Nobody has marked this work as seen yet."))}
+	switch {
+	case since:
+		about = ui.Group{ui.P(ui.Text("Only what has changed since it was marked as seen ("), ui.When(d.Seen.At), ui.Text(") is below. "), ui.LinkTo(page, "All of it"))}
+	case d.Seen != nil && d.Again > 0:
+		about = ui.Group{ui.P(ui.Text(ui.Count(d.Again, "file", "files")+" changed since it was marked as seen ("), ui.When(d.Seen.At), ui.Text("). "), ui.LinkTo(page+"?since_review=true", "Only these lines"))}
+	case d.Seen != nil:
+		about = ui.Group{ui.P(ui.Text("Nothing has changed since it was marked as seen ("), ui.When(d.Seen.At), ui.Text(")."))}
+	}
+	if d.Seen == nil || d.Seen.Files != d.FilesID {
+		about = append(about, ui.ActionForm(v, at(of.Name, "/seen"), "Mark as seen", "sandbox "+ui.Printable(d.Name), ui.Hidden("box", d.Name), ui.Hidden("seen", d.FilesID)))
+	}
+	return ui.Part("Your review", about)
+}
+
+func (s *section) seen(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name := r.PostFormValue("box")
+		s.Calls.Do(w, r, v, ui.Task{Title: "Mark sandbox " + ui.Printable(name) + " as seen", Tool: sandboxes.SandboxComment.Name, Back: workPath(of, name),
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("seen", r.PostFormValue("seen"))})
 	})
 }
 
@@ -74,12 +100,16 @@ func commitTable(d sandboxes.SandboxComparison) ui.Node {
 func fileTable(d sandboxes.SandboxComparison) ui.Node {
 	var rows []ui.Node
 	for _, f := range d.Files {
-		rows = append(rows, ui.Row(ui.OptionalText(f.Line())))
+		mark := ui.Node(nil)
+		if f.Again {
+			mark = ui.Badge(ui.Warn, "changed since")
+		}
+		rows = append(rows, ui.Row(ui.OptionalText(f.Line()), mark))
 	}
 	if d.MoreFiles > 0 {
-		rows = append(rows, ui.Row(ui.Text(fmt.Sprintf("… and %d more", d.MoreFiles))))
+		rows = append(rows, ui.Row(ui.Text(fmt.Sprintf("… and %d more", d.MoreFiles)), nil))
 	}
-	return ui.Part("Files", ui.DataTable("changed files", []string{"File"}, rows, "Nothing differs from the base."))
+	return ui.Part("Files", ui.DataTable("changed files", []string{"File", "Your review"}, rows, "Nothing differs from the base."))
 }
 
 func lines(d sandboxes.SandboxComparison) ui.Node {

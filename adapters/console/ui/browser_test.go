@@ -380,6 +380,7 @@ func aBrowserTellsItsPerson(t *testing.T, b *browser.Browser) {
 	p.WaitText("#telling", "no notifications any more")
 	p.Press("Play a sound")
 	p.WaitText("#telling", "no sound any more")
+	other.WaitFor(`localStorage.getItem("countersign-notices") === "off" && localStorage.getItem("countersign-sound") === "off"`)
 	waiting(1, p, other)
 	p.WaitFor("window.tones === 4")
 	p.Eval("window.shown", &here)

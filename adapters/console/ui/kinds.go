@@ -133,26 +133,41 @@ func changes(name string, all [][]present.Field) Node {
 			tone = Bad
 		}
 		var own Node
-		switch present.Text(c, "update_kind") + present.Text(c, "delete_kind") {
-		case "adopt_update":
-			own = Badge(Bad, "overwrites somebody's own work")
-		case "drifted_update":
-			own = Badge(Bad, "overwrites edits")
-		case "drifted_delete":
-			own = Badge(Bad, "deletes edits")
+		if costs := present.Costs(c); costs != "" {
+			own = Badge(Bad, costs)
 		}
-		rows = append(rows, Row(Badge(tone, op), TextNode(Printable(present.Text(c, "target"))), Group{InlineCode(Printable(present.Text(c, "path"))),
+		of := present.Text(c, "module_id")
+		if target := present.Text(c, "target"); of == "" || target != "" {
+			of = strings.TrimPrefix(of+" for "+target, " for ")
+		}
+		rows = append(rows, Row(Badge(tone, op), TextNode(Printable(of)), Group{InlineCode(Printable(present.Text(c, "path"))),
 			If(present.Text(c, "unified") != "", Disclosure("Lines", true, Diff("lines of "+present.Text(c, "path"), Printable(present.Text(c, "unified")))))},
 			Group{TextNode(Printable(present.Why(c)) + " "), own}))
 	}
-	return DataTable(name, []string{"What", "Target", "File", "Why"}, rows, "")
+	head := []string{"What", "Target", "File", "Why"}
+	if len(rows) <= manyChanges {
+		return DataTable(name, head, rows, "")
+	}
+	return Group{DataTable(name, head, rows[:pageChanges], ""), Disclosure(fmt.Sprintf("%d more", len(rows)-pageChanges), false, DataTable("more "+name, head, rows[pageChanges:], ""))}
 }
+
+// How many changes stand unfolded: of more than manyChanges about a page, the dangerous first.
+const (
+	manyChanges = 60
+	pageChanges = 40
+)
 
 // files are files with the lines that would change in each.
 func files(all [][]present.Field) Node {
 	var out Group
+	said := map[string]bool{}
 	for _, f := range all {
 		path := present.Text(f, "path")
+		once := present.Text(f, "op") + present.Text(f, "root") + path + present.Text(f, "unified")
+		if said[once] { // a file of several targets
+			continue
+		}
+		said[once] = true
 		if root := present.Text(f, "root"); strings.HasPrefix(root, "/") || len(root) > 1 && root[1] == ':' {
 			path = strings.TrimRight(root, `/\`) + "/" + path
 		}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -17,7 +18,7 @@ func label(name string) string {
 		return Printable(name)
 	}
 	var out strings.Builder
-	for _, r := range Printable(name) {
+	for _, r := range strings.TrimSuffix(Printable(name), "_ms") { // shown as a duration
 		switch {
 		case r == '_' || r == '\n' || r == '\t':
 			r = ' '
@@ -34,7 +35,7 @@ func label(name string) string {
 func labels() map[string]string {
 	return map[string]string{
 		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
-		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place (from 0)",
+		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place",
 		"package_manager": "package manager", "payloadBytes": "payload", "payloadCut": "payload was cut", "processId": "process", "will_push": "pushed",
 		"will_commit": "committed first", "git_url": "repository", "base_dir": "directory", "branch_goes": "the branch goes too", "dirty_files": "changes in no commit",
 		"unpushed_commits": "commits that are nowhere else", "lost": "would be lost", "removes": "removes", "destroys": "destroys", "deletes": "deletes",
@@ -74,6 +75,8 @@ func quantity(name string, n json.Number) string {
 		return n.String()
 	}
 	switch {
+	case name == "order": // tools count from 0, the user's lists from 1
+		return strconv.FormatInt(i+1, 10)
 	case strings.HasSuffix(name, "_ms") || strings.HasSuffix(name, "Ms"):
 		return (time.Duration(i) * time.Millisecond).String()
 	case strings.HasSuffix(name, "_seconds"):

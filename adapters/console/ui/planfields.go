@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -115,6 +116,9 @@ func beginning(s string, n int) Node {
 	return Code(titleAttr(s), TextNode(s[:min(n, len(s))]))
 }
 
+// longest is how many commits are shown unfolded: what they come to is said before them.
+const longest = 20
+
 // listPlan returns an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
 func listPlan(name string, items []any, depth int) (n Node, across bool) {
 	if plain := texts(items); len(plain) == len(items) {
@@ -136,6 +140,8 @@ func listPlan(name string, items []any, depth int) (n Node, across bool) {
 		return changes(label(name), all), true
 	case only && (name == "steps" || present.Member(all[0], "command") != nil):
 		return steps(all, depth), true
+	case only && name == "commits" && len(all) > longest:
+		return Disclosure(strconv.Itoa(len(all))+" commits", false, table(label(name), all, depth)), true
 	case only:
 		return table(label(name), all, depth), true
 	}

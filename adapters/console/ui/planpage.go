@@ -87,6 +87,12 @@ func Exhibit(doc json.RawMessage) Node {
 func opened(fields []present.Field) (body, around []present.Field) {
 	for _, name := range []string{"context", "preview", "data"} {
 		if inner, ok := present.Member(fields, name).([]present.Field); ok {
+			if name == "data" {
+				inner = present.DeploymentPlan(inner)
+			}
+			if release, is := present.ReleasePlan(inner, present.Member(fields, "warnings")); is {
+				inner = release
+			}
 			return inner, without(fields, name)
 		}
 	}

@@ -171,6 +171,9 @@ func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 	if m.Called != "" {
 		out = append(out, yamlcodec.Pair{Key: "name", Value: m.Called})
 	}
+	if m.AsIs {
+		out = append(out, yamlcodec.Pair{Key: "as_is", Value: true})
+	}
 	source := yamlcodec.Pairs{{Key: "local_path", Value: yamlcodec.Pairs{{Key: "path", Value: m.Source.Local}}}}
 	if g := m.Source.Git; g != nil {
 		git := yamlcodec.Pairs{{Key: "url", Value: g.URL}}

@@ -3,7 +3,6 @@ package configrepo
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"path"
@@ -12,7 +11,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"unicode"
 	"unicode/utf8"
 
@@ -318,7 +316,7 @@ func (f *Files) Content(ctx context.Context, c deployment.Content) ([]byte, erro
 		return nil, deployment.ErrPath.Sayf("%s has %d bytes; files of at most %d can be deployed", c.Origin, c.Size, maxContent).
 			With(deployment.Details{}.AddPath("path", c.Origin))
 	}
-	data, err := readRegular(c.Origin, c.Size)
+	data, err := observe.ReadRegular(c.Origin, c.Size)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(c.Origin, err)
 	}
@@ -327,22 +325,4 @@ func (f *Files) Content(ctx context.Context, c deployment.Content) ([]byte, erro
 			With(deployment.Details{}.AddPath("path", c.Origin))
 	}
 	return data, nil
-}
-
-// readRegular is a file's bytes, or one more than expected where it has grown.
-func readRegular(name string, expected int64) ([]byte, error) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe must not block
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	if info, err := file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, errors.Join(err, fs.ErrNotExist)
-	}
-	data := make([]byte, expected+1)
-	n, err := io.ReadFull(file, data)
-	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		err = nil
-	}
-	return data[:n], err
 }

@@ -191,7 +191,7 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 			what = "module " + f.Value.Say()
 		}
 	}
-	fields := r.fields(n, what, "id", "type", "enabled", "tags", "targets", "scope", "name", "source", "metadata")
+	fields := r.fields(n, what, "id", "type", "enabled", "tags", "targets", "scope", "name", "as_is", "source", "metadata")
 	id, hasID := r.required(n, fields["id"], "the id of a module")
 	kind, hasType := r.required(n, fields["type"], "the type of "+what)
 	m = deployment.Module{
@@ -200,6 +200,7 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 		Tags:    r.texts(fields["tags"], "tags"),
 		Targets: r.texts(fields["targets"], "targets"),
 		Source:  r.source(n, fields["source"], what),
+		AsIs:    r.flag(fields["as_is"], "as_is", false),
 	}
 	if scope := fields["scope"]; scope.Given() {
 		m.Scope = r.scope(scope, "", deployment.Scope(r.text(scope, "scope")))

@@ -111,19 +111,44 @@ func read(path string) ([]byte, fs.FileInfo, error) {
 	if err != nil || !info.Mode().IsRegular() {
 		return nil, info, err
 	}
-	data := make([]byte, 0, info.Size()+1)
+	data, err := readOpen(f, info.Size())
+	return data, info, err
+}
+
+// readOpen is the rest of an open file, which most likely has that size.
+func readOpen(f io.Reader, size int64) ([]byte, error) {
+	data := make([]byte, 0, size+1)
 	for {
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
 		case errors.Is(err, io.EOF):
-			return data, info, nil
+			return data, nil
 		case err != nil:
-			return nil, nil, err
+			return nil, err
 		case len(data) == cap(data):
 			data = append(data, 0)[:len(data)]
 		}
 	}
+}
+
+// ReadRegular is the bytes of a regular file, a link followed; anything else fails with fs.ErrNotExist. Of a file that has more than a number of bytes, it is
+// that many and one more.
+func ReadRegular(path string, most int64) ([]byte, error) {
+	var at directory
+	f, err := at.open(path)
+	if err != nil {
+		return nil, err
+	}
+	defer f.Close()
+	st, err := f.stat()
+	switch {
+	case err != nil:
+		return nil, err
+	case !st.Mode.IsRegular():
+		return nil, fs.ErrNotExist
+	}
+	return readOpen(io.LimitReader(f, most+1), min(st.Size, most))
 }
 
 // SameState reports that s is what was seen before: what stands there, its content or where it leads, and every permission bit.

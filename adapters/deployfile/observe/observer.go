@@ -3,7 +3,6 @@ package observe
 import (
 	"context"
 	"errors"
-	"io"
 	"io/fs"
 	"os"
 	"runtime"
@@ -338,19 +337,11 @@ func (k *Observer) Read(ctx context.Context, path string) ([]byte, bool, error) 
 	if err != nil {
 		return nil, false, refused("read", path, err)
 	}
-	data := make([]byte, 0, info.Size()+1)
-	for {
-		n, err := f.Read(data[len(data):cap(data)])
-		data = data[:len(data)+n]
-		switch {
-		case errors.Is(err, io.EOF):
-			return data, true, nil
-		case err != nil:
-			return nil, false, refused("read", path, err)
-		case len(data) == cap(data):
-			data = append(data, 0)[:len(data)]
-		}
+	data, err := readOpen(f, info.Size())
+	if err != nil {
+		return nil, false, refused("read", path, err)
 	}
+	return data, true, nil
 }
 
 // refused is the fault behind an error of the file system (agentpack contract §6.2).

@@ -5,6 +5,7 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"unicode/utf8"
 
@@ -26,6 +27,9 @@ type PathResolver struct {
 	spots map[[2]string]ResolvedDir
 	real  map[string]ResolvedDir // of roots
 	Made  []string               // directories that will have to be made, parents first
+
+	root, last string // of the last file, whose directory was found: files mostly stand together
+	at         ResolvedDir
 }
 
 // NewPathResolver knows nothing yet. gone are files that make way for directories before anything is made.
@@ -35,6 +39,19 @@ func NewPathResolver(gone map[string]bool) *PathResolver {
 
 // Parent is the directory of a file that has to stay below root.
 func (t *PathResolver) Parent(root, path string) (ResolvedDir, error) {
+	if n := strings.LastIndexByte(path, filepath.Separator); n > 0 && path[:n] == t.last && root == t.root {
+		if name := path[n+1:]; name != "" && name != "." && name != ".." && utf8.ValidString(name) && !strings.Contains(name, "/") {
+			return t.at, nil
+		}
+	}
+	at, err := t.parent(root, path)
+	if err == nil {
+		t.root, t.last, t.at = root, filepath.Dir(path), at
+	}
+	return at, err
+}
+
+func (t *PathResolver) parent(root, path string) (ResolvedDir, error) {
 	switch {
 	case !utf8.ValidString(path):
 		return ResolvedDir{}, UnusablePath(path, "it is no valid UTF-8")

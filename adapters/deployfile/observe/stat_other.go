@@ -8,8 +8,8 @@ import (
 	"syscall"
 )
 
-// lstat is what the file system says of path itself, links not followed. Errors are those of os.Lstat.
-func lstat(path string) (stat, error) {
+// Lstat is what the file system says of path itself, links not followed. Errors are those of os.Lstat.
+func Lstat(path string) (stat, error) {
 	info, err := os.Lstat(path)
 	if err != nil {
 		return stat{}, err
@@ -23,7 +23,7 @@ func stampOf(fs.FileInfo) stamp { return stamp{} }
 // directory is the one that the last path stood in; here nothing is gained from knowing it.
 type directory struct{}
 
-func (directory) lstat(path string) (stat, error) { return lstat(path) }
+func (directory) lstat(path string) (stat, error) { return Lstat(path) }
 
 // open opens a file for reading, a symbolic link followed. A pipe does not block.
 func (directory) open(path string) (file, error) {

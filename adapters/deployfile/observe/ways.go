@@ -1,7 +1,7 @@
 package observe
 
 import (
-	"os"
+	"io/fs"
 	"path/filepath"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
@@ -42,8 +42,12 @@ func (f *follower) dir(dir string) string {
 	}
 	real := dir
 	if above := filepath.Dir(dir); above != dir {
-		real = filepath.Join(f.dir(above), filepath.Base(dir))
-		if info, err := os.Lstat(real); err == nil && info.Mode()&os.ModeSymlink != 0 {
+		if real = f.dir(above); real == above {
+			real = dir // nothing above it is a link
+		} else {
+			real = filepath.Join(real, filepath.Base(dir))
+		}
+		if at, err := Lstat(real); err == nil && at.Mode&fs.ModeSymlink != 0 {
 			if to, err := filepath.EvalSymlinks(real); err == nil { // one that leads nowhere is refused when something is to be written
 				real = to
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/relpath"
+	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
 // Head implements deployport.History. The commit is empty while nothing is committed. Files that nobody tracks count as uncommitted,
@@ -64,6 +65,29 @@ func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byt
 		return nil, false, missing
 	}
 	return nil, false, nil
+}
+
+// mostBranches is how many branches Unmerged returns.
+const mostBranches = "20"
+
+// Unmerged implements deployport.History. It fails with ErrGitRepo when dir is in no repository.
+func (c *Client) Unmerged(ctx context.Context, dir string) ([]deployport.Branch, error) {
+	s, err := c.status(ctx, dir, nil)
+	if err != nil || s.commit == "" {
+		return nil, err
+	}
+	out, err := c.git(ctx, gitcli.Command{Dir: dir, Args: []string{"for-each-ref", "--no-merged=" + s.commit, "--sort=-committerdate", "--count=" + mostBranches,
+		"--format=%(objectname) %(refname:lstrip=2)", "refs/heads/"}})
+	if err != nil {
+		return nil, err
+	}
+	var found []deployport.Branch
+	for line := range strings.Lines(string(out)) {
+		if commit, name, ok := strings.Cut(strings.TrimSuffix(line, "\n"), " "); ok {
+			found = append(found, deployport.Branch{Name: name, Commit: commit})
+		}
+	}
+	return found, nil
 }
 
 // Parent implements deployport.Ancestry. It fails with ErrGitRepo when dir is in no repository, and with ErrGit for text that is no commit.

@@ -265,6 +265,29 @@ func TestTheConfigRepositoryRunsNothing(t *testing.T) {
 	assert.FileExists(t, mark, "a git that is not careful runs them")
 }
 
+func TestUnmerged(t *testing.T) {
+	user(t, "[user]\n\tname = Ann\n\temail = ann@example.com\n")
+	c := client()
+	_, err := c.Unmerged(t.Context(), t.TempDir())
+	require.ErrorIs(t, err, deployment.ErrGitRepo)
+	r := gitfixture.New(t, "")
+	none, err := c.Unmerged(t.Context(), r.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, none, "nothing is committed")
+
+	r = gitfixture.New(t, archive)
+	r.Git("branch", "same")
+	commit, err := c.Propose(t.Context(), r.Dir, "evolve/one", "m", deployment.Tree{{Path: "new.md", Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte("x\n"))}})
+	require.NoError(t, err)
+	found, err := c.Unmerged(t.Context(), r.Dir)
+	require.NoError(t, err)
+	assert.Equal(t, []deployport.Branch{{Name: "evolve/one", Commit: commit}}, found)
+	r.Git("merge", "-q", "evolve/one")
+	found, err = c.Unmerged(t.Context(), r.Dir)
+	require.NoError(t, err)
+	assert.Empty(t, found)
+}
+
 func TestParent(t *testing.T) {
 	c := client()
 	_, _, err := c.Parent(t.Context(), t.TempDir(), strings.Repeat("a", 40))

@@ -89,16 +89,35 @@ func (c *ReleaseClient) Since(ctx context.Context, spans []ecosystemport.CommitR
 	return out
 }
 
+// Breaking implements ecosystemport.ReleaseGit.
+func (c *ReleaseClient) Breaking(ctx context.Context, spans []ecosystemport.CommitRange) []bool {
+	out := make([]bool, len(spans))
+	each(len(spans), func(i int) {
+		if spans[i].Head == "" {
+			return
+		}
+		if t, err := openRelease(spans[i].Dir); err == nil {
+			word, err := t.Word(ctx, append(append([]string{"rev-list", "--max-count=1", "--extended-regexp", "--grep=^BREAKING[ -]CHANGE:"}, spanArgs(spans[i])...), "--")...)
+			out[i] = err == nil && word != ""
+		}
+	})
+	return out
+}
+
+func spanArgs(s ecosystemport.CommitRange) []string {
+	span := []string{"--end-of-options", s.Head}
+	if s.From != "" {
+		span = append(span, "^"+s.From)
+	}
+	return span
+}
+
 func since(ctx context.Context, s ecosystemport.CommitRange, most int, h *ecosystemport.History) error {
 	t, err := openRelease(s.Dir)
 	if err != nil {
 		return err
 	}
-	span := []string{"--end-of-options", s.Head}
-	if s.From != "" {
-		span = append(span, "^"+s.From)
-	}
-	return history(ctx, t, span, most, h)
+	return history(ctx, t, spanArgs(s), most, h)
 }
 
 // sinceOrigin is the history of a ref that no branch of the origin is known to have.

@@ -19,6 +19,11 @@ import (
 // maxAheadShown is how many commits of a ticket are named.
 const maxAheadShown = 20
 
+// maxFilesShown is how many files of a ticket are named.
+const maxFilesShown = 100
+
+const notCommitted = " has changes that are not committed"
+
 // Compare implements ecosystemport.TicketMerges.
 func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, local bool) (d ecosystemport.TicketDistance, err error) {
 	at, err := openTicket(t)
@@ -56,6 +61,7 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 	if d.Tree, err = obstacle(ctx, t.Dir, t.Branch); err != nil {
 		return d, err
 	}
+	d.TreeOpen = strings.HasPrefix(d.Tree, t.Dir+notCommitted)
 	if d.Open, err = uncommitted(ctx, at, t.Dir); err != nil {
 		return d, err
 	}
@@ -84,6 +90,15 @@ func (c TicketClient) distance(ctx context.Context, t ecosystemport.TicketTree, 
 		return namedRelease(err)
 	}
 	d.Ahead, d.Total = h.Commits, h.Total
+	if d.Total > 0 {
+		out, err := at.Git(ctx, gitcli.Command{Args: []string{"diff", "--name-only", "-z", "--no-renames", "--ignore-submodules=dirty", "--end-of-options", onto + "..." + d.Head, "--"}})
+		if err != nil {
+			return namedRelease(err)
+		}
+		d.Files = git.SplitRecords(out)
+		d.FileCount = len(d.Files)
+		d.Files = d.Files[:min(d.FileCount, maxFilesShown)]
+	}
 	text, err := at.Word(ctx, "rev-list", "--count", "--end-of-options", onto, "^"+d.Head, "--")
 	if err != nil {
 		return namedRelease(err)
@@ -124,7 +139,7 @@ func obstacle(ctx context.Context, dir, branch string) (string, error) {
 	case s.Branch != branch:
 		return dir + " is on " + quotedBranch(s.Branch) + " instead of " + branch, nil
 	case len(s.Changes) > 0:
-		return dir + " has changes that are not committed (" + s.Changes[0].Path + ")", nil
+		return dir + notCommitted + " (" + s.Changes[0].Path + ")", nil
 	}
 	return "", nil
 }
@@ -139,7 +154,7 @@ func uncommitted(ctx context.Context, at *gitcli.Repo, dir string) (string, erro
 	if err != nil || len(s.Changes) == 0 {
 		return "", namedTicket(err)
 	}
-	said := dir + " has changes that are not committed (" + s.Changes[0].Path
+	said := dir + notCommitted + " (" + s.Changes[0].Path
 	if more := len(s.Changes) - 1; more > 0 {
 		said += " and " + strconv.Itoa(more) + " more"
 	}

@@ -24,7 +24,12 @@ func (c *Client) Compare(ctx context.Context, repo, dir string, o sandboxport.Co
 	if err != nil {
 		return sandboxport.Comparison{}, err
 	}
-	err = d.files(ctx)
+	if o.From != "" {
+		err = d.from(ctx, o.From)
+	}
+	if err == nil {
+		err = d.files(ctx)
+	}
 	return d.Comparison, err
 }
 
@@ -45,11 +50,11 @@ func (c *Client) looked(ctx context.Context, repo, dir string, o sandboxport.Com
 	if err != nil {
 		return nil, err
 	}
-	status, err := Status(ctx, t, "all")
+	status, setup, err := statusOfWork(ctx, t, "all")
 	if err != nil {
 		return nil, err
 	}
-	d := &comparison{t: t, status: status, options: o, Comparison: sandboxport.Comparison{Branch: status.Branch, Head: status.Head, Doing: t.Operation(), Uncommitted: []string{},
+	d := &comparison{t: t, status: status, setup: setup, options: o, Comparison: sandboxport.Comparison{Setup: len(setup), Branch: status.Branch, Head: status.Head, Doing: t.Operation(), Uncommitted: []string{},
 		Commits: []sandboxport.CommitLine{}, Files: []sandboxport.ChangedFile{}}}
 	base, err := refs.Base(d.Branch, o.BaseRef, o.Base)
 	if err != nil {
@@ -128,6 +133,7 @@ func changeLines(changes []git.Change) (lines []string, more int) {
 type comparison struct {
 	t       *gitcli.Tree
 	status  git.Status
+	setup   []git.Change // what the set-up made, which is left out
 	options sandboxport.Compare
 	sandboxport.Comparison
 }
@@ -286,7 +292,7 @@ func (d *comparison) hidden(all []git.FileDiff) (paths []string) {
 	return paths
 }
 
-// index returns the environment in which git sees files that are not tracked as new ones.
+// index returns the environment in which git sees files that are not tracked as new ones, and those that the set-up changed as they were.
 func (d *comparison) index(ctx context.Context) (env []string, drop func(), err error) {
 	env = []string{"GIT_LITERAL_PATHSPECS=1"}
 	var loose strings.Builder
@@ -299,7 +305,13 @@ func (d *comparison) index(ctx context.Context) (env []string, drop func(), err 
 	if err != nil {
 		return nil, nil, err
 	}
-	if loose.Len() == 0 && len(marked) == 0 {
+	var left strings.Builder
+	for _, change := range d.setup {
+		if change.Kind != git.Untracked {
+			left.WriteString(change.Path + "\x00")
+		}
+	}
+	if loose.Len() == 0 && left.Len() == 0 && len(marked) == 0 {
 		return env, func() {}, nil
 	}
 	scratch, err := os.MkdirTemp("", "countersign-compare-*")
@@ -323,6 +335,12 @@ func (d *comparison) index(ctx context.Context) (env []string, drop func(), err 
 	if _, err := d.t.Git(ctx, gitcli.Command{Args: []string{"add", "--intent-to-add", "--pathspec-from-file=-", "--pathspec-file-nul"}, Stdin: []byte(loose.String()), Env: env, Settings: plain()}); err != nil {
 		drop()
 		return nil, nil, err
+	}
+	if left.Len() > 0 {
+		if _, err := d.t.Git(ctx, gitcli.Command{Args: []string{"update-index", "--assume-unchanged", "-z", "--stdin"}, Stdin: []byte(left.String()), Env: env}); err != nil {
+			drop()
+			return nil, nil, err
+		}
 	}
 	return env, drop, nil
 }

@@ -51,8 +51,30 @@ func unflag(ctx context.Context, t *gitcli.Tree, paths []string, env ...string) 
 	return nil
 }
 
-// Status is the tree's Status that marks on files (assume-unchanged, skip-worktree) hide nothing from.
+// Status is the tree's Status that marks on files (assume-unchanged, skip-worktree) hide nothing from, without what its set-up made and nobody has changed
+// since.
 func Status(ctx context.Context, t *gitcli.Tree, untracked string) (git.Status, error) {
+	s, _, err := statusOfWork(ctx, t, untracked)
+	return s, err
+}
+
+// statusOfWork is Status, with the changes that are the set-up's.
+func statusOfWork(ctx context.Context, t *gitcli.Tree, untracked string) (s git.Status, setup []git.Change, err error) {
+	made, err := setupOutputs(t)
+	if err != nil {
+		return s, nil, err
+	}
+	if len(made) > 0 {
+		untracked = "all" // a directory in a word could hold both
+	}
+	if s, err = unfiltered(ctx, t, untracked); err == nil && len(made) > 0 {
+		s.Changes, setup = partSetup(t, s.Changes, made)
+	}
+	return s, setup, err
+}
+
+// unfiltered is Status, what the set-up made included.
+func unfiltered(ctx context.Context, t *gitcli.Tree, untracked string) (git.Status, error) {
 	paths, err := flagged(ctx, t)
 	if err != nil {
 		return git.Status{}, err

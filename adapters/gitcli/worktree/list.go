@@ -85,7 +85,7 @@ func surveyed(ctx context.Context, w git.Worktree, t *gitcli.Tree) sandboxport.T
 	if found.Branch == "" {
 		found.Branch = RebasedBranch(t.Admin)
 	}
-	s, err := t.Status(ctx, "normal")
+	s, err := Status(ctx, t, "normal")
 	if err != nil {
 		found.Err = fault.From(err).Message
 		return found

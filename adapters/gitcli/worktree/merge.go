@@ -106,7 +106,11 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 	var status git.Status
 	var looking errgroup.Group
 	looking.Go(func() (err error) {
-		if status, err = Status(ctx, p.box, "all"); err != nil || !m.Look || m.Update {
+		if m.Update { // what the set-up changed is in the way all the same
+			status, err = unfiltered(ctx, p.box, "all")
+			return err
+		}
+		if status, err = Status(ctx, p.box, "all"); err != nil || !m.Look {
 			return err
 		}
 		nested, err := nestedIn(ctx, p.box, status.Changes) // they would go with the sandbox
@@ -180,7 +184,7 @@ func (p *joining) merge(ctx context.Context, refs sandbox.BranchRefs, status git
 	}
 	lines, more := changeLines(status.Changes)
 	if len(lines) > 0 && !committedOnly {
-		return sandbox.ErrUncommitted.Sayf("sandbox %s has %d changes that are not committed, and only commits are merged; commit them there, or merge what is committed alone (committed_only)", p.Name, len(status.Changes)).
+		return sandbox.ErrUncommitted.Sayf("sandbox %s has changes that are not committed (%d), and only commits are merged; commit them there, or merge what is committed alone (committed_only)", p.Name, len(status.Changes)).
 			With(uncommitted{lines, more})
 	}
 	p.Left, p.MoreLeft = lines, more
@@ -261,7 +265,11 @@ func (p *joining) free(changes []git.FileDiff) error {
 	if p.Update {
 		kind = sandbox.ErrUncommitted
 	}
-	return kind.Sayf("%d files that git does not know lie in %s where the merge puts files of the same names; move them away, then call again", len(there), p.place.Dir).With(uncommitted{lines, more})
+	files := "1 file that git does not know lies"
+	if n := len(there); n != 1 {
+		files = fmt.Sprintf("%d files that git does not know lie", n)
+	}
+	return kind.Sayf("%s in %s where the merge puts files of the same names; move them away, then call again", files, p.place.Dir).With(uncommitted{lines, more})
 }
 
 func (p *joining) ancestor(ctx context.Context, old, commit string) (bool, error) {

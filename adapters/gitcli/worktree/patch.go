@@ -33,7 +33,7 @@ func (c *Client) Patch(ctx context.Context, repo, dir string, o sandboxport.Comp
 
 // Apply implements sandboxport.Repositories.
 func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool) error {
-	top, err := c.top(ctx, dir)
+	top, err := c.Top(ctx, dir)
 	if err != nil || len(patch) == 0 {
 		return err
 	}
@@ -45,6 +45,9 @@ func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool
 	if gitcli.ExitOf(err) != 1 {
 		return err
 	}
+	if _, back := gitcli.Start(ctx, gitcli.Command{Dir: top, Args: []string{"apply", "--whitespace=nowarn", "-p1", "--check", "--reverse", "-"}, Stdin: patch, Timeout: longTime}); check && back == nil {
+		return sandbox.ErrApplied.Sayf("%s has these changes already", top)
+	}
 	var wrong []string
 	for line := range strings.Lines(gitcli.Words(err)) {
 		if said, ok := strings.CutPrefix(strings.TrimSpace(line), "error: "); ok && len(wrong) < sandbox.MaxChanges {
@@ -54,8 +57,8 @@ func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool
 	return sandbox.ErrConflicts.Sayf("the patch does not fit %s, and nothing was changed: %s", top, strings.Join(wrong, "; ")).With(map[string][]string{"problems": wrong}).Because(err)
 }
 
-// top returns the top of the working tree that dir lies in.
-func (c *Client) top(ctx context.Context, dir string) (string, error) {
+// Top implements sandboxport.Repositories.
+func (c *Client) Top(ctx context.Context, dir string) (string, error) {
 	dir, err := filepath.Abs(dir)
 	if err != nil {
 		return "", gitcli.Disk(err, dir)

@@ -73,7 +73,12 @@ func (c *Client) Push(ctx context.Context, repo string, a sandboxport.Access, p 
 	_, err = gitcli.Command{Dir: t.Dir, Machine: true, Protocols: r.protocols, Timeout: longTime, Settings: []gitcli.Setting{{Name: "core.quotePath", Value: "false"}},
 		Env: []string{"GIT_DIR=" + t.Admin, "GIT_COMMON_DIR=" + t.Common, "GIT_WORK_TREE=" + t.Dir, "GIT_LFS_SKIP_SMUDGE=1", r.ssh}, Args: append(args, "--", r.url, p.Commit+":"+ref)}.Output(ctx)
 	if err != nil {
-		if said := string(gitcli.Printed(err)); strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
+		said := string(gitcli.Printed(err))
+		if strings.Contains(said, "(branch is currently checked out)") {
+			return sandbox.ErrCheckedOut.Sayf("%s is a repository that somebody works in, with %s checked out, and git pushes to no such branch; take the work there with countersign sandbox apply, or with git pull %s %s in it, or switch it to another branch",
+				r.identity, p.Branch, t.Dir, p.Branch).Because(err)
+		}
+		if strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
 			return sandbox.ErrMoved.Sayf("%s has commits on %s that are not known here; call again to see them", r.identity, p.Branch).Because(err)
 		}
 		return failed(sandbox.ErrGit, "cannot be pushed to", r, err)

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -128,14 +129,47 @@ func (c *Remotes) Fetch(ctx context.Context, repo string, a sandboxport.Access) 
 	if err != nil {
 		return err
 	}
-	err = gitcli.Patiently(ctx, c.limits.Patience, func() error {
-		_, err := at.Main().Git(ctx, gitcli.Command{Timeout: c.limits.Reach, Protocols: r.protocols, Env: []string{r.ssh},
-			Args: []string{"fetch", "--quiet", "--prune", "--no-prune-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
-				"--upload-pack=git-upload-pack", "--", r.url, "+" + git.HeadsPrefix + "*:" + git.RemotesPrefix + "*"}})
-		return err
-	})
+	err = c.fetch(ctx, at, r, "+"+git.HeadsPrefix+"*:"+git.RemotesPrefix+"*")
 	if err == nil || ctx.Err() != nil || errors.Is(err, sandbox.ErrBusy) {
 		return err
 	}
 	return failed(sandbox.ErrGit, "cannot be fetched from", r, err)
+}
+
+func (c *Remotes) fetch(ctx context.Context, at *gitcli.Repo, r remote, what string) error {
+	return gitcli.Patiently(ctx, c.limits.Patience, func() error {
+		_, err := at.Main().Git(ctx, gitcli.Command{Timeout: c.limits.Reach, Protocols: r.protocols, Env: []string{r.ssh},
+			Args: []string{"fetch", "--quiet", "--prune", "--no-prune-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance",
+				"--upload-pack=git-upload-pack", "--", r.url, what}})
+		return err
+	})
+}
+
+// requestPrefix is where pull requests are kept: what is there counts as the remote's.
+const requestPrefix = "refs/remotes/pull/"
+
+// FetchRequest implements sandboxport.Repositories.
+func (c *Remotes) FetchRequest(ctx context.Context, repo string, a sandboxport.Access, number int) (string, error) {
+	r, err := address(a)
+	if err != nil {
+		return "", err
+	}
+	at, err := c.open(repo)
+	if err != nil {
+		return "", err
+	}
+	ref := requestPrefix + strconv.Itoa(number)
+	for _, theirs := range []string{"refs/pull/", "refs/merge-requests/"} {
+		err = c.fetch(ctx, at, r, "+"+theirs+strconv.Itoa(number)+"/head:"+ref)
+		switch {
+		case err == nil:
+			return Resolve(ctx, at.Main(), ref)
+		case ctx.Err() != nil || errors.Is(err, sandbox.ErrBusy):
+			return "", err
+		case !strings.Contains(gitcli.Words(err), "couldn't find remote ref"):
+			return "", failed(sandbox.ErrGit, "cannot be fetched from", r, err)
+		}
+	}
+	return "", sandbox.ErrBranch.Sayf("%s has no pull request %d: neither refs/pull/%d/head nor refs/merge-requests/%d/head is there", r.identity, number, number, number).
+		With(sandbox.MissingBranch{Branch: "pr:" + strconv.Itoa(number), Near: []string{}})
 }

@@ -54,7 +54,11 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 	if err := m.save(ctx); err != nil {
 		return nil, err
 	}
-	return m.keep.Refs, m.take(ctx)
+	err = m.take(ctx)
+	if err == nil { // one that stays only keeps files that nobody needs
+		_, _ = at.Main().Git(ctx, gitcli.Command{Args: []string{"update-ref", "-d", reviewedRef(m.dir)}})
+	}
+	return m.keep.Refs, err
 }
 
 // inside reports whether path is dir or below it.

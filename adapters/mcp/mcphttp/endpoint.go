@@ -26,6 +26,7 @@ type EndpointOptions struct {
 	Server   *mcpserver.Server // required
 	Known    KnownNames        // the names that headers may use
 	Sessions int               // at a time, of both eras; zero is defaultMax
+	Own      int               // of one credential at a time, that have a connection; zero is defaultOwn
 	Idle     time.Duration     // after which a session ends that nobody uses; zero is defaultIdle, less is never
 	Requests int               // of one session at a time; zero is defaultEach
 	Log      *slog.Logger      // nil discards
@@ -50,7 +51,7 @@ type Endpoint struct {
 func NewEndpoint(life context.Context, o EndpointOptions) *Endpoint {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	e := &Endpoint{opts: o, life: life, clients: newClients()}
-	e.sessions = NewSessionTable(life, SessionTableOptions{Max: o.Sessions, Idle: o.Idle, Each: o.Requests, Ended: e.ended})
+	e.sessions = NewSessionTable(life, SessionTableOptions{Max: o.Sessions, Own: o.Own, Idle: o.Idle, Each: o.Requests, Ended: e.ended})
 	for _, v := range mcp.SupportedProtocolVersions() {
 		if v < stdio.FirstModern {
 			e.versions = append(e.versions, v)

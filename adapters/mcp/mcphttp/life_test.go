@@ -52,6 +52,23 @@ func soon[T any](t testing.TB, c <-chan T) (got T) {
 	return got
 }
 
+// TestOneCredentialLeavesRoomForOthers: who connects again and again loses sessions that nobody uses, the oldest first, and nobody else does.
+func TestOneCredentialLeavesRoomForOthers(t *testing.T) {
+	t.Parallel()
+	s := serve(t, newTown(t, false), func(o *mcphttp.EndpointOptions, _ *mcpserver.Options) { o.Sessions, o.Own = 4, 2 })
+	ping := `{"jsonrpc":"2.0","id":9,"method":"ping"}`
+	bob := s.as("bob").connect("2025-11-25", "{}")
+	var ann []*caller
+	for range 5 {
+		ann = append(ann, s.as("ann").connect("2025-11-25", "{}"))
+	}
+	for i, c := range ann { // the last two are left
+		assert.Equal(t, map[bool]int{true: 404, false: 200}[i < 3], c.post(ping).status, "session %d", i)
+	}
+	assert.Equal(t, 200, bob.post(ping).status)
+	s.as("bob").connect("2025-11-25", "{}")
+}
+
 // What cancels a call in the older era is a notification of its session that names it, however the call went and however its id is written.
 func TestCancellingInASession(t *testing.T) {
 	t.Parallel()

@@ -5,7 +5,9 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"path"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/target"
@@ -28,6 +30,7 @@ const (
 // ImportItem is one line of the plan.
 type ImportItem struct {
 	Also        []string              `json:"also_at,omitempty"` // where else the very same stands
+	AsIs        bool                  `json:"as_is,omitempty"`   // its file is taken in the form of its targets, for them alone
 	Aside       string                `json:"aside_reason,omitempty"`
 	DestExists  bool                  `json:"dest_exists,omitempty"`
 	Dest        string                `json:"dest_path"`
@@ -46,6 +49,7 @@ type ImportItem struct {
 	Targets     []string              `json:"targets,omitempty"`
 	module      deployment.Module
 	tree        deployment.Tree
+	repo        string
 }
 
 // Why a module is taken and switched off, beside what the tables of agents say.
@@ -108,10 +112,13 @@ func (s *importService) differs(ctx context.Context, f *found, c candidate, know
 	if !goes {
 		return false
 	}
-	if known.Source.Git != nil || c.err != nil || known.Type != c.module.Type {
+	if known.Source.Git != nil || c.err != nil && !known.AsIs || known.Type != c.module.Type {
 		return true
 	}
 	tree, err := s.Compiler.Sources.Local(ctx, f.at, known.Source.Local)
+	if known.AsIs {
+		return err != nil || tree.Sum() != c.own.Sum()
+	}
 	return err != nil || tree.Sum() != c.tree.Sum()
 }
 
@@ -119,7 +126,7 @@ func (s *importService) differs(ctx context.Context, f *found, c candidate, know
 func (c candidate) item(n target.Paths, repo string) ImportItem {
 	dest := n.Join(repo, c.module.Source.Local)
 	return ImportItem{Also: c.also, Dest: dest, DestPosix: deployment.PosixPath(dest), Key: c.key, ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
-		SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, References: c.refs, module: c.module}
+		SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, References: c.refs, module: c.module, repo: repo}
 }
 
 // check holds a candidate to the rules of its type.
@@ -133,10 +140,13 @@ func (s *importService) check(ctx context.Context, f *found, c *candidate, i *Im
 	if err == nil {
 		i.SkipReason = reasonInvalid
 		err = s.valid(*c, c.tree, s.content(ctx))
-		if err == nil {
-			if err = secretless(c, s.content(ctx)); err != nil {
-				i.SkipReason = leftSecret
-			}
+	}
+	if err != nil && ctx.Err() == nil && s.asIs(ctx, c, i) {
+		i.SkipReason, err = reasonInvalid, nil
+	}
+	if err == nil {
+		if err = secretless(c, s.content(ctx)); err != nil {
+			i.SkipReason = leftSecret
 		}
 	}
 	switch cause := fault.From(err); {
@@ -154,6 +164,23 @@ func (s *importService) check(ctx context.Context, f *found, c *candidate, i *Im
 		f.warnings = append(f.warnings, c.Path+" was left out: "+cause.Message)
 	}
 	return nil
+}
+
+// asIs makes a candidate a module whose file is the agents' own, as it stands there; false where it cannot be one.
+func (s *importService) asIs(ctx context.Context, c *candidate, i *ImportItem) bool {
+	one := *c
+	one.tree, one.err, one.module.AsIs = c.own, nil, true
+	if len(one.tree) != 1 || one.aside != "" {
+		return false
+	}
+	ext := path.Ext(one.tree[0].Path)
+	one.module.Source.Local = strings.TrimSuffix(strings.TrimSuffix(one.module.Source.Local, ".md"), ext) + ext
+	if err := s.valid(one, one.tree, s.content(ctx)); err != nil {
+		return false
+	}
+	of := one.item(s.paths(), i.repo)
+	*c, i.module, i.AsIs, i.tree, i.Dest, i.DestPosix = one, one.module, true, one.tree, of.Dest, of.DestPosix
+	return true
 }
 
 func (s *importService) valid(c candidate, tree deployment.Tree, read func(deployment.Content) ([]byte, error)) error {

@@ -25,6 +25,7 @@ type candidate struct {
 	key    string              // of the document it stands in, with dots; otherwise empty
 	path   []string            // the same, key by key
 	tree   deployment.Tree     // its files as a module has them
+	own    deployment.Tree     // of a command or an agent: its file as it stands there
 	err    error               // why there are none
 	prompt bool                // without the frontmatter of a command it is a prompt
 	aside  string              // why it is taken, and not deployed; otherwise empty
@@ -252,6 +253,9 @@ func (c *scanner) read(ctx context.Context, one *candidate) {
 		return
 	}
 	l, file := one.from[0], &one.tree[0]
+	if one.module.Type == deployment.ModuleCommand || one.module.Type == deployment.ModuleAgent {
+		one.own = slices.Clone(one.tree)
+	}
 	if l.Shape == target.ShapeVerbatim {
 		return
 	}
@@ -262,24 +266,24 @@ func (c *scanner) read(ctx context.Context, one *candidate) {
 	}
 	switch {
 	case l.Shape == target.ShapeGeminiTOML:
+		one.name = strings.TrimSuffix(one.name, ".toml") + ".md"
 		text, err := target.CommandOfTOML(data)
 		if err != nil {
 			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
 			return
 		}
-		one.name = strings.TrimSuffix(one.name, ".toml") + ".md"
 		*file = made(path.Base(one.name), text)
 	case l.Shape == target.ShapeAgentMD || l.Shape == target.ShapeAgentTOML:
 		stem := strings.TrimSuffix(one.name, ".md")
 		for _, ext := range []string{".toml", ".agent"} {
 			stem = strings.TrimSuffix(stem, ext)
 		}
+		one.name = stem + ".md"
 		text, err := target.AgentOf(l.Agent, path.Base(stem), l.Shape == target.ShapeAgentTOML, data, c.Compiler.Configs.Frontmatter)
 		if err != nil {
 			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
 			return
 		}
-		one.name = stem + ".md"
 		*file = made(path.Base(one.name), text)
 	case l.Headed():
 		head, body := target.SplitHeader(data)

@@ -28,21 +28,14 @@ func (s *importService) settle(ctx context.Context, f *found, candidates []candi
 	}
 	for _, n := range order {
 		i, c := &f.items[n], candidates[n]
-		var kept, at []string
-		not := map[string]string{} // by agent
-		reason := c.aside
-		if reason == "" {
-			for n, l := range c.from {
-				why, err := s.exact(ctx, f, given, i, l)
-				if err != nil {
-					return err
-				}
-				if reason = why; why == "" {
-					kept, at = append(kept, l.Agent), append(at, c.where[n])
-				} else {
-					not[l.Agent] = why
-				}
+		kept, at, not, reason, err := s.keep(ctx, f, given, i, c)
+		if was := *i; err == nil && len(kept) == 0 && reason == asideChanges && s.asIs(ctx, &c, i) {
+			if kept, at, not, reason, err = s.keep(ctx, f, given, i, c); len(kept) == 0 {
+				*i = was
 			}
+		}
+		if err != nil {
+			return err
 		}
 		for n, l := range c.from {
 			if why := not[l.Agent]; why != "" && len(kept) > 0 && !slices.Contains(at, c.where[n]) {
@@ -69,6 +62,26 @@ func (s *importService) settle(ctx context.Context, f *found, candidates []candi
 		}
 	}
 	return nil
+}
+
+// keep are the agents for which a module is deployed exactly as it was found, and where they have it; of the others, why it is not, and for a module that
+// none of them gets, a reason.
+func (s *importService) keep(ctx context.Context, f *found, given map[string]deployment.TargetConfig, i *ImportItem, c candidate) (kept, at []string, not map[string]string, reason string, err error) {
+	not = map[string]string{}
+	if c.aside != "" {
+		return nil, nil, not, c.aside, nil
+	}
+	for n, l := range c.from {
+		if reason, err = s.exact(ctx, f, given, i, l); err != nil {
+			return nil, nil, nil, "", err
+		}
+		if reason == "" {
+			kept, at = append(kept, l.Agent), append(at, c.where[n])
+		} else {
+			not[l.Agent] = reason
+		}
+	}
+	return kept, at, not, reason, nil
 }
 
 // withhold takes what may be a secret out of the environment of a server that is switched off: nothing of it is going to be deployed as it stands.

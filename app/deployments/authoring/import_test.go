@@ -71,7 +71,7 @@ func TestImport(t *testing.T) {
 	assert.Equal(t, map[string]string{
 		"prompts/imported/Draft PR.md": "draft\n", "prompts/imported/draft_pr.md": "other id\n",
 		"skills/imported/review/SKILL.md": skillText, "skills/imported/review/bin/run.sh": "#!/bin/sh\n", "skills/imported/linked/SKILL.md": skillText,
-		"claude-commands/imported/user/go.md": commandText, "claude-commands/imported/project-" + pid + "/ship.md": commandText,
+		"claude-commands/imported/user/go.md": commandText, "claude-commands/imported/user/bad.md": "no front matter\n", "claude-commands/imported/project-" + pid + "/ship.md": commandText,
 		"instructions/imported/" + pid + "/AGENTS.md": "# Project\n", "instructions/imported/claude_code/AGENTS.md": "mine\n", "skills/imported/project-" + pid + "-local/SKILL.md": skillText,
 	}, got)
 	info, err := os.Stat(w.in("modules/skills/imported/review/bin/run.sh"))
@@ -93,7 +93,7 @@ func TestImport(t *testing.T) {
 	for _, m := range state.Modules {
 		deployed = append(deployed, m.ID)
 	}
-	assert.Equal(t, []string{"command:go", "command:project-" + pid + "-ship", "instructions:claude_code", "instructions:project-" + pid, "skill:linked",
+	assert.Equal(t, []string{"command:bad", "command:go", "command:project-" + pid + "-ship", "instructions:claude_code", "instructions:project-" + pid, "skill:linked",
 		"skill:project-" + pid + "-local", "skill:review"}, deployed, "what was imported is deployed, but prompts, which Codex does not read any more")
 
 	again := w.Quiet("agents_import_apply", yes())

@@ -243,9 +243,12 @@ func (c Compiler) composeAll(ctx context.Context, s *State, selected []deploymen
 	warnings := make([][]string, len(selected))
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
-	for i, m := range selected {
+	const share = 16 // modules that one goroutine takes: each would have to grow a stack of its own
+	for from := 0; from < len(selected); from += share {
 		group.Go(func() (err error) {
-			s.Modules[i], warnings[i], err = c.Compose(inner, *s, m)
+			for i := from; i < min(from+share, len(selected)) && err == nil; i++ {
+				s.Modules[i], warnings[i], err = c.Compose(inner, *s, selected[i])
+			}
 			return err
 		})
 	}

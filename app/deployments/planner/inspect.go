@@ -2,6 +2,9 @@ package planner
 
 import (
 	"context"
+	"slices"
+
+	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
@@ -71,21 +74,36 @@ func (c Compiler) InspectAll(ctx context.Context, s State) ([]inspection.Finding
 	return c.inspectModules(ctx, s, func(string) bool { return true })
 }
 
+// inspectModules looks through modules side by side; what is found does not depend on which is done first.
 func (c Compiler) inspectModules(ctx context.Context, s State, wanted func(id string) bool) (out []inspection.Finding, err error) {
-	look := c.Inspector()
-	for _, m := range s.Modules {
-		if !wanted(m.ID) {
-			continue
-		}
-		found, err := look.Tree(ctx, m.ID, m.Tree)
-		if err != nil {
-			return nil, err
-		}
-		out = append(out, found...)
+	all := slices.DeleteFunc(slices.Clone(s.Modules), func(m Module) bool { return !wanted(m.ID) })
+	const share = 64 // modules that one goroutine takes: making an inspector takes longer than looking through one of them
+	found := make([][]inspection.Finding, (len(all)+share-1)/share)
+	group, inner := errgroup.WithContext(ctx)
+	group.SetLimit(inspectors)
+	for n, some := range slices.Collect(slices.Chunk(all, share)) {
+		group.Go(func() error {
+			look := c.Inspector()
+			for _, m := range some {
+				of, err := look.Tree(inner, m.ID, m.Tree)
+				if err != nil {
+					return err
+				}
+				found[n] = append(found[n], of...)
+			}
+			return nil
+		})
 	}
+	if err := group.Wait(); err != nil {
+		return nil, err
+	}
+	out = slices.Concat(found...)
 	inspection.Sort(out)
 	return out, nil
 }
+
+// inspectors is how many goroutines look through modules.
+const inspectors = 4
 
 // MaxFindings is how many findings an answer carries, the most severe first.
 const MaxFindings = 200

@@ -64,10 +64,11 @@ func Performers(d Deps) []runs.Performer {
 // ExecInput is a program and where to run it.
 type ExecInput struct {
 	runs.Target
-	Command  []string `json:"command" jsonschema:"minItems=1,description=argv; no shell is added"`
+	Command  []string `json:"command,omitempty" jsonschema:"minItems=1,description=argv; no shell is added"`
+	Saved    string   `json:"saved,omitempty" jsonschema:"description=a command of the manifest"`
 	Repos    []string `json:"repos,omitempty"`
-	Dirty    bool     `json:"dirty,omitempty" jsonschema:"description=only with uncommitted changes"`
-	Changed  string   `json:"changed,omitempty" jsonschema:"description=only where something changed since this ref"`
+	Dirty    bool     `json:"dirty,omitempty"`
+	Changed  string   `json:"changed,omitempty" jsonschema:"description=only those changed since this ref"`
 	Parallel int      `json:"parallel,omitempty" jsonschema:"minimum=1"`
 	Timeout  int      `json:"timeout_seconds,omitempty" jsonschema:"minimum=1"`
 }
@@ -75,7 +76,9 @@ type ExecInput struct {
 // Validate fails with ecosystem.ErrArguments.
 func (in ExecInput) Validate() error {
 	switch {
-	case len(in.Command) == 0 || in.Command[0] == "":
+	case in.Saved != "" && len(in.Command) > 0:
+		return ecosystem.ErrArguments.Sayf("command and saved both say what to run; leave one of them out")
+	case in.Saved == "" && (len(in.Command) == 0 || in.Command[0] == ""):
 		return ecosystem.ErrArguments.Sayf("command names no program")
 	case len(in.Command) > maxArgs:
 		return ecosystem.ErrArguments.Sayf("command has %d entries; at most %d are handed on", len(in.Command), maxArgs)
@@ -112,7 +115,8 @@ type Skipped struct {
 // Preview is what would run where.
 type Preview struct {
 	Command        []string  `json:"command"`
-	Text           string    `json:"text"` // the command as a shell would be told
+	Text           string    `json:"text"`            // the command as a shell would be told
+	Saved          string    `json:"saved,omitempty"` // its name in the manifest
 	Parallel       int       `json:"parallel"`
 	TimeoutSeconds int       `json:"timeout_seconds"`
 	Repos          []Place   `json:"repos"`
@@ -133,6 +137,11 @@ func (s service) plan(ctx context.Context, sc tool.Scope, in ExecInput) (runs.Pl
 	if err != nil {
 		return runs.Plan{}, err
 	}
+	if in.Saved != "" {
+		if in.Command, err = f.Manifest().Command(in.Saved); err != nil {
+			return runs.Plan{}, err
+		}
+	}
 	places, skipped, err := s.choose(ctx, f, in)
 	if err != nil {
 		return runs.Plan{}, err
@@ -144,7 +153,7 @@ func (s service) plan(ctx context.Context, sc tool.Scope, in ExecInput) (runs.Pl
 		}
 		return runs.Plan{}, ecosystem.ErrNoWork.Sayf("there is no repository of %s to run %s in; %s", f.Layout.Name, in.Command[0], why).With(map[string]any{"skipped": skipped})
 	}
-	pv := Preview{Command: in.Command, Text: quoted(in.Command), Parallel: in.Parallel, TimeoutSeconds: in.Timeout, Repos: places, Skipped: skipped}
+	pv := Preview{Command: in.Command, Text: quoted(in.Command), Saved: in.Saved, Parallel: in.Parallel, TimeoutSeconds: in.Timeout, Repos: places, Skipped: skipped}
 	if pv.Parallel == 0 {
 		pv.Parallel = defaultParallel
 	}
@@ -216,6 +225,7 @@ func (s service) choose(ctx context.Context, f runs.Ecosystem, in ExecInput) (pl
 		since = s.Git.Since(ctx, spans, 1)
 	}
 	var chosen []Place
+	var untold []string
 	for i, p := range places {
 		p.Branch, p.Head = found[i].Branch, found[i].Head
 		reason := ""
@@ -225,7 +235,8 @@ func (s service) choose(ctx context.Context, f runs.Ecosystem, in ExecInput) (pl
 		case st.Problem != "" && !st.Readable():
 			reason = st.Problem
 		case in.Changed != "" && since[i].Err != nil:
-			return nil, nil, ecosystem.ErrArguments.Sayf("what changed in %s since %s cannot be told: %s; name a ref that every repository has, or the repositories as repos", p.Name, in.Changed, fault.From(since[i].Err).Message)
+			untold = append(untold, p.Name+" ("+fault.From(since[i].Err).Message+")")
+			continue
 		case in.Changed != "" && since[i].Total == 0 && st.Dirty == 0:
 			reason = "nothing changed since " + in.Changed
 		case in.Dirty && st.Dirty == 0:
@@ -236,6 +247,9 @@ func (s service) choose(ctx context.Context, f runs.Ecosystem, in ExecInput) (pl
 			continue
 		}
 		chosen = append(chosen, p)
+	}
+	if len(untold) > 0 {
+		return nil, nil, ecosystem.ErrArguments.Sayf("what changed since %s cannot be told of %s: %s; name a ref that every repository has, or the others as repos", in.Changed, counted(len(untold)), strings.Join(untold, "; "))
 	}
 	return chosen, skipped, nil
 }

@@ -87,6 +87,7 @@ func newRig(t *testing.T) *rig {
 		repo.Dir = r.at(name)
 		r.clones[name] = repo
 	}
+	text += "commands:\n  say: [sh, check.sh]\n  both: cat name.txt && pwd\n"
 	r.write(filepath.Join(r.root, "ecosystems", "demo", "ecosystem.yaml"), text)
 	r.layout, err = store.Layout(t.Context(), r.root, "demo")
 	require.NoError(t, err)
@@ -212,6 +213,30 @@ func TestExec(t *testing.T) {
 	run, repos, _ = r.ended(r.queued(args{"command": []string{"sleep", "60"}, "repos": []string{"api"}, "timeout_seconds": 1}))
 	assert.Equal(t, ecosystem.RunFailed, run.Status)
 	assert.Equal(t, "timed_out", repos["api"]["status"])
+}
+
+// TestSavedCommands run as the manifest has them, which the plan shows; what is approved runs, whatever the manifest says by then.
+func TestSavedCommands(t *testing.T) {
+	t.Parallel()
+	r := newRig(t)
+	_, _, preview := r.shown(args{"saved": "both"})
+	assert.Equal(t, []any{"sh", "-c", "cat name.txt && pwd"}, preview["command"])
+	assert.Equal(t, "both", preview["saved"])
+	_, repos, _ := r.ended(r.queued(args{"saved": "say", "repos": []string{"web"}}))
+	assert.Equal(t, []any{"web"}, repos["web"]["last_lines"])
+	o := r.say("plan", args{"saved": "nope"})
+	require.Error(t, o.Err)
+	assert.Contains(t, o.Err.Error(), "both, say")
+	require.Error(t, r.say("plan", args{"saved": "say", "command": []string{"true"}}).Err)
+	for _, bad := range []args{{"parallel": 17}, {"timeout_seconds": 3601}, {"changed": "-x"}} {
+		bad["saved"] = "say"
+		require.ErrorIs(t, r.say("plan", bad).Err, ecosystem.ErrArguments, "a saved command has the same bounds: %v", bad)
+	}
+	o = r.say("plan", args{"command": []string{"true"}, "changed": "v9"})
+	require.Error(t, o.Err)
+	for _, name := range []string{"api", "docs", "web"} {
+		assert.Contains(t, o.Err.Error(), name+" (", "every repository without that ref is named")
+	}
 }
 
 // TestWhereItRuns: by name, by what is not committed, by what changed since, in the active ticket.

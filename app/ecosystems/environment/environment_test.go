@@ -3,6 +3,7 @@ package environment_test
 import (
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -99,6 +100,36 @@ func TestThreeModes(t *testing.T) {
 	rec, log = r.done(destroy, nil)
 	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.NoFileExists(t, filepath.Join(r.root, "up"))
+}
+
+// TestWhatTheProvisionerPlans stands in the plan of a deployment once a user has had it asked, until something changes; a plan alone asks nobody.
+func TestWhatTheProvisionerPlans(t *testing.T) {
+	t.Parallel()
+	text := "spin: {deploy: \"echo up > up\", destroy: \"rm up\", plan: \"echo asked >> asked; echo + would write up\"}\n"
+	r := newRig(t, manifest(text))
+	shown := func() any {
+		o := r.say(deploy, args{"mode": "plan"})
+		require.NoError(t, o.Err)
+		return object(t, o.Value)["preview"].(args)["plan_output"]
+	}
+	assert.Nil(t, shown())
+	o := r.say(ask, args{"mode": "plan", "action": "plan"}, person)
+	require.NoError(t, o.Err)
+	assert.NoFileExists(t, filepath.Join(r.root, "asked"))
+	if o = r.say(ask, args{"mode": "execute", "action": "plan"}, person); o.Issued != nil {
+		o = r.say(ask, args{"mode": "execute", "action": "plan"}, person, with(o.Issued.Token, o.Issued.Target))
+	}
+	require.NoError(t, o.Err)
+	assert.Equal(t, []any{"+ would write up"}, shown())
+	assert.Equal(t, []any{"+ would write up"}, shown())
+	asked, err := os.ReadFile(filepath.Join(r.root, "asked"))
+	require.NoError(t, err)
+	assert.Equal(t, "asked\n", string(asked), "once")
+	rec, log := r.done(deploy, nil)
+	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
+	assert.Contains(t, string(r.say(deploy, args{"mode": "plan"}).Value), "preview")
+	r.write("ecosystems/demo/ecosystem.yaml", manifest(strings.Replace(text, "would write", "might write", 1)), 0o644)
+	assert.Nil(t, shown(), "something has changed")
 }
 
 // TestProtocol: what a script is started with (amof contract §20.5).

@@ -222,7 +222,8 @@ type Preview struct {
 	Current        ecosystem.Brief   `json:"current_state"`
 	Repos          map[string]string `json:"repos"`
 	process.Code                     // the files that are read as code, and what is not bound
-	PlanCommand    *string           `json:"plan_command"` // would tell more; nothing runs it before execute
+	PlanCommand    *string           `json:"plan_command"`          // tells more; ecosystem_spin_ask runs it, and nothing else does
+	PlanOutput     []string          `json:"plan_output,omitempty"` // what it said when it was asked, where nothing has changed since
 	Destroys       []string          `json:"destroys,omitempty"`
 	Hint           string            `json:"execute_hint"`
 }
@@ -291,6 +292,15 @@ func (s service) planDeploy(ctx context.Context, sc tool.Scope, in DeployInput) 
 	if err != nil {
 		return runs.Plan{}, err
 	}
+	alternatives := []string{"amof_get_ecosystem_status shows what is deployed"}
+	if show.PlanCommand != nil && len(in.Args) == 0 {
+		if show.PlanOutput, err = s.plannedBefore(ctx, f, p.environment); err != nil {
+			return runs.Plan{}, err
+		}
+		if show.PlanOutput == nil {
+			alternatives = append(alternatives, "countersign eco spin plan has a user run the provisioner's own plan, and this shows what it said then")
+		}
+	}
 	for _, r := range p.startables() {
 		if p.provisioner.Kind == ecosystem.KindLocal {
 			show.Services = append(show.Services, ServiceStart{Repo: r.Name, Command: r.Run, Dir: p.clone(r)})
@@ -300,7 +310,7 @@ func (s service) planDeploy(ctx context.Context, sc tool.Scope, in DeployInput) 
 	return s.sealed(f, runs.Plan{Tool: Deploy.Name, Action: ecosystem.RunDeploy, Summary: fmt.Sprintf("deploy of %s to environment %s with %s", name, p.environment, p.provisioner.Name), Preview: show,
 		Facts: p.facts(), Warnings: p.warnings(), Hint: hint, Payload: doc, Current: p.state.Brief(),
 		Explanation: runs.Explanation{What: fmt.Sprintf("bring up environment %s of %s with the provisioner %s, which runs programs on this machine: %s", p.environment, name, p.provisioner.Name, show.what()),
-			Affects: []string{"environment " + p.environment + " of " + name}, Alternatives: []string{"amof_get_ecosystem_status shows what is deployed"}},
+			Affects: []string{"environment " + p.environment + " of " + name}, Alternatives: alternatives},
 		Risk: runs.Risk{Level: "high", Reasons: []string{"runs the provisioner's programs on this machine"}}}, err)
 }
 

@@ -127,8 +127,51 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan runs.Plan) (AskAns
 	}
 	cut := max(0, len(a.Lines)-maxAsked)
 	a.Lines, a.Dropped = a.Lines[cut:], heard.DroppedLines()+int64(cut)
+	if in.Action == ecosystem.ActionPlan && a.Status == "success" {
+		if err := s.notePlanned(ctx, p, a.Lines); err != nil {
+			return a, err
+		}
+	}
 	a.Envelope = s.Show(sc, runs.Subject{Ecosystem: a.Ecosystem}, runs.AnswerText{Summary: fmt.Sprintf("Asked %s for its %s: %s", short(a.Provisioner), a.Action, a.Status), Details: a.Lines[:min(len(a.Lines), 15)]})
 	return a, nil
+}
+
+// planned is what a provisioner said that it would do, and what it was asked about.
+type planned struct {
+	Facts string   `json:"facts"`
+	Lines []string `json:"lines"`
+}
+
+func plannedNote(environment string) string { return "spin-plans/" + environment }
+
+// notePlanned keeps what a provisioner said that it would do, for the plans of deployments.
+func (s service) notePlanned(ctx context.Context, p picture, lines []string) error {
+	facts, err := runs.FactsHash(p.facts())
+	if err != nil {
+		return err
+	}
+	doc, err := json.Marshal(planned{Facts: facts, Lines: lines})
+	if err != nil {
+		return err
+	}
+	return s.States.Note(ctx, p.found.Layout, plannedNote(p.environment), doc)
+}
+
+// plannedBefore returns what the provisioner said when it was asked for its plan, where everything is as it was then; nil where it is not. It runs nothing.
+func (s service) plannedBefore(ctx context.Context, f runs.Ecosystem, environment string) ([]string, error) {
+	doc, err := s.States.Noted(ctx, f.Layout, plannedNote(environment))
+	var said planned
+	if err != nil || doc == nil || json.Unmarshal(doc, &said) != nil {
+		return nil, err
+	}
+	p, err := s.toAsk(ctx, f, environment, ecosystem.ActionPlan)
+	if err != nil {
+		return nil, nil //nolint:nilerr // there is nobody to ask any more
+	}
+	if now, err := runs.FactsHash(p.facts()); err != nil || now != said.Facts {
+		return nil, err
+	}
+	return said.Lines, nil
 }
 
 // question returns how a provisioner is asked.

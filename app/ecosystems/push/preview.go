@@ -38,6 +38,8 @@ type Preview struct {
 	Message         string        `json:"message,omitempty"`
 
 	Root *releases.RootPlan `json:"root,omitempty"` // whose records of releases get out too
+
+	Forge []releases.ForgeRelease `json:"github_releases,omitempty"` // that gh makes once their tags are out
 }
 
 // CountNoun returns a number with its noun in the right form.

@@ -76,8 +76,11 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 	if preview.Root, err = s.rootPlan(ctx, f, found); err != nil {
 		return runs.Plan{}, err
 	}
+	if preview.Forge, err = s.publisher.OwedForge(ctx, f.Layout); err != nil {
+		return runs.Plan{}, err
+	}
 	n := len(preview.ReposAffected)
-	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, CountNoun(n, "repository", "repositories")), Preview: preview, Facts: pushFactsOf(found, preview.Root),
+	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, CountNoun(n, "repository", "repositories")), Preview: preview, Facts: pushFactsOf(found, preview.Root, preview.Forge),
 		Warnings: PushWarnings(found, o), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk:        runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote"}},
 		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes, never with force; with commit_all, commits everything else first.", Irreversible: true, Affects: preview.ReposAffected, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}}}
@@ -89,7 +92,10 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		p.Preview, p.Explanation.Affects = preview, preview.ReposAffected
 		p.Explanation.What += " Releases that were made here get out with their tags, and the workspace root with their records."
 	}
-	if n == 0 && preview.Root == nil {
+	if len(preview.Forge) > 0 {
+		p.Explanation.What += " gh makes " + CountNoun(len(preview.Forge), "release", "releases") + " on GitHub, with your login."
+	}
+	if n == 0 && preview.Root == nil && len(preview.Forge) == 0 {
 		text := runs.AnswerText{Summary: "Found nothing to push", Details: PreviewLines(preview)}
 		p.Noop = PushAnswer{Status: "success", Noop: true, Message: "there is nothing to push", Preview: &preview,
 			Envelope: s.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, text, runs.SuggestAction("status", f.Layout.Name, nil))}
@@ -110,17 +116,25 @@ func (s service) pushFacts(ctx context.Context, f runs.Ecosystem, payload json.R
 		return nil, err
 	}
 	root, err := s.rootPlan(ctx, f, found)
-	return pushFactsOf(found, root), err
+	if err != nil {
+		return nil, err
+	}
+	owed, err := s.publisher.OwedForge(ctx, f.Layout)
+	return pushFactsOf(found, root, owed), err
 }
 
 // pushFact is what a push was confirmed from.
 type pushFact struct {
 	Fleet []PreviewFact `json:"fleet"`
 	Root  []string      `json:"root,omitempty"` // branch, remote, and the files that are written
+	Forge []string      `json:"github,omitempty"`
 }
 
-func pushFactsOf(trees []*WorkingTree, root *releases.RootPlan) pushFact {
+func pushFactsOf(trees []*WorkingTree, root *releases.RootPlan, owed []releases.ForgeRelease) pushFact {
 	f := pushFact{Fleet: PreviewFacts(trees)}
+	for _, r := range owed {
+		f.Forge = append(f.Forge, r.Repo+" "+r.Tag)
+	}
 	if root != nil {
 		f.Root = append([]string{root.Branch, root.Remote}, root.Files...)
 	}
@@ -165,6 +179,15 @@ func (s service) deliver(ctx context.Context, j runs.Job, trees []*WorkingTree, 
 	return ecosystem.ErrFailed.Sayf("the workspace root, which has the records of %s, could not be pushed: %s; push again once that is mended", strings.Join(done.Root.Tags, ", "), done.Root.Reason)
 }
 
+// deliverForge makes the releases on GitHub that are still missing: the facts that the push was approved from name them.
+func (s service) deliverForge(ctx context.Context, j runs.Job) ([]releases.PublishedRelease, error) {
+	owed, err := s.publisher.OwedForge(ctx, j.Found.Layout)
+	if err != nil {
+		return nil, err
+	}
+	return s.publisher.DeliverForge(ctx, j.Found.Layout, owed, j.Log)
+}
+
 // push carries out a confirmed push.
 func (s service) push(ctx context.Context, j runs.Job) (any, error) {
 	o, err := DecodeOptions(j.Run.Payload)
@@ -184,6 +207,12 @@ func (s service) push(ctx context.Context, j runs.Job) (any, error) {
 	done, err := s.pusher.Push(ctx, j, found, o)
 	if err == nil {
 		err = s.deliver(ctx, j, found, &done)
+	}
+	if err == nil {
+		done.Forge, err = s.deliverForge(ctx, j)
+		if err != nil {
+			done.Status = "failed"
+		}
 	}
 	return done, err
 }

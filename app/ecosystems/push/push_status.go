@@ -244,8 +244,8 @@ func refuse(found []SecretFile) error {
 		return nil
 	}
 	first := found[0]
-	return ecosystem.ErrSecrets.Sayf("%d files that must not leave this machine would be committed, the first being %s in %s (pattern %s); have git ignore them, or commit the rest by hand",
-		len(found), first.Path, first.Repo, first.Pattern).With(map[string]any{"files": found[:min(len(found), MaxListedFiles)], "count": len(found)})
+	return ecosystem.ErrSecrets.Sayf("%s that must not leave this machine would be committed, the first being %s in %s (pattern %s); have git ignore them, or commit the rest by hand",
+		CountNoun(len(found), "file", "files"), first.Path, first.Repo, first.Pattern).With(map[string]any{"files": found[:min(len(found), MaxListedFiles)], "count": len(found)})
 }
 
 // staying returns the paths of changes that leave something behind: a secret that is deleted may go.

@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/forge"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -99,7 +100,7 @@ func dependencies(root, home string, c *clock) push.Deps {
 	}})
 	git := ecogit.NewPushClient(time.Millisecond)
 	return push.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil), Releases: ecogit.NewReleaseClient()}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Trash: ecogit.NewTrash(nil), Releases: ecogit.NewReleaseClient(), Forge: forge.Programs{}}
 }
 
 // newCore returns a core over those dependencies, and them as it uses them.

@@ -32,6 +32,8 @@ type PushResult struct {
 	Failed int          `json:"failed"`
 
 	Root *releases.RootResult `json:"root,omitempty"` // with the records of releases
+
+	Forge []releases.PublishedRelease `json:"github_releases,omitempty"`
 }
 
 // Push commits and pushes one repository after the other. A failure does not stop the others; the whole then fails with ecosystem.ErrFailed.

@@ -19,6 +19,7 @@ type Deps struct {
 	Git   ecosystemport.PushGit
 	Trash ecosystemport.Trash
 
+	Forge    ecosystemport.Forge      // for releases on GitHub that are still to be made
 	Releases ecosystemport.ReleaseGit // for the tags and records of releases, which are pushed too
 }
 
@@ -48,7 +49,7 @@ type service struct {
 }
 
 func newService(d Deps) service {
-	publisher := releases.Publisher{Deps: releases.Deps{Deps: d.Deps, Git: d.Releases}}
+	publisher := releases.Publisher{Deps: releases.Deps{Deps: d.Deps, Git: d.Releases, Forge: d.Forge}}
 	return service{d, Pusher{States: d.States, Git: d.Git, Clock: d.Clock, Delivered: publisher.Delivered},
 		TrashManager{States: d.States, Git: d.Git, Trash: d.Trash, Clock: d.Clock}, publisher}
 }

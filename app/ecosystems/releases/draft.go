@@ -25,26 +25,34 @@ type Request struct {
 	Push    bool                `json:"push,omitempty"`
 	Strict  bool                `json:"strict,omitempty"`
 	Skip    bool                `json:"skip_validation,omitempty"`
+	Own     bool                `json:"independent,omitempty"` // each repository has a version of its own
+	Forge   []ForgeRelease      `json:"github,omitempty"`      // that are made there once the tags are
+	Others  []OtherRelease      `json:"not_on_github,omitempty"`
 	Origin  string              `json:"origin"` // cli or agent
 	At      time.Time           `json:"at"`     // the day, in UTC; from the beginning of its run on, the moment
 	Tag     string              `json:"tag"`
 	Earlier map[string][]string `json:"earlier,omitempty"` // tags that a failed push left here, by repository
 }
 
-// next returns the version that the order leads to.
-func (o Request) next(v release.Version) (release.Version, error) {
+// next returns the version that the order leads to; part is what the commits say, for a bump that leaves it to them.
+func (o Request) next(v release.Version, part string) (release.Version, error) {
 	if o.Action == "promote" {
 		return release.Promote(v, o.Stage)
 	}
-	return release.Bump(v, o.Part, o.Stage)
+	if o.Part != release.Auto {
+		part = o.Part
+	}
+	return release.Bump(v, part, o.Stage)
 }
 
 // Draft is a release that was worked out and not made.
 type Draft struct {
 	*ReleaseState
 	Order  Request
-	Next   release.Version
+	Next   release.Version // where versions are independent, that of the first member
 	Checks release.Checks
+
+	Unchanged []string // repositories that are not released, where versions are independent
 }
 
 // Draft works a release out. Nothing but what cannot be asked about is an error: the checks say what is in the way.
@@ -59,23 +67,21 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 			return nil, release.ErrChecks.Sayf("%s cannot be released: %s", m.Name, fault.From(m.Foot.Err).Message).Because(m.Foot.Err)
 		}
 	}
-	if dr.Next, err = o.next(s.Current); err != nil {
+	if err := d.choose(ctx, dr); err != nil {
 		return nil, err
 	}
-	dr.Order.Tag = s.Rules.TagPrefix + dr.Next.String()
-	if err := tagName(dr.Order.Tag); err != nil {
-		return nil, err
+	for _, m := range s.Members {
+		if err := tagName(m.NextTag); err != nil {
+			return nil, err
+		}
 	}
 	if err := dr.taken(); err != nil {
-		return nil, err
-	}
-	if err := d.LoadCommits(ctx, s, release.MaxSubjects); err != nil {
 		return nil, err
 	}
 	if err := d.loadNotes(ctx, dr); err != nil {
 		return nil, err
 	}
-	d.LoadFiles(ctx, s, dr.Next.String(), dr.notes)
+	d.LoadFiles(ctx, s, true, dr.notes)
 	stage, _ := dr.Next.Stage()
 	dr.Checks = d.Check(ctx, s, o, dr.Order.Tag, stage)
 	return dr, nil
@@ -83,7 +89,7 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 
 // notes returns what a member's changelog is told.
 func (dr *Draft) notes(m *RepoState) release.Notes {
-	return release.Notes{Version: dr.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: subjects(m.Notes), More: m.Notes.Total - len(m.Notes.Commits)}
+	return release.Notes{Version: m.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: subjects(m.Notes), More: m.Notes.Total - len(m.Notes.Commits), Updated: m.Updated}
 }
 
 // subjects returns those of commits that are no releases.
@@ -103,12 +109,15 @@ func (d Deps) loadNotes(ctx context.Context, dr *Draft) error {
 		m.Notes = m.History
 	}
 	since := dr.lastStable()
-	if dr.Next.Pre != "" || since == dr.Tag {
-		return nil
-	}
-	spans := make([]ecosystemport.CommitRange, len(dr.Members))
-	for i, m := range dr.Members {
-		spans[i] = ecosystemport.CommitRange{Dir: m.Dir, From: m.Foot.Tags[since], Head: m.Foot.Head}
+	var spans []ecosystemport.CommitRange
+	var wanted []*RepoState
+	for _, m := range dr.Members {
+		if dr.Independent {
+			since = m.lastStable(dr.Rules.TagPrefix)
+		}
+		if m.Next.Pre == "" && since != m.Tag {
+			spans, wanted = append(spans, ecosystemport.CommitRange{Dir: m.Dir, From: m.Foot.Tags[since], Head: m.Foot.Head}), append(wanted, m)
+		}
 	}
 	for i, h := range d.Git.Since(ctx, spans, release.MaxSubjects) {
 		if h.Err != nil {
@@ -117,9 +126,17 @@ func (d Deps) loadNotes(ctx context.Context, dr *Draft) error {
 		for j := range h.Commits {
 			h.Commits[j].Subject = release.PlainSubject(h.Commits[j].Subject)
 		}
-		dr.Members[i].Notes = h
+		wanted[i].Notes = h
 	}
 	return nil
+}
+
+// lastStable returns the tag of a repository's highest stable version; empty for none.
+func (m *RepoState) lastStable(prefix string) string {
+	tags := release.ParseTags(prefix, slices.Collect(maps.Keys(m.Foot.Tags)))
+	maps.DeleteFunc(tags, func(_ string, v release.Version) bool { return v.Pre != "" })
+	tag, _ := release.HighestTag(tags)
+	return tag
 }
 
 // lastStable returns the tag of the highest stable version that all repositories have; empty for none.
@@ -138,7 +155,7 @@ func (s *ReleaseState) lastStable() string {
 func (dr *Draft) taken() error {
 	var has []string
 	for _, m := range dr.Members {
-		if _, there := m.Foot.Tags[dr.Order.Tag]; there {
+		if _, there := m.Foot.Tags[m.NextTag]; there && !dr.Independent { // one that is higher than all others is none of them
 			has = append(has, m.Name)
 		}
 	}
@@ -168,12 +185,17 @@ type FileChange struct {
 func (dr *Draft) Files() []FileChange {
 	out := []FileChange{}
 	for _, m := range dr.Members {
-		below := strings.TrimPrefix(m.Dir, dr.Found.Layout.Root+"/")
+		below := dr.below(m)
 		for _, c := range dr.fileChanges(m) {
 			out = append(out, FileChange{Path: path.Join(below, c.Path), Change: c.Change})
 		}
 	}
 	return append(out, FileChange{Path: dr.RecordPath(dr.Order.Tag), Change: "new record"})
+}
+
+// below returns a member's directory, relative to the workspace root.
+func (dr *Draft) below(m *RepoState) string {
+	return strings.TrimPrefix(m.Dir, dr.Found.Layout.Root+"/")
 }
 
 // fileChanges returns what the release writes in a repository, relative to it.
@@ -182,12 +204,12 @@ func (dr *Draft) fileChanges(m *RepoState) []FileChange {
 	for _, e := range m.Edits {
 		var does []string
 		for _, v := range m.Checked.Versions {
-			if says := v.Says + " → " + dr.Next.String(); v.Path == e.Path && v.Says != dr.Next.String() && !slices.Contains(does, says) {
+			if says := v.Says + " → " + m.Next.String(); v.Path == e.Path && v.Says != m.Next.String() && !slices.Contains(does, says) {
 				does = append(does, says)
 			}
 		}
 		if e.Path == dr.Rules.Changelog {
-			does = append(does, "section ["+dr.Next.String()+"]")
+			does = append(does, "section ["+m.Next.String()+"]")
 		}
 		out = append(out, FileChange{Path: e.Path, Change: cmp.Or(strings.Join(does, ", "), "rewritten")})
 	}
@@ -195,8 +217,8 @@ func (dr *Draft) fileChanges(m *RepoState) []FileChange {
 }
 
 // commitMessage returns the message of the commits of a release in its repositories.
-func commitMessage(o Request) string {
-	message := release.CommitSubject(o.Tag) + "\n"
+func commitMessage(o Request, tag string) string {
+	message := release.CommitSubject(tag) + "\n"
 	if o.Message != "" {
 		message += "\n" + o.Message + "\n"
 	}
@@ -209,11 +231,15 @@ func (dr *Draft) Facts() any {
 		Name string `json:"name"`
 		ecosystemport.ReleaseBase
 	}
-	repos := make([]repoFacts, 0, len(dr.Members))
-	for _, m := range dr.Members {
+	repos := make([]repoFacts, 0, len(dr.All))
+	for _, m := range dr.All {
 		repos = append(repos, repoFacts{m.Name, m.Foot})
 	}
-	return map[string]any{"manifest": dr.Found.Loaded.SHA256, "latest": dr.Tag, "next": dr.Order.Tag, "repos": repos, "root_branch": dr.Root.Branch}
+	facts := map[string]any{"manifest": dr.Found.Loaded.SHA256, "latest": dr.Tag, "next": dr.Order.Tag, "repos": repos, "root_branch": dr.Root.Branch}
+	if dr.Independent {
+		facts["versions"] = release.Independent
+	}
+	return facts
 }
 
 // Facts implements runs.Performer.
@@ -227,9 +253,13 @@ func (d Deps) Facts(ctx context.Context, f runs.Ecosystem, payload json.RawMessa
 		return nil, err
 	}
 	dr := &Draft{ReleaseState: s, Order: o}
-	if dr.Next, err = o.next(s.Current); err != nil {
+	if o.Own || s.Independent || o.Part == release.Auto { // commits decide
+		err = d.choose(ctx, dr)
+	} else if dr.Next, err = o.next(s.Current, ""); err == nil {
+		dr.Order.Tag = s.Rules.TagPrefix + dr.Next.String()
+	}
+	if err != nil {
 		return nil, err
 	}
-	dr.Order.Tag = s.Rules.TagPrefix + dr.Next.String()
 	return dr.Facts(), nil
 }

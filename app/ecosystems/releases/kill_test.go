@@ -30,7 +30,13 @@ func TestMain(m *testing.M) {
 	if len(os.Args) == 5 && os.Args[1] == killedChildArg {
 		os.Exit(runUntilKilled(os.Args[2], os.Args[3], os.Args[4]))
 	}
-	os.Exit(workroom.Run(m, "[user]\n\tname = Ada\n\temail = ada@example.com\n"))
+	remove, err := withGH()
+	if err != nil {
+		panic(err)
+	}
+	code := workroom.Run(m, "[user]\n\tname = Ada\n\temail = ada@example.com\n")
+	remove()
+	os.Exit(code)
 }
 
 func runUntilKilled(root, home, steps string) int {
@@ -67,7 +73,7 @@ func (s *stepper) around(do func() error) error {
 }
 
 func stepping(d releases.Deps, s *stepper) releases.Deps {
-	d.States, d.Git = stepStates{d.States, s}, stepGit{d.Git, s}
+	d.States, d.Git, d.Forge = stepStates{d.States, s}, stepGit{d.Git, s}, stepForge{d.Forge, s}
 	return d
 }
 
@@ -91,6 +97,19 @@ func (w stepGit) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
 
 func (w stepGit) Push(ctx context.Context, dir, branch string, tags []string) error {
 	return w.s.around(func() error { return w.ReleaseGit.Push(ctx, dir, branch, tags) })
+}
+
+type stepForge struct {
+	ecosystemport.Forge
+	s *stepper
+}
+
+func (w stepForge) Release(ctx context.Context, r ecosystemport.ForgeRelease) (page string, err error) {
+	err = w.s.around(func() error {
+		page, err = w.Forge.Release(ctx, r)
+		return err
+	})
+	return page, err
 }
 
 // doom carries out what is queued in a process that is killed; it reports whether it was.

@@ -33,6 +33,7 @@ type journal struct {
 	Steps  []ecosystemport.ReleaseStep `json:"steps"`  // the last one, without a tag, records the release in the workspace root
 	Record ecosystemport.ReleaseWork   `json:"record"`
 	Push   bool                        `json:"push"` // it is to be pushed afterwards
+	Forge  []ForgeRelease              `json:"github,omitempty"`
 }
 
 func (d Publisher) note(ctx context.Context, l ecosystem.Layout, j *journal) error {
@@ -151,7 +152,10 @@ func (d Publisher) recordPendingPush(ctx context.Context, l ecosystem.Layout, j 
 		}
 	}
 	add(rootKey, j.Tag)
-	return d.saveUnpushed(ctx, l, left)
+	if err := d.saveUnpushed(ctx, l, left); err != nil { // before releases on GitHub are, which wait for the tags
+		return err
+	}
+	return d.oweForge(ctx, l, j.Forge)
 }
 
 // recordAgain returns the step that records the release, where the workspace root has gone on since it was prepared and the record is not there; nil

@@ -18,14 +18,21 @@ import (
 // RepoPlan is a repository that a release tags.
 type RepoPlan struct {
 	Name    string `json:"name"`
+	Dir     string `json:"dir"` // relative to the workspace root
 	Branch  string `json:"branch"`
 	Head    string `json:"head"`
 	Commits int    `json:"commits"`
 	Commit  bool   `json:"commit"` // files are written, so that there is one
 
-	Message string       `json:"commit_message,omitempty"` // of that commit
-	Files   []FileChange `json:"files"`                    // that it writes
-	Pushes  []string     `json:"pushes,omitempty"`         // branch and tags
+	Message string   `json:"commit_message,omitempty"` // of that commit
+	Files   int      `json:"files_total"`              // that it writes; the plan's own files name them
+	Pushes  []string `json:"pushes,omitempty"`         // branch and tags
+
+	// Where versions are independent:
+	Current string   `json:"current,omitempty"`
+	Next    string   `json:"next,omitempty"`
+	Tag     string   `json:"tag,omitempty"`
+	Updated []string `json:"updated,omitempty"` // what it depends on that is released with it: "api to 1.2.0"
 }
 
 // Preview is a release that is about to be made (amof contract §13.26).
@@ -44,6 +51,21 @@ type Preview struct {
 	Earlier  map[string][]string `json:"also_pushed,omitempty"` // tags that an earlier push failed to bring out
 	Root     *RootPlan           `json:"root"`                  // where the release is recorded
 	Notes    []string            `json:"notes"`
+
+	Versions  string   `json:"versions,omitempty"`  // independent, or empty: one for all. Then current, next and tag are each repository's, and tag here names the release
+	Unchanged []string `json:"unchanged,omitempty"` // repositories that are not released, as nothing was committed in them
+	Counts    *Counts  `json:"totals"`
+
+	Forge  []ForgeRelease `json:"github_releases,omitempty"` // that gh makes once the tags are pushed
+	Others []OtherRelease `json:"not_on_github,omitempty"`   // for which nobody makes one
+}
+
+// Counts is how much a release is.
+type Counts struct {
+	Repos   int `json:"repositories"`
+	Commits int `json:"commits_made"`
+	Files   int `json:"files_written"`
+	Tags    int `json:"tags"`
 }
 
 func (d service) planBump(ctx context.Context, sc tool.Scope, in BumpInput) (runs.Plan, error) {
@@ -73,6 +95,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 		return runs.Plan{}, err
 	}
 	o.Message, o.Push, o.Strict, o.Skip = readable(in.Message), in.Push || f.Manifest().Release.Push, in.Strict, in.SkipValidation
+	o.Own = in.Independent || f.Manifest().Release.Independent
 	o.At, o.Origin = d.Clock.Now().UTC().Truncate(24*time.Hour), "agent" // the day stands in changelogs; the moment is that of the run
 	if strings.HasPrefix(sc.Client, "countersign-cli") {
 		o.Origin = "cli"
@@ -84,7 +107,17 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 	if err != nil {
 		return runs.Plan{}, err
 	}
+	if in.GitHub {
+		if err := d.planForge(ctx, dr); err != nil {
+			return runs.Plan{}, err
+		}
+	}
 	if dr.Order.Push {
+		owed, err := maker.OwedForge(ctx, f.Layout)
+		if err != nil {
+			return runs.Plan{}, err
+		}
+		dr.Order.Forge = append(owed, dr.Order.Forge...)
 		if err := d.checkRemoteTags(ctx, dr); err != nil {
 			return runs.Plan{}, err
 		}
@@ -93,8 +126,8 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	if dr.Order.Push && len(pending.Tags) > 0 {
-		dr.Order.Earlier = pending.Tags
+	if dr.Order.Push {
+		dr.Order.Earlier = dr.earlier(pending)
 	}
 	root, err := maker.releaseRoot(ctx, dr, pending)
 	if err != nil {
@@ -111,6 +144,20 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 	return p.Sealed(f)
 }
 
+// earlier returns the tags of earlier releases that a push of this one brings out with it.
+func (dr *Draft) earlier(pending Outgoing) map[string][]string {
+	var out map[string][]string
+	for _, m := range dr.Members {
+		if tags := pending.Tags[m.Name]; len(tags) > 0 {
+			if out == nil {
+				out = map[string][]string{}
+			}
+			out[m.Name] = tags
+		}
+	}
+	return out
+}
+
 // unpushedWarning says that an earlier release is on this machine alone: whoever repeats a call whose push was interrupted gets another version.
 func unpushedWarning(pending Outgoing, o Request) string {
 	var names []string
@@ -123,7 +170,7 @@ func unpushedWarning(pending Outgoing, o Request) string {
 	}
 	slices.Sort(names)
 	said := strings.Join(names, ", ") + " is released here and not pushed; amof_push_ecosystem pushes it, and this makes " + o.Tag + ", which is another version"
-	if o.Push {
+	if o.Push && len(o.Earlier) == len(pending.Tags) {
 		said += ", and pushes both"
 	}
 	return said
@@ -131,7 +178,7 @@ func unpushedWarning(pending Outgoing, o Request) string {
 
 // releaseRoot returns what becomes of the workspace root.
 func (d Publisher) releaseRoot(ctx context.Context, dr *Draft, pending Outgoing) (*RootPlan, error) {
-	commits, files := []string{release.CommitSubject(dr.Order.Tag)}, []string{dr.RecordPath(dr.Order.Tag)}
+	commits, files := []string{release.CommitSubject(dr.Order.Tag)}, []string{}
 	if dr.Order.Push {
 		records := append(pending.Without(dr.Order.Earlier), dr.Order.Tag)
 		for _, e := range d.pushedRecords(ctx, dr.ReleaseState, records) {
@@ -159,7 +206,7 @@ func (d service) checkRemoteTags(ctx context.Context, dr *Draft) error {
 	group.SetLimit(askAtATime)
 	for i, m := range dr.Members {
 		group.Go(func() error {
-			there, err := d.Git.HasTag(ctx, m.Dir, dr.Order.Tag)
+			there, err := d.Git.HasTag(ctx, m.Dir, m.NextTag)
 			has[i] = there && err == nil
 			return nil
 		})
@@ -169,8 +216,8 @@ func (d service) checkRemoteTags(ctx context.Context, dr *Draft) error {
 	}
 	for i, m := range dr.Members {
 		if has[i] {
-			return release.ErrTag.Sayf("the origin of %s has tag %s already; fetch it and see what it is, or delete it there", m.Name, dr.Order.Tag).
-				With(map[string]any{"tag": dr.Order.Tag, "repos": []string{m.Name}})
+			return release.ErrTag.Sayf("the origin of %s has tag %s already; fetch it and see what it is, or delete it there", m.Name, m.NextTag).
+				With(map[string]any{"tag": m.NextTag, "repos": []string{m.Name}})
 		}
 	}
 	return nil
@@ -184,27 +231,55 @@ func planOf(dr *Draft, root *RootPlan) runs.Plan {
 	pv := Preview{Current: dr.Current.Shown(), Next: dr.Next.Shown(), Branch: dr.Branch(), Commits: dr.NewestCommits(release.MaxSubjects), Total: dr.Commits(), Files: dr.Files(), Tag: dr.Order.Tag,
 		WillPush: dr.Order.Push, Checks: dr.Checks, Message: dr.Order.Message, Earlier: dr.Order.Earlier, Root: root,
 		Notes: []string{"hooks of the repositories are not run", "commits and tags are not signed"}}
+	pv.Counts = &Counts{Repos: len(dr.Members), Commits: len(root.Commits), Files: len(pv.Files), Tags: len(dr.Members)}
+	as := " as " + dr.Order.Tag
+	if dr.Independent {
+		pv.Current, pv.Next, pv.Versions, pv.Unchanged = "", "", release.Independent, dr.Unchanged
+		as = ", each with its own version"
+		if dr.Next.Pre != "" {
+			as += ", as " + dr.Order.Stage
+		}
+	}
 	affects := []string{}
 	if dr.Order.Push && !root.WillPush {
 		pv.Notes = append(pv.Notes, "the workspace root has no remote, so that the record stays on this machine")
 	}
 	for _, m := range dr.Members {
-		one := RepoPlan{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0, Files: dr.fileChanges(m)}
+		one := RepoPlan{Name: m.Name, Dir: dr.below(m), Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Commits: m.History.Total, Commit: len(m.Edits) > 0, Files: len(m.Edits)}
 		if one.Commit {
-			one.Message = commitMessage(dr.Order)
+			one.Message = commitMessage(dr.Order, m.NextTag)
 		}
 		if dr.Order.Push {
-			one.Pushes = append(append([]string{m.Foot.Branch}, dr.Order.Earlier[m.Name]...), dr.Order.Tag)
+			one.Pushes = append(append([]string{m.Foot.Branch}, dr.Order.Earlier[m.Name]...), m.NextTag)
+		}
+		if dr.Independent {
+			one.Current, one.Next, one.Tag, one.Updated = m.Current.Shown(), m.Next.Shown(), m.NextTag, m.Updated
 		}
 		pv.Repos = append(pv.Repos, one)
-		affects = append(affects, m.Name+" ("+m.Foot.Branch+")")
+		if one.Commit {
+			pv.Counts.Commits++
+		}
+		if dr.Independent {
+			affects = append(affects, m.Name+" "+m.NextTag+" ("+m.Foot.Branch+")")
+		} else {
+			affects = append(affects, m.Name+" ("+m.Foot.Branch+")")
+		}
 	}
 	affects = append(affects, "workspace root ("+root.Branch+")")
-	risk := runs.Risk{Level: "high", Irreversible: dr.Order.Push, Reasons: []string{"tags every repository"}}
-	what := fmt.Sprintf("Releases %s as %s: writes version files and changelogs, commits them, and tags %s", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories"))
+	risk := runs.Risk{Level: "high", Irreversible: dr.Order.Push, Reasons: []string{map[bool]string{false: "tags every repository", true: "tags repositories"}[dr.Independent]}}
+	what := fmt.Sprintf("Releases %s%s: writes version files and changelogs, commits them, and tags %s", name, as, plural(len(dr.Members), "repository", "repositories"))
 	if dr.Order.Push {
 		risk.Reasons = append(risk.Reasons, "writes to remotes")
 		what += ", and pushes branch and tag, and the branch of the workspace root, which records the release"
+	}
+	if pv.Forge = dr.Order.Forge; len(pv.Forge) > 0 {
+		pv.Notes = append(pv.Notes, "gh runs with your login, outside of the repositories; a release that is there already stays as it is")
+		risk.Reasons = append(risk.Reasons, "publishes releases on GitHub")
+		what += ", and has gh make " + plural(len(pv.Forge), "release", "releases") + " on GitHub"
+	}
+	if pv.Others = dr.Order.Others; len(pv.Others) > 0 {
+		what += ", and none for " + strings.Join(named(pv.Others), ", ") + ", as that is elsewhere"
+		pv.Notes = append(pv.Notes, "no release is made for what is not on GitHub; the run says where it can be made by hand")
 	}
 	stage, _ := dr.Current.Stage()
 	return runs.Plan{Summary: fmt.Sprintf("release of %s as %s (%s)", name, dr.Order.Tag, plural(len(dr.Members), "repository", "repositories")), Preview: pv, Facts: dr.Facts(), Warnings: dr.Checks.Warnings,

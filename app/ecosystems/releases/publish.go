@@ -26,15 +26,16 @@ type ReleasedRepo struct {
 	Branch string `json:"branch"`
 	SHA    string `json:"sha"`
 	TagSHA string `json:"tag_sha"`
-	Commit bool   `json:"commit"` // one was made for the release
-	Push   string `json:"push"`   // pushed, failed or skipped
+	Commit bool   `json:"commit"`        // one was made for the release
+	Tag    string `json:"tag,omitempty"` // its own, where versions are independent
+	Push   string `json:"push"`          // pushed, failed or skipped
 	Error  string `json:"error,omitempty"`
 }
 
 // ReleaseResult is the result of a run.
 type ReleaseResult struct {
-	Status  string         `json:"status"` // success or failed
-	Version string         `json:"version"`
+	Status  string         `json:"status"`  // success or failed
+	Version string         `json:"version"` // empty where versions are independent; tag names the release then
 	Tag     string         `json:"tag"`
 	Was     *string        `json:"previous_tag"`
 	Repos   []ReleasedRepo `json:"repos"`
@@ -43,6 +44,9 @@ type ReleaseResult struct {
 	Root    *RootResult    `json:"root,omitempty"`   // of the push
 	Resume  []string       `json:"resume,omitempty"` // how what was not pushed can be
 	Notes   []string       `json:"notes"`
+
+	Forge  []PublishedRelease `json:"github_releases,omitempty"`
+	Others []OtherRelease     `json:"not_on_github,omitempty"` // that can be made by hand
 }
 
 // atATime is how many repositories are prepared at a time.
@@ -86,6 +90,9 @@ func (d Publisher) Do(ctx context.Context, j runs.Job) (any, error) {
 	}
 	w := &job{Publisher: d, Job: j, Draft: dr, out: ReleaseResult{Status: "success", Version: dr.Next.Shown(), Tag: dr.Order.Tag, Was: tool.NilIfZero(dr.Tag), Record: dr.RecordPath(dr.Order.Tag),
 		Notes: []string{"hooks of the repositories were not run", "commits and tags are not signed"}}}
+	if dr.Independent {
+		w.out.Version = ""
+	}
 	if err := w.prepare(ctx); err != nil {
 		return nil, err
 	}
@@ -130,18 +137,22 @@ func (w *job) prepare(ctx context.Context) error {
 	if steps[len(w.Members)], err = w.Git.Prepare(ctx, work); err != nil {
 		return err
 	}
-	w.journal = &journal{Tag: w.Order.Tag, Steps: steps, Record: work, Push: w.Order.Push}
+	w.journal = &journal{Tag: w.Order.Tag, Steps: steps, Record: work, Push: w.Order.Push, Forge: w.Order.Forge}
 	for i, m := range w.Members {
 		s := steps[i]
-		w.out.Repos = append(w.out.Repos, ReleasedRepo{Name: m.Name, Status: "tagged", Branch: s.Branch, SHA: s.New, TagSHA: s.TagObject, Commit: s.New != s.Old, Push: "skipped"})
+		one := ReleasedRepo{Name: m.Name, Status: "tagged", Branch: s.Branch, SHA: s.New, TagSHA: s.TagObject, Commit: s.New != s.Old, Push: "skipped"}
+		if w.Independent {
+			one.Tag = s.Tag
+		}
+		w.out.Repos = append(w.out.Repos, one)
 	}
 	return nil
 }
 
 // work returns the commit and the tag of a member.
 func (w *job) work(m *RepoState) ecosystemport.ReleaseWork {
-	a := release.Annotation{Tag: w.Order.Tag, Message: w.Order.Message, Ecosystem: w.Found.Layout.Name, Previous: w.Tag, Branch: m.Foot.Branch, Subjects: subjects(m.Notes), Commits: m.Notes.Total}
-	return ecosystemport.ReleaseWork{Name: m.Name, Dir: m.Dir, Branch: m.Foot.Branch, Head: m.Foot.Head, Files: m.Edits, Message: commitMessage(w.Order), Tag: w.Order.Tag, Annotation: a.Text(), At: w.Order.At}
+	a := release.Annotation{Tag: m.NextTag, Message: w.Order.Message, Ecosystem: w.Found.Layout.Name, Previous: m.Tag, Branch: m.Foot.Branch, Subjects: subjects(m.Notes), Commits: m.Notes.Total}
+	return ecosystemport.ReleaseWork{Name: m.Name, Dir: m.Dir, Branch: m.Foot.Branch, Head: m.Foot.Head, Files: m.Edits, Message: commitMessage(w.Order, m.NextTag), Tag: m.NextTag, Annotation: a.Text(), At: w.Order.At}
 }
 
 // recorded returns what the steps will have made.
@@ -156,8 +167,15 @@ func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
 	for _, f := range w.Files() {
 		r.FilesUpdated = append(r.FilesUpdated, f.Path)
 	}
-	for _, s := range steps {
-		r.Repos[s.Name] = release.Recorded{SHA: s.New, TagSHA: s.TagObject}
+	if w.Independent {
+		r.Version, r.Versions = "", release.Independent
+	}
+	for i, s := range steps {
+		one := release.Recorded{SHA: s.New, TagSHA: s.TagObject}
+		if w.Independent {
+			one.Tag, one.Previous = s.Tag, w.Members[i].Tag
+		}
+		r.Repos[s.Name] = one
 	}
 	return r
 }
@@ -246,11 +264,18 @@ func (w *job) takeBack(ctx context.Context, cause error) (any, error) {
 // forget takes this release from the record of what is not pushed.
 func (w *job) forget(ctx context.Context) error {
 	left, err := w.loadUnpushed(ctx, w.Found.Layout)
-	if err != nil || len(left) == 0 {
+	if err != nil {
 		return err
 	}
+	gone := map[string]string{rootKey: w.Order.Tag}
+	for _, m := range w.Members {
+		gone[m.Name] = m.NextTag
+	}
 	for name, names := range left {
-		left[name] = slices.DeleteFunc(names, func(tag string) bool { return tag == w.Order.Tag })
+		left[name] = slices.DeleteFunc(names, func(tag string) bool { return tag == gone[name] })
+	}
+	if err := w.forgetForge(ctx, w.Found.Layout, gone); err != nil {
+		return err
 	}
 	return w.saveUnpushed(ctx, w.Found.Layout, left)
 }
@@ -259,7 +284,7 @@ func (w *job) forget(ctx context.Context) error {
 func (w *job) pushAll(ctx context.Context) (any, error) {
 	var failed []string
 	for i, m := range w.Members {
-		names := append(slices.Clone(w.Order.Earlier[m.Name]), w.Order.Tag)
+		names := append(slices.Clone(w.Order.Earlier[m.Name]), m.NextTag)
 		r := &w.out.Repos[i]
 		err := w.Git.Push(ctx, m.Dir, m.Foot.Branch, names)
 		if err == nil {
@@ -279,7 +304,15 @@ func (w *job) pushAll(ctx context.Context) (any, error) {
 	if len(failed) == 0 {
 		w.out.Pushed = true
 		root, err := w.DeliverRecords(ctx, w.Found, w.Log)
-		if w.out.Root = root; err != nil || root == nil || root.Status != "failed" {
+		if w.out.Root = root; err == nil && (root == nil || root.Status != "failed") {
+			if w.out.Forge, err = w.DeliverForge(ctx, w.Found.Layout, w.Order.Forge, w.Log); err != nil {
+				w.out.Status, w.out.Resume = "failed", []string{resume}
+			}
+			w.out.Others = w.Order.Others
+			reportOthers(w.Order.Others, w.Log)
+			return w.out, err
+		}
+		if err != nil {
 			return w.out, err
 		}
 		w.out.Status, w.out.Resume = "failed", []string{resume}

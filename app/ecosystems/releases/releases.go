@@ -33,7 +33,7 @@ func Entries(d Deps) []tool.Entry {
 			statusSchema), s.status),
 		bind.Query(Validate, runs.ReadSpec("Validate release", "Check whether an ecosystem can be released: clean working trees, branches, version files, changelogs. Changes nothing.", validateSchema), s.validate),
 		bind.Query(Log, runs.ReadSpec("Release log", "List the releases of an ecosystem, the highest version first.", logSchema), s.log),
-		bind.Command(Bump, runs.DangerousSpec(policy.Preview, "Bump release", "Release the next patch, minor or major version of an ecosystem, or a pre-release: an annotated tag in every repository or in none.", bumpSchema), s.planBump, d.Enqueue),
+		bind.Command(Bump, runs.DangerousSpec(policy.Preview, "Bump release", "Release the next version of an ecosystem: a tag in all repositories or none; independent: own ones where something changed. auto: by the commits.", bumpSchema), s.planBump, d.Enqueue),
 		bind.Command(Promote, runs.DangerousSpec(policy.Preview, "Promote release", "Release the current pre-release of an ecosystem as the next stage (beta, rc) or, without a target, as stable.", promoteSchema),
 			s.planPromote, d.Enqueue),
 	}
@@ -52,8 +52,8 @@ func Performers(d Deps) []runs.Performer {
 // BumpInput is a bump.
 type BumpInput struct {
 	runs.Target
-	BumpType   string `json:"bump_type" jsonschema:"enum=patch,enum=minor,enum=major"`
-	PreRelease string `json:"pre_release,omitempty" jsonschema:"enum=alpha,enum=beta,enum=rc,description=default stable"`
+	BumpType   string `json:"bump_type" jsonschema:"enum=patch,enum=minor,enum=major,enum=auto"`
+	PreRelease string `json:"pre_release,omitempty" jsonschema:"enum=alpha,enum=beta,enum=rc"`
 	ChangeInput
 }
 
@@ -67,7 +67,9 @@ type PromoteInput struct {
 // ChangeInput is what bumps and promotions have in common.
 type ChangeInput struct {
 	Message        string `json:"message,omitempty" jsonschema:"maxLength=2000"`
-	Push           bool   `json:"push,omitempty" jsonschema:"description=default false"`
-	Strict         bool   `json:"strict,omitempty" jsonschema:"description=warnings are errors"`
+	Push           bool   `json:"push,omitempty"`
+	Strict         bool   `json:"strict,omitempty"`
 	SkipValidation bool   `json:"skip_validation,omitempty"`
+	Independent    bool   `json:"independent,omitempty"`
+	GitHub         bool   `json:"github,omitempty"`
 }

@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/forge"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -31,6 +32,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 	"github.com/countersign-dev/countersign/ports"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
 type args = map[string]any
@@ -54,9 +56,12 @@ func depsOf(root, home string, c ports.Clock) releases.Deps {
 		_, _, left := osproc.ProcessTree{Mark: osproc.WorkMark(work)}.End(5 * time.Second)
 		return left
 	}})
-	git := ecogit.NewReleaseClient()
+	git := ecosystemport.ReleaseGit(ecogit.NewReleaseClient())
+	if but, err := os.ReadFile(filepath.Join(home, "github")); err == nil {
+		git = onGitHub{git, string(but)}
+	}
 	return releases.Deps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: patient{},
-		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git}
+		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: c, UUIDs: system.IDs{}}, Git: git, Forge: forge.Programs{}}
 }
 
 func workerOf(d releases.Deps) runs.Worker {

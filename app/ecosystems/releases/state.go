@@ -21,7 +21,8 @@ import (
 // Deps is what releases are worked out and made with. Every field is required.
 type Deps struct {
 	runs.Deps
-	Git ecosystemport.ReleaseGit
+	Git   ecosystemport.ReleaseGit
+	Forge ecosystemport.Forge
 }
 
 // RepoState is a repository of a release, as it is.
@@ -33,17 +34,26 @@ type RepoState struct {
 	Notes   ecosystemport.History    // that changelogs and tags are told
 	Edits   []ecosystemport.FileEdit // files that are written
 	Checked release.Repo
+
+	Tag     string          // the current version's: the common one, or its own where versions are independent
+	Current release.Version // 0.0.0 without one
+	Next    release.Version // that it is released as
+	NextTag string
+	Updated []string // what it depends on that is released with it: "api to 1.2.0"
 }
 
 // ReleaseState is what a release starts from.
 type ReleaseState struct {
 	Found   runs.Ecosystem
 	Rules   ecosystem.Release
-	Members []*RepoState
+	Members []*RepoState              // that are released
+	All     []*RepoState              // and those that could be
 	Root    ecosystemport.ReleaseBase // of the workspace root, where releases are recorded
 	Tag     string                    // the current one; empty for none
 	Current release.Version
 	Differ  []int // members with another highest tag
+
+	Independent bool // each repository has a version of its own; Tag and Current are none then
 }
 
 // members returns the repositories of a release, in the order of the manifest's release.repos. It fails with ecosystem.ErrRepo,
@@ -94,7 +104,15 @@ func (d Deps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, e
 		}
 	}
 	s.Root = feet[len(s.Members)]
+	s.All = slices.Clone(s.Members)
+	if s.Rules.Independent {
+		s.ownVersions()
+		return s, nil
+	}
 	s.Tag, s.Current, s.Differ = release.CommonTag(versions)
+	for _, m := range s.Members {
+		m.Tag, m.Current = s.Tag, s.Current
+	}
 	return s, nil
 }
 
@@ -102,7 +120,7 @@ func (d Deps) LoadState(ctx context.Context, f runs.Ecosystem) (*ReleaseState, e
 func (d Deps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error {
 	var spans []ecosystemport.CommitRange
 	for _, m := range s.Members {
-		spans = append(spans, ecosystemport.CommitRange{Dir: m.Dir, From: m.Foot.Tags[s.Tag], Head: m.Foot.Head})
+		spans = append(spans, m.span())
 	}
 	for i, h := range d.Git.Since(ctx, spans, most) {
 		m := s.Members[i]
@@ -119,9 +137,14 @@ func (d Deps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error 
 	return nil
 }
 
-// Examine fills in what the checks want of a member.
-func (s *ReleaseState) Examine(m *RepoState, nextTag string) {
+// Examine fills in what the checks want of a member that goes on to that tag, or to that stage.
+func (s *ReleaseState) Examine(m *RepoState, nextTag, aimed string) {
 	own, _ := release.HighestTag(release.ParseTags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
+	if s.Independent {
+		stage, _ := m.Next.Stage()
+		m.Checked.Own = &release.Own{Tag: m.Tag, Current: m.Current, NextTag: m.NextTag, Next: m.Next, Stage: cmp.Or(aimed, stage)}
+		nextTag = m.NextTag
+	}
 	_, has := m.Foot.Tags[nextTag]
 	m.Checked.Name, m.Checked.Usual, m.Checked.Highest, m.Checked.HasNext = m.Name, m.Branch, own, has && nextTag != ""
 	m.Checked.Branch, m.Checked.Born, m.Checked.Doing = m.Foot.Branch, m.Foot.Head != "", m.Foot.Doing
@@ -155,9 +178,13 @@ func (s *ReleaseState) Commits() (n int) {
 	return n
 }
 
-// LoadFiles reads the version files and the changelog of every member and works out what becomes of them. Without a next version, nothing does.
-func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, next string, notes func(*RepoState) release.Notes) {
+// LoadFiles reads the version files and the changelog of every member and works out what becomes of them when a release is made.
+func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, making bool, notes func(*RepoState) release.Notes) {
 	for _, m := range s.Members {
+		next := ""
+		if making {
+			next = m.Next.String()
+		}
 		if m.Foot.Err != nil {
 			continue
 		}
@@ -208,7 +235,7 @@ func (d Deps) standardFiles(ctx context.Context, s *ReleaseState, m *RepoState, 
 		return
 	}
 	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return !slices.Contains(tracked, name) }) // what is ignored, or nobody's, is not released
-	out, was := release.SetStandard(texts, cmp.Or(next, s.Current.String()))
+	out, was := release.SetStandard(texts, cmp.Or(next, m.Current.String()))
 	for _, name := range release.StandardFiles {
 		if out[name] == nil {
 			continue
@@ -230,7 +257,7 @@ func (s *ReleaseState) versions(m *RepoState, edit *ecosystemport.FileEdit, foun
 		if found.Data != nil {
 			to := next
 			if to == "" {
-				to = s.Current.String()
+				to = m.Current.String()
 			}
 			var out []byte
 			if out, file.Says, file.Err = release.SetVersion(v.Path, edit.New, v.Pattern, to); file.Err == nil && next != "" {
@@ -244,7 +271,7 @@ func (s *ReleaseState) versions(m *RepoState, edit *ecosystemport.FileEdit, foun
 // wrong returns what makes a release impossible wherever it is tagged.
 func (s *ReleaseState) wrong() (out []string) {
 	for _, v := range s.Rules.VersionFiles {
-		if !slices.ContainsFunc(s.Members, func(m *RepoState) bool { return m.Name == v.Repo }) {
+		if !slices.ContainsFunc(s.All, func(m *RepoState) bool { return m.Name == v.Repo }) {
 			out = append(out, "release.version_files of the manifest names "+v.Path+" of "+v.Repo+", which is not released; take it out, or add the repository to release.repos")
 		}
 	}
@@ -310,7 +337,7 @@ func ShortCommit(id string) string { return id[:min(12, len(id))] }
 // Check returns the checks of a release of that tag (empty where only the stage counts). The members' texts were read before.
 func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, stage string) release.Checks {
 	next, _ := release.ParseVersion(strings.TrimPrefix(nextTag, s.Rules.TagPrefix))
-	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Next: next, Prefix: s.Rules.TagPrefix, Stage: stage, Empty: nextTag != "" && o.Action == "bump" && s.Tag != "" && s.Current.Pre == "" && s.Commits() == 0, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
+	aim := release.Target{Tag: s.Tag, Current: s.Current, NextTag: nextTag, Next: next, Prefix: s.Rules.TagPrefix, Stage: stage, Empty: nextTag != "" && o.Action == "bump" && s.Tag != "" && (s.Current.Pre == "" || o.Stage != "") && s.Commits() == 0, Strict: o.Strict, Skip: o.Skip, Wrong: s.wrong()}
 	if i := slices.IndexFunc(s.Members, func(m *RepoState) bool { return m.Foot.Err == nil }); i >= 0 {
 		_, aim.Author = d.Git.Author(ctx, s.Members[i].Dir)
 	}
@@ -322,7 +349,11 @@ func (d Deps) Check(ctx context.Context, s *ReleaseState, o Request, nextTag, st
 	}
 	var repos []release.Repo
 	for _, m := range s.Members {
-		s.Examine(m, nextTag)
+		aimed := ""
+		if nextTag == "" {
+			aimed = stage
+		}
+		s.Examine(m, nextTag, aimed)
 		repos = append(repos, m.Checked)
 	}
 	return release.RunChecks(aim, repos)

@@ -30,12 +30,13 @@ type RepoStatus struct {
 	Commits int    `json:"commits_since_tag"`
 	Problem string `json:"problem,omitempty"`
 
+	Next     string   `json:"next,omitempty"`          // that its commits lead to, where versions are independent
 	Unpushed []string `json:"unpushed_tags,omitempty"` // of releases made here, as far as is on record
 }
 
 // StatusResult is where an ecosystem stands (amof contract §13.24). Versions have no prefix, tags have it.
 type StatusResult struct {
-	Version string             `json:"current_version"`
+	Version string             `json:"current_version"` // empty where versions are independent
 	Tag     *string            `json:"tag"`
 	Stage   string             `json:"stage"`
 	Dirty   bool               `json:"dirty"`
@@ -46,8 +47,10 @@ type StatusResult struct {
 	Next    []release.Way      `json:"next_versions"`
 	Repos   []RepoStatus       `json:"repos"`
 
+	Versions    string       `json:"versions,omitempty"`         // independent, or empty: one for all
 	Records     []string     `json:"unpushed_records,omitempty"` // tags of releases whose records the workspace root has not pushed
 	Interrupted *Interrupted `json:"interrupted,omitempty"`
+	Forge       []string     `json:"missing_github_releases,omitempty"` // "api v1.2.0": amof_push_ecosystem makes them
 	runs.Envelope
 }
 
@@ -93,12 +96,16 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 	}
 	s, err := d.LoadState(ctx, f)
 	if err == nil {
-		err = d.LoadCommits(ctx, s, recentCommits)
+		err = d.LoadCommits(ctx, s, map[bool]int{false: recentCommits, true: maxJudged}[s.Independent])
 	}
 	if err != nil {
 		return StatusResult{}, err
 	}
-	d.LoadFiles(ctx, s, "", nil)
+	parts := map[string]string{}
+	if s.Independent {
+		parts = d.judge(ctx, s)
+	}
+	d.LoadFiles(ctx, s, false, nil)
 	pending, err := Publisher(d).Outgoing(ctx, s)
 	if err != nil {
 		return StatusResult{}, err
@@ -112,13 +119,18 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		Recent: s.NewestCommits(recentCommits), Next: release.Ways(s.Current), Records: pending.Records, Interrupted: broken}
 	var details []string
 	for _, m := range s.Members {
-		s.Examine(m, "")
+		s.Examine(m, "", "")
 		r := RepoStatus{Name: m.Name, Branch: m.Foot.Branch, Head: ShortCommit(m.Foot.Head), Tag: m.Checked.Highest, Dirty: m.Checked.Dirty > 0, Commits: m.History.Total, Problem: m.Checked.Problem, Unpushed: pending.Tags[m.Name]}
+		if s.Independent && len(subjects(m.History)) > 0 {
+			if next, err := release.Bump(m.Current, parts[m.Name], ""); err == nil {
+				r.Next = next.Shown()
+			}
+		}
 		for _, file := range m.Checked.Versions {
-			out.Drift = out.Drift || s.Tag != "" && file.Says != s.Current.String()
+			out.Drift = out.Drift || m.Tag != "" && file.Says != m.Current.String()
 		}
 		out.Repos = append(out.Repos, r)
-		line := fmt.Sprintf("%s: %s, %d commits since", r.Name, cmp.Or(r.Tag, "no tag"), r.Commits)
+		line := fmt.Sprintf("%s: %s, %s since", r.Name, cmp.Or(r.Tag, "no tag"), plural(r.Commits, "commit", "commits"))
 		if r.Dirty {
 			line += ", dirty"
 		}
@@ -131,9 +143,22 @@ func (d service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInp
 		details = append([]string{"amof_push_ecosystem pushes what is missing of " + strings.Join(pending.Records, ", ")}, details...)
 	}
 	if broken != nil {
-		details = append([]string{fmt.Sprintf("the release %s was interrupted: %d of %d repositories have its tag", broken.Tag, len(broken.Tagged), len(broken.Tagged)+len(broken.Missing))}, details...)
+		details = append([]string{fmt.Sprintf("the release %s was interrupted: %d of %s have its tag", broken.Tag, len(broken.Tagged), plural(len(broken.Tagged)+len(broken.Missing), "repository", "repositories"))}, details...)
 	}
-	text := runs.AnswerText{Summary: fmt.Sprintf("Found %s at %s (%s), %d commits since", f.Layout.Name, cmp.Or(s.Tag, "no release"), stage, out.Commits), Details: lines(details)}
+	summary := fmt.Sprintf("Found %s at %s (%s), %s since", f.Layout.Name, cmp.Or(s.Tag, "no release"), stage, plural(out.Commits, "commit", "commits"))
+	if s.Independent {
+		out.Version, out.Stage, out.Versions = "", "", release.Independent
+		out.Next = []release.Way{}
+		summary = fmt.Sprintf("Found %s with independent versions, %s since them", f.Layout.Name, plural(out.Commits, "commit", "commits"))
+	}
+	owed, err := Publisher(d).OwedForge(ctx, f.Layout)
+	if err != nil {
+		return StatusResult{}, err
+	}
+	if out.Forge = forgeTitles(owed); len(owed) > 0 {
+		details = append([]string{"amof_push_ecosystem makes the missing releases on GitHub: " + strings.Join(out.Forge, ", ")}, details...)
+	}
+	text := runs.AnswerText{Summary: summary, Details: lines(details)}
 	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name, Release: s.Tag}, text, runs.AfterRelease(f.Layout.Name, current(s), out.Commits)...)
 	return out, nil
 }
@@ -177,15 +202,15 @@ func (d service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) 
 	if err != nil {
 		return Validation{}, err
 	}
-	d.LoadFiles(ctx, s, "", nil)
+	d.LoadFiles(ctx, s, false, nil)
 	out := Validation{Checks: d.Check(ctx, s, Request{}, "", cmp.Or(in.Stage, release.Stable))}
-	verdict := map[string]string{"ok": "Checked %s: it can be released", "warning": "Checked %s: it can be released, with %d warnings", "failed": "Checked %s: it cannot be released, %d errors"}[out.Status]
+	verdict := map[string]string{"ok": "Checked %s: it can be released", "warning": "Checked %s: it can be released, with %s", "failed": "Checked %s: it cannot be released, %s"}[out.Status]
 	args := []any{f.Layout.Name}
 	switch out.Status {
 	case "warning":
-		args = append(args, len(out.Warnings))
+		args = append(args, plural(len(out.Warnings), "warning", "warnings"))
 	case "failed":
-		args = append(args, len(out.Errors))
+		args = append(args, plural(len(out.Errors), "error", "errors"))
 	}
 	var details []string
 	for _, e := range out.Errors {
@@ -213,6 +238,7 @@ type LogEntry struct {
 	Stage   string     `json:"stage"`
 	Commits *int       `json:"commits"`
 	Origin  *string    `json:"origin"`
+	Tags    []string   `json:"tags,omitempty"` // "api v1.2.0", where versions are independent: tag names the release then
 }
 
 // ReleaseLog is the releases of an ecosystem (amof contract §13.28): from the records, or from the tags where there are none.
@@ -246,7 +272,7 @@ func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (ReleaseLo
 		}
 	}
 	for _, r := range release.SortRecords(records)[:min(limit, len(records))] {
-		out.Records = append(out.Records, LogEntry{Tag: r.Tag, Date: &r.Timestamp, Action: tool.NilIfZero(r.Action), Stage: r.Stage, Commits: &r.Commits, Origin: tool.NilIfZero(r.Origin)})
+		out.Records = append(out.Records, LogEntry{Tag: r.Tag, Date: &r.Timestamp, Action: tool.NilIfZero(r.Action), Stage: r.Stage, Commits: &r.Commits, Origin: tool.NilIfZero(r.Origin), Tags: ownTags(r)})
 	}
 	var details []string
 	for _, e := range out.Records {
@@ -256,8 +282,18 @@ func (d service) log(ctx context.Context, sc tool.Scope, in LogInput) (ReleaseLo
 		}
 		details = append(details, line)
 	}
-	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, runs.AnswerText{Summary: fmt.Sprintf("Listed %d releases of %s", len(out.Records), f.Layout.Name), Details: lines(details)})
+	out.Envelope = d.Show(sc, runs.Subject{Ecosystem: f.Layout.Name}, runs.AnswerText{Summary: fmt.Sprintf("Listed %s of %s", plural(len(out.Records), "release", "releases"), f.Layout.Name), Details: lines(details)})
 	return out, nil
+}
+
+// ownTags returns the repositories of a release with the tags that they have of their own.
+func ownTags(r release.Record) (out []string) {
+	for _, name := range slices.Sorted(maps.Keys(r.Repos)) {
+		if tag := r.Repos[name].Tag; tag != "" {
+			out = append(out, name+" "+tag)
+		}
+	}
+	return out
 }
 
 // tagged returns the log that the tags tell which all repositories have.

@@ -325,12 +325,16 @@ func TestThePlanNamesEverything(t *testing.T) {
 	web := shown["repos"].([]any)[1].(args)
 	assert.Equal(t, "main", web["branch"])
 	assert.Equal(t, "chore(release): v0.0.1\n\nOut.\n", web["commit_message"])
-	assert.Equal(t, []any{args{"path": "VERSION", "change": "0.0.1-alpha.1 → 0.0.1"}, args{"path": "app.json", "change": "0.0.1-alpha.1 → 0.0.1"},
-		args{"path": "CHANGELOG.md", "change": "section [0.0.1]"}}, web["files"])
+	assert.EqualValues(t, 3, web["files_total"])
+	below := func(file, change string) any { return args{"path": "worktrees/demo/repos/" + file, "change": change} }
+	assert.Equal(t, []any{below("api/VERSION", "0.0.1-alpha.1 → 0.0.1"), below("api/app.json", "0.0.1-alpha.1 → 0.0.1"), below("api/CHANGELOG.md", "section [0.0.1]"),
+		below("web/VERSION", "0.0.1-alpha.1 → 0.0.1"), below("web/app.json", "0.0.1-alpha.1 → 0.0.1"), below("web/CHANGELOG.md", "section [0.0.1]"),
+		args{"path": "ecosystems/demo/releases/v0.0.1.json", "change": "new record"}}, shown["files"], "each once")
+	assert.Equal(t, args{"repositories": 2.0, "commits_made": 4.0, "files_written": 7.0, "tags": 2.0}, shown["totals"])
 	assert.Equal(t, []any{"main", "v0.0.1-alpha.1", "v0.0.1"}, web["pushes"])
 	root := shown["root"].(args)
 	assert.Equal(t, []any{"chore(release): v0.0.1", "chore(release): v0.0.1-alpha.1, v0.0.1 pushed"}, root["commits"])
-	assert.Equal(t, []any{"ecosystems/demo/releases/v0.0.1.json", "ecosystems/demo/releases/v0.0.1-alpha.1.json"}, root["files"])
+	assert.Equal(t, []any{"ecosystems/demo/releases/v0.0.1-alpha.1.json"}, root["files"], "besides the new one")
 	assert.Equal(t, r.root.Remote, root["remote"])
 	assert.Equal(t, []any{"chore(release): v0.0.1-alpha.1", "demo"}, root["also_pushed"])
 

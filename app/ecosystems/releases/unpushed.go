@@ -22,6 +22,8 @@ const rootKey = ""
 type Outgoing struct {
 	Tags    map[string][]string // by repository, as far as they are still here; the lowest version first
 	Records []string            // tags of the releases whose records the workspace root has not pushed
+
+	own map[string]map[string]string // tags by repository, of releases with independent versions
 }
 
 // Empty reports that everything got out.
@@ -32,7 +34,11 @@ func (o Outgoing) Without(pushed map[string][]string) (records []string) {
 	for _, tag := range o.Records {
 		missing := false
 		for repo, names := range o.Tags {
-			missing = missing || slices.Contains(names, tag) && !slices.Contains(pushed[repo], tag)
+			own := tag
+			if by, independent := o.own[tag]; independent {
+				own = by[repo]
+			}
+			missing = missing || slices.Contains(names, own) && !slices.Contains(pushed[repo], own)
 		}
 		if !missing {
 			records = append(records, tag)
@@ -44,12 +50,20 @@ func (o Outgoing) Without(pushed map[string][]string) (records []string) {
 // Outgoing returns what has not been pushed of the releases in that state.
 func (d Publisher) Outgoing(ctx context.Context, s *ReleaseState) (Outgoing, error) {
 	left, err := d.loadUnpushed(ctx, s.Found.Layout)
-	out := Outgoing{Tags: map[string][]string{}}
+	out := Outgoing{Tags: map[string][]string{}, own: map[string]map[string]string{}}
 	if err != nil {
 		return out, err
 	}
 	out.Records = left[rootKey]
-	for _, m := range s.Members {
+	for _, name := range out.Records {
+		if r, ok := release.ReadRecord(d.Git.Texts(ctx, s.Found.Layout.Root, []string{s.RecordPath(name)})[0].Data); ok && r.Versions == release.Independent {
+			out.own[name] = map[string]string{}
+			for repo, recorded := range r.Repos {
+				out.own[name][repo] = recorded.Tag
+			}
+		}
+	}
+	for _, m := range s.All {
 		for _, tag := range left[m.Name] {
 			if _, there := m.Foot.Tags[tag]; there {
 				out.Tags[m.Name] = append(out.Tags[m.Name], tag)

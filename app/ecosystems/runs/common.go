@@ -230,7 +230,7 @@ func (f Ecosystem) Sound() error {
 	for _, p := range r.Errors {
 		lines = append(lines, p.Path+": "+p.Message)
 	}
-	return ecosystem.ErrManifest.Sayf("the manifest of %s has %d errors; the first: %s", f.Layout.Name, len(lines), lines[0]).
+	return ecosystem.ErrManifest.Sayf("the manifest of %s has errors (%d); the first: %s", f.Layout.Name, len(lines), lines[0]).
 		With(map[string]any{"errors": r.Errors, "ecosystem": f.Layout.Name})
 }
 

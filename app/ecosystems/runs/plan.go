@@ -117,6 +117,8 @@ func (p Plan) Prompt() string {
 	switch what {
 	case "creation":
 		return "create " + of
+	case "opening":
+		return "open " + of
 	case "destruction":
 		return "destroy " + of
 	case "journal entry":

@@ -149,7 +149,7 @@ func (s service) listing(ctx context.Context, sc tool.Scope, f ecosystem.RunFilt
 		}
 	}
 	out.Count = len(out.Runs)
-	out.Envelope = s.Show(sc, Subject{Ecosystem: f.Ecosystem}, AnswerText{Summary: fmt.Sprintf("Listed %d runs", out.Count), Details: lines})
+	out.Envelope = s.Show(sc, Subject{Ecosystem: f.Ecosystem}, AnswerText{Summary: "Listed " + countRuns(out.Count), Details: lines})
 	return out, nil
 }
 
@@ -394,6 +394,13 @@ func (s service) telemetry(ctx context.Context, sc tool.Scope, _ NoInput) (RunTo
 		average := (spent / time.Duration(ended)).Round(time.Millisecond).Seconds()
 		t.Average = &average
 	}
-	t.Envelope = s.Show(sc, Subject{}, AnswerText{Summary: fmt.Sprintf("Counted %d runs, %d of them active", t.Total, t.Active)})
+	t.Envelope = s.Show(sc, Subject{}, AnswerText{Summary: fmt.Sprintf("Counted %s, %d of them active", countRuns(t.Total), t.Active)})
 	return t, nil
+}
+
+func countRuns(n int) string {
+	if n == 1 {
+		return "1 run"
+	}
+	return fmt.Sprintf("%d runs", n)
 }

@@ -18,6 +18,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "syncTicketSchema", Doc: bind.SchemaOf[FinishInput]()},
 		{Name: "mergeSchema", Doc: bind.SchemaOf[MergeInput]()},
 		{Name: "proposalSchema", Doc: bind.SchemaOf[ProposalInput]()},
+		{Name: "proposeSchema", Doc: bind.SchemaOf[ProposeInput]()},
 		{Name: "switchSchema", Doc: bind.SchemaOf[SwitchInput]()},
 		{Name: "endSchema", Doc: bind.SchemaOf[EndInput]()},
 	})

@@ -121,7 +121,7 @@ func (s ticketService) change(ctx context.Context, sc tool.Scope, p plan) (Ticke
 
 // EndInput names a ticket to end.
 type EndInput struct {
-	ID      string `json:"ticket_id" jsonschema:"minLength=1,maxLength=64"`
+	ID      string `json:"ticket_id,omitempty" jsonschema:"maxLength=64,description=default the only one"`
 	Cleanup string `json:"cleanup,omitempty" jsonschema:"enum=none,enum=local,enum=all,description=what else goes: local worktrees and branches or those at origin too"`
 	Force   bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may go; it is kept under refs"`
 	runs.Target
@@ -143,6 +143,17 @@ func (in EndInput) cleans() bool { return in.Cleanup == "local" || in.Cleanup ==
 func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) (plan, error) {
 	if in.ID == mainTicket {
 		return plan{}, ecosystem.ErrTicketID.Sayf("main is no ticket, and cannot be ended; amof_ticket_switch main leaves the active one")
+	}
+	if in.ID == "" {
+		f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
+		if err != nil {
+			return plan{}, err
+		}
+		ids := oldestFirst(f.State)
+		if len(ids) != 1 {
+			return plan{}, ecosystem.ErrTicket.Sayf("ecosystem %s has %s; name the one to end", f.Layout.Name, strings.TrimSuffix(counted(len(ids), "ticket")+": "+strings.Join(ids, ", "), ": "))
+		}
+		in.ID = ids[0]
 	}
 	p, repoStatuses, err := s.find(ctx, sc, in.Ecosystem, in.ID)
 	if err != nil {

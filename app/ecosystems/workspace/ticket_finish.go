@@ -29,6 +29,8 @@ type FinishRepo struct {
 	Onto      string   `json:"onto"` // commit of the base
 	Commits   []string `json:"commits"`
 	Total     int      `json:"commits_total"`
+	Files     []string `json:"files"`
+	FileCount int      `json:"files_total"`
 	Behind    *int     `json:"behind"`           // null: unknown before it is fetched
 	Action    string   `json:"action,omitempty"` // in a plan: rebase, merge, fast_forward, squash, none or blocked
 	Result    string   `json:"result,omitempty"` // in an answer: rebased, merged, pushed, up_to_date, skipped or failed
@@ -58,6 +60,7 @@ type MergeInput struct {
 	Squash  bool   `json:"squash,omitempty" jsonschema:"description=one commit a repository"`
 	Push    bool   `json:"push,omitempty" jsonschema:"description=push each base branch once it is merged"`
 	Message string `json:"message,omitempty" jsonschema:"maxLength=2000"`
+	Only    bool   `json:"committed_only,omitempty" jsonschema:"description=leave what is not committed where it is"`
 }
 
 // finishPlan is what is about to be done to a ticket's branches, in the order in which it is done.
@@ -112,9 +115,12 @@ func (s ticketService) compared(ctx context.Context, p *finishPlan, local bool, 
 		if err != nil {
 			return err
 		}
-		r := FinishRepo{Name: t.Repo, Branch: t.Branch, Base: t.Base, Worktree: t.Dir, URL: d.URL, PushURL: d.Push, Head: d.Head, Onto: d.Onto(), Commits: []string{}, Total: d.Total, Conflicts: d.Conflicts}
+		r := FinishRepo{Name: t.Repo, Branch: t.Branch, Base: t.Base, Worktree: t.Dir, URL: d.URL, PushURL: d.Push, Head: d.Head, Onto: d.Onto(), Commits: []string{}, Total: d.Total, Files: d.Files, FileCount: d.FileCount, Conflicts: d.Conflicts}
 		if local {
 			r.Onto = d.Base
+		}
+		if r.Files == nil {
+			r.Files = []string{}
 		}
 		if d.Behind >= 0 {
 			r.Behind = &d.Behind
@@ -294,7 +300,7 @@ func (s ticketService) planMerge(ctx context.Context, sc tool.Scope, in MergeInp
 		return p, err
 	}
 	p.merge = in
-	err = s.compared(ctx, &p, true, func(d ecosystemport.TicketDistance, r *FinishRepo) { mergeable(d, r, in.Squash, in.Push) })
+	err = s.compared(ctx, &p, true, func(d ecosystemport.TicketDistance, r *FinishRepo) { mergeable(d, r, in) })
 	if err != nil {
 		return p, err
 	}
@@ -312,18 +318,19 @@ func (s ticketService) planMerge(ctx context.Context, sc tool.Scope, in MergeInp
 }
 
 // mergeable decides how a branch gets into its base.
-func mergeable(d ecosystemport.TicketDistance, r *FinishRepo, squash, push bool) {
+func mergeable(d ecosystemport.TicketDistance, r *FinishRepo, in MergeInput) {
+	squash, push := in.Squash, in.Push
 	stop := func(form string, args ...any) { r.Action, r.Problem = blocked, fmt.Sprintf(form, args...) }
 	switch r.Action = "merge"; {
 	case d.Base == "":
 		stop("its base %s is not here", r.Base)
 	case d.URL != "" && !d.Asked:
 		stop("its origin does not answer, so that nobody knows whether %s is up to date", r.Base)
-	case d.Open != "":
-		stop("%s, and only commits are merged; commit or stash them", d.Open)
+	case d.Open != "" && !in.Only:
+		stop("%s, and only commits are merged; commit them there, or merge what is committed alone (committed_only)", d.Open)
 	case d.Total == 0 && (!push || d.URL == "" || d.Origin == d.Base):
 		r.Action = untouched
-	case d.Tree != "":
+	case d.Tree != "" && !d.TreeOpen:
 		stop("%s", d.Tree)
 	case d.Clone != "":
 		stop("%s", d.Clone)
@@ -441,7 +448,8 @@ type Proposal struct {
 	Base    string   `json:"base"`
 	Pushed  bool     `json:"pushed"` // the origin has the branch as it is here
 	Commits int      `json:"commits"`
-	Page    string   `json:"url,omitempty"`     // on which it is opened
+	Page    string   `json:"url,omitempty"`     // of the request, or on which it is opened
+	State   string   `json:"state,omitempty"`   // of the request: open, merged or closed; empty: there is none, or nobody could be asked
 	Command []string `json:"command,omitempty"` // that opens it without a browser, in its worktree
 	Problem string   `json:"problem,omitempty"`
 }
@@ -486,8 +494,20 @@ func (s ticketService) proposals(ctx context.Context, sc tool.Scope, in Proposal
 		case strings.Contains("."+u.Host(), ".gitlab."):
 			r.Command = []string{"glab", "mr", "create", "--fill", "--target-branch", t.Base, "--source-branch", t.Branch}
 		}
+		if program, err := s.Forge.Program(cmp.Or(d.Push, d.URL)); err == nil && program != "" && d.Asked {
+			found, err := s.Forge.Request(ctx, cmp.Or(d.Push, d.URL), t.Branch)
+			if err != nil {
+				r.Problem = fault.From(err).Message
+			}
+			if r.State = found.State; found.Page != "" {
+				r.Page, r.Command = found.Page, nil
+			}
+		}
 		unpushed = unpushed || !d.Pushed
 		line := r.Name + ": " + cmp.Or(r.Page, r.Problem)
+		if r.State != "" {
+			line += ", " + r.State
+		}
 		if !r.Pushed {
 			line += " (not pushed)"
 		}

@@ -164,7 +164,7 @@ func TestTicketNotCommitted(t *testing.T) {
 	o := r.call(merge, "execute", nil)
 	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
 	assert.Nil(t, o.Issued)
-	assert.Contains(t, o.Err.Error(), "has changes that are not committed (forgotten.txt), and only commits are merged; commit or stash them")
+	assert.Contains(t, o.Err.Error(), "has changes that are not committed (forgotten.txt), and only commits are merged; commit them there, or merge what is committed alone (committed_only)")
 	assert.Equal(t, was, r.root.Git("-C", r.clone("web"), "rev-parse", "main"), "all of it is checked first")
 	o = r.call(syncTicket, "execute", nil)
 	require.NoError(t, o.Err)
@@ -173,9 +173,11 @@ func TestTicketNotCommitted(t *testing.T) {
 	for _, one := range synced.Repos {
 		assert.Equal(t, one.Name == "api", strings.Contains(one.Problem, "not committed (forgotten.txt)"), one.Name)
 	}
-	require.NoError(t, os.Remove(mine))
-	_, o = r.finish(merge, nil)
+	done, o := r.finish(merge, ticketArgs{"committed_only": true})
 	require.NoError(t, o.Err)
+	assert.Equal(t, "merged", done["web"].Result)
+	assert.Equal(t, []string{"mine.txt"}, done["web"].Files)
+	assert.FileExists(t, mine)
 }
 
 // cutOff is a merge whose process goes once it has begun, before its branch moves.
@@ -233,4 +235,106 @@ func TestTicketRequests(t *testing.T) {
 	assert.False(t, found.Repos[1].Pushed)
 	assert.Equal(t, "https://www.github.invalid/acme/web/compare/main...feature/T-1?expand=1", found.Repos[1].Page)
 	assert.Equal(t, []string{"gh", "pr", "create", "--fill", "--base", "main", "--head", "feature/T-1"}, found.Repos[1].Command)
+}
+
+// onGitHub has every origin be on GitHub, where it is a file.
+type onGitHub struct{ ecosystemport.TicketMerges }
+
+func (g onGitHub) Compare(ctx context.Context, t ecosystemport.TicketTree, local bool) (ecosystemport.TicketDistance, error) {
+	d, err := g.TicketMerges.Compare(ctx, t, local)
+	d.URL = "https://github.com" + d.URL
+	return d, err
+}
+
+// requestsProgram is a gh for repositories on "GitHub", which are bare ones on this disk: it keeps the text of one request beside each.
+const requestsProgram = `#!/bin/sh
+[ "$1" = pr ] && [ "$PWD" = / ] || exit 9
+verb=$2
+while [ "$1" != --repo ]; do number=$1; shift; done
+repo=${2#github.com}
+[ -e "$repo.broken" ] && { echo "HTTP 502" >&2; exit 1; }
+case $verb in
+list) if [ -e "$repo.text" ]; then printf '[{"url":"https://github.com/%s/pull/7","state":"%s","body":"%s"}]' x "$(cat "$repo.state")" "$(sed 's/$/\\n/' "$repo.text" | tr -d '\n')"; else echo '[]'; fi ;;
+create) [ -e "$repo.text" ] && exit 7; cat >"$repo.text"; echo "$*" >"$repo.args"; echo OPEN >"$repo.state"; echo "https://github.com/$(basename $(dirname $repo))/pull/7" ;;
+edit) [ "$number" = 7 ] || exit 6; cat >"$repo.text" ;;
+esac
+`
+
+// TestTicketRequestsAreOpened with gh: one in each repository, linked to each other; a call that was cut off goes on; states are shown.
+func TestTicketRequestsAreOpened(t *testing.T) {
+	bin := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(bin, "gh"), []byte(requestsProgram), 0o755))
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	r.work(r.tree("T-1", "api"), "x.txt", "x")
+	r.work(r.tree("T-1", "web"), "x.txt", "x")
+	hosted := r.deps
+	hosted.Merges = onGitHub{r.deps.Merges}
+	core, err := newCore(hosted)
+	require.NoError(t, err)
+	t.Cleanup(func() { require.NoError(t, core.Close(context.Background())) })
+	r.App = core
+	const propose = "ecosystem_ticket_propose"
+	o := r.call(propose, "execute", nil)
+	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
+	assert.Contains(t, o.Err.Error(), "api: origin does not have feature/T-1 as it is here; amof_push_ecosystem pushes it; web: origin")
+	for _, name := range []string{"api", "web"} {
+		r.root.Git("-C", r.tree("T-1", name), "push", "--quiet", "origin", "feature/T-1")
+	}
+	beside := func(name, ending string) string { return strings.TrimSuffix(r.origins[name].Remote, ".git") + ending }
+	text := func(name string) string { doc, _ := os.ReadFile(beside(name, ".text")); return string(doc) }
+
+	plan := r.call(propose, "plan", ticketArgs{"text": "Why."})
+	require.NoError(t, plan.Err)
+	assert.Contains(t, string(plan.Value), `"title":"T-1: work on x.txt"`)
+	assert.Empty(t, text("api"), "a plan opens nothing")
+	o = r.call(propose, "execute", ticketArgs{"text": "Why."})
+	require.NotNil(t, o.Issued)
+	assert.Contains(t, o.Issued.Prompt, "open 2 requests for ticket T-1 of demo")
+	require.NoError(t, os.WriteFile(beside("web", ".broken"), nil, 0o600))
+	o = r.call(propose, "plan", nil)
+	require.ErrorIs(t, o.Err, nil)
+	assert.Contains(t, string(o.Value), "HTTP 502", "a site that does not answer is known beforehand")
+	require.NoError(t, os.Remove(beside("web", ".broken")))
+	require.NoError(t, os.WriteFile(beside("api", ".text"), []byte("mine\n<!-- countersign: begin -->\nold\n<!-- countersign: end -->\nmore"), 0o600))
+	require.NoError(t, os.WriteFile(beside("api", ".state"), []byte("OPEN"), 0o600))
+	o = r.confirmed(propose, ticketArgs{"text": "Why."})
+	require.NoError(t, o.Err)
+	by := map[string]workspace.RequestRepo{}
+	for _, one := range read[workspace.RequestsResult](t, o.Value).Repos {
+		by[one.Name] = one
+	}
+	assert.Equal(t, "kept", by["api"].Result)
+	assert.Equal(t, "opened", by["web"].Result)
+	assert.True(t, strings.HasPrefix(text("api"), "mine\n<!-- countersign: begin -->\nTicket T-1, to be merged in this order:\n- api (this one)\n- web: https://github.com/"), text("api"))
+	assert.True(t, strings.HasSuffix(strings.TrimSpace(text("api")), "<!-- countersign: end -->\nmore"), "nothing else of it is touched")
+	assert.True(t, strings.HasPrefix(text("web"), "Why.\n\n<!-- countersign: begin -->"), text("web"))
+	assert.Contains(t, text("web"), "- api: https://github.com/x/pull/7\n- web (this one)")
+	o = r.call(propose, "execute", nil)
+	require.NoError(t, o.Err)
+	assert.True(t, read[workspace.RequestsResult](t, o.Value).Noop)
+
+	require.NoError(t, os.WriteFile(beside("web", ".state"), []byte("MERGED"), 0o600))
+	o = r.call(proposals, "", nil)
+	require.NoError(t, o.Err)
+	states := map[string]string{}
+	for _, one := range read[workspace.Proposals](t, o.Value).Repos {
+		states[one.Name] = one.State + " " + one.Page
+	}
+	assert.Equal(t, map[string]string{"api": "open https://github.com/x/pull/7", "web": "merged https://github.com/x/pull/7"}, states)
+}
+
+// TestTheOnlyTicketNeedsNoName to be ended.
+func TestTheOnlyTicketNeedsNoName(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1", "repos": []string{"api"}})
+	r.does(start, ticketArgs{"ticket_id": "T-2", "repos": []string{"api"}})
+	o := r.call("amof_ticket_end", "execute", nil)
+	require.ErrorIs(t, o.Err, ecosystem.ErrTicket)
+	assert.Contains(t, o.Err.Error(), "2 tickets: T-1, T-2; name the one to end")
+	r.does("amof_ticket_end", ticketArgs{"ticket_id": "T-1"})
+	r.does("amof_ticket_end", nil)
+	assert.Contains(t, r.call("amof_ticket_end", "execute", nil).Err.Error(), "has 0 tickets")
 }

@@ -237,6 +237,21 @@ func (s ticketService) changed(sc tool.Scope, p plan, state ecosystem.State, ite
 	return TicketResult{Status: "success", ID: p.id, Repos: items, Active: state.ActiveTicket, Envelope: s.Show(sc, runs.Subject{Ecosystem: p.found.Layout.Name}, text, actions...)}
 }
 
+// resultText returns a result in words.
+func resultText(result string) string {
+	switch ecosystemport.WorktreeOrigin(result) {
+	case ecosystemport.Made:
+		return "worktree on a new branch"
+	case ecosystemport.Reused:
+		return "worktree on the branch that was here"
+	case ecosystemport.Tracked:
+		return "worktree on the branch from origin"
+	case ecosystemport.Standing:
+		return "its worktree was there"
+	}
+	return result
+}
+
 // said returns a repository's result for users.
 func said(i TicketRepo) string {
 	mark := "✓"
@@ -246,7 +261,7 @@ func said(i TicketRepo) string {
 	case i.Problem != "":
 		mark = "✗"
 	}
-	out := mark + " " + i.Name + ": " + i.Result
+	out := mark + " " + i.Name + ": " + resultText(i.Result)
 	if i.Problem != "" {
 		out += " (" + i.Problem + ")"
 	}

@@ -24,6 +24,7 @@ type TicketDeps struct {
 	Surveyor ecosystemport.Surveyor
 	Merges   ecosystemport.TicketMerges
 	Pushes   ecosystemport.PushGit
+	Forge    ecosystemport.Forge
 }
 
 // The typed handles.
@@ -34,6 +35,7 @@ var (
 	EndTicket     = tool.Ref[EndInput, TicketResult]{Name: "amof_ticket_end"}
 	SyncTicket    = tool.Ref[FinishInput, FinishResult]{Name: "ecosystem_ticket_sync"}
 	MergeTicket   = tool.Ref[MergeInput, FinishResult]{Name: "ecosystem_ticket_merge"}
+	RequestTicket = tool.Ref[ProposeInput, RequestsResult]{Name: "ecosystem_ticket_propose"}
 	ProposeTicket = tool.Ref[ProposalInput, Proposals]{Name: "ecosystem_ticket_pr"}
 )
 
@@ -51,11 +53,15 @@ func TicketEntries(d TicketDeps) []tool.Entry {
 	change.When = "unless it is the active one"
 	sync := runs.DangerousSpec(policy.Simple, "Sync ticket", "Rebase a ticket's branches on their bases as those are at origin now. A branch that conflicts stays as it is.", syncTicketSchema)
 	merge := runs.DangerousSpec(policy.Preview, "Merge ticket", "Merge a ticket's branches into their bases, repositories that others depend on first. Nothing is begun where one conflicts.", mergeSchema)
-	sync.When, merge.When = "unless there is nothing to do", "unless there is nothing to do"
+	propose := runs.DangerousSpec(policy.Preview, "Open ticket requests", "Open a pull or merge request in each repository of a ticket with gh or glab, linked to each other.", proposeSchema)
+	for _, spec := range []*tool.Spec{&sync, &merge, &propose} {
+		spec.When = "unless there is nothing to do"
+	}
 	return []tool.Entry{
 		bind.Command(SyncTicket, sync, s.planSync, s.syncTicket),
 		bind.Command(MergeTicket, merge, s.planMerge, s.mergeTicket),
-		bind.Query(ProposeTicket, runs.ReadSpec("Ticket requests", "List the pages on which a ticket's branches become pull or merge requests, and the commands that open them.", proposalSchema), s.proposals),
+		bind.Command(RequestTicket, propose, s.planRequests, s.openRequests),
+		bind.Query(ProposeTicket, runs.ReadSpec("Ticket requests", "List a ticket's pull or merge requests with their states, as gh or glab say, else the pages that open them.", proposalSchema), s.proposals),
 		bind.Query(ListTickets, runs.ReadSpec("List tickets", "List an ecosystem's tickets with their branches and worktrees.", listSchema), s.list),
 		bind.Command(StartTicket, runs.SafeWriteSpec("Start ticket", "Start a ticket: a feature branch in a worktree of every writable repository. It becomes the active one.", startSchema), s.planStart, s.start),
 		bind.Command(SwitchTicket, change, s.planSwitch, s.change),

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
+	"github.com/countersign-dev/countersign/adapters/forge"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/system"
@@ -146,7 +147,7 @@ func ticketDependencies(root, home string) workspace.TicketDeps {
 	}})
 	return workspace.TicketDeps{Deps: runs.Deps{Places: store, Manifests: store, States: store.States(), Runs: store.Runs(), Workers: idle{},
 		Sessions: memstore.New().Sessions(), Owner: system.Owner{}, Clock: system.Clock{}, UUIDs: system.IDs{}}, Work: ecogit.NewTicketClient(system.Clock{}), Surveyor: ecogit.NewSurveyor(),
-		Merges: ecogit.NewTicketClient(system.Clock{}), Pushes: ecogit.NewPushClient(time.Millisecond)}
+		Merges: ecogit.NewTicketClient(system.Clock{}), Pushes: ecogit.NewPushClient(time.Millisecond), Forge: forge.Programs{}}
 }
 
 // idle are workers that nothing here needs.

@@ -28,7 +28,7 @@ type Process struct {
 // ProcessOf returns a process of this capability as lists show it.
 func ProcessOf(s process.State) Process {
 	v := Process{ID: s.ID, PID: s.PID, OwnerPID: s.Owner, ScriptName: s.Labels[LabelScript], ProjectPath: s.Labels[LabelProject], Status: StatusOf(s),
-		StartedAt: s.StartedAt, Command: strings.Join(s.Argv, " "), Client: s.Labels[LabelClient],
+		StartedAt: s.StartedAt, Command: cmp.Or(s.Labels[LabelCommand], strings.Join(s.Argv, " ")), Client: s.Labels[LabelClient],
 		Reason: cmp.Or(s.Reason, s.Elsewhere)}
 	if s.Status.Final() {
 		v.CompletedAt = &s.EndedAt

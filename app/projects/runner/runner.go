@@ -48,7 +48,10 @@ const (
 	LabelClient        = "client"
 	LabelSession       = "session"
 	LabelExecution     = "execution"
-	LabelPattern       = "pattern" // of a line that says that it is ready
+	LabelPattern       = "pattern"  // of a line that says that it is ready
+	LabelServices      = "services" // the file that a service stands in
+	LabelCommand       = "command"  // what a service runs, as its file has it
+	LabelPlace         = "place"    // of a service among those started with it
 	CapabilityProjects = "projects"
 )
 

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/countersign-dev/countersign/app/projects/runner"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -24,13 +26,25 @@ const (
 	shownLines   = 10
 )
 
+// maxParallel is how many commands of one run are at work at a time: fewer than a Countersign process may wait for, so that there is room beside a run.
+const maxParallel = 3
+
 // Step is one prepared step: a command with everything that starting it takes, or the steps of a child workflow.
 type Step struct {
 	Step    project.ExpandedStep
-	Command string                      // of a script, as it is shown
-	Spec    process.Spec                // of a script
-	Steps   []Step                      // of a trigger
-	Still   func(context.Context) error // of a script: fails when it would not do any more what was confirmed; nil never does
+	Command string                                    // of a script, as it is shown
+	Spec    process.Spec                              // of a script
+	Steps   []Step                                    // of a trigger
+	Still   func(context.Context) error               // of a script: fails when it would not do any more what was confirmed; nil never does
+	Again   func(context.Context) error               // Still for another try of it
+	Files   func(context.Context) (inputFiles, error) // of a script with input files; nil without
+	at      int                                       // its number in the flat list
+}
+
+// inputFiles is how the input files of a step are before it runs.
+type inputFiles struct {
+	unchanged bool                        // as they were when it succeeded last
+	keep      func(context.Context) error // that it has succeeded with them
 }
 
 // Engine runs. Every field is required.
@@ -65,24 +79,18 @@ type FailedStep struct {
 
 // run is one run on its way.
 type run struct {
-	engine   Engine
-	scope    tool.Scope
-	id       string
-	total    int
-	executed int // steps that have begun
-	at       int // number of the step in the flat list
-	failed   *FailedStep
-	later    []deferred
+	engine Engine
+	scope  tool.Scope
+	id     string
+	total  int
+	slots  chan struct{} // one for each command that may be at work
+
+	one      chan struct{} // full while one of the steps, which may run beside one another, is at what is below
+	executed int           // steps that have begun
+	later    []Step        // triggers whose children run when the workflow's own steps have, because nobody waits for them
 }
 
-// deferred is a child that nobody waits for: it runs when the workflow's own steps have.
-type deferred struct {
-	steps []Step
-	by    int // number of the step that starts it
-	at    int // of its own first one
-}
-
-// Run runs the steps in order, until one fails or ctx ends, at most workflow.MaxRunTime long. e is the execution to write, running and
+// Run runs the steps, each when those that it needs have succeeded, until one fails or ctx ends, at most workflow.MaxRunTime long. e is the execution to write, running and
 // with its steps pending. It fails with project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, whose details are the Outcome;
 // the history has it either way.
 func (g Engine) Run(ctx context.Context, sc tool.Scope, e project.Execution, steps []Step) (RunResult, error) {
@@ -94,7 +102,8 @@ func (g Engine) Run(ctx context.Context, sc tool.Scope, e project.Execution, ste
 	if err := g.Executions.Create(ctx, e); err != nil {
 		return RunResult{}, err
 	}
-	r := &run{engine: g, scope: sc, id: e.ID, total: len(e.Steps)}
+	number(steps, 0)
+	r := &run{engine: g, scope: sc, id: e.ID, total: len(e.Steps), slots: make(chan struct{}, maxParallel), one: make(chan struct{}, 1)}
 	limited, cancel := context.WithTimeout(ctx, project.MaxRunTime)
 	defer cancel()
 	err := r.steps(limited, steps)
@@ -106,40 +115,113 @@ func (g Engine) Run(ctx context.Context, sc tool.Scope, e project.Execution, ste
 	return r.end(context.WithoutCancel(ctx), e, err)
 }
 
+// number numbers the steps in the order of the flat list, and returns the number after the last.
+func number(steps []Step, next int) int {
+	for i := range steps {
+		steps[i].at = next
+		next = number(steps[i].Steps, next+1)
+	}
+	return next
+}
+
 // unawaited runs a child that nobody waited for. What becomes of it stands at the step that started it, and fails nothing.
-func (r *run) unawaited(ctx context.Context, d deferred) error {
-	r.at = d.at
-	err := r.steps(ctx, d.steps)
+func (r *run) unawaited(ctx context.Context, s Step) error {
+	err := r.steps(ctx, s.Steps)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
-	r.failed = nil
 	return r.change(ctx, func(e *project.Execution) {
-		e.Steps[d.by].Error = r.engine.Mask.Text("nobody waited for the workflow it started, which failed: " + fault.From(err).Message)
+		e.Steps[s.at].Error = r.engine.Mask.Text("nobody waited for the workflow it started, which failed: " + fault.From(err).Message)
 	})
 }
 
-// steps runs one workflow's steps. The error is that of the first that failed.
+// steps runs one workflow's steps: one after the other, or beside one another where they say what they need. The error is that of the first that failed.
 func (r *run) steps(ctx context.Context, steps []Step) error {
+	if slices.ContainsFunc(steps, func(s Step) bool { return s.Step.Node.Config.Needs != nil }) {
+		return r.beside(ctx, steps)
+	}
 	for _, s := range steps {
-		at := r.at
-		r.at++
-		if err := over(ctx); err != nil {
-			return err
-		}
-		r.scope.Progress(tool.Progress{Done: int64(r.executed), Total: int64(r.total), Message: fmt.Sprintf("step %d of %d: %s", at+1, r.total, s.Step.Node.Name)})
-		r.executed++
-		var err error
-		if s.Step.Child == nil {
-			err = r.script(ctx, at, s)
-		} else {
-			err = r.child(ctx, at, s)
-		}
-		if err != nil {
+		if err := r.step(ctx, s); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// errBeside is why a step is stopped that runs beside one that failed.
+var errBeside = errors.New("it was stopped because a step beside it failed")
+
+// beside runs each step as soon as those that it needs have succeeded. When one fails, those beside it are stopped.
+func (r *run) beside(ctx context.Context, steps []Step) error {
+	inner, stop := context.WithCancelCause(ctx)
+	defer stop(nil)
+	var all errgroup.Group
+	failed := make(chan error, 1)                                                // the first
+	ended, done := map[string]chan struct{}{}, make([]chan struct{}, len(steps)) // closed when a step has succeeded
+	for i, s := range steps {
+		done[i] = make(chan struct{})
+		needs := slices.Clone(done[:i])
+		if names := s.Step.Node.Config.Needs; names != nil {
+			needs = nil
+			for _, id := range names {
+				needs = append(needs, ended[id])
+			}
+		}
+		ended[s.Step.Node.ID] = done[i]
+		all.Go(func() error {
+			for _, need := range needs {
+				select {
+				case <-need:
+				case <-inner.Done():
+					return nil
+				}
+			}
+			if inner.Err() != nil {
+				return nil
+			}
+			if err := r.step(inner, s); err != nil {
+				select {
+				case failed <- err:
+				default:
+				}
+				stop(errBeside)
+				return nil
+			}
+			close(done[i])
+			return nil
+		})
+	}
+	_ = all.Wait() // the first failure is the one that was noted first, not the one that is heard of first
+	select {
+	case err := <-failed:
+		return err
+	default:
+		return over(ctx)
+	}
+}
+
+func (r *run) step(ctx context.Context, s Step) error {
+	if err := over(ctx); err != nil {
+		return err
+	}
+	if s.Step.Child != nil {
+		return r.child(ctx, s)
+	}
+	select {
+	case r.slots <- struct{}{}:
+	case <-ctx.Done():
+		return over(ctx)
+	}
+	defer func() { <-r.slots }()
+	return r.script(ctx, s)
+}
+
+// tell says that a step has begun.
+func (r *run) tell(s Step, what string) {
+	r.one <- struct{}{}
+	defer func() { <-r.one }()
+	r.scope.Progress(tool.Progress{Done: int64(r.executed), Total: int64(r.total), Message: fmt.Sprintf("step %d of %d: %s", s.at+1, r.total, s.Step.Node.Name) + what})
+	r.executed++
 }
 
 // over is why nothing more is begun, if so.
@@ -154,21 +236,21 @@ func over(ctx context.Context) error {
 }
 
 // child runs the workflow that a step starts.
-func (r *run) child(ctx context.Context, at int, s Step) error {
-	size, started := flatSize(s.Steps), r.engine.Clock.Now()
+func (r *run) child(ctx context.Context, s Step) error {
+	r.tell(s, "")
+	started := r.engine.Clock.Now()
 	if !s.Step.Node.Config.Waits() {
-		r.later = append(r.later, deferred{steps: s.Steps, by: at, at: r.at})
-		r.at += size
-		return r.note(ctx, at, project.StepCompleted, "")
+		r.one <- struct{}{}
+		r.later = append(r.later, s)
+		<-r.one
+		return r.note(ctx, s.at, project.StepCompleted, "")
 	}
-	if err := r.note(ctx, at, project.StepRunning, ""); err != nil {
+	if err := r.note(ctx, s.at, project.StepRunning, ""); err != nil {
 		return err
 	}
-	after := r.at + size
 	err := r.steps(ctx, s.Steps)
-	r.at = after
 	writing := r.change(ctx, func(e *project.Execution) {
-		step := &e.Steps[at]
+		step := &e.Steps[s.at]
 		step.Status, step.DurationMS = project.StepCompleted, r.engine.Clock.Now().Sub(started).Milliseconds()
 		if err != nil {
 			step.Status, step.Error = project.StepFailed, r.engine.Mask.Text(fault.From(err).Message)
@@ -178,59 +260,124 @@ func (r *run) child(ctx context.Context, at int, s Step) error {
 	case writing != nil:
 		return writing
 	case err != nil && s.Step.Node.Config.OnChildFailure == "continue" && ctx.Err() == nil:
-		r.failed = nil
 		return nil
 	}
 	return err
 }
 
-// script runs one command and waits for it.
-func (r *run) script(ctx context.Context, at int, s Step) error {
-	node := s.Step.Node
+// script runs one command and waits for it, again when it fails and is to be tried again.
+func (r *run) script(ctx context.Context, s Step) error {
+	node, config := s.Step.Node, s.Step.Node.Config
 	node.Name = r.engine.Mask.Text(node.Name)
+	var files inputFiles
+	if s.Files != nil {
+		var err error
+		if files, err = s.Files(ctx); err != nil {
+			return r.failed(ctx, s, node, try{err: err}, 1, 0)
+		}
+		if files.unchanged {
+			r.tell(s, " is skipped: its input files are as they were")
+			return r.skip(ctx, s.at, node)
+		}
+	}
+	r.tell(s, "")
 	started := r.engine.Clock.Now()
 	line := fmt.Sprintf("[RUN] %s: %s (timeout: %ds)", node.Name, s.Command, int(s.Spec.Timeout.Seconds()))
-	if err := r.begin(ctx, at, node, line, started); err != nil {
+	if err := r.begin(ctx, s.at, node, line, started); err != nil {
 		return err
 	}
+	still := s.Still // a step before it may have put something else in its place
+	for n := 1; ; n++ {
+		once := r.try(ctx, s, node, still)
+		switch {
+		case once.ok():
+			end := ending{node: node, took: r.engine.Clock.Now().Sub(started), tries: n, code: new(int), lines: once.lines, dropped: once.dropped}
+			if err := r.finish(ctx, s.at, end); err != nil || files.keep == nil {
+				return err
+			}
+			return files.keep(context.WithoutCancel(ctx))
+		case once.err != nil || n > config.Retry || ctx.Err() != nil:
+			return r.failed(ctx, s, node, once, n, r.engine.Clock.Now().Sub(started))
+		}
+		if err := r.again(ctx, s, node, once, n); err != nil {
+			return err
+		}
+		still = s.Again
+	}
+}
+
+// try is what came of one start of a command.
+type try struct {
+	result  process.Result
+	err     error // it was not started
+	lines   []project.OutputLine
+	dropped int64 // lines before those
+}
+
+func (t try) ok() bool { return t.err == nil && t.result.OK() }
+
+func (r *run) try(ctx context.Context, s Step, node project.Node, still func(context.Context) error) (t try) {
+	if still != nil {
+		if t.err = still(ctx); t.err != nil {
+			return t
+		}
+	}
 	var id process.ID
-	var result process.Result
-	var err error
-	if s.Still != nil { // a step before it may have put something else in its place
-		err = s.Still(ctx)
+	t.result, t.err = r.engine.Runner.Processes.Run(ctx, s.Spec, func(st process.State) {
+		id = st.ID
+		r.change(ctx, func(e *project.Execution) { e.Steps[s.at].ProcessID = string(st.ID) }) //nolint:errcheck // it only helps those who look on
+		r.one <- struct{}{}
+		defer func() { <-r.one }()
+		r.scope.Progress(tool.Progress{Done: int64(r.executed - 1), Total: int64(r.total), Message: fmt.Sprintf("step %s runs as %s (pid %d)", node.Name, st.ID, st.PID)})
+	})
+	t.lines, t.dropped = r.lines(ctx, id, node)
+	return t
+}
+
+// again notes a try that failed, and waits before the next one.
+func (r *run) again(ctx context.Context, s Step, node project.Node, t try, n int) error {
+	config := s.Step.Node.Config
+	line := fmt.Sprintf("[RETRY] %s: %s; try %d of %d in %v", node.Name, describe(t.result, s.Spec.Timeout), n+1, config.Retry+1, config.RetryDelay())
+	now := r.engine.Clock.Now()
+	if err := r.change(ctx, func(e *project.Execution) {
+		e.Dropped += t.dropped
+		for _, l := range t.lines {
+			l.At = now
+			e.Add(l)
+		}
+		e.Steps[s.at].ProcessID = ""
+		e.Add(project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: "system", Content: r.engine.Mask.Text(line), At: now})
+	}); err != nil {
+		return err
 	}
-	if err == nil {
-		result, err = r.engine.Runner.Processes.Run(ctx, s.Spec, func(st process.State) {
-			id = st.ID
-			r.change(ctx, func(e *project.Execution) { e.Steps[at].ProcessID = string(st.ID) }) //nolint:errcheck // it only helps those who look on
-		})
+	pause, end := context.WithTimeout(ctx, config.RetryDelay())
+	defer end()
+	<-pause.Done() // when ctx ended, too, the next try tells why
+	return nil
+}
+
+// failed notes a step that failed, and returns why.
+func (r *run) failed(ctx context.Context, s Step, node project.Node, t try, n int, took time.Duration) error {
+	end := ending{node: node, took: took, tries: n, lines: t.lines, dropped: t.dropped}
+	if t.err != nil {
+		end.message = fault.From(t.err).Message
+	} else {
+		end.code, end.message = &t.result.Exit.Code, describe(t.result, s.Spec.Timeout)
 	}
-	end := ending{node: node, took: r.engine.Clock.Now().Sub(started)}
-	switch {
-	case err != nil:
-		end.message = fault.From(err).Message
-	case result.OK():
-		code := 0
-		end.code = &code
-	default:
-		end.code, end.message = &result.Exit.Code, describe(result, s.Spec.Timeout)
+	if errors.Is(context.Cause(ctx), errBeside) {
+		end.message = errBeside.Error()
 	}
-	end.lines, end.dropped = r.lines(ctx, id, node)
-	if writing := r.finish(ctx, at, end); writing != nil {
+	if writing := r.finish(ctx, s.at, end); writing != nil {
 		return writing
 	}
-	if end.message == "" {
-		return nil
-	}
-	r.failed = &FailedStep{NodeID: node.ID, NodeName: node.Name, ExitCode: end.code, Message: end.message}
 	why := project.ErrExecutionFailed
 	switch over := over(ctx); {
-	case result.Status == process.TimedOut, errors.Is(over, project.ErrExecutionTimeout):
+	case t.result.Status == process.TimedOut, errors.Is(over, project.ErrExecutionTimeout):
 		why = project.ErrExecutionTimeout
 	case over != nil:
 		why = project.ErrCancelled
 	}
-	return why.Sayf("step %s: %s", node.Name, end.message)
+	return why.Sayf("step %s: %s", node.Name, end.message).With(FailedStep{NodeID: node.ID, NodeName: node.Name, ExitCode: end.code, Message: end.message})
 }
 
 func describe(r process.Result, timeout time.Duration) string {
@@ -270,6 +417,7 @@ type ending struct {
 	node    project.Node
 	code    *int
 	message string
+	tries   int
 	took    time.Duration
 	lines   []project.OutputLine
 	dropped int64 // lines before those
@@ -287,6 +435,9 @@ func (r *run) finish(ctx context.Context, at int, end ending) error {
 	return r.change(ctx, func(e *project.Execution) {
 		s := &e.Steps[at]
 		s.Status, s.ExitCode, s.Error, s.DurationMS = project.StepCompleted, end.code, message, end.took.Milliseconds()
+		if end.tries > 1 {
+			s.Tries = end.tries
+		}
 		word := "[OK] " + end.node.Name
 		if end.message != "" {
 			s.Status, word = project.StepFailed, "[FAIL] "+end.node.Name+": "+message
@@ -297,6 +448,17 @@ func (r *run) finish(ctx context.Context, at int, end ending) error {
 			e.Add(l)
 		}
 		e.Add(project.OutputLine{NodeID: end.node.ID, Node: end.node.Name, Stream: "system", Content: word, At: now})
+	})
+}
+
+// skip notes a step that has nothing to do.
+func (r *run) skip(ctx context.Context, at int, node project.Node) error {
+	r.one <- struct{}{}
+	r.executed-- // it was only looked at
+	<-r.one
+	return r.change(ctx, func(e *project.Execution) {
+		e.Steps[at].Status, e.Steps[at].Reason = project.StepSkipped, "unchanged"
+		e.Add(project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: "system", Content: "[SKIP] " + node.Name + ": its input files are as they were when it succeeded last", At: r.engine.Clock.Now()})
 	})
 }
 
@@ -317,14 +479,18 @@ func (r *run) change(ctx context.Context, f func(*project.Execution)) error {
 func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResult, error) {
 	now := r.engine.Clock.Now()
 	status, reason, message := project.Completed, "", ""
+	var failed *FailedStep
 	if err != nil {
+		if step, told := fault.From(err).Details.(FailedStep); told {
+			failed = &step
+		}
 		status, reason, message = project.Failed, "error", r.engine.Mask.Text(fault.From(err).Message)
 		switch {
 		case errors.Is(err, project.ErrExecutionTimeout):
 			status, reason = project.TimedOut, "timeout"
 		case errors.Is(err, project.ErrCancelled):
 			status, reason = project.Cancelled, "cancelled"
-		case r.failed != nil && r.failed.ExitCode != nil:
+		case failed != nil && failed.ExitCode != nil:
 			reason = "non_zero_exit"
 		}
 	}
@@ -340,7 +506,7 @@ func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResul
 		return RunResult{}, errors.Join(writing, err)
 	}
 	o := RunResult{Success: err == nil, ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.Name, StepsExecuted: r.executed, TotalSteps: r.total,
-		Status: string(status), FailedStep: r.failed, Summary: summary(saved)}
+		Status: string(status), FailedStep: failed, Summary: summary(saved)}
 	if err == nil {
 		r.scope.Progress(tool.Progress{Done: int64(r.total), Total: int64(r.total), Message: "workflow " + e.Name + " is done"})
 		return o, nil
@@ -375,13 +541,4 @@ func summary(e project.Execution) []string {
 	}
 	slices.Reverse(out)
 	return out
-}
-
-// flatSize returns how many steps there are, those of children counted.
-func flatSize(steps []Step) int {
-	n := 0
-	for _, s := range steps {
-		n += 1 + flatSize(s.Steps)
-	}
-	return n
 }

@@ -2,14 +2,17 @@ package workflows
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
 	apprunner "github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
@@ -24,6 +27,31 @@ import (
 type RunInput struct {
 	ID   string `json:"workflow_id" jsonschema:"minLength=1,description=as list_workflows shows it"`
 	Path string `json:"project_path,omitempty" jsonschema:"description=run steps without a cwd here instead of in the workflow's project"`
+
+	Inputs map[string]any `json:"inputs,omitempty" jsonschema:"description=values by name; get_workflow lists its inputs"`
+	Force  bool           `json:"force,omitempty" jsonschema:"description=also run steps whose files are unchanged"`
+
+	given map[string]string
+}
+
+// Validate reads the values of inputs as texts.
+func (in *RunInput) Validate() error {
+	in.given = map[string]string{}
+	for name, value := range in.Inputs {
+		switch v := value.(type) {
+		case string:
+			in.given[name] = v
+		case bool:
+			in.given[name] = strconv.FormatBool(v)
+		case json.Number:
+			in.given[name] = v.String()
+		case float64:
+			in.given[name] = strconv.FormatFloat(v, 'f', -1, 64)
+		default:
+			return project.ErrArgument.Sayf("input %q is a text, a number, or true or false", name)
+		}
+	}
+	return nil
 }
 
 // runPlan is a workflow about to be run.
@@ -33,6 +61,7 @@ type runPlan struct {
 	revisions map[string]int64 // of every workflow that takes part
 	shown     []shownStep
 	steps     []Step
+	inputs    map[string]string
 	checks    []func(context.Context) error // that every step would do what was confirmed, before the first one runs
 }
 
@@ -48,6 +77,11 @@ type shownStep struct {
 	Argv         []string                  `json:"argv,omitempty"`
 	Cwd          string                    `json:"cwd,omitempty"`
 	TimeoutMS    int64                     `json:"timeout_ms,omitempty"`
+	WaitsFor     string                    `json:"waits_for,omitempty"` // the steps that it needs, where it does not wait for all before it
+	Retry        int                       `json:"retry,omitempty"`
+	RetryDelayMS int64                     `json:"retry_delay_ms,omitempty"`
+	Files        []string                  `json:"skipped_while_unchanged,omitempty"` // patterns of files
+	Inputs       map[string]string         `json:"inputs,omitempty"`                  // of a workflow that another starts
 	EnvPassed    []string                  `json:"env_passed,omitempty"`
 	Scripts      []apprunner.StartedScript `json:"scripts,omitempty"`  // of package.json, that the command starts
 	Settings     []project.ManagerSetting  `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
@@ -59,13 +93,18 @@ type shownStep struct {
 type preparing struct {
 	service
 	override string // resolved
-	around   map[string]around
+	given    map[string]string
+	force    bool
+	around   map[placeOf]around
 	shown    []shownStep
 	checks   []func(context.Context) error
 	risk     policy.Risk
 }
 
-// around is what is the same for all steps in one directory.
+// placeOf is where steps of a workflow run.
+type placeOf struct{ dir, workflow string }
+
+// around is what is the same for all steps of a workflow in one directory.
 type around struct {
 	found   projectport.Surroundings
 	env     apprunner.Env
@@ -78,7 +117,7 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 	if err != nil {
 		return runPlan{}, err
 	}
-	p := &preparing{service: s, around: map[string]around{}, risk: policy.RiskMedium}
+	p := &preparing{service: s, given: in.given, force: in.Force, around: map[placeOf]around{}, risk: policy.RiskMedium}
 	if in.Path != "" {
 		site, err := s.Sites.Directory(ctx, in.Path)
 		if err != nil {
@@ -93,14 +132,33 @@ func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPla
 	if err != nil {
 		return runPlan{}, err
 	}
+	taking := []project.Workflow{w}
+	for _, s := range project.FlattenSteps(tree) {
+		if s.Child != nil {
+			taking = append(taking, *s.Child)
+		}
+	}
+	if err := project.CheckInputs(in.given, taking...); err != nil {
+		return runPlan{}, err
+	}
+	values, err := w.Values(in.given)
+	if err != nil {
+		return runPlan{}, err
+	}
 	steps, err := p.prepare(ctx, tree)
 	if err != nil {
 		return runPlan{}, err
 	}
-	out := runPlan{workflow: w, revisions: revisions(&w, tree), steps: steps, shown: p.shown, checks: p.checks}
+	out := runPlan{workflow: w, revisions: revisions(&w, tree), steps: steps, shown: p.shown, checks: p.checks, inputs: values}
 	plan := func(steps []shownStep) (apprunner.Plan, error) {
-		return apprunner.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)),
-			map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revisions": out.revisions, "steps": steps, "total": len(p.shown), "webhook": hookOf(w)},
+		about := map[string]any{"workflow": w.Name, "workflow_id": w.ID, "revisions": out.revisions, "steps": steps, "total": len(p.shown), "webhook": hookOf(w)}
+		if len(values) > 0 {
+			about["inputs"] = values
+		}
+		if in.Force {
+			about["force"] = true
+		}
+		return apprunner.NewPlan(RunWorkflow.Name, fmt.Sprintf("run workflow %q: %d steps", w.Name, len(p.shown)), about,
 			policy.Assessment{Strength: policy.Simple, Risk: p.risk, Scope: w.ID})
 	}
 	bare := slices.Clone(p.shown)
@@ -144,7 +202,7 @@ func hookOf(w project.Workflow) string {
 func (p *preparing) prepare(ctx context.Context, tree []project.ExpandedStep) ([]Step, error) {
 	var out []Step
 	for _, s := range tree {
-		shown := shownStep{Number: len(p.shown) + 1, Depth: s.Depth, Workflow: s.Workflow.Name, NodeID: s.Node.ID, Name: s.Node.Name}
+		shown := shownStep{Number: len(p.shown) + 1, Depth: s.Depth, Workflow: s.Workflow.Name, NodeID: s.Node.ID, Name: s.Node.Name, WaitsFor: s.Workflow.WaitsFor(s.Node.Config)}
 		if s.Child != nil {
 			shown.Starts = s.Child.Name
 			p.shown = append(p.shown, shown)
@@ -171,7 +229,11 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 	if err != nil {
 		return Step{}, err
 	}
-	near, err := p.at(ctx, site)
+	values, err := s.Workflow.Values(p.given)
+	if err != nil {
+		return Step{}, err
+	}
+	near, err := p.at(ctx, site, s.Workflow.ID, values)
 	if err != nil {
 		return Step{}, err
 	}
@@ -201,6 +263,12 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 		shown.NotBound = append(slices.Clone(shown.NotBound), "files that earlier steps build or install are read as those steps leave them")
 	}
 	shown.TimeoutMS, shown.EnvPassed = s.Node.Config.Timeout().Milliseconds(), near.env.Passed
+	if shown.Retry, shown.Files = s.Node.Config.Retry, s.Node.Config.Files; shown.Retry > 0 {
+		shown.RetryDelayMS = s.Node.Config.RetryDelay().Milliseconds()
+	}
+	if s.Depth > 0 && len(values) > 0 {
+		shown.Inputs = values
+	}
 	spec := process.Spec{Argv: argv, Dir: site.Dir, Env: near.env.Vars, Secrets: near.env.Secrets, Timeout: s.Node.Config.Timeout(),
 		Labels: map[string]string{apprunner.LabelProject: site.Project.Path}}
 	override := p.override
@@ -221,7 +289,39 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 	if shown.Number > 1 {
 		before = apprunner.ExamineResult.Alike
 	}
-	return Step{Step: s, Command: command, Spec: spec, Still: still(before)}, nil
+	out := Step{Step: s, Command: command, Spec: spec, Still: still(before), Again: still(apprunner.ExamineResult.Alike)}
+	if len(s.Node.Config.Files) > 0 {
+		out.Files = p.files(s, spec, values, examined)
+	}
+	return out, nil
+}
+
+// files returns what looks at the input files of a step. They are the same when the command, the scripts of package.json that it starts, where
+// it runs and what it is given are so, too.
+func (p *preparing) files(step project.ExpandedStep, spec process.Spec, values map[string]string, examined apprunner.ExamineResult) func(context.Context) (inputFiles, error) {
+	id, node, force := step.Workflow.ID, step.Node, p.force
+	return func(ctx context.Context) (inputFiles, error) {
+		contents, err := p.Sites.Dirs.Fingerprint(ctx, spec.Dir, node.Config.Files)
+		if err != nil || contents == "" { // where there are none nobody can say that they are the same
+			return inputFiles{}, err
+		}
+		all, err := canon.Sum("project.inputfiles.v1", map[string]any{"argv": spec.Argv, "dir": spec.Dir, "inputs": values, "patterns": node.Config.Files, "contents": contents,
+			"scripts": examined.Scripts, "settings": examined.Settings})
+		if err != nil {
+			return inputFiles{}, err
+		}
+		now, err := p.Workflows.Find(ctx, id)
+		if err != nil {
+			return inputFiles{}, err
+		}
+		return inputFiles{unchanged: !force && now.Fresh[node.ID] == all.String(), keep: func(ctx context.Context) error {
+			_, err := p.Workflows.Update(ctx, id, func(w *project.Workflow) error {
+				w.Succeeded(node.ID, all.String())
+				return nil
+			})
+			return err
+		}}, nil
+	}
 }
 
 // place returns where a step runs now.
@@ -257,16 +357,16 @@ func (s service) same(ctx context.Context, name string, of apprunner.Command, be
 	return err
 }
 
-func (p *preparing) at(ctx context.Context, site apprunner.Site) (around, error) {
+func (p *preparing) at(ctx context.Context, site apprunner.Site, workflow string, values map[string]string) (around, error) {
 	dir, of := site.Dir, site.Project
-	if have, ok := p.around[dir]; ok {
+	if have, ok := p.around[placeOf{dir, workflow}]; ok {
 		return have, nil
 	}
 	found, err := p.Engine.Runner.Around(ctx, site.Root, dir)
 	if err != nil {
 		return around{}, err
 	}
-	env, err := p.Engine.Runner.Environment(found, of, nil)
+	env, err := p.Engine.Runner.Environment(found, of, values)
 	if err != nil {
 		return around{}, err
 	}
@@ -278,7 +378,7 @@ func (p *preparing) at(ctx context.Context, site apprunner.Site) (around, error)
 	if !near.manager.Known() {
 		near.manager = project.NPM
 	}
-	p.around[dir] = near
+	p.around[placeOf{dir, workflow}] = near
 	return near, nil
 }
 
@@ -289,7 +389,7 @@ func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, 
 	}
 	now := s.Clock.Now()
 	e := project.Execution{ID: "exec-" + s.UUIDs.NewUUID(), Kind: project.KindWorkflow, WorkflowID: p.workflow.ID, ProjectID: string(p.workflow.ProjectID),
-		Name: p.workflow.Name, SourceClient: sc.Client, TriggeredBy: apprunner.TriggeredBy(sc), CallID: sc.CallID, Status: project.Running, StartedAt: now}
+		Name: p.workflow.Name, Parameters: s.parameters(p.inputs), SourceClient: sc.Client, TriggeredBy: apprunner.TriggeredBy(sc), CallID: sc.CallID, Status: project.Running, StartedAt: now}
 	for _, step := range p.shown {
 		e.Steps = append(e.Steps, project.ExecutionStep{NodeID: step.NodeID, Name: step.Name, Depth: step.Depth, Status: project.StepPending})
 	}
@@ -307,6 +407,18 @@ func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, 
 	s.tell(context.WithoutCancel(ctx), p.workflow, out, err)
 	_ = s.Executions.Prune(context.WithoutCancel(ctx), p.workflow.ID, p.workflow.Kept(), now.Add(-project.RetentionDays*24*time.Hour)) // the next run does
 	return out, err
+}
+
+// parameters returns the values of inputs as the history keeps them.
+func (s service) parameters(inputs map[string]string) json.RawMessage {
+	if len(inputs) == 0 {
+		return nil
+	}
+	doc, err := tool.Encode(inputs)
+	if err != nil { // texts always encode
+		return nil
+	}
+	return s.Engine.Mask(doc)
 }
 
 // unchanged fails with project.ErrConflict when a workflow that takes part is not what was confirmed any more.

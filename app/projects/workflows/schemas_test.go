@@ -14,6 +14,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "workflowSchema", Doc: bind.SchemaOf[WorkflowInput]()},
 		{Name: "createSchema", Doc: bind.SchemaOf[CreateInput]()},
 		{Name: "stepSchema", Doc: bind.SchemaOf[StepInput]()},
+		{Name: "changeStepSchema", Doc: bind.SchemaOf[ChangeStepInput]()},
 		{Name: "runSchema", Doc: bind.SchemaOf[RunInput]()},
 		{Name: "templatesSchema", Doc: bind.SchemaOf[TemplatesInput]()},
 		{Name: "templateSchema", Doc: bind.SchemaOf[TemplateInput]()},

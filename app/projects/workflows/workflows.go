@@ -23,6 +23,7 @@ var (
 	GetWorkflow    = tool.Ref[WorkflowInput, WorkflowDetail]{Name: "get_workflow"}
 	CreateWorkflow = tool.Ref[CreateInput, CreatedWorkflow]{Name: "create_workflow"}
 	AddStep        = tool.Ref[StepInput, AddedStep]{Name: "add_workflow_step"}
+	ChangeStep     = tool.Ref[ChangeStepInput, ChangedStep]{Name: "change_workflow_step"}
 	RunWorkflow    = tool.Ref[RunInput, RunResult]{Name: "run_workflow"}
 	ListTemplates  = tool.Ref[TemplatesInput, TemplateList]{Name: "list_step_templates"}
 	CreateTemplate = tool.Ref[TemplateInput, TemplateCreated]{Name: "create_step_template"}
@@ -49,7 +50,8 @@ func Entries(d Deps) []tool.Entry {
 		bind.Query(ListWorkflows, runner.ReadSpec(runner.CategoryWorkflows, "List workflows", "List the workflows, the last changed first.", listSchema), s.list),
 		bind.Query(GetWorkflow, runner.ReadSpec(runner.CategoryWorkflows, "Get workflow", "Show a workflow with its steps in order.", workflowSchema), s.get),
 		bind.Command(CreateWorkflow, runner.StoreSpec(runner.CategoryWorkflows, "Create workflow", "Create a workflow without steps, for a project or global; add_workflow_step fills it.", createSchema), s.planCreate, s.create),
-		bind.Command(AddStep, runner.StoreSpec(runner.CategoryWorkflows, "Add workflow step", "Add a command as a step of a workflow, at a place or at the end. Commands that could do great damage are refused, with the reason.", stepSchema), s.planStep, s.addStep),
+		bind.Command(AddStep, runner.StoreSpec(runner.CategoryWorkflows, "Add workflow step", "Add a command as a step of a workflow, at a place or at the end. Very dangerous commands are refused.", stepSchema), s.planStep, s.addStep),
+		bind.Command(ChangeStep, runner.StoreSpec(runner.CategoryWorkflows, "Change workflow step", "Change a step of a workflow, or move it.", changeStepSchema), s.planChange, s.changeStep),
 		bind.Command(RunWorkflow, runner.ExecuteSpec(runner.CategoryWorkflows, "Run workflow", "Run a workflow's steps in order and wait, until one fails. Asks for a confirmation that shows every command. Progress is sent as steps begin.", runSchema), s.planRun, s.run),
 		bind.Query(ListTemplates, runner.ReadSpec(runner.CategoryTemplates, "List step templates", "List templates for workflow steps, built-in ones first; {pm} stands for the project's package manager.", templatesSchema), s.templates),
 		bind.Command(CreateTemplate, runner.StoreSpec(runner.CategoryTemplates, "Create step template", "Store a template of your own for workflow steps.", templateSchema), s.planTemplate, s.createTemplate),

@@ -31,6 +31,9 @@ const instructions = "Countersign is a governed door to this machine. Context pa
 // supervise is the argument that makes either command the supervisor of one background process. It is no command of the user's.
 const supervise = "supervise"
 
+// isolate is the argument, before rules and a program, that has either command keep that program to the rules. It is no command of the user's either.
+const isolate = "isolate"
+
 // Build is what a program chooses in code.
 type Build struct {
 	Version  string          // what was stamped into the binary, if anything was
@@ -58,6 +61,10 @@ func Main(version string, args []string) int {
 func (b Build) Main(args []string) int {
 	if len(os.Args) == 6 && os.Args[1] == ecosystemWorker {
 		return b.work(os.Args[3], os.Args[5])
+	}
+	if len(os.Args) > 2 && os.Args[1] == isolate {
+		fmt.Fprintln(os.Stderr, "the program was not started:", local.Isolate(os.Args[2:]))
+		return 1
 	}
 	if len(os.Args) != 2 || os.Args[1] != supervise {
 		return cli.Main(b.Program(), args)
@@ -134,7 +141,15 @@ func openCore(l *local.Local, env func(string) string) command.Core {
 		return l.Close()
 	}
 	return command.Core{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Copies: copiesOf(l), Close: closing, ServeHooks: l.ServeHooks,
-		SandboxInit: l.InitSandboxes, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
+		SandboxInit: l.InitSandboxes, SandboxAccess: accessOf(l), SandboxIsolated: l.IsolatedCommand, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
+}
+
+// accessOf returns the secrets of agent servers, for the user's own commands.
+func accessOf(l *local.Local) func(context.Context) (command.SandboxSecrets, error) {
+	return func(ctx context.Context) (command.SandboxSecrets, error) {
+		password, token, err := l.SandboxSecrets(ctx)
+		return command.SandboxSecrets{Password: password, Token: token}, err
+	}
 }
 
 // copiesOf lists the copies of the database that upgrades have left.
@@ -160,6 +175,7 @@ func (b Build) openLocal(env func(string) string, change func(*local.Config)) (*
 	if exe, err := os.Executable(); err == nil {
 		c.Projects.Supervisor = []string{exe, supervise}
 		c.Sandboxes.Gateway = []string{exe, "gateway"}
+		c.Sandboxes.Isolate = []string{exe, isolate}
 		c.Ecosystems.Worker = []string{exe, ecosystemWorker}
 	}
 	if change != nil {

@@ -160,6 +160,9 @@ func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool)
 
 // single traces back a file that one module made.
 func (in DriftedFile) single(r *renderer, o origin) (Inverse, error) {
+	if o.module.AsIs {
+		return o.edit(in.Actual), nil
+	}
 	switch o.line.Shape {
 	case ShapeAgentMD, ShapeAgentTOML:
 		text, ok := r.agentBack(o, in.Actual)

@@ -37,6 +37,9 @@ func (l *line) source(m Module) (source, error) {
 	if m.Called != "" {
 		file = m.Called
 	}
+	if m.AsIs {
+		file = strings.TrimSuffix(strings.TrimSuffix(file, ".toml"), ".md") + ".md" // in the words of the line
+	}
 	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file), "{skill}", l.prompts[m.ID]).Replace(l.Path)
 	return source{rel, m.Tree[0]}, nil
 }

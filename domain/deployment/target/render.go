@@ -294,7 +294,7 @@ func (r *renderer) module(l *line, m Module) error {
 		if err != nil {
 			return err
 		}
-		content, mode, err := r.form(l, m, s.file)
+		content, mode, err := r.form(l, m, s.file, s.rel)
 		if err != nil || mode == 0 {
 			return err
 		}
@@ -321,9 +321,13 @@ func (r *renderer) module(l *line, m Module) error {
 	return nil
 }
 
-// form is the content and mode of the file that the line makes out of a module's; no mode where it makes none.
-func (r *renderer) form(l *line, m Module, f deployment.File) (deployment.Content, fs.FileMode, error) {
-	if l.Shape == ShapeVerbatim {
+// form is the content and mode of the file that the line makes, at that path below its directory, out of a module's; no mode where it makes none.
+func (r *renderer) form(l *line, m Module, f deployment.File, at string) (deployment.Content, fs.FileMode, error) {
+	if m.AsIs && (path.Ext(f.Path) != path.Ext(at) || l.Shape == ShapePromptSkill) {
+		r.warn("target " + l.Agent + " does not get " + m.ID + ", which goes to its targets as it is: " + f.Path + " is in the form of another host")
+		return deployment.Content{}, 0, nil
+	}
+	if l.Shape == ShapeVerbatim || m.AsIs {
 		return f.Content, deployment.ModeOf(f.Mode), nil
 	}
 	data, err := r.bytes(m, f)

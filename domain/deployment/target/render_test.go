@@ -417,6 +417,29 @@ func TestPromptsAreSkillsWhereNothingElseIsRead(t *testing.T) {
 	assert.Equal(t, "---\nname: draft-pr\ndescription: \"Drafts\"\ndisable-model-invocation: true\n---\n\nDraft it.\n", string(out.Files[2].Content.Data))
 }
 
+// TestFilesThatAreTakenAsTheyAre: in the form of their hosts, they go there to the byte, lead back to the byte, and go nowhere else.
+func TestFilesThatAreTakenAsTheyAre(t *testing.T) {
+	asIs := func(m target.Module, targets ...string) target.Module {
+		m.AsIs, m.Targets = true, targets
+		return m
+	}
+	s := with([]target.Module{
+		asIs(module("command:bare", deployment.ModuleCommand, "bare.md", "Look at it.\n"), "cursor", "claude_code", "gemini_cli"),
+		asIs(module("command:say", deployment.ModuleCommand, "say.toml", "prompt = \"\"\"\nSay {{args}}\n\"\"\" # mine\n"), "gemini_cli", "claude_code"),
+		asIs(module("agent:plan", deployment.ModuleAgent, "plan.md", "---\nmode: subagent\ndescription: 'Plans'\n---\nPlan.\n"), "opencode"),
+		asIs(module("agent:deep", deployment.ModuleAgent, "deep.toml", "name = 'deep'\nmodel = 'x'\n"), "codex"),
+	}).set("cursor", deployment.ScopeUser, "write_commands", true).set("claude_code", deployment.ScopeUser).set("gemini_cli", deployment.ScopeUser).set("opencode", deployment.ScopeUser).set("codex", deployment.ScopeUser)
+	out := s.render(t)
+	assert.Equal(t, []string{"/h/.claude/commands/bare.md", "/h/.codex/agents/deep.toml", "/h/.cursor/commands/bare.md", "/h/.gemini/commands/say.toml", "/h/.config/opencode/agents/plan.md"}, paths(out))
+	for _, f := range out.Files {
+		m := s.module(f.Modules[0])
+		assert.Equal(t, m.Tree[0].Content.Sum, f.Content.Sum, f.Path)
+		assert.Equal(t, []target.ModuleEdit{{Module: m.ID, Path: m.Tree[0].Path, Data: []byte("# edited\n")}}, s.invert(t, f, []byte("# edited\n")).Edits)
+	}
+	assert.Contains(t, strings.Join(out.Warnings, "\n"), "target gemini_cli does not get command:bare, which goes to its targets as it is: bare.md is in the form of another host")
+	assert.Contains(t, strings.Join(out.Warnings, "\n"), "target claude_code does not get command:say")
+}
+
 // TestModulesWithGlobsAreRules: what Claude Code is to read for some files alone is a rule, and not in the file that it always reads.
 func TestModulesWithGlobsAreRules(t *testing.T) {
 	modules := map[string]any{"instructions:two": map[string]any{"globs": "src/**/*.{ts,tsx}, *.md"}}

@@ -61,7 +61,8 @@ type Notes struct {
 	Version  string
 	Date     string // 2026-01-02
 	Subjects []string
-	More     int // subjects that were left out
+	More     int      // subjects that were left out
+	Updated  []string // repositories that it depends on and that are released with it: "api to 1.2.0"
 }
 
 // UpdateChangelog puts the section of a release into a changelog, in the line endings that it has. What stands under a heading "Unreleased" becomes
@@ -101,10 +102,16 @@ func UpdateChangelog(text []byte, n Notes) (out []byte, changed bool) {
 // section returns the lines of a release's section. One with pending has its text already, behind it.
 func section(n Notes, pending bool) []string {
 	lines := []string{"## [" + n.Version + "] - " + n.Date}
-	if pending {
+	if pending && len(n.Updated) == 0 {
 		return lines
 	}
 	lines = append(lines, "")
+	for _, s := range n.Updated {
+		lines = append(lines, "- Updated "+s)
+	}
+	if pending {
+		return lines
+	}
 	for _, s := range n.Subjects {
 		lines = append(lines, "- "+s)
 	}
@@ -137,6 +144,27 @@ func insert(text []byte, at int, lines []string, end string) []byte {
 	}
 	b.Write(text[at:])
 	return b.Bytes()
+}
+
+// SectionText returns what a changelog says of a version, without its heading.
+func SectionText(text []byte, version string) string {
+	heads := headings(text)
+	for i, h := range heads {
+		if h.of != strings.ToLower(version) {
+			continue
+		}
+		end := len(text)
+		if i+1 < len(heads) {
+			end = heads[i+1].from
+		}
+		return strings.TrimSpace(string(text[h.to:end]))
+	}
+	return ""
+}
+
+// NotesText returns the section of a release without its heading, where no changelog has it.
+func NotesText(n Notes) string {
+	return strings.TrimSpace(strings.Join(section(n, false)[1:], "\n"))
 }
 
 // says reports text that is more than blanks and headings.

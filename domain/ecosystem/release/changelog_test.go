@@ -218,3 +218,18 @@ func TestRecords(t *testing.T) {
 		assert.False(t, ok)
 	}
 }
+
+// TestChecksOfManyRepositories say once what holds for more than a few of them.
+func TestChecksOfManyRepositories(t *testing.T) {
+	t.Parallel()
+	var repos []release.Repo
+	for _, name := range []string{"api", "web", "docs", "lib"} {
+		repos = append(repos, release.Repo{Name: name, Branch: "main", Usual: "main", Born: true, Log: release.File{Path: "CHANGELOG.md", Missing: true}})
+	}
+	repos[3].Dirty = 2
+	c := release.RunChecks(release.Target{Stage: release.Stable, Empty: true}, repos)
+	assert.Equal(t, []string{"api, web, docs, lib: CHANGELOG.md is missing, which a stable release needs; add it",
+		"lib: 2 changes not committed; commit or stash what belongs to the release"}, c.Errors)
+	assert.Contains(t, c.Passed, "api, web, docs, lib: on main")
+	assert.Contains(t, c.Passed, "docs: clean", "three have a line each")
+}

@@ -30,6 +30,16 @@ type Repo struct {
 	Highest  string   // its own highest tag
 	Versions []File
 	Log      File // its changelog
+	Own      *Own // where versions are independent
+}
+
+// Own is the version of one repository among others that have theirs.
+type Own struct {
+	Tag     string  // the current one; empty for none
+	Current Version // 0.0.0 without one
+	NextTag string  // empty when only a stage is aimed at
+	Next    Version
+	Stage   string
 }
 
 // Target is the release that is checked.
@@ -70,9 +80,12 @@ func RunChecks(aim Target, repos []Repo) Checks {
 		c.must(false, "", wrong)
 	}
 	var differ []string
+	independent := false
 	for i := range repos {
 		r := &repos[i]
-		if r.Highest != aim.Tag {
+		c.aim = aim.of(r)
+		independent = independent || r.Own != nil
+		if r.Own == nil && r.Highest != aim.Tag {
 			differ = append(differ, r.Name+" "+cmp.Or(r.Highest, "none"))
 		}
 		if c.must(r.Problem == "", "", r.Name+": "+r.Problem) && c.standing(r) {
@@ -82,10 +95,15 @@ func RunChecks(aim Target, repos []Repo) Checks {
 			}
 		}
 	}
-	if !aim.Skip {
+	if c.aim = aim; !aim.Skip {
 		c.should(!aim.Empty, "", "nothing was committed since "+aim.Tag+"; this releases the same again")
-		c.should(len(differ) == 0, "all repositories have the same version", "the highest tags differ from the common "+cmp.Or(aim.Tag, "none")+": "+strings.Join(differ, ", "))
+		same := "all repositories have the same version"
+		if independent {
+			same = ""
+		}
+		c.should(len(differ) == 0, same, "the highest tags differ from the common "+cmp.Or(aim.Tag, "none")+": "+strings.Join(differ, ", "))
 	}
+	c.Passed, c.Warnings, c.Errors = gathered(repos, c.Passed), gathered(repos, c.Warnings), gathered(repos, c.Errors)
 	c.Status, c.OK = "ok", len(c.Errors) == 0
 	switch {
 	case !c.OK:
@@ -94,6 +112,42 @@ func RunChecks(aim Target, repos []Repo) Checks {
 		c.Status = "warning"
 	}
 	return c.Checks
+}
+
+// few is how many repositories may have a line each that says the same.
+const few = 3
+
+// gathered returns the lines, what is said of more than a few repositories in the same words once: "api, web, docs, lib: clean".
+func gathered(repos []Repo, lines []string) []string {
+	known := map[string]bool{}
+	for i := range repos {
+		known[repos[i].Name] = true
+	}
+	names := map[string][]string{}
+	for _, line := range lines {
+		if name, said, ok := strings.Cut(line, ": "); ok && known[name] {
+			names[said] = append(names[said], name)
+		}
+	}
+	out := make([]string, 0, len(lines))
+	for _, line := range lines {
+		name, said, _ := strings.Cut(line, ": ")
+		switch all := names[said]; {
+		case len(all) <= few || !known[name]:
+			out = append(out, line)
+		case all[0] == name:
+			out = append(out, strings.Join(all, ", ")+": "+said)
+		}
+	}
+	return out
+}
+
+// of returns what is aimed at in one repository.
+func (t Target) of(r *Repo) Target {
+	if o := r.Own; o != nil {
+		t.Tag, t.Current, t.NextTag, t.Next, t.Stage = o.Tag, o.Current, o.NextTag, o.Next, o.Stage
+	}
+	return t
 }
 
 func text(err error) string {

@@ -1,6 +1,7 @@
 package release
 
 import (
+	"cmp"
 	"slices"
 	"strconv"
 	"strings"
@@ -60,15 +61,18 @@ func count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing
 }
 
-// SortRecords are records with the highest version first: clocks go backwards, versions do not. What has no version comes last, by its tag.
+// SortRecords are records with the highest version first: clocks go backwards, versions do not. Releases with independent versions come before, the last of
+// them first; what has no version at all comes last, by its tag.
 func SortRecords(records []Record) []Record {
 	keys := make([]*key, len(records))
 	for i := range records {
 		v, err := ParseVersion(records[i].Version)
-		keys[i] = &key{at: i, version: v, good: err == nil}
+		keys[i] = &key{at: i, version: v, good: err == nil, set: records[i].set()}
 	}
 	slices.SortStableFunc(keys, func(a, b *key) int {
 		switch {
+		case a.set != b.set:
+			return cmp.Compare(b.set, a.set)
 		case a.good != b.good && a.good:
 			return -1
 		case a.good != b.good:
@@ -89,4 +93,5 @@ type key struct {
 	at      int
 	version Version
 	good    bool
+	set     uint64
 }

@@ -2,6 +2,7 @@ package release
 
 import (
 	"encoding/json"
+	"strconv"
 	"strings"
 	"time"
 )
@@ -16,8 +17,9 @@ const MaxSubjects = 50
 type Record struct {
 	Schema       int                 `json:"schema_version"`
 	Ecosystem    string              `json:"ecosystem"`
-	Version      string              `json:"version"`
-	Tag          string              `json:"tag"`
+	Version      string              `json:"version"`            // empty where versions are independent
+	Versions     string              `json:"versions,omitempty"` // Independent, or empty: one version for all
+	Tag          string              `json:"tag"`                // where versions are independent, the name of the release
 	Previous     *string             `json:"previous_tag"`
 	Timestamp    time.Time           `json:"timestamp"`
 	Action       string              `json:"action"` // bump or promote
@@ -38,8 +40,34 @@ type Record struct {
 
 // Recorded is what of a repository was released.
 type Recorded struct {
-	SHA    string `json:"sha"`
-	TagSHA string `json:"tag_sha"` // of the annotated tag
+	SHA      string `json:"sha"`
+	TagSHA   string `json:"tag_sha"`                // of the annotated tag
+	Tag      string `json:"tag,omitempty"`          // its own, where versions are independent
+	Previous string `json:"previous_tag,omitempty"` // and the one before
+}
+
+// Independent is the word for releases in which each repository has a version of its own.
+const Independent = "independent"
+
+const setPrefix = "release-"
+
+// NextSet returns the name of the next release with independent versions, counting on from those on record.
+func NextSet(records []Record) string {
+	var last uint64
+	for _, r := range records {
+		last = max(last, r.set())
+	}
+	return setPrefix + strconv.FormatUint(last+1, 10)
+}
+
+// set returns the number of a release with independent versions; zero for any other.
+func (r Record) set() uint64 {
+	digits, ok := strings.CutPrefix(r.Tag, setPrefix)
+	n, good := number(digits)
+	if r.Versions != Independent || !ok || !good {
+		return 0
+	}
+	return n
 }
 
 // Text returns the record's file.

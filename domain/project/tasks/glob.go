@@ -112,6 +112,9 @@ func (g *globber) under(dir string, deep int) []string {
 	return out
 }
 
+// Fits reports whether a slash path is what a pattern says: * and ? within a name, ** for any directories.
+func Fits(pattern, name string) bool { return fits(parts(pattern), parts(name)) }
+
 // fits reports whether a path is what a pattern says.
 func fits(pattern, names []string) bool {
 	if len(pattern) == 0 {

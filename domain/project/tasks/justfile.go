@@ -11,6 +11,9 @@ var (
 	justRecipe = regexp.MustCompile(`^@?([A-Za-z_][A-Za-z0-9_-]*)(\s[^:]*)?:(.*)$`)
 	justAssign = regexp.MustCompile(`^(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*:=\s*(.*)$`)
 	justLoad   = regexp.MustCompile(`^(?:import|mod)\??\s+(.*)$`)
+	justRuns   = regexp.MustCompile("`[^`]+`")
+	justCalls  = regexp.MustCompile(`\bshell\s*\(\s*['"]([^'"]*)['"]`)
+	justSet    = regexp.MustCompile(`^(set\s+\S+|export\s+[A-Za-z_]|unexport\s)`)
 	justNeed   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*`)
 )
 
@@ -29,12 +32,16 @@ func readJustfile(l *List, d Documents) {
 	var at *Task
 	var body []string
 	about, private, asks := "", false, false
+	var before, attributes []string // commands that just runs before any recipe; what stands in brackets above one
 	finish := func() {
 		if at == nil {
 			return
 		}
 		at.Command = strings.Join(body, "\n")
 		at.Shell = justShell(body, vars)
+		if inner := justCommands(strings.Join(templated.FindAllString(at.Command, -1), "\n") + strings.Join(at.Sets, "\n")); len(inner) > 0 {
+			at.Shell = joined(append(outputs(inner, vars), at.Shell)...)
+		}
 		l.Tasks = slices.DeleteFunc(l.Tasks, func(o Task) bool { return o.Runner == Just && o.Name == at.Name }) // of several, the last one counts
 		l.add(*at)
 		at, body = nil, nil
@@ -58,23 +65,59 @@ func readJustfile(l *List, d Documents) {
 			continue
 		case bare[0] == '[':
 			private = private || strings.Contains(bare, "private")
+			attributes = append(attributes, bare)
 			asks = asks || strings.Contains(bare, "confirm")
 			continue
 		}
-		if a := justAssign.FindStringSubmatch(bare); a != nil {
+		if justSet.MatchString(bare) {
+			l.sets(Just, "%s", bare)
+			if strings.HasPrefix(bare, "set dotenv") {
+				l.open(Just, "%s loads an environment file (%s), which may change what variables come to", file, bare)
+			}
+		}
+		if a := justAssign.FindStringSubmatch(bare); a != nil && !strings.HasPrefix(bare, "set ") {
+			before = append(before, justCommands(a[2])...)
 			vars[a[1]] = justValue(a[2])
 		} else if load := justLoad.FindStringSubmatch(bare); load != nil {
 			l.note("%s loads %s, whose recipes are not listed", file, load[1])
+			l.open(Just, "just may run more than is shown: %s loads %s", file, load[1])
 		} else if r := justRecipe.FindStringSubmatch(bare); r != nil && r[1] != "set" && r[1] != "alias" {
 			at = &Task{Name: r[1], Runner: Just, File: file, Description: about, inner: private || r[1][0] == '_', Argv: []string{"just", r[1]}}
 			if asks { // whoever approves the plan has been asked
 				at.Argv = []string{"just", "--yes", r[1]}
 			}
 			at.Needs = append(at.Needs, justNeed.FindAllString(r[3], -1)...)
+			at.Sets = attributes
+			if given := strings.TrimSpace(r[2]); given != "" {
+				at.Sets = append(slices.Clone(at.Sets), "parameters: "+given)
+			}
+			if strings.Contains(r[3], "(") {
+				at.Sets = append(slices.Clone(at.Sets), "first: "+strings.TrimSpace(r[3]))
+			}
 		}
-		about, private, asks = "", false, false
+		about, private, asks, attributes = "", false, false, nil
 	}
 	finish()
+	if len(before) > 0 { // just works out every variable, whichever recipe it is called for
+		for _, all := range [][]Task{l.Tasks, l.hidden} {
+			for i := range all {
+				if all[i].Runner == Just {
+					all[i].Shell = joined(append(outputs(before, vars), all[i].Shell)...)
+				}
+			}
+		}
+	}
+}
+
+// justCommands returns the commands that an expression of just runs: what stands between backticks, or in shell(…).
+func justCommands(text string) (out []string) {
+	for _, found := range justRuns.FindAllString(text, -1) {
+		out = append(out, strings.Trim(found, "`"))
+	}
+	for _, found := range justCalls.FindAllStringSubmatch(text, -1) {
+		out = append(out, found[1])
+	}
+	return out
 }
 
 // justValue returns a value that is plain text, or the output of a command.

@@ -17,6 +17,9 @@ var (
 	makePrefix    = regexp.MustCompile(`^\.RECIPEPREFIX\s*[:?]*=\s*(.?)`)
 	makeShell     = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|GNUMAKEFLAGS)\s*[:?+!]*=`)
 	makeRuns      = regexp.MustCompile(`\$[({]shell\s`)
+	makeEval      = regexp.MustCompile(`\$[({](eval|call|foreach|guile|file|load)\s`)
+	makeSpecial   = regexp.MustCompile(`^\.(ONESHELL|EXPORT_ALL_VARIABLES|SECONDEXPANSION|POSIX|DEFAULT|SILENT|IGNORE|NOTPARALLEL|DELETE_ON_ERROR)\b`)
+	makeExport    = regexp.MustCompile(`^(export|unexport|vpath)\b`)
 	makeLoad      = regexp.MustCompile(`^(?:-include|sinclude|include)\s+(.*)$`)
 	shellName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
@@ -73,6 +76,10 @@ func readMakefile(l *List, d Documents) {
 			shell = append(shell, m.shell(line, r, 0))
 		}
 		t.Shell = strings.Join(shell, "\n")
+		if strings.Contains(r.target, "%") {
+			l.hidden = append(l.hidden, t)
+			continue
+		}
 		l.add(t)
 	}
 }
@@ -95,11 +102,15 @@ func (m *makefile) read(l *List, file string, all []string) {
 		case define:
 			define = bare != "endef"
 		case strings.HasPrefix(line, m.prefix) && len(open) > 0:
+			if strings.Contains(line, "$(eval ") || strings.Contains(line, "${eval ") {
+				l.open(Make, "make may run otherwise than is shown: a recipe of %s uses $(eval …)", file)
+			}
 			for _, r := range open {
 				r.run(strings.TrimSpace(strings.TrimPrefix(line, m.prefix)))
 			}
 		case makeDefine.MatchString(bare):
 			define, open = true, nil
+			l.open(Make, "a variable of several lines is not followed: %s in %s", makeDefine.FindStringSubmatch(bare)[1], file)
 			m.unsure[makeDefine.FindStringSubmatch(bare)[1]] = true
 		case bare == "":
 			about = ""
@@ -118,7 +129,14 @@ func (m *makefile) read(l *List, file string, all []string) {
 func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	if load := makeLoad.FindStringSubmatch(line); load != nil {
 		l.note("%s includes %s, whose targets are not listed", file, load[1])
+		l.open(Make, "make may run more than is shown: %s includes %s", file, load[1])
 		return nil
+	}
+	if makeShell.MatchString(line) || makeExport.MatchString(line) {
+		l.sets(Make, "%s", line)
+	}
+	if found := makeEval.FindStringSubmatch(line); found != nil && (found[1] == "eval" || found[1] == "guile" || found[1] == "load") {
+		l.open(Make, "make may have other rules than are shown: %s uses $(%s …), which makes them when it is read", file, found[1])
 	}
 	if p := makePrefix.FindStringSubmatch(line); p != nil {
 		if m.prefix = p[1]; p[1] == "" {
@@ -165,8 +183,22 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		rest, about = said, strings.TrimSpace(text)
 	}
 	rest, _, _ = strings.Cut(rest, "#")
-	needs := slices.DeleteFunc(strings.Fields(m.shell(rest, nobody, 0)), func(n string) bool { return n == "|" || strings.Contains(n, "$") })
+	needs := slices.DeleteFunc(strings.Fields(m.shell(rest, nobody, 0)), func(n string) bool {
+		if n != "|" && strings.Contains(n, "$") {
+			l.open(Make, "make may make more than is shown: what %s needs is computed", strings.Join(targets, " "))
+		}
+		return n == "|" || strings.Contains(n, "$")
+	})
 	var open []*makeRule
+	if found := makeSpecial.FindString(line); found != "" {
+		l.sets(Make, "%s", line)
+		if found == ".ONESHELL" {
+			l.sets(Make, ".ONESHELL: all lines of a recipe run in one shell")
+		}
+		if found == ".SECONDEXPANSION" {
+			l.open(Make, "make may need more than is shown: with .SECONDEXPANSION, %s computes what targets need when they are made", file)
+		}
+	}
 	for _, target := range targets {
 		if target == ".PHONY" {
 			for _, name := range strings.Fields(rest) {
@@ -174,7 +206,15 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			}
 			continue
 		}
-		if target[0] == '.' || strings.ContainsAny(target, "%$") {
+		if strings.Contains(target, "$") {
+			l.open(Make, "make has targets whose names it computes (%s in %s), which are not shown", target, file)
+			continue
+		}
+		if target == ".DEFAULT" { // runs for what has no rule
+			open = append(open, m.rule("%", about, needs, strings.TrimSpace(inline)))
+			continue
+		}
+		if target[0] == '.' {
 			continue
 		}
 		open = append(open, m.rule(target, about, needs, strings.TrimSpace(inline)))

@@ -14,6 +14,14 @@ func readMise(l *List, d Documents) {
 			l.unread(file, err)
 			continue
 		}
+		for _, field := range []string{"env", "vars", "hooks", "settings", "task_config"} {
+			for _, line := range variables(branch(doc, field)) {
+				l.sets(Mise, "%s %s", field, line)
+			}
+		}
+		if branch(doc, "hooks") != nil || branch(doc, "env", "_", "source") != nil {
+			l.open(Mise, "mise may run more than is shown: %s names hooks or files that are loaded", file)
+		}
 		names, entries := branches(branch(doc, "tasks"))
 		for _, name := range names {
 			l.add(miseTask(file, name, entries[name]))
@@ -30,6 +38,14 @@ func miseTask(file, name string, v any) Task {
 	if m, is := v.(map[string]any); is {
 		run = m["run"]
 		t.Description, t.inner = leaf(m["description"]), m["hide"] == true
+		for _, field := range []string{"dir", "shell", "tools", "sources", "outputs"} {
+			if m[field] != nil {
+				t.Sets = said(t.Sets, field+": "+written(m[field]))
+			}
+		}
+		for _, line := range variables(m["env"]) {
+			t.Sets = said(t.Sets, "env "+line)
+		}
 		for _, field := range []string{"depends", "depends_post"} {
 			for _, need := range leaves(m[field]) {
 				need, _, _ = strings.Cut(need, " ")
@@ -49,6 +65,9 @@ func miseTask(file, name string, v any) Task {
 		t.Needs = append(t.Needs, leaves(branch(item, "tasks"))...)
 	}
 	t.Command = strings.Join(commands, "\n")
+	if strings.Contains(t.Command, "{{") || strings.Contains(t.Command, "{%") {
+		t.Open = said(t.Open, "mise fills in what stands in double braces, and may run commands for it")
+	}
 	if t.Shell = filled(t.Command, nil); strings.HasPrefix(t.Command, "#!") && !strings.Contains(strings.SplitN(t.Command, "\n", 2)[0], "sh") {
 		t.Shell = ""
 	}

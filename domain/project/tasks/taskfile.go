@@ -2,6 +2,7 @@ package tasks
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -37,12 +38,29 @@ func readTaskfile(l *List, d Documents) {
 	}
 	if names, _ := branches(branch(doc, "includes")); len(names) > 0 {
 		l.note("%s includes %s, whose tasks are not listed", file, strings.Join(names, ", "))
+		l.open(Taskfile, "task may run more than is shown: %s includes %s", file, strings.Join(names, ", "))
 	}
+	for _, field := range []string{"dotenv", "set", "shopt", "run", "method", "silent", "interval"} {
+		if v := branch(doc, field); v != nil {
+			l.sets(Taskfile, "%s: %s", field, written(v))
+		}
+	}
+	for _, field := range []string{"vars", "env"} {
+		for _, line := range variables(branch(doc, field)) {
+			l.sets(Taskfile, "%s %s", field, line)
+		}
+	}
+	if branch(doc, "dotenv") != nil {
+		l.open(Taskfile, "the files that dotenv names may change what variables come to, and are not read here")
+	}
+	dynamic := commandsOf(branch(doc, "vars"), branch(doc, "env"))
 	vars := map[string]string{}
 	taskVars(branch(doc, "vars"), vars)
 	names, entries := branches(branch(doc, "tasks"))
 	for _, name := range names {
-		l.add(taskOf(file, name, entries[name], vars))
+		t := taskOf(file, name, entries[name], vars)
+		t.Shell = joined(append(outputs(append(dynamic, commandsOf(branch(entries[name], "vars"), branch(entries[name], "env"))...), vars), t.Shell)...)
+		l.add(t)
 	}
 }
 
@@ -59,6 +77,67 @@ func taskVars(v any, into map[string]string) {
 			}
 		}
 	}
+}
+
+// written returns a value of a file in one line.
+func written(v any) string {
+	switch v := v.(type) {
+	case string:
+		return v
+	case []any:
+		parts := make([]string, 0, len(v))
+		for _, item := range v {
+			parts = append(parts, written(item))
+		}
+		return "[" + strings.Join(parts, ", ") + "]"
+	case map[string]any:
+		names, entries := branches(v)
+		parts := make([]string, 0, len(names))
+		for _, name := range names {
+			parts = append(parts, name+": "+written(entries[name]))
+		}
+		return "{" + strings.Join(parts, ", ") + "}"
+	}
+	return sprintf("%v", v)
+}
+
+// variables returns a map of variables, each in one line.
+func variables(v any) (out []string) {
+	names, entries := branches(v)
+	for _, name := range names {
+		if sh := leaf(branch(entries[name], "sh")); sh != "" {
+			out = append(out, name+": the output of "+sh)
+			continue
+		}
+		out = append(out, name+": "+written(entries[name]))
+	}
+	return out
+}
+
+// commandsOf returns the commands whose output variables are.
+func commandsOf(all ...any) (out []string) {
+	for _, v := range all {
+		names, entries := branches(v)
+		for _, name := range names {
+			if sh := leaf(branch(entries[name], "sh")); sh != "" {
+				out = append(out, sh)
+			}
+		}
+	}
+	return out
+}
+
+// outputs returns shell text that runs the commands for what they print, as the runner does before anything else.
+func outputs(commands []string, known map[string]string) (out []string) {
+	for _, c := range commands {
+		out = append(out, ": $("+filled(c, known)+")")
+	}
+	return out
+}
+
+// joined returns the texts that are some, a line each.
+func joined(texts ...string) string {
+	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" }), "\n")
 }
 
 func taskOf(file, name string, v any, global map[string]string) Task {
@@ -102,6 +181,24 @@ func taskOf(file, name string, v any, global map[string]string) Task {
 		if m["prompt"] != nil { // whoever approves the plan has been asked
 			t.Argv = []string{"task", "--yes", name}
 		}
+		for _, field := range []string{"dir", "dotenv", "set", "shopt", "requires", "platforms", "sources", "generates", "run", "method", "ignore_error", "aliases"} {
+			if m[field] != nil {
+				t.Sets = said(t.Sets, field+": "+written(m[field]))
+			}
+		}
+		for _, field := range []string{"vars", "env"} {
+			for _, line := range variables(m[field]) {
+				t.Sets = said(t.Sets, field+" "+line)
+			}
+		}
+		for _, item := range slices.Concat(items(m["cmds"]), items(m["deps"])) {
+			if loop := branch(item, "for"); loop != nil {
+				t.Sets = said(t.Sets, "for each of "+written(loop)+": "+leaf(branch(item, "cmd"))+leaf(branch(item, "task")))
+			}
+			if given := branch(item, "vars"); given != nil {
+				t.Sets = said(t.Sets, leaf(branch(item, "task"))+" with "+written(given))
+			}
+		}
 		taskVars(m["vars"], vars)
 		deps, _ := m["deps"].([]any)
 		for _, dep := range deps {
@@ -114,5 +211,16 @@ func taskOf(file, name string, v any, global map[string]string) Task {
 		}
 	}
 	t.Command, t.Shell = strings.Join(commands, "\n"), strings.Join(shell, "\n")
+	for _, need := range t.Needs {
+		if strings.Contains(need, "{{") {
+			t.Open = said(t.Open, "task may run another task than is shown: the name "+need+" is computed")
+		}
+	}
 	return t
+}
+
+// items returns the entries of a list.
+func items(v any) []any {
+	list, _ := v.([]any)
+	return list
 }

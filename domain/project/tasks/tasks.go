@@ -55,6 +55,8 @@ type Task struct {
 	Shell string   `json:"-"` // Command with the runner's own variables as shell text; empty where it is no shell text
 	Argv  []string `json:"-"` // what starts it, the program by its name; empty for a script of package.json
 	After bool     `json:"-"` // its own arguments stand behind "--"
+	Sets  []string `json:"-"` // what its file says around it that bears on how it runs: variables, environment, directory, shell, each as it stands there
+	Open  []string `json:"-"` // what cannot be told without running the runner, in sentences
 	inner bool     // it is there for other tasks alone
 	first string   // task that its runner begins with, whatever it is called for; empty for none
 }
@@ -62,11 +64,53 @@ type Task struct {
 // ID returns the task's name with its runner's before it.
 func (t Task) ID() string { return string(t.Runner) + ":" + t.Name }
 
+// Packaged reports a script of a package.json, which run_script runs too.
+func (t Task) Packaged() bool { return t.Runner == Script }
+
 // List is what a directory can run.
 type List struct {
 	Tasks  []Task   // by runner, then by name
 	Notes  []string // what is not in it, and why
 	hidden []Task
+	around map[Runner]*surroundings
+}
+
+// surroundings is what a runner's file says that bears on each of its tasks.
+type surroundings struct{ sets, open []string }
+
+func (l *List) about(r Runner) *surroundings {
+	if l.around == nil {
+		l.around = map[Runner]*surroundings{}
+	}
+	if l.around[r] == nil {
+		l.around[r] = &surroundings{}
+	}
+	return l.around[r]
+}
+
+// maxSaid bounds what is said about the tasks of a file, in entries.
+const maxSaid = 200
+
+func said(list []string, text string) []string {
+	if text = strings.TrimSpace(text); text == "" || slices.Contains(list, text) {
+		return list
+	}
+	if len(list) == maxSaid {
+		return append(list, "and more, which is not shown here")
+	}
+	return append(list[:min(len(list), maxSaid)], text)
+}
+
+// sets takes down something that a file says about all its tasks.
+func (l *List) sets(r Runner, format string, args ...any) {
+	a := l.about(r)
+	a.sets = said(a.sets, sprintf(format, args...))
+}
+
+// open takes down something about all tasks of a file that cannot be told without running them.
+func (l *List) open(r Runner, format string, args ...any) {
+	a := l.about(r)
+	a.open = said(a.open, sprintf(format, args...))
 }
 
 // Read returns what a directory can run, as its files say, and the facts that are known of it. A file that cannot be read is noted.
@@ -79,6 +123,13 @@ func Read(d Documents, f project.Facts) List {
 	}
 	for _, read := range []func(*List, Documents){readMakefile, readTaskfile, readJustfile, readMise, readPyproject, readComposer, readCargo, readGo, readGradle, readMaven} {
 		read(l, d)
+	}
+	for _, all := range [][]Task{l.Tasks, l.hidden} {
+		for i, t := range all {
+			if a := l.around[t.Runner]; a != nil && !t.Usual {
+				all[i].Sets, all[i].Open = slices.Concat(a.sets, t.Sets), slices.Concat(a.open, t.Open)
+			}
+		}
 	}
 	order := runners()
 	slices.SortStableFunc(l.Tasks, func(a, b Task) int {
@@ -193,6 +244,8 @@ func (l List) missing(word string) error {
 	meant, list := "", strings.Join(names[:min(len(names), shown)], ", ")
 	if near := spelling.Nearest(word, names); near != "" {
 		meant = "; did you mean " + near + "?"
+		rest := slices.DeleteFunc(slices.Clone(names), func(n string) bool { return n == near })
+		list = strings.Join(append([]string{near}, rest...)[:min(len(names), shown)], ", ")
 	}
 	if len(names) > shown {
 		list += sprintf(" and %d more", len(names)-shown)
@@ -210,17 +263,37 @@ func (l List) Needed(of Task) (out []Task) {
 				continue
 			}
 			seen[name] = true
-			for _, other := range slices.Concat(l.Tasks, l.hidden) {
-				if other.Runner == of.Runner && other.Name == name {
-					out = append(out, other)
-					follow(other)
-					break
-				}
+			if other, ok := l.rule(of.Runner, name); ok {
+				out = append(out, other)
+				follow(other)
 			}
 		}
 	}
 	follow(of)
 	return out
+}
+
+// rule returns the task of exactly that name, or of make's first pattern that it fits.
+func (l List) rule(r Runner, name string) (Task, bool) {
+	for _, exact := range []bool{true, false} {
+		for _, t := range slices.Concat(l.Tasks, l.hidden) {
+			before, after, pattern := strings.Cut(t.Name, "%")
+			switch {
+			case t.Runner != r:
+			case exact && t.Name == name:
+				return t, true
+			case !exact && pattern && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after):
+				stem := name[len(before) : len(name)-len(after)]
+				t.Name += " (for " + name + ")"
+				t.Needs = slices.Clone(t.Needs)
+				for i, need := range t.Needs {
+					t.Needs[i] = strings.Replace(need, "%", stem, 1)
+				}
+				return t, true
+			}
+		}
+	}
+	return Task{}, false
 }
 
 // usual returns a task that its runner knows by itself.

@@ -192,6 +192,9 @@ func (r *reading) nx(workspaces bool) {
 		}
 		m := r.member(dir, kindNode)
 		m.called(kindNode, leaf(branch(doc, "name")), "")
+		if targets, _ := branches(branch(doc, "targets")); len(targets) > 0 {
+			r.note("targets of Nx in %s are not run from here (%s); a script that calls nx is", path.Join(dir, "project.json"), strings.Join(targets[:min(len(targets), 10)], ", "))
+		}
 		m.require(kindNode, leaves(branch(doc, "implicitDependencies"))...)
 	}
 }
@@ -272,12 +275,22 @@ func (r *reading) cargo(top Documents) {
 	if branch(doc, "package") != nil && !slices.Contains(dirs, ".") {
 		dirs = append(dirs, ".")
 	}
-	for _, dir := range dirs {
+	for i := 0; i < len(dirs) && i < maxMembers; i++ {
+		dir := dirs[i]
 		d := r.tree.At(dir)
 		if !d.Has("Cargo.toml") {
 			continue
 		}
 		crate := r.doc(d, dir, "Cargo.toml")
+		for _, near := range crateDirs(crate) { // Cargo takes them in, unless they are excluded
+			near = path.Join(dir, near)
+			excluded := slices.ContainsFunc(leaves(branch(doc, "workspace", "exclude")), func(x string) bool {
+				return near == path.Clean(x) || strings.HasPrefix(near, path.Clean(x)+"/")
+			})
+			if near != ".." && !strings.HasPrefix(near, "../") && !path.IsAbs(near) && !excluded && !slices.Contains(dirs, near) {
+				dirs = append(dirs, near)
+			}
+		}
 		m := r.member(dir, kindCargo)
 		m.called(kindCargo, leaf(branch(crate, "package", "name")), leaf(branch(crate, "package", "version")))
 		m.crates(crate)
@@ -286,6 +299,26 @@ func (r *reading) cargo(top Documents) {
 			m.crates(all[target])
 		}
 	}
+}
+
+// crateDirs returns the directories of the crates that one names by their path.
+func crateDirs(crate any) (out []string) {
+	parts := []any{crate}
+	targets, all := branches(branch(crate, "target"))
+	for _, target := range targets {
+		parts = append(parts, all[target])
+	}
+	for _, part := range parts {
+		for _, field := range []string{"dependencies", "dev-dependencies", "build-dependencies"} {
+			names, entries := branches(branch(part, field))
+			for _, name := range names {
+				if near := leaf(branch(entries[name], "path")); near != "" && !path.IsAbs(near) {
+					out = append(out, near)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // crates are what a part of a Cargo.toml needs.

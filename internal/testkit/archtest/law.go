@@ -211,6 +211,8 @@ func drivenRows() []Row {
 	return []Row{
 		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: append([]string{"adapters/osproc"}, inner...), Modules: []string{xSync, uuid},
 			Reason: "clock, randomness and who runs come from the operating system through one door"},
+		{Packages: []string{"adapters/isolation"}, Std: []string{Any}, Module: append([]string{"domain/sandbox"}, inner...), Modules: []string{xSys},
+			Reason: "what the kernel keeps from programs is asked of it in one package"},
 		{Packages: []string{"adapters/ownerfile"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
 			Reason: "leases are small durable files, for those who cannot see who holds them"},
 		{Packages: []string{"adapters/filewatch"}, Std: []string{Any}, Modules: []string{fsnotify},
@@ -221,6 +223,8 @@ func drivenRows() []Row {
 			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/notify"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{beeep},
 			Reason: "people are told in one package, by rules that stand in the domain, so that the library that knows each desktop stays exchangeable"},
+		{Packages: []string{"adapters/forge"}, Std: []string{Any}, Module: append([]string{"adapters/gitcli", "domain/ecosystem", "ports/ecosystemport"}, inner...),
+			Reason: "the programs of the sites that host repositories are started in one package, outside of every repository; they reach what git may reach"},
 		{Packages: []string{"adapters/keychain"}, Std: []string{Any}, Module: inner, Modules: []string{goKeyring},
 			Reason: "the keychain of the system is read in one package, so that the library that knows each system stays exchangeable"},
 		{Packages: []string{"adapters/sshkeys"}, Std: []string{Any}, Module: inner, Modules: []string{xCrypto},

@@ -67,6 +67,8 @@ func keptWorkflows(open Open) func(testing.TB) kept[project.Workflow] {
 			head:   itself[project.Workflow], next: itself[project.Workflow],
 			spoil: func(w *project.Workflow) {
 				w.Nodes[0].Name, w.Nodes[0].Position.X, *w.Nodes[0].Config.Wait = "spoilt", -1, false
+				w.Nodes[0].Config.Needs[0], w.Nodes[0].Config.Files[0], *w.Inputs[0].Default, w.Inputs[0].Choices[0] = "spoilt", "spoilt", "spoilt", "spoilt"
+				w.Fresh["node-1"] = "spoilt"
 				w.Webhook.URL, w.Webhook.Headers["X-A"] = "spoilt", "spoilt"
 				w.Incoming.Secret = "spoilt"
 			},
@@ -84,13 +86,16 @@ func keptWorkflows(open Open) func(testing.TB) kept[project.Workflow] {
 }
 
 func fullWorkflow(id string) project.Workflow {
-	wait := true
+	wait, hot := true, "<hot>"
 	return project.Workflow{
 		ID: id, Name: "Bauen 🚀", Description: "a > b & c", ProjectID: home,
 		Nodes: []project.Node{{
 			ID: "node-1", Type: project.NodeScript, Name: "erst", Order: 1, Position: &project.CanvasPosition{X: 1.5, Y: -2.25},
-			Config: project.NodeConfig{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue"},
+			Config: project.NodeConfig{Command: `echo "<&>"`, Cwd: "web", TimeoutMS: 5, TargetID: "wf-2", Wait: &wait, OnChildFailure: "continue",
+				Needs: []string{"node-0"}, Retry: 2, RetryDelayMS: 7, Files: []string{"src/**"}},
 		}},
+		Inputs: []project.Input{{Name: "HOW", Type: "choice", Description: "wie", Default: &hot, Choices: []string{"<hot>", "cold"}}},
+		Fresh:  map[string]string{"node-1": "ab"},
 		Webhook: &project.Outgoing{
 			Enabled: true, URL: "https://example.org/?a=1&b=2", Trigger: "always", Headers: map[string]string{"X-A": "secret"}, PayloadTemplate: `{"a":"{{b}}"}`,
 		},
@@ -183,7 +188,7 @@ func fullExecution(id string) project.Execution {
 		TriggeredBy: "mcp", CallID: "call_1", Parameters: json.RawMessage(`{"a":"<b>&","n":12345678901234567890}`), Status: project.Failed,
 		Reason: "non_zero_exit", Result: json.RawMessage(`{"exitCode":3}`), Error: "it failed", Owner: "pid 1 since then",
 		Steps: []project.ExecutionStep{{
-			NodeID: "node-1", Name: "erst", Depth: 1, Status: project.StepFailed, ExitCode: &code, Error: "3", ProcessID: "proc-1", DurationMS: 4,
+			NodeID: "node-1", Name: "erst", Depth: 1, Status: project.StepFailed, ExitCode: &code, Error: "3", Reason: "unchanged", Tries: 2, ProcessID: "proc-1", DurationMS: 4,
 		}},
 		Output:  []project.OutputLine{{NodeID: "node-1", Node: "erst", Stream: "stdout", Content: "Zeile <1>", At: later(1)}},
 		Dropped: 5, StartedAt: start(), CompletedAt: later(2), DurationMS: 6,

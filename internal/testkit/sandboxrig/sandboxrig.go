@@ -39,12 +39,17 @@ import (
 const (
 	gateway = "sandboxrig-gateway"
 	oneCall = "sandboxrig-call"
+	isolate = "sandboxrig-isolate"
 )
 
 // Main is the TestMain of tests over a rig: their program is also the agent server, the gateway, the supervisor of both, and a Countersign process
 // that carries out one call. It does not return.
 func Main(run func() int) {
 	fakeserver.RunIfAsked()
+	if len(os.Args) > 1 && os.Args[1] == isolate {
+		fmt.Fprintln(os.Stderr, local.Isolate(os.Args[2:]))
+		os.Exit(1)
+	}
 	if len(os.Args) > 1 && (os.Args[1] == gateway || os.Args[1] == oneCall) {
 		serve := map[string]func([]string) error{gateway: serveGateway, oneCall: callOnce}[os.Args[1]]
 		if err := serve(os.Args[2:]); err != nil {
@@ -89,7 +94,9 @@ func callOnce(args []string) error {
 
 const supervisorVariable = "SANDBOXRIG_SUPERVISOR"
 
-func equip(c *local.Config) { c.Sandboxes.Gateway = []string{os.Args[0], gateway} }
+func equip(c *local.Config) {
+	c.Sandboxes.Gateway, c.Sandboxes.Isolate = []string{os.Args[0], gateway}, []string{os.Args[0], isolate}
+}
 
 // Rig is a machine with a user, settings and an agent server's program.
 type Rig struct {

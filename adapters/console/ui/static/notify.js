@@ -31,18 +31,40 @@
     shown.addEventListener("click", () => { shown.close(); globalThis.focus(); location.assign("/approvals"); });
   };
 
-  // rose reports whether more wait than this browser has told of by that means. Of all its pages one finds so.
-  const rose = (means, n, able) => {
-    const told = Number(get("told-" + means) || 0);
-    if (n < told || n > told && able) set("told-" + means, String(n));
-    return n > told && able;
+  // kept reads a number that all pages share and writes what change makes of it, as one step: what one page puts into localStorage, another one may see later.
+  let database = null;
+  const open = () => new Promise((go, fail) => {
+    const asked = indexedDB.open("countersign", 1);
+    asked.onupgradeneeded = () => asked.result.createObjectStore("told");
+    asked.onsuccess = () => go(asked.result);
+    asked.onerror = asked.onblocked = () => fail(asked.error);
+  });
+  const kept = async (name, change) => {
+    try {
+      database = database || open();
+      const step = (await database).transaction("told", "readwrite"), told = step.objectStore("told");
+      return await new Promise((go, fail) => {
+        let was = 0;
+        const read = told.get(name);
+        read.onsuccess = () => { was = read.result || 0; if (change(was) !== was) told.put(change(was), name); };
+        step.oncomplete = () => go(was);
+        step.onerror = step.onabort = () => fail(step.error);
+      });
+    } catch { // a browser that keeps no database for this page
+      const was = Number(get("told-" + name) || 0);
+      if (change(was) !== was) set("told-" + name, String(change(was)));
+      return was;
+    }
   };
-  const tell = () => {
+
+  // rose reports whether more wait than this browser has told of by that means. Of all its pages one finds so.
+  const rose = async (means, n, able) => able && n > await kept(means, (told) => n < told || able ? n : told);
+  const tell = async () => {
     const n = Number(document.documentElement.dataset.waiting || 0);
     const active = !navigator.userActivation || navigator.userActivation.hasBeenActive;
     try {
-      if (rose("notices", n, true) && on("notices") && can() && Notification.permission === "granted") show(n);
-      if (rose("sound", n, active) && on("sound")) chime().catch(() => {});
+      if (await rose("notices", n, true) && on("notices") && can() && Notification.permission === "granted") show(n);
+      if (await rose("sound", n, active) && on("sound")) chime().catch(() => {});
     } catch { /* this browser shows none after all */ }
   };
   const alone = () => { if (navigator.locks) navigator.locks.request(prefix + "told", tell).catch(() => {}); else tell(); };

@@ -1,0 +1,371 @@
+package projectcmd
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/projects/gitwork"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// gitCommand is git for users: everything that changes something shows its plan first.
+func (g group) gitCommand() *cobra.Command {
+	var project string
+	on := func(c *cobra.Command) *cobra.Command {
+		g.ProjectFlag(c, &project, "name, id or directory of the project (default: the one you stand in)")
+		return c
+	}
+	c := command.Group("git", "Stage, commit, branch, stash, push and pull in projects, each shown before it is done", on(g.gitChanges(&project)), on(g.gitStage(&project, false)), on(g.gitStage(&project, true)), on(g.gitCommit(&project)),
+		on(g.gitBranch(&project)), on(g.gitSwitch(&project)), on(g.gitStash(&project)), on(g.gitPush(&project)), on(g.gitPull(&project)))
+	c.Long = "Work with the git repository of a project. Each command shows what it would do - lines, commits, the URL - and asks. Nothing that is not committed is overwritten, and\n" +
+		"hooks of the repository run only with --hooks. Agents have these as tools only where you name them: countersign connect HOST --toolsets packs,deployments,projects,git."
+	c.Example = `  countersign git changes
+  countersign git stage --hunk 3f9a01c2d4e5
+  countersign git commit -m "Log in with a passkey"
+  countersign git push`
+	return c
+}
+
+// changed returns the state of the working tree around the project.
+func (g group) changed(ctx context.Context, project string, files ...string) (gitwork.ChangesAnswer, string, error) {
+	var found gitwork.ChangesAnswer
+	dir, err := g.Dir(ctx, project)
+	if err != nil {
+		return found, "", err
+	}
+	call := command.Arguments{"path": dir}
+	if len(files) > 0 {
+		call["files"] = files
+	}
+	_, err = g.Ask(ctx, gitwork.Changes.Name, call, &found)
+	return found, dir, err
+}
+
+// below returns files as they are called from the top of the working tree: those on the command line are seen from the working directory, or from a project that was named.
+func below(top, dir, project string, files []string) ([]string, error) {
+	from := dir
+	if project == "" {
+		from = "."
+	}
+	from, err := filepath.Abs(from)
+	if err != nil {
+		return nil, command.ErrUsage.Sayf("the working directory cannot be read: %v", err)
+	}
+	if real, err := filepath.EvalSymlinks(from); err == nil {
+		from = real
+	}
+	var out []string
+	for _, name := range files {
+		path := name
+		if !filepath.IsAbs(path) {
+			path = filepath.Join(from, path)
+		}
+		rel, err := filepath.Rel(top, path)
+		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
+			return nil, command.ErrUsage.Sayf("%s lies outside of %s", name, top)
+		}
+		out = append(out, filepath.ToSlash(rel))
+	}
+	return out, nil
+}
+
+func (g group) gitChanges(project *string) *cobra.Command {
+	var stat bool
+	c := &cobra.Command{Use: "changes [FILE...]", Aliases: []string{"status", "diff"}, Short: "Show what differs, with the id of every hunk, and branches and stashes", Args: command.Args(0, -1)}
+	c.Flags().BoolVar(&stat, "stat", false, "files and counts only")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		ctx := cmd.Context()
+		dir, err := g.Dir(ctx, *project)
+		if err != nil {
+			return err
+		}
+		call := command.Arguments{"path": dir}
+		if len(args) > 0 {
+			found, dir, err := g.changed(ctx, *project, "-")
+			if err != nil {
+				return err
+			}
+			if call["files"], err = below(found.Top, dir, *project, args); err != nil {
+				return err
+			}
+		}
+		return command.CallAndShow(ctx, g.Runner, gitwork.Changes.Name, call, func(found gitwork.ChangesAnswer) { g.drawChanges(found, stat) })
+	}
+	return c
+}
+
+func (g group) drawChanges(found gitwork.ChangesAnswer, stat bool) {
+	branch := found.Branch
+	if branch == "" {
+		branch = "none, at " + found.Head[:min(len(found.Head), 12)]
+	}
+	upstream := ""
+	if found.Upstream != "" {
+		upstream = fmt.Sprintf("%s (%d ahead, %d behind)", found.Upstream, found.Ahead, found.Behind)
+	}
+	g.Pairs(command.Pair{Name: "directory", Value: found.Top}, command.Pair{Name: "branch", Value: branch}, command.Pair{Name: "follows", Value: upstream}, command.Pair{Name: "in progress", Value: found.Doing})
+	for _, list := range []struct {
+		title string
+		files []gitwork.ChangedFile
+	}{{"staged", found.Staged}, {"not staged", found.Unstaged}} {
+		for _, f := range list.files {
+			what := f.Status
+			if f.Untracked {
+				what = "new"
+			}
+			g.Line("%-10s  %s %s (+%d -%d)", list.title, what, command.Plain(f.Path), f.Added, f.Deleted)
+			for _, h := range f.Hunks {
+				if !stat {
+					g.Line("  hunk %s  %s", h.ID, command.Plain(h.Head))
+					for line := range strings.Lines(h.Text) {
+						g.Line("    %s", command.Plain(strings.TrimSuffix(line, "\n")))
+					}
+				}
+			}
+		}
+	}
+	for _, name := range found.Conflicted {
+		g.Line("conflict    %s", command.Plain(name))
+	}
+	for _, s := range found.Stashes {
+		g.Line("stash       %s  %s", s.Name, command.Plain(s.Subject))
+	}
+	for _, b := range found.Branches {
+		if !b.Current && !stat {
+			g.Line("branch      %s  %.10s", command.Plain(b.Name), b.Commit)
+		}
+	}
+	if found.Cut {
+		g.Note("some lines are left out; name files to see theirs")
+	}
+	if found.MoreUntracked > 0 {
+		g.Note("%d more that git does not know are not looked into", found.MoreUntracked)
+	}
+	switch {
+	case len(found.Staged) > 0:
+		g.Note("next: countersign git commit -m MESSAGE")
+	case len(found.Unstaged) > 0:
+		g.Note("next: countersign git stage FILE, or --hunk ID")
+	default:
+		g.Note("nothing differs from the last commit")
+	}
+}
+
+func (g group) gitStage(project *string, back bool) *cobra.Command {
+	var hunks []string
+	c := &cobra.Command{Use: "stage [FILE...]", Short: "Stage files, directories or single hunks", Args: command.Args(0, -1),
+		Example: "  countersign git stage src/login.go\n  countersign git stage --hunk 3f9a01c2d4e5 --hunk 61236b60985f"}
+	name, done := gitwork.Stage.Name, "staged"
+	if back {
+		c.Example = "  countersign git unstage src/login.go\n  countersign git unstage --hunk 3f9a01c2d4e5"
+		c.Use, c.Short, name, done = "unstage [FILE...]", "Take files or hunks out of what is staged; the files stay as they are", gitwork.Unstage.Name, "took back"
+	}
+	c.Flags().StringArrayVar(&hunks, "hunk", nil, "id of a hunk, as git changes shows it; FILE is then not named; may be repeated")
+	_ = c.RegisterFlagCompletionFunc("hunk", func(cmd *cobra.Command, _ []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		found, _, err := g.changed(cmd.Context(), *project)
+		files := found.Unstaged
+		if back {
+			files = found.Staged
+		}
+		for _, f := range files {
+			for _, h := range f.Hunks {
+				out = command.Offer(out, h.ID, f.Path+" "+h.Head, begun)
+			}
+		}
+		_ = err // then there is nothing to offer
+		return out, cobra.ShellCompDirectiveNoFileComp
+	})
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args)+len(hunks) == 0 {
+			return command.Usage(cmd, "name files, a directory (. is all), or --hunk")
+		}
+		found, dir, err := g.changed(cmd.Context(), *project, "-")
+		if err != nil {
+			return err
+		}
+		call := command.Arguments{"path": dir}
+		if files, err := below(found.Top, dir, *project, args); err != nil {
+			return err
+		} else if len(files) > 0 {
+			call["files"] = files
+		}
+		if len(hunks) > 0 {
+			call["hunks"] = hunks
+		}
+		return command.CallAndShow(cmd.Context(), g.Runner, name, call, func(a gitwork.StageAnswer) {
+			g.Line("%s %s", done, command.Plain(strings.Join(a.Files, ", ")))
+		})
+	}
+	return c
+}
+
+// gitCall adds what a command does that is one call about the project.
+func gitCall[A any](g group, c *cobra.Command, project *string, name string, fill func(call command.Arguments, args []string) error, draw func(A)) *cobra.Command {
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		dir, err := g.Dir(cmd.Context(), *project)
+		if err != nil {
+			return err
+		}
+		call := command.Arguments{"path": dir}
+		if err := fill(call, args); err != nil {
+			return err
+		}
+		return command.CallAndShow(cmd.Context(), g.Runner, tool.Name(name), call, draw)
+	}
+	return c
+}
+
+func (g group) gitCommit(project *string) *cobra.Command {
+	var message string
+	var hooks bool
+	c := &cobra.Command{Use: "commit -m MESSAGE", Short: "Commit what is staged", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions}
+	c.Flags().StringVarP(&message, "message", "m", "", "what the change does")
+	c.Flags().BoolVar(&hooks, "hooks", false, "run the repository's hooks (pre-commit and others)")
+	return gitCall(g, c, project, "git_commit", func(call command.Arguments, _ []string) error {
+		if message == "" {
+			return command.Usage(c, "say with --message what the change does")
+		}
+		call["message"] = message
+		flag(call, "hooks", hooks)
+		return nil
+	}, func(a gitwork.CommitAnswer) {
+		g.Line("%.12s on %s: %s", a.Commit, command.Plain(a.Branch), command.Plain(strings.SplitN(a.Message, "\n", 2)[0]))
+	})
+}
+
+func flag(call command.Arguments, name string, set bool) {
+	if set {
+		call[name] = true
+	}
+}
+
+// completeBranch completes the branches of the working tree.
+func (g group) completeBranch(project *string) cobra.CompletionFunc {
+	return func(cmd *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+		if len(args) == 0 {
+			found, _, err := g.changed(cmd.Context(), *project, "-")
+			_ = err // then there is nothing to offer
+			for _, b := range found.Branches {
+				out = command.Offer(out, b.Name, "", begun)
+			}
+		}
+		return out, cobra.ShellCompDirectiveNoFileComp
+	}
+}
+
+func (g group) gitBranch(project *string) *cobra.Command {
+	var from string
+	var remove bool
+	c := &cobra.Command{Use: "branch NAME", Short: "Make a branch, or delete one whose commits another has", Args: command.Args(1, 1), ValidArgsFunction: g.completeBranch(project)}
+	c.Flags().StringVar(&from, "from", "", "branch or commit that it begins at (default: the one checked out)")
+	c.Flags().BoolVarP(&remove, "delete", "d", false, "delete it")
+	return gitCall(g, c, project, "git_branch", func(call command.Arguments, args []string) error {
+		call.Set("name", args[0]).Set("from", from)
+		flag(call, "delete", remove)
+		return nil
+	}, func(a gitwork.BranchAnswer) {
+		verb := "made"
+		if a.Deleted {
+			verb = "deleted"
+		}
+		g.Line("%s %s at %.12s", verb, command.Plain(a.Name), a.Commit)
+	})
+}
+
+func (g group) gitSwitch(project *string) *cobra.Command {
+	var from string
+	var create bool
+	c := &cobra.Command{Use: "switch BRANCH", Short: "Check out a branch", Args: command.Args(1, 1), ValidArgsFunction: g.completeBranch(project),
+		Long: "Check out a branch. Files that are not committed come along; where they are in the way it is refused. A branch that only the remote has is made, and follows it."}
+	c.Flags().BoolVarP(&create, "create", "c", false, "make it")
+	c.Flags().StringVar(&from, "from", "", "with --create: branch or commit that it begins at")
+	return gitCall(g, c, project, "git_switch", func(call command.Arguments, args []string) error {
+		call.Set("name", args[0]).Set("from", from)
+		flag(call, "create", create)
+		return nil
+	}, func(a gitwork.SwitchAnswer) { g.Line("on %s at %.12s", command.Plain(a.Branch), a.Commit) })
+}
+
+func (g group) gitStash(project *string) *cobra.Command {
+	var message string
+	push := &cobra.Command{Use: "push", Short: "Lay aside what is not committed, new files too", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions}
+	push.Flags().StringVarP(&message, "message", "m", "", "what it is")
+	draw := func(a gitwork.StashAnswer) {
+		verb := map[string]string{"push": "laid aside", "pop": "brought back", "apply": "brought back, and kept"}[a.Action]
+		g.Line("%s %s (%s)", verb, a.Stash.Name, counted(len(a.Files), "file"))
+	}
+	gitCall(g, push, project, "git_stash", func(call command.Arguments, _ []string) error {
+		call.Set("action", "push").Set("message", message)
+		return nil
+	}, draw)
+	out := []*cobra.Command{push}
+	for _, action := range []struct{ name, short string }{{"pop", "Bring a stash back, and forget it when all of it is back"}, {"apply", "Bring a stash back, and keep it"}} {
+		c := &cobra.Command{Use: action.name + " [STASH]", Short: action.short, Args: command.Args(0, 1),
+			ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
+				found, _, err := g.changed(cmd.Context(), *project, "-")
+				_ = err // then there is nothing to offer
+				for _, s := range found.Stashes {
+					out = command.Offer(out, s.Name, s.Subject, begun)
+				}
+				return out, cobra.ShellCompDirectiveNoFileComp
+			}}
+		out = append(out, gitCall(g, c, project, "git_stash", func(call command.Arguments, args []string) error {
+			call.Set("action", action.name).Set("stash", command.First(args))
+			return nil
+		}, draw))
+	}
+	c := command.Group("stash", "Lay changes aside, and bring them back", out...)
+	for _, sub := range out {
+		g.ProjectFlag(sub, project, "name, id or directory of the project (default: the one you stand in)")
+	}
+	return c
+}
+
+func (g group) gitPush(project *string) *cobra.Command {
+	var remote string
+	var force, hooks bool
+	c := &cobra.Command{Use: "push [BRANCH]", Short: "Push a branch, after you saw its commits and the URL", Args: command.Args(0, 1), ValidArgsFunction: g.completeBranch(project),
+		Long: "Push a branch to its remote. The plan names every commit and the URL. Commits that the remote has and you do not are never replaced, unless with --force-with-lease,\n" +
+			"and then only those that were seen: the plan lists them."}
+	c.Flags().StringVar(&remote, "remote", "", "remote to push to (default: as git is configured)")
+	c.Flags().BoolVar(&force, "force-with-lease", false, "commits on the remote's branch that were seen here may be replaced")
+	c.Flags().BoolVar(&hooks, "hooks", false, "run the repository's pre-push hook")
+	return gitCall(g, c, project, "git_push", func(call command.Arguments, args []string) error {
+		call.Set("branch", command.First(args)).Set("remote", remote)
+		flag(call, "force_with_lease", force)
+		flag(call, "hooks", hooks)
+		return nil
+	}, func(a gitwork.PushAnswer) {
+		g.Line("%s has %s at %.12s (%s)", command.Plain(a.URL), command.Plain(a.Target), a.Commit, counted(a.Commits, "new commit"))
+	})
+}
+
+func (g group) gitPull(project *string) *cobra.Command {
+	var merge bool
+	c := &cobra.Command{Use: "pull", Short: "Bring in what the branch's upstream has, after you saw it", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Fetch the upstream of the branch that is checked out, show its commits and lines, and bring them in. Refused where files that are not committed would be changed, and where\n" +
+			"both sides change the same places."}
+	c.Flags().BoolVar(&merge, "merge", false, "make a merge commit where both sides have commits")
+	return gitCall(g, c, project, "git_pull", func(call command.Arguments, _ []string) error {
+		flag(call, "merge", merge)
+		return nil
+	}, func(a gitwork.PullAnswer) {
+		if a.Commits == 0 {
+			g.Line("%s has everything", command.Plain(a.Branch))
+			return
+		}
+		g.Line("%s stands on %.12s, with %s and %s", command.Plain(a.Branch), a.Commit, counted(a.Commits, "commit"), counted(len(a.Files), "file"))
+	})
+}
+
+func counted(n int, what string) string {
+	if n == 1 {
+		return "1 " + what
+	}
+	return fmt.Sprintf("%d %ss", n, what)
+}

@@ -1,0 +1,241 @@
+package projectcmd
+
+import (
+	"context"
+	"slices"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/present"
+)
+
+// stepSettings is when and how often a step is run, as flags say it.
+type stepSettings struct {
+	needs  []string
+	atOnce bool
+	retry  int
+	delay  time.Duration
+	files  []string
+
+	inOrder, always bool // of a step that is there: what was said before is taken back
+}
+
+func (s *stepSettings) flags(c *cobra.Command) {
+	c.Flags().StringArrayVar(&s.needs, "needs", nil, "wait for this step alone, and not for all before it; may be repeated")
+	c.Flags().BoolVar(&s.atOnce, "at-once", false, "wait for no step")
+	c.Flags().IntVar(&s.retry, "retry", 0, "try it again so often when it fails: 0 to 10")
+	c.Flags().DurationVar(&s.delay, "retry-delay", 0, "wait so long before it is tried again (default 1s)")
+	c.Flags().StringArrayVar(&s.files, "files", nil, "skip it while files of this pattern are as they were when it succeeded last, as in 'src/**/*.ts'; may be repeated")
+}
+
+// into puts what was said among the arguments of a call.
+func (s *stepSettings) into(cmd *cobra.Command, call command.Arguments) error {
+	if s.atOnce && len(s.needs) > 0 {
+		return command.ErrUsage.Sayf("--at-once contradicts --needs")
+	}
+	set := map[string]any{}
+	if s.atOnce {
+		set["needs"] = []string{}
+	} else if len(s.needs) > 0 {
+		set["needs"] = s.needs
+	}
+	if s.inOrder {
+		set["needs_all"] = true
+	}
+	if cmd.Flags().Changed("retry") {
+		set["retry"] = s.retry
+	}
+	delay, err := command.Milliseconds("retry-delay", s.delay)
+	if err != nil {
+		return err
+	}
+	if cmd.Flags().Changed("retry-delay") {
+		set["retry_delay_ms"] = delay
+	}
+	if s.always {
+		set["files"] = []string{}
+	} else if len(s.files) > 0 {
+		set["files"] = s.files
+	}
+	if len(set) > 0 {
+		call["settings"] = set
+	}
+	return nil
+}
+
+// read returns a workflow that a word names.
+func (g workflowGroup) read(ctx context.Context, word string) (w flow, err error) {
+	id, err := g.Runner.Workflow(ctx, word)
+	if err == nil {
+		_, err = g.Ask(ctx, "get_workflow", command.Arguments{"workflow_id": id}, &w)
+	}
+	return w, err
+}
+
+// steps completes the steps of the workflow that stands before.
+func (g workflowGroup) steps(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
+	if len(args) == 0 {
+		return command.Complete(g.Workflows)(cmd, args, begun)
+	}
+	var out []cobra.Completion
+	if len(args) == 1 {
+		if id, err := g.Runner.Workflow(cmd.Context(), args[0]); err == nil {
+			var w flow
+			if g.Quietly(cmd.Context(), "get_workflow", command.Arguments{"workflow_id": id}, &w) {
+				for _, n := range w.Nodes {
+					out = command.Offer(out, n.Name, does(n), begun)
+				}
+			}
+		}
+	}
+	return out, cobra.ShellCompDirectiveNoFileComp
+}
+
+func (g workflowGroup) changeStep() *cobra.Command {
+	var name, line, cwd string
+	var order int
+	var timeout time.Duration
+	var set stepSettings
+	c := &cobra.Command{Use: "change-step W STEP [-- COMMAND...]", Short: "Change a step, named by its number, name or id", ValidArgsFunction: g.steps,
+		Example: `  countersign workflow change-step release test --timeout 20m
+  countersign workflow change-step release build -- {pm} run build
+  countersign workflow change-step release docs --at-once`}
+	c.Flags().StringVar(&name, "name", "", "call it that")
+	c.Flags().StringVar(&line, "command", "", "its command as one line for /bin/sh, in place of words behind --")
+	c.Flags().StringVar(&cwd, "cwd", "", "run it in this directory inside the project; empty is the project's")
+	c.Flags().IntVar(&order, "order", 0, "its new place among the steps, 1 being the first")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long")
+	c.Flags().BoolVar(&set.inOrder, "in-order", false, "wait for all steps before it again")
+	c.Flags().BoolVar(&set.always, "always", false, "run it whatever its files are")
+	set.flags(c)
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		args, words := behindDash(cmd, args)
+		switch {
+		case len(args) != 2:
+			return command.Usage(cmd, "it takes a workflow and a step")
+		case line != "" && len(words) > 0:
+			return command.Usage(cmd, "give the command behind --, or with --command")
+		case set.always && len(set.files) > 0:
+			return command.Usage(cmd, "--always contradicts --files")
+		case line == "":
+			line = spoken(words)
+		}
+		call, err := placed(cmd, command.Arguments{}.Set("name", name).Set("command", line), order)
+		if err != nil {
+			return err
+		}
+		if err := set.into(cmd, call); err != nil {
+			return err
+		}
+		if cmd.Flags().Changed("cwd") {
+			call["cwd"] = cwd
+		}
+		if timeout != 0 {
+			if call["timeout"], err = command.Milliseconds("timeout", timeout); err != nil {
+				return err
+			}
+		}
+		if len(call) == 0 {
+			return command.Usage(cmd, "there is nothing to change; give a command or a flag")
+		}
+		return g.sendStep(cmd.Context(), args, call)
+	}
+	return c
+}
+
+func (g workflowGroup) moveStep() *cobra.Command {
+	return &cobra.Command{Use: "move-step W STEP PLACE", Short: "Move a step to another place, 1 being the first", Args: command.Args(3, 3), ValidArgsFunction: g.steps,
+		RunE: func(cmd *cobra.Command, args []string) error {
+			place, err := strconv.Atoi(args[2])
+			if err != nil || place < 1 {
+				return command.Usage(cmd, "%q is no place; 1 is the first", args[2])
+			}
+			return g.sendStep(cmd.Context(), args, command.Arguments{"order": place - 1})
+		}}
+}
+
+// sendStep changes the step that the words name.
+func (g workflowGroup) sendStep(ctx context.Context, words []string, call command.Arguments) error {
+	w, err := g.read(ctx, words[0])
+	if err != nil {
+		return err
+	}
+	call["workflow_id"] = w.ID
+	if call["node_id"], err = w.step(words[1]); err != nil {
+		return err
+	}
+	if set, said := call["settings"].(map[string]any); said {
+		needs, _ := set["needs"].([]string)
+		for i, word := range needs {
+			if needs[i], err = w.step(word); err != nil {
+				return err
+			}
+		}
+	}
+	return command.CallAndShow(ctx, g.Runner, "change_workflow_step", call, func(changed struct {
+		Name  string `json:"name"`
+		Order int    `json:"order"`
+	}) {
+		g.Line("step %d: %s", changed.Order+1, command.Plain(changed.Name))
+	})
+}
+
+func (g workflowGroup) setInput() *cobra.Command {
+	in := present.WorkflowInput{}
+	var preset string
+	c := &cobra.Command{Use: "set-input W NAME", Short: "Add or change something that a run may be given; its steps find it in the environment variable NAME", Args: command.Args(2, 2),
+		ValidArgsFunction: command.Complete(g.Workflows, nil),
+		Example: `  countersign workflow set-input release VERSION
+  countersign workflow set-input release TARGET --type choice --choice staging --choice production --default staging`}
+	c.Flags().StringVar(&in.Type, "type", "", "string, number, boolean or choice (default string)")
+	c.Flags().StringVar(&preset, "default", "", "its value where a run says none (without this one has to)")
+	c.Flags().StringArrayVar(&in.Choices, "choice", nil, "of a choice: one of its values; may be repeated")
+	c.Flags().StringVar(&in.Description, "description", "", "what it is, in a sentence")
+	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]cobra.Completion{"string", "number", "boolean", "choice"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there, and is registered once
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		w, err := g.read(cmd.Context(), args[0])
+		if err != nil {
+			return err
+		}
+		if in.Name = args[1]; cmd.Flags().Changed("default") {
+			in.Default = &preset
+		}
+		at := slices.IndexFunc(w.Inputs, func(have present.WorkflowInput) bool { return have.Name == in.Name })
+		if at < 0 {
+			w.Inputs = append(w.Inputs, in)
+		} else {
+			w.Inputs[at] = in
+		}
+		return g.sendInputs(cmd.Context(), w)
+	}
+	return c
+}
+
+func (g workflowGroup) removeInput() *cobra.Command {
+	return &cobra.Command{Use: "remove-input W NAME", Short: "Take an input away from a workflow", Args: command.Args(2, 2), ValidArgsFunction: command.Complete(g.Workflows, nil),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			w, err := g.read(cmd.Context(), args[0])
+			if err != nil {
+				return err
+			}
+			left := slices.DeleteFunc(slices.Clone(w.Inputs), func(in present.WorkflowInput) bool { return in.Name == args[1] })
+			if len(left) == len(w.Inputs) {
+				return command.ErrUnknown.Sayf("workflow %q has no input %q", w.Name, args[1]).With(command.Hint("countersign workflow show lists its inputs"))
+			}
+			w.Inputs = left
+			return g.sendInputs(cmd.Context(), w)
+		}}
+}
+
+// sendInputs puts inputs in place of those that the workflow has.
+func (g workflowGroup) sendInputs(ctx context.Context, w flow) error {
+	if w.Inputs == nil {
+		w.Inputs = []present.WorkflowInput{}
+	}
+	return command.CallAndShow(ctx, g.Runner, "workflow_change", command.Arguments{"workflow_id": w.ID, "inputs": w.Inputs}, func(c changed) {
+		g.Line("%s has %s", command.Plain(c.Name), plural(len(w.Inputs), "input"))
+	})
+}

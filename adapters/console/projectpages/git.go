@@ -1,0 +1,222 @@
+package projectpages
+
+import (
+	"cmp"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects/gitwork"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
+)
+
+// gitAt returns the address of git in a project, or of what is done there.
+func gitAt(id, more string) string { return root + "/git/" + url.PathEscape(id) + more }
+
+// gitPath returns the page of git in a project's work tree.
+func gitPath(of known, dir string) string {
+	if dir == of.Path {
+		return gitAt(of.ID, "")
+	}
+	return gitAt(of.ID, "?worktree="+url.QueryEscape(dir))
+}
+
+// gitLink leads to the page on which the user works with git.
+func (a *about) gitLink() ui.Node {
+	if !a.Calls.Serves(a.v, gitwork.Changes.Name) {
+		return nil
+	}
+	return ui.P(ui.LinkTo(gitPath(a.of, a.dir), "Stage, commit, branch, stash, push and pull"))
+}
+
+// git is the page of git: what differs, hunk by hunk, and what can be done about it.
+func (s *Section) git(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	of, err := s.find(r, v)
+	if err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	a := &about{Section: s, r: r, v: v, of: of, dir: cmp.Or(r.URL.Query().Get("worktree"), of.Path)}
+	p := ui.Page{Title: "Git of " + ui.Printable(of.Name), Crumbs: []ui.PageLink{{Text: "Projects", Href: root}, {Text: ui.Printable(of.Name), Href: in(of, a.dir)}}, Live: []string{"ai-tool-result"}}
+	var found gitwork.ChangesAnswer
+	switch err := a.read(gitwork.Changes.Name, ui.Args{"path": a.dir}, &found); {
+	case err != nil && fault.From(err).Code == codeNoRepository:
+		p.Body = []ui.Node{ui.Empty("This directory is no git repository.")}
+	case err != nil:
+		p.Body = []ui.Node{ui.ErrorNotice(err)}
+	default:
+		p.Body = []ui.Node{a.gitFacts(found), a.gitFiles("Staged", "unstage", "Unstage", found.Staged, "Nothing is staged."), a.committing(found),
+			a.gitFiles("Not staged", "stage", "Stage", found.Unstaged, "Nothing else differs from the last commit."), a.syncing(found), a.branching(found), a.stashing(found)}
+	}
+	s.Show(w, r, v, p)
+}
+
+func (a *about) gitFacts(found gitwork.ChangesAnswer) ui.Node {
+	branch := ui.OptionalText(found.Branch)
+	if found.Branch == "" {
+		branch = ui.Text("none: the head is detached")
+	}
+	upstream := ui.Text("none")
+	if found.Upstream != "" {
+		upstream = ui.Group{ui.OptionalCode(found.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind, as far as it was fetched)", found.Ahead, found.Behind))}
+	}
+	out := ui.Group{ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(found.Top)}, ui.Fact{Name: "Branch", Value: branch}, ui.Fact{Name: "Commit", Value: ui.OptionalCode(found.Head[:min(len(found.Head), 12)])},
+		ui.Fact{Name: "Upstream", Value: upstream}, ui.Fact{Name: "In progress", Value: ui.OptionalText(found.Doing)})}
+	if len(found.Conflicted) > 0 {
+		out = append(out, ui.Notice(ui.Bad, ui.P(ui.Text("Files with conflicts, to be resolved by hand: "+ui.Printable(strings.Join(found.Conflicted, ", "))))))
+	}
+	if len(found.Filters) > 0 {
+		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text("The repository's own configuration names programs that files go through, which are not run from here; stage with git by hand: "+ui.Printable(strings.Join(found.Filters, ", "))))))
+	}
+	if found.MoreUntracked > 0 {
+		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(fmt.Sprintf("%d more files that git does not know are not looked into.", found.MoreUntracked)))))
+	}
+	return out
+}
+
+// gitFiles returns files with a box each, and one for every hunk of those that can be taken in part.
+func (a *about) gitFiles(title, to, verb string, files []gitwork.ChangedFile, empty string) ui.Node {
+	if len(files) == 0 {
+		return ui.Part(title, ui.Empty(empty))
+	}
+	fields := ui.Group{ui.Hidden("worktree", a.dir)}
+	for i, f := range files {
+		id, what := fmt.Sprintf("%s-%d", to, i), f.Status
+		if f.Untracked {
+			what = "new"
+		}
+		line := fmt.Sprintf("%s: %s, +%d −%d", ui.Printable(f.Path), what, f.Added, f.Deleted)
+		if f.Binary {
+			line = ui.Printable(f.Path) + ": " + what + ", binary"
+		}
+		fields = append(fields, box(id, "file", f.Path, "All of "+line))
+		var hunks ui.Group
+		for n, h := range f.Hunks {
+			label := fmt.Sprintf("Hunk %d of %s", n+1, ui.Printable(f.Path))
+			if f.Status == "modified" && len(f.Hunks) > 1 {
+				hunks = append(hunks, box(fmt.Sprintf("%s-%d", id, n), "hunk", h.ID, label))
+			}
+			if h.Text == "" {
+				hunks = append(hunks, ui.P(ui.Class("quiet"), ui.Text("Its lines are left out here; countersign git changes FILE shows them.")))
+			} else {
+				hunks = append(hunks, ui.Diff(strings.ToLower(title)+": "+label, ui.Output(h.Head+"\n"+h.Text)))
+			}
+		}
+		if len(hunks) > 0 {
+			fields = append(fields, ui.Disclosure("Lines of "+ui.Printable(f.Path), len(files) <= 10, hunks))
+		}
+	}
+	return ui.Part(title, ui.PostForm(a.v, gitAt(a.of.ID, "/"+to), fields, ui.SubmitButton(verb+" what is ticked")),
+		ui.Div(ui.Class("buttons"), ui.ActionForm(a.v, gitAt(a.of.ID, "/"+to), verb+" all", "files of "+ui.Printable(a.of.Name), ui.Hidden("worktree", a.dir), ui.Hidden("file", "."))))
+}
+
+// box returns a check box that sends a value of its own.
+func box(id, name, value, label string) ui.Node {
+	return ui.Div(ui.Class("check"), ui.Input(ui.ID(id), ui.Type("checkbox"), ui.Name(name), ui.Value(value)), ui.Label(ui.For(id), ui.Text(label)))
+}
+
+func (a *about) form(to string, fields ...ui.Node) ui.Node {
+	return ui.PostForm(a.v, gitAt(a.of.ID, "/"+to), append([]ui.Node{ui.Hidden("worktree", a.dir)}, fields...)...)
+}
+
+func (a *about) committing(found gitwork.ChangesAnswer) ui.Node {
+	if len(found.Staged) == 0 {
+		return nil
+	}
+	return ui.Part("Commit", a.form("commit", ui.TextareaField("commit-message", "message", "What the change does", ""),
+		ui.CheckboxField("commit-hooks", "hooks", "Run the repository's hooks", false), ui.SubmitButton("Commit")))
+}
+
+func (a *about) syncing(found gitwork.ChangesAnswer) ui.Node {
+	if found.Branch == "" {
+		return nil
+	}
+	return ui.Part("Remote", ui.P(ui.Text("The plan shows the commits and the URL.")),
+		ui.Div(ui.Class("buttons"), a.form("push", ui.SubmitButton("Push", ui.Aria("label", "Push "+ui.Printable(found.Branch)))), ui.If(found.Upstream != "", a.form("pull", ui.SubmitButton("Pull", ui.Aria("label", "Pull into "+ui.Printable(found.Branch)))))),
+		ui.Disclosure("Otherwise …", false, a.form("push", ui.Field("push-remote", "remote", "Remote (empty: as git is configured)", ""),
+			ui.CheckboxField("push-force", "force", "Commits on the remote's branch that were seen here may be replaced (--force-with-lease)", false),
+			ui.CheckboxField("push-hooks", "hooks", "Run the repository's pre-push hook", false), ui.SubmitButton("Push so")),
+			ui.If(found.Upstream != "", a.form("pull", ui.Hidden("merge", "true"), ui.SubmitButton("Pull with a merge commit")))))
+}
+
+func (a *about) branching(found gitwork.ChangesAnswer) ui.Node {
+	var rows []ui.Node
+	for _, b := range found.Branches {
+		var can ui.Node
+		state := ui.OptionalText(b.Place)
+		if b.Current {
+			state = ui.Badge(ui.Good, "checked out")
+		} else if b.Place == "" {
+			called := ui.Printable(b.Name)
+			can = ui.Group{ui.ActionForm(a.v, gitAt(a.of.ID, "/switch"), "Switch", "to "+called, ui.Hidden("worktree", a.dir), ui.Hidden("name", b.Name)),
+				ui.ActionForm(a.v, gitAt(a.of.ID, "/branch"), "Delete", "branch "+called, ui.Hidden("worktree", a.dir), ui.Hidden("name", b.Name), ui.Hidden("delete", "true"))}
+		}
+		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalText(b.Upstream), state, can))
+	}
+	return ui.Part("Branches", ui.DataTable("branches", []string{"Name", "Commit", "Follows", "State", "Change"}, rows, "There is no commit yet."),
+		ui.Disclosure("New branch …", false, a.form("switch", ui.Field("branch-name", "name", "Name", "", ui.Required()), ui.Field("branch-from", "from", "From (empty: what is checked out)", ""), ui.Hidden("create", "true"), ui.SubmitButton("Make it and switch to it"))))
+}
+
+func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
+	var rows []ui.Node
+	for _, one := range found.Stashes {
+		act := func(label, action string) ui.Node {
+			return ui.ActionForm(a.v, gitAt(a.of.ID, "/stash"), label, one.Name, ui.Hidden("worktree", a.dir), ui.Hidden("action", action), ui.Hidden("stash", one.Commit))
+		}
+		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Bring back", "pop"), act("Bring back and keep", "apply")}))
+	}
+	var aside ui.Node
+	if len(found.Staged)+len(found.Unstaged) > 0 {
+		aside = a.form("stash", ui.Hidden("action", "push"), ui.Field("stash-message", "message", "What it is (may be empty)", ""), ui.SubmitButton("Lay changes aside"))
+	}
+	return ui.Part("Stashes", ui.DataTable("stashes", []string{"Name", "What", "Change"}, rows, "Nothing was laid aside."), aside)
+}
+
+// gitDo calls a tool of git as the form of the page says.
+func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	of, err := s.find(r, v)
+	if err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	dir := cmp.Or(r.PostFormValue("worktree"), of.Path)
+	args, form := ui.Args{"path": dir}, r.PostForm
+	name, title := tool.Name("git_"+r.PathValue("do")), ""
+	switch name {
+	case gitwork.Stage.Name, gitwork.Unstage.Name:
+		title = map[tool.Name]string{gitwork.Stage.Name: "Stage changes", gitwork.Unstage.Name: "Unstage changes"}[name]
+		if files := form["file"]; len(files) > 0 {
+			args["files"] = files
+		}
+		if hunks := form["hunk"]; len(hunks) > 0 {
+			args["hunks"] = hunks
+		}
+	case gitwork.Commit.Name:
+		title = "Commit"
+		args["message"] = strings.ReplaceAll(form.Get("message"), "\r\n", "\n")
+		args = args.Flag("hooks", form.Get("hooks"))
+	case gitwork.Branch.Name:
+		title = "Branch " + ui.Printable(form.Get("name"))
+		args = args.Set("name", form.Get("name")).Flag("delete", form.Get("delete"))
+	case gitwork.Switch.Name:
+		title = "Switch to " + ui.Printable(form.Get("name"))
+		args = args.Set("name", form.Get("name")).Set("from", form.Get("from")).Flag("create", form.Get("create"))
+	case gitwork.Stash.Name:
+		title = map[string]string{"push": "Lay changes aside", "pop": "Bring changes back", "apply": "Bring changes back"}[form.Get("action")]
+		args = args.Set("action", form.Get("action")).Set("message", form.Get("message")).Set("stash", form.Get("stash"))
+	case gitwork.Push.Name:
+		title = "Push"
+		args = args.Set("remote", form.Get("remote")).Flag("force_with_lease", form.Get("force")).Flag("hooks", form.Get("hooks"))
+	case gitwork.Pull.Name:
+		title = "Pull"
+		args = args.Flag("merge", form.Get("merge"))
+	default:
+		http.NotFound(w, r)
+		return
+	}
+	s.Calls.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Git") + " in " + ui.Printable(of.Name), Tool: name, Args: args, Back: gitPath(of, dir)})
+}

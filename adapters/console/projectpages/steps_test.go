@@ -1,0 +1,30 @@
+package projectpages_test
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// TestStepsAreChangedOnTheirPage: they are moved, edited, run beside one another and tried again; what a run takes is asked for.
+func TestStepsAreChangedOnTheirPage(t *testing.T) {
+	b := newBench(t, nil)
+	_, at := b.project("shop")
+	made := b.Get(at).Press("Create workflow", "name", "release").Approve()
+	flow := link(t, made, "/projects/workflows/[^\"]+")
+	b.Get(flow).Press("Add step", "name", "first", "command", "echo 1").Approve()
+	b.Get(flow).Press("Add step", "name", "second", "command", `echo "for $WHO"`, "waits", "none", "retry", "2", "files", "src/**  *.md").Approve()
+	b.Get(flow).See("after nothing: it begins at once; tried again 2 times at most; skipped while unchanged: src/**, *.md").Sound()
+	b.Get(flow).Press("Up step second").Approve()
+	p := b.Get(flow).See(`1 second echo "for $WHO"`, "2 first echo 1")
+	form := b.Get(strings.TrimSuffix(link(t, p, flow+`\?step=[^"]+`), "#change-step")).See("Change step second").Sound()
+	_, _, sent := form.Filled("Save step")
+	assert.Equal(t, []string{"none", "2", "src/** *.md"}, []string{sent.Get("waits"), sent.Get("retry"), sent.Get("files")}, "it holds what there is")
+	form.Press("Save step", "name", "changed", "waits", "", "retry", "", "files", "").Approve()
+	b.Get(flow).See(`1 changed echo "for $WHO"`).Miss("at once;", "tried again 2", "skipped while unchanged")
+
+	id := flow[len("/projects/workflows/"):]
+	b.core.ByPerson("workflow_change", map[string]any{"workflow_id": id, "inputs": []map[string]any{{"name": "WHO", "default": "me", "description": "for whom"}}})
+	b.Get(flow).See("for whom: WHO (a text)").Press("Run workflow", "input-WHO", "you").See("you").Approve().See("for you")
+}

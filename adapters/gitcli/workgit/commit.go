@@ -1,0 +1,115 @@
+package workgit
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"os"
+	"path/filepath"
+	"strings"
+
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/project"
+)
+
+// PlanCommit implements projectport.WorkTrees.
+func (Client) PlanCommit(ctx context.Context, dir string) (project.StagedWork, error) {
+	t, err := open(ctx, dir)
+	if err != nil {
+		return project.StagedWork{}, err
+	}
+	p := project.StagedWork{Top: t.top, LFSHere: t.lfs()}
+	if doing := t.doing(); doing != "" && doing != "merge" && doing != "bisect" {
+		return p, project.ErrArgument.Sayf("git is in the middle of a %s in %s; finish it with git %s --continue, or give it up with --abort", doing, t.top, doing)
+	}
+	if out, err := t.git(ctx, "ls-files", "--unmerged", "-z"); err != nil {
+		return p, err
+	} else if len(out) > 0 {
+		return p, project.ErrArgument.Sayf("there are files with conflicts in %s; resolve and stage them first", t.top)
+	}
+	if p.Branch, err = t.branch(ctx); err != nil {
+		return p, err
+	}
+	if p.Head, err = t.commit(ctx, "HEAD"); err != nil {
+		return p, err
+	}
+	p.Other = t.other()
+	if p.Digest, err = t.digest(ctx); err != nil {
+		return p, err
+	}
+	if p.Files, err = t.diff(ctx, diffOptions{staged: true}); err != nil {
+		return p, err
+	}
+	if len(p.Files) == 0 && p.Other == "" {
+		return p, project.ErrArgument.Sayf("nothing is staged in %s; stage files first (git_stage, or countersign git stage)", t.top)
+	}
+	if p.Author, err = t.author(ctx); err != nil {
+		return p, err
+	}
+	sign, err := t.config(ctx, "commit.gpgSign")
+	if err != nil {
+		return p, err
+	}
+	p.Signed = sign != "" && !strings.EqualFold(sign, "false") && sign != "0" && !strings.EqualFold(sign, "no") && !strings.EqualFold(sign, "off")
+	p.Hooks, err = t.hooks(ctx, commitHooks()...)
+	return p, err
+}
+
+// other returns what a merge in progress brings along.
+func (t tree) other() string {
+	said, _ := os.ReadFile(filepath.Join(t.admin, "MERGE_HEAD")) // mostly there is none
+	return strings.TrimSpace(string(said))
+}
+
+// digest is of the whole index.
+func (t tree) digest(ctx context.Context, env ...string) (string, error) {
+	out, err := run(ctx, gitcli.Command{Dir: t.top, Env: env, Limit: 1 << 30, Args: []string{"ls-files", "--stage", "-z"}})
+	sum := sha256.Sum256(out)
+	return hex.EncodeToString(sum[:]), err
+}
+
+// Commit implements projectport.WorkTrees. Without hooks the commit is made of a copy of the index that was compared, so that it holds exactly what was shown; hooks may
+// stage more themselves, and so are given the index.
+func (c Client) Commit(ctx context.Context, p project.StagedWork, message string, hooks bool) (string, error) {
+	t, err := open(ctx, p.Top)
+	if err != nil {
+		return "", err
+	}
+	command := gitcli.Command{Dir: t.top, Hooks: hooks, Timeout: longTime, Stdin: []byte(message + "\n"), Args: []string{"commit", "--quiet", "--no-status", "--cleanup=whitespace", "--file=-"}}
+	if !hooks {
+		index, done, err := t.scratchIndex()
+		if err != nil {
+			return "", err
+		}
+		defer done()
+		command.Env, command.Args = []string{"GIT_INDEX_FILE=" + index}, append(command.Args, "--no-verify")
+	}
+	now, err := t.digest(ctx, command.Env...)
+	if err != nil {
+		return "", err
+	}
+	head, err := t.commit(ctx, "HEAD")
+	if err != nil {
+		return "", err
+	}
+	branch, err := t.branch(ctx)
+	if err != nil {
+		return "", err
+	}
+	if now != p.Digest || head != p.Head || branch != p.Branch || t.other() != p.Other {
+		return "", project.ErrConflict.Sayf("what is staged in %s, or what it stands on, was changed meanwhile; call again to see it", t.top)
+	}
+	if hooks {
+		found, err := t.hooks(ctx, commitHooks()...)
+		if err == nil {
+			err = same(found, p.Hooks)
+		}
+		if err != nil {
+			return "", err
+		}
+	}
+	if _, err := run(ctx, command); err != nil {
+		return "", err
+	}
+	return t.commit(ctx, "HEAD")
+}

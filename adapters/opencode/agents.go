@@ -1,0 +1,119 @@
+package opencode
+
+import (
+	"context"
+	"encoding/json"
+	"net"
+	"net/http"
+	"net/url"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/process"
+	"github.com/countersign-dev/countersign/domain/redact"
+	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
+)
+
+// maxPrompt is how many bytes a prompt may have: it is an argument of a program.
+const maxPrompt = 64 << 10
+
+// Agent is sandboxport.Launcher. Beside what every program gets, an agent gets its own settings and keys, and what passVariable names.
+func (l *Launcher) Agent(s sandboxport.Settings, name, prompt string) (process.Spec, error) {
+	args := sandbox.AgentArguments(name, prompt)
+	own, install := map[string][]string{sandbox.AgentClaude: {"ANTHROPIC_", "CLAUDE_"}, sandbox.AgentCodex: {"OPENAI_", "CODEX_"}}[name],
+		map[string]string{sandbox.AgentClaude: "npm install -g @anthropic-ai/claude-code", sandbox.AgentCodex: "npm install -g @openai/codex"}[name]
+	switch {
+	case args == nil:
+		return process.Spec{}, sandbox.ErrArguments.Sayf("%.40q is no agent; there are: opencode, claude, codex, none", name)
+	case strings.TrimSpace(prompt) == "":
+		return process.Spec{}, sandbox.ErrArguments.Sayf("%s needs a prompt: it works on that, without asking anybody, and ends", name)
+	case len(prompt) > maxPrompt:
+		return process.Spec{}, sandbox.ErrArguments.Sayf("a prompt may have %d KiB; this one has %d bytes: put the rest into a file that it names", maxPrompt>>10, len(prompt))
+	}
+	var pass []string
+	path := ""
+	for _, pair := range s.Environ {
+		variable, value, _ := strings.Cut(pair, "=")
+		switch {
+		case variable == "PATH":
+			path = value
+		case variable == passVariable:
+			for word := range strings.SplitSeq(value, ",") {
+				pass = append(pass, strings.TrimSpace(word))
+			}
+		case slices.ContainsFunc(own, func(prefix string) bool { return strings.HasPrefix(variable, prefix) }):
+			pass = append(pass, variable)
+		}
+	}
+	program := onPath(path, name)
+	if program == "" {
+		return process.Spec{}, sandbox.ErrAgentMissing.Sayf("%s is not installed: no directory of the PATH has it; %s installs it, and --agent none makes the sandbox without an agent", name, install)
+	}
+	env, secrets := process.ChildEnvironment(s.Environ, pass, nil, nil)
+	delete(env, "CI")
+	return process.Spec{Argv: append([]string{program}, args...), Env: env, Secrets: secrets}, nil
+}
+
+// onPath returns the program of that name in the directories of a PATH; empty when there is none.
+func onPath(path, name string) string {
+	for _, dir := range filepath.SplitList(path) {
+		if !filepath.IsAbs(dir) {
+			continue
+		}
+		candidate := filepath.Join(dir, name)
+		if info, err := os.Stat(candidate); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
+			return candidate
+		}
+	}
+	return ""
+}
+
+// Prompt is sandboxport.Launcher.
+func (l *Launcher) Prompt(ctx context.Context, s sandboxport.Settings, port int, dir, title, text string) (string, error) {
+	at := net.JoinHostPort(reachable(s.Host), strconv.Itoa(port))
+	where := "?" + url.Values{"directory": {dir}}.Encode()
+	var made struct {
+		ID string `json:"id"`
+	}
+	if err := l.post(ctx, at, "/session"+where, s.Password, titled{title}, &made); err != nil {
+		return "", err
+	}
+	if made.ID == "" || strings.ContainsAny(made.ID, "/?#.") {
+		return "", sandbox.ErrUnhealthy.Sayf("the server at port %d opened a session and does not say which", port)
+	}
+	if strings.TrimSpace(text) == "" {
+		return made.ID, nil
+	}
+	return made.ID, l.post(ctx, at, "/session/"+made.ID+"/prompt_async"+where, s.Password, prompt{Parts: []part{{"text", text}}}, nil)
+}
+
+// post sends a document and reads the answer into out, unless that is nil.
+func (l *Launcher) post(ctx context.Context, at, path, password string, doc, out any) error {
+	text, err := json.Marshal(doc)
+	if err != nil {
+		return err
+	}
+	limited, cancel := context.WithTimeout(ctx, requestTimeout)
+	defer cancel()
+	status, body, err := l.send(limited, http.MethodPost, at, path, password, text)
+	switch {
+	case ctx.Err() != nil:
+		return ctx.Err()
+	case err != nil:
+		return sandbox.ErrUnhealthy.Sayf("the server at %s does not take a prompt: %s", at, reason(err))
+	case status == http.StatusUnauthorized || status == http.StatusForbidden:
+		return sandbox.ErrAuth
+	case status < 200 || status > 299:
+		return sandbox.ErrUnhealthy.Sayf("the server at %s refused a prompt: %s", at, said(status, body, redact.New(redact.Options{}).With(password)))
+	case out == nil:
+		return nil
+	}
+	if err := json.Unmarshal(body, out); err != nil {
+		return sandbox.ErrUnhealthy.Sayf("the server at %s answered a prompt with something that is no JSON", at).Because(err)
+	}
+	return nil
+}

@@ -1,0 +1,261 @@
+// Package gitwork is the toolset of git for people who let agents work: what differs, with hunks; staging by file and by hunk, commits, branches, switching, stashes, pushing
+// and pulling. Every change is a plan that shows the lines, the commits and the URL; the contract is packageflow's.
+//
+// It is for users, on the command line and in the console. Agents are served it only where the server configuration names the toolset (--toolsets git); --toolsets all does
+// not name it.
+//
+// Nothing here loses work: files that differ from the last commit are never overwritten, a branch that alone has commits is not deleted, a stash is forgotten only when all of it is
+// back, and a push that replaces commits has to be asked for as such and replaces only those that were seen.
+//
+// Hooks of a repository are programs. They run only where the call wants them, and the plan then names each with the hash of its text.
+//
+// Its API may change at any time.
+package gitwork
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/app/projects/runner"
+	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/project"
+	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/projectport"
+)
+
+// Name is the toolset's name.
+const Name = "git"
+
+// Category is the category of its tools.
+const Category = "Git"
+
+// Deps is what the tools work with. Every field is required.
+type Deps struct {
+	Sites runner.SiteFinder
+	Trees projectport.WorkTrees
+}
+
+type service struct{ Deps }
+
+// The typed handles.
+var (
+	Changes = tool.Ref[ChangesInput, ChangesAnswer]{Name: "git_changes"}
+	Stage   = tool.Ref[StageInput, StageAnswer]{Name: "git_stage"}
+	Unstage = tool.Ref[StageInput, StageAnswer]{Name: "git_unstage"}
+	Commit  = tool.Ref[CommitInput, CommitAnswer]{Name: "git_commit"}
+	Branch  = tool.Ref[BranchInput, BranchAnswer]{Name: "git_branch"}
+	Switch  = tool.Ref[SwitchInput, SwitchAnswer]{Name: "git_switch"}
+	Stash   = tool.Ref[StashInput, StashAnswer]{Name: "git_stash"}
+	Push    = tool.Ref[PushInput, PushAnswer]{Name: "git_push"}
+	Pull    = tool.Ref[PullInput, PullAnswer]{Name: "git_pull"}
+)
+
+// callTimeout bounds a call.
+const callTimeout = 11 * time.Minute
+
+// spec returns a tool that changes a repository.
+func spec(title, description, schema string, effects policy.Effects, risk policy.Risk) tool.Spec {
+	s := runner.ExecuteSpec(Category, title, description, schema)
+	s.Class, s.Effects, s.Risk, s.Timeout = policy.ClassWrite, policy.Read|policy.Write|effects, risk, callTimeout
+	return s
+}
+
+// unless returns the tool, as one whose plan may have nothing to do: then nobody is asked.
+func unless(s tool.Spec, when string) tool.Spec {
+	s.When = "unless " + when
+	return s
+}
+
+// Capability returns the toolset. Unless it is for agents too, only users are served it.
+func Capability(d Deps, agents bool) tool.Capability {
+	s := service{d}
+	c := tool.Capability{Name: Name, Contract: "packageflow.v1", Mode: policy.Execute, Entries: []tool.Entry{
+		bind.Query(Changes, runner.ReadSpec(Category, "Git changes", "What differs in a project's working tree: files and hunks with their ids, staged and not, branches and stashes.", changesSchema), s.changes),
+		bind.Command(Stage, spec("Stage", "Stage files, or single hunks by the ids of git_changes.", stageSchema, 0, policy.RiskLow), s.planStage, s.stage),
+		bind.Command(Unstage, spec("Unstage", "Take files or hunks out of what is staged; the files stay as they are.", stageSchema, 0, policy.RiskLow), s.planUnstage, s.stage),
+		bind.Command(Commit, spec("Commit", "Commit what is staged. The plan shows its lines and the hooks there are.", commitSchema, policy.Exec, policy.RiskMedium), s.planCommit, s.commit),
+		bind.Command(Branch, spec("Make or delete a branch", "Make a branch, or delete one whose commits another branch has.", branchSchema, 0, policy.RiskLow), s.planBranch, s.branch),
+		bind.Command(Switch, unless(spec("Switch branches", "Check out a branch; create makes it. Refused where files that are not committed are in the way.", switchSchema, 0, policy.RiskMedium), "it is checked out already"), s.planSwitch, s.switchTo),
+		bind.Command(Stash, spec("Stash", "Lay changes aside, or bring a stash back.", stashSchema, 0, policy.RiskMedium), s.planStash, s.stash),
+		bind.Command(Push, unless(spec("Push", "Push a branch to its remote. The plan shows the commits and the URL.", pushSchema, policy.Network|policy.Exec, policy.RiskMedium), "the remote has it already"), s.planPush, s.push),
+		bind.Command(Pull, unless(spec("Pull", "Fetch the upstream of the branch and bring it in, if nothing that is not committed is in the way.", pullSchema, policy.Network, policy.RiskMedium), "there is nothing new"), s.planPull, s.pull),
+	}}
+	for i := range c.Entries {
+		c.Entries[i].Spec.People = !agents
+	}
+	return c
+}
+
+// site returns where a path lies, and the top of its repository, which has to lie in the project.
+func (s service) site(ctx context.Context, path string) (runner.Site, string, error) {
+	site, err := s.Sites.Worktree(ctx, path)
+	if err != nil {
+		return site, "", err
+	}
+	top, err := s.Trees.Top(ctx, site.Dir)
+	if err == nil && top != site.Root && !strings.HasPrefix(top, strings.TrimSuffix(site.Root, "/")+"/") {
+		err = project.ErrPath.Sayf("the repository of %s begins at %s, outside of the project; register that directory to work with its git", site.Dir, top)
+	}
+	return site, top, err
+}
+
+// ChangesInput names a working tree.
+type ChangesInput struct {
+	Path  string   `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
+	Files []string `json:"files,omitempty" jsonschema:"description=only these; then all their lines"`
+}
+
+// Resources returns the path.
+func (in ChangesInput) Resources() []string { return []string{in.Path} }
+
+// ChangedFile is a file that differs.
+type ChangedFile struct {
+	Path      string         `json:"path"`
+	Status    string         `json:"status"`
+	Untracked bool           `json:"untracked,omitempty"`
+	Binary    bool           `json:"binary,omitempty"`
+	Added     int            `json:"added"`
+	Deleted   int            `json:"deleted"`
+	Hunks     []project.Hunk `json:"hunks"`
+}
+
+// ChangesAnswer is how a working tree stands. Branch is empty when none is checked out.
+type ChangesAnswer struct {
+	Top           string              `json:"top"`
+	Branch        string              `json:"branch"`
+	Head          string              `json:"head"`
+	Upstream      string              `json:"upstream,omitempty"`
+	Ahead         int                 `json:"ahead"`
+	Behind        int                 `json:"behind"`
+	Doing         string              `json:"in_progress,omitempty"`
+	Staged        []ChangedFile       `json:"staged"`
+	Unstaged      []ChangedFile       `json:"unstaged"`
+	Conflicted    []string            `json:"conflicted,omitempty"`
+	MoreUntracked int                 `json:"more_untracked,omitempty"`
+	Filters       []string            `json:"filters_not_run,omitempty"`
+	Branches      []project.GitBranch `json:"branches"`
+	Stashes       []project.GitStash  `json:"stashes"`
+	Cut           bool                `json:"truncated,omitempty"` // some hunks are without their lines
+}
+
+// maxText bounds the lines in an answer, in bytes.
+const maxText = 48 << 10
+
+func (s service) changes(ctx context.Context, _ tool.Scope, in ChangesInput) (ChangesAnswer, error) {
+	_, top, err := s.site(ctx, in.Path)
+	if err != nil {
+		return ChangesAnswer{}, err
+	}
+	w, err := s.Trees.Look(ctx, top)
+	if err != nil {
+		return ChangesAnswer{}, err
+	}
+	out := ChangesAnswer{Top: w.Top, Branch: w.Branch, Head: w.Head, Upstream: w.Upstream, Ahead: w.Ahead, Behind: w.Behind, Doing: w.Doing, Conflicted: w.Conflicted, MoreUntracked: w.MoreUntracked,
+		Filters: w.Filters, Branches: append([]project.GitBranch{}, w.Branches...), Stashes: append([]project.GitStash{}, w.Stashes...)}
+	room := maxText
+	list := func(files []project.FilePatch) []ChangedFile {
+		shown := []ChangedFile{}
+		for _, f := range files {
+			if len(in.Files) > 0 && !within(f.Path, in.Files) {
+				continue
+			}
+			one := ChangedFile{Path: f.Path, Status: f.Status, Untracked: f.New, Binary: f.Binary, Added: f.Added, Deleted: f.Deleted, Hunks: []project.Hunk{}}
+			for _, h := range f.Hunks {
+				if room -= len(h.Text); room < 0 {
+					h.Text, out.Cut = "", true
+				}
+				one.Hunks = append(one.Hunks, h)
+			}
+			shown = append(shown, one)
+		}
+		return shown
+	}
+	out.Staged, out.Unstaged = list(w.Staged), list(w.Unstaged)
+	return out, nil
+}
+
+// within reports whether a path is one of the names, or below one.
+func within(path string, names []string) bool {
+	return slices.ContainsFunc(names, func(n string) bool {
+		n = strings.TrimSuffix(strings.TrimPrefix(n, "./"), "/")
+		return n == "" || n == "." || n == path || strings.HasPrefix(path, n+"/")
+	})
+}
+
+// plan is what every plan here has.
+type plan struct {
+	runner.Plan
+	files   []project.FilePatch
+	remotes []string
+	nothing bool
+}
+
+// Idle reports a plan with nothing to do.
+func (p plan) Idle() bool { return p.nothing }
+
+// Remotes returns the URLs that the plan shows.
+func (p plan) Remotes() []string { return p.remotes }
+
+// maxShown bounds the lines beside a plan, in bytes.
+const maxShown = 300 << 10
+
+// Exhibit is the lines that change, file by file.
+func (p plan) Exhibit(context.Context) (any, error) {
+	if len(p.files) == 0 {
+		return nil, nil
+	}
+	type file struct {
+		Root    string `json:"root"`
+		Path    string `json:"path"`
+		Unified string `json:"unified"`
+	}
+	shown := struct {
+		Files    []file   `json:"files"`
+		Warnings []string `json:"warnings,omitempty"`
+	}{Files: []file{}}
+	room := maxShown
+	var left []string
+	for _, f := range p.files {
+		text := f.Text()
+		if f.Binary {
+			text = f.Line() + "\n"
+		}
+		if room -= len(text); room < 0 {
+			left = append(left, f.Path)
+			room += len(text)
+			continue
+		}
+		shown.Files = append(shown.Files, file{"", f.Path, text})
+	}
+	if len(left) > 0 {
+		shown.Warnings = append(shown.Warnings, "The lines of these files do not fit here, and git diff shows them: "+strings.Join(left, ", "))
+	}
+	return shown, nil
+}
+
+// lines returns files in a line each. Of a binary one it is what its contents are known by.
+func lines(files []project.FilePatch) []string {
+	out := make([]string, 0, len(files))
+	for _, f := range files {
+		out = append(out, f.Line())
+	}
+	return out
+}
+
+// commits returns them in a line each.
+func commits(all []project.GitCommit, more int) []string {
+	out := make([]string, 0, len(all))
+	for _, c := range all {
+		out = append(out, c.Commit[:min(len(c.Commit), 10)]+" "+c.Subject+" ("+c.Author+")")
+	}
+	if more > 0 {
+		out = append(out, "and "+project.Counted(more, "more"))
+	}
+	return out
+}
+
+// shown returns a remote's URL without what may be a secret in it.
+func shown(url string) string { return project.PublicURL(url) }

@@ -1,0 +1,145 @@
+package project
+
+import (
+	"encoding/json"
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/countersign-dev/countersign/domain/process"
+)
+
+// The bounds of inputs; ours.
+const (
+	maxInputs     = 50
+	maxInputBytes = 8192 // of a value
+)
+
+// The types of inputs.
+const (
+	InputString  = "string" // also when none is given
+	InputNumber  = "number"
+	InputBoolean = "boolean"
+	InputChoice  = "choice"
+)
+
+// Input is something that whoever runs a workflow may say. Its steps find it in the environment variable of its name: it is never put into the text of a command.
+type Input struct {
+	Name        string   `json:"name"`
+	Type        string   `json:"type,omitempty" jsonschema:"enum=string,enum=number,enum=boolean,enum=choice"`
+	Description string   `json:"description,omitempty"`
+	Default     *string  `json:"default,omitempty"` // none: it has to be said
+	Choices     []string `json:"choices,omitempty"` // of a choice
+}
+
+// SetInputs puts inputs in place of those there are. It fails with project.ErrArgument and process.ErrEnv, and leaves the workflow as it was.
+func (w *Workflow) SetInputs(inputs []Input) error {
+	if len(inputs) > maxInputs {
+		return ErrArgument.Sayf("there are %d inputs; at most %d are allowed", len(inputs), maxInputs)
+	}
+	seen := map[string]bool{}
+	for _, in := range inputs {
+		if seen[in.Name] {
+			return ErrArgument.Sayf("there are two inputs %q", in.Name)
+		}
+		seen[in.Name] = true
+		if err := in.check(); err != nil {
+			return err
+		}
+	}
+	w.Inputs = slices.Clone(inputs)
+	return nil
+}
+
+func (in Input) check() error {
+	if err := CheckText("the name of an input", in.Name, MaxName); err != nil {
+		return err
+	}
+	if err := process.CheckEnv(map[string]string{in.Name: ""}); err != nil {
+		return err
+	}
+	if err := CheckText("description", in.Description, MaxDescription); err != nil {
+		return err
+	}
+	switch in.Type {
+	case "", InputString, InputNumber, InputBoolean:
+		if len(in.Choices) > 0 {
+			return ErrArgument.Sayf("input %q has choices, and is no choice", in.Name)
+		}
+	case InputChoice:
+		if len(in.Choices) == 0 {
+			return ErrArgument.Sayf("input %q is a choice, and there is nothing to choose from", in.Name)
+		}
+	default:
+		return ErrArgument.Sayf("%q is no type of input; there are string, number, boolean and choice", in.Type)
+	}
+	if in.Default != nil {
+		return in.accept(*in.Default)
+	}
+	return nil
+}
+
+// accept fails with project.ErrArgument when the value is none of the input.
+func (in Input) accept(value string) error {
+	if err := CheckText("input "+strconv.Quote(in.Name), value, maxInputBytes); err != nil {
+		return err
+	}
+	switch in.Type {
+	case InputNumber:
+		if !json.Valid([]byte(value)) || strings.ContainsAny(value, "\"[{tfn \n\t\r") {
+			return ErrArgument.Sayf("input %q is a number, and %q is none", in.Name, value)
+		}
+	case InputBoolean:
+		if value != "true" && value != "false" {
+			return ErrArgument.Sayf("input %q is true or false, not %q", in.Name, value)
+		}
+	case InputChoice:
+		if !slices.Contains(in.Choices, value) {
+			return ErrArgument.Sayf("input %q is one of %s, not %q", in.Name, strings.Join(in.Choices, ", "), value)
+		}
+	}
+	return nil
+}
+
+// Values returns the value of every input of a workflow: the one that was given, else its default. It fails with project.ErrArgument for a value that its input does not take, and
+// for an input that has none.
+func (w Workflow) Values(given map[string]string) (map[string]string, error) {
+	out := map[string]string{}
+	for _, in := range w.Inputs {
+		value, said := given[in.Name]
+		if !said && in.Default == nil {
+			return nil, ErrArgument.Sayf("workflow %q needs the input %q; give it a value with inputs", w.Name, in.Name)
+		}
+		if !said {
+			value = *in.Default
+		}
+		if err := in.accept(value); err != nil {
+			return nil, err
+		}
+		out[in.Name] = value
+	}
+	return out, nil
+}
+
+// CheckInputs fails with project.ErrArgument for a value that no input of these workflows is for.
+func CheckInputs(given map[string]string, workflows ...Workflow) error {
+	var known []string
+	for _, w := range workflows {
+		for _, in := range w.Inputs {
+			known = append(known, in.Name)
+		}
+	}
+	slices.Sort(known)
+	known = slices.Compact(known)
+	for _, name := range slices.Sorted(maps.Keys(given)) {
+		if slices.Contains(known, name) {
+			continue
+		}
+		if len(known) == 0 {
+			return ErrArgument.Sayf("the workflow has no inputs, and so no %q", name)
+		}
+		return ErrArgument.Sayf("there is no input %q; there are %s", name, strings.Join(known, ", "))
+	}
+	return nil
+}
