@@ -1,6 +1,7 @@
 package opencode
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/process"
@@ -24,24 +26,44 @@ const defaultArgs = "serve --hostname {host} --port {port}"
 // ModelsTimeout bounds asking the program for its models (opencode contract §18). It takes four seconds of a processor the first time.
 const ModelsTimeout = 10 * time.Second
 
+// The program goes on when an answer was given up, so that whoever asks again gets its list: killed every time, a slow machine would never have one.
+const (
+	modelsLimit = 3 * time.Minute // ends the program
+	modelsFresh = time.Minute     // how long a list that was waited for in vain is of use
+)
+
 // passVariable lists, separated by commas, the variables that servers get besides those every program gets: keys of model providers that
 // somebody keeps in the environment.
 const passVariable = "OPENCODE_PASS_ENV"
 
 // LauncherOptions is what a Launcher works with.
 type LauncherOptions struct {
-	Processes ports.Processes // runs the program to ask for its models; without it there are none
+	Processes  ports.Processes // runs the program to ask for its models; without it there are none
+	ModelsWait time.Duration   // how long an answer with its models is waited for; zero means ModelsTimeout
 }
 
 // Launcher is a sandboxport.Launcher. It is made by New and safe for concurrent use.
 type Launcher struct {
 	processes ports.Processes
 	client    *http.Client
+	wait      time.Duration
+
+	mu     sync.Mutex
+	models map[string]*modelsQuery // by program; what runs, and what ended after its answer was given up
+}
+
+// modelsQuery is a run of the program that lists its models. result, err and ended may be read once done is closed.
+type modelsQuery struct {
+	cancel context.CancelFunc
+	done   chan struct{}
+	result process.Result
+	err    error
+	ended  time.Time
 }
 
 // NewLauncher returns a launcher. It touches nothing.
 func NewLauncher(o LauncherOptions) *Launcher {
-	return &Launcher{processes: o.Processes, client: &http.Client{
+	return &Launcher{processes: o.Processes, wait: cmp.Or(o.ModelsWait, ModelsTimeout), models: map[string]*modelsQuery{}, client: &http.Client{
 		// A proxy would be told the password, and so would whatever a redirection leads to. A connection is used once: another server may have
 		// the port a moment later.
 		Transport:     &http.Transport{DialContext: (&net.Dialer{}).DialContext, DisableKeepAlives: true},
@@ -105,24 +127,27 @@ func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string
 	if s.Bin == "" || l.processes == nil {
 		return nil, sandbox.ErrNotInstalled.Sayf("there is no program to ask for models: %s", s.Missing)
 	}
-	env, secrets := environment(s.Environ)
-	env["OPENCODE_DISABLE_MODELS_FETCH"] = "1" // it would wait for a download; servers keep the list fresh, and it brings one along
-	dir := env["HOME"]
-	if !filepath.IsAbs(dir) {
-		dir = "/"
+	query := l.listing(ctx, s)
+	waited := time.NewTimer(l.wait)
+	defer waited.Stop()
+	late := sandbox.ErrTimeout.Sayf("%s did not list its models within %v; a first start, or a busy machine, can take that long: ask again", s.Bin, l.wait)
+	select {
+	case <-query.done:
+	case <-waited.C:
+		return nil, late
+	case <-ctx.Done():
+		query.cancel()
+		return nil, ctx.Err()
 	}
-	result, err := l.processes.Run(ctx, process.Spec{
-		Argv: []string{s.Bin, "models"}, Dir: dir, Env: env, Timeout: ModelsTimeout, Secrets: append(secrets, s.Password), Labels: map[string]string{"kind": "agent_models"},
-	}, nil)
+	l.taken(s.Bin, query)
+	result, err := query.result, query.err
 	switch {
 	case errors.Is(err, process.ErrStart):
 		return nil, sandbox.ErrNotInstalled.Sayf("%s could not be asked for its models; npm install -g opencode-ai installs it, OPENCODE_BIN names another place", s.Bin).Because(err)
+	case errors.Is(err, context.Canceled), result.Status == process.TimedOut, result.Status == process.Stopped: // another caller may have cancelled it
+		return nil, late
 	case err != nil:
 		return nil, err
-	case result.Status == process.TimedOut:
-		return nil, sandbox.ErrTimeout.Sayf("%s did not list its models within %v; a first start, or a busy machine, can take that long: ask again", s.Bin, ModelsTimeout)
-	case ctx.Err() != nil:
-		return nil, ctx.Err()
 	case !result.OK():
 		return nil, sandbox.ErrConfig.Sayf("%s cannot list its models (exit %d): %s", s.Bin, result.Exit.Code, lastLine(result))
 	}
@@ -135,6 +160,49 @@ func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string
 	}
 	slices.Sort(models)
 	return slices.Compact(models), nil
+}
+
+// listing returns the run of the program that lists its models, and starts it unless it runs, or ended a moment ago without anybody waiting.
+func (l *Launcher) listing(ctx context.Context, s sandboxport.Settings) *modelsQuery {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if q := l.models[s.Bin]; q != nil {
+		select {
+		case <-q.done:
+			if time.Since(q.ended) < modelsFresh {
+				return q
+			}
+		default:
+			return q
+		}
+	}
+	env, secrets := environment(s.Environ)
+	env["OPENCODE_DISABLE_MODELS_FETCH"] = "1" // it would wait for a download; servers keep the list fresh, and it brings one along
+	dir := env["HOME"]
+	if !filepath.IsAbs(dir) {
+		dir = "/"
+	}
+	running, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	q := &modelsQuery{cancel: cancel, done: make(chan struct{})}
+	l.models[s.Bin] = q
+	go func() {
+		defer close(q.done)
+		defer cancel()
+		q.result, q.err = l.processes.Run(running, process.Spec{
+			Argv: []string{s.Bin, "models"}, Dir: dir, Env: env, Timeout: modelsLimit, Secrets: append(secrets, s.Password), Labels: map[string]string{"kind": "agent_models"},
+		}, nil)
+		q.ended = time.Now()
+	}()
+	return q
+}
+
+// taken forgets a run whose answer was given.
+func (l *Launcher) taken(bin string, q *modelsQuery) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.models[bin] == q {
+		delete(l.models, bin)
+	}
 }
 
 // lastLine returns what a program said last, a few hundred bytes of it at most.

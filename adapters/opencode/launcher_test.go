@@ -6,12 +6,16 @@ import (
 	"net/http/httptest"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+	"golang.org/x/sys/unix"
 
 	"github.com/countersign-dev/countersign/adapters/opencode"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -147,4 +151,25 @@ func TestBusy(t *testing.T) {
 	assert.False(t, l.Busy(t.Context(), sandboxport.Settings{Password: "another"}, port, []string{"/works"}))
 	server.Close()
 	assert.False(t, l.Busy(t.Context(), settings, port, []string{"/works"}))
+}
+
+// TestModelsOfASlowProgram: an answer that comes too late is the next one's, and the program is not started again for it.
+func TestModelsOfASlowProgram(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	bin, starts, held := filepath.Join(dir, "slow"), filepath.Join(dir, "starts"), filepath.Join(dir, "held")
+	require.NoError(t, unix.Mkfifo(held, 0o600))
+	require.NoError(t, os.WriteFile(bin, []byte("#!/bin/sh\necho started >>'"+starts+"'\ncat '"+held+"'\n"), 0o700))
+	slow := opencode.NewLauncher(opencode.LauncherOptions{Processes: osproc.New(osproc.Options{Dir: t.TempDir(), Supervisor: []string{os.Args[0], "supervise"}}), ModelsWait: time.Millisecond})
+	settings := sandboxport.Settings{Bin: bin, Environ: os.Environ()}
+	_, err := slow.Models(t.Context(), settings)
+	require.ErrorIs(t, err, sandbox.ErrTimeout)
+	require.NoError(t, os.WriteFile(held, []byte("openai/gpt\n"), 0o600))
+	require.Eventually(t, func() bool {
+		models, err := slow.Models(t.Context(), settings)
+		return err == nil && slices.Equal(models, []string{"openai/gpt"})
+	}, time.Minute, time.Millisecond)
+	started, err := os.ReadFile(starts)
+	require.NoError(t, err)
+	assert.Equal(t, "started\n", string(started))
 }
