@@ -114,7 +114,8 @@ type Repositories interface {
 	// Work that is nowhere else, and its backups.
 
 	// Losses returns the unsaved work of the clone and its worktrees: uncommitted changes and commits that no remote has. It covers the clone, with its stashes
-	// and branches, and the worktrees in dirs, by those names; without dirs, all worktrees. In a directory that is no worktree, and in all of them if the clone
+	// and branches, and the worktrees in dirs, by those names; without dirs, all worktrees, and what their set-ups made
+	// counts too, as backups go with the clone. In a directory that is no worktree, and in all of them if the clone
 	// is missing, every file counts.
 	Losses(ctx context.Context, repo string, dirs []string) ([]Loss, error)
 	// Fetch fetches the remote's branches.
@@ -170,7 +171,8 @@ type Repositories interface {
 	// Script returns the text of .worktreesetup in a ref: commands, one per line. It is empty if there is none.
 	Script(ctx context.Context, repo, ref string) (string, error)
 	// RecordSetup remembers the changes that are in the worktree now as its set-up's: as long as a file stays as it is, it counts as nobody's work, in all
-	// that this port says of work, and is left out of what is compared.
+	// that this port says of work, and is left out of what is compared. Remove and Reset back it up all the same; where that would be more than 32 MiB, it counts
+	// as work.
 	RecordSetup(ctx context.Context, repo, dir string) error
 	// Commit returns the commit of a ref, or sandbox.ErrBranch.
 	Commit(ctx context.Context, repo, ref string) (string, error)

@@ -67,11 +67,11 @@ func (k *BackupSet) note(ref string) {
 // to stand on before the first commit.
 func (k *BackupSet) Uncommitted(ctx context.Context, t *gitcli.Tree, h UnsavedWork, base string) error {
 	if !t.Exists() {
-		h.Changes = nil
+		h.Changes, h.Setup = nil, nil
 	} else if err := k.submodules(ctx, t, h.nested); err != nil {
 		return err
 	}
-	if slices.ContainsFunc(h.Changes, func(c git.Change) bool { return c.Kind != git.Ignored }) {
+	if len(h.Setup) > 0 || slices.ContainsFunc(h.Changes, func(c git.Change) bool { return c.Kind != git.Ignored }) {
 		about := k.name
 		if h.Branch != "" {
 			about += ", branch " + h.Branch

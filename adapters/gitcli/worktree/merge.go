@@ -110,8 +110,12 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 			status, err = unfiltered(ctx, p.box, "all")
 			return err
 		}
-		if status, err = Status(ctx, p.box, "all"); err != nil || !m.Look {
+		var setup []git.Change
+		if status, setup, err = statusOfWork(ctx, p.box, "all"); err != nil || !m.Look {
 			return err
+		}
+		if tooLarge(p.box.Dir, setup) {
+			status.Changes = append(status.Changes, setup...)
 		}
 		nested, err := nestedIn(ctx, p.box, status.Changes) // they would go with the sandbox
 		status.Changes = append(status.Changes, nestedChanges(nested)...)

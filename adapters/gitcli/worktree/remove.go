@@ -25,7 +25,7 @@ type removal struct {
 }
 
 // Remove implements sandboxport.Repositories. Without Force it fails with sandbox.ErrDirty for a worktree that is locked, and for one with work that
-// would be nowhere else; with it, that work is kept first. A branch that is checked out elsewhere stays.
+// would be nowhere else; with it, that work is kept first. What its set-up made is always kept. A branch that is checked out elsewhere stays.
 func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Removal) ([]string, error) {
 	if err := sandbox.CheckName(r.Name); err != nil {
 		return nil, err

@@ -19,6 +19,7 @@ import (
 const (
 	setupFile  = "countersign-setup" // among git's notes on a worktree: what its set-up made, and goes with it
 	maxOutputs = 20_000              // files of a set-up that are remembered; the rest counts as work
+	maxBackup  = 32 << 20            // bytes of them that are backed up unasked; of more, all count as work
 )
 
 // RecordSetup implements sandboxport.Repositories. What is staged, and repositories that were put into the worktree, are not remembered.
@@ -115,6 +116,17 @@ func fingerprint(dir string, change git.Change) string {
 		return ""
 	}
 	return print + hex.EncodeToString(sum.Sum(nil))
+}
+
+// tooLarge reports whether a set-up's files are more than what is backed up without asking.
+func tooLarge(dir string, setup []git.Change) bool {
+	var size int64
+	for _, change := range setup {
+		if info, err := os.Lstat(filepath.Join(dir, filepath.FromSlash(change.Path))); err == nil {
+			size += info.Size()
+		}
+	}
+	return size > maxBackup
 }
 
 // partSetup parts changes into work and what the worktree's set-up left behind and nobody has changed since.

@@ -71,6 +71,45 @@ func TestWhatASetUpMadeIsNoWork(t *testing.T) {
 	assert.Equal(t, "by hand", p.In(p.Clone, "show", kept[0]+":a.txt"))
 }
 
+// TestWhatWasWrittenDuringASetUpIsBackedUp: the record of a set-up cannot tell who wrote a file.
+func TestWhatWasWrittenDuringASetUpIsBackedUp(t *testing.T) {
+	p := openPlace(t, newRepos(t), files)
+	made := func(name string) string {
+		t.Helper()
+		dir := p.Make(name, "")
+		p.Put(dir, "mine.txt", "by hand\n")
+		p.Put(dir, "a.txt", "by hand, too\n")
+		require.NoError(t, p.Repos.RecordSetup(t.Context(), p.Clone, dir))
+		return dir
+	}
+	dir := made("one")
+	kept, err := p.Repos.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "one", Branch: "sandbox/one", DeleteBranch: true, At: when()})
+	require.NoError(t, err)
+	require.Len(t, kept, 1)
+	require.NoError(t, p.Repos.Restore(t.Context(), p.Clone, dir, kept[0], "sandbox/one"))
+	assert.Equal(t, []string{"by hand\n", "by hand, too\n"}, []string{text(dir, "mine.txt"), text(dir, "a.txt")})
+
+	dir = made("two")
+	all, err := p.Repos.Losses(t.Context(), p.Clone, nil)
+	require.NoError(t, err)
+	assert.Len(t, all, 2, "no backup outlives the clone")
+	done, err := p.Repos.Reset(t.Context(), p.Clone, dir, sandboxport.Reset{Name: "two", At: when()})
+	require.NoError(t, err)
+	assert.Len(t, done.Backups, 1)
+
+	dir = made("big")
+	p.Put(dir, "big.bin", "")
+	require.NoError(t, os.Truncate(filepath.Join(dir, "big.bin"), 32<<20+1))
+	require.NoError(t, p.Repos.RecordSetup(t.Context(), p.Clone, dir))
+	_, err = p.Repos.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "big", Branch: "sandbox/big", DeleteBranch: true, At: when()})
+	require.ErrorIs(t, err, sandbox.ErrDirty, "too much to be copied unasked")
+	losses, err := p.Repos.Losses(t.Context(), p.Clone, []string{dir})
+	require.NoError(t, err)
+	assert.Equal(t, []string{" M a.txt", "?? big.bin", "?? mine.txt"}, losses[0].Changes)
+	_, err = p.Repos.PlanMerge(t.Context(), p.Clone, look("big", dir))
+	require.ErrorIs(t, err, sandbox.ErrUncommitted, "an archive does not ask either")
+}
+
 func relink(t *testing.T, dir string) {
 	t.Helper()
 	require.NoError(t, os.Remove(filepath.Join(dir, "link")))

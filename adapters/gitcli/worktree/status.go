@@ -92,6 +92,10 @@ type UnsavedWork struct {
 	Changes []git.Change
 	Stashes []string // commits of a rebase's or merge's own
 
+	// Setup is what the record of the worktree's set-up accounts for. It need not be asked about, but is backed up before it is removed: somebody may have
+	// written it while the set-up ran, and programs in the worktree can write to the record. What is too large for that is among the Changes.
+	Setup []git.Change
+
 	nested []nestedRepo
 }
 
@@ -135,8 +139,11 @@ func workIn(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
 	if !t.Exists() {
 		return h, nil
 	}
-	s, err := Status(ctx, t, "normal")
-	h.Changes = s.Changes
+	s, setup, err := statusOfWork(ctx, t, "normal")
+	h.Changes, h.Setup = s.Changes, setup
+	if tooLarge(t.Dir, setup) {
+		h.Changes, h.Setup = append(h.Changes, setup...), nil
+	}
 	return h, err
 }
 

@@ -20,7 +20,7 @@ import (
 const stashBranch = "refs/stash"
 
 // Losses implements sandboxport.Repositories. It is about the clone and the worktrees in dirs, by those names; without dirs, about all that there
-// are. The clone answers for its stashes, and for local branches that are checked out in none of them. Of a directory that is no worktree,
+// are, and then what a set-up made counts too: backups would go with the clone. The clone answers for its stashes, and for local branches that are checked out in none of them. Of a directory that is no worktree,
 // everything is told; what has nothing to lose is left out. When the clone is gone, no directory is a worktree.
 func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sandboxport.Loss, error) {
 	if gitcli.RepoGone(repo) {
@@ -40,6 +40,9 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 	for i, t := range trees {
 		group.Go(func() (err error) {
 			found[i], inner[i], err = all(ctx, t.Tree)
+			if len(dirs) == 0 {
+				found[i].Changes = append(found[i].Changes, found[i].Setup...)
+			}
 			return err
 		})
 	}
@@ -130,11 +133,14 @@ func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, er
 		return h, nil, err
 	}
 	if len(h.Changes) > 0 {
-		s, err := Status(ctx, t, "all")
+		s, setup, err := statusOfWork(ctx, t, "all")
 		if err != nil {
 			return h, nil, err
 		}
 		h.Changes = append(s.Changes, nestedChanges(h.nested)...)
+		if len(h.Setup) == 0 { // then it was too large
+			h.Changes = append(h.Changes, setup...)
+		}
 	}
 	for _, n := range h.nested {
 		inner = append(inner, n.lines...)
