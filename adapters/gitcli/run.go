@@ -69,6 +69,10 @@ type Command struct {
 	Limit     int64         // bytes of standard output; 0 is 64 MiB
 	Timeout   time.Duration // 0 is 30 seconds
 	Inherit   *os.File      // stays open in git and whatever it starts, where the system can do that; may be nil
+
+	// ReceiverHooks runs the hooks of a repository in a directory of this machine that is pushed to: for what the user approved who was told of them. Without it
+	// they are not run.
+	ReceiverHooks bool
 }
 
 // Output runs git and gives what it printed. It fails with *MissingError, *ExitError, ErrLarge, the error of ctx, that of Sink, or one that
@@ -77,8 +81,11 @@ func (c Command) Output(ctx context.Context) ([]byte, error) {
 	if err := c.reaches(ctx); err != nil {
 		return nil, err
 	}
-	c, err := c.guarded(ctx)
+	c, err := c.received(ctx)
 	if err != nil {
+		return nil, err
+	}
+	if c, err = c.guarded(ctx); err != nil {
 		return nil, err
 	}
 	return c.start(ctx)

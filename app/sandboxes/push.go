@@ -58,8 +58,8 @@ func (s sandboxService) planPush(ctx context.Context, _ tool.Scope, in PushInput
 	if p.access, err = s.access(ctx, f); err != nil {
 		return p, err
 	}
-	s.Repos.Fetch(ctx, f.Layout.Repo, p.access) //nolint:errcheck // the push itself finds out what has moved
-	if p.push, err = s.Repos.PlanPush(ctx, f.Layout.Repo, box.Directory, in.Branch); err != nil {
+	s.Repos.Fetch(ctx, f.Layout.Repo, p.access) //nolint:errcheck // the plan itself asks the remote
+	if p.push, err = s.Repos.PlanPush(ctx, f.Layout.Repo, p.access, box.Directory, in.Branch); err != nil {
 		return p, err
 	}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "remote": p.access.URL, "branch": p.push.Branch, "commit": p.push.Commit}

@@ -150,10 +150,10 @@ type Repositories interface {
 	// FinishMerge finishes what a process that is gone had begun. What it finds in the way is kept under backup refs. A branch that has moved since stays as it is.
 	FinishMerge(ctx context.Context, repo string, p MergePlan, commit string) error
 
-	// PlanPush works out what pushing a branch to origin would send; an empty one is the branch of the worktree in dir. It uses no network: what origin has is
-	// what was fetched last.
-	PlanPush(ctx context.Context, repo, dir, branch string) (PushPlan, error)
-	// Push sends the planned commit. It fails with sandbox.ErrMoved when the remote's branch has moved since.
+	// PlanPush works out what pushing a branch to origin would send; an empty one is the branch of the worktree in dir. It asks origin what it has. It fails with
+	// sandbox.ErrMoved when origin's branch has commits that are not in the clone.
+	PlanPush(ctx context.Context, repo string, a Access, dir, branch string) (PushPlan, error)
+	// Push sends the planned commit. No hooks are run, also not those of a remote that is a directory on this machine. It fails with sandbox.ErrMoved when the remote's branch has moved since.
 	Push(ctx context.Context, repo string, a Access, p PushPlan) error
 	// Patch returns how a worktree differs from its base as a patch that Apply takes: at most limit bytes, or sandbox.ErrArguments.
 	Patch(ctx context.Context, repo, dir string, c Compare, limit int) ([]byte, error)
@@ -376,7 +376,7 @@ type MergePlan struct {
 type PushPlan struct {
 	Branch   string
 	Commit   string       // on which the branch stands
-	Old      string       // on which origin's stands, as last fetched; empty for a new one
+	Old      string       // on which origin's stands; empty for a new one
 	Commits  []CommitLine // that no branch of origin has, newest first
 	Replaced int          // commits of origin's branch that the push takes off it
 }

@@ -180,7 +180,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 			With(deployment.Details{}.AddPath("repo", dir))
 	}
 	ref := "refs/heads/" + s.Branch
-	transfer.Hooks, transfer.Args = true, []string{"push", "--no-follow-tags", s.Remote, ref + ":" + ref} // else settings may lead it to another branch
+	transfer.Hooks, transfer.Args = true, []string{"push", "--no-follow-tags", "--", s.Remote, ref + ":" + ref} // else settings may lead it to another branch
 	if _, err := c.git(ctx, transfer); err != nil {
 		if said := words(err); strings.Contains(said, "(fetch first)") || strings.Contains(said, "(non-fast-forward)") {
 			return nil, deployment.ErrGit.Sayf("%s has new commits on %s since the pull; sync again", s.Remote, s.Branch).Because(err)

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -30,9 +31,18 @@ func (t tree) url(ctx context.Context, remote string, push bool) (string, error)
 	if strings.Contains(out, "\n") {
 		return "", project.ErrArgument.Sayf("the remote %s has several URLs; use git push by hand", remote)
 	}
-	again, err := t.word(ctx, "ls-remote", "--get-url", "--", out) // it reaches nobody
-	if err == nil && again != out {
-		err = project.ErrArgument.Sayf("your git configuration rewrites the URL of %s twice (url.….insteadOf), so that what is reached is not what is shown; use git by hand", remote)
+	exactly := gitcli.Command{Dir: t.top, Machine: true, Settings: gitcli.Exactly(out)}
+	var again []string
+	if push {
+		again, err = exactly.PushURLs(ctx, out)
+	} else {
+		exactly.Args = []string{"ls-remote", "--get-url", "--", out} // it reaches nobody
+		var said []byte
+		said, err = run(ctx, exactly)
+		again = []string{strings.TrimSuffix(string(said), "\n")}
+	}
+	if err == nil && !slices.Equal(again, []string{out}) {
+		err = project.ErrArgument.Sayf("your git configuration rewrites %s, the URL of %s, once more (url.….insteadOf or pushInsteadOf), so that what is reached is not what is shown; use git by hand", gitcli.Mask(out), remote)
 	}
 	return out, err
 }
@@ -132,7 +142,11 @@ func (Client) PlanPush(ctx context.Context, dir, remote, branch string) (project
 	if p.Old == p.Commit {
 		return p, nil
 	}
-	if p.Commits, p.More, err = t.log(ctx, p.Commit, "--not", "--remotes="+p.Remote); err != nil {
+	since := []string{"--not", "--remotes=" + p.Remote}
+	if p.Old != "" { // the push insists that the remote stands there; the other refs could be anybody's
+		since = []string{"^" + p.Old}
+	}
+	if p.Commits, p.More, err = t.log(ctx, append([]string{p.Commit}, since...)...); err != nil {
 		return p, err
 	}
 	if p.Old != "" {
@@ -156,9 +170,6 @@ func (t tree) pushHooks(ctx context.Context, url string) ([]project.GitHook, err
 	there, err := tree{top: strings.TrimPrefix(url, "file://")}.hooks(ctx, "pre-receive", "update", "proc-receive", "reference-transaction", "post-receive", "post-update", "push-to-checkout")
 	return append(found, there...), err
 }
-
-// receiving has the git of a repository in a directory of this machine, which is pushed to, run nothing that this names.
-const receiving = "--receive-pack=git -c core.hooksPath=/dev/null -c core.fsmonitor=false -c core.alternateRefsCommand=true -c receive.autogc=false -c receive.denyCurrentBranch=refuse receive-pack"
 
 // follows returns the remote that a branch's configuration names, and the branch there.
 func (t tree) follows(ctx context.Context, branch string) (remote, merge string, err error) {
@@ -192,14 +203,10 @@ func (c Client) Push(ctx context.Context, p project.PushPlan, hooks bool) error 
 			return err
 		}
 	} else {
-		if args = append(args, "--no-verify"); protocols(p.URL) == "file" {
-			args = append(args, receiving)
-		}
+		args = append(args, "--no-verify")
 	}
-	if p.Lost > 0 {
-		args = append(args, "--force-with-lease="+ref+":"+p.Old)
-	}
-	_, err = run(ctx, gitcli.Command{Dir: t.top, Hooks: hooks, Protocols: protocols(p.URL), Timeout: longTime, Args: append(args, "--", p.URL, p.Commit+":"+ref)})
+	args = append(args, "--force-with-lease="+ref+":"+p.Old) // what was shown is about a branch that stands there
+	_, err = run(ctx, gitcli.Command{Dir: t.top, Hooks: hooks, ReceiverHooks: hooks, Protocols: protocols(p.URL), Settings: gitcli.Exactly(p.URL), Timeout: longTime, Args: append(args, "--", p.URL, p.Commit+":"+ref)})
 	if err != nil {
 		if said := string(gitcli.Printed(err)); strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
 			return project.ErrConflict.Sayf("%s has commits on %s that are not known here; pull them first (git_pull, or countersign git pull)", gitcli.Mask(project.PublicURL(p.URL)), p.Target).Because(err)
@@ -244,7 +251,7 @@ func (Client) PlanPull(ctx context.Context, dir string, merge bool) (project.Pul
 		return p, err
 	}
 	tracking := "refs/remotes/" + p.Remote + "/" + p.Source
-	if _, err := run(ctx, gitcli.Command{Dir: t.top, Protocols: protocols(p.URL), Timeout: longTime,
+	if _, err := run(ctx, gitcli.Command{Dir: t.top, Protocols: protocols(p.URL), Settings: gitcli.Exactly(p.URL), Timeout: longTime,
 		Args: []string{"fetch", "--quiet", "--no-write-fetch-head", "--no-auto-maintenance", "--", p.URL, "+" + git.HeadsPrefix + p.Source + ":" + tracking}}); err != nil {
 		return p, err
 	}

@@ -11,8 +11,12 @@ import (
 )
 
 // PlanPush implements sandboxport.Repositories.
-func (c *Client) PlanPush(ctx context.Context, repo, dir, branch string) (sandboxport.PushPlan, error) {
+func (c *Client) PlanPush(ctx context.Context, repo string, a sandboxport.Access, dir, branch string) (sandboxport.PushPlan, error) {
 	var p sandboxport.PushPlan
+	r, err := address(a)
+	if err != nil {
+		return p, err
+	}
 	at, err := c.open(repo)
 	if err != nil {
 		return p, err
@@ -39,11 +43,24 @@ func (c *Client) PlanPush(ctx context.Context, repo, dir, branch string) (sandbo
 	if _, ok := refs.Local[p.Branch]; !ok {
 		return p, sandbox.ErrBranch.Sayf("the clone has no branch %.80q", p.Branch).With(sandbox.MissingBranch{Branch: p.Branch, Near: []string{}})
 	}
-	p.Commit, p.Old = tips[git.HeadsPrefix+p.Branch], tips[git.RemotesPrefix+p.Branch]
+	heads, err := c.remoteHeads(ctx, at, r)
+	if err != nil {
+		return p, err
+	}
+	p.Commit, p.Old = tips[git.HeadsPrefix+p.Branch], heads[git.HeadsPrefix+p.Branch]
 	if p.Old == p.Commit {
 		return p, nil
 	}
-	out, err := at.Main().Git(ctx, gitcli.Command{Args: []string{"rev-list", "--no-commit-header", "--encoding=UTF-8", "--topo-order", lineFormat, p.Commit, "--not", "--remotes=origin", "--"}, Limit: manyCommits})
+	if p.Old != "" {
+		if known, err := Resolve(ctx, at.Main(), p.Old); err != nil || known == "" {
+			return p, sandbox.ErrMoved.Sayf("%s has commits on %s that are not known here; call again to see them", r.identity, p.Branch).Because(err)
+		}
+	}
+	span := p.Commit + "\n"
+	for _, commit := range heads {
+		span += "^" + commit + "\n"
+	}
+	out, err := at.Main().Git(ctx, gitcli.Command{Args: []string{"rev-list", "--ignore-missing", "--no-commit-header", "--encoding=UTF-8", "--topo-order", lineFormat, "--stdin"}, Stdin: []byte(span), Limit: manyCommits})
 	if err != nil {
 		return p, err
 	}
@@ -52,6 +69,22 @@ func (c *Client) PlanPush(ctx context.Context, repo, dir, branch string) (sandbo
 	}
 	_, p.Replaced, err = apart(ctx, at.Main(), p.Commit, p.Old)
 	return p, err
+}
+
+// remoteHeads returns the branches that the remote itself says it has, and their commits: programs in a sandbox can write to what is noted of it in the clone.
+func (c *Client) remoteHeads(ctx context.Context, at *gitcli.Repo, r remote) (map[string]string, error) {
+	out, err := at.Main().Git(ctx, gitcli.Command{Machine: true, Protocols: r.protocols, Timeout: c.options.Reach, Env: []string{r.ssh}, Limit: manyCommits,
+		Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--heads", "--", r.url}})
+	if err != nil {
+		return nil, failed(sandbox.ErrGit, "cannot be read", r, err)
+	}
+	heads := map[string]string{}
+	for line := range strings.Lines(string(out)) {
+		if commit, ref, ok := strings.Cut(strings.TrimSuffix(line, "\n"), "\t"); ok {
+			heads[ref] = commit
+		}
+	}
+	return heads, nil
 }
 
 // Push implements sandboxport.Repositories. Unlike other commands of sandboxes it uses the user's credential helpers: it is for what a person approved.
@@ -66,10 +99,7 @@ func (c *Client) Push(ctx context.Context, repo string, a sandboxport.Access, p 
 	}
 	t := at.Main()
 	ref := git.HeadsPrefix + p.Branch
-	args := []string{"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--receive-pack=git-receive-pack"}
-	if p.Replaced > 0 {
-		args = append(args, "--force-with-lease="+ref+":"+p.Old)
-	}
+	args := []string{"push", "--porcelain", "--no-progress", "--no-verify", "--no-signed", "--no-follow-tags", "--recurse-submodules=no", "--force-with-lease=" + ref + ":" + p.Old}
 	_, err = gitcli.Command{Dir: t.Dir, Machine: true, Protocols: r.protocols, Timeout: longTime, Settings: []gitcli.Setting{{Name: "core.quotePath", Value: "false"}},
 		Env: []string{"GIT_DIR=" + t.Admin, "GIT_COMMON_DIR=" + t.Common, "GIT_WORK_TREE=" + t.Dir, "GIT_LFS_SKIP_SMUDGE=1", r.ssh}, Args: append(args, "--", r.url, p.Commit+":"+ref)}.Output(ctx)
 	if err != nil {

@@ -20,7 +20,7 @@ func TestAPushReachesWhatWasShown(t *testing.T) {
 	p, dir := atWork(t)
 	evil := filepath.Join(t.TempDir(), "evil.git")
 	p.In(p.Clone, "init", "--quiet", "--bare", evil)
-	plan, err := p.Repos.PlanPush(t.Context(), p.Clone, dir, "")
+	plan, err := p.Repos.PlanPush(t.Context(), p.Clone, p.Access(), dir, "")
 	require.NoError(t, err)
 	url := p.Access().URL
 	for _, key := range []string{"url." + evil + ".pushInsteadOf", "url." + evil + ".insteadOf", "remote." + url + ".pushurl", "remote." + url + ".url"} {
@@ -37,6 +37,24 @@ func TestAPushReachesWhatWasShown(t *testing.T) {
 	assert.Equal(t, plan.Commit, p.In(p.Remote, "rev-parse", plan.Branch))
 }
 
+// TestAPushPlanIsAboutWhatTheRemoteHas: refs that programs in the sandbox wrote into the clone hide no commits, and hooks of a remote on this machine do not run.
+func TestAPushPlanIsAboutWhatTheRemoteHas(t *testing.T) {
+	p, dir := atWork(t)
+	p.Put(p.Remote, "hooks/pre-receive", "#!/bin/sh\n: >"+filepath.Join(p.Remote, "ran")+"\n")
+	require.NoError(t, os.Chmod(filepath.Join(p.Remote, "hooks", "pre-receive"), 0o755))
+	honest, err := p.Repos.PlanPush(t.Context(), p.Clone, p.Access(), dir, "")
+	require.NoError(t, err)
+	require.NotEmpty(t, honest.Commits)
+	p.In(p.Clone, "update-ref", "refs/remotes/origin/other", honest.Commit)
+	p.In(p.Clone, "update-ref", "refs/remotes/origin/"+honest.Branch, honest.Commit)
+	plan, err := p.Repos.PlanPush(t.Context(), p.Clone, p.Access(), dir, "")
+	require.NoError(t, err)
+	assert.Equal(t, honest, plan)
+	require.NoError(t, p.Repos.Push(t.Context(), p.Clone, p.Access(), plan))
+	assert.Equal(t, plan.Commit, p.In(p.Remote, "rev-parse", plan.Branch))
+	assert.NoFileExists(t, filepath.Join(p.Remote, "ran"))
+}
+
 // TestCommitsAreWhatTheirNamesSay: a commit that another one replaces on this machine alone is planned, and merged, as it would be pushed; and so is one
 // whose parents are said to be others.
 func TestCommitsAreWhatTheirNamesSay(t *testing.T) {
@@ -50,7 +68,7 @@ func TestCommitsAreWhatTheirNamesSay(t *testing.T) {
 	p.In(dir, "replace", evil, good)
 	require.NoError(t, os.MkdirAll(filepath.Join(p.Clone, ".git", "info"), 0o755))
 	require.NoError(t, os.WriteFile(filepath.Join(p.Clone, ".git", "info", "grafts"), []byte(evil+" "+p.In(p.Clone, "rev-parse", "main")+"\n"), 0o600))
-	push, err := p.Repos.PlanPush(t.Context(), p.Clone, dir, "")
+	push, err := p.Repos.PlanPush(t.Context(), p.Clone, p.Access(), dir, "")
 	require.NoError(t, err)
 	require.Len(t, push.Commits, 3)
 	assert.Equal(t, "evil", push.Commits[0].Subject)

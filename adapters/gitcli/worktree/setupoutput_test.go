@@ -133,9 +133,10 @@ func TestAPushIntoAWorkingTree(t *testing.T) {
 	other := filepath.Join(t.TempDir(), "shop")
 	p.In(p.Clone, "clone", "--quiet", p.Remote, other)
 	p.In(other, "checkout", "--quiet", "-b", "sandbox/one")
-	plan, err := p.Repos.PlanPush(t.Context(), p.Clone, dir, "")
+	there := sandboxport.Access{URL: "file://" + other}
+	plan, err := p.Repos.PlanPush(t.Context(), p.Clone, there, dir, "")
 	require.NoError(t, err)
-	err = p.Repos.Push(t.Context(), p.Clone, sandboxport.Access{URL: "file://" + other}, plan)
+	err = p.Repos.Push(t.Context(), p.Clone, there, plan)
 	require.ErrorIs(t, err, sandbox.ErrCheckedOut)
 	assert.ErrorContains(t, err, "countersign sandbox apply")
 }

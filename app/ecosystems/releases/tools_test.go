@@ -244,8 +244,8 @@ func TestDirtyAlpha(t *testing.T) {
 func TestPush(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api", "web", "doc")
-	hook := filepath.Join(r.origins["web"].Remote, "hooks", "pre-receive")
-	require.NoError(t, os.WriteFile(hook, []byte("#!/bin/sh\necho not today >&2\nexit 1\n"), 0o755))
+	locked := filepath.Join(r.origins["web"].Remote, "refs", "heads", "main.lock")
+	require.NoError(t, os.WriteFile(locked, nil, 0o644))
 	done := r.do(bump, args{"bump_type": "patch", "pre_release": "alpha", "push": true})
 	assert.Equal(t, ecosystem.RunFailed, done.Status)
 	assert.Contains(t, done.Error, "could not be pushed from web")
@@ -261,7 +261,7 @@ func TestPush(t *testing.T) {
 		remote := r.origins[name].Git("-C", r.origins[name].Remote, "for-each-ref", "--format=%(refname:short)")
 		assert.Equal(t, name != "web", strings.Contains(remote, "v0.0.1-alpha.1"), remote)
 	}
-	require.NoError(t, os.Remove(hook))
+	require.NoError(t, os.Remove(locked))
 	o := r.call(promote, "plan", args{"push": true})
 	require.NoError(t, o.Err)
 	assert.Equal(t, args{"web": []any{"v0.0.1-alpha.1"}}, object(t, o.Value)["preview"].(args)["also_pushed"])

@@ -203,7 +203,7 @@ func TestPushesAndPullsShowTheirCommitsAndNeverLoseAny(t *testing.T) {
 	d := newDesk(t)
 	assert.Contains(t, d.refused("git_push", args{"remote": "nowhere"}), "no remote")
 	d.git("config", "url./elsewhere.insteadOf", d.remote)
-	d.git("config", "url./further.insteadOf", "/elsewhere")
+	d.git("config", "url./further.pushInsteadOf", "/elsewhere")
 	assert.Contains(t, d.refused("git_push", args{}), "what is reached is not what is shown")
 	d.git("config", "--unset-all", "url./elsewhere.insteadOf")
 	shown := d.plan("git_push", args{})
@@ -350,7 +350,7 @@ func TestEveryHookThatRunsIsNamed(t *testing.T) {
 	d.does("git_stage", args{"files": []string{"b.txt"}})
 	assert.Equal(t, []string{moved, index}, paths(d.plan("git_commit", args{"message": "x", "hooks": true})))
 	d.does("git_commit", args{"message": "x"})
-	assert.Equal(t, []any{"the repository's hooks are not run: pre-receive", "main then follows origin/main"}, d.plan("git_push", args{})["notes"])
+	assert.Equal(t, []any{"the repository's hooks are not run: pre-receive", "the commits are those that no branch of origin had when it was last fetched", "main then follows origin/main"}, d.plan("git_push", args{})["notes"])
 	d.does("git_push", args{})
 	for _, path := range []string{moved, index, received} {
 		assert.NoFileExists(t, path+".ran")
