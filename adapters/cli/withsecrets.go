@@ -31,20 +31,35 @@ var (
 // withSecretsCommand returns the command with-secrets, which opens no core and writes nothing.
 func withSecretsCommand(p Program, s *command.Shell) *cobra.Command {
 	var texts []string
-	c := &cobra.Command{Use: withSecretsName + " [--env NAME=TEXT]... -- COMMAND [ARG]...", Short: "Start a program with secrets in its environment", Args: cobra.ArbitraryArgs, Hidden: true,
+	var inArgs bool
+	c := &cobra.Command{Use: withSecretsName + " [--args] [--env NAME=TEXT]... -- COMMAND [ARG]...", Short: "Start a program with secrets in its environment", Args: cobra.ArbitraryArgs, Hidden: true,
 		Long: "Start a program whose environment has what --env says. @{NAME} in a text is the secret of that name: the variable NAME of this command's own environment, else\n" +
 			"what the keychain has under the account NAME of the service \"countersign\", else what stands behind :- in @{NAME:-default}. Deployed MCP servers are started so\n" +
-			"by agent hosts whose documents cannot refer to secrets. No value is on a command line, in a file or in a message.",
+			"by agent hosts whose documents cannot refer to secrets. No value is in a file or in a message. With --args, @{NAME} stands for a secret in the arguments of\n" +
+			"the program, too, and other programs of this machine can read that value in the list of processes; prefer --env where the server takes a variable.",
 		Example: `  countersign with-secrets --env 'GITHUB_TOKEN=@{GITHUB_TOKEN}' -- npx -y github-mcp`}
 	c.Flags().StringArrayVar(&texts, "env", nil, "a variable of the program, as NAME=TEXT")
+	c.Flags().BoolVar(&inArgs, "args", false, "put secrets into the arguments of the program, too; they can be read in the list of processes")
 	c.Flags().SetInterspersed(false)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
 			return command.Usage(cmd, "the program to start is missing; put it behind --")
 		}
-		set, err := resolved(cmd, texts, s.Lookup, p.Secrets)
+		for _, text := range texts {
+			if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
+				return command.Usage(cmd, "--env takes NAME=TEXT")
+			}
+		}
+		if inArgs {
+			texts = slices.Concat(texts, args[1:])
+		}
+		set, err := resolved(texts, s.Lookup, p.Secrets)
 		if err != nil {
 			return err
+		}
+		if inArgs {
+			n := len(set) - len(args) + 1
+			args, set = append([]string{args[0]}, set[n:]...), set[:n]
 		}
 		program, err := exec.LookPath(args[0])
 		if err != nil {
@@ -55,8 +70,8 @@ func withSecretsCommand(p Program, s *command.Shell) *cobra.Command {
 	return c
 }
 
-// resolved is what --env says, with the secrets in it. All that are missing are named at once.
-func resolved(cmd *cobra.Command, texts []string, env func(string) string, keep Secrets) (set []string, err error) {
+// resolved are texts with the secrets in them. All that are missing are named at once.
+func resolved(texts []string, env func(string) string, keep Secrets) (set []string, err error) {
 	form := regexp.MustCompile(`@\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 	known, missing := map[string]string{}, []string{}
 	var silent error
@@ -72,10 +87,6 @@ func resolved(cmd *cobra.Command, texts []string, env func(string) string, keep 
 		return known[name]
 	}
 	for _, text := range texts {
-		name, _, ok := strings.Cut(text, "=")
-		if !ok || name == "" {
-			return nil, command.Usage(cmd, "--env takes NAME=TEXT")
-		}
 		set = append(set, form.ReplaceAllStringFunc(text, func(found string) string {
 			parts := form.FindStringSubmatch(found)
 			value := secret(parts[1])

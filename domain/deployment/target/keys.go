@@ -48,8 +48,12 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 		}
 		more, err := l.entries(m, name, object)
 		if err == nil && l.Of == deployment.ModuleMCP && l.Dialect.Launched(object) {
+			shown := ""
+			if refs := References(object["args"]); len(refs) > 0 {
+				shown = "; " + strings.Join(refs, ", ") + " then stands in its arguments, which other programs of this machine can read in the list of processes"
+			}
 			r.warn("target " + l.Agent + " has no references of its own for the server " + name + " of module " + m.ID + ": countersign with-secrets starts it there, and takes " +
-				strings.Join(References(object), ", ") + " from its environment or the keychain; the agent has to find countersign on its PATH")
+				strings.Join(References(object), ", ") + " from its environment or the keychain; the agent has to find countersign on its PATH" + shown)
 		}
 		if err == nil && l.Style == "opencode" {
 			err = r.apart(r.Join(l.Dir, l.Path), more)

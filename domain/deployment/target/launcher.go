@@ -8,38 +8,49 @@ import (
 )
 
 // The command of this program that resolves references when a server starts, for hosts whose documents cannot say them. It is followed by --env NAME=TEXT for
-// each variable, in whose text @{NAME} stands for a secret, then by -- and the server's own command. Neither names nor texts are secret.
+// each variable, in whose text @{NAME} stands for a secret, then by -- and the server's own command, in whose arguments it does so too where --args is said.
+// Neither names nor texts are secret.
 const (
 	LauncherProgram = "countersign"
 	LauncherCommand = "with-secrets"
+	launcherArgs    = "--args"
 	launcherEnv     = "--env"
 	launcherEnd     = "--"
 )
 
-// launched is a local server whose references are resolved by the launcher. Only those in its environment can be: what stands in a command line every program
-// of the machine can read. It is false where there are others.
+// launched is a local server whose references are resolved by the launcher: those in its environment and in its arguments. It is false where there are others,
+// or none.
 func (d Dialect) launched(o Object) (Object, bool) {
 	rest := maps.Clone(o)
 	delete(rest, "env")
+	delete(rest, "args")
 	env, _ := o["env"].(map[string]any)
-	if len(References(rest)) > 0 || len(References(env)) == 0 || o["env_vars"] != nil {
+	own, _ := o["args"].([]any)
+	names := References([]any{env, own})
+	if len(References(rest)) > 0 || len(names) == 0 || o["env_vars"] != nil {
 		return nil, false
 	}
 	form := referring()
 	args, plain := []any{LauncherCommand}, map[string]any{}
+	if len(References(own)) > 0 {
+		if slices.ContainsFunc(own, launcherMarked) {
+			return nil, false
+		}
+		args = append(args, launcherArgs)
+		own = eachString(own, func(text string) string { return form.ReplaceAllString(text, "@{${1}${2}}") }).([]any)
+	}
 	for _, name := range slices.Sorted(maps.Keys(env)) {
 		text, _ := env[name].(string)
 		switch {
 		case len(References(text)) == 0:
 			plain[name] = text
 			continue
-		case name == "" || strings.Contains(name, "=") || strings.Contains(text, "@{"):
+		case name == "" || strings.Contains(name, "=") || launcherMarked(text):
 			return nil, false
 		}
 		args = append(args, launcherEnv, name+"="+form.ReplaceAllString(text, "@{${1}${2}}"))
 	}
 	args = append(append(args, launcherEnd), o["command"])
-	own, _ := o["args"].([]any)
 	out := maps.Clone(o)
 	out["command"], out["args"] = LauncherProgram, append(args, own...)
 	delete(out, "env")
@@ -47,13 +58,19 @@ func (d Dialect) launched(o Object) (Object, bool) {
 		out["env"] = plain
 	}
 	if d.References == ReferencesByName { // it hands on what it is told to, and nothing else
-		var names []any
-		for _, name := range References(env) {
-			names = append(names, name)
+		passed := make([]any, len(names))
+		for i, name := range names {
+			passed[i] = name
 		}
-		out["env_vars"] = names
+		out["env_vars"] = passed
 	}
 	return out, true
+}
+
+// launcherMarked reports a text that the launcher would take for one with a secret in it.
+func launcherMarked(v any) bool {
+	text, _ := v.(string)
+	return strings.Contains(text, "@{")
 }
 
 // unlaunched is the server that the launcher starts; any other server is as it is.
@@ -63,22 +80,34 @@ func (d Dialect) unlaunched(o Object) Object {
 		return o
 	}
 	form := regexp.MustCompile(`@\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
+	plain := func(text string) string { return form.ReplaceAllString(text, "$${${1}${2}}") }
 	env := map[string]any{}
-	if plain, is := o["env"].(map[string]any); is {
-		maps.Copy(env, plain)
+	if others, is := o["env"].(map[string]any); is {
+		maps.Copy(env, others)
 	}
 	i := 1
+	filled := args[i] == launcherArgs
+	if filled {
+		i++
+	}
 	for ; i+1 < len(args) && args[i] == launcherEnv; i += 2 {
 		name, text, _ := strings.Cut(args[i+1].(string), "=")
-		env[name] = form.ReplaceAllString(text, "$${${1}${2}}")
+		env[name] = plain(text)
 	}
 	if i+1 >= len(args) || args[i] != launcherEnd {
 		return o
 	}
 	out := maps.Clone(o)
-	out["command"], out["env"] = args[i+1], env
+	out["command"] = args[i+1]
 	delete(out, "args")
+	delete(out, "env")
+	if len(env) > 0 {
+		out["env"] = env
+	}
 	if more := args[i+2:]; len(more) > 0 {
+		if filled {
+			more = eachString(more, plain).([]any)
+		}
 		out["args"] = more
 	}
 	if d.References == ReferencesByName {

@@ -63,7 +63,10 @@ func (d Dialect) translated(o Object) (Object, error) {
 	case ReferencesByName:
 		return d.named(o)
 	case ReferencesNone:
-		return nil, ErrDialect.Sayf("it refers to ${%s}, and the agent's documents have no references to the environment; a reference in env is resolved when the server starts; have the server read the variable itself, or keep the module from this target", names[0])
+		if o["url"] != nil {
+			return nil, ErrDialect.Sayf("it refers to ${%s}, and the agent's documents have no references to the environment; describe a local server that connects to it, such as npx mcp-remote with the address and the header in args, or keep the module from this target", names[0])
+		}
+		return nil, ErrDialect.Sayf("it refers to ${%s}, and the agent's documents have no references to the environment; those in env and args are resolved when the server starts; move it there, or keep the module from this target", names[0])
 	}
 	form := referring()
 	var bad error

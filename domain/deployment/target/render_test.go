@@ -462,12 +462,13 @@ func TestReferencesAreEachAgentsOwn(t *testing.T) {
 		"renamed.json", `{"command": "srv", "args": ["-x"], "env": {"API": "v1 ${TOKEN:-none}", "MODE": "fast"}}`,
 		"argument.json", `{"command": "srv", "args": ["--key=${KEY:-}"]}`)
 	const resolved = `["with-secrets","--env","API=v1 @{TOKEN:-none}","--","srv","-x"]`
+	const filled = `["with-secrets","--args","--","srv","--key=@{KEY:-}"]`
 	for name, want := range map[string][]string{
 		"claude_code": {`"TOKEN":"${TOKEN}"`, `"Bearer ${TOKEN}"`, `"API":"v1 ${TOKEN:-none}"`, `--key=${KEY:-}`},
-		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, resolved + `,"command":"countersign","env":{"MODE":"fast"}`, "", "knows no defaults"},
-		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, `"command":["countersign",` + resolved[1:] + `,"environment":{"MODE":"fast"}`, "", "knows no defaults"},
-		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, resolved + `,"command":"countersign","env":{"MODE":"fast"},"env_vars":["TOKEN"]`, "", "by name alone"},
-		"zed":         {`["with-secrets","--env","TOKEN=@{TOKEN}","--","srv"],"command":"countersign","env":{"MODE":"fast"}`, "", resolved, "", "no references"},
+		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, resolved + `,"command":"countersign","env":{"MODE":"fast"}`, filled, "list of processes"},
+		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, `"command":["countersign",` + resolved[1:] + `,"environment":{"MODE":"fast"}`, filled[1:], "list of processes"},
+		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, resolved + `,"command":"countersign","env":{"MODE":"fast"},"env_vars":["TOKEN"]`, filled + `,"command":"countersign","env_vars":["KEY"]`, "list of processes"},
+		"zed":         {`["with-secrets","--env","TOKEN=@{TOKEN}","--","srv"],"command":"countersign","env":{"MODE":"fast"}`, "", resolved, filled, "describe a local server that connects to it"},
 	} {
 		out := with([]target.Module{servers}).set(name, deployment.ScopeProject).render(t)
 		text := describe(out)
@@ -487,16 +488,16 @@ func TestReferencesAreEachAgentsOwn(t *testing.T) {
 
 // TestServersThatTheLauncherStarts: what is edited of one leads back to its module, and one that is found is described as modules describe servers.
 func TestServersThatTheLauncherStarts(t *testing.T) {
-	const text = `{"args":["-x"],"command":"srv","env":{"API":"v1 ${TOKEN:-none}","KEY":"${KEY}","MODE":"fast"}}`
+	const text = `{"args":["-x","--of=${KEY}"],"command":"srv","env":{"API":"v1 ${TOKEN:-none}","KEY":"${KEY}","MODE":"fast"}}`
 	for _, name := range []string{"zed", "codex", "cursor", "opencode"} {
 		s := with([]target.Module{module("mcp:s", deployment.ModuleMCP, "s.json", text)}).set(name, deployment.ScopeProject)
 		f := s.render(t).Files[0]
 		k := f.Part.Keys[0]
-		require.Contains(t, string(k.Value), `"KEY=@{KEY}","--","srv","-x"]`, name)
+		require.Contains(t, string(k.Value), `"KEY=@{KEY}","--","srv","-x","--of=@{KEY}"]`, name)
 		back, err := target.InvertKey(s.Input, f, k, json.RawMessage(strings.Replace(string(k.Value), `"-x"`, `"-y"`, 1)))
 		require.NoError(t, err)
 		if name != "codex" { // its references by name are not traced back
-			assert.Equal(t, []deployment.Key{{Path: []string{"args"}, Value: json.RawMessage(`["-y"]`)}}, back.Set, name)
+			assert.Equal(t, []deployment.Key{{Path: []string{"args"}, Value: json.RawMessage(`["-y","--of=${KEY}"]`)}}, back.Set, name)
 			assert.Empty(t, back.Remove, name)
 		}
 		a, _ := target.FindAgent(name)
@@ -512,6 +513,7 @@ func TestServersThatTheLauncherStarts(t *testing.T) {
 	}
 	for _, text := range []string{
 		`{"command": "srv", "env": {"A": "@{B} ${C}"}}`, `{"command": "${SRV}", "env": {"A": "${C}"}}`, `{"command": "srv", "cwd": "${C}"}`, `{"command": "srv", "env": {"A=B": "${C}"}}`,
+		`{"command": "srv", "args": ["@{B}", "${C}"]}`,
 	} {
 		out := with([]target.Module{module("mcp:s", deployment.ModuleMCP, "s.json", text)}).set("zed", deployment.ScopeProject).render(t)
 		assert.Empty(t, out.Files, text)
