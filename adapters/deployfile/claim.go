@@ -85,7 +85,7 @@ func (op *operation) claims() ([]deployment.Write, error) {
 		}
 		for _, f := range slices.Concat(l.Owned, l.Others) {
 			if left, ok := heirs[f.Path]; ok && f.Part != nil && f.Repo != "" && f.Repo != mine {
-				f.Made, f.Created = slices.Concat(f.Made, left.Made), f.Created || left.Created
+				f.Inherit(left)
 				touched[f.Repo] = true
 				delete(heirs, f.Path)
 			}
@@ -149,7 +149,7 @@ func (op *operation) heirs() map[string]deployment.Owned {
 	mine := op.t.Owner.Repo(op.t.Repo)
 	for _, l := range op.ledgers[:op.own] {
 		for _, f := range l.Owned {
-			if f.Part != nil && f.Owner == op.t.Owner && f.Repo == mine && (f.Created || len(f.Made) > 0) {
+			if f.Part != nil && f.Owner == op.t.Owner && f.Repo == mine && (f.Created || len(f.Made) > 0 || !f.Over.IsZero()) {
 				left[f.Path] = f
 			}
 		}

@@ -244,7 +244,7 @@ func (d *Desired) owned(have *Owned, now Seen, w Wanted) (Owned, bool) {
 	}
 	next.PartSum, next.Made, next.Created = d.Merge.Ours, d.Merge.Made, now.Kind == Absent
 	if have != nil {
-		next.Made, next.Created = append(slices.Clone(have.Made), d.Merge.Made...), have.Created || d.shrinks(have, now)
+		next.Made, next.Created, next.Over = append(slices.Clone(have.Made), d.Merge.Made...), have.Created || d.shrinks(have, now), have.Over
 	}
 	return next, !d.Merge.Ours.IsZero()
 }

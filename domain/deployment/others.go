@@ -197,16 +197,29 @@ func (f *Owned) is(other *Owned) bool {
 	return f.Repo == other.Repo && f.Owner == other.Owner && f.Target == other.Target && f.Root == other.Root && f.Path == other.Path
 }
 
-// inherit hands on who made a document, and the containers in it: who takes over everything of another one's takes that away, too.
+// inherit hands on who made a document, and what is in it: who takes over everything of another one's takes that away, too.
 func (p *Plan) inherit() {
 	for _, t := range p.Taken {
-		if t.Left != nil || t.From.Part == nil {
+		if t.Left != nil {
 			continue
 		}
-		if i := slices.IndexFunc(p.Owned, func(f Owned) bool { return f.Path == t.From.Path && f.Part != nil }); i >= 0 {
-			f := &p.Owned[i]
-			f.Made, f.Created = slices.Concat(f.Made, t.From.Made), f.Created || t.From.Created
+		from := t.From
+		if from.Part == nil {
+			from.Over = from.Sum
 		}
+		for i := range p.Owned {
+			if f := &p.Owned[i]; f.Path == from.Path && f.Part != nil {
+				f.Inherit(from)
+			}
+		}
+	}
+}
+
+// Inherit has a part take away, when it goes, what another one of the same document would: the document, the containers in it, and what is around a block.
+func (f *Owned) Inherit(from Owned) {
+	f.Made, f.Created = slices.Concat(f.Made, from.Made), f.Created || from.Created
+	if f.Over.IsZero() && f.Part.Format == FormatMarkdown {
+		f.Over = from.Over
 	}
 }
 

@@ -129,6 +129,7 @@ type Owned struct {
 	PartSum Sum        // of Part
 	Made    [][]string // containers made for the part's keys
 	Created bool       // the file was not there before the part was put in
+	Over    Sum        // of a block: what another config repository had deployed as the whole file, which is around it since it was taken over; else zero
 	Claim   Claim      // how much it counts
 }
 

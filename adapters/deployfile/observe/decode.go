@@ -163,7 +163,7 @@ func (e *entry) owned(base string) (deployment.Owned, string) {
 		return deployment.Owned{}, problem
 	}
 	f := deployment.Owned{Path: below(base, rel), Mode: deployment.PlainMode, Owner: e.Owner, Part: e.Part, Made: e.Made, Created: e.Created, Claim: min(e.Claim, deployment.Unproven)}
-	if !parse(&f.Sum, e.Sum) || !parse(&f.PartSum, e.PartSum) {
+	if !parse(&f.Sum, e.Sum) || !parse(&f.PartSum, e.PartSum) || !parse(&f.Over, e.Over) {
 		return deployment.Owned{}, "a sum of it is not 64 hex digits"
 	}
 	if e.Mode != "" {

@@ -36,6 +36,7 @@ type entry struct {
 	PartSum string           `json:"part_sha256,omitempty"`
 	Made    [][]string       `json:"made,omitempty"`
 	Created bool             `json:"created,omitempty"`
+	Over    string           `json:"over_sha256,omitempty"`
 	Claim   deployment.Claim `json:"claim,omitempty"` // how much it counts, where that is not all
 }
 
@@ -75,7 +76,7 @@ func (m Manifest) entry(f deployment.Owned) (entry, error) {
 		return entry{}, deployment.ErrPath.Sayf("%q cannot be listed in the manifest of %s: it is no UTF-8 path of a file below it", f.Path, m.Root).
 			With(deployment.FieldDetails("root", m.Root).AddPath("path", f.Path)).Because(err)
 	}
-	e := entry{Path: rel, Sum: f.Sum.String(), Modules: f.Modules, Owner: f.Owner, Part: f.Part, PartSum: f.PartSum.String(), Made: f.Made, Created: f.Created, Claim: f.Claim}
+	e := entry{Path: rel, Sum: f.Sum.String(), Modules: f.Modules, Owner: f.Owner, Part: f.Part, PartSum: f.PartSum.String(), Made: f.Made, Created: f.Created, Over: f.Over.String(), Claim: f.Claim}
 	if deployment.ModeOf(f.Mode) == deployment.ExecutableMode {
 		e.Mode = "0" + strconv.FormatUint(uint64(deployment.ExecutableMode), 8)
 	}

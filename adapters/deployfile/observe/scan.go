@@ -124,9 +124,11 @@ func (s *scanner) entry(e *entry) bool {
 			ok = s.value(&e.Made)
 		case "created":
 			ok = s.value(&e.Created)
+		case "over_sha256":
+			e.Over, ok = s.word()
 		}
 		return ok
-	}, "path", "sha256", "module_ids", "mode", "owner", "part", "part_sha256", "made", "created")
+	}, "path", "sha256", "module_ids", "mode", "owner", "part", "part_sha256", "made", "created", "over_sha256")
 }
 
 // next is the next byte that is no blank, 0 at the end.

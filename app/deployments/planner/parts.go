@@ -197,7 +197,8 @@ func (p Planner) merge(ctx context.Context, docs documents, have ownedPart, d *d
 	}
 	at.text, at.times, at.created = merged, at.times+1, at.created || have.Created
 	docs[d.Path] = at
-	d.Merge.Remove = d.Merge.Ours.IsZero() && at.found && at.created && empty(merged)
+	taken := !have.Over.IsZero() && have.Sure() != nil && deployment.SumOf(merged) == have.Over // what is left is what was deployed, and nobody's own
+	d.Merge.Remove = d.Merge.Ours.IsZero() && at.found && (at.created && empty(merged) || taken)
 	if at.found || !d.Merge.Ours.IsZero() {
 		d.Content = deployment.ContentOf(merged)
 	}
