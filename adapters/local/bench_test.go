@@ -5,9 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
+	"syscall"
 	"testing"
 	"time"
 
@@ -23,6 +25,7 @@ import (
 //
 //	BenchmarkRender    100 refs over 50 files       ≤ 2 × reading those files once
 //	BenchmarkBigFile   40 refs into one 50 MB file  ≤ 1.5 × reading it once
+//	BenchmarkGrow      300 anchors by 300 calls    the last fifty ≤ 1.5 × the first fifty
 //	BenchmarkManyPacks get, render, mutate one of 5,000 packs  ≤ 2 × one of 10; list 20 of 5,000, warm ≤ 3 × one stat of each file
 
 // packFixture is an opened core with a directory of sources.
@@ -217,4 +220,53 @@ func compare(b *testing.B, floor, work func()) {
 	b.ReportMetric(took[1][middle], "work-µs")
 	b.ReportMetric(took[1][middle]/took[0][middle], "x-floor")
 	b.ReportMetric(0, "ns/op")
+}
+
+// BenchmarkGrow builds a pack of 300 anchors over 100 files by 300 calls. Its floor is the first fifty calls, its work the last fifty, both in processor time:
+// what a call costs may hardly depend on what the pack holds already.
+func BenchmarkGrow(b *testing.B) {
+	for name, answer := range map[string]map[string]any{"whole": {}, "compact": {"terse": true}} {
+		b.Run(name, func(b *testing.B) {
+			s := newShop(b)
+			for f := range 100 {
+				require.NoError(b, os.WriteFile(filepath.Join(s.src, fmt.Sprintf("file%d.go", f)), source(375), 0o644))
+			}
+			var first, last float64
+			for range max(b.N, 3) {
+				f, l := s.grow(answer)
+				if first == 0 || f+l < first+last { // the least disturbed run
+					first, last = f, l
+				}
+			}
+			b.ReportMetric(first, "floor-µs")
+			b.ReportMetric(last, "work-µs")
+			b.ReportMetric(last/first, "x-floor")
+			b.ReportMetric(0, "ns/op")
+		})
+	}
+}
+
+// grow builds the pack, and returns what one of its first and one of its last fifty calls took, in microseconds of processor time.
+func (s *packFixture) grow(answer map[string]any) (first, last float64) {
+	id := s.write(nil)
+	var at []time.Duration
+	for n := range 301 {
+		if n%50 == 0 {
+			at = append(at, processorTime(s.b))
+		}
+		args := map[string]any{"action": "upsert_ref", "id": id, "expected_revision": n + 1, "section_key": "flow", "ref_key": fmt.Sprintf("ref%d", n),
+			"path": fmt.Sprintf("file%d.go", n%100), "line_start": 100 + n/100*30, "line_end": 120 + n/100*30, "ref_title": "Where the token is checked",
+			"ref_why": "the expiry is compared with a clock: that of another machine"}
+		maps.Copy(args, answer)
+		s.call("input", args)
+	}
+	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 50 }
+	return each(at[1] - at[0]), each(at[6] - at[5])
+}
+
+// processorTime is what this process has used, in user and system mode.
+func processorTime(b testing.TB) time.Duration {
+	var used syscall.Rusage
+	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
+	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

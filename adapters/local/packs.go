@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/packfile"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/packs"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -90,7 +91,8 @@ func first(values ...string) string {
 func (l *Local) packs(core app.Core) []toolset {
 	p := l.config.Packs
 	store := sync.OnceValue(func() *packfile.Store {
-		s := packfile.New(p.Root, core.Clock)
+		listing := "packs-" + canon.SumBytes("pack.root.v1", []byte(p.Root)).Hex()[:16] + ".idx"
+		s := packfile.New(p.Root, core.Clock).Remember(filepath.Join(l.config.Dir, "cache", listing))
 		if l.config.Options.Serve.ReadOnly {
 			s.LookOnly()
 		}

@@ -1,68 +1,89 @@
 package packfile
 
 import (
-	"io/fs"
+	"bytes"
 	"os"
+	"slices"
 	"sync"
 
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// A store keeps so many of the packs it read last, of files up to so many bytes: agents ask for one pack many times in a row, and decoding it
-// costs a hundred times what one look at its file does.
+// A store keeps so many of the packs it read or wrote last, of files of so many bytes together: agents work on one pack many times in a row, and decoding
+// it costs a hundred times what reading its file does.
 const (
 	recentPacks = 16
-	recentBytes = 256 << 10
+	recentBytes = 8 << 20
 )
 
-// recent remembers packs by id. The file system is the truth: a pack is believed only while its file's identity, size and time stamp are what
-// they were when it was read.
+// recent remembers packs by id. The file system is the truth: a pack is believed while its file's identity, size and both its times are what they were
+// when it was read, and the read came late enough after them; else while the file's bytes are the ones that were decoded.
 type recent struct {
 	mu   sync.Mutex
 	kept []kept // the last used last
+	size int
 }
 
 type kept struct {
-	pack *pack.Pack // never handed out
-	info fs.FileInfo
+	pack  *pack.Pack // never handed out
+	data  []byte     // of its file
+	stamp stamp
+	sure  bool // a later change of the file would show in its stamp
 }
 
-// get returns a copy of the remembered pack, or nil when its file at path is not the one that was read. It follows symbolic links out of the store,
-// which is harmless: what it remembers was read inside.
-func (r *recent) get(id pack.ID, path string) *pack.Pack {
+// unchanged returns a copy of the remembered pack, or nil when its file at path is surely not known to be the one that was read. It follows symbolic
+// links out of the store, which is harmless: what it remembers was read inside.
+func (r *recent) unchanged(id pack.ID, path string) *pack.Pack {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for i, k := range r.kept {
-		if k.pack.ID() != id {
-			continue
-		}
-		copy(r.kept[i:], r.kept[i+1:])
-		r.kept[len(r.kept)-1] = k
-		if now, err := os.Stat(path); err != nil || !same(k.info, now) {
-			r.kept = r.kept[:len(r.kept)-1]
-			return nil
-		}
-		return k.pack.Clone()
+	k := r.find(id)
+	if k == nil || !k.sure {
+		return nil
 	}
-	return nil
+	if now, err := os.Stat(path); err != nil || !k.stamp.is(now) {
+		return nil
+	}
+	return k.pack.Clone()
 }
 
-// put remembers a copy of a pack that has just been read from the file that info describes.
-func (r *recent) put(p *pack.Pack, info fs.FileInfo) {
-	if info.Size() > recentBytes || !settled(info) {
+// decoded returns a copy of the pack that was decoded from these very bytes, or nil.
+func (r *recent) decoded(id pack.ID, data []byte, at stamp, sure bool) *pack.Pack {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	k := r.find(id)
+	if k == nil || !bytes.Equal(k.data, data) {
+		return nil
+	}
+	k.stamp, k.sure = at, sure
+	return k.pack.Clone()
+}
+
+// find returns the entry of a pack, which becomes the one used last.
+func (r *recent) find(id pack.ID) *kept {
+	i := slices.IndexFunc(r.kept, func(k kept) bool { return k.pack.ID() == id })
+	if i < 0 {
+		return nil
+	}
+	k := r.kept[i]
+	r.kept = append(slices.Delete(r.kept, i, i+1), k)
+	return &r.kept[len(r.kept)-1]
+}
+
+// put remembers a copy of a pack and the bytes of its file; at is the stamp of the file that they were read from.
+func (r *recent) put(p *pack.Pack, data []byte, at stamp, sure bool) {
+	k := kept{p.Clone(), data, at, sure}
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if old := r.find(p.ID()); old != nil {
+		r.size -= len(old.data)
+		r.kept = r.kept[:len(r.kept)-1]
+	}
+	if len(data) > recentBytes/2 {
 		return
 	}
-	p = p.Clone()
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	for i, k := range r.kept {
-		if k.pack.ID() == p.ID() { // another process was faster
-			r.kept[i] = kept{p, info}
-			return
-		}
+	r.kept, r.size = append(r.kept, k), r.size+len(data)
+	for len(r.kept) > recentPacks || r.size > recentBytes {
+		r.size -= len(r.kept[0].data)
+		r.kept = slices.Delete(r.kept, 0, 1)
 	}
-	if len(r.kept) == recentPacks {
-		r.kept = append(r.kept[:0], r.kept[1:]...)
-	}
-	r.kept = append(r.kept, kept{p, info})
 }

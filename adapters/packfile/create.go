@@ -113,7 +113,7 @@ func (s *Store) purge(id pack.ID) {
 		return
 	}
 	defer lock.Release()
-	p, _, err := s.load(id)
+	p, err := s.load(id)
 	switch {
 	case errors.Is(err, pack.ErrNotFound): // another process was faster
 	case err != nil, !p.Expired(s.clock.Now()), s.dir.Remove(packName(id)) != nil:

@@ -1,7 +1,6 @@
 package packfile
 
 import (
-	"bytes"
 	"fmt"
 	"strings"
 
@@ -81,20 +80,6 @@ type removal struct {
 	Revision *uint64 `yaml:"revision"`
 }
 
-// Encode returns the file that stores s: front matter between two lines ---, and nothing after. It fails on text that is not UTF-8.
-func Encode(s pack.State) ([]byte, error) {
-	body, err := yamlcodec.Encode(fromState(s))
-	if err != nil {
-		return nil, err
-	}
-	var file bytes.Buffer
-	file.Grow(len(body) + 2*len(delimiter) + 2)
-	file.WriteString(delimiter + "\n")
-	file.Write(body)
-	file.WriteString(delimiter + "\n")
-	return file.Bytes(), nil
-}
-
 // Decode restores the pack that file stores. It fails with pack.ErrMalformed, whose message says what is wrong and in which line, or
 // with pack.ErrSchema for a pack of another schema version.
 func Decode(file []byte) (*pack.Pack, error) {
@@ -131,65 +116,6 @@ func versionOf(text []byte) error {
 	}
 	_, err := pack.Restore(pack.State{ID: pack.ID(*d.ID), SchemaVersion: int(*d.SchemaVersion)})
 	return err
-}
-
-func fromState(s pack.State) document {
-	d := document{
-		SchemaVersion: new(int64(s.SchemaVersion)), ID: new(string(s.ID)),
-		Name: nullable(s.Name), Title: nullable(s.Title), Brief: nullable(s.Brief), Status: new(s.Status.String()),
-		Tags: new([]*string{}), Sections: new([]*section{}), Revision: new(s.Revision),
-		CreatedAt: &yamlcodec.Timestamp{Time: s.CreatedAt}, UpdatedAt: &yamlcodec.Timestamp{Time: s.UpdatedAt},
-		ExpiresAt: &yamlcodec.Timestamp{Time: s.ExpiresAt},
-	}
-	for _, t := range s.Tags {
-		*d.Tags = append(*d.Tags, &t)
-	}
-	for _, sec := range s.Sections {
-		*d.Sections = append(*d.Sections, fromSection(sec))
-	}
-	for _, r := range s.Removed {
-		d.Removed = append(d.Removed, &removal{Key: new(string(r.Key)), Revision: &r.Revision})
-	}
-	return d
-}
-
-func fromSection(s pack.Section) *section {
-	out := &section{
-		Key: new(string(s.Key)), Title: &s.Title, Description: nullable(s.Description),
-		Refs: new([]*ref{}), Diagrams: new([]*diagram{}), ChangedAt: s.ChangedAt,
-	}
-	for _, r := range s.Refs {
-		*out.Refs = append(*out.Refs, fromRef(r))
-	}
-	for _, d := range s.Diagrams {
-		*out.Diagrams = append(*out.Diagrams, &diagram{Key: new(string(d.Key)), Title: &d.Title, Mermaid: &d.Mermaid, Why: nullable(d.Why)})
-	}
-	return out
-}
-
-func fromRef(r pack.Ref) *ref {
-	out := &ref{
-		Key: new(string(r.Key)), Path: new(string(r.Path)), Lines: fromLines(r.Lines),
-		Title: nullable(r.Title), Why: nullable(r.Why), Group: nullable(r.Group), Root: string(r.Root), Commit: string(r.Commit),
-	}
-	if a := r.Anchor; a != nil {
-		out.Anchor = &anchor{Hash: new(a.Hash.String()), Print: fromPrint(a.Print), Before: fromPrint(a.Before), After: fromPrint(a.After)}
-	}
-	if n := r.Snapshot; n != nil {
-		out.Snapshot = &snapshot{Lines: fromLines(n.Lines), Text: &n.Text, Masked: n.Masked}
-	}
-	return out
-}
-
-func fromLines(l pack.LineRange) *lines { return &lines{Start: &l.Start, End: &l.End} }
-
-func fromPrint(p pack.Fingerprint) *string { return new(fmt.Sprintf("%016x", uint64(p))) }
-
-func nullable(o pack.Optional) *string {
-	if o == "" {
-		return nil
-	}
-	return new(string(o))
 }
 
 // reader turns a document into a state and collects what is missing or wrong on the way.

@@ -5,54 +5,39 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"os"
 	"runtime"
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// settleAfter is how old a file's time stamp must be when the file is read before a later change surely shows in it. Younger files are read again
-// the next time, because some file systems stamp coarsely.
-const settleAfter = 100 * time.Millisecond
-
 // index remembers the summary of every pack file, so that a list costs one look at each file instead of reading it. The file system is the truth:
-// refresh believes a summary only while the file's identity, size and time stamp are what they were when it was read.
+// refresh believes a summary only while the file's identity, size and both its times are what they were when it was read.
 type index struct {
 	mu      sync.Mutex
 	entries map[string]*entry // by file name
 	order   []*entry          // by file name, hence by id
 	pass    uint64            // of refresh; marks what it has seen
+
+	file       string // of the listing; empty where there is none
+	recalled   bool
+	unrecorded int // entries that were read since the listing was written
 }
 
 type entry struct {
 	file    string
-	info    fs.FileInfo // of the file that was read
+	stamp   stamp // of the file that was read
 	settled bool
 	summary pack.Summary
 	damage  error // why the file is no readable pack; the summary is void then
 	pass    uint64
 }
 
-func (e *entry) current(info fs.FileInfo) bool {
-	return e.settled && same(e.info, info)
-}
-
-// same reports whether a file is what it was.
-func same(was, now fs.FileInfo) bool {
-	return was.Size() == now.Size() && was.ModTime().Equal(now.ModTime()) && os.SameFile(was, now)
-}
-
-// settled reports, for a file just read, whether a later change of it surely shows.
-func settled(info fs.FileInfo) bool {
-	age := time.Since(info.ModTime())
-	return age > settleAfter || age < -settleAfter
-}
+func (e *entry) current(info fs.FileInfo) bool { return e.settled && e.stamp.is(info) }
 
 // Lookup implements packport.Reader.
 func (s *Store) Lookup(ctx context.Context, name pack.Name) ([]pack.Summary, error) {
@@ -104,6 +89,7 @@ func (s *Store) refresh(ctx context.Context) error {
 		return err
 	}
 	x := &s.index
+	x.recall()
 	x.pass++
 	seen, stale := 0, []*entry(nil)
 	err := s.dir.Scan(packsDir, func(file string, look func() (fs.FileInfo, error)) error {
@@ -120,7 +106,7 @@ func (s *Store) refresh(ctx context.Context) error {
 		}
 		e.pass = x.pass
 		seen++
-		if err != nil || e.info == nil || !e.current(info) { // an error shows again, with its reason, when the file is read
+		if err != nil || !e.current(info) { // an error shows again, with its reason, when the file is read
 			stale = append(stale, e)
 		}
 		return nil
@@ -134,7 +120,20 @@ func (s *Store) refresh(ctx context.Context) error {
 		return err
 	}
 	x.settle(seen, stale)
+	if !s.cleanup.off {
+		x.record(settledOf(stale))
+	}
 	return nil
+}
+
+// settledOf counts the entries that a listing can hold.
+func settledOf(read []*entry) (n int) {
+	for _, e := range read {
+		if e.settled && e.damage == nil {
+			n++
+		}
+	}
+	return n
 }
 
 // reread reads the files again, several at a time.
@@ -155,7 +154,7 @@ func (s *Store) reread(ctx context.Context, stale []*entry) error {
 // fill reads the entry's file. It fails only for errors that are not the file's.
 func (s *Store) fill(e *entry) error {
 	p, info, err := s.read(e.file)
-	e.info, e.damage, e.settled = info, nil, false
+	e.damage, e.settled = nil, false
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.pass = 0 // it went between the look and the reading
@@ -167,13 +166,15 @@ func (s *Store) fill(e *entry) error {
 	default:
 		e.summary = p.Summary()
 	}
-	e.settled = info != nil && settled(info)
+	if info != nil {
+		e.stamp, e.settled = s.settled(info)
+	}
 	return nil
 }
 
 // settle makes the entries those of this pass. seen counts them, those that vanished included; stale are those that were read.
 func (x *index) settle(seen int, stale []*entry) {
-	if len(stale) == 0 && seen == len(x.entries) {
+	if len(stale) == 0 && seen == len(x.entries) && len(x.order) == seen {
 		return
 	}
 	if x.entries == nil {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io/fs"
 	"syscall"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -38,6 +39,7 @@ var (
 type Store struct {
 	dir     *docfile.Dir
 	clock   ports.Clock
+	today   func() time.Time // what the file system's times are compared with
 	index   index
 	recent  recent
 	cleanup cleanup
@@ -45,7 +47,7 @@ type Store struct {
 
 // New returns the store in root, which is made, 0700, when the first pack is created. clock decides what has expired.
 func New(root string, clock ports.Clock) *Store {
-	return &Store{dir: docfile.NewDir(root), clock: clock}
+	return &Store{dir: docfile.NewDir(root), clock: clock, today: time.Now}
 }
 
 // LookOnly makes the store delete nothing by itself: expired packs are as invisible as ever, and their files stay. Call it before use.
@@ -62,20 +64,15 @@ func (s *Store) Get(ctx context.Context, id pack.ID) (*pack.Pack, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
-	if p := s.recent.get(id, s.dir.File(packName(id))); p != nil {
+	if p := s.recent.unchanged(id, s.dir.File(packName(id))); p != nil {
 		return s.unexpired(p)
 	}
-	p, info, err := s.load(id)
-	if err != nil {
-		return nil, err
-	}
-	s.recent.put(p, info)
-	return s.unexpired(p)
+	return s.live(id)
 }
 
-// live loads a pack that has not expired, from its file in any case.
+// live reads a pack that has not expired, from its file in any case.
 func (s *Store) live(id pack.ID) (*pack.Pack, error) {
-	p, _, err := s.load(id)
+	p, err := s.load(id)
 	if err != nil {
 		return nil, err
 	}
@@ -93,41 +90,69 @@ func notFound(id pack.ID) error {
 	return pack.ErrNotFound.Sayf("there is no pack %s; it may have expired", id)
 }
 
-func (s *Store) load(id pack.ID) (*pack.Pack, fs.FileInfo, error) {
+// load reads the pack's file, and decodes it unless that was done before.
+func (s *Store) load(id pack.ID) (*pack.Pack, error) {
 	if _, err := pack.ParseID(string(id)); err != nil {
-		return nil, nil, notFound(id)
+		return nil, notFound(id)
 	}
-	p, info, err := s.read(string(id) + packSuffix)
+	file := string(id) + packSuffix
+	data, info, err := s.bytes(file)
 	if absent(err) {
-		return nil, nil, notFound(id)
+		return nil, notFound(id)
 	}
-	return p, info, err
+	if err != nil {
+		return nil, err
+	}
+	at, sure := s.settled(info)
+	if p := s.recent.decoded(id, data, at, sure); p != nil {
+		return p, nil
+	}
+	p, err := s.decode(file, data)
+	if err == nil {
+		s.recent.put(p, data, at, sure)
+	}
+	return p, err
 }
 
 // read restores the pack in the file of that name. What is wrong with the file is pack.ErrMalformed or pack.ErrSchema and names it; a file
 // that is not there is fs.ErrNotExist.
 func (s *Store) read(file string) (*pack.Pack, fs.FileInfo, error) {
+	data, info, err := s.bytes(file)
+	if err != nil {
+		return nil, info, err
+	}
+	p, err := s.decode(file, data)
+	return p, info, err
+}
+
+// bytes returns what is in the file of that name. Errors are those of read.
+func (s *Store) bytes(file string) ([]byte, fs.FileInfo, error) {
 	name := packsDir + "/" + file
 	data, info, err := s.dir.Read(name, MaxFile)
 	switch {
 	case err == nil:
+		return data, info, nil
 	case absent(err):
 		return nil, nil, fs.ErrNotExist
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
 		return nil, nil, ErrStore.Sayf("%v; too much is open at once, try again", err).Because(err)
-	default:
-		return nil, nil, s.malformed(name, err)
 	}
+	return nil, nil, s.malformed(name, err)
+}
+
+// decode restores the pack that the file of that name holds. Errors are those of read.
+func (s *Store) decode(file string, data []byte) (*pack.Pack, error) {
+	name := packsDir + "/" + file
 	p, err := Decode(data)
 	switch {
 	case errors.Is(err, pack.ErrSchema):
-		return nil, info, pack.ErrSchema.Sayf("%s: %v; use the version that wrote it, or set the file aside with countersign pack doctor", s.dir.File(name), err)
+		return nil, pack.ErrSchema.Sayf("%s: %v; use the version that wrote it, or set the file aside with countersign pack doctor", s.dir.File(name), err)
 	case err != nil:
-		return nil, info, s.malformed(name, err)
+		return nil, s.malformed(name, err)
 	case string(p.ID())+packSuffix != file:
-		return nil, info, s.malformed(name, fmt.Errorf("it holds pack %s, whose file is %s%s", p.ID(), p.ID(), packSuffix))
+		return nil, s.malformed(name, fmt.Errorf("it holds pack %s, whose file is %s%s", p.ID(), p.ID(), packSuffix))
 	}
-	return p, info, nil
+	return p, nil
 }
 
 func (s *Store) malformed(name string, reason error) error {
@@ -227,6 +252,7 @@ func (s *Store) write(p *pack.Pack) error {
 	if err := s.dir.Write(packName(p.ID()), data); err != nil {
 		return unusable("store pack "+string(p.ID()), err)
 	}
+	s.recent.put(p, data, stamp{}, false) // the next look compares the file with it
 	return nil
 }
 

@@ -64,7 +64,7 @@ func id(prefix string, n int) pack.ID {
 func race(root, arg string) error {
 	ctx := context.Background()
 	for n := range rounds {
-		s := packfile.New(root, now(0)) // a fresh one purges at once
+		s := packfile.New(root, now(0)).Remember(root + ".idx") // a fresh one purges at once
 		named, err := pack.New(id(arg+"xx", n), pack.Optional(fmt.Sprintf("round %d", n)), time.Now(), 60)
 		if err != nil {
 			return err
