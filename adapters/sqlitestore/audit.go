@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
-	"math"
 
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -26,29 +25,6 @@ const (
 	selectAfter  = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`
 	selectTail   = `SELECT seq, event, prev, hash FROM (SELECT * FROM audit ORDER BY seq DESC LIMIT ?) ORDER BY seq`
 	selectCut    = `SELECT seq FROM audit_head WHERE seq > ?1 AND NOT EXISTS (SELECT 1 FROM audit WHERE seq > ?1)`
-)
-
-// The terms that records are indexed by, as the migration 0011 has them: SQLite uses the index of a term that reads the same, and works the term out for
-// every record where somebody dropped the index.
-const (
-	callOf         = `substr(event, instr(event, X'2263616C6C5F6964223A22') + 11, instr(substr(event, instr(event, X'2263616C6C5F6964223A22') + 11), X'222C22') - 1)`
-	toolOf         = `substr(event, instr(event, X'22746F6F6C223A22') + 8, instr(substr(event, instr(event, X'22746F6F6C223A22') + 8), X'222C22') - 1)`
-	phaseOf        = `substr(event, instr(event, X'227068617365223A22') + 9, instr(substr(event, instr(event, X'227068617365223A22') + 9), X'222C22') - 1)`
-	confirmationOf = `CASE WHEN instr(event, X'2C22636F6E6669726D6174696F6E223A22') > 0 THEN CASE WHEN json_valid(CAST(event AS TEXT)) THEN CAST(event AS TEXT) -> '$.confirmation' ELSE '' END END`
-)
-
-// Searches, each with the index that it uses; selectFound itself uses none.
-const (
-	selectFound = `SELECT seq, event, prev, hash FROM audit WHERE seq < ?1 AND (length(?2) = 0 OR instr(event, ?2) > 0) AND (length(?3) = 0 OR instr(event, ?3) > 0) AND
-		(length(?4) = 0 OR instr(event, ?4) > 0) AND (length(?5) = 0 OR instr(event, ?5) > 0) AND (?6 = '' OR instr(lower(CAST(event AS TEXT)), ?6) > 0) AND
-		(NOT ?8 OR instr(event, X'22636c617373223a22') > 0 AND substr(event, instr(event, X'22636c617373223a22') + 9, 5) <> X'7265616422')
-		AND (length(?9) = 0 OR instr(event, ?9) > 0) AND (length(?10) = 0 OR instr(event, ?10) > 0)`
-	checkIndex     = `PRAGMA integrity_check(audit)`
-	newestFirst    = ` ORDER BY seq DESC LIMIT ?7`
-	behind         = ` AND seq > ?11`
-	byCall         = ` AND ` + callOf + ` = ?11`
-	byTool         = ` AND ` + toolOf + ` = ?11 AND ` + phaseOf + ` = ?12`
-	byConfirmation = ` AND ` + confirmationOf + ` IN (?11, '')`
 )
 
 // SignWith has every end of the chain signed from now on. It is called before the store is used.
@@ -269,99 +245,6 @@ func (s *Store) Tail(ctx context.Context, n int) ([]audit.Record, error) {
 		return err
 	})
 	return found, err
-}
-
-// Search returns the newest records that the filter chooses, newest first. What stands before the class of an event holds no bare quote, so that the first
-// "class" is its own. The database looks for the members' text in the rows, which finds all of them
-// and perhaps more, where an argument reads the same; the filter itself has the last word.
-//
-// One with a call, a confirmation, or a tool and a phase costs as much as there is to find, however long the audit is.
-func (s *Store) Search(ctx context.Context, f audit.Filter) ([]audit.Record, error) {
-	most := f.Most()
-	var found []audit.Record
-	err := s.reading(ctx, func(h *handle) error {
-		found = nil
-		for rest := f; ; {
-			query, args := search(rest)
-			rows, err := records(ctx, h.read, query, args...)
-			if err != nil {
-				return err
-			}
-			for _, r := range rows {
-				if rest.Before = r.Seq; f.Matches(&r) && len(found) < most {
-					found = append(found, r)
-				}
-			}
-			if len(rows) < most || len(found) == most {
-				return nil
-			}
-		}
-	})
-	return found, err
-}
-
-// search returns what finds the records that the filter may choose.
-func search(f audit.Filter) (query string, args []any) {
-	before := f.Before
-	if before <= 0 {
-		before = math.MaxInt64
-	}
-	code := written("code", f.Code)
-	if f.Failed && f.Code == "" {
-		code = []byte(`"code":"`)
-	}
-	needle := ""
-	if f.Text != "" {
-		needle = f.Needle()
-	}
-	by, keys := indexed(f)
-	args = []any{before, written("phase", string(f.Phase)), written("call_id", f.Call), written("tool", f.Tool), code, needle, f.Most(), f.Unattended,
-		written("grant", f.Grant), written("confirmation", f.Confirmation)}
-	return selectFound + by + newestFirst, append(args, keys...)
-}
-
-// indexed returns the term by which an index finds what the filter chooses, with what it is compared to; empty where no index does. What is looked for behind a
-// record is looked for in the rows themselves.
-func indexed(f audit.Filter) (by string, keys []any) {
-	switch {
-	case f.After > 0:
-		return behind, []any{f.After}
-	case f.Call != "":
-		return byCall, []any{text(f.Call)}
-	case f.Confirmation != "":
-		return byConfirmation, []any{`"` + string(text(f.Confirmation)) + `"`}
-	case f.Tool != "" && f.Phase != "":
-		return byTool, []any{text(f.Tool), text(string(f.Phase))}
-	}
-	return "", nil
-}
-
-// CheckIndex fails with audit.ErrBroken where an index does not have the records that it should have, so that a search could miss one. What an index is made
-// of is worked out anew from every event.
-func (s *Store) CheckIndex(ctx context.Context) error {
-	wrong := ""
-	err := s.reading(ctx, func(h *handle) error { return h.read.QueryRowContext(ctx, checkIndex).Scan(&wrong) })
-	if err == nil && wrong != "" && wrong != "ok" {
-		err = audit.ErrBroken.Sayf("the audit cannot be searched reliably, somebody has changed its index or the file is damaged (%s); restore a copy of the database", wrong)
-	}
-	return err
-}
-
-// written returns a member of an event as it stands in its row; empty for none.
-func written(name, value string) []byte {
-	if value == "" {
-		return []byte{}
-	}
-	return []byte(`"` + name + `":"` + string(text(value)) + `"`)
-}
-
-// text returns a text as it stands between the quotes of JSON.
-func text(value string) []byte {
-	doc, err := json.Marshal(value)
-	if err != nil { // of a text it never is
-		return []byte(value)
-	}
-	return doc[1 : len(doc)-1]
 }
 
 func records(ctx context.Context, db querier, query string, args ...any) ([]audit.Record, error) {

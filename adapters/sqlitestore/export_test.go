@@ -1,4 +1,6 @@
 package sqlitestore
 
-// SearchOf is the query of a search.
-var SearchOf = search
+import "github.com/countersign-dev/countersign/domain/audit"
+
+// SearchOf is the query of a search, the first of them.
+func SearchOf(f audit.Filter) (string, []any) { return search(f, ways(f)[0]) }

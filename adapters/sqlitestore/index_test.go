@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
-// looked is what approvals and settings are looked up by, and the record of lookedUp that each finds.
+// looked is what approvals and settings are looked up by and lists filtered by, and the record of lookedUp that each finds.
 var looked = map[string]struct {
 	filter audit.Filter
 	index  string
@@ -25,6 +25,11 @@ var looked = map[string]struct {
 	"a call":         {audit.Filter{Call: "call_3", Phase: audit.Intent, Limit: audit.MaxListed}, "audit_call", 3},
 	"a confirmation": {audit.Filter{Confirmation: "cf_2", Limit: audit.MaxListed}, "audit_confirmation", 2},
 	"a change":       {audit.Filter{Tool: "change_settings", Phase: audit.Outcome, Limit: 20}, "audit_tool", 4},
+	"a grant":        {audit.Filter{Grant: "gr_1"}, "audit_grant", 5},
+	"a code":         {audit.Filter{Code: "pack_not_found"}, "audit_code", 1},
+	"failures":       {audit.Filter{Failed: true}, "audit_failed", 1},
+	"unattended":     {audit.Filter{Unattended: true}, "audit_unattended", 5},
+	"a phase":        {audit.Filter{Phase: audit.Asked}, "audit_phase", 2},
 }
 
 // lookedUp are five records, some of which are looked up.
@@ -32,7 +37,9 @@ func lookedUp() []audit.Event {
 	events := make([]audit.Event, 5)
 	for i := range events {
 		events[i] = porttest.Event(fmt.Sprint("call_", i+1))
+		events[i].Code, events[i].ApprovedBy = "", "terminal"
 	}
+	events[0].Code, events[1].Phase, events[4].Grant, events[4].ApprovedBy = "pack_not_found", audit.Asked, "gr_1", "token"
 	events[1].Confirmation, events[3].Tool, events[3].Phase = "cf_2", "change_settings", audit.Outcome
 	return events
 }
@@ -40,7 +47,9 @@ func lookedUp() []audit.Event {
 func requireFound(t *testing.T, s *sqlitestore.Store) {
 	t.Helper()
 	for name, c := range looked {
-		found, err := s.Search(t.Context(), c.filter)
+		f := c.filter
+		f.Before = 7 // what other processes append is not looked for
+		found, err := s.Search(t.Context(), f)
 		require.NoError(t, err)
 		require.Len(t, found, 1, name)
 		assert.Equal(t, c.want, found[0].Seq, name)
@@ -70,6 +79,38 @@ func TestWhatIsLookedUpHasAnIndex(t *testing.T) {
 		assert.NotContains(t, strings.Join(plan, "; "), "SCAN", name)
 	}
 	requireFound(t, s)
+}
+
+// TestEveryUnattendedChangeIsFound: the index holds those that the filter chooses, whatever else they say.
+func TestEveryUnattendedChangeIsFound(t *testing.T) {
+	var events []audit.Event
+	for _, phase := range []audit.Phase{audit.Intent, audit.Outcome, audit.Answer} {
+		for _, class := range []string{"", "read", "write"} {
+			for _, verdict := range []string{"allow", "confirm", "deny"} {
+				for _, by := range []string{"", "caller", "terminal", "session"} {
+					for _, rule := range []string{"", "session"} {
+						for _, code := range []string{"", "failed"} {
+							events = append(events, audit.Event{Phase: phase, Class: class, Verdict: verdict, ApprovedBy: by, Rule: rule, Code: code, Args: json.RawMessage(`{"code":"x"}`)})
+						}
+					}
+				}
+			}
+		}
+	}
+	s := openAt(t, filepath.Join(t.TempDir(), "countersign.db"))
+	require.NoError(t, s.Append(t.Context(), events...))
+	want, found := map[int64]bool{}, map[int64]bool{}
+	for i := range events {
+		if events[i].Unattended() {
+			want[int64(i)+1] = true
+		}
+	}
+	records, err := s.Search(t.Context(), audit.Filter{Unattended: true, Limit: audit.MaxListed})
+	require.NoError(t, err)
+	for _, r := range records {
+		found[r.Seq] = true
+	}
+	assert.Equal(t, want, found)
 }
 
 // TestAnIndexHidesNothing: whoever can write to the database hides no record from a lookup without changing the record, and where the file itself was
