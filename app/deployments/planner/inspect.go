@@ -77,7 +77,8 @@ func (c Compiler) InspectAll(ctx context.Context, s State) ([]inspection.Finding
 // inspectModules looks through modules side by side; what is found does not depend on which is done first.
 func (c Compiler) inspectModules(ctx context.Context, s State, wanted func(id string) bool) (out []inspection.Finding, err error) {
 	all := slices.DeleteFunc(slices.Clone(s.Modules), func(m Module) bool { return !wanted(m.ID) })
-	const share = 64 // modules that one goroutine takes: making an inspector takes longer than looking through one of them
+	const least = 64 // modules that a goroutine takes: making an inspector takes longer than looking through one of them
+	share := max(least, (len(all)+inspectors-1)/inspectors)
 	found := make([][]inspection.Finding, (len(all)+share-1)/share)
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(inspectors)

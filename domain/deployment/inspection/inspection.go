@@ -86,11 +86,13 @@ const secrets = `(api[ _-]?keys?|access[ _-]?tokens?|auth(entication)?[ _-]?toke
 type Inspector struct {
 	frontmatter deployment.FrontmatterFunc
 	matchers    []compiled
-	vocabulary  *vocabulary    // the words of all matchers
-	addresses   *regexp.Regexp // the URLs of a line
+	vocabulary  *vocabulary // the words of all matchers
+	addresses   *expression // the URLs of a line
+	folded      []byte      // the text at hand as it is searched for words
 }
 
-// New is an inspector that reads frontmatter so. Making one takes longer than looking through a short file.
+// New is an inspector that reads frontmatter so. One is best used for many files: what it looks for takes longer to make than a short file to look through, and is
+// made when a text first has one of its words.
 func New(frontmatter deployment.FrontmatterFunc) *Inspector {
 	known := &vocabulary{}
 	all := matchers()
@@ -99,7 +101,21 @@ func New(frontmatter deployment.FrontmatterFunc) *Inspector {
 			all[i].some |= known.add(word)
 		}
 	}
-	return &Inspector{frontmatter, all, known, regexp.MustCompile(`\b(https?|wss?|ftp|ssh)://([^\s/"'<>` + "`" + `)\]]+)`)}
+	return &Inspector{frontmatter: frontmatter, matchers: all, vocabulary: known,
+		addresses: &expression{form: `\b(https?|wss?|ftp|ssh)://([^\s/"'<>` + "`" + `)\]]+)`}}
+}
+
+// expression is a regular expression that is made when it is first needed.
+type expression struct {
+	form string
+	made *regexp.Regexp
+}
+
+func (e *expression) compiled() *regexp.Regexp {
+	if e.made == nil {
+		e.made = regexp.MustCompile(e.form)
+	}
+	return e.made
 }
 
 // matchers are tried on every line in lower case that has one of their words in it.
@@ -127,7 +143,7 @@ func matchers() (out []compiled) {
 		{NetworkAddress, Medium, []string{"bit.ly", "tinyurl.com", "t.co", "goo.gl", "is.gd", "pastebin.com", "webhook.site", "requestbin.", "ngrok", "transfer.sh"},
 			`\b(https?://)?(bit\.ly|tinyurl\.com|t\.co|goo\.gl|is\.gd|pastebin\.com|webhook\.site|requestbin\.[a-z]+|[a-z0-9-]+\.ngrok(-free)?\.(io|app|dev)|transfer\.sh)(/|\s|$)`},
 	} {
-		out = append(out, compiled{matcher: m, expression: regexp.MustCompile(m.form)})
+		out = append(out, compiled{matcher: m, expression: &expression{form: m.form}})
 	}
 	return out
 }
@@ -143,7 +159,7 @@ type matcher struct {
 type compiled struct {
 	matcher
 	some       wordSet // its words
-	expression *regexp.Regexp
+	expression *expression
 }
 
 // maySee reports a text with one of the words in it.
@@ -152,7 +168,9 @@ func (m matcher) maySee(text string) bool {
 }
 
 // sees reports a line in lower case that the rule is about.
-func (m compiled) sees(line string) bool { return m.maySee(line) && m.expression.MatchString(line) }
+func (m compiled) sees(line string) bool {
+	return m.maySee(line) && m.expression.compiled().MatchString(line)
+}
 
 // prose reports a rule about what text asks for, and not about a command.
 func (m matcher) prose() bool {
@@ -184,10 +202,11 @@ func (i *Inspector) Inspect(f File) []Finding {
 	case f.Size > int64(len(f.Data)) || len(f.Data) > MaxBytes:
 		c.add(Unread, Medium, 0, fmt.Sprintf("it has %d bytes, and only its first %d were looked through", f.Size, min(len(f.Data), MaxBytes)))
 	}
-	text := f.Data[:min(len(f.Data), MaxBytes)]
-	c.hidden(string(text))
-	c.head(text)
-	c.lines(string(text))
+	data := f.Data[:min(len(f.Data), MaxBytes)]
+	text := string(data)
+	c.hidden(text)
+	c.head(data)
+	c.lines(text)
 	return c.done()
 }
 
@@ -385,10 +404,9 @@ func (c *collector) lines(text string) {
 	if runs := c.file.Data; deployment.RunsShell(runs) || bytes.Contains(runs, []byte("!{")) {
 		c.add(RunsCommands, Medium, 0, "it runs commands as soon as it is used")
 	}
-	lower := asRead(text)
-	hosts, first := map[string]bool{}, 0
-	urls := strings.Contains(lower, "://")
-	said := c.vocabulary.in(squeezed(lower))
+	var urls bool
+	c.folded, urls = fold(c.folded[:0], text)
+	said := c.vocabulary.in(c.folded)
 	var likely []compiled
 	for _, m := range c.matchers {
 		if m.some&said != 0 {
@@ -398,7 +416,7 @@ func (c *collector) lines(text string) {
 	if !urls && len(likely) == 0 {
 		return
 	}
-	number := 0
+	hosts, first, number := map[string]bool{}, 0, 0
 	for original := range strings.Lines(text) {
 		number++
 		line := asRead(original)
@@ -412,7 +430,7 @@ func (c *collector) lines(text string) {
 		if !urls || !strings.Contains(line, "://") {
 			continue
 		}
-		for _, m := range c.addresses.FindAllStringSubmatch(line, -1) {
+		for _, m := range c.addresses.compiled().FindAllStringSubmatch(line, -1) {
 			if host := hostOf(m[2]); host != "" && !hosts[host] {
 				hosts[host] = true
 				first = cmp.Or(first, number)
@@ -446,7 +464,7 @@ func (c *collector) passages(text string, likely []compiled) {
 			if m.prose() != p.prose || !m.maySee(line) {
 				continue
 			}
-			at := m.expression.FindStringIndex(line)
+			at := m.expression.compiled().FindStringIndex(line)
 			if at == nil || c.told(m.rule, p.first, p.first+len(p.lines)-1) {
 				continue
 			}

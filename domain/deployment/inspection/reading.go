@@ -41,31 +41,30 @@ func unquote(text string) string {
 	}, text)
 }
 
-// squeezed is a text without the marks that unquote takes out, and with words that go on in the next line in one: whatever is found in a line or a passage has its
-// words here.
-func squeezed(text string) string {
-	first := strings.IndexAny(text, marks)
-	for _, broken := range []string{"-\n", "-\r\n"} {
-		if at := strings.Index(text, broken); at >= 0 && (first < 0 || at < first) {
-			first = at
-		}
+// fold appends a text as it is searched for words: as an agent reads it, without the marks that unquote takes out, and with words that go on in the next line in
+// one. Whatever is found in a line or a passage has its words there. It also reports a text in which a URL may be.
+func fold(out []byte, text string) (folded []byte, urls bool) {
+	if !ascii(text) {
+		text = asRead(text)
 	}
-	if first < 0 {
-		return text
-	}
-	out := append(make([]byte, 0, len(text)), text[:first]...)
-	for i := first; i < len(text); i++ {
+	for i := 0; i < len(text); i++ {
+		c := text[i]
 		switch {
-		case strings.IndexByte(marks, text[i]) >= 0:
-		case text[i] == '-' && strings.HasPrefix(text[i+1:], "\n"):
+		case 'A' <= c && c <= 'Z':
+			c += 'a' - 'A'
+		case 'a' <= c || c == ' ': // what most of a text is
+		case c == '-' && strings.HasPrefix(text[i+1:], "\n"):
 			i++
-		case text[i] == '-' && strings.HasPrefix(text[i+1:], "\r\n"):
+			continue
+		case c == '-' && strings.HasPrefix(text[i+1:], "\r\n"):
 			i += 2
-		default:
-			out = append(out, text[i])
+			continue
+		case strings.IndexByte(marks, c) >= 0:
+			continue
 		}
+		out = append(out, c)
 	}
-	return string(out)
+	return out, strings.Contains(text, "://")
 }
 
 // marks are what unquote takes out.

@@ -1,17 +1,15 @@
 package inspection
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 // wordSet is a set of words of a vocabulary, a bit each.
 type wordSet uint64
 
 // vocabulary finds words in a text in one pass. Zero has none; it takes 64, each of three bytes or more.
 type vocabulary struct {
-	words []string
-	heads [headSlots]wordSet // those that begin like this
+	words  []string
+	begins [headSlots]bool    // some begin like this; the table below is eight times as large, and seldom needed
+	heads  [headSlots]wordSet // those that do
 }
 
 // headSlots is how many beginnings are told apart: a few hundred bytes of text out of a thousand have to be looked at twice.
@@ -26,17 +24,27 @@ func (v *vocabulary) add(word string) wordSet {
 	if i < 0 {
 		i = len(v.words)
 		v.words = append(v.words, word)
-		v.heads[slot(word[0], word[1], word[2])] |= 1 << i
+		at := slot(word[0], word[1], word[2])
+		v.begins[at] = true
+		v.heads[at] |= 1 << i
 	}
 	return 1 << i
 }
 
 // in is which of the words are in a text.
-func (v *vocabulary) in(text string) (found wordSet) {
-	for i := 0; i+2 < len(text); i++ {
-		here := v.heads[slot(text[i], text[i+1], text[i+2])] &^ found
+func (v *vocabulary) in(text []byte) (found wordSet) {
+	if len(text) < 3 {
+		return 0
+	}
+	a, b := text[0], text[1]
+	for i, c := range text[2:] {
+		at := slot(a, b, c)
+		if a, b = b, c; !v.begins[at] {
+			continue
+		}
+		here := v.heads[at] &^ found
 		for n := 0; here != 0; n++ {
-			if here&1 != 0 && strings.HasPrefix(text[i:], v.words[n]) {
+			if word := v.words[n]; here&1 != 0 && len(word) <= len(text)-i && string(text[i:i+len(word)]) == word {
 				found |= 1 << n
 			}
 			here >>= 1

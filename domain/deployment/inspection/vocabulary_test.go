@@ -18,7 +18,7 @@ func TestEveryWordIsFound(t *testing.T) {
 		texts = append(texts, word, "x"+word, word+"x", word[1:], word[:len(word)-1], strings.Repeat(word[:1], 3)+word)
 	}
 	for _, text := range texts {
-		found := i.vocabulary.in(text)
+		found := i.vocabulary.in([]byte(text))
 		for n, word := range i.vocabulary.words {
 			require.Equal(t, strings.Contains(text, word), found&(1<<n) != 0, "%s in %q", word, text)
 		}
