@@ -67,6 +67,13 @@ func (op *operation) readLedgers() error {
 func (op *operation) claims() ([]deployment.Write, error) {
 	mine := op.t.Owner.Repo(op.t.Repo)
 	owned := map[holding][]deployment.Owned{}
+	many := map[holding]int{}
+	for i := range op.t.Owned {
+		many[holding{op.t.Owned[i].Target, op.t.Owned[i].Root}]++
+	}
+	for key, n := range many {
+		owned[key] = make([]deployment.Owned, 0, n)
+	}
 	for _, f := range op.t.Owned {
 		key := holding{f.Target, f.Root}
 		f.Repo = mine
@@ -110,7 +117,11 @@ func (op *operation) claims() ([]deployment.Write, error) {
 			}
 			continue
 		}
-		byRepo[mine] = append(byRepo[mine], owned[holding{l.Root.Target, l.Root.Path}]...)
+		if now := owned[holding{l.Root.Target, l.Root.Path}]; len(byRepo[mine]) == 0 {
+			byRepo[mine] = now
+		} else {
+			byRepo[mine] = append(byRepo[mine], now...)
+		}
 		if err := op.recordAll(l.Root, byRepo, touched); err != nil {
 			return nil, err
 		}

@@ -42,6 +42,9 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 				c.doubt(&p)
 			}
 			p.takeOver(c.yield(d, others[d.Path]))
+			if len(p.Changes) == cap(p.Changes) && len(p.Changes) >= many {
+				p.Changes = slices.Grow(p.Changes, len(w.Files)-i) // where many files differ, most do, and changes are large
+			}
 			p.Changes = append(p.Changes, c)
 		}
 		if next, keep := d.owned(have, now, w); keep {
@@ -60,6 +63,9 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 	p.sortOwned()
 	return p, nil
 }
+
+// many is how many changes a plan has before it is taken to change most of what is wanted.
+const many = 64
 
 // sortOwned sorts what mostly is sorted: wanted files are, and entries are too large to be passed around for nothing.
 func (p *Plan) sortOwned() {

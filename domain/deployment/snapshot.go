@@ -1,6 +1,7 @@
 package deployment
 
 import (
+	"slices"
 	"time"
 )
 
@@ -93,17 +94,15 @@ type Transaction struct {
 // Transaction is the plan as writes.
 func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
 	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Repo: p.Repo, Owned: p.Owned, Taken: p.Taken, Beside: p.Beside, Left: p.leftAlone(), TakesOver: p.TakesOver, Lock: lock, Claim: true, Ways: p.Ways}
-	done := map[string]bool{} // two targets may want one file, which is written once
-	roots := map[place]string{}
-	for _, f := range p.Owned {
-		roots[place{f.Target, f.Path}] = f.Root
-	}
-	for _, c := range p.Changes {
+	t.Writes = make([]Write, 0, len(p.Changes))
+	done := make(map[string]bool, len(p.Changes)) // two targets may want one file, which is written once
+	for i := range p.Changes {
+		c := &p.Changes[i]
 		if done[c.Path] {
 			continue
 		}
 		done[c.Path] = true
-		w := Write{Target: c.Target, Op: c.Op, Path: c.Path, Root: roots[place{c.Target, c.Path}], Before: c.Before, Data: c.After}
+		w := Write{Target: c.Target, Op: c.Op, Path: c.Path, Root: p.rootOf(c), Before: c.Before, Data: c.After}
 		switch {
 		case c.Op != OpDelete && c.Link != "":
 			w.After = Seen{Kind: Link, Link: c.Link}
@@ -113,6 +112,16 @@ func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
 		t.Writes = append(t.Writes, w)
 	}
 	return t
+}
+
+// rootOf is the root of what the plan's owner owns at the path of a change; empty where it owns nothing there.
+func (p *Plan) rootOf(c *Change) string {
+	at := place{c.Target, c.Path}
+	i, found := slices.BinarySearchFunc(p.Owned, at, func(f Owned, at place) int { return f.place().compare(at) })
+	if !found {
+		return ""
+	}
+	return p.Owned[i].Root
 }
 
 // InterruptedOperation is an operation that was begun and never finished.
