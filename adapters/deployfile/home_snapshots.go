@@ -61,8 +61,11 @@ func (h *home) DecodeOriginals(data []byte, proof observe.Proof) ([]deployment.O
 }
 
 // Blob is kept content, also from beside the records of the original tool.
-func (h *home) Blob(sum deployment.Sum) ([]byte, error) {
-	data, err := h.Vault.Blob(sum)
+func (h *home) Blob(sum deployment.Sum) ([]byte, error) { return h.blobIn(nil, sum) }
+
+// blobIn is Blob in the room of another text, where it is large enough.
+func (h *home) blobIn(room []byte, sum deployment.Sum) ([]byte, error) {
+	data, err := h.Vault.BlobIn(room, sum)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return data, observe.FileFault(err, h.Vault.Dir())
 	}

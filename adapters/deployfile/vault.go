@@ -89,7 +89,10 @@ func (v *Vault) Where(sum deployment.Sum) (string, error) {
 }
 
 // Blob is the content, checked against its sum: fs.ErrNotExist when it is not kept, ErrSnapshotDamaged when it is not what it was.
-func (v *Vault) Blob(sum deployment.Sum) ([]byte, error) {
+func (v *Vault) Blob(sum deployment.Sum) ([]byte, error) { return v.BlobIn(nil, sum) }
+
+// BlobIn is Blob in the room of another text, where it is large enough.
+func (v *Vault) BlobIn(room []byte, sum deployment.Sum) ([]byte, error) {
 	at, ok, err := v.find(sum)
 	switch {
 	case err != nil:
@@ -97,7 +100,7 @@ func (v *Vault) Blob(sum deployment.Sum) ([]byte, error) {
 	case !ok:
 		return nil, fmt.Errorf("content %s is not in %s: %w", sum, v.dir, fs.ErrNotExist)
 	}
-	data, err := at.read()
+	data, err := at.read(room)
 	if err != nil || deployment.SumOf(data) != sum {
 		return nil, deployment.ErrSnapshotDamaged.Sayf("content %s in %s is damaged; the snapshots that need it cannot be used",
 			sum, filepath.Join(v.dir, at.in.name)).Because(err)
@@ -105,7 +108,7 @@ func (v *Vault) Blob(sum deployment.Sum) ([]byte, error) {
 	return data, nil
 }
 
-func (p place) read() ([]byte, error) {
+func (p place) read(room []byte) ([]byte, error) {
 	if p.entry.UncompressedSize64 > uint64(p.in.size) {
 		return nil, zip.ErrFormat // nothing is compressed, so nothing is larger than its archive
 	}
@@ -113,7 +116,7 @@ func (p place) read() ([]byte, error) {
 	if err != nil {
 		return nil, err
 	}
-	data := make([]byte, p.entry.UncompressedSize64)
+	data := slices.Grow(room[:0], int(p.entry.UncompressedSize64))[:p.entry.UncompressedSize64]
 	_, err = p.in.file.ReadAt(data, begin)
 	return data, err
 }

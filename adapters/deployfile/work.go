@@ -223,7 +223,7 @@ func (w *run) temp(i int) string {
 }
 
 // each does something to every job that is still to do, directory by directory.
-func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir directory, i int) error) error {
+func (w *run) each(ctx context.Context, which func(*job) bool, do func(p *passage, dir directory, i int) error) error {
 	const row = 128 // files of one directory that are written in a row
 	var all []int
 	for i := range w.Jobs {
@@ -266,7 +266,7 @@ func (w *run) each(ctx context.Context, which func(*job) bool, do func(dir direc
 }
 
 // row does something to files of one directory.
-func (w *run) row(ctx context.Context, p *passage, all []int, do func(dir directory, i int) error) error {
+func (w *run) row(ctx context.Context, p *passage, all []int, do func(p *passage, dir directory, i int) error) error {
 	first := &w.Jobs[all[0]]
 	dir, err := p.enter(first)
 	if err != nil {
@@ -276,7 +276,7 @@ func (w *run) row(ctx context.Context, p *passage, all []int, do func(dir direct
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		err := do(dir, i)
+		err := do(p, dir, i)
 		switch {
 		case errors.Is(err, errLeft):
 			w.left.Add(w.Jobs[i].Path)
@@ -343,6 +343,7 @@ type passage struct {
 	root  string
 	names []string
 	dirs  []directory // by name
+	room  []byte      // for what is written, one file after the other
 }
 
 // leave closes all but the first n.

@@ -13,7 +13,7 @@ import (
 )
 
 // remove deletes one file, if it is still what was looked at.
-func (w *run) remove(dir directory, i int) error {
+func (w *run) remove(_ *passage, dir directory, i int) error {
 	j := &w.Jobs[i]
 	name := filepath.Base(j.Path)
 	same, err := dir.unmoved(name, j.Then)
@@ -43,10 +43,10 @@ func (w *run) moved(j *job) error {
 var errLeft = errors.New("changed meanwhile")
 
 // put writes one file or link: beside its place first, then in one step into it.
-func (w *run) put(dir directory, i int) error {
+func (w *run) put(p *passage, dir directory, i int) error {
 	j := &w.Jobs[i]
 	to, temp := w.target(j), w.temp(i)
-	data, err := w.content(j, to)
+	data, err := w.content(p, j, to)
 	if err != nil {
 		return err
 	}
@@ -66,14 +66,18 @@ func (w *run) put(dir directory, i int) error {
 }
 
 // content is what is to be written: out of memory, or out of the vault.
-func (w *run) content(j *job, to deployment.Seen) ([]byte, error) {
+func (w *run) content(p *passage, j *job, to deployment.Seen) ([]byte, error) {
 	if to.Kind != deployment.Regular {
 		return nil, nil
 	}
 	if w.To == forward && j.From.Data != nil {
 		return j.From.Data, nil
 	}
-	return w.Home.Blob(to.Sum)
+	data, err := w.Home.blobIn(p.room, to.Sum)
+	if cap(data) <= buffer { // what one large file needed is given back
+		p.room = data
+	}
+	return data, err
 }
 
 // stage makes a file or link under another name.
