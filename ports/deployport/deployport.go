@@ -79,6 +79,8 @@ type Sources interface {
 type Overlays interface {
 	// Layer returns the content of a module's overlay directory in that scope; Exists is false if there is none.
 	Layer(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) (overlay.Layer, error)
+	// Some reports whether there may be overlays in that scope at all.
+	Some(ctx context.Context, at deployment.Place, scope deployment.OverlayScope) (bool, error)
 	// Candidates returns the absolute paths that exist among all possible names of the module's overlay in that scope.
 	Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error)
 }

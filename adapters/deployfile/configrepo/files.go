@@ -124,7 +124,16 @@ func (f *Files) within(root, full string) (resolved string, info fs.FileInfo, er
 func straight(base, rel string) (full string, info fs.FileInfo, err error) {
 	full = base
 	for part := range strings.SplitSeq(rel, string(filepath.Separator)) {
-		full += string(filepath.Separator) + part
+		if full += string(filepath.Separator) + part; len(full) < len(base)+1+len(rel) { // on the way
+			on, err := observe.Lstat(full)
+			switch {
+			case err != nil:
+				return "", nil, err
+			case on.Mode&fs.ModeSymlink != 0:
+				return "", nil, nil
+			}
+			continue
+		}
 		if info, err = os.Lstat(full); err != nil {
 			return "", nil, err
 		}

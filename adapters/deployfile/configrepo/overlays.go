@@ -11,6 +11,7 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/deployment"
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
@@ -30,10 +31,16 @@ func NewOverlays(files *Files) *Overlays { return &Overlays{files} }
 
 // Candidates implements deployport.Overlays.
 func (o *Overlays) Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error) {
-	if _, err := os.Lstat(overlayParent(at, scope)); absent(err) {
-		return nil, ctx.Err() // most scopes have no overlays at all
+	if some, err := o.Some(ctx, at, scope); err != nil || !some {
+		return nil, err
 	}
 	return candidates(ctx, dirs(at, id, scope))
+}
+
+// Some implements deployport.Overlays.
+func (o *Overlays) Some(ctx context.Context, at deployment.Place, scope deployment.OverlayScope) (bool, error) {
+	_, err := observe.Lstat(overlayParent(at, scope))
+	return !absent(err), ctx.Err()
 }
 
 func overlayParent(at deployment.Place, scope deployment.OverlayScope) string {

@@ -241,18 +241,22 @@ func (c Compiler) reader(ctx context.Context) func(deployment.Content) ([]byte, 
 func (c Compiler) composeAll(ctx context.Context, s *State, selected []deployment.Module) error {
 	s.Modules = make([]Module, len(selected))
 	warnings := make([][]string, len(selected))
+	scopes, err := c.scopes(ctx, *s)
+	if err != nil {
+		return err
+	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
 	const share = 16 // modules that one goroutine takes: each would have to grow a stack of its own
 	for from := 0; from < len(selected); from += share {
 		group.Go(func() (err error) {
 			for i := from; i < min(from+share, len(selected)) && err == nil; i++ {
-				s.Modules[i], warnings[i], err = c.Compose(inner, *s, selected[i])
+				s.Modules[i], warnings[i], err = c.compose(inner, *s, selected[i], scopes)
 			}
 			return err
 		})
 	}
-	err := group.Wait()
+	err = group.Wait()
 	for _, w := range warnings {
 		s.Warnings = append(s.Warnings, w...)
 	}
@@ -261,12 +265,30 @@ func (c Compiler) composeAll(ctx context.Context, s *State, selected []deploymen
 
 // Compose is one module with its layers, validated.
 func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Module, []string, error) {
+	return c.compose(ctx, s, m, deployment.OverlayScopes())
+}
+
+// scopes are those in which there may be overlays: most have none, and every module would ask.
+func (c Compiler) scopes(ctx context.Context, s State) (out []deployment.OverlayScope, err error) {
+	for _, scope := range deployment.OverlayScopes() {
+		some, err := c.Overlays.Some(ctx, s.Place, scope)
+		if err != nil {
+			return nil, err
+		}
+		if some {
+			out = append(out, scope)
+		}
+	}
+	return out, nil
+}
+
+func (c Compiler) compose(ctx context.Context, s State, m deployment.Module, scopes []deployment.OverlayScope) (Module, []string, error) {
 	out := Module{Module: target.Module{Module: m}}
 	var err error
 	if out.Upstream, out.Origin, err = c.Upstream(ctx, s, m); err != nil {
 		return out, nil, err
 	}
-	for _, scope := range deployment.OverlayScopes() {
+	for _, scope := range scopes {
 		if there, err := c.Overlays.Candidates(ctx, s.Place, m.ID, scope); err != nil || len(there) == 0 {
 			if err != nil {
 				return out, nil, err
