@@ -171,8 +171,17 @@ func (o *Ownership) Read(root deployment.Root, wants func(path string) bool) (Ro
 }
 
 func (r *RootOwnership) add(repo string, owned []deployment.Owned) {
+	ours := func(f *deployment.Owned) bool { return f.Repo == "" || f.Repo == repo }
+	all := true
+	for i := range owned {
+		all = all && ours(&owned[i])
+	}
+	if all && len(r.Owned) == 0 { // mostly one config repository has all of a root, and there may be tens of thousands
+		r.Owned = owned
+		return
+	}
 	for _, f := range owned {
-		if f.Repo == "" || f.Repo == repo {
+		if ours(&f) {
 			r.Owned = append(r.Owned, f)
 		} else {
 			r.Others = append(r.Others, f)
