@@ -2,9 +2,9 @@ package packfile
 
 import (
 	"bytes"
-	"fmt"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/yamlcodec"
 	"github.com/countersign-dev/countersign/domain/pack"
@@ -16,6 +16,11 @@ import (
 // twenty times as long, and a pack is written whole at every change.
 func Encode(s pack.State) ([]byte, error) {
 	var e encoder
+	refs := 0
+	for i := range s.Sections {
+		refs += len(s.Sections[i].Refs)
+	}
+	e.Grow(1024 + 512*refs)
 	e.WriteString(delimiter + "\n")
 	e.state(s)
 	e.WriteString(delimiter + "\n")
@@ -176,7 +181,9 @@ func (e *encoder) state(s pack.State) {
 		}
 	}
 	e.number(0, "revision", s.Revision)
-	e.times(s)
+	e.time("created_at", s.CreatedAt)
+	e.time("updated_at", s.UpdatedAt)
+	e.time("expires_at", s.ExpiresAt)
 	if len(s.Removed) > 0 {
 		e.WriteString("removed:\n")
 	}
@@ -207,17 +214,14 @@ func (e *encoder) tags(tags []string) {
 	}
 }
 
-// times are left to the library, which knows what times can be written.
-func (e *encoder) times(s pack.State) {
-	encoded, err := yamlcodec.Encode(struct {
-		CreatedAt yamlcodec.Timestamp `yaml:"created_at"`
-		UpdatedAt yamlcodec.Timestamp `yaml:"updated_at"`
-		ExpiresAt yamlcodec.Timestamp `yaml:"expires_at"`
-	}{yamlcodec.Timestamp{Time: s.CreatedAt}, yamlcodec.Timestamp{Time: s.UpdatedAt}, yamlcodec.Timestamp{Time: s.ExpiresAt}})
-	if err != nil && e.err == nil {
-		e.err = err
+func (e *encoder) time(key string, at time.Time) {
+	if y := at.UTC().Year(); (y < 0 || y > 9999) && e.err == nil {
+		e.err = yamlcodec.ErrEncode.Sayf("%s: the year %d cannot be written", key, y)
 	}
-	e.Write(encoded)
+	e.key(0, key)
+	e.WriteByte(' ')
+	e.WriteString(yamlcodec.Timestamp{Time: at}.String())
+	e.WriteByte('\n')
 }
 
 func (e *encoder) section(s *pack.Section) {
@@ -282,11 +286,13 @@ func (e *encoder) lines(indent int, l pack.LineRange) {
 // print is a fingerprint. Sixteen hex digits without a letter, or with no other than one e, would read as a number and need quotes: which do, the
 // library decides.
 func (e *encoder) print(key string, p pack.Fingerprint) {
-	digits := fmt.Sprintf("%016x", uint64(p))
-	if strings.ContainsAny(digits, "abcdf") && !strings.HasPrefix(digits, "0b") {
-		e.key(6, key)
-		e.WriteString(" " + digits + "\n")
+	digits, err := p.MarshalText()
+	if err != nil || !bytes.ContainsAny(digits, "abcdf") || bytes.HasPrefix(digits, []byte("0b")) {
+		e.text(6, key, string(digits))
 		return
 	}
-	e.text(6, key, digits)
+	e.key(6, key)
+	e.WriteByte(' ')
+	e.Write(digits)
+	e.WriteByte('\n')
 }

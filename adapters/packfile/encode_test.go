@@ -30,7 +30,7 @@ func TestEncodeIsTheLibrarysForm(t *testing.T) {
 	}
 	rapid.Check(t, func(t *rapid.T) {
 		s := pack.State{SchemaVersion: 2, ID: "pk_aaaaaaaa", Status: pack.Draft, Revision: rapid.Uint64().Draw(t, "revision"), Name: maybe(t, "name"), Title: maybe(t, "title"),
-			Brief: maybe(t, "brief"), Tags: rapid.SliceOfN(text, 0, 3).Draw(t, "tags"), CreatedAt: time.Unix(rapid.Int64Range(0, 1<<40).Draw(t, "created"), 120000000),
+			Brief: maybe(t, "brief"), Tags: rapid.SliceOfN(text, 0, 3).Draw(t, "tags"), CreatedAt: time.Unix(rapid.Int64Range(-1<<37, 1<<39).Draw(t, "created"), 120000000),
 			UpdatedAt: time.Unix(1, 0), ExpiresAt: time.Unix(2, 5)}
 		for range rapid.IntRange(0, 2).Draw(t, "sections") {
 			sec := pack.Section{Key: pack.Key(text.Draw(t, "key")), Title: text.Draw(t, "section title"), Description: maybe(t, "description"), ChangedAt: rapid.Uint64Range(0, 2).Draw(t, "changed")}

@@ -189,17 +189,17 @@ func (s *Store) Update(ctx context.Context, id pack.ID, change func(*pack.Pack) 
 	if err != nil {
 		return nil, err
 	}
-	next := stored.Clone()
-	if err := change(next); err != nil {
+	revision := stored.Revision()
+	if err := change(stored); err != nil {
 		return nil, err
 	}
-	if next.Revision() == stored.Revision() {
+	if stored.Revision() == revision {
 		return stored, nil
 	}
-	if err := s.write(next); err != nil {
+	if err := s.write(stored); err != nil {
 		return nil, err
 	}
-	return next, nil
+	return stored, nil
 }
 
 // Delete implements packport.Writer: the file moves to ROOT/trash.

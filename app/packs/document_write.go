@@ -54,7 +54,10 @@ func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now tim
 		return nil, err
 	}
 	next.Squash(revision)
-	p := newPlan(c.name, next)
+	p, err := newPlan(c.name, next)
+	if err != nil {
+		return nil, err
+	}
 	if stored != nil {
 		p.ID, p.Revision = stored.ID(), stored.Revision()
 	}

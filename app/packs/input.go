@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -106,10 +107,7 @@ func (c *inputCall) Prepare(ctx context.Context, _ tool.Scope) (tool.Plan, error
 	if err != nil {
 		return nil, err
 	}
-	if p.hash, err = canon.Sum("pack.plan.v1", p); err != nil {
-		return nil, err
-	}
-	return p, nil
+	return p, p.seal()
 }
 
 func (c *inputCall) plan(ctx context.Context, now time.Time) (*plan, error) {
@@ -138,7 +136,10 @@ func (c *inputCall) plan(ctx context.Context, now time.Time) (*plan, error) {
 			return nil, err
 		}
 	}
-	p := newPlan(c.name, next)
+	p, err := newPlan(c.name, next)
+	if err != nil {
+		return nil, err
+	}
 	p.ID, p.Revision = stored.ID(), revision
 	p.more = more
 	p.minutes(c.args)
@@ -160,7 +161,10 @@ func (c *inputCall) planCreate(now time.Time) (*plan, error) {
 		return nil, err
 	}
 	p.Squash(1)
-	made := newPlan(c.name, p)
+	made, err := newPlan(c.name, p)
+	if err != nil {
+		return nil, err
+	}
 	made.minutes(c.args)
 	return made, nil
 }
@@ -170,36 +174,63 @@ func (s *service) newID() pack.ID { return pack.ID(s.IDs.NewID(pack.IDPrefix, pa
 // plan is a change of one pack, worked out. It shows and hashes what is decided by the call and the stored pack, and leaves out what
 // is decided by the moment (times, a new pack's id), so that asking twice gives the same plan.
 type plan struct {
-	Action        string       `json:"action"`
-	ID            pack.ID      `json:"id,omitempty"`
-	Revision      uint64       `json:"expected_revision,omitempty"`
-	TTLMinutes    uint64       `json:"ttl_minutes,omitempty"`
-	ExtendMinutes uint64       `json:"extend_minutes,omitempty"`
-	Pack          *planContent `json:"pack,omitempty"`
+	Action        string          `json:"action"`
+	ID            pack.ID         `json:"id,omitempty"`
+	Revision      uint64          `json:"expected_revision,omitempty"`
+	TTLMinutes    uint64          `json:"ttl_minutes,omitempty"`
+	ExtendMinutes uint64          `json:"extend_minutes,omitempty"`
+	Pack          json.RawMessage `json:"pack,omitempty"` // the pack as it would be
 
 	next *pack.Pack
 	more json.RawMessage // what the edit has to say besides
 	hash canon.Hash
+	doc  json.RawMessage
 }
 
-type planContent struct {
-	Name     pack.Optional  `json:"name"`
-	Title    pack.Optional  `json:"title"`
-	Brief    pack.Optional  `json:"brief"`
-	Status   pack.Status    `json:"status"`
-	Tags     []string       `json:"tags"`
-	Sections []pack.Section `json:"sections"`
-	Revision uint64         `json:"revision"`
-}
-
-func newPlan(action string, next *pack.Pack) *plan {
+// newPlan shows the pack as it would be, unless the plan deletes it.
+func newPlan(action string, next *pack.Pack) (*plan, error) {
 	p := &plan{Action: action, next: next}
-	if action != "delete_pack" {
-		s := next.State()
-		p.Pack = &planContent{s.Name, s.Title, s.Brief, s.Status, s.Tags, s.Sections, s.Revision}
+	if action == "delete_pack" {
+		return p, nil
 	}
-	return p
+	s := next.State()
+	head, err := tool.Encode(struct {
+		Name   pack.Optional `json:"name"`
+		Title  pack.Optional `json:"title"`
+		Brief  pack.Optional `json:"brief"`
+		Status pack.Status   `json:"status"`
+		Tags   []string      `json:"tags"`
+	}{s.Name, s.Title, s.Brief, s.Status, s.Tags})
+	if err != nil {
+		return nil, err
+	}
+	p.Pack = pack.AppendSections(append(head[:len(head)-1], `,"sections":`...), s.Sections)
+	p.Pack = strconv.AppendUint(append(p.Pack, `,"revision":`...), s.Revision, 10)
+	p.Pack = append(p.Pack, '}')
+	return p, nil
 }
+
+// seal sums the plan and writes it down. The pack is summed as it stands: it is written in one way only, and may be long.
+func (p *plan) seal() error {
+	short := *p
+	short.Pack = nil
+	var err error
+	if p.doc, err = tool.Encode(short); err != nil {
+		return err
+	}
+	if p.Pack != nil {
+		short.Pack = []byte(`"` + canon.SumBytes("pack.content.v1", p.Pack).String() + `"`)
+		p.doc = slices.Concat(p.doc[:len(p.doc)-1], []byte(`,"pack":`), p.Pack, []byte("}"))
+	}
+	p.hash, err = canon.Sum("pack.plan.v2", short)
+	return err
+}
+
+// WrittenJSON returns what the plan shows.
+func (p *plan) WrittenJSON() json.RawMessage { return p.doc }
+
+// MarshalJSON returns what the plan shows.
+func (p *plan) MarshalJSON() ([]byte, error) { return p.doc, nil }
 
 func (p *plan) minutes(a Args) {
 	p.TTLMinutes, _ = a.Number("ttl_minutes")

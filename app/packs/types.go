@@ -2,6 +2,7 @@ package packs
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/countersign-dev/countersign/domain/pack"
 )
@@ -49,6 +50,15 @@ type InputArgs struct {
 type InputResult struct {
 	Action  string          `json:"action"`
 	Payload json.RawMessage `json:"payload"`
+}
+
+// WrittenJSON returns the answer as it is sent.
+func (r InputResult) WrittenJSON() json.RawMessage {
+	action, err := json.Marshal(r.Action)
+	if err != nil || len(r.Payload) == 0 { // neither happens to an answer of input
+		action, r.Payload = []byte(`""`), []byte("null")
+	}
+	return slices.Concat([]byte(`{"action":`), action, []byte(`,"payload":`), r.Payload, []byte("}"))
 }
 
 // ReadArgs is what the tool input takes where nothing may be changed: the part of InputArgs that reads.

@@ -106,29 +106,26 @@ type Snapshot struct {
 // TextLines returns the text, one entry a line.
 func (n Snapshot) TextLines() []string { return strings.Split(n.Text, "\n") }
 
-// MarshalJSON writes times as RFC 3339 in UTC with 0, 3, 6 or 9 fraction digits, and absent lists as [].
-func (s State) MarshalJSON() ([]byte, error) {
-	type plain State
-	s = s.clone()
-	return plainJSON(struct {
-		plain
-		CreatedAt string `json:"created_at"`
-		UpdatedAt string `json:"updated_at"`
-		ExpiresAt string `json:"expires_at"`
-	}{plain(s), FormatTime(s.CreatedAt), FormatTime(s.UpdatedAt), FormatTime(s.ExpiresAt)})
-}
-
 // clone returns a deep copy with no nil lists.
 func (s State) clone() State {
 	s.Tags = append([]string{}, s.Tags...)
 	s.Removed = slices.Clone(s.Removed)
 	s.Sections = append([]Section{}, s.Sections...)
+	anchors := make([]Anchor, 0, s.refs()) // together: one by one they are what a copy costs most
 	for i := range s.Sections {
 		sec := &s.Sections[i]
 		sec.Refs = append([]Ref{}, sec.Refs...)
 		sec.Diagrams = append([]Diagram{}, sec.Diagrams...)
 		for j := range sec.Refs {
-			sec.Refs[j] = sec.Refs[j].clone()
+			r := &sec.Refs[j]
+			if r.Anchor != nil {
+				anchors = append(anchors, *r.Anchor)
+				r.Anchor = &anchors[len(anchors)-1]
+			}
+			if r.Snapshot != nil {
+				n := *r.Snapshot
+				r.Snapshot = &n
+			}
 		}
 	}
 	return s

@@ -34,8 +34,14 @@ func SplitToken(args json.RawMessage) (rest json.RawMessage, token, typed string
 	return rest, token, typed, err
 }
 
+// Written is a value that has its compact JSON without HTML escapes at hand; Encode takes that as it is.
+type Written interface{ WrittenJSON() json.RawMessage }
+
 // Encode returns compact JSON without HTML escapes. All results are encoded with it.
 func Encode(v any) (json.RawMessage, error) {
+	if w, ok := v.(Written); ok {
+		return w.WrittenJSON(), nil
+	}
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
