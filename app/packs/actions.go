@@ -151,7 +151,7 @@ func upsertRef(s *service, ctx context.Context, p *pack.Pack, a Args, now time.T
 		return nil, err
 	}
 	refs := []pack.Ref{ref}
-	if err := s.sight.Anchor(ctx, refs); err != nil {
+	if err := s.sight.anchorNew(ctx, refs, func(pack.Ref) bool { return false }); err != nil {
 		return nil, err
 	}
 	return nil, p.PutRef(section, refs[0], now)

@@ -43,7 +43,7 @@ func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now tim
 	if err != nil {
 		return nil, err
 	}
-	content, err := c.content(ctx, d)
+	content, err := c.content(ctx, d, stored)
 	if err != nil {
 		return nil, err
 	}
@@ -103,8 +103,8 @@ func sameName(stored *pack.Pack, d pack.Document) error {
 	return nil
 }
 
-// content checks a document and anchors its refs.
-func (s *service) content(ctx context.Context, d pack.Document) (pack.Content, error) {
+// content checks a document and anchors its refs. Those that stored has, which may be nil, need not be there any more.
+func (s *service) content(ctx context.Context, d pack.Document, stored *pack.Pack) (pack.Content, error) {
 	c, err := d.Content(s.Roots)
 	if err != nil {
 		return c, err
@@ -113,7 +113,19 @@ func (s *service) content(ctx context.Context, d pack.Document) (pack.Content, e
 	for _, sec := range c.Sections {
 		refs = append(refs, sec.Refs...)
 	}
-	if err := s.sight.Anchor(ctx, refs); err != nil {
+	type place struct {
+		root  pack.Root
+		path  pack.Path
+		lines pack.LineRange
+	}
+	known := map[place]bool{}
+	if stored != nil {
+		_, had := stored.State().Refs()
+		for _, r := range had {
+			known[place{r.Root, r.Path, r.Lines}] = true
+		}
+	}
+	if err := s.sight.anchorNew(ctx, refs, func(r pack.Ref) bool { return known[place{r.Root, r.Path, r.Lines}] }); err != nil {
 		return c, err
 	}
 	next := 0

@@ -20,6 +20,7 @@ const (
 // TestErrorTable is every row of context-pack contract §4.2 that a call can reach, and its message markers of §4.4.
 func TestErrorTable(t *testing.T) {
 	d := newFixture(t)
+	d.file("short.go", "package a\n\n")
 	d.file("a.go", "package a\n\nfunc A() {}\n")
 	d.file("dir/b.go", "package b\n")
 	d.file("bad.txt", "\xff\xfe\n")
@@ -92,6 +93,9 @@ func TestErrorTable(t *testing.T) {
 		"end before start":           {ref(args{"line_start": 5, "line_end": 4}), invalid, "before"},
 		"too many lines":             {ref(args{"line_start": 1, "line_end": 2001}), invalid, "2000"},
 		"huge line numbers":          {ref(args{"line_start": 1, "line_end": uint64(1) << 63}), invalid, "2147483647"},
+		"lines past the end":         {ref(args{"path": "short.go", "line_end": 3}), invalid, "short.go has 2 lines; end line 3 is beyond the last"},
+		"lines past the end, write":  {args{"action": "write", "document": args{"sections": []any{args{"key": "ss", "title": "x", "refs": []any{args{"key": "rr", "path": "short.go", "line_start": 3, "line_end": 3}}}}}}, invalid, "short.go has 2 lines"},
+		"pattern for a path":         {ref(args{"path": "src/*.go"}), invalid, "src/*.go: no file has this name"},
 		"unknown root":               {ref(args{"root": "web"}), invalid, "api"},
 		"bad commit":                 {ref(args{"commit": "HEAD"}), invalid, "commit"},
 		"absent ref":                 {with("delete_ref", args{"section_key": "flow", "ref_key": "none"}), notFound, "none"},
@@ -210,9 +214,11 @@ func TestFinalizeJudgesRefs(t *testing.T) {
 	}
 	e := d.create(nil)
 	e.section("flow")
+	d.file("a.go", strings.Repeat("package a\n", 14))
 	for n := range 12 {
 		e.ref("flow", "r"+string(rune('a'+n)), "a.go", 1, 2+n)
 	}
+	d.file("a.go", "package b\n")
 	f := d.fails("input", e.args("set_status", args{"status": "finalized"}), state)
 	assert.Contains(t, f.Message, "12 refs")
 	assert.Contains(t, f.Message, "flow::ra (a.go:1-2): a.go has 1 lines; end line 2 is beyond the last")

@@ -149,15 +149,40 @@ func (s SourceReader) Judge(ctx context.Context, p *pack.Pack) (RefEvidence, err
 
 // Anchor takes anchors of refs that have none, as far as their lines can be read; a draft may point at what does not exist yet.
 func (s SourceReader) Anchor(ctx context.Context, refs []pack.Ref) error {
+	_, err := s.anchor(ctx, refs)
+	return err
+}
+
+func (s SourceReader) anchor(ctx context.Context, refs []pack.Ref) (RefEvidence, error) {
 	for i := range refs {
 		refs[i].Anchor = nil
 	}
 	f, err := s.ReadRefs(ctx, refs, AllRefs(refs))
 	if err != nil {
-		return err
+		return f, err
 	}
 	for i := range refs {
 		refs[i].Anchor = f.Evidence[i].Anchor
+	}
+	return f, nil
+}
+
+// anchorNew is Anchor for refs that a call names, of which it refuses what can only be a mistake: lines that a file does not have, and a pattern that is no file.
+// Refs that a pack has already, as stored says, stay whatever became of their files.
+func (s SourceReader) anchorNew(ctx context.Context, refs []pack.Ref, stored func(pack.Ref) bool) error {
+	f, err := s.anchor(ctx, refs)
+	if err != nil {
+		return err
+	}
+	for i, r := range refs {
+		e, fault := f.Evidence[i], f.Faults[i]
+		switch {
+		case stored(r):
+		case errors.Is(fault, packport.ErrMissing) && strings.ContainsAny(string(r.Path), "*?["):
+			return pack.ErrValue.Sayf("%s: no file has this name, and a ref is of one file; name each file that the pattern stands for (countersign pack add takes patterns)", r.Path)
+		case fault == nil && e.Standing == pack.RefStale:
+			return pack.ErrValue.Sayf("%s; name lines that are there", e.Reason)
+		}
 	}
 	return nil
 }

@@ -97,23 +97,30 @@ func (g group) open(ctx context.Context, w place) (string, error) {
 	if _, ok := p.section(w.section); ok {
 		return p.ID, nil
 	}
-	title := w.title
-	if title == "" {
-		title = strings.ToUpper(w.section[:min(1, len(w.section))]) + strings.NewReplacer("-", " ", "_", " ").Replace(w.section[min(1, len(w.section)):])
-	}
 	_, _, err = g.edit(ctx, p.ID, func(stored) (command.Arguments, error) {
-		return command.Arguments{"action": "upsert_section", "section_key": w.section, "section_title": title}, nil
+		return command.Arguments{"action": "upsert_section", "section_key": w.section, "section_title": w.heading()}, nil
 	})
 	return p.ID, err
+}
+
+// heading returns the title of a section that is made.
+func (w place) heading() string {
+	if w.title != "" {
+		return w.title
+	}
+	return strings.ToUpper(w.section[:min(1, len(w.section))]) + strings.NewReplacer("-", " ", "_", " ").Replace(w.section[min(1, len(w.section)):])
 }
 
 func (g group) add() *cobra.Command {
 	var where place
 	var key, title, why, cluster, root, commit string
-	c := &cobra.Command{Use: "add FILE:FIRST-LAST", Short: "Anchor lines of a source file in a pack", Args: command.Args(1, 1),
-		Long: "Anchor lines of a source file in a pack. FILE:12-40 and FILE:12 name lines, FILE#L12-L40 as code hosts write them, and FILE:Name the definition of Name.",
+	c := &cobra.Command{Use: "add FILE:FIRST-LAST...", Short: "Anchor lines of source files in a pack", Args: command.Args(1, -1),
+		Long: "Anchor lines of source files in a pack. FILE:12-40 and FILE:12 name lines, FILE#L12-L40 as code hosts write them, and FILE:Name the definition of Name. " +
+			"FILE alone is all its lines, and a pattern such as 'src/**/*.go' all lines of the files that match it (those that git does not ignore). " +
+			"What one command adds is one change, of at most 500 anchors with 50,000 lines.",
 		Example: `  countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
-  countersign pack add internal/auth/token.go:Verify`}
+  countersign pack add internal/auth/token.go:Verify internal/auth/session.go:8 README.md
+  countersign pack add 'internal/auth/*.go' --section auth`}
 	where.flags(c, g, "code")
 	c.Flags().StringVar(&key, "key", "", "key of the anchor (default: from file and line)")
 	c.Flags().StringVar(&title, "title", "", "title of the anchor")
@@ -122,10 +129,20 @@ func (g group) add() *cobra.Command {
 	c.Flags().StringVar(&root, "root", "", "named source root the file is in")
 	c.Flags().StringVar(&commit, "commit", "", "commit you looked at")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
-		file, lines, err := g.target(args[0], root)
-		if err != nil {
+		found, err := g.targets(cmd.Context(), args, root)
+		switch {
+		case err != nil:
 			return err
+		case len(found) > 1 && key != "":
+			return command.Usage(cmd, "--key is for one anchor; this command adds several")
+		case len(found) > 1:
+			refs := make([]documentRef, len(found))
+			for i, t := range found {
+				refs[i] = documentRef{Path: t.file, LineStart: t.lines[0], LineEnd: t.lines[1], Title: title, Why: why, Group: cluster, Root: root, Commit: commit}
+			}
+			return g.addAll(cmd.Context(), where, refs)
 		}
+		file, lines := found[0].file, found[0].lines
 		ident, err := g.open(cmd.Context(), where)
 		if err != nil {
 			return err
@@ -300,20 +317,25 @@ func (g group) note() *cobra.Command {
 		if strings.TrimSpace(text) == "" {
 			return command.Usage(cmd, "the note is empty")
 		}
-		ident, err := g.open(cmd.Context(), where)
-		if err != nil {
-			return err
-		}
-		return g.change(cmd.Context(), ident, "noted in section "+where.section+" of", func(p stored) (command.Arguments, error) {
-			s, _ := p.section(where.section)
-			whole := text
-			if s.Description != "" && !replace {
-				whole = s.Description + "\n\n" + text
-			}
-			return command.Arguments{"action": "upsert_section", "section_key": where.section, "section_title": s.Title, "section_description": whole}, nil
-		})
+		return g.describe(cmd.Context(), where, text, replace)
 	}
 	return c
+}
+
+// describe adds a paragraph to the text of a section, or replaces all of it.
+func (g group) describe(ctx context.Context, where place, text string, replace bool) error {
+	ident, err := g.open(ctx, where)
+	if err != nil {
+		return err
+	}
+	return g.change(ctx, ident, "noted in section "+where.section+" of", func(p stored) (command.Arguments, error) {
+		s, _ := p.section(where.section)
+		whole := text
+		if s.Description != "" && !replace {
+			whole = s.Description + "\n\n" + text
+		}
+		return command.Arguments{"action": "upsert_section", "section_key": where.section, "section_title": s.Title, "section_description": whole}, nil
+	})
 }
 
 func (g group) diagram() *cobra.Command {

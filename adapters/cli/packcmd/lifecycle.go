@@ -125,9 +125,10 @@ func (g group) reanchor() *cobra.Command {
 // take is remove: an anchor or a diagram out of a draft.
 func (g group) take() *cobra.Command {
 	var named string
-	c := &cobra.Command{Use: "remove ANCHOR", Short: "Take an anchor or a diagram out of a draft", Args: command.Args(1, 1),
-		Long:    "Take an anchor or a diagram out of a draft, by its key, as pack show and pack diff show it; SECTION::KEY where two sections have one of that key. pack rm deletes a whole pack.",
-		Example: "  countersign pack remove token-go-12\n  countersign pack remove findings::token-go-12 --pack login-bug"}
+	c := &cobra.Command{Use: "remove ANCHOR...", Short: "Take anchors, diagrams or sections out of a draft", Args: command.Args(1, -1),
+		Long: "Take anchors and diagrams out of a draft, by their keys, as pack show and pack diff show them; SECTION::KEY where two sections have one of that key, " +
+			"and SECTION:: for a section with all that is in it. What one command removes is one change. pack rm deletes a whole pack.",
+		Example: "  countersign pack remove token-go-12\n  countersign pack remove findings::token-go-12 notes:: --pack login-bug"}
 	c.Flags().StringVarP(&named, "pack", "p", "", "id or name of the pack (default: the draft changed last)")
 	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -135,7 +136,7 @@ func (g group) take() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.change(cmd.Context(), ident, "removed "+command.Plain(args[0])+" from", func(p stored) (command.Arguments, error) { return p.without(args[0]) })
+		return g.change(cmd.Context(), ident, "removed "+command.Plain(strings.Join(args, ", "))+" from", func(p stored) (command.Arguments, error) { return p.withoutAll(args) })
 	}
 	return c
 }
@@ -144,6 +145,16 @@ func (g group) take() *cobra.Command {
 func (p stored) without(key string) (command.Arguments, error) {
 	var found []command.Arguments
 	var all, alike []string
+	if whole, ok := strings.CutSuffix(key, "::"); ok {
+		if _, there := p.section(whole); !there {
+			var keys []string
+			for _, s := range p.Sections {
+				keys = append(keys, s.Key+"::")
+			}
+			return nil, ErrNoPart.Sayf("%s has no section %q", p.label(), whole).With(command.Hint("there are: " + strings.Join(keys, ", ")))
+		}
+		return command.Arguments{"action": "delete_section", "section_key": whole}, nil
+	}
 	for _, s := range p.Sections {
 		look := func(items []keyed, action, field string) {
 			for _, item := range items {

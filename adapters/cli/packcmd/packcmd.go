@@ -34,7 +34,7 @@ func PackCommand(s *command.Shell) *cobra.Command {
   countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
   countersign pack finalize
   countersign pack show`}
-	for _, c := range []*cobra.Command{g.create(), g.add(), g.note(), g.diagram(), g.list(), g.show(), g.diff(), g.finalize(), g.reopen(), g.touch(),
+	for _, c := range []*cobra.Command{g.create(), g.add(), g.imported(), g.note(), g.diagram(), g.changes(), g.edits(), g.list(), g.show(), g.diff(), g.finalize(), g.reopen(), g.touch(),
 		g.reanchor(), g.export(), g.take(), g.remove(), g.doctor()} {
 		root.AddCommand(c)
 	}
@@ -46,6 +46,8 @@ type stored struct {
 	ID        string    `json:"id"`
 	Name      string    `json:"name"`
 	Title     string    `json:"title"`
+	Brief     string    `json:"brief"`
+	Tags      []string  `json:"tags"`
 	Status    string    `json:"status"`
 	Revision  uint64    `json:"revision"`
 	ExpiresAt string    `json:"expires_at"`
@@ -73,8 +75,17 @@ type section struct {
 	Diagrams    []keyed `json:"diagrams"`
 }
 
+// keyed is an anchor or a diagram.
 type keyed struct {
-	Key string `json:"key"`
+	Key     string `json:"key"`
+	Path    string `json:"path"`
+	Lines   lines  `json:"lines"`
+	Title   string `json:"title"`
+	Why     string `json:"why"`
+	Group   string `json:"group"`
+	Root    string `json:"root"`
+	Commit  string `json:"commit"`
+	Mermaid string `json:"mermaid"`
 }
 
 // label returns what users call the pack.
@@ -205,17 +216,15 @@ func (g group) change(ctx context.Context, ident, done string, build func(stored
 // completePacks completes ids and names of packs with that status (any when empty).
 func (g group) completePacks(status string) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-		var found struct {
-			Packs []stored `json:"packs"`
-		}
 		if len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		if _, err := g.payload(cmd.Context(), command.Arguments{"action": "list"}.Set("status", status), &found); err != nil {
+		found, _, err := g.everyPack(cmd.Context(), command.Arguments{"action": "list"}.Set("status", status), 0, -1)
+		if err != nil {
 			return nil, cobra.ShellCompDirectiveError
 		}
 		var out []cobra.Completion
-		for _, p := range found.Packs {
+		for _, p := range found {
 			for _, word := range []string{p.Name, p.ID} {
 				out = command.Offer(out, word, fmt.Sprintf("%s, revision %d", p.Status, p.Revision), begun)
 			}

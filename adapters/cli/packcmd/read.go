@@ -2,6 +2,7 @@ package packcmd
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"io/fs"
 	"os"
@@ -33,32 +34,74 @@ func (g group) list() *cobra.Command {
 	c.Flags().IntVar(&offset, "offset", 0, "leave out so many first")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		call := command.Arguments{"action": "list"}.Set("status", status).Set("query", query).Set("freshness", freshness)
-		for name, n := range map[string]int{"limit": limit, "offset": offset} {
-			if cmd.Flags().Changed(name) {
-				call[name] = n
-			}
+		most := -1
+		if cmd.Flags().Changed("limit") {
+			most = limit
 		}
-		var found struct {
-			Packs []summary `json:"packs"`
-		}
-		o, err := g.payload(cmd.Context(), call, &found)
+		found, o, err := g.everyPack(cmd.Context(), call, offset, most)
 		switch {
 		case err != nil:
 			return err
 		case g.JSON:
 			return g.Show(o)
-		case len(found.Packs) == 0:
+		case len(found) == 0:
 			g.Note("no packs; start one with: countersign pack new NAME")
 			return nil
 		}
 		var rows [][]string
-		for _, p := range found.Packs {
+		for _, p := range found {
 			rows = append(rows, []string{p.ID, p.Name, p.Title, p.Status, strconv.FormatUint(p.Revision, 10), p.Remaining})
 		}
 		g.Table([]string{"id", "name", "title", "status", "revision", "expires in"}, rows)
 		return nil
 	}
 	return c
+}
+
+// packsPage is how many packs are asked for at a time: with titles as people write them, ten times less than fits into one answer.
+const packsPage = 500
+
+// everyPack lists up to so many packs from an offset on, all where most is below zero, page by page. The outcome is that of one list. Packs that change
+// meanwhile are in it once.
+func (g group) everyPack(ctx context.Context, call command.Arguments, offset, most int) ([]summary, tool.Outcome, error) {
+	var all []summary
+	var rows []json.RawMessage
+	seen := map[string]bool{}
+	for page := packsPage; ; {
+		call["offset"], call["limit"] = offset, page
+		if most >= 0 {
+			call["limit"] = min(page, most-len(all))
+		}
+		var answer struct {
+			Total int               `json:"total"`
+			Packs []json.RawMessage `json:"packs"`
+		}
+		o, err := g.payload(ctx, call, &answer)
+		if f := fault.From(err); f != nil && f.Code == "pack_output_too_large" && page > 1 {
+			page /= 2
+			continue
+		}
+		if err != nil {
+			return nil, o, err
+		}
+		for _, row := range answer.Packs {
+			var p summary
+			if err := json.Unmarshal(row, &p); err != nil {
+				return nil, o, fault.From(err)
+			}
+			if !seen[p.ID] {
+				seen[p.ID] = true
+				all, rows = append(all, p), append(rows, row)
+			}
+		}
+		offset += len(answer.Packs)
+		if len(answer.Packs) == 0 || offset >= answer.Total || len(all) == most {
+			if len(all) > len(answer.Packs) {
+				o.Value, err = tool.Encode(map[string]any{"action": "list", "payload": map[string]any{"count": len(all), "total": answer.Total, "packs": rows}})
+			}
+			return all, o, err
+		}
+	}
 }
 
 func (g group) show() *cobra.Command {

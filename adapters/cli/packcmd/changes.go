@@ -1,0 +1,70 @@
+package packcmd
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
+)
+
+// maxChanges bounds what of git's output goes into a pack, in bytes.
+const maxChanges = 128 << 10
+
+func (g group) changes() *cobra.Command {
+	var where place
+	var log bool
+	var most int
+	c := &cobra.Command{Use: "changes [RANGE] [-- PATH...]", Short: "Put the output of git diff or git log into a section of a pack", Args: command.Args(0, -1), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Put the output of git diff into a section of a pack, as it is now: without a range what is not committed, else what the range of commits changed. " +
+			"With --log it is the commits and their first lines. Paths limit both. At most 128 KiB are taken. They are stored as git prints them, and secrets in them are masked where they are shown, as everywhere.",
+		Example: "  countersign pack changes\n  countersign pack changes main..HEAD -- internal/auth\n  countersign pack changes --log main..HEAD"}
+	where.flags(c, g, "changes")
+	c.Flags().BoolVar(&log, "log", false, "the commits, not what they changed")
+	c.Flags().IntVar(&most, "max", 100, "with --log: at most so many commits")
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		paths := []string(nil)
+		if at := cmd.ArgsLenAtDash(); at >= 0 {
+			args, paths = args[:at], args[at:]
+		}
+		if len(args) > 1 || len(args) == 1 && strings.HasPrefix(args[0], "-") {
+			return command.Usage(cmd, "give at most one range of commits; paths come after --")
+		}
+		call := []string{"diff", "--no-color", "--no-ext-diff", "--no-textconv"}
+		switch {
+		case log:
+			call = []string{"log", "--no-color", "--no-decorate", "--no-show-signature", "--format=%h %as %an: %s", fmt.Sprintf("--max-count=%d", most)}
+		case len(args) == 0:
+			call = append(call, "HEAD")
+		}
+		call = append(append(call, args...), "--")
+		out, err := gitcli.Command{Machine: true, Args: append(call, paths...), Limit: maxChanges}.Output(cmd.Context())
+		text := strings.TrimRight(string(out), "\n")
+		switch {
+		case errors.Is(err, gitcli.ErrLarge):
+			return command.ErrUsage.Sayf("git %s prints more than %d bytes here", call[0], maxChanges).With(command.Hint("name a shorter range, or paths after --"))
+		case err != nil:
+			return err
+		case text == "":
+			return command.ErrUsage.Sayf("git %s prints nothing here", call[0]).With(command.Hint("name a range of commits, such as main..HEAD"))
+		}
+		return g.describe(cmd.Context(), where, fenced(text, log), false)
+	}
+	return c
+}
+
+// fenced returns text as a code block that nothing in it can end.
+func fenced(text string, plain bool) string {
+	fence := "```"
+	for strings.Contains(text, fence) {
+		fence += "`"
+	}
+	language := "diff"
+	if plain {
+		language = "text"
+	}
+	return fence + language + "\n" + text + "\n" + fence
+}
