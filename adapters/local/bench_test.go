@@ -87,24 +87,30 @@ func source(lines int) []byte {
 	return text.Bytes()
 }
 
-// BenchmarkRender renders 100 refs over 50 files of 16 KB.
+// BenchmarkRender renders 100 refs over 50 files of 16 KB, and 300 over 100.
 func BenchmarkRender(b *testing.B) {
-	s := newShop(b)
-	var files []string
-	var refs []map[string]any
-	for f := range 50 {
-		name := fmt.Sprintf("file%d.go", f)
-		files = append(files, filepath.Join(s.src, name))
-		require.NoError(b, os.WriteFile(files[f], source(375), 0o644))
-		refs = append(refs, ref(2*f, name, 100, 120), ref(2*f+1, name, 300, 320))
+	for _, size := range [][2]int{{50, 2}, {100, 3}} {
+		b.Run(fmt.Sprint(size[0]*size[1]), func(b *testing.B) {
+			s := newShop(b)
+			var files []string
+			var refs []map[string]any
+			for f := range size[0] {
+				name := fmt.Sprintf("file%d.go", f)
+				files = append(files, filepath.Join(s.src, name))
+				require.NoError(b, os.WriteFile(files[f], source(375), 0o644))
+				for n := range size[1] {
+					refs = append(refs, ref(len(refs), name, 100*(n+1), 100*(n+1)+20))
+				}
+			}
+			id := s.write(refs)
+			compare(b, func() {
+				for _, f := range files {
+					_, err := os.ReadFile(f)
+					require.NoError(b, err)
+				}
+			}, func() { s.call("output", map[string]any{"id": id}) })
+		})
 	}
-	id := s.write(refs)
-	compare(b, func() {
-		for _, f := range files {
-			_, err := os.ReadFile(f)
-			require.NoError(b, err)
-		}
-	}, func() { s.call("output", map[string]any{"id": id}) })
 }
 
 // BenchmarkBigFile renders 40 refs into one file of 50 MB, the last at its very end.

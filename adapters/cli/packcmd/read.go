@@ -58,8 +58,8 @@ func (g group) list() *cobra.Command {
 	return c
 }
 
-// packsPage is how many packs are asked for at a time: with titles as people write them, ten times less than fits into one answer.
-const packsPage = 500
+// packsPage is how many packs are asked for at a time: with names and titles as people write them, these fit into one answer.
+const packsPage = 2000
 
 // everyPack lists up to so many packs from an offset on, all where most is below zero, page by page. The outcome is that of one list. Packs that change
 // meanwhile are in it once.
