@@ -35,7 +35,7 @@ func actions() map[string]action {
 		"upsert_section": change(action{required: []string{"section_key", "section_title"}, edit: upsertSection, check: clears("section_description"),
 			aliases: map[string]string{"title": "section_title", "description": "section_description"}}),
 		"delete_section": change(action{required: []string{"section_key"}, edit: deleteSection}),
-		"upsert_ref": change(action{required: []string{"section_key", "ref_key", "path", "line_start", "line_end"}, edit: upsertRef,
+		"upsert_ref": change(action{required: []string{"section_key", "ref_key", "path"}, check: checkRef, edit: upsertRef,
 			aliases: map[string]string{"title": "ref_title", "why": "ref_why"}}),
 		"delete_ref": change(action{required: []string{"section_key", "ref_key"}, edit: deleteRef}),
 		"upsert_diagram": change(action{required: []string{"section_key", "diagram_key", "title", "mermaid"}, edit: upsertDiagram,
@@ -78,6 +78,21 @@ func clears(allowed ...string) func(Args) error {
 		_, err := a.Cleared(allowed...)
 		return err
 	}
+}
+
+// checkRef wants both lines, or a symbol and neither.
+func checkRef(a Args) error {
+	symbol := a.Text("symbol") != ""
+	for _, f := range []string{"line_start", "line_end"} {
+		_, ok := a.Number(f)
+		switch {
+		case symbol && a.Given(f):
+			return ErrArguments.Sayf("give either 'symbol' or '%s', not both", f)
+		case !symbol && !ok:
+			return RequiredError(f)
+		}
+	}
+	return nil
 }
 
 // checkTouch wants exactly one of the two fields. A field that is there must be an integer, null included (context-pack contract §2).
@@ -143,12 +158,21 @@ func upsertRef(s *service, ctx context.Context, p *pack.Pack, a Args, now time.T
 	if err != nil {
 		return nil, err
 	}
+	symbol := a.Text("symbol")
+	if symbol != "" {
+		start, end = 1, 1 // until the definition is found
+	}
 	ref, err := pack.DocumentRef{
 		Key: a.Text("ref_key"), Path: a.Text("path"), LineStart: start, LineEnd: end, Title: a.Text("ref_title"), Why: a.Text("ref_why"),
 		Group: a.Text("group"), Root: a.Text("root"), Commit: a.Text("commit"),
 	}.Content(s.Roots)
 	if err != nil {
 		return nil, err
+	}
+	if symbol != "" {
+		if ref.Lines, err = s.sight.definition(ctx, ref, symbol); err != nil {
+			return nil, err
+		}
 	}
 	refs := []pack.Ref{ref}
 	if err := s.sight.anchorNew(ctx, refs, func(pack.Ref) bool { return false }); err != nil {

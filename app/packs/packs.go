@@ -73,7 +73,7 @@ func inputSpec() tool.Spec {
 		Name: Input.Name, Title: "Build a context pack",
 		Description: "Create and edit context packs: anchors to exact lines of source files, notes and Mermaid diagrams, in sections. " +
 			"Without arguments it lists packs. create needs ttl_minutes; every later change needs id or name, expected_revision, and: " +
-			"upsert_section section_key, section_title; upsert_ref section_key, ref_key, path, line_start, line_end; " +
+			"upsert_section section_key, section_title; upsert_ref section_key, ref_key, path, and line_start, line_end or symbol; " +
 			"upsert_diagram section_key, diagram_key, title, mermaid; delete_* the keys; set_meta title, brief, tags or clear; " +
 			"set_status status; touch_ttl ttl_minutes or extend_minutes; write document; reanchor lets refs follow moved code.",
 		Class: policy.ClassScratch, Effects: policy.Read | policy.Write,

@@ -29,6 +29,7 @@ type InputArgs struct {
 	Path               string         `json:"path,omitempty" jsonschema_description:"relative to the source root"`
 	LineStart          *uint64        `json:"line_start,omitempty"`
 	LineEnd            *uint64        `json:"line_end,omitempty"`
+	Symbol             string         `json:"symbol,omitempty" jsonschema_description:"instead of lines: the definition of this name"`
 	Group              string         `json:"group,omitempty"`
 	Root               string         `json:"root,omitempty" jsonschema_description:"named source root"`
 	Commit             string         `json:"commit,omitempty" jsonschema_description:"hex; what you looked at"`

@@ -289,6 +289,16 @@ func TestDiffNeedsEarlierText(t *testing.T) {
 	assert.Contains(t, e.output(args{"action": "diff", "id": e.id}), "> earlier text: of commit fffffff: there is no commit fffffff\n")
 }
 
+// TestASymbolIsItsDefinition: its comment and its body, found when the ref is made.
+func TestASymbolIsItsDefinition(t *testing.T) {
+	d := newFixture(t)
+	d.file("a.go", "package a\n\n// B checks.\nfunc B() bool {\n\treturn true\n}\n")
+	e := d.create(nil)
+	e.section("flow")
+	p := e.do("upsert_ref", args{"section_key": "flow", "ref_key": "one", "path": "a.go", "symbol": "B"})
+	assert.Contains(t, fmt.Sprint(p["sections"]), "lines:map[end:6 start:3]")
+}
+
 // TestNamedRoots: a ref names its root, and the document says which.
 func TestNamedRoots(t *testing.T) {
 	d := newFixture(t)

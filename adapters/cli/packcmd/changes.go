@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/redact"
 )
 
 // maxChanges bounds what of git's output goes into a pack, in bytes.
@@ -20,7 +21,7 @@ func (g group) changes() *cobra.Command {
 	var most int
 	c := &cobra.Command{Use: "changes [RANGE] [-- PATH...]", Short: "Put the output of git diff or git log into a section of a pack", Args: command.Args(0, -1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Put the output of git diff into a section of a pack, as it is now: without a range what is not committed, else what the range of commits changed. " +
-			"With --log it is the commits and their first lines. Paths limit both. At most 128 KiB are taken. They are stored as git prints them, and secrets in them are masked where they are shown, as everywhere.",
+			"With --log it is the commits and their first lines. Paths limit both. At most 128 KiB are taken. Secrets in them are masked before they are stored.",
 		Example: "  countersign pack changes\n  countersign pack changes main..HEAD -- internal/auth\n  countersign pack changes --log main..HEAD"}
 	where.flags(c, g, "changes")
 	c.Flags().BoolVar(&log, "log", false, "the commits, not what they changed")
@@ -50,6 +51,10 @@ func (g group) changes() *cobra.Command {
 			return err
 		case text == "":
 			return command.ErrUsage.Sayf("git %s prints nothing here", call[0]).With(command.Hint("name a range of commits, such as main..HEAD"))
+		}
+		text, secrets := redact.New(redact.Options{}).Text(text)
+		if secrets > 0 {
+			g.Note("masked %d of what look like secrets", secrets)
 		}
 		return g.describe(cmd.Context(), where, fenced(text, log), false)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/domain/outline"
 )
 
 // defaultTTL is how long a pack lives that nobody says otherwise for.
@@ -196,7 +197,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 	if err != nil {
 		return "", [2]int{}, bad.Sayf("%s cannot be read to look for %s", m[1], m[2])
 	}
-	for _, d := range FindDefinitions(m[1], string(text)) {
+	for _, d := range outline.Find(m[1], string(text)) {
 		if d.Name == m[2] {
 			file, _ := g.below(m[1], root)
 			return file, [2]int{d.First, d.Last}, nil

@@ -8,6 +8,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/domain/outline"
 )
 
 // What is chosen.
@@ -21,7 +23,7 @@ const (
 // anchor is one definition the pack points at.
 type anchor struct {
 	source
-	def   Definition
+	def   outline.Definition
 	users []string // other files that mention the name
 	entry bool     // where the program begins
 	score float64
@@ -147,7 +149,7 @@ func (a anchor) method() bool {
 }
 
 // entryPoint reports where a program begins.
-func entryPoint(f source, d Definition) bool {
+func entryPoint(f source, d outline.Definition) bool {
 	base := strings.ToLower(path.Base(f.path))
 	switch f.lang {
 	case "Go", "Rust", "C", "C++", "Zig", "Dart", "Kotlin":
@@ -210,7 +212,7 @@ func (s survey) plain() []anchor {
 			continue
 		}
 		lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
-		out = append(out, anchor{source: source{path: f, text: lines}, def: Definition{Name: path.Base(f), First: 1, Line: 1, Last: min(len(lines), plainLines)}})
+		out = append(out, anchor{source: source{path: f, text: lines}, def: outline.Definition{Name: path.Base(f), First: 1, Line: 1, Last: min(len(lines), plainLines)}})
 	}
 	return out
 }

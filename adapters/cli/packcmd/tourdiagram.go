@@ -7,6 +7,8 @@ import (
 	"path"
 	"slices"
 	"strings"
+
+	"github.com/countersign-dev/countersign/domain/outline"
 )
 
 // How much of the layout is drawn.
@@ -95,7 +97,7 @@ func (s survey) group(parent string, depth int) []directory {
 			byPath[at] = d
 		}
 		d.files++
-		if l := LanguageOf(f); l != "" {
+		if l := outline.LanguageOf(f); l != "" {
 			d.langs[l]++
 		}
 	}
@@ -135,7 +137,7 @@ func edges(chosen []anchor, ids map[string]string) []string {
 func (s survey) languages() string {
 	count := map[string]int{}
 	for _, f := range s.files {
-		if l := LanguageOf(f); l != "" {
+		if l := outline.LanguageOf(f); l != "" {
 			count[l]++
 		}
 	}

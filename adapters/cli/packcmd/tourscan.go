@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/countersign-dev/countersign/domain/outline"
 )
 
 // Bounds of the survey: a look at a repository, not a study of it.
@@ -23,7 +25,7 @@ const (
 type source struct {
 	path string // slashes, below the root
 	lang string
-	defs []Definition
+	defs []outline.Definition
 	uses map[string]bool // identifiers that occur in it, and package.Name pairs
 	text []string        // lines
 }
@@ -86,14 +88,14 @@ func skipped(dir string) bool {
 
 // read reads the source files worth pointing at, the ones near the root first.
 func (s *survey) read() {
-	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return LanguageOf(f) == "" || aside(f) || !nameable(f) })
+	candidates := slices.DeleteFunc(slices.Clone(s.files), func(f string) bool { return outline.LanguageOf(f) == "" || aside(f) || !nameable(f) })
 	slices.SortStableFunc(candidates, func(a, b string) int { return strings.Count(a, "/") - strings.Count(b, "/") })
 	root, err := os.OpenRoot(s.root)
 	if err != nil {
 		return
 	}
 	defer root.Close()
-	var scanner scanner
+	var scanner outline.Scanner
 	left := maxBytes
 	for _, name := range candidates {
 		if len(s.sources) >= maxRead || left <= 0 {
@@ -104,7 +106,7 @@ func (s *survey) read() {
 			continue
 		}
 		left -= len(text)
-		s.sources = append(s.sources, source{path: name, lang: LanguageOf(name), defs: scanner.Definitions(name, text),
+		s.sources = append(s.sources, source{path: name, lang: outline.LanguageOf(name), defs: scanner.Definitions(name, text),
 			uses: words(text), text: strings.Split(text, "\n")})
 	}
 }

@@ -101,7 +101,7 @@ var pure = []string{
 
 // kernel are the domain packages every capability may build on.
 var kernel = []string{
-	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/git", "domain/notice", "domain/owner", "domain/policy", "domain/process",
+	"domain/access", "domain/audit", "domain/canon", "domain/confirm", "domain/enrolled", "domain/fault", "domain/git", "domain/notice", "domain/outline", "domain/owner", "domain/policy", "domain/process",
 	"domain/redact", "domain/relpath", "domain/spelling", "domain/tool", "domain/visible",
 }
 
@@ -120,6 +120,8 @@ func domainRows() []Row {
 			Reason: "every package depends on the one error, so it depends on nothing that can fail"},
 		{Packages: []string{"domain/redact"}, Std: pure, Module: []string{"domain/fault"},
 			Reason: "masking is text in, text out, wherever the text comes from"},
+		{Packages: []string{"domain/outline"}, Std: pure,
+			Reason: "what a text defines is read off the text alone"},
 		{Packages: []string{"domain/spelling"}, Std: []string{"strings"},
 			Reason: "which word was meant is a question of letters alone"},
 		{Packages: []string{"domain/visible"}, Std: pure,

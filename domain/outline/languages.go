@@ -1,4 +1,4 @@
-package packcmd
+package outline
 
 // grammar is how a language's definitions look.
 type grammar struct {

@@ -1,4 +1,4 @@
-package packcmd
+package outline
 
 import (
 	"path"
@@ -31,13 +31,13 @@ const (
 	paragraph
 )
 
-// scanner finds definitions. The zero Scanner is ready; it is not safe for concurrent use.
-type scanner struct {
+// Scanner finds definitions. The zero Scanner is ready; it is not safe for concurrent use.
+type Scanner struct {
 	compiled map[string][]*regexp.Regexp
 }
 
-// FindDefinitions lists what one file defines, with a scanner of its own.
-func FindDefinitions(file, text string) []Definition { return new(scanner).Definitions(file, text) }
+// Find lists what one file defines, with a Scanner of its own.
+func Find(file, text string) []Definition { return new(Scanner).Definitions(file, text) }
 
 // LanguageOf returns the language of a source file, by its name's ending; empty is none that is known.
 func LanguageOf(file string) string {
@@ -51,7 +51,7 @@ func LanguageOf(file string) string {
 }
 
 // Definitions lists what text defines, in order. file says the language.
-func (s *scanner) Definitions(file, text string) []Definition {
+func (s *Scanner) Definitions(file, text string) []Definition {
 	lang := LanguageOf(file)
 	known := slices.IndexFunc(grammars, func(g grammar) bool { return g.language == lang })
 	if known < 0 {
@@ -76,7 +76,7 @@ func (s *scanner) Definitions(file, text string) []Definition {
 	return out
 }
 
-func (s *scanner) patterns(lang string, g grammar) []*regexp.Regexp {
+func (s *Scanner) patterns(lang string, g grammar) []*regexp.Regexp {
 	if p, ok := s.compiled[lang]; ok {
 		return p
 	}
