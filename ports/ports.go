@@ -104,14 +104,20 @@ type AuditLog interface {
 // Chain is an AuditLog whose stored records can be verified.
 type Chain interface {
 	AuditLog
-	// Chain calls f with the recorded end of the log and every record in rising order, all from one snapshot. A record is valid until f asks for the next.
-	Chain(ctx context.Context, f func(audit.End, iter.Seq2[audit.Raw, error]) error) error
+	// Chain calls f with the log as it is stored, all from one snapshot.
+	Chain(ctx context.Context, f func(StoredChain) error) error
 	// HashAt returns the hash of that record; zero if there is none.
 	HashAt(ctx context.Context, seq int64) (canon.Hash, error)
 	// End returns the recorded end of the log.
 	End(ctx context.Context) (audit.End, error)
-	// CheckIndex fails with audit.ErrBroken if Search may miss a record of the chain.
-	CheckIndex(ctx context.Context) error
+}
+
+// StoredChain is an audit log as it is stored.
+type StoredChain struct {
+	End     audit.End                   // as the log records it
+	Records iter.Seq2[audit.Raw, error] // every record, in rising order; one is valid until the next is asked for
+	// Index fails with audit.ErrBroken if Search may miss one of the records. It is cheapest after all of Records.
+	Index func() error
 }
 
 // Checked is an AuditLog that can also be checked against evidence outside the chain.

@@ -10,7 +10,6 @@ import (
 	"context"
 	"errors"
 	"io/fs"
-	"iter"
 	"log/slog"
 	"slices"
 	"sync"
@@ -274,16 +273,13 @@ func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 		}
 		holdings = append(holdings, h)
 	}
-	if about.Index = k.parts.Log.CheckIndex(ctx); about.Index != nil && !errors.Is(about.Index, audit.ErrBroken) {
-		return audit.Report{}, about.Index
-	}
 	check := audit.NewCheck(holdings...)
 	var report audit.Report
-	err = k.parts.Log.Chain(ctx, func(end audit.End, records iter.Seq2[audit.Raw, error]) error {
-		if end.Signed != nil {
-			check.Want(end.Signed.Seq)
+	err = k.parts.Log.Chain(ctx, func(chain ports.StoredChain) error {
+		if chain.End.Signed != nil {
+			check.Want(chain.End.Signed.Seq)
 		}
-		for r, err := range records {
+		for r, err := range chain.Records {
 			if err != nil {
 				return err
 			}
@@ -291,8 +287,11 @@ func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 				break
 			}
 		}
-		about.Own, about.OwnErr = k.own(end, beside)
-		report = check.End(end, about)
+		if about.Index = chain.Index(); about.Index != nil && !errors.Is(about.Index, audit.ErrBroken) {
+			return about.Index
+		}
+		about.Own, about.OwnErr = k.own(chain.End, beside)
+		report = check.End(chain.End, about)
 		return nil
 	})
 	for i := range report.Anchors {

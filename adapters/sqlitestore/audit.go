@@ -5,7 +5,6 @@ import (
 	"database/sql"
 	"encoding/json"
 	"errors"
-	"iter"
 
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -164,52 +163,6 @@ func (s *Store) HashAt(ctx context.Context, seq int64) (sum canon.Hash, err erro
 		return nil
 	})
 	return sum, err
-}
-
-// Chain hands f what the log says of its own end, and every record in rising order, all of one moment.
-func (s *Store) Chain(ctx context.Context, f func(audit.End, iter.Seq2[audit.Raw, error]) error) error {
-	none := true
-	err := s.reading(ctx, func(h *handle) error {
-		none = false
-		tx, err := h.read.BeginTx(ctx, nil)
-		if err != nil {
-			return err
-		}
-		defer tx.Rollback() //nolint:errcheck // nothing was written
-		end, err := ending(ctx, tx)
-		if err != nil {
-			return err
-		}
-		return f(end, func(yield func(audit.Raw, error) bool) { each(ctx, tx, yield) })
-	})
-	if err == nil && none {
-		return f(audit.End{}, func(func(audit.Raw, error) bool) {})
-	}
-	return err
-}
-
-// each yields the rows of the chain, undecoded.
-func each(ctx context.Context, tx *sql.Tx, yield func(audit.Raw, error) bool) {
-	rows, err := tx.QueryContext(ctx, selectAll)
-	if err != nil {
-		yield(audit.Raw{}, err)
-		return
-	}
-	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
-	var event, prev, hash sql.RawBytes
-	for rows.Next() {
-		var r audit.Raw
-		if err := rows.Scan(&r.Seq, &event, &prev, &hash); err != nil {
-			yield(audit.Raw{}, err)
-			return
-		}
-		if r.Event, r.Prev, r.Hash = event, prev, hash; !yield(r, nil) {
-			return
-		}
-	}
-	if err := rows.Err(); err != nil {
-		yield(audit.Raw{}, err)
-	}
 }
 
 // Records lists up to limit records with Seq > after in rising order; limit ≤ 0 means 100. When there are none although more were

@@ -9,7 +9,7 @@
 //   - store.go, open.go, fault.go: Store, its transactions, opening the database, and SQLite's errors as faults (ErrUnavailable,
 //     ErrEmptied, ErrNewer)
 //   - copy.go: copies of the database: the one that is kept before its schema is brought up to date, and those of a backup
-//   - audit.go: the audit log, hash-chained and signed (ports.AuditLog); auditindex.go: searching it by indexes; settings.go, watch.go: settings and sessions, read again only when
+//   - audit.go: the audit log, hash-chained and signed (ports.AuditLog); auditindex.go, auditchain.go: searching it by indexes, and reading the whole chain with them; settings.go, watch.go: settings and sessions, read again only when
 //     the database changed
 //   - ledger.go, dated.go: approval requests (NewLedger) and grants until a date (NewDated). The arguments of a request are sealed
 //     while it can be answered, and gone when it cannot

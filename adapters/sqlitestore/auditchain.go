@@ -1,0 +1,236 @@
+package sqlitestore
+
+import (
+	"bytes"
+	"context"
+	"database/sql"
+	"encoding/binary"
+	"encoding/json"
+	"hash/maphash"
+	"iter"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// Chain hands f what the log says of its own end, every record in rising order, and what says whether the indexes have those records; all of one moment.
+func (s *Store) Chain(ctx context.Context, f func(ports.StoredChain) error) error {
+	none := true
+	err := s.reading(ctx, func(h *handle) error {
+		none = false
+		tx, err := h.read.BeginTx(ctx, nil)
+		if err != nil {
+			return err
+		}
+		defer tx.Rollback() //nolint:errcheck // nothing was written
+		end, err := ending(ctx, tx)
+		if err != nil {
+			return err
+		}
+		sums := newIndexSums()
+		return f(ports.StoredChain{
+			End:     end,
+			Records: func(yield func(audit.Raw, error) bool) { each(ctx, tx, sums, yield) },
+			Index: func() error {
+				if sums.match(ctx, tx) {
+					return nil
+				}
+				return integrity(ctx, tx) // it has the last word, and says what is wrong
+			},
+		})
+	})
+	if err == nil && none {
+		var empty iter.Seq2[audit.Raw, error] = func(func(audit.Raw, error) bool) {}
+		return f(ports.StoredChain{Records: empty, Index: func() error { return nil }})
+	}
+	return err
+}
+
+// each yields the rows of the chain, undecoded.
+func each(ctx context.Context, tx *sql.Tx, sums *indexSums, yield func(audit.Raw, error) bool) {
+	rows, err := tx.QueryContext(ctx, selectAll)
+	if err != nil {
+		yield(audit.Raw{}, err)
+		return
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	sums.whole = false
+	var event, prev, hash sql.RawBytes
+	for rows.Next() {
+		var r audit.Raw
+		if err := rows.Scan(&r.Seq, &event, &prev, &hash); err != nil {
+			yield(audit.Raw{}, err)
+			return
+		}
+		sums.note(r.Seq, event)
+		if r.Event, r.Prev, r.Hash = event, prev, hash; !yield(r, nil) {
+			return
+		}
+	}
+	if err := rows.Err(); err != nil {
+		yield(audit.Raw{}, err)
+		return
+	}
+	sums.whole = true
+}
+
+// The indexes, with what a scan of each reads from it: SQLite takes that from the index itself, and not from the records.
+var scans = [...]string{
+	ofCall:         `SELECT seq, ` + callOf + `, NULL FROM audit INDEXED BY audit_call`,
+	ofTool:         `SELECT seq, ` + toolOf + `, ` + phaseOf + ` FROM audit INDEXED BY audit_tool`,
+	ofConfirmation: `SELECT seq, ` + confirmationOf + `, NULL FROM audit INDEXED BY audit_confirmation WHERE ` + confirmationOf + ` IS NOT NULL`,
+	ofGrant:        `SELECT seq, ` + grantOf + `, NULL FROM audit INDEXED BY audit_grant WHERE ` + grantOf + ` IS NOT NULL`,
+	ofCode:         `SELECT seq, ` + codeOf + `, NULL FROM audit INDEXED BY audit_code WHERE ` + codeOf + ` IS NOT NULL`,
+	ofFailed:       `SELECT seq, ` + codeOf + ` IS NOT NULL, NULL FROM audit INDEXED BY audit_failed WHERE ` + codeOf + ` IS NOT NULL`,
+	ofUnattended:   `SELECT seq, ` + unattendedOf + `, NULL FROM audit INDEXED BY audit_unattended WHERE ` + unattendedOf + ` IS NOT NULL`,
+	ofPhase:        `SELECT seq, ` + phaseOf + `, NULL FROM audit INDEXED BY audit_phase WHERE ` + phaseOf + ` <> X'6F7574636F6D65'`,
+}
+
+const (
+	ofCall = iota
+	ofTool
+	ofConfirmation
+	ofGrant
+	ofCode
+	ofFailed
+	ofUnattended
+	ofPhase
+	indexes
+)
+
+// indexSums compares the indexes with the records at the price of reading each once: what an index should hold is worked out from the events as they pass, and
+// both are added up under a key that is another one every time, so that nobody can prepare a file in which one makes up for the other. It errs on one side
+// only: where it does not know, it says that they do not match.
+type indexSums struct {
+	seed  maphash.Seed
+	buf   []byte
+	want  [indexes]sum
+	odd   bool // an event was seen whose terms it cannot work out
+	whole bool // every record was seen
+}
+
+type sum struct {
+	n     int
+	total uint64
+}
+
+func newIndexSums() *indexSums { return &indexSums{seed: maphash.MakeSeed()} }
+
+// add adds an entry to a sum.
+func (x *indexSums) add(to *sum, seq int64, a, b []byte) {
+	x.buf = binary.BigEndian.AppendUint64(x.buf[:0], uint64(seq)) //nolint:gosec // its bits are hashed
+	x.buf = binary.BigEndian.AppendUint32(x.buf, uint32(len(a)))  //nolint:gosec // no key is so long
+	x.buf = append(append(x.buf, a...), b...)
+	to.n++
+	to.total += maphash.Bytes(x.seed, x.buf)
+}
+
+var (
+	memberCall         = []byte(`"call_id":"`)
+	memberTool         = []byte(`"tool":"`)
+	memberPhase        = []byte(`"phase":"`)
+	memberClass        = []byte(`"class":"`)
+	memberCode         = []byte(`,"code":"`)
+	memberGrant        = []byte(`,"grant":"`)
+	memberConfirmation = []byte(`,"confirmation":"`)
+	memberEnd          = []byte(`","`)
+	oneKey             = []byte("1")
+	outcome            = []byte(audit.Outcome)
+)
+
+// member returns the text of a member that stands before the arguments, as SQL works it out.
+func (x *indexSums) member(event, name []byte) []byte {
+	at := bytes.Index(event, name)
+	if at < 0 {
+		x.odd = true
+		return nil
+	}
+	rest := event[at+len(name):]
+	end := bytes.Index(rest, memberEnd)
+	if end < 0 {
+		x.odd = true
+		return nil
+	}
+	return rest[:end]
+}
+
+// note adds what the indexes should hold of a record.
+func (x *indexSums) note(seq int64, event []byte) {
+	phase := x.member(event, memberPhase)
+	x.add(&x.want[ofCall], seq, x.member(event, memberCall), nil)
+	x.add(&x.want[ofTool], seq, x.member(event, memberTool), phase)
+	if !bytes.Equal(phase, outcome) {
+		x.add(&x.want[ofPhase], seq, phase, nil)
+	}
+	class := bytes.Index(event, memberClass)
+	changes := class >= 0 && !bytes.HasPrefix(event[class+len(memberClass):], []byte(`read"`))
+	code, grant, confirmation := bytes.Contains(event, memberCode), bytes.Contains(event, memberGrant), bytes.Contains(event, memberConfirmation)
+	if !changes && !code && !grant && !confirmation {
+		return
+	}
+	var texts struct {
+		Code         json.RawMessage `json:"code"`
+		Grant        json.RawMessage `json:"grant"`
+		Confirmation json.RawMessage `json:"confirmation"`
+	}
+	e, ok := audit.Decode(event)
+	if !ok || json.Unmarshal(event, &texts) != nil {
+		x.odd = true
+		return
+	}
+	if code && texts.Code != nil {
+		x.add(&x.want[ofCode], seq, texts.Code, nil)
+		x.add(&x.want[ofFailed], seq, oneKey, nil)
+	}
+	if grant && texts.Grant != nil {
+		x.add(&x.want[ofGrant], seq, texts.Grant, nil)
+	}
+	if confirmation && texts.Confirmation != nil {
+		x.add(&x.want[ofConfirmation], seq, texts.Confirmation, nil)
+	}
+	if changes && e.Unattended() {
+		x.add(&x.want[ofUnattended], seq, oneKey, nil)
+	}
+}
+
+// match reports whether every index holds what it should, in an order in which a search finds it.
+func (x *indexSums) match(ctx context.Context, tx *sql.Tx) bool {
+	if x.odd || !x.whole {
+		return false
+	}
+	for i, scan := range scans {
+		var have sum
+		if !x.scan(ctx, tx, scan, &have) || have != x.want[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func (x *indexSums) scan(ctx context.Context, tx *sql.Tx, query string, have *sum) bool {
+	rows, err := tx.QueryContext(ctx, query)
+	if err != nil {
+		return false
+	}
+	defer rows.Close() //nolint:errcheck // rows.Err tells what went wrong
+	var (
+		seq, last    int64
+		a, b         sql.RawBytes
+		lastA, lastB []byte
+	)
+	for rows.Next() {
+		if rows.Scan(&seq, &a, &b) != nil {
+			return false
+		}
+		by := bytes.Compare(a, lastA)
+		if by == 0 {
+			by = bytes.Compare(b, lastB)
+		}
+		if have.n > 0 && (by < 0 || by == 0 && len(a) > 0 && seq <= last) {
+			return false
+		}
+		x.add(have, seq, a, b)
+		last, lastA, lastB = seq, append(lastA[:0], a...), append(lastB[:0], b...)
+	}
+	return rows.Err() == nil
+}
