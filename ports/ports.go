@@ -104,8 +104,8 @@ type AuditLog interface {
 // Chain is an AuditLog whose stored records can be verified.
 type Chain interface {
 	AuditLog
-	// Chain calls f with the log as it is stored, all from one snapshot.
-	Chain(ctx context.Context, f func(StoredChain) error) error
+	// Chain calls f with the log as it is stored behind that record (0 for all of it), all from one snapshot.
+	Chain(ctx context.Context, after int64, f func(StoredChain) error) error
 	// HashAt returns the hash of that record; zero if there is none.
 	HashAt(ctx context.Context, seq int64) (canon.Hash, error)
 	// End returns the recorded end of the log.
@@ -116,7 +116,9 @@ type Chain interface {
 type StoredChain struct {
 	End     audit.End                   // as the log records it
 	Records iter.Seq2[audit.Raw, error] // every record, in rising order; one is valid until the next is asked for
-	// Index fails with audit.ErrBroken if Search may miss one of the records. It is cheapest after all of Records.
+	// HashAt returns the hash of that record; zero if there is none.
+	HashAt func(seq int64) (canon.Hash, error)
+	// Index fails with audit.ErrBroken if Search may miss any record of the log. It is cheapest after all records were read.
 	Index func() error
 }
 
@@ -124,6 +126,9 @@ type StoredChain struct {
 type Checked interface {
 	// Check verifies the whole log against all evidence. Problems of the log are in the report; the error means that the check could not run.
 	Check(ctx context.Context) (audit.Report, error)
+	// CheckNew is Check without reading again the records that an earlier check found in order; it is Check if there was none, or if its checkpoint does not
+	// fit the log.
+	CheckNew(ctx context.Context) (audit.Report, error)
 }
 
 // Signer signs the end of the chain with the key of this machine.

@@ -247,8 +247,30 @@ func (k *AnchoredLog) putOne(ctx context.Context, a named, h audit.Head, mark st
 	return errors.Join(err, noted)
 }
 
-// Check holds the whole audit against its chain, its signature and its anchors.
+// Check holds the whole audit against its chain, its signature and its anchors. Where everything is in order, CheckNew goes on from there.
 func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
+	return k.check(ctx, audit.Checkpoint{})
+}
+
+// CheckNew is Check without the records that an earlier check has read: what was done to those since, Check alone finds. It is Check where no check has been,
+// or the log is not the one that it read.
+func (k *AnchoredLog) CheckNew(ctx context.Context) (audit.Report, error) {
+	own, err := k.parts.Signer.Peek()
+	if err != nil {
+		return k.Check(ctx)
+	}
+	at := k.book.checkpoint()
+	if !at.Holds(own) {
+		return k.Check(ctx)
+	}
+	return k.check(ctx, at)
+}
+
+// errElsewhere reports a checkpoint of another log.
+var errElsewhere = errors.New("the checkpoint does not fit the audit")
+
+func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint) (audit.Report, error) {
+	began := k.parts.Clock.Now()
 	all, l, err := k.places()
 	if err != nil {
 		return audit.Report{}, err
@@ -275,9 +297,16 @@ func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 	}
 	check := audit.NewCheck(holdings...)
 	var report audit.Report
-	err = k.parts.Log.Chain(ctx, func(chain ports.StoredChain) error {
+	var signed audit.Key
+	err = k.parts.Log.Chain(ctx, from.Head.Seq, func(chain ports.StoredChain) error {
 		if chain.End.Signed != nil {
 			check.Want(chain.End.Signed.Seq)
+			signed = chain.End.Signed.Key
+		}
+		if from.Head.Seq > 0 {
+			if err := goOn(check, from, chain); err != nil {
+				return err
+			}
 		}
 		for r, err := range chain.Records {
 			if err != nil {
@@ -287,18 +316,60 @@ func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 				break
 			}
 		}
-		if about.Index = chain.Index(); about.Index != nil && !errors.Is(about.Index, audit.ErrBroken) {
-			return about.Index
+		if from.Head.Seq == 0 { // the indexes are of all records
+			if about.Index = chain.Index(); about.Index != nil && !errors.Is(about.Index, audit.ErrBroken) {
+				return about.Index
+			}
 		}
 		about.Own, about.OwnErr = k.own(chain.End, beside)
 		report = check.End(chain.End, about)
 		return nil
 	})
+	if errors.Is(err, errElsewhere) {
+		return k.Check(ctx)
+	}
+	switch whole := len(report.Faults) == 0 || errors.Is(report.Err(), audit.ErrUnchecked); {
+	case err == nil && !whole:
+		k.book.forget()
+	case err == nil && report.Records > 0 && signed == about.Own:
+		k.keep(check.Checkpoint(began), about.Own)
+	}
 	for i := range report.Anchors {
 		v := &report.Anchors[i]
 		v.Failures, v.Failure = state[v.String()].Failures, state[v.String()].Failure
 	}
 	return report, err
+}
+
+// goOn has the check go on behind a checkpoint, where the log has its record.
+func goOn(check *audit.Check, from audit.Checkpoint, chain ports.StoredChain) error {
+	hash, err := chain.HashAt(from.Head.Seq)
+	if err != nil {
+		return err
+	}
+	if hash != from.Hash {
+		return errElsewhere
+	}
+	check.From(from)
+	for _, seq := range check.Wanted() {
+		hash, err := chain.HashAt(seq)
+		if err != nil {
+			return err
+		}
+		check.Know(seq, hash)
+	}
+	return nil
+}
+
+// keep stores a checkpoint. Where that fails, the next check reads more.
+func (k *AnchoredLog) keep(at audit.Checkpoint, own audit.Key) {
+	var err error
+	if at.Head, err = k.parts.Signer.Sign(own, at.Head.Seq, at.Sum()); err == nil {
+		err = k.book.keep(at)
+	}
+	if err != nil {
+		k.parts.Slog.Debug("where the audit was checked up to could not be written down", "cause", err.Error())
+	}
 }
 
 // own returns the key of this machine; a fault where it has signed and is not there.

@@ -285,6 +285,84 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 	}
 }
 
+// TestACheckGoesOnWhereTheLastEnded: it reads what is new, finds what is wrong with that, and never takes another log, or another's word, for what was
+// checked. What was done to older records a check of all of them finds, and after that every check.
+func TestACheckGoesOnWhereTheLastEnded(t *testing.T) {
+	checkpoint := func(h *fixture) string { return filepath.Join(h.dir, "cache", "audit-checkpoint.json") }
+	for name, c := range map[string]struct {
+		change func(h *fixture)
+		before int64 // records that are not read again
+		want   error
+	}{
+		"nothing": {func(*fixture) {}, 5, nil},
+		"another process at once": {func(h *fixture) {
+			other := &fixture{t: h.t, dir: h.dir, away: h.away, clock: h.clock}
+			other.open()
+			defer other.close()
+			r, err := other.keeper.CheckNew(t.Context())
+			require.NoError(t, err)
+			assert.EqualValues(t, 5, r.Before)
+		}, 7, nil},
+		"an older record": {func(h *fixture) {
+			h.do(`UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'call_1', 'call_9') AS BLOB) WHERE seq = 2`)
+		}, 5, nil},
+		"a new record": {func(h *fixture) {
+			h.do(`UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'call_6', 'call_9') AS BLOB) WHERE seq = 7`)
+		}, 5, audit.ErrBroken},
+		"the last that held": {func(h *fixture) { h.do(`DELETE FROM audit WHERE seq = 5`) }, 0, audit.ErrBroken},
+		"the end":            {func(h *fixture) { h.do(`DELETE FROM audit WHERE seq = 7`) }, 5, audit.ErrBroken},
+		"rebuilt":            {func(h *fixture) { h.rebuild(3, true) }, 0, audit.ErrContradicted},
+		"rebuilt behind it":  {func(h *fixture) { h.rebuild(6, false) }, 5, audit.ErrContradicted},
+		"an older file": {func(h *fixture) {
+			h.close()
+			for _, log := range []string{"-wal", "-shm"} {
+				_ = os.Remove(h.db() + log)
+			}
+			h.write(h.db(), h.read(filepath.Join(h.away, "older.db")))
+			h.open()
+		}, 0, audit.ErrContradicted},
+		"a checkpoint cut short": {func(h *fixture) { h.write(checkpoint(h), h.read(checkpoint(h))[:100]) }, 0, nil},
+		"another's checkpoint": {func(h *fixture) {
+			h.write(checkpoint(h), []byte(strings.Replace(string(h.read(checkpoint(h))), `"seq":5`, `"seq":6`, 1)))
+		}, 0, nil},
+		"a signed end for a checkpoint": {func(h *fixture) {
+			end, err := h.store.End(t.Context())
+			require.NoError(t, err)
+			doc, err := json.Marshal(audit.Checkpoint{Hash: end.Hash, Head: *end.Signed})
+			require.NoError(t, err)
+			h.write(checkpoint(h), doc)
+		}, 0, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := open(t)
+			h.append(3)
+			h.again()
+			h.write(filepath.Join(h.away, "older.db"), h.read(h.db()))
+			h.append(2)
+			h.again()
+			require.NoError(t, h.check().Err())
+			h.append(2)
+			h.again()
+			c.change(h)
+			r, err := h.keeper.CheckNew(t.Context())
+			require.NoError(t, err)
+			assert.Equal(t, c.before, r.Before)
+			if c.want != nil {
+				require.ErrorIs(t, r.Err(), c.want)
+			} else {
+				require.NoError(t, r.Err())
+				assert.EqualValues(t, 7, r.Records)
+			}
+			if name == "an older record" {
+				require.ErrorIs(t, h.check().Err(), audit.ErrBroken)
+				r, err = h.keeper.CheckNew(t.Context())
+				require.NoError(t, err)
+				require.ErrorIs(t, r.Err(), audit.ErrBroken)
+			}
+		})
+	}
+}
+
 func lastLine(text []byte) string {
 	all := strings.SplitAfter(strings.TrimSuffix(string(text), "\n"), "\n")
 	return all[len(all)-1] + "\n"

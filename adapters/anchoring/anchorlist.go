@@ -12,8 +12,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// The files of a home: which anchors there are, and how far each is.
+// The files of a home: which anchors there are, how far each is, and up to where the audit was checked.
 const (
+	cacheDir       = "cache"
+	checkpointFile = "audit-checkpoint.json"
+
 	listFile  = "anchors.json"
 	stateFile = "anchors.state.json"
 	lockFile  = "anchors.lock"
@@ -105,6 +108,31 @@ func (b book) note(ctx context.Context, a audit.Anchor, f func(*progress)) error
 		return b.write(stateFile, s)
 	})
 }
+
+// checkpoint returns up to where the audit was checked; zero where nothing usable says so.
+func (b book) checkpoint() (at audit.Checkpoint) {
+	data, _, err := b.cache().Read(checkpointFile, 1<<22)
+	if err != nil || json.Unmarshal(data, &at) != nil {
+		return audit.Checkpoint{}
+	}
+	return at
+}
+
+// keep stores up to where the audit was checked.
+func (b book) keep(at audit.Checkpoint) error {
+	doc, err := json.Marshal(at)
+	if err != nil {
+		return err
+	}
+	return b.cache().Write(checkpointFile, append(doc, '\n'))
+}
+
+// forget has the next check read everything.
+func (b book) forget() {
+	_ = b.cache().Remove(checkpointFile) // one that stays is told to be about records that were in order when they were read
+}
+
+func (b book) cache() *docfile.Dir { return docfile.NewDir(b.dir.File(cacheDir)) }
 
 func (b book) locked(ctx context.Context, f func() error) error {
 	lock, err := b.dir.Lock(ctx, lockFile)

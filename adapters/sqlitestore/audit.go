@@ -18,7 +18,7 @@ const (
 	selectHead   = `SELECT seq, hash, signed FROM audit_head WHERE one = 1`
 	updateSigned = `UPDATE audit_head SET signed = ? WHERE one = 1`
 	selectHash   = `SELECT hash FROM audit WHERE seq = ?`
-	selectAll    = `SELECT seq, event, prev, hash FROM audit ORDER BY seq`
+	selectAll    = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq`
 	upsertHead   = `INSERT INTO audit_head (one, seq, hash) VALUES (1, ?, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`
 	insertRecord = `INSERT INTO audit (seq, event, prev, hash) VALUES (?, ?, ?, ?)`
 	selectAfter  = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`
@@ -151,17 +151,19 @@ func (s *Store) End(ctx context.Context) (end audit.End, err error) {
 
 // HashAt returns the hash of that record, as it stands there; zero for one that there is not.
 func (s *Store) HashAt(ctx context.Context, seq int64) (sum canon.Hash, err error) {
-	err = s.reading(ctx, func(h *handle) error {
-		var hash []byte
-		switch err := h.read.QueryRowContext(ctx, selectHash, seq).Scan(&hash); {
-		case errors.Is(err, sql.ErrNoRows):
-			return nil
-		case err != nil:
-			return err
-		}
-		copy(sum[:], hash)
-		return nil
+	err = s.reading(ctx, func(h *handle) (err error) {
+		sum, err = hashAt(ctx, h.read, seq)
+		return err
 	})
+	return sum, err
+}
+
+func hashAt(ctx context.Context, db querier, seq int64) (sum canon.Hash, err error) {
+	var hash []byte
+	if err = db.QueryRowContext(ctx, selectHash, seq).Scan(&hash); errors.Is(err, sql.ErrNoRows) {
+		err = nil
+	}
+	copy(sum[:], hash)
 	return sum, err
 }
 

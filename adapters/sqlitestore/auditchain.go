@@ -10,11 +10,13 @@ import (
 	"iter"
 
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Chain hands f what the log says of its own end, every record in rising order, and what says whether the indexes have those records; all of one moment.
-func (s *Store) Chain(ctx context.Context, f func(ports.StoredChain) error) error {
+// Chain hands f what the log says of its own end, the records behind one in rising order, and what says whether the indexes have all records; all of one
+// moment.
+func (s *Store) Chain(ctx context.Context, after int64, f func(ports.StoredChain) error) error {
 	none := true
 	err := s.reading(ctx, func(h *handle) error {
 		none = false
@@ -30,7 +32,8 @@ func (s *Store) Chain(ctx context.Context, f func(ports.StoredChain) error) erro
 		sums := newIndexSums()
 		return f(ports.StoredChain{
 			End:     end,
-			Records: func(yield func(audit.Raw, error) bool) { each(ctx, tx, sums, yield) },
+			Records: func(yield func(audit.Raw, error) bool) { each(ctx, tx, after, sums, yield) },
+			HashAt:  func(seq int64) (canon.Hash, error) { return hashAt(ctx, tx, seq) },
 			Index: func() error {
 				if sums.match(ctx, tx) {
 					return nil
@@ -41,14 +44,14 @@ func (s *Store) Chain(ctx context.Context, f func(ports.StoredChain) error) erro
 	})
 	if err == nil && none {
 		var empty iter.Seq2[audit.Raw, error] = func(func(audit.Raw, error) bool) {}
-		return f(ports.StoredChain{Records: empty, Index: func() error { return nil }})
+		return f(ports.StoredChain{Records: empty, HashAt: func(int64) (canon.Hash, error) { return canon.Hash{}, nil }, Index: func() error { return nil }})
 	}
 	return err
 }
 
 // each yields the rows of the chain, undecoded.
-func each(ctx context.Context, tx *sql.Tx, sums *indexSums, yield func(audit.Raw, error) bool) {
-	rows, err := tx.QueryContext(ctx, selectAll)
+func each(ctx context.Context, tx *sql.Tx, after int64, sums *indexSums, yield func(audit.Raw, error) bool) {
+	rows, err := tx.QueryContext(ctx, selectAll, after)
 	if err != nil {
 		yield(audit.Raw{}, err)
 		return
@@ -71,7 +74,7 @@ func each(ctx context.Context, tx *sql.Tx, sums *indexSums, yield func(audit.Raw
 		yield(audit.Raw{}, err)
 		return
 	}
-	sums.whole = true
+	sums.whole = after <= 0
 }
 
 // The indexes, with what a scan of each reads from it: SQLite takes that from the index itself, and not from the records.

@@ -27,7 +27,7 @@ func BenchmarkChain(b *testing.B) {
 	walk := func(b *testing.B, visit func(audit.Raw) error, over func(ports.StoredChain) error) {
 		for b.Loop() {
 			n := 0
-			require.NoError(b, s.Chain(b.Context(), func(c ports.StoredChain) error {
+			require.NoError(b, s.Chain(b.Context(), 0, func(c ports.StoredChain) error {
 				for r, err := range c.Records {
 					if err != nil {
 						return err

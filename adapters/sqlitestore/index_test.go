@@ -58,7 +58,7 @@ func requireFound(t *testing.T, s *sqlitestore.Store) {
 }
 
 func checkIndex(t testing.TB, s *sqlitestore.Store) error {
-	return s.Chain(t.Context(), func(c ports.StoredChain) error {
+	return s.Chain(t.Context(), 0, func(c ports.StoredChain) error {
 		for _, err := range c.Records {
 			require.NoError(t, err)
 		}

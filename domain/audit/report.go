@@ -24,8 +24,12 @@ type End struct {
 
 // Report is what checking a whole record came to. The zero Report is of a record that nobody has begun.
 type Report struct {
-	Records int64      `json:"records"` // that hold, from the first
-	Head    canon.Hash `json:"head"`    // of the last of them
+	Records int64 `json:"records"` // that hold, from the first
+	// Before is how many of them an earlier check has read, at the latest of all records at Full; this one went on behind them. Both are empty for a check of
+	// all records.
+	Before  int64      `json:"checked_before,omitempty"`
+	Full    *time.Time `json:"checked_before_at,omitempty"`
+	Head    canon.Hash `json:"head"` // of the last of them
 	Keys    []Stretch  `json:"keys"`
 	Anchors []Vouch    `json:"anchors"`
 	Faults  []error    `json:"-"` // the worst first; empty for a record that is whole
@@ -68,6 +72,7 @@ type Check struct {
 	holdings    []AnchorContents
 	wanted      map[int64]canon.Hash
 	broken      error
+	from        Checkpoint // its head is zero for a check of all records
 }
 
 // NewCheck returns the check of a record against what its anchors hold. What they hold was read before the record is.
@@ -115,6 +120,9 @@ type Context struct {
 func (c *Check) End(end End, about Context) Report {
 	last := c.checker.last
 	r := Report{Records: c.checker.held, Head: last.Hash, Keys: []Stretch{}, Anchors: []Vouch{}}
+	if c.from.Head.Seq > 0 {
+		r.Before, r.Full = c.from.Head.Seq, &c.from.Full
+	}
 	fail := func(err error) { r.Faults = append(r.Faults, err) }
 	switch {
 	case c.broken != nil:
