@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Bounds of a call whose Spec names none.
+// Limits of a call whose Spec sets none.
 const (
 	DefaultTimeout   = 2 * time.Minute
 	DefaultMaxOutput = 256 << 10 // bytes
@@ -37,22 +37,22 @@ type Core struct {
 	Ledger   ports.Ledger
 	Audit    ports.AuditLog
 	Settings ports.SettingsStore
-	Account  ports.SettingsStore // the settings below the account's own directory, where Settings are others; nil otherwise
+	Account  ports.SettingsStore // the settings in the account's own directory if Settings are others; nil otherwise
 	// AccountAudit is the audit log of the account's home: its settings widen permissions only if the change is recorded there.
 	AccountAudit ports.AuditLog
 	Sessions     ports.Sessions
 	Limiter      ports.Limiter
 	Runs         ports.Runs
 	Owner        ports.Owner
-	Leases       ports.Leases            // where users say that an owner has ended; nil where nobody can
-	Dated        ports.DatedGrants       // nil: nothing is allowed until a date
-	Home         func() string           // tells the home of these stores from a copy of it, see ApprovalsConfig; nil where there is one
-	Outreach     ports.Outreach          // nil: nothing that the tools read with reaches another machine
-	Bell         ports.Bell              // nil: whoever waits for the user learns of an answer only when looking
-	Notifier     ports.Notifier          // nil: nobody is told that something waits
+	Leases       ports.Leases            // where users declare that an owner has ended; nil if they cannot
+	Dated        ports.DatedGrants       // nil: no grants until a date
+	Home         func() string           // tells the home of these stores from a copy of it, see ApprovalsConfig; nil: there are no copies
+	Outreach     ports.Outreach          // nil: nothing that tools use to read contacts another machine
+	Bell         ports.Bell              // nil: waiting clients learn of a decision only by polling
+	Notifier     ports.Notifier          // nil: no notifications of pending approvals
 	Redact       func() *redact.Redactor // built on first need
 	Log          *slog.Logger
-	// Keys keeps the enrolled keys, and Verifiers verifies their signatures, by kind. A decision that claims a key is accepted only with both.
+	// Keys stores the enrolled keys, and Verifiers verifies their signatures, by kind. A decision that claims a key is accepted only with both.
 	Keys      ports.EnrolledKeys
 	Verifiers map[enrolled.Kind]ports.KeyVerifier
 }
@@ -66,14 +66,14 @@ type Options struct {
 	ConfirmTTL   time.Duration // 1 to 10 minutes; zero is confirm.DefaultTTL
 	Timeout      time.Duration // zero is DefaultTimeout
 	MaxOutput    int           // bytes; zero is DefaultMaxOutput
-	Version      string        // of the product, for contracts that state it
-	Place        string        // the directory that this process stands in, for tools that depend on it; empty where none does
-	Sight        string        // tells processes of one place apart that do not see the same files; empty where all do
+	Version      string        // product version, for contracts that state it
+	Place        string        // working directory of this process, for tools that depend on it; empty if none does
+	Sight        string        // distinguishes processes of one place that see different files; empty if all see the same
 	Serve        Selection
-	Strange      bool                     // the home may have come from elsewhere, with answers of others: what they allowed beforehand counts for nothing
-	Forgotten    []string                 // ids of enrolled keys that do not count: the system's file clears one that was lost
-	Absent       []tool.Toolset           // toolsets that exist but were not given to New, since Serve chooses nothing of them: listed by name
-	OwnerOf      func(name string) string // the toolset of Absent that has a tool of that name, or empty; nil knows none
+	Strange      bool                     // the home may come from another machine, with decisions of other users: its earlier grants do not count
+	Forgotten    []string                 // IDs of enrolled keys that do not count: the system's file clears a lost key
+	Absent       []tool.Toolset           // toolsets that exist but were not passed to New because Serve selects nothing of them: listed by name
+	OwnerOf      func(name string) string // returns the toolset of Absent that has the named tool, or ""; nil knows none
 }
 
 // App is the core that every transport calls. It is safe for concurrent use.
@@ -92,7 +92,7 @@ type App struct {
 // Toolsets returns every toolset with its enabled and disabled tools, sorted by name.
 func (a *App) Toolsets() []tool.Toolset { return ListToolsets(a.registry, a.served, a.opts.Absent) }
 
-// Unserved returns, for a tool of a toolset that is not enabled here, which toolset that is and how to enable it; empty for any other tool.
+// Unserved returns, for a tool of a toolset that is not enabled, the name of that toolset and how to enable it; empty for any other tool.
 func (a *App) Unserved(name string) string {
 	set := ""
 	if e, ok := a.registry.Lookup(tool.Name(name)); ok && !e.Spec.People {
@@ -154,7 +154,7 @@ func (a *App) Specs() iter.Seq[tool.Spec] {
 	}
 }
 
-// published returns a spec as this App's selection has it.
+// published returns a spec as this App's selection restricts it.
 func (a *App) published(s tool.Spec) tool.Spec {
 	if a.opts.Serve.ReadOnly {
 		return s.ReadOnly()
@@ -173,7 +173,7 @@ func (a *App) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	return a.through(ctx, a.begin(c))
 }
 
-// through runs one call.
+// through runs one call through the pipeline.
 func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	c := r.call
 	value, err := r.guarded(ctx)
@@ -185,7 +185,7 @@ func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	return r.finish(ctx, value, err)
 }
 
-// forwarded returns the call that takes the place of a value; nil where the value is the answer.
+// forwarded returns the call that replaces a value; nil if the value is the result.
 func forwarded(value any) *tool.Call {
 	if f, ok := value.(tool.Forwarder); ok {
 		return f.Forwards()
@@ -193,7 +193,7 @@ func forwarded(value any) *tool.Call {
 	return nil
 }
 
-// guarded is run with a panic turned into an error: one broken tool never takes the process along.
+// guarded calls steps and turns a panic into an error, so that a faulty tool never stops the process.
 func (r *run) guarded(ctx context.Context) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -205,7 +205,7 @@ func (r *run) guarded(ctx context.Context) (value any, err error) {
 	return r.steps(ctx)
 }
 
-// steps returns one call from top to bottom (architecture: flow of one call). Nothing before commit changes anything.
+// steps runs the steps of one call in order (architecture: flow of one call). No step before commit changes anything.
 func (r *run) steps(ctx context.Context) (any, error) {
 	if err := r.lookUp(); err != nil {
 		return nil, err
@@ -248,7 +248,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 		r.out.Explained = true
 		return r.plan, DenialError(r.decision, r.call.Tool, r.assessment.Scope)
 	case policy.Confirm:
-		if r.human { // nobody is asked about what would be refused anyway
+		if r.human { // do not ask for an approval of a call that would be denied anyway
 			if err := r.gate(); err != nil {
 				return nil, err
 			}
@@ -273,7 +273,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	return value, err
 }
 
-// prepare works out the plan.
+// prepare computes the plan.
 func (r *run) prepare(ctx context.Context) error {
 	var plan tool.Plan
 	err := r.askingAboutRemotes(ctx, func(ctx context.Context) (err error) {
@@ -289,7 +289,7 @@ func (r *run) prepare(ctx context.Context) error {
 	return err
 }
 
-// commit carries the plan out. Without a plan it only reads, and what it reaches is asked about as it is while a plan is worked out.
+// commit applies the plan. Without a plan it only reads, and remotes that it would contact need the same approval as during prepare.
 func (r *run) commit(ctx context.Context) (value any, err error) {
 	if r.plan != nil {
 		return r.invocation.Commit(ctx, r.scope, r.plan)
@@ -304,7 +304,7 @@ func (r *run) commit(ctx context.Context) (value any, err error) {
 	return value, err
 }
 
-// finish redacts and bounds what came out and records it.
+// finish redacts and bounds the result and records it.
 func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
 	if err == nil || r.out.Explained {
 		r.render(value)
@@ -326,16 +326,17 @@ func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
 	return r.out
 }
 
-// viewed reports what the user looks at on a page of their own: a read that agents have no part in.
+// viewed reports whether the user reads a page of their own: a read in which no agent takes part.
 func (r *run) viewed() bool {
 	class := r.claims.Class
-	if r.invocation == nil { // it came to no claims
+	if r.invocation == nil { // the call failed before its claims were known
 		class = r.entry.Spec.Class
 	}
 	return r.call.View && r.call.Person && class == policy.ClassRead
 }
 
-// record appends the outcome, except of page views: at once for a call whose intent was recorded or that a confirmation let run, through the journal otherwise.
+// record appends the outcome to the audit log, except for page views: at once if the intent was recorded or an approval let the call run, otherwise
+// through the journal.
 func (r *run) record(ctx context.Context) error {
 	e := r.event(audit.Outcome)
 	e.DurationUS = r.out.Elapsed.Microseconds()

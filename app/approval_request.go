@@ -20,8 +20,8 @@ func (r *run) binding() confirm.Binding {
 	return confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(r.call.Tool), Subject: r.planHash}
 }
 
-// present checks, before any work is done for a call, that what it brings along could confirm it: a tool whose tokens come from another
-// one asks for nothing itself.
+// present checks, before any work is done, that the token or approval the call brings could fit it. A tool whose tokens come from another tool never
+// asks by itself.
 func (r *run) present(ctx context.Context) error {
 	s := r.entry.Spec
 	if s.Preview == "" || r.decision.Verdict != policy.Confirm || r.call.Answer != nil {
@@ -43,10 +43,10 @@ func (r *run) present(ctx context.Context) error {
 	})
 }
 
-// confirmed passes when the plan at hand was approved: by the user's answer to it, or by an approval that the user has given meanwhile;
-// where the caller approves, by the call's token. Otherwise it asks. The grant is spent later, after the intent is on record.
+// confirmed returns nil if the plan was approved: by the decision that the call carries or by one recorded since, or, if the caller approves, by the
+// call's token. Otherwise it asks. The approval is marked used later, after the intent is recorded.
 func (r *run) confirmed(ctx context.Context) error {
-	if r.human && !r.call.Token.IsZero() { // a token names the plan; it is no consent
+	if r.human && !r.call.Token.IsZero() { // a token names the plan; it does not approve it
 		if err := r.names(ctx); err != nil {
 			return err
 		}
@@ -61,7 +61,7 @@ func (r *run) confirmed(ctx context.Context) error {
 			return err
 		}
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, a.By
-		if r.human && r.decision.Needs > policy.ProvingNone { // what the question said of that may have been edited
+		if r.human && r.decision.Needs > policy.ProvingNone { // the stored request may have been edited, so what it says about that does not count
 			if vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs); err != nil || !vouched {
 				return cmp.Or(err, error(confirm.ErrProof.Sayf("approving this needs %s", r.decision.Needs.Words())))
 			}
@@ -70,7 +70,7 @@ func (r *run) confirmed(ctx context.Context) error {
 	}
 	if r.decided() || !r.human && r.redeems() {
 		err := r.brought(ctx)
-		if waits := r.grantID; errors.Is(err, confirm.ErrPending) && r.human && r.let(ctx) { // somebody allowed the same until a date while it waited
+		if waits := r.grantID; errors.Is(err, confirm.ErrPending) && r.human && r.let(ctx) { // the user gave a dated grant for the same while this request was pending
 			r.digest, r.grantID, r.moot = confirm.Digest{}, "", waits
 			return nil
 		}
@@ -97,7 +97,8 @@ func (r *run) confirmed(ctx context.Context) error {
 	return r.ask(ctx)
 }
 
-// spent returns confirm.ErrUsed instead of why no plan can be worked out, where the call brings a token along that was used: most often that is why.
+// spent returns confirm.ErrUsed instead of err, the reason why no plan could be computed, if the call's token was already used: that is the most
+// likely cause.
 func (r *run) spent(ctx context.Context, err error) error {
 	if r.call.Token.IsZero() || ctx.Err() != nil {
 		return err
@@ -113,8 +114,8 @@ func (r *run) spent(ctx context.Context, err error) error {
 	return confirm.ErrUsed.Because(err)
 }
 
-// presented returns the time at which the call's token is judged: when it is presented. A call that has waited for the user has presented it before, in time,
-// and keeps it however long that took.
+// presented returns the time at which the call's token is checked for expiry: when the client presented it. A call that waited for the user keeps the
+// time before the wait, however long that took.
 func (r *run) presented(g *confirm.Request) time.Time {
 	if r.human && r.decided() {
 		return g.IssuedAt
@@ -122,8 +123,8 @@ func (r *run) presented(g *confirm.Request) time.Time {
 	return r.app.core.Clock.Now()
 }
 
-// names checks that the call's token names the plan at hand. A token that was given for another plan is explained, and where the tool asks anew, so
-// is the plan there is now.
+// names checks that the call's token names the current plan. If the token names another plan, the error says so; if the tool asks again on a change,
+// the error contains the current plan.
 func (r *run) names(ctx context.Context) error {
 	var about confirm.Binding
 	err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error {
@@ -148,7 +149,7 @@ func (r *run) names(ctx context.Context) error {
 	return err
 }
 
-// question returns what was asked about a plan before, and not ended yet: by this session, or by one of the same principal and host entry that is gone.
+// question returns the open approval request for a plan: of this session, or of an ended one with the same principal and host entry.
 func (r *run) question(ctx context.Context, binding confirm.Binding, args json.RawMessage) (confirm.Request, bool, error) {
 	now := r.app.core.Clock.Now()
 	pending, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &binding}, now)
@@ -158,13 +159,13 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 	for _, g := range pending {
 		if r.human && (g.HumanOnly || g.State == confirm.Approved) {
 			if err := r.app.grants.AsAsked(ctx, &g); err != nil {
-				if errors.Is(err, confirm.ErrEdited) { // nobody has asked that
+				if errors.Is(err, confirm.ErrEdited) { // the stored request was edited
 					continue
 				}
 				return confirm.Request{}, false, err
 			}
 		}
-		if r.human && g.HumanOnly && !g.Names && g.Needs < r.decision.Needs { // policy asks for more since: an answer to that question would not do
+		if r.human && g.HumanOnly && !g.Names && g.Needs < r.decision.Needs { // policy requires a stronger proof since then: a decision on that request would not be enough
 			if err := r.app.grants.Withdraw(ctx, g.ID, VerdictChanged); err != nil {
 				return confirm.Request{}, false, err
 			}
@@ -172,17 +173,17 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 		}
 		if g.State == confirm.Approved && r.human {
 			vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs)
-			if errors.Is(err, confirm.ErrUsed) { // a call has run with it, whatever its row says
+			if errors.Is(err, confirm.ErrUsed) { // the audit log says that a call ran with it, whatever the row says
 				continue
 			}
 			if err != nil {
 				return confirm.Request{}, false, err
 			}
-			if !vouched { // nobody has said so: it waits as before
+			if !vouched { // no decision is recorded: it is pending as before
 				g.State = confirm.Pending
 			}
 		}
-		if !g.GoneAt.IsZero() && r.human { // the client that asked has lost its connection, and is back
+		if !g.GoneAt.IsZero() && r.human { // the client that asked lost its connection and is back
 			continue
 		}
 		if g.State == confirm.Approved || g.HumanOnly && r.human {
@@ -215,7 +216,7 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 	return g, found, err
 }
 
-// brought checks the confirmation that the call brings along: by its token where the caller approves, else by having asked for it.
+// brought checks the approval that the call brings: by its token if the caller approves, otherwise by its approval request.
 func (r *run) brought(ctx context.Context) error {
 	r.digest, r.answerer = r.call.Asked, ""
 	byToken := !r.human && !r.call.Token.IsZero()
@@ -224,7 +225,7 @@ func (r *run) brought(ctx context.Context) error {
 	}
 	err := r.app.core.Ledger.Settle(ctx, r.digest, func(g *confirm.Request) error {
 		if !byToken && (!g.HumanOnly || g.Names) {
-			return confirm.ErrUnknown // having asked confirms nothing
+			return confirm.ErrUnknown // a request alone approves nothing
 		}
 		if r.grantID = g.ID; g.Answerer != "" {
 			r.answerer = g.Answerer
@@ -253,7 +254,7 @@ func (r *run) brought(ctx context.Context) error {
 	return err
 }
 
-// askAnew gives up a confirmation whose plan is not the one there is now, and asks about that one; changed is what the call fails with.
+// askAnew cancels an approval request whose plan changed and asks for approval of the current plan; changed is the error of the call.
 func (r *run) askAnew(ctx context.Context, changed error) error {
 	if err := r.app.grants.Withdraw(ctx, r.grantID, VerdictChanged); err != nil {
 		return err
@@ -265,19 +266,19 @@ func (r *run) askAnew(ctx context.Context, changed error) error {
 	return changed
 }
 
-// explain says, of a confirmation that fits but for its plan, which plan it was for, and what has changed since.
+// explain adds to err, for an approval that fits except for its plan, which plan it was for and what changed since.
 func (r *run) explain(g *confirm.Request, err error) error {
 	if !errors.Is(err, confirm.ErrMismatch) {
 		return err
 	}
-	now, _ := r.shown(r.plan) // what cannot be shown is told of without differences
+	now, _ := r.shown(r.plan) // a plan that cannot be shown is reported without differences
 	return MismatchError(g, r.binding(), now)
 }
 
-// shown returns a plan as the user sees it before deciding.
+// shown returns a plan as the user sees it before the decision.
 func (r *run) shown(plan any) (json.RawMessage, error) { return ReviewJSON(plan, r.mask.JSON) }
 
-// ask issues a grant for the plan at hand and answers with it.
+// ask creates an approval request for the current plan and returns it as the outcome.
 func (r *run) ask(ctx context.Context) error {
 	a := r.assessment
 	a.Strength = r.decision.Strength
@@ -306,8 +307,8 @@ func (r *run) ask(ctx context.Context) error {
 	return err
 }
 
-// token returns a fresh token that names the plan of a question, for a tool whose contract answers with one; none for any other, and none where the call
-// has brought one along.
+// token returns a new token that names the plan of g if the contract of the tool includes one in the answer. It returns none for other tools, and
+// none if the call brought one.
 func (r *run) token(ctx context.Context, g confirm.Request) (confirm.Token, error) {
 	if !r.entry.Spec.AtOnce || r.named {
 		return confirm.Token{}, nil
@@ -325,7 +326,7 @@ func (r *run) nameIt(ctx context.Context, g confirm.Request, ttl time.Duration) 
 	return token, r.app.core.Ledger.Issue(ctx, g)
 }
 
-// asked puts the question into the outcome.
+// asked puts the approval request into the outcome.
 func (r *run) asked(g confirm.Request, token confirm.Token) error {
 	r.out.Issued = &tool.Issued{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target, Scope: g.Scope, Covers: g.Covers,
@@ -340,7 +341,7 @@ func (r *run) asked(g confirm.Request, token confirm.Token) error {
 	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
 }
 
-// grant returns a new confirmation for a plan of tool name, bound to this call's session and principal.
+// grant returns a new approval request for a plan of tool name, bound to this call's session and principal, and its token.
 func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a policy.Assessment) (confirm.Request, confirm.Token, error) {
 	now, token := r.app.core.Clock.Now(), r.app.core.Tokens.NewToken()
 	g := confirm.Request{
@@ -367,7 +368,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	if w, ok := plan.(tool.Worded); ok {
 		g.Covers = visible.Text(r.mask.Text(w.Covers()))
 	}
-	if g.HumanOnly || r.call.Person { // users will look at it
+	if g.HumanOnly || r.call.Person { // the user will review it
 		g.Exhibit = r.survey.BoundedExhibit(r.app.core.Log)
 	}
 	if g.HumanOnly {
@@ -376,19 +377,19 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	return g, token, nil
 }
 
-// opening reports a plan that opens something, or is a tool's for users only: no form answers it.
+// opening reports whether the plan opens something or belongs to a tool for users only: no form can approve it.
 func (r *run) opening(plan tool.Plan) bool {
 	return r.entry.Spec.People || insists(plan)
 }
 
-// insists reports a plan that is asked about every time.
+// insists reports whether the plan needs an approval every time.
 func insists(plan tool.Plan) bool {
 	i, ok := plan.(tool.Insistent)
 	return ok && i.Insists()
 }
 
-// offer issues the token a preview tool asks for, for the tool that will carry the plan out. Where users approve it names the plan and asks nobody:
-// the call that presents it does.
+// offer issues the token that a preview tool requests for the tool that applies the plan. If users approve, the token names the plan and asks no one;
+// the call that presents it asks.
 func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 	name, args, plan := o.Offer()
 	e, ok := r.app.registry.Lookup(name)
@@ -396,7 +397,7 @@ func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 		return nil
 	}
 	human := r.human
-	r.human = false // what is made here is a token
+	r.human = false // this creates a token, not an approval request
 	g, token, err := r.grant(name, args, plan, r.surveyed(ctx, r.assess(e.Spec, plan), plan, args))
 	if r.human = human; err != nil {
 		return err
@@ -443,7 +444,7 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 	return g.View(), err
 }
 
-// answer settles the grant an answer names. What the user says about it holds no secret.
+// answer applies a decision to its approval request. Secrets in the user's reason are redacted first.
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
 	if answer.Proof.Surface == confirm.SurfaceForm {
 		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {
@@ -463,7 +464,8 @@ func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Reques
 	return a.grants.Answer(ctx, answer)
 }
 
-// asAsked fails with confirm.ErrEdited where the question of that id is not the one that the audit says was asked. Where the caller approves, there are none.
+// asAsked fails with confirm.ErrEdited if the stored request with that ID differs from its audit record. If the caller approves, there are no such
+// records.
 func (a *App) asAsked(ctx context.Context, id string) error {
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, a.core.Clock.Now())
 	if err != nil || len(found) == 0 {
@@ -476,15 +478,15 @@ func (a *App) asAsked(ctx context.Context, id string) error {
 	return a.grants.AsAsked(ctx, &found[0])
 }
 
-// proven has the proof of an answer judged that claims an enrolled key: no channel is believed that a key has signed. What signed for another plan, or
-// another question, than the one that waits proves nothing.
+// proven verifies the proof of a decision that claims an enrolled key; it trusts no channel that says a key has signed. A signature for another plan
+// or another request proves nothing.
 func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
 	if _, keyed := enrolment.KindOf(answer.Proof.Surface); !keyed {
 		answer.Proof.Evidence = nil
 		return nil
 	}
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
-	if err != nil || len(found) == 0 { // what does not wait is not answered, whatever the proof
+	if err != nil || len(found) == 0 { // a request that is not pending fails later, whatever the proof
 		return err
 	}
 	answer.Proof, err = a.keys.Prove(ctx, answer.Proof, found[0].Binding.Subject, answer.ID)
@@ -497,14 +499,14 @@ func (a *App) Keys(ctx context.Context) ([]Key, error) { return a.keys.List(ctx)
 // Key is an enrolled key and whether it counts.
 type Key = enrolment.KeyStatus
 
-// nopBell is the bell where there is none.
+// nopBell is the Bell used if Core has none.
 type nopBell struct{}
 
 func (nopBell) Ring(string) {}
 
 func (nopBell) Listen(string) (<-chan struct{}, func()) { return nil, func() {} }
 
-// nopNotifier is the notifier where there is none.
+// nopNotifier is the Notifier used if Core has none.
 type nopNotifier struct{}
 
 func (nopNotifier) Asked(string, bool) {}

@@ -20,19 +20,19 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// How many confirmations may wait for users at a time (packageflow-security contract §4.4). More than these nobody reads with care.
+// The maximum numbers of pending approval requests (packageflow-security contract §4.4). Users cannot review more with care.
 const (
 	MaxPendingPerSession = 5
 	MaxPendingPerMachine = 20
 )
 
-// approvalsKept is how long a confirmation that has expired is remembered, so that its token is told from one that never was.
+// approvalsKept is how long an expired approval request is kept, so that its token can be told from an unknown one.
 const approvalsKept = 24 * time.Hour
 
-// ErrLimit reports a call that cannot ask, because too many wait for the user already.
+// ErrLimit is returned for a call that cannot ask because too many approval requests are pending.
 var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls wait for a person already")
 
-// ApprovalTTL returns how long a confirmation of the plan may be answered: as the operator says, else as the plan does; zero is not said.
+// ApprovalTTL returns how long an approval request for the plan stays open: the operator's value, else the plan's; zero if neither sets one.
 func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
 	ttl := operator
 	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
@@ -44,33 +44,33 @@ func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
 	return min(max(ttl, confirm.MinTTL), confirm.MaxTTL)
 }
 
-// CallRecorder is what remembers how a call ended that nobody will carry out.
+// CallRecorder records the end of calls that will not be applied.
 type CallRecorder interface {
 	Deny(ctx context.Context, confirmation string, reason tool.Reason, by, said string)
 }
 
-// ProofVerifier judges answers on record that claim an enrolled key.
+// ProofVerifier verifies recorded decisions that claim an enrolled key.
 type ProofVerifier interface {
 	Holds(ctx context.Context, answer audit.Event) error
 }
 
-// ApprovalsConfig is what a Keeper works with. Every field is required but Dated.
+// ApprovalsConfig configures Approvals. Every field is required except Dated and Home.
 type ApprovalsConfig struct {
 	Ledger   ports.Ledger
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
-	Dated    ports.DatedGrants // nil where nothing is allowed until a date
+	Dated    ports.DatedGrants // nil: no grants until a date
 	Clock    ports.Clock
 	Runs     CallRecorder
 	Owner    ports.Owner
 	Bell     ports.Bell // rung after every decision
 	Proofs   ProofVerifier
-	Strange  bool          // what was approved before this process began may have been approved by others, elsewhere
-	Home     func() string // tells this home from a copy of it: what was approved in another counts for nothing; nil where there is one
+	Strange  bool          // approvals from before this process started may come from other users or machines
+	Home     func() string // identifies this home among its copies: approvals given in another home do not count; nil: there are no copies
 	Log      *slog.Logger
 }
 
-// home returns what tells this home from a copy of it; empty where nothing does.
+// home returns the identity of this home among its copies; empty if there is none.
 func (k *Approvals) home() string {
 	if k.Home == nil {
 		return ""
@@ -78,20 +78,20 @@ func (k *Approvals) home() string {
 	return k.Home()
 }
 
-// elsewhere reports an answer that was given in another home, which this one is a copy of: one yes lets one call run, and what was revoked there holds
-// nowhere.
+// elsewhere reports whether a decision was made in another home, of which this one is a copy. An approval lets one call run, and a revocation in one
+// copy is unknown in the others.
 func (k *Approvals) elsewhere(e *audit.Event) bool {
 	return e.Home != "" && e.Home != k.home()
 }
 
-// Approvals keeps confirmations. It is safe for concurrent use; New makes it.
+// Approvals manages approval requests. It is safe for concurrent use. NewApprovals makes one.
 type Approvals struct{ ApprovalsConfig }
 
-// NewApprovals returns a keeper of the confirmations in that ledger.
+// NewApprovals returns Approvals over the stores in p.
 func NewApprovals(p ApprovalsConfig) *Approvals { return &Approvals{p} }
 
-// Issue stores a confirmation and forgets those nobody will ask about any more. It fails with ErrLimit where it would be one too many, for its session
-// or for the machine, that waits for users; but what the user does by hand is never held up by what agents ask.
+// Issue stores an approval request and deletes those that are too old to be asked about. It fails with ErrLimit if the session or the machine has the
+// maximum of pending requests; byHand exempts what the user does directly from that limit.
 func (k *Approvals) Issue(ctx context.Context, g confirm.Request, byHand bool) error {
 	bounded := g.HumanOnly && !byHand
 	if bounded {
@@ -99,13 +99,13 @@ func (k *Approvals) Issue(ctx context.Context, g confirm.Request, byHand bool) e
 			return err
 		}
 	}
-	if err := k.asks(ctx, &g); err != nil { // first, so that nobody looks at a question that is not on record
+	if err := k.asks(ctx, &g); err != nil { // first, so that no user reads a request that is not in the audit log
 		return err
 	}
 	if err := k.Ledger.Issue(ctx, g); err != nil {
 		return err
 	}
-	if bounded { // others may have asked at the same time: whoever stands behind the last place steps back
+	if bounded { // other processes may have asked at the same time: those beyond the limit withdraw
 		if err := k.room(ctx, g, 0); err != nil {
 			_ = k.Ledger.Settle(context.WithoutCancel(ctx), g.Digest, func(g *confirm.Request) error { return g.Cancel(k.Clock.Now()) })
 			return err
@@ -117,12 +117,12 @@ func (k *Approvals) Issue(ctx context.Context, g confirm.Request, byHand bool) e
 	return nil
 }
 
-// asked is what the audit has of a question, as the proof of its record.
+// asked is the audit record of an approval request, as the proof in that record.
 type asked struct {
 	Asked canon.Hash `json:"asked"`
 }
 
-// asks puts on record what users are asked.
+// asks records in the audit log what users are asked.
 func (k *Approvals) asks(ctx context.Context, g *confirm.Request) error {
 	if !g.HumanOnly || g.Names {
 		return nil
@@ -135,8 +135,8 @@ func (k *Approvals) asks(ctx context.Context, g *confirm.Request) error {
 		Tool: g.Binding.Tool, Class: policy.ClassRead.String(), Plan: g.Binding.Subject, Verdict: policy.Confirm.String(), Proof: sum})
 }
 
-// AsAsked fails with confirm.ErrEdited, and ends the question, unless it is to the letter the one that the audit says was asked: whoever edits the row of
-// a question, for the user to read something else than what they approve, has asked nothing.
+// AsAsked fails with confirm.ErrEdited, and ends the request, unless it is identical to its audit record. So nobody can edit a stored row to make the
+// user read something other than what they approve.
 func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 	found, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Asked, Call: g.ID, Limit: 1})
 	if err != nil {
@@ -155,13 +155,13 @@ func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 	return confirm.ErrEdited.Sayf("%s is not what was asked: somebody has edited it where it is stored, so it is withdrawn and nothing was approved; have the call made again to see what it would do", g.ID)
 }
 
-// MaxOpenApprovals is how many questions stay answerable beside those that are fresh; the oldest expires for one more.
+// MaxOpenApprovals is how many requests older than PendingWindow stay open; one more makes the oldest expire.
 const MaxOpenApprovals = 100
 
-// PendingWindow is how long a question counts towards MaxPendingPerSession and MaxPendingPerMachine.
+// PendingWindow is how long a request counts towards MaxPendingPerSession and MaxPendingPerMachine.
 const PendingWindow = 5 * time.Minute
 
-// room fails with ErrLimit when there is no room for more after those that wait, up to g itself if that is one of them.
+// room fails with ErrLimit if there is no room for more requests after the pending ones; if g is pending itself, only those up to g count.
 func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
 	if err != nil {
@@ -190,7 +190,7 @@ func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error
 	return nil
 }
 
-// crowded has the oldest questions expire where more are open than users can look through.
+// crowded makes the oldest requests expire if more are open than MaxOpenApprovals allows.
 func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
 	for _, g := range open[:max(len(open)-MaxOpenApprovals, 0)] {
 		now := k.Clock.Now()
@@ -209,7 +209,7 @@ func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
 	}
 }
 
-// Leave marks the open questions of a session that has ended.
+// Leave marks the open requests of a session that has ended.
 func (k *Approvals) Leave(ctx context.Context, principal, session string) {
 	now := k.Clock.Now()
 	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, now)
@@ -223,7 +223,7 @@ func (k *Approvals) Leave(ctx context.Context, principal, session string) {
 	}
 }
 
-// Left marks one open question whose call nobody waits for any more, in a session that may go on.
+// Left marks one open request whose client no longer waits; its session may continue.
 func (k *Approvals) Left(ctx context.Context, id string) error {
 	now := k.Clock.Now()
 	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
@@ -235,8 +235,7 @@ func (k *Approvals) Left(ctx context.Context, id string) error {
 	return err
 }
 
-// PickUp hands the question that the same call asked in a session that is gone to the session of b: one of the same principal, host entry, tool, arguments
-// and plan.
+// PickUp moves to the session of b the request that the same call made in an ended session: same principal, host entry, tool, arguments and plan.
 func (k *Approvals) PickUp(ctx context.Context, b confirm.Binding, entry string, args json.RawMessage) (found confirm.Request, ok bool, err error) {
 	now := k.Clock.Now()
 	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, now)
@@ -271,16 +270,15 @@ func same(a, b json.RawMessage) bool {
 	return bytes.Equal(one, other)
 }
 
-// Waiting reports whether the confirmation of that id is still to be decided: not once somebody has answered it, and not once it has run
-// out or was withdrawn.
+// Waiting reports whether the approval request with that ID is undecided: not decided, expired or withdrawn.
 func (k *Approvals) Waiting(ctx context.Context, id string) (bool, error) {
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
 	if err != nil || len(found) == 0 {
 		return false, err
 	}
-	if found[0].State == confirm.Approved { // an approval counts once it is on record
+	if found[0].State == confirm.Approved { // an approval counts once the audit log has it
 		vouched, err := k.OnRecord(ctx, found[0], found[0].Needs)
-		if errors.Is(err, confirm.ErrUsed) { // whoever waits is told so
+		if errors.Is(err, confirm.ErrUsed) { // the waiting client gets that error
 			return false, nil
 		}
 		return !vouched, err
@@ -292,9 +290,9 @@ func (k *Approvals) Waiting(ctx context.Context, id string) (bool, error) {
 	return !needless, err
 }
 
-// OnRecord reports whether the audit has the answer that approved g, for the plan that g is about, with a proof as strong as needed: a row that somebody
-// edited approves nothing. What an enrolled key has signed is verified again. It fails with confirm.ErrUsed where a call has run with that answer already,
-// whatever the row says of it since.
+// OnRecord reports whether the audit log has the decision that approved g, for the plan of g, with a proof at least as strong as needs: an edited row
+// approves nothing. Signatures of enrolled keys are verified again. It fails with confirm.ErrUsed if a call has already run with that decision,
+// whatever the row says.
 func (k *Approvals) OnRecord(ctx context.Context, g confirm.Request, needs policy.Proving) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: g.ID, Limit: audit.MaxListed})
 	if err != nil {
@@ -319,7 +317,7 @@ func (k *Approvals) OnRecord(ctx context.Context, g confirm.Request, needs polic
 	return false, nil
 }
 
-// unused fails with confirm.ErrUsed where the audit has, behind the answer, a call that the confirmation of that id let run.
+// unused fails with confirm.ErrUsed if the audit log has, after the decision, a call that ran with the approval request of that ID.
 func (k *Approvals) unused(ctx context.Context, id string, answered int64) error {
 	ran, err := k.Audit.Search(ctx, audit.Filter{After: answered, Confirmation: id, Limit: 1})
 	if err == nil && len(ran) > 0 {
@@ -328,15 +326,15 @@ func (k *Approvals) unused(ctx context.Context, id string, answered int64) error
 	return err
 }
 
-// restored reports whether the audit was put back from a backup behind that record: what was answered before lets nothing happen any more, whatever the
-// rows say, because what became of it may stand in the audit that was replaced.
+// restored reports whether the audit log was restored from a backup after that record. Earlier decisions then let nothing run, whatever the rows say,
+// because the replaced audit log may have recorded their use.
 func (k *Approvals) restored(ctx context.Context, answered int64) (bool, error) {
 	last, err := k.Audit.Search(ctx, audit.Filter{Tool: audit.RestoreTool, Phase: audit.Answer, Limit: 1})
 	return len(last) > 0 && last[0].Seq > answered, err
 }
 
-// AlwaysOnRecord reports whether the audit has the answer that allowed a for the rest of the session of b, by the principal of b, less than
-// confirm.SessionGrantTTL ago, with a proof as strong as is needed now. Where b has a subject, the answer was to that very plan.
+// AlwaysOnRecord reports whether the audit log has the decision that gave the session grant a, for the session and principal of b, less than
+// confirm.SessionGrantTTL ago, with a proof as strong as is needed now. If b has a subject, the decision was about exactly that plan.
 func (k *Approvals) AlwaysOnRecord(ctx context.Context, a confirm.SessionGrant, b confirm.Binding, needs policy.Proving) (bool, error) {
 	now := k.Clock.Now()
 	return k.ruled(ctx, a.ID, a.Tool, alwaysRule(a.Scope), needs, func(e *audit.Event) bool {
@@ -345,8 +343,8 @@ func (k *Approvals) AlwaysOnRecord(ctx context.Context, a confirm.SessionGrant, 
 	})
 }
 
-// ruled reports whether the audit has an answer that approved the question of that id and said that rule of the tool, with a
-// proof as strong as needed, and nobody who revoked it since. fits says what else has to hold of it.
+// ruled reports whether the audit log has a decision that approved the request with that ID and recorded that rule of the tool, with a proof at least
+// as strong as needs, and no later revocation. fits checks further conditions on it.
 func (k *Approvals) ruled(ctx context.Context, id, tool, rule string, needs policy.Proving, fits func(*audit.Event) bool) (bool, error) {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	if err != nil || slices.ContainsFunc(said, revoked) {
@@ -368,19 +366,19 @@ func (k *Approvals) ruled(ctx context.Context, id, tool, rule string, needs poli
 
 func revoked(r audit.Record) bool { return r.Event.Verdict == wordRevoke && r.Event.Code == "" }
 
-// What the audit says of an approval, and of one who revokes what was always allowed.
+// Verdicts in the audit log for approvals and for revocations of session grants.
 const (
 	wordApprove = "approve"
 	wordRevoke  = "revoke"
 )
 
-// alwaysRule returns what the audit says of an answer that allowed the scope for the rest of the session.
+// alwaysRule returns the rule in the audit record of a decision that gave a session grant for the scope.
 func alwaysRule(scope string) string {
 	return "always " + canon.SumBytes("confirm.always.v1", []byte(scope)).Hex()[:16]
 }
 
-// Answer settles the confirmation that an answer names, records who said what, and remembers an "always" where one may be said. It fails
-// with the faults of package confirm, a denial with ErrDenied; the grant is there whenever it was found.
+// Answer applies a decision to its approval request, records it with its author, and stores a session grant if the decision gives one and may. It
+// fails with the errors of package confirm, for a denial with ErrDenied; it returns the request whenever it was found, also with an error.
 func (k *Approvals) Answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
 	word := wordApprove
 	if !answer.Approve {
@@ -388,9 +386,9 @@ func (k *Approvals) Answer(ctx context.Context, answer confirm.Answer) (confirm.
 	}
 	now := k.Clock.Now()
 	if found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, now); !answer.Approve && err == nil && len(found) > 0 && found[0].State == confirm.Pending {
-		k.Runs.Deny(ctx, answer.ID, tool.ReasonUserDenied, answer.By, answer.Reason) // before the call learns of the denial, so that it is told why
+		k.Runs.Deny(ctx, answer.ID, tool.ReasonUserDenied, answer.By, answer.Reason) // before the call learns of the denial, so that it can state the reason
 	}
-	defer k.Bell.Ring(answer.ID) // last, so that whoever it wakes finds all of it
+	defer k.Bell.Ring(answer.ID) // last, so that a woken client finds everything stored
 	settled, err := k.settle(ctx, answer.ID, word, answer.By, func(g *confirm.Request) error { return answer.Settle(g, now) })
 	if errors.Is(err, confirm.ErrBurnt) {
 		k.Runs.Deny(ctx, settled.ID, tool.ReasonMistyped, answer.By, "")
@@ -404,14 +402,14 @@ func (k *Approvals) Answer(ctx context.Context, answer confirm.Answer) (confirm.
 	return settled, err
 }
 
-// By whom questions are withdrawn, where nobody did so.
+// Why a request was withdrawn, if no user or client did it.
 const (
-	VerdictChanged = "changed" // its plan is not the one there is now
+	VerdictChanged = "changed" // its plan changed
 	VerdictGranted = "granted" // a dated grant let its call run
-	VerdictEdited  = "edited"  // it is not the one that was asked
+	VerdictEdited  = "edited"  // it differs from its audit record
 )
 
-// Withdraw ends a question that the client that asked does not want answered any more, approved or not. by is who ("client").
+// Withdraw ends a request whose client no longer wants it decided, approved or not; by says who did it ("client").
 func (k *Approvals) Withdraw(ctx context.Context, id, by string) error {
 	now := k.Clock.Now()
 	defer k.Bell.Ring(id)
@@ -426,7 +424,8 @@ func (k *Approvals) Withdraw(ctx context.Context, id, by string) error {
 	return err
 }
 
-// Supersede ends the older questions of g's session about the same scope of the same tool. Nothing depends on it: each stays bound to its plan.
+// Supersede ends the older requests of g's session about the same scope of the same tool. Correctness does not depend on it: each stays bound to its
+// plan.
 func (k *Approvals) Supersede(ctx context.Context, g confirm.Request) {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: g.Binding.Session}, k.Clock.Now())
 	for _, w := range waiting {
@@ -444,13 +443,13 @@ func ownScope(g *confirm.Request) string {
 	return own
 }
 
-// over says why nobody can answer the confirmation of that id, or withdraw it: somebody has answered, or there is none that waits.
+// over returns why the request of that ID cannot be decided or withdrawn: it was decided, or none is pending.
 func (k *Approvals) over(ctx context.Context, id, word string) error {
 	said, err := k.Audit.Search(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	if slices.ContainsFunc(said, func(r audit.Record) bool { return r.Event.Verdict == "cancel" && r.Event.Code == "" }) {
-		said = nil // it was withdrawn, whatever was said before
+		said = nil // it was withdrawn, whatever was decided before
 	}
-	for _, r := range slices.Backward(said) { // the first one counts
+	for _, r := range slices.Backward(said) { // the first decision counts
 		if err != nil || word == "cancel" || r.Event.Code != "" {
 			continue
 		}
@@ -464,7 +463,7 @@ func (k *Approvals) over(ctx context.Context, id, word string) error {
 	return confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been withdrawn", id)
 }
 
-// settle runs f on the waiting confirmation of that id, and has the audit know.
+// settle runs f on the pending request of that ID and records the result in the audit log.
 func (k *Approvals) settle(ctx context.Context, id, word, by string, f func(*confirm.Request) error) (settled confirm.Request, err error) {
 	now := k.Clock.Now()
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
@@ -498,7 +497,7 @@ func (k *Approvals) settle(ctx context.Context, id, word, by string, f func(*con
 	event := audit.Event{Rule: rule, Surface: surface, Proof: proof, Time: now, Phase: audit.Answer, Session: settled.Binding.Session, Principal: settled.Binding.Principal,
 		Tool: settled.Binding.Tool, Plan: settled.Binding.Subject, Verdict: word, ApprovedBy: by, CallID: id, Home: k.home()}
 	if err != nil && (word != "deny" || !errors.Is(err, confirm.ErrDenied)) {
-		event.Code = string(fault.From(err).Code) // it settled nothing
+		event.Code = string(fault.From(err).Code) // it decided nothing
 	}
 	if auditErr := k.Audit.Append(ctx, event); auditErr != nil && err == nil {
 		err = auditErr

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// keep stores what an answer on record allowed until a date, and forgets what ran out long ago.
+// keep stores the grant of a recorded decision until its date and deletes grants that expired long ago.
 func (k *Approvals) keep(ctx context.Context, d confirm.Dated) error {
 	all, err := k.Dated.List(ctx)
 	if err != nil {
@@ -33,7 +33,7 @@ func (k *Approvals) keep(ctx context.Context, d confirm.Dated) error {
 	return nil
 }
 
-// wake has the calls go on that wait for answers which d makes needless.
+// wake signals the calls that wait for decisions which d makes unnecessary.
 func (k *Approvals) wake(ctx context.Context, d confirm.Dated) {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
 	if err != nil {
@@ -46,7 +46,7 @@ func (k *Approvals) wake(ctx context.Context, d confirm.Dated) {
 	}
 }
 
-// claim returns the call behind a question, as the question has it: good enough to wake it, and no more.
+// claim returns the call of a request as the stored request describes it: enough to wake the call, not to let it run.
 func claim(g *confirm.Request) confirm.Claim {
 	if !g.Datable() {
 		return confirm.Claim{}
@@ -54,7 +54,7 @@ func claim(g *confirm.Request) confirm.Claim {
 	return confirm.Claim{Tool: g.Binding.Tool, Principal: g.Binding.Principal, Entry: g.Entry, Args: confirm.ArgsSum(g.Args), Reach: g.Reach}
 }
 
-// needless reports whether what somebody allowed until a date answers the question. The call that asked finds out whether it truly does.
+// needless reports whether a dated grant covers the request. The call that asked verifies this itself.
 func (k *Approvals) needless(ctx context.Context, g *confirm.Request) (bool, error) {
 	c := claim(g)
 	if c.IsZero() {
@@ -77,7 +77,7 @@ func (k *Approvals) Moot(ctx context.Context, id string) bool {
 	return err == nil && g.State == confirm.Canceled
 }
 
-// datedNow returns the dated grants that hold, and have their answers on record: a row that somebody edited, put there or brought back is none.
+// datedNow returns the active dated grants whose decisions are in the audit log: a row that was edited, inserted or restored does not count.
 func (k *Approvals) datedNow(ctx context.Context, now time.Time) (out []confirm.Dated, err error) {
 	if k.Dated == nil {
 		return nil, nil

@@ -79,7 +79,7 @@ type Settings = ports.Settings
 // Settings returns the user's settings. Revision 0 means that nothing is set and only the server configuration applies.
 func (a *App) Settings(ctx context.Context) (Settings, error) { return a.core.Settings.Load(ctx) }
 
-// settingsTool changes the settings; it is for users only.
+// settingsTool is the tool that changes the settings; it is for users only.
 const settingsTool = "change_settings"
 
 // SettingsCall returns the call that stores what change makes of the settings; only users may make it. What it widens has to be approved like any other
@@ -96,7 +96,7 @@ func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (t
 	if err := change(&next); err != nil {
 		return tool.Call{}, err
 	}
-	if next.Revision != s.Revision { // made from others
+	if next.Revision != s.Revision { // computed from other settings
 		return tool.Call{}, ports.ErrSettingsConflict
 	}
 	if next.Tools == nil {
@@ -124,7 +124,7 @@ func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Sett
 	if o.Err != nil {
 		return Settings{}, o.Err
 	}
-	var saved Settings // as they were approved: the answer is masked, and the names of some tools look like those of secrets
+	var saved Settings // the change as approved: the answer is redacted, and some tool names look like secrets
 	err = json.Unmarshal(call.Args, &saved)
 	return saved, err
 }

@@ -11,8 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// A group is written every pause, or sooner when so many events are waiting; beyond the bound they are dropped and counted (product
-// rules on audit).
+// A batch is written after each pause, or earlier once it is full; events beyond the limit are dropped and counted (product rules on audit).
 const (
 	pause = 250 * time.Millisecond
 	group = 512
@@ -28,7 +27,7 @@ type AuditBuffer struct {
 	writing bool
 	dropped int64
 	full    chan struct{} // wakes the writer early
-	closing chan struct{} // closed once nothing more will come
+	closing chan struct{} // closed once no more events will come
 	once    sync.Once
 	idle    sync.WaitGroup
 }
@@ -60,7 +59,7 @@ func (j *AuditBuffer) Add(e audit.Event) {
 	}
 }
 
-// write appends what is waiting, group by group, and ends when nothing is.
+// write appends the pending events, batch by batch, and returns when none is left.
 func (j *AuditBuffer) write() {
 	defer j.idle.Done()
 	for {
@@ -93,7 +92,7 @@ func (j *AuditBuffer) Dropped() int64 {
 
 func (j *AuditBuffer) append(events []audit.Event) {
 	if err := j.log.Append(context.Background(), events...); err != nil {
-		if len(events) > 1 && fault.From(err).Kind == fault.Internal { // one of them cannot be written: the others need not be lost with it
+		if len(events) > 1 && fault.From(err).Kind == fault.Internal { // one event cannot be written: do not lose the others with it
 			for _, e := range events {
 				j.append([]audit.Event{e})
 			}

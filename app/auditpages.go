@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// page is how many records are read at a time.
+// page is the number of records read at a time.
 const page = 1000
 
 // AuditRecords yields the records after the given sequence number (0 for all), oldest first, page by page. It stops at an error.

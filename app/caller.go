@@ -94,6 +94,6 @@ func (a *App) Outlook(ctx context.Context, c tool.Call) policy.Decision {
 	}
 	r.claims = policy.Claims{Class: r.entry.Spec.Class, Effects: r.entry.Spec.Effects}
 	r.assessment = r.assess(r.entry.Spec, nil)
-	_ = r.decide(ctx) // a refusal is in the decision
+	_ = r.decide(ctx) // a denial is in the decision
 	return r.decision
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// tidied is after how many new records old ones are looked for again; the first one of a process does so, too.
+// tidied is the number of new records after which old ones are deleted; the first record of a process does so too.
 const tidied = 64
 
 // Calls keeps call records. It is safe for concurrent use. NewCalls makes one.
@@ -98,7 +98,7 @@ func (k *Calls) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, err
 		return nil, err
 	}
 	for i := range found {
-		found[i] = k.settled(ctx, found[i]) // where it could not be stored
+		found[i] = k.settled(ctx, found[i]) // the settled record, also if it could not be stored
 	}
 	return slices.DeleteFunc(found, func(r tool.Record) bool { return !f.Matches(&r) }), nil
 }
@@ -112,7 +112,8 @@ func (k *Calls) Load(ctx context.Context, id string) (tool.Record, error) {
 	return r, err
 }
 
-// settled returns the record as it is now. A process stores the end of a call before it ends itself, so what is stored once it is gone is the last word.
+// settled returns the record in its current status. A process stores the end of a call before it exits, so once the process has ended the stored
+// status is final.
 func (k *Calls) settled(ctx context.Context, r tool.Record) tool.Record {
 	now := k.clock.Now()
 	if open := r; r.Settle(now, k.gone) {
@@ -124,10 +125,10 @@ func (k *Calls) settled(ctx context.Context, r tool.Record) tool.Record {
 	return r
 }
 
-// gone reports a process that is known to have ended. One that cannot be seen from here is not.
+// gone reports whether a process is known to have ended; false for one that cannot be observed from here.
 func (k *Calls) gone(name string) bool { return k.owner.Judge(name).Dead() }
 
-// settle stores the end of the newest records that only look open.
+// settle stores the end of the newest records that look open but have ended.
 func (k *Calls) settle(ctx context.Context) {
 	now := k.clock.Now()
 	for _, status := range []tool.Status{tool.StatusPendingConfirmation, tool.StatusExecuting} {
@@ -137,14 +138,14 @@ func (k *Calls) settle(ctx context.Context) {
 			if err != nil || !r.Settle(now, k.gone) {
 				continue
 			}
-			err = k.store.Change(ctx, r.CallID, func(have *tool.Record) error { // whoever has ended stays so
+			err = k.store.Change(ctx, r.CallID, func(have *tool.Record) error { // a process that has ended stays ended
 				if !have.Settle(now, func(owner string) bool { return owner == of }) {
 					return tool.ErrMove
 				}
 				return nil
 			})
 			if errors.Is(err, tool.ErrMove) || errors.Is(err, tool.ErrRecordUnknown) {
-				err = nil // another process was faster
+				err = nil // another process stored it first
 			}
 		}
 		if err != nil {
@@ -154,7 +155,7 @@ func (k *Calls) settle(ctx context.Context) {
 	}
 }
 
-// tidy settles what is open and forgets what is old, now and then.
+// tidy settles open records and deletes old ones, once in a while.
 func (k *Calls) tidy(ctx context.Context) {
 	if k.added.Add(1)%tidied != 1 {
 		return

@@ -24,7 +24,7 @@ func (a *App) RunRecord(ctx context.Context, id string) (tool.Record, error) {
 	return a.runs.Load(ctx, id)
 }
 
-// kept reports a call whose run is recorded: one that wants to change something. What cannot be decoded is judged by its tool.
+// kept reports whether the call gets a call record: it asks to change something. If its arguments cannot be decoded, the tool decides.
 func (r *run) kept() bool {
 	s := r.entry.Spec
 	if r.invocation == nil {
@@ -33,7 +33,7 @@ func (r *run) kept() bool {
 	return r.claims.Class >= policy.ClassWrite
 }
 
-// runRecord returns the run of this call, in the given status.
+// runRecord returns the record of this call, in the given status.
 func (r *run) runRecord(status tool.Status) tool.Record {
 	c := r.call
 	rec := tool.Record{CallID: c.ID, Tool: string(c.Tool), Status: status, Args: r.mask.Args(r.call.Args), At: r.begun, Risk: r.assessment.Risk,
@@ -44,7 +44,7 @@ func (r *run) runRecord(status tool.Status) tool.Record {
 	return rec
 }
 
-// start puts on record that the call is carried out now. Without that nothing is changed.
+// start records that the call is applied now. If that fails, nothing is changed.
 func (r *run) start(ctx context.Context) error {
 	if !r.kept() {
 		return nil
@@ -61,7 +61,7 @@ func (r *run) start(ctx context.Context) error {
 	return err
 }
 
-// pend puts on record that the call waits for that grant. It does so before anybody can answer, so that no answer comes before its record.
+// pend records that the call waits for that approval request. It does so before a decision is possible, so that none arrives before the record.
 func (r *run) pend(ctx context.Context, g confirm.Request) {
 	if !r.kept() {
 		return
@@ -71,9 +71,8 @@ func (r *run) pend(ctx context.Context, g confirm.Request) {
 	r.app.runs.Note(ctx, rec)
 }
 
-// keep puts on record what came of the call: of one that was carried out its result, else why it was not. A call that asked is on record already,
-// and a redemption that was refused leaves the record of its confirmation as it is: the confirmation is still good for the plan that was
-// shown.
+// keep records the end of the call: the result if it was applied, otherwise why it was not. A call that asked for approval is already recorded. A
+// redemption that was refused leaves the record of its approval request unchanged: the approval is still valid for the plan that was shown.
 func (r *run) keep(ctx context.Context, value any) {
 	if !r.kept() || r.out.Explained || r.out.Err == nil && !r.started {
 		return

@@ -14,16 +14,16 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// auditTool is the name under which credentials stand in the audit. It is no tool: only users make and revoke them.
+// auditTool is the tool name of credentials in the audit log. It is not a tool: only users create and revoke credentials.
 const auditTool = "access"
 
-// kept is how long a credential that opens nothing any more is remembered.
+// kept is how long an expired or revoked credential is remembered.
 const kept = 7 * 24 * time.Hour
 
-// noting is how long a request waits for its credential's use to be noted: a store that is locked or full must not keep users out.
+// noting is how long a request waits for the use of its credential to be recorded, so that a locked or full store does not keep users out.
 const noting = 250 * time.Millisecond
 
-// watched bounds how many credentials are remembered as noted.
+// watched is the maximum number of credentials whose last recorded use is remembered.
 const watched = 1024
 
 // CredentialsConfig configures Credentials. Every field is required.
@@ -39,7 +39,7 @@ type CredentialsConfig struct {
 type Credentials struct {
 	CredentialsConfig
 	mu    sync.Mutex
-	noted map[string]time.Time // when the use of a credential was last to be noted, by id
+	noted map[string]time.Time // when a use was last recorded or tried, by credential ID
 }
 
 // NewCredentials returns Credentials over that store. It opens nothing.
@@ -77,7 +77,7 @@ func (k *Credentials) Issue(ctx context.Context, by string, c access.Credential)
 	return c, nil
 }
 
-// released ends the token that keeps a name although it has expired, and reports whether there was one.
+// released ends an expired token that still holds the name, and reports whether there was one.
 func (k *Credentials) released(ctx context.Context, name string, now time.Time) bool {
 	all, err := k.Credentials.List(ctx)
 	for _, c := range all {
@@ -109,7 +109,7 @@ func (k *Credentials) Still(ctx context.Context, kind access.Kind, d access.Dige
 	return err
 }
 
-// known returns the credential of that digest and kind, as long as it is good.
+// known returns the credential with that digest and kind if it is valid.
 func (k *Credentials) known(ctx context.Context, kind access.Kind, d access.Digest, now time.Time) (access.Credential, error) {
 	c, err := k.Credentials.Find(ctx, d)
 	if err == nil && (c.Kind != kind || kind == access.Login) {
@@ -124,7 +124,7 @@ func (k *Credentials) known(ctx context.Context, kind access.Kind, d access.Dige
 	return c, nil
 }
 
-// turn reports whether it is this request's turn to have the use of the credential noted: one of all that come in a minute, also where that fails.
+// turn reports whether this request records the use of the credential: one request a minute does, also if recording fails.
 func (k *Credentials) turn(id string, now time.Time) bool {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -138,7 +138,7 @@ func (k *Credentials) turn(id string, now time.Time) bool {
 	return true
 }
 
-// note has the use of a credential on record. It fails where that cannot be used any more, and not where the record cannot be written.
+// note records the use of a credential. It fails if the credential is no longer valid, but not if the record cannot be written.
 func (k *Credentials) note(ctx context.Context, id string, now time.Time) error {
 	ctx, cancel := context.WithTimeout(ctx, noting)
 	defer cancel()
@@ -147,9 +147,9 @@ func (k *Credentials) note(ctx context.Context, id string, now time.Time) error 
 	case err == nil:
 		return nil
 	case f.Kind == fault.Denied:
-		return err // it was revoked just now
+		return err // it was just revoked
 	case errors.Is(err, access.ErrMissing):
-		return access.ErrUnknown // and forgotten
+		return access.ErrUnknown // and deleted
 	default:
 		k.Log.Warn("the use of a credential could not be noted", "credential", id, "cause", err.Error())
 		return nil
@@ -216,7 +216,7 @@ func (k *Credentials) List(ctx context.Context) ([]access.Credential, error) {
 	return live, nil
 }
 
-// record has the audit know of a credential before anything is done with it, and once more where that failed.
+// record writes an action on a credential to the audit log before it is performed, and once more if it failed.
 func (k *Credentials) record(ctx context.Context, verdict, by string, c access.Credential, failed error) error {
 	args, err := tool.Encode(c)
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The ways policy refuses.
+// The errors of denied calls.
 var (
 	ErrPolicyDenied = fault.New(fault.Denied, "policy_denied", "policy refuses this call")
 	ErrModeForbids  = fault.New(fault.Denied, "mode_forbids", "the mode does not allow this call")

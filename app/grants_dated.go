@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// secretless returns a scope without secrets: what was masked in it still tells scopes apart.
+// secretless returns a scope without secrets; redacted parts still distinguish scopes.
 func (r *run) secretless(scope string) string {
 	if masked := r.mask.Text(scope); masked != scope {
 		return masked + " " + canon.SumBytes("policy.scope.v1", []byte(scope)).String()
@@ -19,8 +19,9 @@ func (r *run) secretless(scope string) string {
 	return scope
 }
 
-// reach returns what a dated grant for the plan at hand is bound to: zero where the user is asked every time, because much is at stake, power is handed on,
-// something is opened, a proof is needed, somebody said that this always asks, or the grants may be those of others.
+// reach returns what a dated grant for the current plan is bound to. It is zero if the user must be asked every time: because of a high risk, because
+// the plan passes on permissions or opens something, because a proof is needed, because a setting says that this always asks, or because the grants
+// may be those of other users.
 func (r *run) reach() confirm.Reach {
 	d := r.decision
 	if r.app.core.Dated == nil || r.app.opts.Strange || !r.human || d.Verdict != policy.Confirm || d.Rule != policy.RuleStrength || d.Needs != policy.ProvingNone ||
@@ -32,7 +33,7 @@ func (r *run) reach() confirm.Reach {
 		_, dated := s.Scopes()
 		scope = r.secretless(dated)
 	}
-	target, _, _ := strings.Cut(scope, "@") // behind it stands the sum of the content
+	target, _, _ := strings.Cut(scope, "@") // the digest of the content follows it
 	reach := confirm.Reach{Scope: scope, Content: r.planHash, Target: target}
 	if l, ok := r.plan.(tool.Looser); ok {
 		reach.Loose = l.Loose()
@@ -40,8 +41,8 @@ func (r *run) reach() confirm.Reach {
 	return reach
 }
 
-// let reports whether the user allowed this very thing until a date, in which case the call is let through and marked with that grant. Grants that
-// cannot be read let nothing through.
+// let reports whether a dated grant covers exactly this call; if so, the call is let through and marked with that grant. Grants that cannot be read
+// let nothing through.
 func (r *run) let(ctx context.Context) bool {
 	reach := r.reach()
 	if reach.IsZero() {
@@ -59,7 +60,8 @@ func (r *run) let(ctx context.Context) bool {
 	return true
 }
 
-// datedReach returns what a dated grant for the call behind a question is bound to, worked out anew: what the stored question says of it counts for nothing.
+// datedReach returns what a dated grant for the call of an approval request is bound to. It is computed again: what the stored request says does not
+// count.
 func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm.Reach, err error) {
 	if !a.sees(g) {
 		return reach, confirm.ErrUngrantable.Sayf("whoever asked sees other files than this process, so it cannot be allowed until a date from here; approve it once, or where it was asked")

@@ -91,7 +91,7 @@ func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, 
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
 		i := slices.IndexFunc(s.Granted, func(a confirm.SessionGrant) bool { return a.ID == id })
-		if i < 0 { // another process was faster, or the session has ended meanwhile
+		if i < 0 { // another process was faster, or the session has ended since
 			return confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
 		}
 		s.Granted = slices.Delete(s.Granted, i, i+1)

@@ -17,12 +17,12 @@ import (
 
 // PlanInspection is the result of examining everything that an approval request would show: its hidden characters and its redacted parts.
 type PlanInspection struct {
-	Plan, Exhibit json.RawMessage   // as they are shown; nil where there are none
-	Hidden        []visible.Finding // what a reader would not see, had it not been shown
-	Masked        int               // parts that are masked
-	MustReveal    bool              // one of them contains shell syntax, or stands in text that runs
+	Plan, Exhibit json.RawMessage   // as they are shown; nil if there are none
+	Hidden        []visible.Finding // what a reader would not see if it were not pointed out
+	Masked        int               // number of redacted parts
+	MustReveal    bool              // one of them contains shell syntax, or is in text that runs
 	Err           error             // why there is no plan to show
-	exhibit       error             // why there is no exhibit
+	exhibit       error             // why there are no details
 }
 
 // InspectPlan examines a plan, what is shown beside it, its arguments and its own description. mask redacts a document.
@@ -52,7 +52,7 @@ func InspectPlan(ctx context.Context, plan tool.Plan, args json.RawMessage, mask
 	}
 	if p, ok := plan.(tool.Prompter); ok {
 		if doc, err := tool.Encode(p.Prompt()); err == nil {
-			var asked PlanInspection // what is masked in it is counted where it comes from
+			var asked PlanInspection // redacted parts of it are counted where they come from
 			asked.take(doc, mask)
 			s.add(s.news(asked.Hidden))
 		}
@@ -65,7 +65,7 @@ func (s *PlanInspection) Redacted() confirm.Redacted {
 	return confirm.Redacted{Masked: s.Masked, MustReveal: s.MustReveal}
 }
 
-// take surveys one document, and returns it as it is shown.
+// take examines one document and returns it as it is shown.
 func (s *PlanInspection) take(doc json.RawMessage, mask func(json.RawMessage) json.RawMessage) json.RawMessage {
 	masked := mask(doc)
 	found := visible.ScanJSON(masked)
@@ -77,7 +77,7 @@ func (s *PlanInspection) take(doc json.RawMessage, mask func(json.RawMessage) js
 	return visible.JSON(masked)
 }
 
-// within returns what of all is not among the shown: it is in what was masked, and told of without its text.
+// within returns the findings of all that are not among shown: they are in redacted parts, and are reported without their text.
 func within(all, shown []visible.Finding) (out []visible.Finding) {
 	for _, f := range all {
 		if !slices.ContainsFunc(shown, func(k visible.Finding) bool { return k.Where == f.Where && slices.Equal(k.What, f.What) }) {
@@ -88,7 +88,7 @@ func within(all, shown []visible.Finding) (out []visible.Finding) {
 	return out
 }
 
-// news returns what names something that was not found before: arguments, and what a plan says of itself, mostly say again what is in the plan.
+// news returns the findings with a new name: arguments, and a plan's description, mostly repeat the plan.
 func (s *PlanInspection) news(found []visible.Finding) (out []visible.Finding) {
 	known := map[string]bool{}
 	for _, f := range s.Hidden {
@@ -104,7 +104,7 @@ func (s *PlanInspection) news(found []visible.Finding) (out []visible.Finding) {
 	return out
 }
 
-// add keeps what is not known yet.
+// add keeps the findings that are not known yet.
 func (s *PlanInspection) add(found []visible.Finding) {
 	for _, f := range found {
 		if !slices.ContainsFunc(s.Hidden, func(k visible.Finding) bool { return k.Text == f.Text && slices.Equal(k.What, f.What) }) {
@@ -144,7 +144,7 @@ func (s *PlanInspection) BoundedExhibit(log *slog.Logger) json.RawMessage {
 	return s.Exhibit
 }
 
-// veiled counts what is masked in a document, and judges it.
+// countRedacted counts the redacted parts of a document and judges each.
 func (s *PlanInspection) countRedacted(doc, masked json.RawMessage) {
 	before, bErr := values(doc)
 	after, aErr := values(masked)
@@ -162,7 +162,7 @@ func values(doc json.RawMessage) (v any, err error) {
 	return v, err
 }
 
-// compare judges what is masked in a value; runs says that it stands in what runs.
+// compare judges what is redacted in a value; runs says that the value is in something that runs.
 func (s *PlanInspection) compare(before, after any, runs bool) {
 	switch b := before.(type) {
 	case map[string]any:
@@ -193,16 +193,16 @@ func (s *PlanInspection) compare(before, after any, runs bool) {
 			return
 		}
 	}
-	s.Masked, s.MustReveal = s.Masked+1, true // another shape: what is behind it is not known
+	s.Masked, s.MustReveal = s.Masked+1, true // another shape: what is behind it is unknown
 }
 
-// placeholder begins what stands for something masked (package redact).
+// placeholder is the start of a redaction marker (package redact).
 const placeholder = "[REDACTED:"
 
-// shell is what a shell takes for more than itself.
+// shell is the characters that have a meaning in shell syntax.
 const shell = ";|&$()`<>\n\r\x00"
 
-// text judges a text and what is left of it. Each character of shell syntax that is not in the one any more is in what was masked.
+// text judges a text before and after redaction. A shell character that is missing after was in a redacted part.
 func (s *PlanInspection) text(before, after string, runs bool) {
 	if before == after {
 		return
@@ -221,7 +221,7 @@ func said(object map[string]any, name string) string {
 	return text
 }
 
-// judged reports whether what stands under that name runs, where what stands around it does or does not; file says that it is of a file that runs.
+// judged reports whether the value under that name runs, given whether its parent does; file says that it belongs to a file that runs.
 func judged(name string, runs, file bool) bool {
 	switch strings.ToLower(strings.NewReplacer("_", "", "-", "").Replace(name)) {
 	case "command", "commands", "commandline", "cmd", "argv", "args", "script", "scripts", "run", "runs", "shell", "exec", "executable", "hook", "hooks", "pre", "post", "setup", "start",
@@ -235,7 +235,7 @@ func judged(name string, runs, file bool) bool {
 	return runs
 }
 
-// runsFile reports a path of what is read as code, or as configuration that names commands.
+// runsFile reports whether the path is of a file that is read as code, or as configuration that names commands.
 func runsFile(name string) bool {
 	name = strings.ToLower(strings.ReplaceAll(name, `\`, "/"))
 	for dir := range strings.SplitSeq(path.Dir(name), "/") {

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// surveyed returns an assessment raised by what a reader would not see in what would be asked about, and by what is masked in it: that is never allowed for
-// later, and never approved in advance. The survey is kept for the question.
+// surveyed returns the assessment raised by hidden characters and redacted parts in what the user would review: a plan with either never gets a grant
+// and is never auto-approved. The inspection is kept for the approval request.
 func (r *run) surveyed(ctx context.Context, a policy.Assessment, plan tool.Plan, args json.RawMessage) policy.Assessment {
 	r.survey = InspectPlan(ctx, plan, args, r.mask.Quietly)
 	return a.Raised(policy.Assessment{Risk: r.survey.Risk()})

@@ -10,7 +10,7 @@ import (
 type Owner struct {
 	owner.Lease
 	Verdict string `json:"verdict"`         // alive, dead or unknown, as it looks from here
-	Where   string `json:"where,omitempty"` // of one that cannot be seen from here
+	Where   string `json:"where,omitempty"` // only for one that cannot be observed from here
 }
 
 // Owners returns the recorded owners, sorted by name.
@@ -28,7 +28,7 @@ func (a *App) Owners(ctx context.Context) ([]Owner, error) {
 
 func (a *App) owner(l owner.Lease) Owner {
 	o := Owner{Lease: l, Verdict: owner.Dead.String()}
-	if l.Owner != "" { // otherwise all that is known is what the user said
+	if l.Owner != "" { // otherwise only the user's declaration is known
 		o.Verdict, o.Where = a.core.Owner.Judge(l.Owner).String(), a.core.Owner.Elsewhere(l.Owner)
 	}
 	return o

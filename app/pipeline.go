@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// run is the state of one call on its way through the steps.
+// run is the state of one call in the pipeline.
 type run struct {
 	app        *App
 	call       tool.Call
@@ -29,26 +29,26 @@ type run struct {
 	decision   policy.Decision
 	plan       tool.Plan
 	planHash   canon.Hash
-	digest     confirm.Digest // of the grant to spend
-	grantID    string         // of that grant
-	named      bool           // the call's token was found to name the plan; it is spent together with the grant
+	digest     confirm.Digest // of the approval request to mark used
+	grantID    string         // of that approval request
+	named      bool           // the call's token names the plan; it is used together with the approval
 	human      bool           // users approve
-	open       bool           // the user said that nothing is asked
-	people     bool           // a tool for users alone may be called, although nobody says that the user calls: what it asks, the user answers
-	waived     bool           // the user said beforehand that this needs no question; the token still names the plan
+	open       bool           // the user turned questions off
+	people     bool           // a tool for users only may be called although the call does not say it is the user's: the user decides what it asks
+	waived     bool           // an earlier rule of the user makes an approval unnecessary; the token still names the plan
 	answerer   string
 	lets       string // id of the grant that lets it run
-	moot       string // id of the question that nobody need answer any more because of it
+	moot       string // ID of the approval request that the grant makes unnecessary
 	intended   bool
-	ranBy      string // id of the confirmation that lets it run, once it is about to
-	started    bool   // its run is on record as executing
-	asks       bool   // it has issued a grant for itself
+	ranBy      string // ID of the approval request that lets it run, once it is about to
+	started    bool   // its call record says that it is being applied
+	asks       bool   // it has created an approval request for itself
 	mask       Redaction
 	survey     PlanInspection // of the plan that was assessed last
 	out        tool.Outcome
 }
 
-// The errors of the pipeline itself. Argument faults carry the problems as details.
+// The errors of the pipeline itself. Argument errors carry the problems as details.
 var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
 	ErrPolicy    = ErrPolicyDenied
@@ -84,8 +84,8 @@ func (r *run) timeout() time.Duration {
 	return cmp.Or(max(r.entry.Spec.Timeout, 0), max(r.app.opts.Timeout, 0), DefaultTimeout)
 }
 
-// takeToken takes confirm_token and typed_value out of the arguments, so that no tool sees them. Tools that are confirmed by default
-// publish the two; any other may be confirmed because the user's settings say so.
+// takeToken takes confirm_token and typed_value out of the arguments, so that no tool sees them. Tools that ask by default publish the two; any other
+// tool may ask because of the user's settings.
 func (r *run) takeToken() error {
 	args := bytes.TrimSpace(r.call.Args)
 	if len(args) == 0 {
@@ -109,7 +109,7 @@ func (r *run) takeToken() error {
 	return nil
 }
 
-// takeMode takes the call's own mode from its arguments, where its tool has one. It may not pass the highest mode that any layer of policy leaves.
+// takeMode takes the call's mode from its arguments if its tool has one. The mode may not exceed the maximum mode of any policy layer.
 func (r *run) takeMode(ctx context.Context) error {
 	m, ok := r.invocation.(tool.Moded)
 	if !ok || m.CallMode() == "" {
@@ -120,7 +120,7 @@ func (r *run) takeMode(ctx context.Context) error {
 	}
 	p, err := r.app.PolicyInForce(ctx)
 	if err != nil {
-		return nil // decide says what may happen where the settings cannot be read
+		return nil // decide handles settings that cannot be read
 	}
 	ceiling := max(p.Ceiling, policy.Ask)
 	for _, own := range []policy.Mode{r.entry.Spec.Ceiling, r.call.Principal.Ceiling} {
@@ -134,7 +134,7 @@ func (r *run) takeMode(ctx context.Context) error {
 	return nil
 }
 
-// claim holds a call to what its tool may do at most, and its mode to what it may be.
+// claim checks that a call claims no more than its tool may do and a mode that it may have.
 func (r *run) claim(ctx context.Context) error {
 	r.claims = r.invocation.Claims()
 	s := r.entry.Spec
@@ -148,8 +148,8 @@ func (r *run) claim(ctx context.Context) error {
 	return r.takeMode(ctx)
 }
 
-// assess returns what policy has to know of a plan for that tool: the tool's own strength and risk, raised by the plan. A scope is stored and
-// shown, so it holds no secret; what was masked in it still tells scopes apart.
+// assess returns what policy has to know of a plan for that tool: the tool's strength and risk, raised by the plan. A scope is stored and shown, so
+// it contains no secret; redacted parts still distinguish scopes.
 func (r *run) assess(s tool.Spec, plan tool.Plan) (a policy.Assessment) {
 	if p, ok := plan.(tool.Assessed); ok {
 		a = p.Assessment()
@@ -161,8 +161,8 @@ func (r *run) assess(s tool.Spec, plan tool.Plan) (a policy.Assessment) {
 	return a.Raised(policy.Assessment{Strength: s.Confirm, Risk: s.Risk, Human: s.Human})
 }
 
-// admit charges the call to the rate of its principal, its toolset and its kind: what runs programs or reaches out is "execute", the rest
-// goes by its class. What is refused is not charged, and a redemption was when its confirmation was asked for.
+// admit charges the call to the rate limits of its principal, its toolset and its kind: "execute" if it runs programs or reaches the network,
+// otherwise its class. A refused call is not charged; a redemption was charged when it asked for approval.
 func (r *run) admit(ctx context.Context) error {
 	if r.decision.Verdict == policy.Confirm && r.redeems() {
 		return nil
@@ -174,11 +174,11 @@ func (r *run) admit(ctx context.Context) error {
 	return r.app.core.Limiter.Take(ctx, r.entry.Spec.Toolset+"/"+kind+"/"+r.call.Principal.ID)
 }
 
-// redeems reports a call that brings a confirmation along.
+// redeems reports whether the call brings a token or a decision.
 func (r *run) redeems() bool { return !r.call.Token.IsZero() || r.decided() }
 
-// decide asks policy, with the settings and the session as they are now. Unreadable settings let reads through and nothing else; where they are a newer
-// program's, not even those, because they would not be recorded.
+// decide asks policy for a verdict, with the current settings and session. If the settings are unreadable, only reads pass; if a newer version wrote
+// them, not even reads, because they would not be recorded.
 func (r *run) decide(ctx context.Context) error {
 	p, session, err := r.app.rules(ctx, r.call.Principal.ID, r.call.Session)
 	if err != nil {
@@ -191,12 +191,12 @@ func (r *run) decide(ctx context.Context) error {
 	a := r.assessment
 	if r.human = !p.Approval.ByCaller(); r.human {
 		a.Strength = max(a.Strength, a.Human)
-		if a.Action == policy.ActionAutoApprove { // a rule is bound to no content, and nobody's answer stands behind it
+		if a.Action == policy.ActionAutoApprove { // a rule is not bound to content, and no user decision is behind it
 			a.Action = policy.ActionNone
 		}
 	}
 	r.out.Unasked = !r.human && r.claims.Class > policy.ClassScratch
-	if r.claims.Class == policy.ClassRead { // a dry run of what would have to be confirmed has nothing to confirm
+	if r.claims.Class == policy.ClassRead { // a dry run of a call that would need approval has nothing to approve
 		a.Strength, a.Risk = policy.None, policy.RiskNone
 		if a.Action != policy.ActionDeny {
 			a.Action = policy.ActionNone
@@ -219,8 +219,8 @@ func (r *run) decide(ctx context.Context) error {
 	return nil
 }
 
-// granted reports whether "always" was said in the session for the tool, or for that scope of it. Where users approve, it never covers the whole tool,
-// and the answer has to be on record, for this session and principal, with a proof as strong as the call needs.
+// granted reports whether a session grant covers the tool, or that scope of it. If users approve, a grant never covers the whole tool, and its
+// decision must be in the audit log, for this session and principal, with a proof as strong as the call needs.
 func (r *run) granted(ctx context.Context, session ports.Session, scope string, needs policy.Proving) bool {
 	for _, a := range session.Allowing(string(r.call.Tool), scope, r.app.core.Clock.Now()) {
 		if !r.human {
@@ -242,11 +242,11 @@ func (r *run) granted(ctx context.Context, session ports.Session, scope string, 
 	return false
 }
 
-// decided reports a call that brings along what the user said to it: that holds, also where nobody would be asked any more.
+// decided reports whether the call brings the user's decision. It counts even if policy would no longer ask.
 func (r *run) decided() bool { return r.call.Answer != nil || r.call.Asked != confirm.Digest{} }
 
-// insists reports a call that needs a confirmation although policy lets it run: its tool takes only tokens of its preview tool, or its
-// own arguments would approve it where only the user may.
+// insists reports whether the call needs an approval although policy lets it run: its tool accepts only tokens of its preview tool, or its own
+// arguments would approve it where only the user may.
 func (r *run) insists() bool {
 	s := r.entry.Spec
 	if i, ok := r.plan.(tool.Insistent); ok && i.Insists() {
@@ -255,7 +255,7 @@ func (r *run) insists() bool {
 	return r.claims.Class >= policy.ClassWrite && (s.Preview != "" || s.Approved && r.human && !beforehand(r.decision.Rule))
 }
 
-// beforehand reports a rule by which the user said that the call needs no question.
+// beforehand reports whether the rule is one by which the user made an approval unnecessary in advance.
 func beforehand(rule string) bool {
 	switch rule {
 	case policy.RuleSession, policy.RuleDated, policy.RuleToolAllowed, policy.RuleFullAccess, policy.RuleAuto, policy.RuleAction:
@@ -264,7 +264,7 @@ func beforehand(rule string) bool {
 	return false
 }
 
-// subject fixes what a confirmation would be for, and has policy decide again where the plan knows more than its tool did.
+// subject determines the plan that an approval would be for, and asks policy again if the plan changes the assessment.
 func (r *run) subject(ctx context.Context) error {
 	if r.plan == nil {
 		r.planHash = canon.Hash{}
@@ -286,7 +286,7 @@ func (r *run) subject(ctx context.Context) error {
 	if r.claims.Class > policy.ClassRead {
 		a = r.surveyed(ctx, a, r.plan, r.call.Args)
 	}
-	if i, ok := r.plan.(tool.Insistent); a != r.assessment || ok && i.Insists() { // what insists was not known before there was a plan
+	if i, ok := r.plan.(tool.Insistent); a != r.assessment || ok && i.Insists() { // whether the plan insists was unknown before there was one
 		r.assessment = a
 		if err := r.decide(ctx); err != nil {
 			return err
@@ -304,7 +304,7 @@ func (r *run) subject(ctx context.Context) error {
 	return nil
 }
 
-// confined returns an assessment whose scope holds no more than the plan at hand, where users approve: what they say "always" to is what they saw.
+// confined returns an assessment whose scope is limited to the current plan if users approve: a session grant covers what the user saw.
 func (r *run) confined(a policy.Assessment) policy.Assessment {
 	if !r.human || r.planHash == (canon.Hash{}) || r.claims.Class == policy.ClassRead && r.decision.Verdict != policy.Confirm {
 		return a
@@ -315,13 +315,13 @@ func (r *run) confined(a policy.Assessment) policy.Assessment {
 	return a
 }
 
-// ownScope returns what the plan says of its scope itself.
+// ownScope returns the scope that the plan itself states.
 func (r *run) ownScope() string {
 	own, _ := confirm.OwnScope(r.assessment.Scope, r.planHash)
 	return own
 }
 
-// allowNoOp lets a call run that has nothing to do: nobody need be asked about nothing. A token that it brings along is checked and spent all the same.
+// allowNoOp lets a call run that has nothing to change, without asking. A token that it brings is still checked and used.
 func (r *run) allowNoOp() {
 	switch {
 	case r.decided() || !r.human && !r.call.Token.IsZero():
@@ -335,7 +335,7 @@ func (r *run) allowNoOp() {
 	}
 }
 
-// gate lets a plan refuse to be carried out as it was called; one that is only shown is not.
+// gate lets a plan refuse to be applied as it was called; a plan that is only shown is not checked.
 func (r *run) gate() error {
 	if g, ok := r.plan.(tool.Gated); ok && r.claims.Class > policy.ClassRead {
 		return g.Gate()
@@ -343,9 +343,10 @@ func (r *run) gate() error {
 	return nil
 }
 
-// intend records the intent of a mutation durably, with the confirmation that lets it run, and then spends that. Without an intent nothing is changed.
+// intend durably records the intent of a change, with the approval that lets it run, and then marks that approval used. Without a recorded intent
+// nothing is changed.
 func (r *run) intend(ctx context.Context) error {
-	var also confirm.Digest // of an approval of the same call, which ends with it although a session grant lets it run
+	var also confirm.Digest // an approval of the same call, which ends with it although a session grant lets it run
 	switch {
 	case r.decision.Verdict == policy.Confirm && !r.waived:
 		r.ranBy = r.grantID
@@ -363,7 +364,7 @@ func (r *run) intend(ctx context.Context) error {
 		r.grantID = r.ranBy
 	}
 	if r.moot != "" && r.app.grants.Moot(ctx, r.moot) {
-		r.grantID = r.moot // what the call comes to is what its question came to
+		r.grantID = r.moot // the result of the call is also that of its approval request
 	}
 	if r.decision.Verdict == policy.Confirm {
 		now := r.app.core.Clock.Now()
@@ -376,7 +377,7 @@ func (r *run) intend(ctx context.Context) error {
 				return err
 			}
 		}
-		if r.named { // the token is spent with what it names; whoever was faster with it has the approval as well
+		if r.named { // the token is used together with what it names; if another call used it first, that call has the approval as well
 			err := r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error { return g.Use(r.binding(), r.presented(g)) })
 			if err != nil {
 				return err

@@ -58,8 +58,8 @@ func WithRecordedReason(rec tool.Record, by string, err error) error {
 	return err
 }
 
-// alike masks, in each difference, the side that shows what is masked as a whole on the other: what stands there is a secret or was one,
-// whatever it looks like now.
+// alike redacts, in each difference, the side that shows what is wholly redacted on the other: its value is or was a secret, whatever it looks like
+// now.
 func alike(differences []confirm.Difference) []confirm.Difference {
 	for i := range differences {
 		d := &differences[i]
@@ -72,7 +72,7 @@ func alike(differences []confirm.Difference) []confirm.Difference {
 	return differences
 }
 
-// masked reports a JSON string that is one placeholder of package redact.
+// masked reports whether a JSON string is a single placeholder of package redact.
 func masked(doc json.RawMessage) bool {
 	inner, ok := strings.CutPrefix(string(doc), `"[REDACTED:`)
 	return ok && strings.IndexByte(inner, ']') == len(inner)-2

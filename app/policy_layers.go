@@ -23,7 +23,7 @@ const (
 var ErrAccountNewer = fault.New(fault.Unavailable, "account_store_newer",
 	"the home below the account's own directory was written by a newer Countersign, and its policy, which this one cannot read, holds in every home: only reads run until this program is updated")
 
-// rules returns the policy in force: what is built in, narrowed by every layer from the system's file down to the flags (consent design, section 5).
+// rules returns the effective policy: the built-in one, narrowed by every layer from the system's file down to the flags (consent design, section 5).
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
 	s, sess, err := ports.LoadBoth(ctx, a.core.Settings, a.core.Sessions, ports.SessionKey(principal, session))
 	if err != nil {
@@ -96,7 +96,7 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 		answered := last != nil && last.Event.Plan == set.stored.Sum()
 		if set.stored.Revision > 0 {
 			l := set.stored.Layer(set.name, answered)
-			if !answered { // somebody has edited the row: what it opens counts for nothing
+			if !answered { // the row was edited: what it widens does not count
 				l.Name += " (not on record)"
 			}
 			layers = append(layers, l)
@@ -105,7 +105,7 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 			continue
 		}
 		sound, now.OffRecord = false, now.OffRecord || set.own
-		if last == nil { // a first change that is being made, or a row that somebody put there
+		if last == nil { // a first change in progress, or a row that was inserted by hand
 			continue
 		}
 		lost := "the settings " + set.where + " are not as their last change on record left them: what was stored was taken away or edited"
@@ -121,13 +121,13 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 	}
 	is := policy.Resolve(a.opts.Policy, append(layers, a.opts.Below...)...)
 	is.OffRecord, is.Missing, is.Recovered = now.OffRecord, now.Missing, now.Recovered
-	if sound { // a change that is being made is on record in a moment
+	if sound { // the record of a change in progress appears shortly
 		a.resolved.Put(s, account, newest, is)
 	}
 	return is, nil
 }
 
-// newestChanges returns the newest records of changes of the settings, refused ones among them. They are looked for again once anybody has stored something.
+// newestChanges returns the newest audit records of settings changes, including refused ones. It reads them again whenever a store has changed.
 func (a *App) newestChanges(ctx context.Context) (NewestChanges, error) {
 	var (
 		stamps StoreStamps
@@ -175,7 +175,7 @@ func (a *App) newestChanges(ctx context.Context) (NewestChanges, error) {
 	return newest, nil
 }
 
-// recovered returns what the settings that a change left narrow, as its record has them; false where the record does not have them to the letter.
+// recovered returns what the settings narrow after a change, according to its audit record; false if the record does not contain them completely.
 func recovered(change *audit.Record, name string) (policy.Layer, bool) {
 	var had ports.Settings
 	if json.Unmarshal(change.Event.Args, &had) != nil {
@@ -230,15 +230,15 @@ func (a *App) FormsCounting(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
-// vouched reports whether the newest change of settings in an audit left them as they stand: a row that somebody edited opens nothing. Without an audit
-// nothing is vouched for.
+// vouched reports whether the newest recorded change of settings left them as they are now: an edited row widens nothing. Without an audit log it
+// returns false.
 func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool, error) {
 	last, err := lastChange(ctx, record)
 	return last != nil && last.Event.Plan == s.Sum(), err
 }
 
-// lastChange returns the newest change of settings in an audit that was carried out; nil where there is none. It reads page by page: what a program has asked in
-// vain many times must not push what the user did out of sight.
+// lastChange returns the newest recorded change of settings that was applied; nil if there is none. It reads page by page, so that many refused
+// attempts of a program cannot hide what the user did.
 func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, error) {
 	if record == nil {
 		return nil, nil
@@ -261,12 +261,13 @@ func lastChange(ctx context.Context, record ports.AuditLog) (*audit.Record, erro
 	}
 }
 
-// carriedOut reports whether a change of settings was made, not refused or only shown.
+// carriedOut reports whether a change of settings was applied, not refused or only previewed.
 func carriedOut(r *audit.Record) bool {
 	return r.Event.Code == "" && r.Event.Verdict != policy.DryRun.String()
 }
 
-// latest is that change, or one behind it: where it opened something, no index of the audit is taken at its word that nobody has taken it back.
+// latest returns that change or a later one. If the change widened something, it does not rely on an index of the audit log to show that nobody
+// reverted it.
 func latest(ctx context.Context, record ports.AuditLog, change *audit.Record) (*audit.Record, error) {
 	var had ports.Settings
 	if json.Unmarshal(change.Event.Args, &had) == nil && !opens(had) {
@@ -290,11 +291,11 @@ func latest(ctx context.Context, record ports.AuditLog, change *audit.Record) (*
 	}
 }
 
-// opens reports settings that let anything pass that would be asked about without them.
+// opens reports whether the settings let anything run that would ask without them.
 func opens(s ports.Settings) bool {
 	return s.Approval.ByCaller() || s.Level == policy.FullAccess || s.Auto.Enabled || len(s.Auto.Tools) > 0 || len(s.Forms) > 0 ||
 		slices.Contains(slices.Collect(maps.Values(s.Tools)), policy.Allowed)
 }
 
-// changesPage is how many changes of settings are looked through at a time: mostly the newest one is the one, and a search that has found enough ends.
+// changesPage is how many settings changes are read at a time. The newest one is usually enough, and the search stops there.
 const changesPage = 20

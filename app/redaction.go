@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// maxArgs bounds the arguments of one record, in bytes, so that no call can fill the audit.
+// maxArgs is the maximum size of the arguments in one record, in bytes, so that no call can fill the audit log.
 const maxArgs = 16 << 10
 
 // Redaction redacts the data of one call and counts the secrets. It is not safe for concurrent use.
@@ -53,7 +53,7 @@ func (m *Redaction) Quietly(doc json.RawMessage) json.RawMessage {
 	return m.JSON(doc)
 }
 
-// longestName is the longest name of a tool in records, in characters; those that exist are shorter.
+// longestName is the maximum length of a tool name in records, in characters; all existing names are shorter.
 const longestName = 64
 
 // Name returns a tool name for records: a call of an unknown tool may contain anything as its name.

@@ -15,10 +15,10 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// approveRemote is what the audit calls it that the user approved that a remote is reached: a record a remote.
+// approveRemote is the audit log's name for the user's approval to contact a remote: one record for each remote.
 const approveRemote = "approve_remote"
 
-// remotesPlan is what the user is asked before a call works out its plan, or reads, where that reaches remotes that nobody has approved.
+// remotesPlan is the plan that the user approves before a call contacts unapproved remotes to compute its plan or to read.
 type remotesPlan struct {
 	Summary string   `json:"summary"`
 	Remotes []string `json:"fetch_from"`
@@ -45,8 +45,9 @@ func (p remotesPlan) Prompt() string {
 // Insists requires an approval at a terminal or in the console, because it applies from then on.
 func (remotesPlan) Insists() bool { return true }
 
-// remoteName returns how a remote is known, without what may be a password in it; empty for what lies on this machine. It says how the remote is reached too:
-// scheme, user, host, port and path are those that git is given, so that who has approved one way has approved no other. The name of a name is itself.
+// remoteName returns the name of a remote without a possible password; empty for a remote on this machine. The name includes how the remote is
+// reached: scheme, user, host, port and path as git gets them, so that approving one way approves no other. remoteName of a name returns it
+// unchanged.
 func remoteName(url string) string {
 	url = strings.TrimSpace(url)
 	if u, err := git.ParseURL(url); err == nil && u.IsLocal() || err != nil && !strings.Contains(url, ":") {
@@ -79,7 +80,7 @@ func remoteName(url string) string {
 	return scheme + "://" + user + host + repositoryPath("/"+path)
 }
 
-// repositoryPath returns the path of a repository without what may be left out at its end.
+// repositoryPath returns the path of a repository without an optional suffix.
 func repositoryPath(path string) string {
 	short := strings.TrimRight(path, "/")
 	if name := strings.TrimSuffix(short, ".git"); name != "" && name[len(name)-1] != '/' && name[len(name)-1] != ':' {
@@ -88,13 +89,13 @@ func repositoryPath(path string) string {
 	return short
 }
 
-// remoteRecord returns the id under which the audit has the approval of a remote.
+// remoteRecord returns the ID under which the audit log has the approval of a remote.
 func remoteRecord(name string) (string, canon.Hash) {
 	sum := canon.SumBytes("remote.v1", []byte(name))
 	return "remote_" + sum.Hex()[:20], sum
 }
 
-// approvedRemote reports whether the audit has it that the user approved that the remote is reached.
+// approvedRemote reports whether the audit log has the user's approval to contact the remote.
 func (a *App) approvedRemote(ctx context.Context, url string) (bool, error) {
 	name := remoteName(url)
 	if name == "" {
@@ -105,7 +106,7 @@ func (a *App) approvedRemote(ctx context.Context, url string) (bool, error) {
 	return slices.ContainsFunc(found, func(r audit.Record) bool { return r.Event.Plan == sum && r.Event.Code == "" }), err
 }
 
-// approveRemotes puts on record that the user has approved them.
+// approveRemotes records that the user has approved the remotes.
 func (r *run) approveRemotes(ctx context.Context, urls []string) error {
 	for _, url := range urls {
 		approved, err := r.app.approvedRemote(ctx, url)
@@ -131,10 +132,10 @@ func (r *run) approveRemotes(ctx context.Context, urls []string) error {
 	return nil
 }
 
-// guards reports whether what the call reaches is asked about: users approve, and none has said that nothing is.
+// guards reports whether contacting remotes needs approval: users approve, and have not turned questions off.
 func (r *run) guards() bool { return r.human && !r.open && r.app.core.Outreach != nil }
 
-// askingAboutRemotes does what only reads, and asks the user where that reaches remotes that nobody has approved. What was asked about and approved meanwhile goes on.
+// askingAboutRemotes runs do, which only reads, and asks the user if it would contact unapproved remotes. Once they are approved, it continues.
 func (r *run) askingAboutRemotes(ctx context.Context, do func(context.Context) error) error {
 	if !r.guards() {
 		return do(ctx)
@@ -156,7 +157,7 @@ func (r *run) askingAboutRemotes(ctx context.Context, do func(context.Context) e
 	}
 }
 
-// fetches asks about those of the URLs that nobody has approved.
+// fetches asks for approval of those URLs that are not approved.
 func (r *run) fetches(ctx context.Context, urls []string) error {
 	if !r.guards() {
 		return nil
@@ -178,7 +179,7 @@ func (r *run) fetches(ctx context.Context, urls []string) error {
 	return r.askRemotes(ctx, slices.Compact(names))
 }
 
-// askRemotes passes once the user has approved that the remotes are reached, and asks until then: once, whichever of the caller's calls want it.
+// askRemotes returns nil once the user has approved the remotes, and asks until then: once for all calls of the caller that want them.
 func (r *run) askRemotes(ctx context.Context, names []string) error {
 	plan, err := newRemotesPlan(names, r.call.Tool)
 	if err != nil {
@@ -215,7 +216,7 @@ func (r *run) remotesBinding(plan remotesPlan) confirm.Binding {
 	return b
 }
 
-// spendRemotes spends an approval of remotes and puts them on record. One that another call has spent put them there already.
+// spendRemotes marks an approval of remotes used and records them. If another call used it first, that call recorded them.
 func (r *run) spendRemotes(ctx context.Context, g confirm.Request, plan remotesPlan) error {
 	binding, there := r.remotesBinding(plan), true
 	for _, name := range plan.Remotes {
@@ -241,8 +242,8 @@ func (r *run) spendRemotes(ctx context.Context, g confirm.Request, plan remotesP
 	return err
 }
 
-// broughtRemotes takes from a call what it brings along for a question about remotes: the user's answer, or that one has answered meanwhile. From there
-// on it is a call like any other.
+// broughtRemotes removes from a call what it brings for a remotes approval: the decision, or the request that was decided since. After that it is an
+// ordinary call.
 func (r *run) broughtRemotes(ctx context.Context) error {
 	if !r.decided() {
 		return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// errRedaction withholds a result the redactor could not read: nothing is ever passed through unread.
+// errRedaction is returned for a result that the redactor could not read: no result passes unread.
 var errRedaction = fault.New(fault.Internal, "redaction_failed", "the result could not be checked for secrets and is withheld")
 
 // render encodes, redacts and bounds a value into the outcome.
@@ -35,7 +35,8 @@ func (r *run) render(value any) {
 	r.out.Value = doc
 }
 
-// reviewed reports what users and agents decide by: a plan that is shown, what a preview tool offers, and whatever says so of itself.
+// reviewed reports whether users and agents base a decision on the value: a plan that is shown, the result of a preview tool, and any value that says
+// so itself.
 func reviewed(value any) bool {
 	switch value.(type) {
 	case tool.Plan, tool.TokenOffer, tool.Reviewed:

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// CallResult returns the result of a call for its record: the redacted outcome, and the value that it was made from, which may report a failure although the call
+// CallResult returns the result of a call for its record: the redacted outcome, and the value behind it, which may report a failure although the call
 // succeeded. The output of a failed call is in the details of its error.
 func CallResult(o tool.Outcome, value any) (tool.Result, tool.Reason) {
 	if o.Err != nil {

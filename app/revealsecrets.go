@@ -51,7 +51,7 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	}
 	b := g.Binding
 	if b.Subject = plan.Hash(); b != g.Binding {
-		now, _ := r.shown(plan) // what cannot be shown is told of without differences
+		now, _ := r.shown(plan) // a plan that cannot be shown is reported without differences
 		return confirm.View{}, MismatchError(&g, b, now)
 	}
 	bare := InspectPlan(ctx, plan, nil, func(doc json.RawMessage) json.RawMessage { return doc })

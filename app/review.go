@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// review works out anew the plan that an approval is about, where what this process sees is what the client that asked sees, and fails with
-// confirm.ErrMismatch where it is another one than waits, or than the user saw. It changes nothing but that a question whose plan is another one
-// now is withdrawn. Everything else is left to the call itself, which works its plan out once more before it changes anything: what cannot be worked
-// out here at all, for whatever reason, and what may look otherwise from here. Such an approval is for the plan on record.
+// review computes again the plan of an approval, if this process sees the same files as the client that asked, and fails with confirm.ErrMismatch if
+// it differs from the pending plan or from the one the user saw. It changes nothing, except that it withdraws a request whose plan changed. If the
+// plan cannot be computed here, or may look different from here, the approval is for the recorded plan: the call computes its plan once more before
+// it changes anything.
 func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
 	if err != nil || len(found) == 0 {
@@ -25,7 +25,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
 		return confirm.ErrMismatch.Sayf("what waits for an answer is not the plan that was shown; look at it again")
 	}
-	if len(g.Remotes) > 0 { // they are all there is to that plan
+	if len(g.Remotes) > 0 { // the remotes are the whole plan
 		if plan, err := newRemotesPlan(g.Remotes, ""); err != nil || plan.hash != g.Binding.Subject {
 			return confirm.ErrEdited
 		}
@@ -44,15 +44,15 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	return err
 }
 
-// sees reports whether this process sees what the one sees that asked: it is at the same place, has the same files before it, and stands in the same
-// directory where the tool depends on that.
+// sees reports whether this process sees what the client that asked sees: same place, same files, and the same working directory if the tool depends
+// on it.
 func (a *App) sees(g *confirm.Request) bool {
 	spec, _ := a.Spec(tool.Name(g.Binding.Tool))
 	return (!spec.Placed || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.SamePlace(g.Owner, a.core.Owner.Self())
 }
 
-// replan returns the hash of the plan that the call behind a grant has now, with an error when there is none or it is not the grant's. A call
-// without a plan, and one of a tool that is not here, has that of the grant.
+// replan returns the hash of the current plan of the call behind an approval request; the error says that there is none or that it is another one. A
+// call without a plan, or of a tool that is not available here, keeps the hash of the request.
 func (a *App) replan(ctx context.Context, g *confirm.Request) (canon.Hash, error) {
 	b := g.Binding
 	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(b.Tool),
@@ -69,12 +69,12 @@ func (a *App) replan(ctx context.Context, g *confirm.Request) (canon.Hash, error
 	if plan == nil || plan.Hash() == b.Subject {
 		return b.Subject, nil
 	}
-	now, _ := r.shown(plan) // what cannot be shown is told of without differences
+	now, _ := r.shown(plan) // a plan that cannot be shown is reported without differences
 	b.Subject = plan.Hash()
 	return b.Subject, MismatchError(g, b, now)
 }
 
-// planned returns the plan of the call, worked out and not carried out. A panic is an error.
+// planned returns the plan of the call without applying it. A panic is an error.
 func (r *run) planned(ctx context.Context) (plan tool.Plan, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -87,7 +87,7 @@ func (r *run) planned(ctx context.Context) (plan tool.Plan, err error) {
 	if r.invocation, err = r.entry.Handler.Decode(r.call.Args); err != nil {
 		return nil, err
 	}
-	if r.app.core.Outreach != nil { // an answer reaches nothing that nobody has approved
+	if r.app.core.Outreach != nil { // a decision contacts no remote that is not approved
 		ctx, _ = r.app.core.Outreach.Guard(ctx, r.app.approvedRemote)
 	}
 	return r.invocation.Prepare(ctx, r.scope)

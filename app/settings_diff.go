@@ -11,13 +11,13 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// settingChange is one setting that differs: what it is set to in a few words, what it allows that could not happen before, and how it differs. Lists that only grow
-// differ in nothing but what they allow.
+// settingChange is one setting that differs: its new value in a few words, what it newly allows, and the difference. For lists that only grow, the
+// difference is what they newly allow.
 type settingChange struct {
 	name    string
 	opens   []string
 	changes string
-	wholly  bool // opens says all of it
+	wholly  bool // opens describes the whole difference
 }
 
 // settingChanges returns what differs between the settings, in a fixed order. builtIn is the permission level if none is set.
@@ -71,7 +71,7 @@ func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingCha
 	return all
 }
 
-// holds reports whether all has every one of some.
+// holds reports whether all contains every element of some.
 func holds(all, some []string) bool {
 	return !slices.ContainsFunc(some, func(one string) bool { return !slices.Contains(all, one) })
 }
@@ -85,7 +85,7 @@ func LoosenedSettings(had, next ports.Settings, builtIn policy.Level) (lines []s
 	return lines
 }
 
-// LoosenedNames returns the settings that LoosenedSettings has lines about, as what they are set to, in a few words each.
+// LoosenedNames returns the settings that LoosenedSettings has lines about: their new values, in a few words each.
 func LoosenedNames(had, next ports.Settings, builtIn policy.Level) (names []string) {
 	for _, c := range settingChanges(had, next, builtIn) {
 		if len(c.opens) > 0 {
@@ -105,7 +105,7 @@ func ChangedSettings(had, next ports.Settings) (lines []string) {
 	return lines
 }
 
-// TightenedSettings returns the lines of ChangedSettings that LoosenedSettings does not say already.
+// TightenedSettings returns the lines of ChangedSettings that LoosenedSettings does not already contain.
 func TightenedSettings(had, next ports.Settings, builtIn policy.Level) (lines []string) {
 	for _, c := range settingChanges(had, next, builtIn) {
 		if c.changes != "" && !c.wholly {
@@ -115,7 +115,7 @@ func TightenedSettings(had, next ports.Settings, builtIn policy.Level) (lines []
 	return lines
 }
 
-// list is names in words.
+// list describes names in words.
 func list(on bool, names []string) string {
 	text := strings.Join(slices.Sorted(slices.Values(names)), ", ")
 	if text == "" {
@@ -134,7 +134,7 @@ func ceiling(s ports.Settings) policy.Mode {
 	return s.MaxMode
 }
 
-// loose orders the settings of a tool by how much they let happen.
+// loose orders the settings of a tool by how much they allow.
 func loose(s policy.Setting) int {
 	return map[policy.Setting]int{policy.Blocked: 0, policy.AlwaysConfirm: 1, policy.SettingNone: 2, policy.Allowed: 3}[s]
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// everything stands for every toolset in a Selection.
+// everything selects every toolset in a Selection.
 const everything = "all"
 
 // ErrWiring is returned for an App that cannot be built: a missing port, an invalid registry, or a selection that names something unknown.
@@ -18,9 +18,9 @@ var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cann
 
 // Selection is the enabled tools of the server configuration. It filters the list of tools and is checked again at every call.
 type Selection struct {
-	Toolsets []string // names, or "all"; empty, without Tools, is every toolset given to New
+	Toolsets []string // names, or "all"; empty, without Tools, is every toolset passed to New
 	Tools    []string // single tools, added to the toolsets
-	Exclude  []string // single tools, taken away whatever else says
+	Exclude  []string // single tools, removed whatever the other fields say
 	ReadOnly bool     // only tools that have something to read
 }
 
@@ -46,7 +46,7 @@ func (s Selection) Apply(r *tool.Registry, absent []tool.Toolset) (map[tool.Name
 	return served, nil
 }
 
-// known fails with ErrWiring when s names what there is not, and lists the names of all toolsets there are.
+// known fails with ErrWiring if s names an unknown toolset or tool, and lists the names of all toolsets.
 func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 	toolsets := map[string]bool{}
 	for spec := range r.Specs() {

@@ -27,9 +27,9 @@ type (
 	Moded interface{ CallMode() string }
 	// DryRunner is a command's input that can ask for a dry run. Such a call claims only to read and returns its plan.
 	DryRunner interface{ OnlyPlans() bool }
-	// Lenient is the input of a contract that publishes more than it enforces: null is an absent argument, calls are checked against the schema of the
-	// type instead of the published one, and Refused says in the contract's words what is wrong with arguments that have these problems. The input is
-	// decoded as far as it can be. Where Refused gives nil the call goes on.
+	// Lenient is the input of a contract that publishes more than it enforces: null is an absent argument, calls are checked against the schema of
+	// the type instead of the published one, and Refused returns the contract's error for arguments that have these problems. The input is decoded as
+	// far as possible. If Refused returns nil, the call continues.
 	Lenient interface {
 		Refused(of tool.Name, problems []Problem) error
 	}
@@ -81,7 +81,7 @@ func Direct[In, Out any](ref tool.Ref[In, Out], s tool.Spec, run func(context.Co
 	})
 }
 
-// answers returns the spec with the schema of the answer, unless it has one.
+// answers returns the spec with the schema of its result, unless it already has one.
 func answers[Out any](s tool.Spec) tool.Spec {
 	if s.Output == nil {
 		s.Output = Output[Out]()
@@ -89,11 +89,11 @@ func answers[Out any](s tool.Spec) tool.Spec {
 	return s
 }
 
-// behaviour is a tool's functions over its input behind an interface: whatever else a tool is made of would be compiled anew for every type,
+// behaviour holds a tool's functions over its input behind an interface. As generic code the rest of a tool would be compiled again for every type,
 // which was half a megabyte.
 type behaviour struct {
 	fresh   func() any                                                // a pointer to a new input
-	prepare func(context.Context, tool.Scope, any) (tool.Plan, error) // of that pointer; nil is a query
+	prepare func(context.Context, tool.Scope, any) (tool.Plan, error) // on that pointer; nil is a query
 	commit  func(context.Context, tool.Scope, any, tool.Plan) (any, error)
 }
 
@@ -144,7 +144,7 @@ func (h *handler) Decode(args json.RawMessage) (tool.Invocation, error) {
 	return invocation{handler: h, in: in}, nil
 }
 
-// leniently checks and decodes arguments as Lenient has it.
+// leniently checks and decodes arguments by the rules of Lenient.
 func (h *handler) leniently(args json.RawMessage, in any, l Lenient) error {
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(args)) > 0 && json.Unmarshal(args, &given) != nil {
@@ -154,13 +154,13 @@ func (h *handler) leniently(args json.RawMessage, in any, l Lenient) error {
 	if err != nil {
 		return err
 	}
-	if args, err = tool.Encode(given); err != nil { // whatever was nothing is an object now
+	if args, err = tool.Encode(given); err != nil { // missing arguments are an object now
 		return tool.ErrArguments.Because(err)
 	}
 	if len(problems) == 0 {
 		return decode(args, in)
 	}
-	_ = json.Unmarshal(args, in) // what has problems stays as it was
+	_ = json.Unmarshal(args, in) // a value with problems stays as it was
 	return l.Refused(h.name, problems)
 }
 
@@ -184,13 +184,13 @@ func (i invocation) Claims() policy.Claims {
 	return c
 }
 
-// onlyPlans reports a command's call that asks for its plan alone.
+// onlyPlans reports whether a command's call asks for its plan only.
 func (i invocation) onlyPlans() bool {
 	d, ok := i.in.(DryRunner)
 	return ok && i.handler.prepare != nil && d.OnlyPlans()
 }
 
-// CallMode returns what the input says of it (tool.Moded).
+// CallMode returns the mode that the input sets (tool.Moded).
 func (i invocation) CallMode() string {
 	if m, ok := i.in.(Moded); ok {
 		return m.CallMode()
@@ -210,7 +210,7 @@ func (i invocation) Commit(ctx context.Context, s tool.Scope, p tool.Plan) (any,
 		return p, nil
 	}
 	value, err := i.handler.commit(ctx, s, i.in, p)
-	if err != nil { // beside it, a typed zero is no value
+	if err != nil { // next to an error, a typed zero is not a value
 		return nil, err
 	}
 	return value, nil
@@ -235,5 +235,5 @@ func newArguments(name tool.Name, in any) (tool.Plan, error) {
 	return a, nil
 }
 
-// Hash returns the canonical sum of tool and input.
+// Hash returns the canonical hash of tool and input.
 func (a arguments) Hash() canon.Hash { return a.hash }

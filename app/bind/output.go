@@ -14,11 +14,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Output returns the schema of a tool's answer, derived from its type when it is first asked for; nil where the answer is no object with members of its own.
-// The schema is what encoding/json writes of the type: what has omitempty or omitzero may be missing, pointers, slices and maps may be null, and types
-// that write themselves as text are strings. What may be anything is left out, and every object is open: a contract may add members. No schema is a bare
-// true, and none has two types, because not every client takes these. (Neither of the two schema libraries knows all of this; they derive what may come
-// in.)
+// Output returns the schema of a tool's result, derived from its type on first use; nil if the result is not an object with members of its own. The
+// schema describes what encoding/json writes for the type: fields with omitempty or omitzero are optional, pointers, slices and maps may be null, and
+// types that marshal themselves as text are strings. Values of any type are left out, and every object is open: a contract may add members. No schema
+// is a bare true, and none has two types, because not every client accepts these. (Neither of the two schema libraries covers all of this; they
+// derive input schemas.)
 func Output[Out any]() tool.Schema {
 	t := reflect.TypeFor[Out]()
 	for t.Kind() == reflect.Pointer {
@@ -43,15 +43,15 @@ type output struct{ doc func() json.RawMessage }
 // JSON returns the schema.
 func (o *output) JSON() json.RawMessage { return o.doc() }
 
-// deriver derives the schemas of types; it holds the types that it is in the middle of.
+// deriver derives the schemas of types; it contains the types whose derivation is in progress.
 type deriver map[reflect.Type]bool
 
-// marshals reports a type that writes itself.
+// marshals reports whether the type marshals itself.
 func marshals(t reflect.Type) bool {
 	return t.Implements(reflect.TypeFor[json.Marshaler]()) || reflect.PointerTo(t).Implements(reflect.TypeFor[json.Marshaler]())
 }
 
-// of returns the schema of a type, with null where its zero value is one; nil of what may be anything.
+// of returns the schema of a type, which accepts null if its zero value is null; nil for a type that can hold any value.
 func (d deriver) of(t reflect.Type) *jsonschema.Schema {
 	switch {
 	case t.Kind() == reflect.Pointer:
@@ -88,7 +88,7 @@ func (d deriver) of(t reflect.Type) *jsonschema.Schema {
 	panic("bind.Output: " + t.String() + " has no JSON form")
 }
 
-// object returns an object. A type that holds itself is some object there.
+// object returns the schema of an object. Inside itself, a recursive type is an object without members.
 func (d deriver) object(t reflect.Type) *jsonschema.Schema {
 	s := &jsonschema.Schema{Type: "object"}
 	if d[t] {
@@ -101,7 +101,7 @@ func (d deriver) object(t reflect.Type) *jsonschema.Schema {
 	return s
 }
 
-// members adds the fields of a struct to an object, and then those of the structs embedded in it, which its own hide.
+// members adds the fields of a struct to an object, and then those of its embedded structs, unless its own fields hide them.
 func (d deriver) members(s *jsonschema.Schema, t reflect.Type, certain bool, seen map[string]bool) {
 	var embedded []reflect.StructField
 	for i := range t.NumField() {
@@ -155,7 +155,7 @@ func nullable(s *jsonschema.Schema) *jsonschema.Schema {
 	return &jsonschema.Schema{AnyOf: []*jsonschema.Schema{s, {Type: "null"}}}
 }
 
-// present returns a schema of what is left out where it is null.
+// present returns the schema of a field that is omitted instead of null.
 func present(s *jsonschema.Schema) *jsonschema.Schema {
 	if s != nil && s.AnyOf != nil {
 		return s.AnyOf[0]

@@ -21,25 +21,25 @@ type Problems struct {
 	Problems []Problem `json:"problems"`
 }
 
-// Problem is one thing that is wrong. Field is a property's name, empty for the arguments as a whole. What follows the message is for contracts with
-// words of their own (Lenient).
+// Problem is one problem. Field is a property's name, empty for the arguments as a whole. The fields after the message are for contracts with texts
+// of their own (Lenient).
 type Problem struct {
 	Field   string `json:"field"`
 	Message string `json:"message"`
 
 	Kind        ProblemKind `json:"-"`
-	Type        string      `json:"-"` // of a wrong value: the JSON type that is asked for
-	Values      []string    `json:"-"` // of one outside its choices: what was given, and what there is
+	Type        string      `json:"-"` // for a wrong value: the JSON type that is required
+	Values      []string    `json:"-"` // for a value outside its choices: the given values, and the choices
 	Choices     []string    `json:"-"`
 	Description string      `json:"-"` // of the property
-	Near        string      `json:"-"` // of an unknown one: what may be meant, and all that there are
+	Near        string      `json:"-"` // for an unknown property: the one that may be meant, and all that exist
 	Known       []string    `json:"-"`
 }
 
 // ProblemKind is the kind of a Problem.
 type ProblemKind uint8
 
-// The kinds of problems. ProblemWrong is of another type or out of bounds, ProblemChoice is none of its choices.
+// The kinds of problems. ProblemWrong is a value of another type or out of bounds, ProblemChoice a value outside its choices.
 const (
 	ProblemWrong ProblemKind = iota
 	ProblemMissing
@@ -58,13 +58,13 @@ func schemaOf(in any) json.RawMessage {
 	s.Version = ""
 	doc, err := json.Marshal(s)
 	if err != nil {
-		panic(fmt.Sprintf("bind.SchemaOf: %v", err)) // a type that has no schema is a programmer's error, found at wiring
+		panic(fmt.Sprintf("bind.SchemaOf: %v", err)) // a type without a schema is a programming error, found at wiring
 	}
 	return doc
 }
 
-// Types returns the JSON type of every property of a published object schema, read when it is first asked for: for tools whose contract
-// enforces names and types alone. It panics on a schema that does not parse.
+// Types returns the JSON type of every property of a published object schema, parsed on first use: for tools whose contract enforces only names and
+// types. It panics if the schema does not parse.
 func Types(schema json.RawMessage) func() map[string]string {
 	return sync.OnceValue(func() map[string]string {
 		var doc struct {
@@ -73,7 +73,7 @@ func Types(schema json.RawMessage) func() map[string]string {
 			} `json:"properties"`
 		}
 		if err := json.Unmarshal(schema, &doc); err != nil {
-			panic(fmt.Sprintf("bind.Types: %v", err)) // a programmer's error, as in SchemaOf
+			panic(fmt.Sprintf("bind.Types: %v", err)) // a programming error, as in SchemaOf
 		}
 		types := make(map[string]string, len(doc.Properties))
 		for name, p := range doc.Properties {
@@ -92,7 +92,7 @@ type compiled struct {
 	properties map[string]property
 	required   []string
 	closed     bool                 // additionalProperties is false
-	whole      *jsonschema.Resolved // nil when the properties say it all
+	whole      *jsonschema.Resolved // nil if the properties say everything
 }
 
 type property struct {
@@ -141,7 +141,7 @@ func (d *Document) Check(args json.RawMessage) error {
 	return refusal(c.problems(fields))
 }
 
-// problems returns every problem of arguments that were read already. A null counts as absent.
+// problems returns every problem of decoded arguments. A null counts as absent.
 func (d *Document) problems(given map[string]json.RawMessage) ([]Problem, error) {
 	c, err := d.compiled()
 	if err != nil {
@@ -187,7 +187,7 @@ func (c *compiled) description(name string) string {
 	return ""
 }
 
-// refusal is ErrArguments with every problem; nil where there is none.
+// refusal returns ErrArguments with every problem; nil if there is none.
 func refusal(problems []Problem) error {
 	if len(problems) == 0 {
 		return nil
@@ -222,7 +222,7 @@ func (c *compiled) problem(name string, value any) (Problem, bool) {
 	return Problem{}, false
 }
 
-// choices returns those of a property of texts, or of the items of a list of texts, and what of the value is none of them.
+// choices returns the choices of a property of type string or list of strings, and those of the value's items that are not among them.
 func (p property) choices(value any) (all, wrong []string) {
 	enum, values := p.schema.Enum, []any{value}
 	if list, ok := value.([]any); ok && p.schema.Items != nil {
@@ -234,7 +234,7 @@ func (p property) choices(value any) (all, wrong []string) {
 	for _, v := range values {
 		text, ok := v.(string)
 		if !ok {
-			return all, nil // of another type altogether
+			return all, nil // a value of another type
 		}
 		if len(all) > 0 && !slices.Contains(all, text) {
 			wrong = append(wrong, text)
@@ -243,7 +243,7 @@ func (p property) choices(value any) (all, wrong []string) {
 	return all, wrong
 }
 
-// decode is strict: unknown fields and second values are errors. Whole floats (2.0) are integers, as JSON Schema has it.
+// decode is strict: unknown fields and a second JSON value are errors. Whole floats (2.0) are integers, as in JSON Schema.
 func decode(args json.RawMessage, in any) error {
 	if fractional(args) {
 		args = wholeNumbers(args)

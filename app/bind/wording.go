@@ -7,7 +7,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 )
 
-// wanted says in plain words what a property's schema asks for; err is what its validator said, for schemas there are no words for.
+// wanted describes what a property's schema requires; err is the validator's error, for schemas without a description.
 func (p property) wanted(err error) string {
 	s := p.schema
 	switch {
@@ -50,7 +50,7 @@ func bounds(s *jsonschema.Schema) string {
 	return ""
 }
 
-// plainly strips the validator's own path from its message: the field is named already.
+// plainly removes the validator's own path from its message: the field is already named.
 func plainly(err error) string {
 	text := err.Error()
 	for _, cut := range []string{"validating root: ", "validating "} {

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The tools that enrol a key and take it away; both are for users only.
+// The tools that enrol and remove a key; both are for users only.
 const (
 	EnrollTool = "enroll_key"
 	RemoveTool = "remove_key"
@@ -34,7 +34,7 @@ type Config struct {
 	Keys      ports.EnrolledKeys
 	Audit     ports.AuditLog
 	Verifiers map[enrolled.Kind]ports.KeyVerifier
-	Forgotten []string // ids of keys that the system's file says do not count
+	Forgotten []string // IDs of keys that the system's file excludes
 }
 
 // KeyManager decides which keys count. It keeps no state between calls. NewKeyManager makes one.
@@ -48,7 +48,7 @@ type KeyStatus struct {
 	enrolled.Key
 	ID     string `json:"id"`
 	Counts bool   `json:"counts"`
-	Why    string `json:"why,omitempty"` // it does not
+	Why    string `json:"why,omitempty"` // why it does not count
 }
 
 // List returns every stored key, oldest first, with whether it counts, and with when and by whom it was enrolled according to the audit log.
@@ -75,7 +75,7 @@ func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
 	return all, nil
 }
 
-// why a key does not count; empty where it does.
+// why returns the reason that a key does not count; empty if it counts.
 func (k *KeyManager) why(key enrolled.Key, d enrolment) string {
 	switch {
 	case !d.enrolled:
@@ -106,14 +106,14 @@ func (k *KeyManager) Add(ctx context.Context, key enrolled.Key) error { return k
 // Remove deletes the key with that ID.
 func (k *KeyManager) Remove(ctx context.Context, id string) error { return k.Keys.Remove(ctx, id) }
 
-// enrolment is what the record has of a key.
+// enrolment is what the audit log says about a key.
 type enrolment struct {
 	enrolled, removed bool
 	at                time.Time
 	by                string
 }
 
-// enrolment returns what the record has of the key before that record; zero is all of it.
+// enrolment returns what the audit log says about the key before that record; zero means the whole log.
 func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int64) (d enrolment, err error) {
 	sum := key.Sum()
 	if sum.IsZero() {
@@ -126,7 +126,7 @@ func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int
 	said, err := k.newest(ctx, audit.Filter{Tool: EnrollTool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
 		return e.Verdict == "approve" && e.Code == "" && e.Plan == sum
 	})
-	if err != nil || said == nil { // the caller approved it, which is no user
+	if err != nil || said == nil { // the caller approved it, not a user
 		return d, err
 	}
 	d = enrolment{enrolled: true, at: done.Event.Time, by: said.Event.ApprovedBy}
@@ -136,13 +136,13 @@ func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int
 	return d, err
 }
 
-// carriedOut reports the outcome of a call that did what that plan says.
+// carriedOut reports whether the event is the outcome of a call that applied that plan.
 func carriedOut(e *audit.Event, plan canon.Hash) bool {
 	return e.Code == "" && e.Plan == plan && e.Verdict == policy.Confirm.String()
 }
 
-// newest returns the newest record that the filter and fits choose; nil where there is none. It reads page by page: what a program has asked in vain many times
-// must not push what the user did out of sight.
+// newest returns the newest record that the filter and fits select; nil if there is none. It reads page by page, so that many refused attempts of a
+// program cannot hide what the user did.
 func (k *KeyManager) newest(ctx context.Context, f audit.Filter, fits func(*audit.Event) bool) (*audit.Record, error) {
 	f.Limit = audit.MaxListed
 	for {

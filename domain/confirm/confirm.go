@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// How long a confirmation may be answered, and how often a name may be mistyped (product rules on confirmation).
+// How long an approval request is open, and how many typing errors are allowed (product rules on confirmation).
 const (
 	DefaultTTL = 5 * time.Minute
 	MinTTL     = time.Minute
@@ -25,20 +25,20 @@ const (
 	MaxMisses  = 3
 )
 
-// How long a question waits for the user (consent design, section 3). A question outlives the tokens that name its plan.
+// How long a request waits for the user (consent design, section 3). A request outlives the tokens that name its plan.
 const (
-	QuestionTTL = 24 * time.Hour // while the client that asked is there
-	GoneTTL     = time.Hour      // once the client that asked has gone
-	UnspentTTL  = time.Hour      // an approval that no call has used
+	QuestionTTL = 24 * time.Hour // while the client that asked is connected
+	GoneTTL     = time.Hour      // after the client that asked has gone
+	UnspentTTL  = time.Hour      // for an approval that no call has used
 )
 
 // MaxReason is the maximum length, in characters, of a denial's reason that is passed on (packageflow-security contract §5.1).
 const MaxReason = 500
 
-// The ways a redemption fails. Each leaves the change undone.
+// The errors of using an approval. With each of them nothing is changed.
 var (
 	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "this confirmation token is not known; call again without a token to get a new one")
-	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation") // of an id, for users; callers have tokens
+	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation") // for an ID, which users have; callers have tokens
 	ErrUsed     = fault.New(fault.Unconfirmed, "confirm_token_used", "this confirmation was used already; call again without a token to get a new one")
 	ErrExpired  = fault.New(fault.Unconfirmed, "confirm_token_expired", "this confirmation has expired; call again without a token to get a new one")
 	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this confirmation was given for something else; call again without a token to get a new one")
@@ -47,12 +47,12 @@ var (
 	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "a person denied this call")
 	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this confirmation was cancelled; call again to get a new one")
 	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "a person has not answered this confirmation yet")
-	ErrAnswered = fault.New(fault.Conflict, "confirm_answered", "this approval request has been answered already") // the first answer counts
+	ErrAnswered = fault.New(fault.Conflict, "confirm_answered", "this approval request has been answered already") // the first decision counts
 	ErrProof    = fault.New(fault.Denied, "confirm_proof_missing", "this approval needs a stronger proof than the one given")
 )
 
-// Token is the approval token that a client repeats. Printing, logging or encoding it never shows the secret, also where it is part of another value:
-// package fmt shows the target of no pointer whose methods it cannot call. Do not compare tokens with ==.
+// Token is the approval token that a client repeats. Printing, logging or encoding it never shows the secret, even inside another value: package fmt
+// does not follow a pointer whose methods it cannot call. Do not compare tokens with ==.
 type Token struct {
 	_      [0]func()
 	secret *string
@@ -137,18 +137,18 @@ type Request struct {
 	Mode      policy.Mode     // the call's own mode argument
 	Strength  policy.Strength
 	Risk      policy.Risk
-	Scope     string // what "always" covers within the tool; empty is the whole tool, which it never is where users approve
-	Target    string // what Typed must type
-	Prompt    string // one line for the human
+	Scope     string // what a session grant covers within the tool; empty is the whole tool, which never occurs if users approve
+	Target    string // the text to type for Typed
+	Prompt    string // one line for the user
 	Plan      json.RawMessage
-	Exhibit   json.RawMessage // what users see beside the plan; nil for most
-	Place     string          // where the process stands that asked, as far as that matters to its plans
-	HumanOnly bool            // approval: human; a caller's token is not enough, the user has to approve
+	Exhibit   json.RawMessage // what users see in addition to the plan; nil for most
+	Place     string          // working directory of the process that asked, if its plans depend on it
+	HumanOnly bool            // approval: human; a caller's token is not enough, the user must approve
 	IssuedAt  time.Time
 	ExpiresAt time.Time
 	State     State
 	Misses    int
-	Answerer  string // who approved or denied, empty while pending
+	Answerer  string // who approved or denied; empty while pending
 	Extra
 }
 
@@ -158,7 +158,7 @@ type Extra struct {
 	Names bool `json:"names,omitempty"`
 	// Owner is the process in which the call waits, as named by ports.Owner.
 	Owner string `json:"owner,omitempty"`
-	// Sight describes the file system that this process sees, where it differs from that of other processes of the same place.
+	// Sight describes the file system that this process sees, if it differs from that of other processes of the same place.
 	Sight string `json:"sight,omitempty"`
 	// Entry is the host entry that the server was started from. A session of the same entry may pick up the request of a session that ended.
 	Entry string `json:"entry,omitempty"`
@@ -168,9 +168,9 @@ type Extra struct {
 	ByHand bool `json:"by_hand,omitempty"`
 	// About is the name of the project or ecosystem of the plan, if it has one, for notifications.
 	About string `json:"about,omitempty"`
-	// Covers is in words what "always" covers, where the scope names it by its id; nothing is compared with it.
+	// Covers describes what a session grant covers if the scope is an ID; nothing is compared with it.
 	Covers string `json:"covers,omitempty"`
-	// GoneAt is when the client that asked was found to be gone; zero while there is somebody.
+	// GoneAt is when the client that asked was found to be gone; zero while it is connected.
 	GoneAt time.Time `json:"gone_at,omitzero"`
 	// NoForm reports that a host's form cannot approve the request: it widens permissions, or only users may call the tool.
 	NoForm bool `json:"no_form,omitempty"`
@@ -202,22 +202,22 @@ type View struct {
 	State     string          `json:"state"`
 	PlanHash  canon.Hash      `json:"plan_hash"`
 	Plan      json.RawMessage `json:"plan,omitempty"`
-	Arguments json.RawMessage `json:"arguments,omitempty"` // as they were sent, where whoever lists it may show them
+	Arguments json.RawMessage `json:"arguments,omitempty"` // as sent, if the caller that lists it may show them
 	IssuedAt  time.Time       `json:"issued_at"`
 	ExpiresAt time.Time       `json:"expires_at"`
 	Session   string          `json:"-"`                    // the client instance that asked
-	Answerer  string          `json:"-"`                    // who has approved it, while its call has not gone on
-	Client    string          `json:"client,omitempty"`     // that asked, as it calls itself
-	Gone      bool            `json:"asker_gone,omitempty"` // the client that asked is gone; the same call picks the question up within the hour
-	Needs     policy.Proving  `json:"needs,omitempty"`      // the least proof that an approval has to come with
-	Exhibit   json.RawMessage `json:"-"`                    // what users see beside the plan
-	Revealed  bool            `json:"-"`                    // nothing in it is masked: it is for the user's eyes alone
-	Scope     string          `json:"-"`                    // what "always" covers within the tool; empty is all of it
-	Covers    string          `json:"-"`                    // the same in words, where the scope is none
-	Entry     string          `json:"-"`                    // the host entry that asked; empty for none
-	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero where none may be given
-	Insists   bool            `json:"-"`                    // it is asked every time
-	Remotes   []string        `json:"-"`                    // where the question is about nothing but reaching them: an approval holds from then on
+	Answerer  string          `json:"-"`                    // who approved it, until its call continues
+	Client    string          `json:"client,omitempty"`     // the name that the client gave itself
+	Gone      bool            `json:"asker_gone,omitempty"` // the client that asked is gone; the same call picks the request up within an hour
+	Needs     policy.Proving  `json:"needs,omitempty"`      // the weakest proof that an approval needs
+	Exhibit   json.RawMessage `json:"-"`                    // what users see in addition to the plan
+	Revealed  bool            `json:"-"`                    // nothing in it is redacted: show it only to the user
+	Scope     string          `json:"-"`                    // what a session grant covers within the tool; empty is all of it
+	Covers    string          `json:"-"`                    // the same as text, if the scope is an ID
+	Entry     string          `json:"-"`                    // the host entry that asked; empty if there is none
+	Reach     Reach           `json:"-"`                    // what a dated grant would be bound to; zero if none can be given
+	Insists   bool            `json:"-"`                    // every call asks
+	Remotes   []string        `json:"-"`                    // if the request is only about contacting them: an approval holds from then on
 	Redacted
 }
 
@@ -231,8 +231,8 @@ func (g *Request) Lasting() bool {
 	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists && len(g.Remotes) == 0
 }
 
-// Formable reports whether the host's form can approve the request, where the user enabled that for the host entry: it needs only yes or no, its
-// risk is not high, and no stronger proof is required (consent design, section 3).
+// Formable reports whether the host's form can approve the request, if the user enabled that for the host entry: it needs only yes or no, its risk is
+// not high, and no stronger proof is required (consent design, section 3).
 func (g *Request) Formable() bool {
 	return g.HumanOnly && g.Entry != "" && !g.NoForm && g.Strength < policy.Typed && g.Risk < policy.RiskHigh && g.Needs == policy.ProvingNone
 }
@@ -263,14 +263,14 @@ func Views(grants []Request) []View {
 
 // Answer is the user's decision, made where only a user can: in an elicitation form, a terminal or the console.
 type Answer struct {
-	ID      string // the grant's
+	ID      string // of the approval request
 	Approve bool
-	Always  bool   // approve this tool for the rest of the session as well
-	Until   *Until // allow the same until then as well; nil for this once
-	Reach   Reach  // what that is bound to, of the plan as it is now; set by the application, never by a channel
+	Always  bool   // give a session grant for this tool as well
+	Until   *Until // give a dated grant until then as well; nil for this call only
+	Reach   Reach  // what the dated grant is bound to, from the current plan; set by the application, never by a channel
 	Typed   string // for Typed strength
-	Reason  string // why not, for the client that asked; at most MaxReason characters count
-	By      string // who, as far as the channel knows ("terminal", "form")
+	Reason  string // reason of a denial, for the client that asked; at most MaxReason characters count
+	By      string // who decided, as far as the channel knows ("terminal", "form")
 	// Proof is how the channel knows that the user decided.
 	Proof Proof
 	// Revealed reports that redacted parts were revealed to the user on the same channel.
@@ -345,7 +345,7 @@ func (g *Request) Redeem(b Binding, typed string, now time.Time) error {
 	return nil
 }
 
-// answerable fails unless the grant is a question that nobody has answered yet: the first answer counts.
+// answerable fails unless the request is undecided: the first decision counts.
 func (g *Request) answerable(now time.Time) error {
 	if g.State == Denied {
 		return ErrAnswered.Sayf("this was denied already (%s); the first answer counts", g.Answerer)
@@ -455,7 +455,7 @@ func (g *Request) live(now time.Time) error {
 		return ErrBurnt
 	case Pending, Approved:
 	default:
-		return ErrUsed // a state nobody knows lets nothing pass
+		return ErrUsed // an unknown state lets nothing pass
 	}
 	if g.Expired(now) {
 		return ErrExpired

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// How long a dated grant holds: what surfaces offer first, what they offer at most, and what the user may say in so many words.
+// The durations of dated grants: the one that user interfaces suggest, the longest that they offer, and the longest that the user may set.
 const (
 	DatedFirst = 8 * time.Hour
 	DatedUsual = 24 * time.Hour
@@ -26,8 +26,8 @@ var ErrUngrantable = fault.New(fault.Denied, "grant_refused", "this is of a kind
 // Until asks for a dated grant with the approval: how long it lasts, across sessions.
 type Until struct {
 	For      time.Duration
-	AnyArgs  bool // whatever the arguments
-	AnyEntry bool // whichever host entry asks
+	AnyArgs  bool // for any arguments
+	AnyEntry bool // for any host entry
 }
 
 // Check fails for a duration that is not positive or exceeds DatedMost.
@@ -43,7 +43,7 @@ type Reach struct {
 	Scope   string     `json:"scope,omitempty"`  // the target, with the files that are read as code
 	Content canon.Hash `json:"content,omitzero"` // the plan
 	Target  string     `json:"target,omitempty"` // the target alone
-	Loose   canon.Hash `json:"loose,omitzero"`   // the plan but for its arguments; zero where they cannot be told apart
+	Loose   canon.Hash `json:"loose,omitzero"`   // the plan without its arguments; zero if they cannot be separated
 }
 
 // IsZero reports that no dated grant can be given.
@@ -67,17 +67,17 @@ func ArgsSum(args []byte) canon.Hash {
 
 // Dated is a grant until a date, across sessions.
 type Dated struct {
-	ID        string     `json:"id"` // of the confirmation that was answered so; public
+	ID        string     `json:"id"` // of the approval request; public
 	Tool      string     `json:"tool"`
 	Scope     string     `json:"scope,omitempty"`
 	Content   canon.Hash `json:"content"`
-	Args      canon.Hash `json:"args,omitzero"` // zero where AnyArgs
+	Args      canon.Hash `json:"args,omitzero"` // zero if AnyArgs
 	AnyArgs   bool       `json:"any_args,omitempty"`
 	Principal string     `json:"principal"`
 	Entry     string     `json:"entry,omitempty"`
 	AnyEntry  bool       `json:"any_entry,omitempty"`
-	What      string     `json:"what"` // in one line, as it was asked
-	By        string     `json:"by"`   // on which channel it was said
+	What      string     `json:"what"` // in one line, from the approval request
+	By        string     `json:"by"`   // channel of the decision
 	User      string     `json:"user,omitempty"`
 	At        time.Time  `json:"at"`
 	Until     time.Time  `json:"until"`
@@ -110,7 +110,7 @@ func (d Dated) Covers(c Claim) bool {
 func (d Dated) Rule() string {
 	d.Uses, d.UsedAt = 0, time.Time{}
 	sum, err := canon.Sum("confirm.dated.v1", d)
-	if err != nil { // words, sums and moments always have a form; what has none is nobody's
+	if err != nil { // strings, hashes and times always encode; a failure matches no record
 		return ""
 	}
 	words := "until " + d.Until.UTC().Format(time.RFC3339)
@@ -131,10 +131,10 @@ func (d Dated) Always() Always {
 
 // Terms is what a dated grant has in addition to a session grant.
 type Terms struct {
-	What     string    `json:"what"` // in one line, as it was asked
+	What     string    `json:"what"` // in one line, from the approval request
 	User     string    `json:"user,omitempty"`
 	AnyArgs  bool      `json:"any_arguments"`
-	Entry    string    `json:"host_entry,omitempty"` // empty: of calls that name none
+	Entry    string    `json:"host_entry,omitempty"` // empty: for calls without a host entry
 	AnyEntry bool      `json:"any_host"`
 	Uses     int64     `json:"uses"`
 	UsedAt   time.Time `json:"last_used_at,omitzero"`
@@ -145,14 +145,14 @@ func (g *Request) Datable() bool {
 	return g.HumanOnly && g.Lasting() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
 }
 
-// dated returns the grant that an approval gives; nil where it gives none.
+// dated returns the grant that an approval gives; nil if it gives none.
 func (g *Request) dated(a Answer, now time.Time) (*Dated, error) {
 	u := a.Until
 	if u == nil {
 		return nil, nil
 	}
 	fresh := *g
-	fresh.Reach = a.Reach // as the plan is now, whatever the row says
+	fresh.Reach = a.Reach // from the current plan, whatever the row says
 	switch {
 	case !fresh.Datable():
 		return nil, ErrUngrantable.Sayf("this is of a kind that is asked about every time; approve it once")

@@ -11,7 +11,7 @@ import (
 	"unicode/utf8"
 )
 
-// Bounds of what Differences tells: so many places, so many bytes of a text, and so many of anything larger that appeared or went.
+// Limits of Differences: the number of differences, the bytes of a text, and the bytes of any larger value that was added or removed.
 const (
 	MaxDifferences = 50
 	MaxDifference  = 400
@@ -40,7 +40,7 @@ func Differences(before, after json.RawMessage) []Difference {
 	return c.found
 }
 
-// decoded returns the document as values, numbers as they are written.
+// decoded returns the decoded document, with numbers as they are written.
 func decoded(doc json.RawMessage) (v any, err error) {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
@@ -54,7 +54,7 @@ func decoded(doc json.RawMessage) (v any, err error) {
 
 type comparison struct{ found []Difference }
 
-// absent stands for a place that one document does not have; null is a value.
+// absent marks a path that one document does not have; null is a value.
 type absent struct{}
 
 func (c *comparison) compare(path string, before, after any) {
@@ -118,7 +118,7 @@ func (c *comparison) note(path string, before, after any) {
 	}
 }
 
-// member returns the step to a member of an object: .name, or ["name"] where the name would not read as one.
+// member returns the path step to a member of an object: .name, or ["name"] if the name needs quoting.
 func member(name string) string {
 	plain := func(r rune) bool {
 		return r == '_' || r == '-' || r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z'
@@ -144,7 +144,7 @@ func shown(v any) json.RawMessage {
 	return doc
 }
 
-// shortened is s, or so much of its beginning that MaxDifference bytes are not passed.
+// shortened returns s, cut to at most MaxDifference bytes.
 func shortened(s string) string {
 	const more = "…"
 	if len(s) <= MaxDifference {
@@ -157,7 +157,7 @@ func shortened(s string) string {
 	return s[:n] + more
 }
 
-// encode is compact JSON without HTML escapes. What was decoded from JSON always has such a form.
+// encode returns compact JSON without HTML escapes. A value decoded from JSON can always be encoded.
 func encode(v any) json.RawMessage {
 	var buf bytes.Buffer
 	enc := json.NewEncoder(&buf)

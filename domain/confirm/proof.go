@@ -9,13 +9,13 @@ import (
 // Surface is where the user decided (consent design, section 3). The zero Surface proves nothing.
 type Surface string
 
-// The surfaces, from what proves least to what proves most.
+// The surfaces, from the weakest to the strongest proof.
 const (
-	SurfaceProgram  Surface = "program"  // an embedding program says so
-	SurfaceForm     Surface = "form"     // the host's form, where the user switched that on
-	SurfaceTerminal Surface = "terminal" // a controlling terminal, on which the whole plan was shown
+	SurfaceProgram  Surface = "program"  // an embedding program states it
+	SurfaceForm     Surface = "form"     // the host's form, if the user enabled that
+	SurfaceTerminal Surface = "terminal" // a controlling terminal that showed the whole plan
 	SurfaceConsole  Surface = "console"  // a logged-in browser
-	SurfaceTouch    Surface = "touch"    // a terminal, and a signature of a security key that was touched
+	SurfaceTouch    Surface = "touch"    // a terminal, and the signature of a touched security key
 	SurfacePasskey  Surface = "passkey"  // a browser, and a passkey's assertion with user verification
 )
 
@@ -44,12 +44,12 @@ type Proof struct {
 	User       string          `json:"user,omitempty"`       // the account, or the user's name in the console
 	TTY        string          `json:"tty,omitempty"`        // of a terminal
 	Host       string          `json:"host,omitempty"`       // the machine
-	Credential string          `json:"credential,omitempty"` // the browser's session, the passkey, the key
+	Credential string          `json:"credential,omitempty"` // the browser session, the passkey or the key
 	Entry      string          `json:"entry,omitempty"`      // the host entry of a form
 	Evidence   json.RawMessage `json:"evidence,omitempty"`   // a passkey's assertion or a key's signature, verifiable from the record alone
 }
 
-// way returns where an approval that is proved well enough can be given.
+// way returns where an approval with a sufficient proof can be given.
 func (g *Request) way() string {
 	const console = "countersign login /approvals opens it"
 	switch g.Needs {

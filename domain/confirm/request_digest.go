@@ -11,8 +11,8 @@ import (
 // ErrEdited is returned for an approval request that was modified in the store after it was created.
 var ErrEdited = fault.New(fault.Conflict, "confirmation_edited", "this is not what was asked: somebody has edited the question where it is stored")
 
-// Asked returns the hash of everything in the request that the user sees or that decides how it may be approved. The hash never changes, whoever picks
-// the request up, so a different one shows that the stored request was modified. It is zero for a Request without one.
+// Asked returns the hash of everything in the request that the user sees or that decides how it may be approved. The hash stays the same when another
+// session picks the request up, so a different one shows that the stored request was modified. It is zero for a Request without one.
 func (g *Request) Asked() canon.Hash {
 	doc, err := json.Marshal(struct {
 		ID, Principal, Tool    string
@@ -37,5 +37,5 @@ func (g *Request) Asked() canon.Hash {
 	return canon.SumBytes("confirm.asked.v1", doc)
 }
 
-// some returns a document as it is summed: none is none, however it was kept.
+// some returns a document as it is hashed: nil and empty are the same.
 func some(doc json.RawMessage) []byte { return append([]byte{}, doc...) }

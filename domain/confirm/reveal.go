@@ -13,7 +13,7 @@ type Redacted struct {
 	MustReveal bool `json:"must_reveal,omitempty"`
 }
 
-// revealed fails where something had to be revealed and was not.
+// revealed fails if something had to be revealed and was not.
 func (g *Request) revealed(a Answer) error {
 	if !g.MustReveal || a.Revealed {
 		return nil

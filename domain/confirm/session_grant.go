@@ -18,16 +18,16 @@ var ErrNoSessionGrant = fault.New(fault.NotFound, "grant_not_found", "nothing is
 
 // SessionGrant lets a tool, or one scope of it, run without asking in one session.
 type SessionGrant struct {
-	ID    string    `json:"id"` // of the confirmation that was answered so; public
+	ID    string    `json:"id"` // of the approval request; public
 	Tool  string    `json:"tool"`
-	Scope string    `json:"scope"`      // what of the tool; empty is all of it, which counts only where the caller approves
-	By    string    `json:"created_by"` // on which channel it was said
+	Scope string    `json:"scope"`      // what it covers of the tool; empty is all of it, which counts only if the caller approves
+	By    string    `json:"created_by"` // channel of the decision
 	At    time.Time `json:"created_at"`
-	// What is the scope in words; empty where the scope is words already. Nothing is compared with it.
+	// What describes the scope; empty if the scope describes itself. Nothing is compared with it.
 	What string `json:"what,omitempty"`
 }
 
-// planWord begins what a scope says of the one plan that it is bound to.
+// planWord is the start of the part of a scope that binds it to one plan.
 const planWord = "plan "
 
 // PlanScope returns the scope of a grant that covers only that plan. own is the scope that the plan gives itself, or empty.
@@ -44,15 +44,16 @@ func OwnScope(scope string, plan canon.Hash) (own string, bound bool) {
 	return strings.TrimSuffix(own, ", "), bound
 }
 
-// AlwaysTerms returns what an "always" for the question would allow, for how long at most, and what it is not bound to, in one line. Every surface says it in these words.
+// AlwaysTerms returns, in one line, what a session grant for the request would allow, for how long at most, and what it is not bound to. Every user
+// interface shows this text.
 func (v View) AlwaysTerms() string {
 	bound, unbound := v.lasts()
 	return fmt.Sprintf("%s, for at most %d hours; not bound: %s", bound, int(SessionGrantTTL.Hours()), unbound)
 }
 
-// lasts returns what an "always" for the question is bound to, and what it is not, each in one line.
+// lasts returns what a session grant for the request is bound to, and what it is not, each in one line.
 func (v View) lasts() (bound, unbound string) {
-	about, _, exact := strings.Cut(v.Scope, "@") // behind it stands the sum of a command with its arguments
+	about, _, exact := strings.Cut(v.Scope, "@") // the hash of a command with its arguments follows it
 	_, one := OwnScope(v.Scope, v.PlanHash)
 	what := v.Tool + " of " + about
 	if v.Covers != "" {
@@ -69,7 +70,7 @@ func (v View) lasts() (bound, unbound string) {
 	return what, "other arguments and contents; how often it runs"
 }
 
-// SessionGrant returns the "always" for the request, said on that channel at that time.
+// SessionGrant returns the session grant for the request, given on that channel at that time.
 func (g *Request) SessionGrant(by string, at time.Time) SessionGrant {
 	a := SessionGrant{ID: g.ID, Tool: g.Binding.Tool, Scope: g.Scope, By: by, At: at, What: g.Covers}
 	if _, one := OwnScope(g.Scope, g.Binding.Subject); one {
@@ -84,7 +85,7 @@ func (a SessionGrant) ExpiresAt() time.Time { return a.At.Add(SessionGrantTTL) }
 // Holds reports whether the grant has not expired.
 func (a SessionGrant) Holds(now time.Time) bool { return now.Before(a.ExpiresAt()) }
 
-// About returns the scope for users: in words where there are such.
+// About returns the scope for users: its description if there is one.
 func (a SessionGrant) About() string { return cmp.Or(a.What, a.Scope) }
 
 // String returns what is allowed, for users: "tool", or "tool: scope".
@@ -98,9 +99,9 @@ func (a SessionGrant) String() string {
 // Always is the displayed form of an active SessionGrant or dated grant.
 type Always struct {
 	SessionGrant
-	Session   string    `json:"session"` // empty for a dated one, which is for any
+	Session   string    `json:"session"` // empty for a dated grant, which holds in any session
 	Principal string    `json:"principal"`
-	ExpiresAt time.Time `json:"expires_at"` // at the latest; one for a session ends with it
+	ExpiresAt time.Time `json:"expires_at"` // at the latest; a session grant ends with its session
 	Dated     *Terms    `json:"dated,omitempty"`
 }
 

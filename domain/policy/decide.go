@@ -9,7 +9,7 @@ import (
 type Principal struct {
 	ID     string  `json:"id"`
 	Grants Effects `json:"grants"`
-	// Ceiling is what no call of the principal passes, below the operator's ceiling; unset is none.
+	// Ceiling is the maximum mode of the principal's calls, below the operator's maximum; unset is none.
 	Ceiling Mode `json:"ceiling,omitempty"`
 }
 
@@ -21,8 +21,8 @@ type Claims struct {
 	Resources []string
 }
 
-// needed returns the effects a principal must be granted. A claim that leaves out its class's least effect needs it all the same, so that
-// zero grants allow nothing, whatever a tool forgot to claim.
+// needed returns the effects that a principal must be granted. The least effect of the class is always among them, so that zero grants allow nothing,
+// even if a tool forgot to claim an effect.
 func (c Claims) needed() Effects {
 	switch {
 	case c.Class < ClassWrite:
@@ -42,13 +42,13 @@ type AutoApprove struct {
 // Policy is the settings that decisions depend on: the server configuration and the user's settings. The zero Policy allows no change.
 type Policy struct {
 	Mode    Mode               // the operator's mode; unset leaves it to the toolset's default
-	Ceiling Mode               // nobody passes it; unset is Ask
+	Ceiling Mode               // the maximum mode of every call; unset is Ask
 	Level   Level              // product-wide permission level
 	Tools   map[string]Setting // per tool, exact names
 	Auto    AutoApprove
 	// Approval is who may approve a plan; unset is users.
 	Approval Approval
-	// Require is how strong a proof an approval has to come with, by tool, RequireHigh and RequireType.
+	// Require is the proof that an approval needs, by tool, RequireHigh and RequireType.
 	Require map[string]Proving
 }
 
@@ -59,13 +59,13 @@ type Request struct {
 	Claims      Claims
 	Strength    Strength   // the tool's default, raised by the plan
 	Risk        Risk       // likewise
-	Action      ActionRule // what is stored for the action that the plan carries out
+	Action      ActionRule // the stored rule for the action that the plan applies
 	CallMode    Mode       // the call's own mode argument
-	SessionMode Mode       // what set_mode last said for this client instance
+	SessionMode Mode       // the last set_mode of this client instance
 	ToolsetMode Mode       // the toolset's default
-	// ToolsetCeiling is what no call of the toolset passes, below the operator's ceiling; unset is none.
+	// ToolsetCeiling is the maximum mode of the toolset's calls, below the operator's maximum; unset is none.
 	ToolsetCeiling Mode
-	Granted        bool // "always allow" was said in this session, for this tool or for what the plan is about
+	Granted        bool // a session grant covers this tool or the scope of the plan
 }
 
 // Decision is a verdict with its reason. Rule is the stable name of the rule that decided, for the audit log, settings and messages.
@@ -75,7 +75,7 @@ type Decision struct {
 	Mode     Mode     `json:"mode"`
 	Strength Strength `json:"strength"`
 	Missing  Effects  `json:"-"`
-	Needs    Proving  `json:"-"` // how strong a proof an approval has to come with
+	Needs    Proving  `json:"-"` // the proof that an approval needs
 }
 
 // The rules a decision can name.
@@ -91,13 +91,13 @@ const (
 	RuleToolAllowed = "tool_allowed"
 	RuleTyped       = "type_to_confirm"
 	RuleSession     = "session_grant"
-	RuleAction      = "action_rule" // what is stored for a single action denies, asks or answers
+	RuleAction      = "action_rule" // the stored rule of a single action denies, asks or approves
 	RuleAuto        = "auto_approve"
 	RuleStrength    = "strength"
 	RuleFullAccess  = "full_access"
-	RuleIdle        = "nothing_to_do" // the plan turned out to have nothing to do
-	RuleDated       = "dated_grant"   // the user allowed this very thing until a date
-	RuleNarrows     = "only_narrows"  // a change of what is allowed that opens nothing: nobody need be asked
+	RuleIdle        = "nothing_to_do" // the plan has nothing to change
+	RuleDated       = "dated_grant"   // a dated grant covers exactly this
+	RuleNarrows     = "only_narrows"  // a change of policy that widens nothing needs no approval
 )
 
 // Effective returns the mode of a request: the call's, else the session's, else the server configuration's, else the toolset's default; never above
@@ -112,7 +112,7 @@ func (p Policy) Effective(q Request) Mode {
 	return min(known(cmp.Or(q.CallMode, q.SessionMode, p.Mode, q.ToolsetMode)), ceiling)
 }
 
-// known returns a mode that was said, and Ask for every other value.
+// known returns a valid mode unchanged, and Ask for every other value.
 func known(m Mode) Mode {
 	if m > Execute {
 		return Ask
@@ -160,7 +160,7 @@ func (p Policy) Needs(q Request) Proving {
 	return needs
 }
 
-// withheld returns the verdict for a change that the mode holds back.
+// withheld returns the verdict for a change that the mode does not allow.
 func withheld(mode Mode, class Class) Verdict {
 	switch {
 	case mode == Plan:
@@ -171,8 +171,8 @@ func withheld(mode Mode, class Class) Verdict {
 	return Deny
 }
 
-// levelAllows reports whether the level, or a setting that overrides it, opens the class at all. An explicit allowed or confirm
-// opens a tool under read_only; nothing opens a change under the zero level.
+// levelAllows reports whether the level, or a setting that overrides it, allows the class at all. An explicit allowed or confirm enables a tool under
+// read_only; nothing enables a change under the zero level.
 func (p Policy) levelAllows(c Class, set Setting) bool {
 	switch {
 	case c == ClassRead:
@@ -187,9 +187,9 @@ func (p Policy) levelAllows(c Class, set Setting) bool {
 	return true
 }
 
-// confirmation decides between Confirm and Allow for a call that may run. A user's answer for the session outranks an explicit
-// confirm, of the tool or of the action, which outranks an explicit allowed; then comes what answers in advance, and only what
-// execute_with_confirm asks (packageflow-security contract §3.3). Nothing outranks type-to-confirm.
+// confirmation decides between Confirm and Allow for a call that may run. A session grant outranks an explicit confirm, of the tool or of the action,
+// which outranks an explicit allowed; then come automatic approvals, which cover only what execute_with_confirm asks (packageflow-security contract
+// §3.3). Nothing outranks type-to-confirm.
 func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {
 	asked := set == AlwaysConfirm || q.Action == ActionRequireConfirm
 	switch {
@@ -213,7 +213,7 @@ func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {
 	return p.inAdvance(d, q)
 }
 
-// unasked returns why a call that needs no confirmation is allowed.
+// unasked returns the rule that allows a call which needs no approval.
 func unasked(c Class) string {
 	switch c {
 	case ClassRead:
@@ -224,7 +224,7 @@ func unasked(c Class) string {
 	return RuleStrength
 }
 
-// inAdvance decides whether a confirmation that only the level asks for was given before it was asked. High risk always asks.
+// inAdvance decides whether an approval that only the level requires was given in advance. High risk always asks.
 func (p Policy) inAdvance(d Decision, q Request) Decision {
 	switch {
 	case p.Level != ExecuteWithConfirm || q.Risk >= RiskHigh:

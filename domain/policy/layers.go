@@ -8,9 +8,9 @@ import (
 // Approval is who may approve a plan (consent design, section 2). The zero Approval is ApprovalHuman.
 type Approval uint8
 
-// The approvals. Under ApprovalCaller a token alone approves: it is for scripts, CI and programs that want exactly an original's protocol.
+// The values. Under ApprovalCaller a token alone approves: it is for scripts, CI and programs that need exactly the protocol of a contract.
 const (
-	ApprovalUnset Approval = iota // nobody said: users approve
+	ApprovalUnset Approval = iota // not set: users approve
 	ApprovalHuman
 	ApprovalCaller
 )
@@ -25,21 +25,21 @@ func (a Approval) MarshalText() ([]byte, error) { return []byte(a.String()), nil
 // UnmarshalText reads an approval's name ("" is unset), or fails with ErrWord.
 func (a *Approval) UnmarshalText(b []byte) error { return read(a, approvalNames, "approval", b) }
 
-// ByCaller reports whether the caller approves its own plans. Everything but ApprovalCaller has users approve.
+// ByCaller reports whether the caller approves its own plans. For every value except ApprovalCaller users approve.
 func (a Approval) ByCaller() bool { return a == ApprovalCaller }
 
-// The keys of Layer.Require and Policy.Require beside the names of tools.
+// The keys of Layer.Require and Policy.Require besides the names of tools.
 const (
 	RequireHigh = "high" // plans of high risk
-	RequireType = "type" // plans for which a name is typed
+	RequireType = "type" // plans with a name to type
 )
 
 // Layer is the policy of one source, such as the system file. Zero fields set nothing. Layers are ordered from the system file downwards, and each can
 // only narrow the ones above it (consent design, section 5).
 type Layer struct {
 	Name     string // for users: "your settings", "COUNTERSIGN_MODE"
-	Answered bool   // it is the system's file, or the user's stored answer: it alone may widen what is built in
-	Whole    bool   // what it does not allow beforehand no layer below it does
+	Answered bool   // the system's file, or settings that the user approved: only these may widen what is built in
+	Whole    bool   // lower layers allow in advance only what it allows
 	Approval Approval
 	Level    Level
 	Mode     Mode
@@ -54,23 +54,23 @@ type Layer struct {
 type Resolved struct {
 	Policy
 	ReadOnly bool
-	// OffRecord says that what users stored is not as its last change on record left it: it narrows, and opens nothing.
+	// OffRecord says that the user's stored settings differ from their last recorded change: they only narrow and widen nothing.
 	OffRecord bool
-	// Missing says it for users, a line each: of what they stored, what was taken away or edited. What it narrowed holds all the same as far as the record
-	// tells, which is Recovered.
+	// Missing describes that to users, one line each: which stored settings were removed or edited. What they narrowed still holds as far as it is
+	// recorded; see Recovered.
 	Missing   []string
-	Recovered *Layer            // what the last change of this home's settings on record narrowed; nil where the settings are as it left them, or it is not known
+	Recovered *Layer            // what the last recorded change of this home's settings narrowed; nil if the settings are as it left them, or if it is unknown
 	By        map[string]string // "approval", "permission_level", "mode", "max_mode", "read_only", "auto_approve", "tool NAME", "require KEY"
-	Wider     []Wider           // what layers asked for and did not get
+	Wider     []Wider           // what layers asked for but did not get
 }
 
 // Wider is a rejected attempt of a layer to widen a layer above it.
 type Wider struct {
-	Layer string // that tried
+	Layer string // the layer that tried
 	Key   string // as in Resolved.By
-	Value string // what it said
-	Than  string // the value in force
-	By    string // the layer that decides; BuiltIn when none does
+	Value string // the value it set
+	Than  string // the effective value
+	By    string // the layer that decides; BuiltIn if none does
 }
 
 // BuiltIn is the name for parts that no layer decided.
@@ -157,7 +157,7 @@ func (r *Resolved) approval(l Layer) {
 	}
 }
 
-// level narrows, or widens what is built in: where users approve, a level that would ask less than is built in wants the user's answer.
+// level narrows the built-in level, or widens it: if users approve, a level that asks less than the built-in one needs the user's approval.
 func (r *Resolved) level(l Layer, base Policy) {
 	const key = "permission_level"
 	_, decided := r.By[key]
@@ -189,7 +189,7 @@ func (r *Resolved) modes(l Layer) {
 	}
 }
 
-// strictness orders the settings of a tool by how little they let happen.
+// strictness orders the settings of a tool from permissive to strict.
 func strictness(s Setting) int {
 	switch s {
 	case Allowed:

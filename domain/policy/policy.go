@@ -45,8 +45,8 @@ type Class uint8
 const (
 	ClassUnknown   Class = iota
 	ClassRead            // changes nothing
-	ClassScratch         // writes only Countersign's own notes (context packs)
-	ClassWrite           // changes the user's things
+	ClassScratch         // writes only Countersign's own records (context packs)
+	ClassWrite           // changes the user's files or systems
 	ClassDangerous       // may destroy work
 )
 
@@ -64,10 +64,10 @@ func (c Class) Permits(e Effects) bool {
 	return false
 }
 
-// Mode is how far a session may go.
+// Mode is what calls of a session may do.
 type Mode uint8
 
-// The modes, from careful to free. ModeUnset means "nobody said", and behaves as Ask when nobody said at all.
+// The modes, from careful to free. ModeUnset means that no mode is set; if none is set anywhere, it behaves as Ask.
 const (
 	ModeUnset Mode = iota
 	Ask
@@ -75,33 +75,33 @@ const (
 	Execute
 )
 
-// Strength is how a human confirms.
+// Strength is how a user approves.
 type Strength uint8
 
-// The strengths, in rising order. A tool has a default, a plan can raise it and never lower it.
+// The strengths, in rising order. A tool has a default; a plan can raise it, never lower it.
 const (
 	None    Strength = iota // asks nothing
 	Simple                  // yes or no
 	Preview                 // yes or no to the shown plan
-	Typed                   // the human types the name of what is lost; nothing waives it
+	Typed                   // the user types the name of what is lost; nothing waives it
 )
 
 // Verdict is what happens with a call.
 type Verdict uint8
 
-// The verdicts, ordered by how much they let happen. The zero Verdict denies.
+// The verdicts, from the strictest to the most permissive. The zero Verdict denies.
 const (
 	Deny    Verdict = iota
-	Explain         // refused, but the plan is worked out and shown
-	DryRun          // the plan is worked out and is the answer
-	Confirm         // the plan runs once a human has confirmed it
-	Allow           // the plan runs
+	Explain         // denied, but the plan is computed and shown
+	DryRun          // the plan is computed and is the result
+	Confirm         // the plan is applied once a user has approved it
+	Allow           // the plan is applied
 )
 
 // Level is the product-wide permission level.
 type Level uint8
 
-// The levels. The zero Level is below read_only: not even scratch notes may be written.
+// The levels. The zero Level is below read_only: not even scratch records may be written.
 const (
 	LevelUnset Level = iota
 	ReadOnly
@@ -109,10 +109,10 @@ const (
 	FullAccess
 )
 
-// Setting is what somebody set for a single tool.
+// Setting is the user's setting for a single tool.
 type Setting uint8
 
-// The per-tool settings. SettingNone means nobody set anything.
+// The per-tool settings. SettingNone means that none is set.
 const (
 	SettingNone Setting = iota
 	Blocked
@@ -129,10 +129,10 @@ var (
 	settingNames  = []string{"", "blocked", "confirm", "allowed"}
 )
 
-// ErrWord reports a word that names no mode, level, setting, class, strength, verdict, risk or rule.
+// ErrWord is returned for a word that is not the name of a mode, level, setting, class, strength, verdict, risk or rule.
 var ErrWord = fault.New(fault.Invalid, "policy_word_invalid", "unknown policy word")
 
-// ErrCeiling reports a mode above what the operator allows.
+// ErrCeiling is returned for a mode above the operator's maximum.
 var ErrCeiling = fault.New(fault.Denied, "mode_not_permitted", "the operator's ceiling does not permit this mode")
 
 func (c Class) String() string    { return word(classNames, int(c)) }
@@ -157,7 +157,7 @@ func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 // MarshalText returns the level's name, empty when unset.
 func (l Level) MarshalText() ([]byte, error) { return []byte(l.String()), nil }
 
-// MarshalText returns the setting's name, empty when nobody set one.
+// MarshalText returns the setting's name, empty if none is set.
 func (s Setting) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a class's name, or fails with ErrWord.

@@ -2,22 +2,22 @@ package policy
 
 import "github.com/countersign-dev/countersign/domain/fault"
 
-// Proving is how strong a proof an approval has to come with.
+// Proving is the proof that an approval needs.
 type Proving uint8
 
-// The proofs that policy can require. The zero Proving takes any user's answer.
+// The proofs that policy can require. The zero Proving accepts any decision of a user.
 const (
 	ProvingNone     Proving = iota
-	ProvingPerson           // a terminal or the console: no form, no program
-	ProvingTerminal         // a terminal: what was begun in a browser is approved there
-	ProvingConsole          // the console: what was begun in a terminal is approved there
+	ProvingPerson           // a terminal or the console, not a form or a program
+	ProvingTerminal         // a terminal: changes that start in a browser are approved there
+	ProvingConsole          // the console: changes that start in a terminal are approved there
 	ProvingTouch            // a touched security key, or a passkey
 	ProvingPasskey          // a passkey
 )
 
 var provingNames = []string{"", "person", "terminal", "console", "touch", "passkey"}
 
-// ErrProving reports a word that names no proof.
+// ErrProving is returned for a word that is not the name of a proof.
 var ErrProving = fault.New(fault.Invalid, "proof_word_invalid", "unknown kind of proof")
 
 // String returns the name of the proof, empty for none.

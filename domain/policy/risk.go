@@ -1,10 +1,9 @@
 package policy
 
-// Risk is how much is at stake in a call (packageflow-security contract §3.1). A tool has a static one; a plan can raise it.
+// Risk is how much damage a call can do (packageflow-security contract §3.1). A tool has a static one; a plan can raise it.
 type Risk uint8
 
-// The risks, in rising order. What is of High risk is never allowed by auto-approval, by a stored action rule, or because somebody
-// answered "always".
+// The risks, in rising order. High risk is never allowed by auto-approval, by a stored action rule, or by a session grant.
 const (
 	RiskNone Risk = iota
 	RiskLow
@@ -12,10 +11,10 @@ const (
 	RiskHigh
 )
 
-// ActionRule is what somebody stored for the one action that a plan carries out (a webhook, a script), whichever tool it is called by.
+// ActionRule is the stored rule for the one action that a plan applies (a webhook, a script), whichever tool calls it.
 type ActionRule uint8
 
-// The rules. ActionNone means that nobody stored one. AutoApprove answers only a confirmation that the permission level asks for.
+// The rules. ActionNone means that none is stored. AutoApprove gives only an approval that the permission level requires.
 const (
 	ActionNone ActionRule = iota
 	ActionDeny
@@ -23,13 +22,13 @@ const (
 	ActionAutoApprove
 )
 
-// Assessment is what a plan knows about itself that policy has to know: it decides again with it.
+// Assessment is what a plan tells policy about itself; policy decides again with it.
 type Assessment struct {
-	Strength Strength   // raises how it must be confirmed; less than the tool's own has no effect
+	Strength Strength   // raises the tool's strength; a lower value has no effect
 	Risk     Risk       // likewise
-	Action   ActionRule // what is stored for the action
-	Human    Strength   // the least strength where users approve, whatever the tool's contract takes for an approval
-	Scope    string     // what an "always" covers within the tool: project, target; where users approve, the plan as well (tool.Confined); empty covers the whole tool
+	Action   ActionRule // the stored rule of the action
+	Human    Strength   // the minimum strength if users approve, whatever the tool's contract accepts as approval
+	Scope    string     // what a session grant covers within the tool: project, target; if users approve, also the plan (tool.Confined); empty covers the whole tool
 }
 
 // Raised returns the assessment with at least the strength and risk of base.
@@ -38,7 +37,7 @@ func (a Assessment) Raised(base Assessment) Assessment {
 	return a
 }
 
-// Lasting reports whether "always" may be answered: what is of high risk, or has to be typed, is asked every time.
+// Lasting reports whether a session grant can be given: a plan of high risk, or with a name to type, asks every time.
 func (a Assessment) Lasting() bool { return max(a.Strength, a.Human) < Typed && a.Risk < RiskHigh }
 
 var (

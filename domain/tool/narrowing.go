@@ -13,7 +13,7 @@ const ControlToolset = "control"
 type Narrowing struct {
 	Toolsets []string // only these, and Control; with Tools also those; empty, without Tools, is every one
 	Tools    []string // single tools, added to the toolsets
-	Exclude  []string // single tools, taken away whatever else says
+	Exclude  []string // single tools, removed whatever the other fields say
 	ReadOnly bool     // only tools that have something to read
 }
 

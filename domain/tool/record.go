@@ -13,13 +13,13 @@ import (
 // MaxOutput is the maximum size of Result.Output in bytes, its truncation marker included (packageflow-security contract §5.4).
 const MaxOutput = 8 << 10
 
-// How long records that have ended are kept (packageflow contract §1.8): the newest ones, and none that is older.
+// How long ended records are kept (packageflow contract §1.8): how many of the newest, and the maximum age.
 const (
 	MaxKeptRecords  = 1000
 	RecordRetention = 30 * 24 * time.Hour
 )
 
-// marker ends an output that was cut.
+// marker is the end of a truncated output.
 const marker = "\n[cut: the result is longer]"
 
 // Record is the call record of a call that changes something. Its JSON is the ToolExecutionState of the packageflow contract, followed by more members. All of it is
@@ -30,23 +30,23 @@ type Record struct {
 	Status Status          `json:"status"`
 	Args   json.RawMessage `json:"arguments"`
 	Result *Result         `json:"result,omitempty"`
-	At     time.Time       `json:"timestamp"` // when it was asked for
+	At     time.Time       `json:"timestamp"` // when the call arrived
 
 	Reason         Reason      `json:"reason,omitempty"`
-	Decision       string      `json:"decisionSource,omitempty"` // the rule of policy, or who confirmed it
+	Decision       string      `json:"decisionSource,omitempty"` // the policy rule, or who approved it
 	Risk           policy.Risk `json:"risk"`
-	Said           string      `json:"denyReason,omitempty"` // what the user who denied it said
-	What           string      `json:"what,omitempty"`       // in one line, what it would do
+	Said           string      `json:"denyReason,omitempty"` // the reason given by the user who denied it
+	What           string      `json:"what,omitempty"`       // what it would do, in one line
 	StartedAt      time.Time   `json:"startedAt,omitzero"`
 	EndedAt        time.Time   `json:"endedAt,omitzero"`
-	ExpiresAt      time.Time   `json:"expiresAt,omitzero"` // of the confirmation
+	ExpiresAt      time.Time   `json:"expiresAt,omitzero"` // of the approval request
 	ConfirmationID string      `json:"confirmationId,omitempty"`
-	Redeemed       string      `json:"redeemedBy,omitempty"` // the call that redeemed the confirmation
+	Redeemed       string      `json:"redeemedBy,omitempty"` // the call that used the approval
 	Toolset        string      `json:"toolset,omitempty"`
 	Session        string      `json:"session,omitempty"`
 	Principal      string      `json:"principal,omitempty"`
 	Client         string      `json:"client,omitempty"`
-	Owner          string      `json:"owner,omitempty"` // the process that carries it out
+	Owner          string      `json:"owner,omitempty"` // the process that applies it
 }
 
 // Result is the result of a call that was applied, or that failed before.
@@ -55,7 +55,7 @@ type Result struct {
 	Output     string `json:"output"` // at most MaxOutput bytes
 	Error      string `json:"error,omitempty"`
 	Code       string `json:"code,omitempty"`
-	DurationMS int64  `json:"durationMs,omitempty"` // without the time the user took to answer
+	DurationMS int64  `json:"durationMs,omitempty"` // without the time the user took to decide
 }
 
 // TruncateOutput cuts the text to MaxOutput bytes at the end of a rune, with a marker if it was longer.
@@ -156,7 +156,7 @@ func (r *Record) Settle(now time.Time, gone func(owner string) bool) bool {
 	case r.Status == StatusExecuting && gone(r.Owner):
 		ended := r.Finish(Result{Error: "the process that carried this out is gone; how far it came is not known"}, ReasonInterrupted, now) == nil
 		if ended {
-			r.Result.DurationMS = 0 // nobody knows when it ended
+			r.Result.DurationMS = 0 // the time it ended is unknown
 		}
 		return ended
 	}

@@ -15,8 +15,8 @@ type Capability struct {
 	Name     string
 	Contract Contract
 	Mode     policy.Mode
-	Ceiling  policy.Mode // what no call passes, below the operator's own; unset is none
-	Placed   bool        // what its tools would do depends on the directory that their process stands in
+	Ceiling  policy.Mode // the maximum mode of its calls, below the operator's; unset is none
+	Placed   bool        // its tools depend on the working directory of their process
 	Entries  []Entry
 }
 
@@ -32,11 +32,11 @@ type Toolset struct {
 // Registry holds the tools of a process, sorted by name. It is immutable.
 type Registry struct {
 	entries []Entry
-	order   []int // of the entries by name; they are large, and stay where they are
+	order   []int // of the entries by name; the entries are large and are not moved
 	index   map[Name]int
 }
 
-// The ways a registry or a look-up fails.
+// The errors of a registry or a look-up.
 var (
 	ErrRegistry = fault.New(fault.Internal, "registry_invalid", "the tools do not make a registry")
 	ErrUnknown  = fault.New(fault.NotFound, "tool_unknown", "there is no such tool")
@@ -44,7 +44,7 @@ var (
 
 const maxName = 40
 
-// named reports whether n has the form of a tool's name. (A regular expression would be compiled at every start.)
+// named reports whether n is a valid tool name. (A regular expression would be compiled at every start.)
 func named(n Name) bool {
 	for i, c := range []byte(n) {
 		if lower := c >= 'a' && c <= 'z'; !lower && (i == 0 || c != '_' && (c < '0' || c > '9')) {

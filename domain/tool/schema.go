@@ -2,15 +2,15 @@ package tool
 
 import "bytes"
 
-// scan is a walk over JSON that keeps nothing. Every start of a process holds every schema to being one, and encoding/json would take
-// longer for that than for everything else that is done before the first answer.
+// scan walks over JSON without storing it. Every start of a process checks every schema; encoding/json would take longer for that than everything
+// else before the first answer.
 type scan struct {
 	text []byte
 	at   int
-	kind []byte // what stands for "type" in the outermost object
+	kind []byte // value of "type" in the outermost object
 }
 
-// objectSchema reports JSON that is an object whose type is "object".
+// objectSchema reports whether the JSON is an object whose type is "object".
 func objectSchema(text []byte) bool {
 	s := scan{text: text}
 	return s.document() && string(s.kind) == `"object"`
@@ -18,7 +18,7 @@ func objectSchema(text []byte) bool {
 
 func (s *scan) document() bool { return s.value(0) && s.next() == 0 && s.at == len(s.text) }
 
-// next returns the next byte that is no blank; 0 at the end.
+// next returns the next byte that is not white space; 0 at the end.
 func (s *scan) next() byte {
 	for ; s.at < len(s.text); s.at++ {
 		switch c := s.text[s.at]; c {
@@ -30,7 +30,7 @@ func (s *scan) next() byte {
 	return 0
 }
 
-// take passes over the next byte if it is c.
+// take skips the next byte if it is c.
 func (s *scan) take(c byte) bool {
 	if s.next() != c || s.at == len(s.text) {
 		return false
@@ -39,7 +39,7 @@ func (s *scan) take(c byte) bool {
 	return true
 }
 
-const maxDepth = 1000 // of what stands in each other
+const maxDepth = 1000 // of nesting
 
 func (s *scan) value(depth int) bool {
 	switch c := s.next(); c {
@@ -80,7 +80,7 @@ func (s *scan) field(depth int) bool {
 	return true
 }
 
-// inside reads what stands between two brackets, separated by commas.
+// inside reads the items between two brackets, separated by commas.
 func (s *scan) inside(open, closing byte, item func() bool) bool {
 	if !s.take(open) {
 		return false
@@ -119,7 +119,7 @@ func (s *scan) word() bool {
 	return false
 }
 
-// escape stands behind a backslash and ends on the last byte that belongs to it.
+// escape reads the rest of an escape after the backslash and stops at its last byte.
 func (s *scan) escape() bool {
 	switch {
 	case s.at >= len(s.text):
@@ -170,7 +170,7 @@ func (s *scan) number() bool {
 	return true
 }
 
-// digits passes over digits and counts them.
+// digits skips digits and counts them.
 func (s *scan) digits() (n int) {
 	for ; s.at < len(s.text) && s.text[s.at] >= '0' && s.text[s.at] <= '9'; s.at++ {
 		n++

@@ -23,29 +23,29 @@ const (
 // Reason says why a record is Failed or Denied. It is empty for other statuses.
 type Reason string
 
-// The reasons of a denial: nobody carried the call out.
+// The reasons of a denial: the call was not applied.
 const (
-	ReasonPolicy         Reason = "policy"              // policy refused it; nobody was asked
-	ReasonUserDenied     Reason = "user_denied"         // the user said no
-	ReasonExpired        Reason = "expired"             // no answer in time
-	ReasonCancelled      Reason = "cancelled_by_client" // the client that asked withdrew the question
-	ReasonContextChanged Reason = "context_changed"     // what was to be confirmed is not what there is now
-	ReasonMistyped       Reason = "mistyped"            // the name that had to be typed was wrong too often
+	ReasonPolicy         Reason = "policy"              // policy denied it without asking
+	ReasonUserDenied     Reason = "user_denied"         // the user denied it
+	ReasonExpired        Reason = "expired"             // it expired undecided
+	ReasonCancelled      Reason = "cancelled_by_client" // the client that asked cancelled it
+	ReasonContextChanged Reason = "context_changed"     // the plan changed before it was approved
+	ReasonMistyped       Reason = "mistyped"            // the name was mistyped too often
 )
 
 // The reasons of a failure.
 const (
-	ReasonRejected    Reason = "rejected"      // arguments, a path or a rate refused it before it began
+	ReasonRejected    Reason = "rejected"      // arguments, a path or a rate limit rejected it before it started
 	ReasonErrored     Reason = "error"         // it ran and failed
-	ReasonNonZeroExit Reason = "non_zero_exit" // the command it ran said so
-	ReasonTimedOut    Reason = "timeout"       // it took longer than it may
+	ReasonNonZeroExit Reason = "non_zero_exit" // the command exited with an error
+	ReasonTimedOut    Reason = "timeout"       // it exceeded its time limit
 	ReasonStopped     Reason = "cancelled"     // it was stopped while it ran
-	ReasonInterrupted Reason = "interrupted"   // the process that carried it out is gone; how far it came is not known
+	ReasonInterrupted Reason = "interrupted"   // the process that applied it is gone; the change may be incomplete
 )
 
 var statusNames = []string{"", "pending_confirmation", "executing", "completed", "failed", "denied"}
 
-// The ways a record refuses.
+// The errors of records.
 var (
 	ErrStatus        = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
 	ErrMove          = fault.New(fault.State, "run_move_forbidden", "the run cannot go there from where it is")

@@ -23,29 +23,29 @@ type Spec struct {
 	Description string // for models; its first sentence is searchable
 	Toolset     string // the capability's flag name ("packs")
 	Contract    Contract
-	Category    string          // how a list for users groups it ("Project Management"); may be empty
-	Class       policy.Class    // the most any call of this tool may claim
+	Category    string          // group in lists for users ("Project Management"); may be empty
+	Class       policy.Class    // the maximum class that a call of this tool may claim
 	Effects     policy.Effects  // likewise
-	Confirm     policy.Strength // how a human confirms by default; a plan can raise it
-	Human       policy.Strength // the least strength where only users confirm; a plan can raise it
-	When        string          // in words that follow "asks": of what its plans the user is asked there; empty is of all, or of none where Human is none
-	Risk        policy.Risk     // how much is at stake in any call of it; a plan can raise it
+	Confirm     policy.Strength // how a user approves by default; a plan can raise it
+	Human       policy.Strength // the minimum strength if only users approve; a plan can raise it
+	When        string          // completes the phrase "asks …": for which of its plans it asks the user; empty means all, or none if Human is none
+	Risk        policy.Risk     // the minimum risk of its calls; a plan can raise it
 	Mode        policy.Mode     // the toolset's default mode
-	Ceiling     policy.Mode     // what no call of the toolset passes; unset is the operator's alone
+	Ceiling     policy.Mode     // the maximum mode of the toolset's calls; unset leaves only the operator's
 	Preview     Name            // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
-	Approved    bool            // its own arguments carry the approval (agentpack's yes); under approval: human the user is asked all the same
+	Approved    bool            // its own arguments contain the approval (agentpack's yes); under approval: human the user is asked anyway
 	Timeout     time.Duration   // zero means the application's default
 	MaxOutput   int             // bytes; zero means the application's default
-	CarriesOut  bool            // it carries out other calls (confirm), so its hints are those of the most dangerous one
-	Idempotent  bool            // calling it once more with the same arguments changes nothing further; of one that only reads that is so anyway
-	AtOnce      bool            // where users approve, its first call answers with the question and a token that names the plan (amof contract); the repeated call waits
-	Anew        bool            // a plan that is not what was confirmed is asked about anew; and a question takes the place of the session's older ones of this tool and scope
-	Placed      bool            // what it would do depends on the directory that its process stands in; filled in from its Capability
-	People      bool            // only for calls that the user makes: no agent is served it, whatever an operator selects
-	Unmasked    bool            // its arguments hold no secrets, whatever they look like, and the audit has those of a plan to the letter; only of a tool for users alone
+	CarriesOut  bool            // it applies other calls (confirm), so its hints are those of the most dangerous one
+	Idempotent  bool            // repeating it with the same arguments changes nothing more; always true of a tool that only reads
+	AtOnce      bool            // if users approve, its first call returns the request and a token that names the plan (amof contract); the repeated call waits
+	Anew        bool            // a changed plan is asked about again; and a request replaces the session's older ones of this tool and scope
+	Placed      bool            // it depends on the working directory of its process; filled in from its Capability
+	People      bool            // only for the user's own calls: no agent gets it, whatever the server configuration enables
+	Unmasked    bool            // its arguments contain no secrets, whatever they look like, and the audit log stores those of a plan unchanged; only for a tool for users only
 	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
-	Output      Schema          // of the value; nil where nothing is known of it
-	Reading     *Facet          // how it is published where nothing may be changed; nil for a tool that is one thing
+	Output      Schema          // of the value; nil if it is unknown
+	Reading     *Facet          // how it is published to callers that may only read; nil for a tool that does not differ
 }
 
 // Schema is a JSON Schema that is computed on first use, so that it does not delay the start.
@@ -63,7 +63,7 @@ func (s Spec) OutputSchema() json.RawMessage {
 type Facet struct {
 	Title, Description string
 	Input              json.RawMessage
-	Covers             func(args json.RawMessage) bool // reports a call that only reads, as far as its arguments tell; nil is none
+	Covers             func(args json.RawMessage) bool // reports whether a call only reads, as far as its arguments tell; nil means none does
 }
 
 // Reads reports whether a call with these arguments only reads and can run beside others. It is for scheduling; policy checks the decoded call.
@@ -80,7 +80,7 @@ func (s Spec) ReadOnly() Spec {
 	return s
 }
 
-// The permissions that lists for users know (packageflow contract §3.1).
+// The permissions in lists for users (packageflow contract §3.1).
 const (
 	PermissionRead    = "read"
 	PermissionExecute = "execute"
@@ -146,7 +146,8 @@ type Assessed interface {
 	Assessment() policy.Assessment
 }
 
-// Insistent is a Plan that can require an approval whatever grants exist, because it widens permissions. Where it does not, it only narrows them.
+// Insistent is a Plan that can require an approval whatever grants exist, because it widens permissions. A plan that does not insist only narrows
+// them.
 type Insistent interface {
 	Insists() bool
 }
@@ -167,13 +168,13 @@ type Scoped interface {
 	Scopes() (session, dated string)
 }
 
-// Worded is a plan whose scope is an id, and that says in words what an "always" for it covers: "script build of shop".
+// Worded is a Plan whose scope is an ID, and that describes what a session grant for it covers: "script build of shop".
 type Worded interface {
 	Covers() string
 }
 
-// Confined is a plan whose own scope tells by its content what an "always" covers, where it says so. Where users approve, an "always" for any other
-// plan covers that one plan.
+// Confined is a Plan that can report that its own scope identifies, by its content, what a session grant covers. If users approve, a session grant
+// for any other plan covers only that plan.
 type Confined interface {
 	Confined() bool
 }
@@ -242,7 +243,7 @@ type Judged interface {
 	Failure() Reason
 }
 
-// Reviewed is a value that users and agents decide by, such as a preview. Like a plan, it is checked for hidden text.
+// Reviewed is a value that users and agents base decisions on, such as a preview. Like a plan, it is checked for hidden text.
 type Reviewed interface {
 	Reviewed()
 }
@@ -268,12 +269,12 @@ type Scope struct {
 	Client    string // self-declared name and version
 	Principal policy.Principal
 	Progress  func(Progress) // never nil inside an invocation
-	MaxOutput int            // bytes the caller takes: a longer value is replaced by its head
-	Narrow    bool           // the caller is served a part of the tools: it changes nothing that holds for all of them
+	MaxOutput int            // maximum bytes that the caller accepts: a longer value is replaced by its beginning
+	Narrow    bool           // the caller has only part of the tools: it must not change what applies to all of them
 	Held      *Held          // the call's
 }
 
-// Progress is one step of a long call. Total is zero when unknown.
+// Progress is one step of a long call. Total is zero if unknown.
 type Progress struct {
 	Done, Total int64
 	Message     string
@@ -282,39 +283,39 @@ type Progress struct {
 // Call is one tool call.
 type Call struct {
 	ID        string          // unique; made by the application when empty
-	RequestID json.RawMessage // the transport's own id of the request, repeated where a contract promises it
-	Session   string          // client instance: mode, grants and confirmations belong to it
+	RequestID json.RawMessage // the transport's own ID of the request, repeated if a contract promises it
+	Session   string          // client instance: mode, grants and approval requests belong to it
 	Client    string
-	Entry     string // the host entry that the server was started from; empty where there is none
+	Entry     string // the host entry that the server was started from; empty if there is none
 	Principal policy.Principal
 	Mode      policy.Mode // the call's own mode argument, usually unset
 	Tool      Name
 	Args      json.RawMessage // a JSON object; nil means {}
 	Token     confirm.Token
 	Typed     string
-	Always    bool            // a redemption also approves the tool for the rest of the session
-	Asked     confirm.Digest  // of the confirmation that this very call asked for, which the user has answered meanwhile; set by transports
-	Answer    *confirm.Answer // what the user said on a channel only the user has; set by transports, never from arguments
-	Person    bool            // it comes from a channel only the user has; set by transports, never from arguments
-	View      bool            // the user looks at a page that shows it: a read that is the user's own, and no audit record; set by transports
-	Within    []Narrowing     // what the caller is served of what the operator serves: as much as every one of them covers
+	Always    bool            // using the approval also gives a session grant for the tool
+	Asked     confirm.Digest  // of the approval request of this call, which the user has decided since; set by transports
+	Answer    *confirm.Answer // the decision from a channel that only a user has; set by transports, never from arguments
+	Person    bool            // it comes from a channel that only a user has; set by transports, never from arguments
+	View      bool            // the user views a page: a read of the user's own, without an audit record; set by transports
+	Within    []Narrowing     // restricts the caller to the tools that all of them cover
 	Progress  func(Progress)  // may be nil
-	MaxOutput int             // bytes the caller takes; zero is the tool's own bound
+	MaxOutput int             // maximum bytes that the caller accepts; zero is the tool's own limit
 	Held      *Held           // what this call and another one of the same command pass on; nil for nothing
 }
 
-// Held passes a plan on from the call that shows it to the one that applies it, where one command makes both, one right after the other. It saves working the
-// plan out again, and nothing else: the plan is hashed, approved and checked against the disk as any other. A nil Held keeps nothing.
+// Held passes a plan from the call that shows it to the one that applies it, if one command makes both in a row. It only saves computing the plan
+// again: the plan is hashed, approved and checked against the disk like any other. A nil Held keeps nothing.
 type Held struct{ of, plan any }
 
-// Keep keeps the plan of what was asked for, in place of what was kept before.
+// Keep stores the plan of that request and replaces the plan stored before.
 func (h *Held) Keep(of, plan any) {
 	if h != nil {
 		h.of, h.plan = of, plan
 	}
 }
 
-// Take returns the plan that is kept of exactly that, and nil where there is none. It is given once.
+// Take returns the plan that is stored for exactly that request, or nil. It returns a plan once.
 func (h *Held) Take(of any) any {
 	if h == nil || h.of != of {
 		return nil
@@ -324,30 +325,30 @@ func (h *Held) Take(of any) any {
 	return plan
 }
 
-// Issued is a created approval request. Where the user approves, Pending is set, and Token, if any, only names the plan.
+// Issued is a created approval request. If the user approves, Pending is set, and Token, if any, only names the plan.
 type Issued struct {
-	Pending   bool           // the user has to answer it
+	Pending   bool           // the user must decide it
 	Names     bool           // Token names the plan: the call that presents it asks the user
-	AtOnce    bool           // the call that opened it answers at once; the repeated one waits for the user
-	Formable  bool           // the host's form may answer it, where the user switched that on for the host entry
-	Needs     policy.Proving // how strong a proof the answer has to come with
+	AtOnce    bool           // the call that created it returns at once; the repeated one waits for the user
+	Formable  bool           // the host's form may approve it, if the user enabled that for the host entry
+	Needs     policy.Proving // the proof that the approval needs
 	ID        string
 	Token     confirm.Token
-	Digest    confirm.Digest // names it to Call.Asked
+	Digest    confirm.Digest // value for Call.Asked
 	Tool      Name
-	Args      json.RawMessage // as they were sent; redacted, and bounded
+	Args      json.RawMessage // as sent; redacted and bounded
 	Strength  policy.Strength
-	Risk      string // empty when nothing is at stake
+	Risk      string // empty if there is no risk
 	Prompt    string
-	Target    string // what must be typed, when Strength is Typed
-	Scope     string // what "always" covers within the tool; empty is all of it
-	Covers    string // the same in words, where the scope is none
+	Target    string // the text to type if Strength is Typed
+	Scope     string // what a session grant covers within the tool; empty is all of it
+	Covers    string // the same as text, if the scope is an ID
 	PlanHash  canon.Hash
 	Plan      json.RawMessage // redacted
-	Exhibit   json.RawMessage // what users see beside it; redacted, and nil for most plans
+	Exhibit   json.RawMessage // what users see in addition; redacted, and nil for most plans
 	IssuedAt  time.Time
-	ExpiresAt time.Time // of the question; of the token, where there is one
-	Remotes   []string  // where it is about nothing but reaching them
+	ExpiresAt time.Time // of the request; of the token, if there is one
+	Remotes   []string  // if the request is only about contacting them
 	confirm.Redacted
 }
 
@@ -370,15 +371,15 @@ type Outcome struct {
 	Text       string // the result when it is a Text; Value is nil then
 	Err        error  // always a *fault.Error
 	DryRun     bool
-	Confirmed  bool // it was carried out with a confirmation, which is spent now
+	Confirmed  bool // it was applied with an approval, which is used now
 	Unasked    bool // approval is caller: whatever this call would change or run, no user is asked
-	Explained  bool // Err says why it was refused, Value shows what it would have done
+	Explained  bool // Err says why it was denied, Value shows its plan
 	Warnings   []string
 	Decision   policy.Decision
 	Issued     *Issued
 	Elapsed    time.Duration
 	Redactions int
-	Truncated  bool // the result was longer than the tool's bound
+	Truncated  bool // the result was longer than the tool's limit
 }
 
 // Ref is a typed handle for Go callers: which input a tool takes and which output it gives.
