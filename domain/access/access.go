@@ -23,16 +23,16 @@ import (
 
 // How long credentials last.
 const (
-	LoginTTL    = 5 * time.Minute    // of a one-time log-in, until it is used
-	BrowserIdle = 12 * time.Hour     // of a browser that asks for nothing
-	BrowserTTL  = 7 * 24 * time.Hour // of a browser, however busy
-	UseNoted    = time.Minute        // uses that follow one that is on record sooner than that are not noted
+	LoginTTL    = 5 * time.Minute    // of an unused one-time login link
+	BrowserIdle = 12 * time.Hour     // of an idle browser session
+	BrowserTTL  = 7 * 24 * time.Hour // of any browser session
+	UseNoted    = time.Minute        // a use is recorded only this long after the last recorded one
 )
 
 // MaxName is the maximum length of a credential's name, in characters.
 const MaxName = 64
 
-// The ways a credential is refused. Whoever shows one is told no more than that.
+// The errors of rejected credentials. A client that presents one learns no more than these.
 var (
 	ErrUnknown = fault.New(fault.Denied, "credential_unknown", "this is no credential of this server, or it was revoked")
 	ErrExpired = fault.New(fault.Denied, "credential_expired", "this credential has expired; make a new one")
@@ -50,7 +50,7 @@ type Kind uint8
 const (
 	_       Kind = iota
 	Token        // of a program: a bearer token
-	Login        // a one-time log-in: exchanged for a Browser
+	Login        // a one-time login link, exchanged for a Browser
 	Browser      // of the user's browser: a cookie
 )
 
@@ -92,7 +92,7 @@ func (d Digest) String() string { return hex.EncodeToString(d[:]) }
 type Scope struct {
 	Toolsets []string    `json:"toolsets,omitempty"` // only these; empty is every one
 	ReadOnly bool        `json:"read_only,omitempty"`
-	Ceiling  policy.Mode `json:"max_mode,omitempty"` // no call passes it; unset is the operator's alone
+	Ceiling  policy.Mode `json:"max_mode,omitempty"` // the maximum mode of its calls; unset leaves only the operator's
 }
 
 // Narrowing returns the toolset limits of the scope.
@@ -107,7 +107,7 @@ type Credential struct {
 	Name      string    `json:"name"` // for users; unique among tokens
 	Scope     Scope     `json:"scope"`
 	CreatedAt time.Time `json:"created_at"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero: not by itself
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // zero: does not expire
 	UsedAt    time.Time `json:"used_at,omitzero"`
 	EndedAt   time.Time `json:"ended_at,omitzero"` // when it was used up or revoked
 	Digest    Digest    `json:"-"`

@@ -16,15 +16,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Hash is a SHA-256 sum. Its text form is "sha256:" and 64 lower-case hex digits; the zero Hash is never a sum of anything.
+// Hash is a SHA-256 sum. Its text form is "sha256:" and 64 lower-case hex digits; the zero Hash is not the sum of any input.
 type Hash [sha256.Size]byte
 
 const prefix = "sha256:"
 
-// ErrHash reports text that is no hash.
+// ErrHash is returned for text that is not a hash.
 var ErrHash = fault.New(fault.Invalid, "hash_invalid", "a hash is sha256: followed by 64 lower-case hex digits")
 
-// ErrForm reports a value that has no canonical form (a float, a key twice in one object, or something JSON cannot hold).
+// ErrForm is returned for a value without a canonical form (a float, a key that occurs twice in one object, or a value that JSON cannot represent).
 var ErrForm = fault.New(fault.Internal, "canon_form", "the value has no canonical form")
 
 // String returns the text form.
@@ -71,9 +71,8 @@ func Parse(s string) (Hash, error) {
 	return h, nil
 }
 
-// Marshal returns the canonical JSON of v: object keys sorted by bytes, no insignificant space, no HTML escapes, integers only.
-// Two values with equal JSON meaning have equal bytes. It fails with ErrForm, though not for a Go float that happens to be whole: what
-// is hashed has no float fields.
+// Marshal returns the canonical JSON of v: object keys sorted by bytes, no insignificant space, no HTML escapes, integers only. Two values with equal
+// JSON meaning have equal bytes. It fails with ErrForm, but not for a Go float that happens to be whole: hashed values have no float fields.
 func Marshal(v any) ([]byte, error) {
 	raw, err := plain(v)
 	if err != nil {
@@ -82,8 +81,8 @@ func Marshal(v any) ([]byte, error) {
 	return rewrite(raw)
 }
 
-// Canonical rewrites one JSON document into canonical form, or fails with ErrForm: also for an object that has a key twice, because
-// nobody can say what that means, and beyond MaxDepth. It is idempotent.
+// Canonical rewrites one JSON document into canonical form. It fails with ErrForm, also for an object in which a key occurs twice, because its
+// meaning is undefined, and beyond MaxDepth. It is idempotent.
 func Canonical(raw []byte) ([]byte, error) {
 	var doc json.RawMessage
 	if err := json.Unmarshal(raw, &doc); err != nil {
@@ -109,8 +108,8 @@ func SumBytes(label string, b []byte) Hash {
 	return Hash(h.Sum(nil))
 }
 
-// AppendLabel appends what Bytes hashes before the bytes, for those who hash very much and keep one buffer: the SHA-256 of Label(nil, l) followed by b is
-// Bytes(l, b).
+// AppendLabel appends what SumBytes hashes before the bytes, for callers that hash many values with one buffer: the SHA-256 of AppendLabel(nil, l)
+// followed by b is SumBytes(l, b).
 func AppendLabel(to []byte, label string) []byte {
 	return fmt.Appendf(to, "%d:%s\n", len(label), label)
 }

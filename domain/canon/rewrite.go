@@ -7,22 +7,22 @@ import (
 	"unicode/utf8"
 )
 
-// rewriter copies one valid JSON document into canonical form in a single pass. Decoding into a tree and encoding that again does the
-// same at three times the cost, and a hash is taken in every call.
+// rewriter copies one valid JSON document into canonical form in a single pass. Decoding into a tree and encoding it again takes three times as long,
+// and every call computes a hash.
 type rewriter struct {
 	src     []byte
 	at      int
 	depth   int
 	out     []byte
-	members []member // a stack: the objects that are open, each one's members together
+	members []member // a stack: the members of the open objects, grouped by object
 	scratch []byte
 }
 
-// MaxDepth is how deeply arrays and objects may nest. Every level may move the ones inside it once more while keys are sorted, so
-// the bound keeps the work in proportion to the document.
+// MaxDepth is the maximum nesting of arrays and objects. Sorting keys may move the inner levels once more for each level, so the limit keeps the work
+// proportional to the document.
 const MaxDepth = 500
 
-// member is one member of an object: its decoded key and where its canonical text stands in out.
+// member is one member of an object: its decoded key and the position of its canonical text in out.
 type member struct {
 	key      []byte
 	from, to int
@@ -36,7 +36,7 @@ func rewrite(valid []byte) ([]byte, error) {
 	return w.out, nil
 }
 
-// next skips white space and is the byte that follows.
+// next skips white space and returns the byte that follows.
 func (w *rewriter) next() byte {
 	for {
 		switch c := w.src[w.at]; c {
@@ -98,7 +98,7 @@ func (w *rewriter) number() error {
 	return nil
 }
 
-// text copies a string and returns it decoded. Most strings are their own canonical form.
+// text copies a string and returns it decoded. Most strings are already in canonical form.
 func (w *rewriter) text() ([]byte, error) {
 	end, simple := w.at+1, true
 	for ; w.src[end] != '"'; end++ {
@@ -170,7 +170,7 @@ func (w *rewriter) object() error {
 	return nil
 }
 
-// sort puts the members, which stand in out from start on with commas between them, into the order of their keys.
+// sort orders the members by key; they are in out from start on, separated by commas.
 func (w *rewriter) sort(members []member, start int) error {
 	byKey := func(a, b member) int { return bytes.Compare(a.key, b.key) }
 	if !slices.IsSortedFunc(members, byKey) {

@@ -9,21 +9,21 @@ import (
 	"io/fs"
 )
 
-// Kind says what sort of failure happened. The set is closed: adapters map kinds to HTTP statuses and exit codes.
+// Kind is the category of a failure. The set is closed: adapters map kinds to HTTP statuses and exit codes.
 type Kind uint8
 
-// The kinds. The zero Kind is Internal, so that a forgotten classification never looks like the caller's fault.
+// The kinds. The zero Kind is Internal, so that an unclassified error never looks like the caller's mistake.
 const (
-	Internal    Kind = iota // a defect, or an I/O failure nobody foresaw
+	Internal    Kind = iota // a defect, or an unexpected I/O failure
 	Invalid                 // the request itself is wrong
 	NotFound                // what it names does not exist
-	Conflict                // somebody else changed it first, or the name is taken
+	Conflict                // it was changed concurrently, or the name is taken
 	State                   // it exists, but not in a state that allows this
-	Denied                  // policy refuses
-	Unconfirmed             // a human has to confirm first
-	Unavailable             // something needed cannot be reached, read or written now
+	Denied                  // policy denies it
+	Unconfirmed             // a user must approve it first
+	Unavailable             // something that is needed cannot be reached, read or written now
 	Timeout                 // the deadline passed
-	Canceled                // the caller gave up
+	Canceled                // the caller cancelled
 )
 
 var kindNames = [...]string{"internal", "invalid", "not_found", "conflict", "state", "denied", "unconfirmed", "unavailable", "timeout", "canceled"}
@@ -43,13 +43,13 @@ type Code string
 type Error struct {
 	Kind    Kind
 	Code    Code
-	Message string // names the thing, what was wrong with it and the way out; never a secret
+	Message string // names the thing, what is wrong with it and what to do; never a secret
 	Details any    // a struct with JSON tags, or nil
 	Err     error  // the cause: logged, never shown
 }
 
-// New makes an error, usually as a package-level sentinel that is then specialised with Sayf, With and Because. It is as plain as it can be, so
-// that the compiler lays sentinels out in the program instead of making them at every start.
+// New returns an error, usually as a package-level sentinel that is then specialised with Sayf, With and Because. It is simple enough that the
+// compiler initialises sentinels statically instead of at every start.
 func New(kind Kind, code Code, message string) *Error {
 	return &Error{Kind: kind, Code: code, Message: message}
 }
@@ -61,7 +61,7 @@ func say(format string, args []any) string {
 	return fmt.Sprintf(format, args...)
 }
 
-// Error returns the message, followed by the cause when there is one.
+// Error returns the message, followed by the cause if there is one.
 func (e *Error) Error() string {
 	if e.Err == nil {
 		return e.Message
@@ -69,10 +69,10 @@ func (e *Error) Error() string {
 	return e.Message + ": " + e.Err.Error()
 }
 
-// Unwrap is the cause.
+// Unwrap returns the cause.
 func (e *Error) Unwrap() error { return e.Err }
 
-// Is reports whether target is a fault of the same code, so a sentinel matches everything derived from it.
+// Is reports whether target is an *Error with the same code, so a sentinel matches everything derived from it.
 func (e *Error) Is(target error) bool {
 	t, ok := target.(*Error)
 	return ok && t != nil && t.Code == e.Code
@@ -99,7 +99,7 @@ func (e *Error) Because(err error) *Error {
 	return &c
 }
 
-// The generic faults that From classifies foreign errors into.
+// The generic errors that From returns for foreign errors.
 var (
 	ErrInternal    = New(Internal, "internal", "an internal error stopped this call; the log has its cause")
 	ErrTimeout     = New(Timeout, "timeout", "the call took longer than it may; ask for less, or raise the time limit")
@@ -107,9 +107,9 @@ var (
 	ErrUnavailable = New(Unavailable, "io_unavailable", "a file or service this call needs cannot be used now")
 )
 
-// From classifies any error and is total: nil stays nil, a fault stays itself (also when wrapped), context errors become
-// timeout or canceled, file-system, system-call and network errors become unavailable, and everything else is internal with the error as its cause. A nil
-// *Error inside an error that is not nil is a defect and internal, never success.
+// From classifies any error: nil stays nil, an *Error stays itself (also when wrapped), context errors become timeout or canceled, file-system,
+// system-call and network errors become unavailable, and everything else is internal with the error as its cause. A nil *Error inside a non-nil error
+// is a defect and internal, never success.
 func From(err error) *Error {
 	if err == nil {
 		return nil
@@ -131,7 +131,7 @@ func From(err error) *Error {
 	if errors.As(err, &p) {
 		return ErrUnavailable.Sayf("cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
 	}
-	var system interface { // what system calls and the network fail with; their packages are out of reach here
+	var system interface { // errors of system calls and the network; their packages cannot be imported here
 		error
 		Timeout() bool
 		Temporary() bool

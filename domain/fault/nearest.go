@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// Nearest returns the known name that name was probably meant to be, or "" when none is close: the way out of a misspelt
-// argument or field. known is not changed.
+// Nearest returns the known name that name was probably meant to be, or "" if none is close, for hints on a misspelt argument or field. known is not
+// changed.
 func Nearest(name string, known []string) string {
 	name = strings.ToLower(name)
 	best, distance := "", max(2, len(name)/3)+1
@@ -16,7 +16,7 @@ func Nearest(name string, known []string) string {
 	for _, k := range slices.Sorted(slices.Values(known)) {
 		d := edits(name, k)
 		if d > 1 && len(name) > 1 && (strings.HasPrefix(k, name+"_") || strings.HasSuffix(k, "_"+name) || strings.HasPrefix(name, k+"_") || strings.HasSuffix(name, "_"+k)) {
-			d = 1 // a part of the name, or the name with something added
+			d = 1 // a part of the name, or the name with an addition
 		}
 		if d < distance {
 			best, distance = k, d

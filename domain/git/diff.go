@@ -5,19 +5,19 @@ import (
 	"strings"
 )
 
-// FileDiff is how one file differs between two trees.
+// FileDiff is the difference of one file between two trees.
 type FileDiff struct {
 	Status  byte   // one letter: A, D, M, R, C, T, or U for one with conflicts
 	Path    string // bytes as on disk, relative to the top
-	From    string // the path before, of a rename or copy
-	OldMode string // six digits of octal; 000000 where there was no file
+	From    string // the old path of a rename or copy
+	OldMode string // six octal digits; 000000 if there was no file
 	NewMode string
 	Added   int // lines
 	Deleted int
-	Binary  bool // then its lines were not counted
+	Binary  bool // its lines were not counted
 }
 
-// ParseDiff reads what git diff or diff-tree printed with --raw, --numstat and -z: all files, then their lines. It fails with ErrOutput.
+// ParseDiff parses the output of git diff or diff-tree with --raw, --numstat and -z: all files, then their lines. It fails with ErrOutput.
 func ParseDiff(out []byte) (files []FileDiff, err error) {
 	records := SplitRecords(out)
 	next := func() (record string, ok bool) {
@@ -45,7 +45,7 @@ func ParseDiff(out []byte) (files []FileDiff, err error) {
 			if f.Path, ok = next(); !ok {
 				return nil, unexpected("differences", record)
 			}
-			if i, known := at[f.Path]; known { // with conflicts, git names a file twice
+			if i, known := at[f.Path]; known { // with conflicts, git lists a file twice
 				files[i].NewMode = f.NewMode
 				continue
 			}
@@ -82,20 +82,20 @@ func ParseDiff(out []byte) (files []FileDiff, err error) {
 	}
 }
 
-// Conflict is what keeps two trees from being merged, in one file or in several.
+// Conflict is what prevents two trees from being merged, in one file or in several.
 type Conflict struct {
 	Kind  string // "contents", "modify/delete", "rename/rename", …
 	Paths []string
 }
 
-// MergedTree is what git merge-tree printed.
+// MergedTree is the output of git merge-tree.
 type MergedTree struct {
-	Tree      string // with conflict markers in it where there are conflicts
+	Tree      string // contains conflict markers if there are conflicts
 	Files     []string
 	Conflicts []Conflict
 }
 
-// ParseMergeTree reads what git merge-tree --write-tree printed with --name-only, --messages and -z. It fails with ErrOutput.
+// ParseMergeTree parses the output of git merge-tree --write-tree with --name-only, --messages and -z. It fails with ErrOutput.
 func ParseMergeTree(out []byte) (m MergedTree, err error) {
 	records := strings.Split(string(out), "\x00")
 	if m.Tree = records[0]; len(m.Tree) < 40 || strings.Trim(m.Tree, "0123456789abcdef") != "" {
@@ -106,7 +106,7 @@ func ParseMergeTree(out []byte) (m MergedTree, err error) {
 		m.Files, records = append(m.Files, records[0]), records[1:]
 	}
 	if len(records) > 0 {
-		records = records[1:] // the empty one between files and messages
+		records = records[1:] // the empty record between files and messages
 	}
 	for len(records) > 1 {
 		n, wrong := strconv.Atoi(records[0])

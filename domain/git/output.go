@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrOutput reports output of git that is not in the form that git documents for scripts.
+// ErrOutput is returned for git output that does not have the form documented for scripts.
 var ErrOutput = fault.New(fault.Unavailable, "git_output_unknown", "git printed what this version does not read; use git 2.39 or newer")
 
 func unexpected(what, record string) error {
@@ -22,7 +22,7 @@ const (
 	RemotesPrefix = "refs/remotes/origin/"
 )
 
-// SplitRecords splits what git printed with a NUL behind every record (option -z).
+// SplitRecords splits git output that ends every record with a NUL (option -z).
 func SplitRecords(out []byte) []string {
 	text := strings.TrimSuffix(string(out), "\x00")
 	if text == "" {
@@ -31,37 +31,37 @@ func SplitRecords(out []byte) []string {
 	return strings.Split(text, "\x00")
 }
 
-// Status is what git status says of a working tree.
+// Status is the result of git status for a working tree.
 type Status struct {
 	Head          string // commit, in full; empty before the first one
 	Branch        string // without refs/heads/; empty when detached
 	Detached      bool
-	Upstream      string // as the branch's configuration says, "origin/main"; empty when it says nothing
-	Tracked       bool   // the upstream exists, and Ahead and Behind were counted
-	Ahead, Behind int    // commits, of the upstream
+	Upstream      string // from the branch's configuration, "origin/main"; empty if none is configured
+	Tracked       bool   // the upstream exists, and Ahead and Behind are set
+	Ahead, Behind int    // commits, compared with the upstream
 	Stashes       int    // with --show-stash
 	Changes       []Change
 }
 
-// Change is a path that differs from the last commit, or that is not tracked or is ignored.
+// Change is a path that differs from the last commit, or that is untracked or ignored.
 type Change struct {
 	Kind   ChangeKind
-	Index  byte   // one letter: how the index differs from the commit, or Same
-	Tree   byte   // how the working tree differs from the index, or Same
+	Index  byte   // one letter: the difference between the commit and the index, or Same
+	Tree   byte   // one letter: the difference between the index and the working tree, or Same
 	Path   string // bytes as on disk, relative to the top; ends with a slash for a directory
-	From   string // the path before, of a rename or copy
-	Record string // what git printed, without the last NUL
+	From   string // the old path of a rename or copy
+	Record string // the record as git printed it, without the final NUL
 }
 
-// Same is the letter of what is not changed.
+// Same is the letter for an unchanged path.
 const Same byte = '.'
 
-// Code returns the two letters that git's short form has for it: index and working tree, with blanks for what is not changed.
+// Code returns the two letters of git's short format: index and working tree, with a space for unchanged.
 func (c Change) Code() string {
 	return strings.ReplaceAll(string([]byte{c.Index, c.Tree}), ".", " ")
 }
 
-// String returns the line that git's short form has for it, as text, with control characters quoted.
+// String returns the line of git's short format as text, with control characters quoted.
 func (c Change) String() string {
 	path := strings.ToValidUTF8(c.Path, "\uFFFD")
 	if strings.ContainsFunc(path, unicode.IsControl) {
@@ -70,7 +70,7 @@ func (c Change) String() string {
 	return c.Code() + " " + path
 }
 
-// ChangeKind is the first character of a record of git status.
+// ChangeKind is the first character of a git status record.
 type ChangeKind byte
 
 // The kinds of changes.
@@ -82,7 +82,7 @@ const (
 	Ignored   ChangeKind = '!' // only when asked for
 )
 
-// fields returns how many blank-separated fields a record has; the last one is the path, blanks and all. It is 0 for what is no kind.
+// fields returns the number of space-separated fields of a record; the last one is the path and may contain spaces. It is 0 for an unknown kind.
 func (k ChangeKind) fields() int {
 	switch k {
 	case Modified:
@@ -97,8 +97,8 @@ func (k ChangeKind) fields() int {
 	return 0
 }
 
-// ParseStatus reads what `git status --porcelain=v2 -z --branch` prints. It fails with ErrOutput for a record that is not as git promises;
-// headers that it does not know are left out.
+// ParseStatus parses the output of `git status --porcelain=v2 -z --branch`. It fails with ErrOutput for a record in an unknown form and ignores
+// unknown headers.
 func ParseStatus(out []byte) (Status, error) {
 	var s Status
 	for rest := string(out); rest != ""; {
@@ -107,7 +107,7 @@ func ParseStatus(out []byte) (Status, error) {
 		switch {
 		case ok && record[0] == '#':
 			ok = s.header(record[2:])
-		case ok && ChangeKind(record[0]) == Renamed: // the path before follows
+		case ok && ChangeKind(record[0]) == Renamed: // the old path follows
 			var from string
 			from, after, ok = strings.Cut(after, "\x00")
 			ok = ok && from != "" && s.change(record, from)
@@ -158,7 +158,7 @@ func (s *Status) header(text string) bool {
 	case "branch.upstream":
 		s.Upstream = value
 	case "branch.ab":
-		if value == "+? -?" { // it differs from the upstream, and --no-ahead-behind has nobody count by how much
+		if value == "+? -?" { // it differs from the upstream; with --no-ahead-behind the commits are not counted
 			return true
 		}
 		ahead, behind, _ := strings.Cut(value, " ")
@@ -183,18 +183,18 @@ func count(text, sign string) (int, bool) {
 
 // Worktree is one of a repository's working trees.
 type Worktree struct {
-	Path     string // absolute, as git keeps it: it need not exist any more, and links in it are not resolved
+	Path     string // absolute, as git stores it: it may no longer exist, and symbolic links in it are not resolved
 	Branch   string // without refs/heads/; empty when detached or bare
-	Head     string // full ID of the commit; empty when there is none yet, or bare
-	Main     bool   // the one the repository itself lies in; when that is Bare it has no files
+	Head     string // full ID of the commit; empty before the first commit, or if bare
+	Main     bool   // the worktree of the repository itself; if it is Bare it has no files
 	Bare     bool
 	Detached bool
 	Locked   bool // git will not prune it
 	Prunable bool // its directory is gone
 }
 
-// ParseWorktrees reads what `git worktree list --porcelain -z` prints: the main working tree comes first. It fails with ErrOutput for a record
-// that names no path; attributes that it does not know are left out.
+// ParseWorktrees parses the output of `git worktree list --porcelain -z`: the main worktree comes first. It fails with ErrOutput for a record without
+// a path and ignores unknown attributes.
 func ParseWorktrees(out []byte) ([]Worktree, error) {
 	var found []Worktree
 	begun := false
@@ -235,22 +235,22 @@ func (w *Worktree) attribute(word, value string) {
 	}
 }
 
-// Ref is a name in a repository and the object that it stands for.
+// Ref is a name in a repository and the object that it refers to.
 type Ref struct {
-	Name     string // in full, refs/heads/main
+	Name     string // full name, refs/heads/main
 	Object   string
-	Symbolic string // the ref that it stands for, of a symbolic one
-	Worktree string // where the branch is checked out; empty when nowhere, and unless RefsInWorktrees asked for it
+	Symbolic string // target ref of a symbolic one
+	Worktree string // the worktree where the branch is checked out; empty if there is none, and without RefsInWorktrees
 }
 
-// The forms of `git for-each-ref --format=` that ParseRefs reads. To say where a branch is checked out git looks into every worktree, and
-// stumbles over one that another git is just making.
+// The formats of `git for-each-ref --format=` that ParseRefs parses. To report where a branch is checked out, git reads every worktree and fails on
+// one that another git process is just creating.
 const (
 	RefsFormat      = "%(refname)%00%(objectname)%00%(symref)%00"
 	RefsInWorktrees = RefsFormat + "%(worktreepath)%00"
 )
 
-// ParseRefs reads what `git for-each-ref` prints in RefsFormat or RefsInWorktrees. It fails with ErrOutput.
+// ParseRefs parses the output of `git for-each-ref` in RefsFormat or RefsInWorktrees. It fails with ErrOutput.
 func ParseRefs(out []byte) ([]Ref, error) {
 	var refs []Ref
 	for rest := string(out); rest != ""; {
@@ -262,7 +262,7 @@ func ParseRefs(out []byte) ([]Ref, error) {
 				return nil, unexpected("the list of refs", line)
 			}
 		}
-		if rest != "" && rest[0] != '\n' { // a directory is absolute, so no line end begins it
+		if rest != "" && rest[0] != '\n' { // a directory is absolute, so it does not start with a line end
 			var ended bool
 			if r.Worktree, rest, ended = strings.Cut(rest, "\x00"); !ended {
 				return nil, unexpected("the list of refs", line)
@@ -289,11 +289,11 @@ const (
 type Entry struct {
 	Mode   string
 	Object string
-	Path   string // relative to where git was started; ends with no slash
+	Path   string // relative to git's working directory; no trailing slash
 }
 
-// Entries goes through what `git ls-files --stage -z`, `git ls-tree -z` and `git ls-tree --long -z` print. Paths with conflicts are in the index
-// several times, one after the other. What is not as git promises is ErrOutput, and the last that there is.
+// Entries yields the entries in the output of `git ls-files --stage -z`, `git ls-tree -z` and `git ls-tree --long -z`. Paths with conflicts occur in
+// the index several times in a row. On a record in an unknown form it yields ErrOutput and stops.
 func Entries(out []byte) iter.Seq2[Entry, error] {
 	return func(yield func(Entry, error) bool) {
 		for rest := string(out); rest != ""; {
@@ -307,7 +307,7 @@ func Entries(out []byte) iter.Seq2[Entry, error] {
 			}
 			e := Entry{Mode: words[0], Object: words[1], Path: path}
 			switch words[1] {
-			case "blob", "tree", "commit": // of a commit; of the index it is the object, and then the stage
+			case "blob", "tree", "commit": // of a commit; in the index it is the object ID, followed by the stage
 				e.Object = words[2]
 			}
 			if !yield(e, nil) {

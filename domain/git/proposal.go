@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// ProposalPage returns the page on which a host of repositories opens a pull or merge request of a branch into another; empty for a local path, and for a host
-// that is not known by its name.
+// ProposalPage returns the page on which a repository host opens a pull or merge request from a branch into another; empty for a local path and for
+// an unknown host.
 func (u URL) ProposalPage(base, branch string) string {
 	if u.IsZero() || u.IsLocal() || u.host == "" {
 		return ""
@@ -33,12 +33,13 @@ func (u URL) ProposalPage(base, branch string) string {
 	return ""
 }
 
-// GitHub reports a host that is GitHub by its name.
+// GitHub reports whether the host is GitHub, judged by its name.
 func (u URL) GitHub() bool {
 	return !u.IsZero() && !u.IsLocal() && strings.Contains("."+u.host, ".github.")
 }
 
-// ReleasePage returns the page on which a host of repositories has a release of a tag made; empty where ProposalPage is, and for hosts without releases.
+// ReleasePage returns the page on which a repository host creates a release of a tag; empty in the same cases as ProposalPage, and for hosts without
+// releases.
 func (u URL) ReleasePage(tag string) string {
 	if u.IsZero() || u.IsLocal() || u.host == "" {
 		return ""
@@ -53,7 +54,7 @@ func (u URL) ReleasePage(tag string) string {
 	return ""
 }
 
-// refPath returns a branch as a path of a URL has it.
+// refPath returns a branch name as part of a URL path.
 func refPath(branch string) string {
 	parts := strings.Split(branch, "/")
 	for i, part := range parts {

@@ -7,17 +7,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways a name of something inside a repository is refused.
+// The errors of invalid names of branches and commits.
 var (
 	ErrBranch = fault.New(fault.Invalid, "git_branch_invalid", "not a branch name that git accepts")
 	ErrCommit = fault.New(fault.Invalid, "git_commit_invalid", "a commit is 40 or 64 hex digits")
 )
 
-// Branch is a branch's name as git accepts it, without refs/heads/. The zero Branch names nothing.
+// Branch is a branch name that git accepts, without refs/heads/. The zero Branch names nothing.
 type Branch struct{ name string }
 
-// ParseBranch takes exactly the names that git check-ref-format --branch takes, save that it expands nothing ("@" and "@{-1}" stand for
-// other branches, and are no names) and wants valid UTF-8. It fails with ErrBranch.
+// ParseBranch accepts exactly the names that git check-ref-format --branch accepts, except that it expands nothing ("@" and "@{-1}" stand for other
+// branches and are rejected) and requires valid UTF-8. It fails with ErrBranch.
 func ParseBranch(s string) (Branch, error) {
 	if problem := branchProblem(s); problem != "" {
 		return Branch{}, ErrBranch.Sayf("%.200q is no branch name: %s", s, problem)
@@ -51,7 +51,7 @@ func branchProblem(s string) string {
 // String returns the name.
 func (b Branch) String() string { return b.name }
 
-// Ref returns the full name, refs/heads/ and the branch's; empty for the zero Branch.
+// Ref returns the full name, refs/heads/ and the branch name; empty for the zero Branch.
 func (b Branch) Ref() string {
 	if b.IsZero() {
 		return ""
@@ -59,13 +59,13 @@ func (b Branch) Ref() string {
 	return "refs/heads/" + b.name
 }
 
-// IsZero reports whether b names nothing.
+// IsZero reports whether b is the zero Branch.
 func (b Branch) IsZero() bool { return b.name == "" }
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (b Branch) MarshalText() ([]byte, error) { return []byte(b.name), nil }
 
-// UnmarshalText is ParseBranch.
+// UnmarshalText parses the text with ParseBranch.
 func (b *Branch) UnmarshalText(text []byte) error {
 	parsed, err := ParseBranch(string(text))
 	if err != nil {
@@ -75,13 +75,13 @@ func (b *Branch) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Commit is the full id of a commit: 40 (SHA-1) or 64 (SHA-256) lower-case hex digits. The zero Commit names nothing.
+// Commit is the full ID of a commit: 40 (SHA-1) or 64 (SHA-256) lower-case hex digits. The zero Commit names nothing.
 type Commit struct{ id string }
 
 const shortDigits = 12
 
-// ParseCommit reads a full commit id in either case. Abbreviations are refused because they can come to mean another commit, and the
-// all-zero id because git writes it for "none". It fails with ErrCommit.
+// ParseCommit parses a full commit ID in either case. It rejects abbreviations, because they can become ambiguous, and the all-zero ID, because git
+// uses it for "none". It fails with ErrCommit.
 func ParseCommit(s string) (Commit, error) {
 	id := strings.ToLower(s)
 	switch {
@@ -93,19 +93,19 @@ func ParseCommit(s string) (Commit, error) {
 	return Commit{id: id}, nil
 }
 
-// String returns the full id.
+// String returns the full ID.
 func (c Commit) String() string { return c.id }
 
-// Short returns the id's first twelve digits, for users.
+// Short returns the first twelve digits of the ID, for users.
 func (c Commit) Short() string { return c.id[:min(len(c.id), shortDigits)] }
 
-// IsZero reports whether c names nothing.
+// IsZero reports whether c is the zero Commit.
 func (c Commit) IsZero() bool { return c.id == "" }
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (c Commit) MarshalText() ([]byte, error) { return []byte(c.id), nil }
 
-// UnmarshalText is ParseCommit.
+// UnmarshalText parses the text with ParseCommit.
 func (c *Commit) UnmarshalText(text []byte) error {
 	parsed, err := ParseCommit(string(text))
 	if err != nil {

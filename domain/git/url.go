@@ -1,6 +1,6 @@
-// Package git is what names things in git (a clone URL in one normal form, a branch, a commit), and the one reader of what the git program
-// prints for scripts: status, worktrees, refs, lists of files. Each name is valid or does not exist, so that nothing taken from a caller can be
-// an option, a path out of the repository, or a secret. It starts no git.
+// Package git holds the names of git objects (a clone URL in one normal form, a branch, a commit) and the parsers for the script output of the git
+// program: status, worktrees, refs, lists of files. Every name is valid by construction, so that a name from a caller can never be an option, a path
+// out of the repository, or a secret. The package does not run git.
 //
 // Its API may change at any time.
 package git
@@ -15,26 +15,26 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// MaxURLBytes is how long a clone URL may be (opencode contract §3.3).
+// MaxURLBytes is the maximum length of a clone URL in bytes (opencode contract §3.3).
 const MaxURLBytes = 2048
 
-// ErrURL reports text that is no clone URL. Its message never repeats the text, which may hold a password.
+// ErrURL is returned for text that is not a clone URL. Its message never repeats the text, which may contain a password.
 var ErrURL = fault.New(fault.Invalid, "git_url_invalid", "not a git clone URL; use https://host/owner/repo, git@host:owner/repo or file:///path")
 
-// URL is a clone URL in normal form (opencode contract §3.2): the identity of a repository, however it was spelled. It never holds a
-// password or a token. Values are comparable; the zero URL names nothing.
+// URL is a clone URL in normal form (opencode contract §3.2): the identity of a repository, independent of spelling. It never contains a password or
+// a token. Values are comparable; the zero URL names nothing.
 type URL struct {
 	scheme string // "" for the form user@host:path, else ssh, http, https, git or file
 	user   string
 	host   string // lower case; IPv6 in brackets
-	port   int    // 0 for the scheme's own
+	port   int    // 0 for the default port of the scheme
 	path   string // without outer slashes and .git; for file the absolute path
 }
 
-// The own port of ssh.
+// The default port of ssh.
 const sshPort = 22
 
-// ownPort returns the port of a transport that names a repository on a host, else 0. git's other transports run programs or are dead.
+// ownPort returns the default port of a transport that names a repository on a host, else 0. git's other transports run programs or are obsolete.
 func ownPort(scheme string) int {
 	switch scheme {
 	case "ssh", "git+ssh", "ssh+git":
@@ -49,8 +49,8 @@ func ownPort(scheme string) int {
 	return 0
 }
 
-// isHost reports a host's name in lower case, or an IPv6 address in brackets: [a-z0-9_]([a-z0-9_.-]*[a-z0-9_])? or \[[0-9a-f:.]*:[0-9a-f:.]*\].
-// (Regular expressions would be compiled at every start.)
+// isHost reports whether s is a host name in lower case, or an IPv6 address in brackets: [a-z0-9_]([a-z0-9_.-]*[a-z0-9_])? or
+// \[[0-9a-f:.]*:[0-9a-f:.]*\]. (Regular expressions would be compiled at every start.)
 func isHost(s string) bool {
 	const name = "abcdefghijklmnopqrstuvwxyz0123456789_"
 	if inner, ok := strings.CutPrefix(s, "["); ok {
@@ -60,7 +60,7 @@ func isHost(s string) bool {
 	return s != "" && strings.Trim(s, name+".-") == "" && strings.Trim(s[:1]+s[len(s)-1:], name) == ""
 }
 
-// isUser reports a user's name: [A-Za-z0-9_][A-Za-z0-9_.+-]*.
+// isUser reports whether s is a user name: [A-Za-z0-9_][A-Za-z0-9_.+-]*.
 func isUser(s string) bool {
 	for i := range len(s) {
 		c := s[i]
@@ -71,9 +71,9 @@ func isUser(s string) bool {
 	return s != ""
 }
 
-// ParseURL normalizes a clone URL: a scheme URL, user@host:path, host.tld/owner/repo, or an absolute local path. Default ports, surrounding
-// slashes and .git go, the host is lower case, and passwords (over http, whole user names) are dropped: ask CarriesCredentials to warn
-// about them. It fails with ErrURL, and gives the same URL again for what String returns.
+// ParseURL normalizes a clone URL: a scheme URL, user@host:path, host.tld/owner/repo, or an absolute local path. It removes default ports,
+// surrounding slashes and .git, converts the host to lower case, and drops passwords (over http, whole user names): call CarriesCredentials to warn
+// about them. It fails with ErrURL. Parsing the result of String returns the same URL.
 func ParseURL(s string) (URL, error) {
 	s = strings.TrimSpace(s)
 	switch {
@@ -96,7 +96,7 @@ func ParseURL(s string) (URL, error) {
 		return local(s)
 	}
 	host, path, ok := strings.Cut(s, ":")
-	if i := strings.Index(s, "]:"); i >= 0 { // an IPv6 host has colons of its own
+	if i := strings.Index(s, "]:"); i >= 0 { // an IPv6 host contains colons
 		host, path, ok = s[:i+1], s[i+2:], true
 	}
 	if ok && !strings.Contains(host, "/") {
@@ -109,7 +109,7 @@ func ParseURL(s string) (URL, error) {
 	return remote(URL{user: "git", host: host}, path)
 }
 
-// CarriesCredentials reports whether Parse drops a password or token from s.
+// CarriesCredentials reports whether ParseURL drops a password or token from s.
 func CarriesCredentials(s string) bool {
 	scheme, rest, ok := strings.Cut(strings.TrimSpace(s), "://")
 	if !ok {
@@ -124,7 +124,7 @@ func CarriesCredentials(s string) bool {
 	return password != "" || !strings.Contains(strings.ToLower(scheme), "ssh") && authority[:at] != "git"
 }
 
-// String returns the normal form, which Parse reads again; the zero URL is empty.
+// String returns the normal form, which ParseURL accepts; the zero URL is empty.
 func (u URL) String() string {
 	switch {
 	case u.IsZero():
@@ -139,22 +139,22 @@ func (u URL) String() string {
 	return u.scheme + "://" + u.host + ":" + strconv.Itoa(u.port) + "/" + u.path + ".git"
 }
 
-// IsZero reports whether u names nothing.
+// IsZero reports whether u is the zero URL.
 func (u URL) IsZero() bool { return u == URL{} }
 
 // IsLocal reports whether u is a path on this machine.
 func (u URL) IsLocal() bool { return u.scheme == "file" }
 
-// Host returns the host's name in lower case without its port; empty for a local path.
+// Host returns the host name in lower case without its port; empty for a local path.
 func (u URL) Host() string { return u.host }
 
-// Path returns what stands behind the host, without outer slashes and .git ("owner/repo"); of a local repository, the absolute path.
+// Path returns the path on the host, without outer slashes and .git ("owner/repo"); for a local repository, the absolute path.
 func (u URL) Path() string { return u.path }
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (u URL) MarshalText() ([]byte, error) { return []byte(u.String()), nil }
 
-// UnmarshalText is Parse.
+// UnmarshalText parses the text with ParseURL.
 func (u *URL) UnmarshalText(b []byte) error {
 	parsed, err := ParseURL(string(b))
 	if err != nil {
@@ -196,7 +196,7 @@ func parseScheme(scheme, rest string) (URL, error) {
 			u.port = int(port)
 		}
 	}
-	if u.port == 0 { // the form without a scheme stands for every transport on its own port
+	if u.port == 0 { // the form without a scheme stands for every transport on its default port
 		u.scheme = ""
 	}
 	return remote(u, path)
@@ -215,7 +215,7 @@ func parseSCP(authority, path string) (URL, error) {
 	return remote(u, path)
 }
 
-// remote finishes a URL with a host: it checks every part and cleans the path.
+// remote completes a URL with a host: it checks every part and cleans the path.
 func remote(u URL, path string) (URL, error) {
 	u.host = strings.ToLower(u.host)
 	switch {
@@ -231,19 +231,19 @@ func remote(u URL, path string) (URL, error) {
 		return URL{}, err
 	}
 	for _, part := range parts {
-		// A colon would begin git's remote-helper syntax; an @ behind a name is the rest of a password that had a slash in it.
+		// A colon would start git's remote-helper syntax; an @ after a name is the rest of a password that contained a slash.
 		if strings.Contains(part, ":") || strings.LastIndexByte(part, '@') > 0 {
 			return URL{}, ErrURL.Sayf("the git URL's path has a colon or an @ inside a name")
 		}
 	}
 	u.path = strings.Join(parts, "/")
-	if u.path == "" || u.path[0] == '-' { // a remote program would take the dash for an option
+	if u.path == "" || u.path[0] == '-' { // a remote program would parse it as an option
 		return URL{}, ErrURL.Sayf("the git URL has no path, or one that starts with a dash; name the repository behind the host")
 	}
 	return u, nil
 }
 
-// local returns the URL of an absolute path, which the caller has freed of symbolic links.
+// local returns the URL of an absolute path, in which the caller has resolved symbolic links.
 func local(path string) (URL, error) {
 	parts, err := segments(path)
 	if err != nil {
@@ -255,10 +255,10 @@ func local(path string) (URL, error) {
 	return URL{scheme: "file", path: "/" + strings.Join(parts, "/")}, nil
 }
 
-// encoded are the beginnings of percent escapes that hide a dot, a slash, a backslash or a control character.
+// encoded lists the prefixes of percent escapes that hide a dot, a slash, a backslash or a control character.
 var encoded = []string{"%2e", "%2f", "%5c", "%7f", "%0", "%1"}
 
-// segments splits a path at its slashes, leaves the empty ones out, and refuses those that walk.
+// segments splits a path at its slashes, drops empty segments, and rejects "." and "..".
 func segments(path string) ([]string, error) {
 	lower := strings.ToLower(path)
 	if slices.ContainsFunc(encoded, func(e string) bool { return strings.Contains(lower, e) }) {

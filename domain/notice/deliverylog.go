@@ -5,20 +5,20 @@ import (
 	"time"
 )
 
-// How much is told, where nobody says otherwise.
+// The default notification settings and limits.
 const (
-	DefaultReminder  = time.Hour   // before a question runs out
-	DefaultPerMinute = 5           // messages, on each channel; the rest is one summary
-	MaxPerMinute     = 60          // as many as may be chosen
-	RateWindow       = time.Minute // in which so many are told
-	GracePeriod      = time.Minute // the user who asked is left in peace, before others are told
+	DefaultReminder  = time.Hour   // before a request expires
+	DefaultPerMinute = 5           // messages a minute on each channel; the rest go into one summary
+	MaxPerMinute     = 60          // maximum value of the setting
+	RateWindow       = time.Minute // the period to which PerMinute applies
+	GracePeriod      = time.Minute // how long to wait before notifying others of a request that the user made
 )
 
 // Rules is the notification configuration.
 type Rules struct {
-	Reminder  time.Duration            // how long before a question runs out it is told of once more; zero never
+	Reminder  time.Duration            // how long before a request expires a reminder is sent; zero: never
 	PerMinute int                      // messages a minute; less than 1 is DefaultPerMinute
-	Link      func(path string) string // to the console's page of a question (by its id), or of all; nil or empty: none is known to run
+	Link      func(path string) string // returns the link to the console page of a request (by ID), or of all; nil or empty: no console is known to run
 }
 
 func (r Rules) link(id string) string {
@@ -35,7 +35,7 @@ func (r Rules) perMinute() int {
 	return r.PerMinute
 }
 
-// mark is when users were told of a question. Whoever sets a time is who tells: that is how exactly one process does.
+// mark is when users were notified of a request. The process that sets a time sends the message, so that exactly one process does.
 type mark struct {
 	Waits    time.Time `json:"waits"`
 	Reminder time.Time `json:"reminder,omitzero"`
@@ -50,10 +50,10 @@ type HeldMessage struct {
 
 // ChannelStatus is the recent delivery status of a channel.
 type ChannelStatus struct {
-	SentAt   time.Time `json:"sent_at,omitzero"` // the last message that arrived
+	SentAt   time.Time `json:"sent_at,omitzero"` // when the last message was delivered
 	FailedAt time.Time `json:"failed_at,omitzero"`
-	Failures int       `json:"failures,omitempty"` // messages that did not arrive, since the last one that did
-	Failure  string    `json:"failure,omitempty"`  // why the last one did not
+	Failures int       `json:"failures,omitempty"` // failed messages since the last delivered one
+	Failure  string    `json:"failure,omitempty"`  // error of the last failed one
 }
 
 // Channel is a notification channel with its status.
@@ -72,8 +72,8 @@ type ChannelTestResult struct {
 
 // DeliveryLog records which notifications were sent by the processes of a home. The zero DeliveryLog is empty.
 type DeliveryLog struct {
-	Told     map[string]mark          `json:"told,omitempty"` // by question
-	Sent     []time.Time              `json:"sent,omitempty"` // when messages went out within the last Window
+	Told     map[string]mark          `json:"told,omitempty"` // by request ID
+	Sent     []time.Time              `json:"sent,omitempty"` // times of the messages sent within the last RateWindow
 	Held     []HeldMessage            `json:"held,omitempty"`
 	Channels map[string]ChannelStatus `json:"channels,omitempty"`
 }
@@ -106,7 +106,7 @@ func (b *DeliveryLog) Due(r Rules, questions []Question, now time.Time, ending f
 	return due
 }
 
-// dueOf returns what is to be told of one question; empty for nothing.
+// dueOf returns the kind of message that is due for one request; empty for none.
 func (b *DeliveryLog) dueOf(r Rules, q Question, now time.Time, ending func(id string) bool) kind {
 	mark := b.Told[q.ID]
 	switch over := !now.Before(q.ExpiresAt); {
@@ -121,7 +121,7 @@ func (b *DeliveryLog) dueOf(r Rules, q Question, now time.Time, ending func(id s
 		return Waits
 	case mark.Reminder.IsZero() && r.Reminder > 0:
 		when := q.ExpiresAt.Add(-r.Reminder)
-		if half := mark.Waits.Add(q.ExpiresAt.Sub(mark.Waits) / 2); half.After(when) { // what does not wait for long is not told of twice at once
+		if half := mark.Waits.Add(q.ExpiresAt.Sub(mark.Waits) / 2); half.After(when) { // a short-lived request is reminded of at half its remaining time at the earliest
 			when = half
 		}
 		if !now.Before(when) {
@@ -147,7 +147,7 @@ func (b *DeliveryLog) mark(id string, kind kind, now time.Time) {
 	b.Told[id] = mark
 }
 
-// forget drops what no rule looks at any more.
+// forget deletes entries that no rule uses any more.
 func (b *DeliveryLog) forget(questions []Question, now time.Time) {
 	there := map[string]bool{}
 	for _, q := range questions {
@@ -167,7 +167,7 @@ func (b *DeliveryLog) forget(questions []Question, now time.Time) {
 	b.Sent = recent
 }
 
-// sum returns one message of what was held back, as far as it still holds.
+// sum returns one message for the held messages that still apply.
 func (b *DeliveryLog) sum(r Rules, questions []Question, now time.Time) (Message, bool) {
 	open := map[string]bool{}
 	for _, q := range questions {

@@ -11,32 +11,32 @@ import (
 	"unicode"
 )
 
-// kind is what a message is about.
+// kind is the kind of a message.
 type kind string
 
 // The kinds of messages.
 const (
-	Waits        kind = "waits"        // a question has been opened
-	Reminder     kind = "reminder"     // it is still open, and runs out soon
-	Expired      kind = "expired"      // it ran out unanswered
-	Summary      kind = "summary"      // of more questions than are told one by one
-	announcement kind = "announcement" // something that users should know of, whoever did it
-	test         kind = "test"         // the user tries the channel
+	Waits        kind = "waits"        // an approval request was created
+	Reminder     kind = "reminder"     // it is still pending and expires soon
+	Expired      kind = "expired"      // it expired undecided
+	Summary      kind = "summary"      // stands for more requests than are reported one by one
+	announcement kind = "announcement" // an event that users should know about, whoever caused it
+	test         kind = "test"         // the user tests the channel
 )
 
 // Message is one notification. It never contains a plan, an argument or a token.
 type Message struct {
-	ID        string    `json:"id"` // the same for whoever receives it twice
+	ID        string    `json:"id"` // the same if the message is delivered twice
 	Kind      kind      `json:"kind"`
 	Title     string    `json:"title"`
 	Text      string    `json:"text"`
-	Question  string    `json:"question,omitempty"` // id of the question
+	Question  string    `json:"question,omitempty"` // ID of the approval request
 	Tool      string    `json:"tool,omitempty"`
 	Risk      string    `json:"risk,omitempty"`
-	About     string    `json:"about,omitempty"` // the project or ecosystem, by its name
-	Link      string    `json:"link,omitempty"`  // where it is answered; empty where no console is known to run
+	About     string    `json:"about,omitempty"` // name of the project or ecosystem
+	Link      string    `json:"link,omitempty"`  // where to decide it; empty if no console is known to run
 	At        time.Time `json:"at"`
-	ExpiresAt time.Time `json:"expires_at,omitzero"` // of the question
+	ExpiresAt time.Time `json:"expires_at,omitzero"` // of the request
 }
 
 // Urgent reports whether the message should be shown prominently: a reminder, an announcement, or a high risk.
@@ -44,7 +44,7 @@ func (m Message) Urgent() bool {
 	return m.Kind == Reminder || m.Kind == announcement || m.Risk == "high"
 }
 
-// Question is what a notification may tell about an approval request.
+// Question is the part of an approval request that a notification may contain.
 type Question struct {
 	ID        string
 	Tool      string
@@ -52,13 +52,13 @@ type Question struct {
 	About     string
 	AskedAt   time.Time
 	ExpiresAt time.Time
-	ByHand    bool // the user made the call, who is most likely still there to answer it
+	ByHand    bool // the user made the call and is probably still there to decide
 }
 
-// maxName is how much of a name a message holds, in characters.
+// maxName is the maximum length of a name in a message, in characters.
 const maxName = 60
 
-// PlainName reduces a name to letters, digits, blanks and "._-/", so that a receiver cannot read it as markup, a link or a new line.
+// PlainName reduces a name to letters, digits, spaces and "._-/", so that a receiver cannot read it as markup, a link or a new line.
 func PlainName(s string) string {
 	var b strings.Builder
 	n := 0
@@ -74,7 +74,7 @@ func PlainName(s string) string {
 	return strings.TrimSpace(b.String())
 }
 
-// what returns the call that a question is about: "run_script in shop (high risk)".
+// what describes the call of a request: "run_script in shop (high risk)".
 func (q Question) what() string {
 	text := PlainName(q.Tool)
 	if about := PlainName(q.About); about != "" {
@@ -86,7 +86,7 @@ func (q Question) what() string {
 	return text
 }
 
-// message returns what is told of the question.
+// message returns the message of that kind for the request.
 func (q Question) message(kind kind, r Rules, now time.Time) Message {
 	m := Message{ID: q.ID + "-" + string(kind), Kind: kind, Question: q.ID, Tool: PlainName(q.Tool), Risk: PlainName(q.Risk), About: PlainName(q.About), Link: r.link(q.ID), At: now.UTC(),
 		ExpiresAt: q.ExpiresAt.UTC()}
@@ -105,17 +105,17 @@ func (q Question) message(kind kind, r Rules, now time.Time) Message {
 	return m
 }
 
-// NewAnnouncement returns a message that tells users of something that has happened. what is ours or masked.
+// NewAnnouncement returns a message about an event. what must be our own text, or redacted.
 func NewAnnouncement(id, what, link string, now time.Time) Message {
 	return Message{ID: id, Kind: announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
 }
 
-// NewTestMessage returns the message of a test.
+// NewTestMessage returns a test message.
 func NewTestMessage(id, link string, now time.Time) Message {
 	return Message{ID: id, Kind: test, Title: "Countersign: a test", Text: "Messages of this channel arrive. Nothing waits because of this one.", Link: link, At: now.UTC()}
 }
 
-// summary tells of questions that were too many to be told of one by one.
+// summary returns a message for requests that were too many to report one by one.
 func summary(id string, r Rules, waiting, reminded, expired int, now time.Time) Message {
 	m := Message{ID: id, Kind: Summary, Link: r.link(""), At: now.UTC()}
 	var parts []string
@@ -142,7 +142,7 @@ func calls(n int, one, many string) string {
 
 func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC" }
 
-// way says how the user answers.
+// way describes how the user decides.
 func way(link string) string {
 	if link == "" {
 		return "Answer in a terminal: countersign approvals"

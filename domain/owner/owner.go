@@ -15,13 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// How an owner shows that it is there: it renews its lease every Renewal, and one that was not renewed for Lapse has run out.
+// How an owner shows that it is alive: it renews its lease every Renewal; a lease that was not renewed for Lapse has expired.
 const (
 	RenewalInterval = 10 * time.Second
 	LeaseTimeout    = 2 * time.Minute
 )
 
-// How this package refuses.
+// The errors of this package.
 var (
 	ErrName  = fault.New(fault.Invalid, "owner_name_invalid", "that is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them")
 	ErrAlive = fault.New(fault.State, "owner_alive", "that owner is alive")
@@ -29,15 +29,15 @@ var (
 
 // Place is a set of processes that can observe each other: one PID namespace of one boot of one machine. Unknown parts are empty.
 type Place struct {
-	Boot    string // the id of this start of the machine; no two machines have the same
+	Boot    string // ID of this boot of the machine, unique among machines
 	Space   string // the PID namespace
-	Machine string // stays the same from one start of the machine to the next
+	Machine string // stays the same across reboots
 }
 
 // ID identifies one process; no other process ever has the same ID.
 type ID struct {
 	PID   int    // within its namespace
-	Start string // when it was started, in whatever unit; empty where the system does not tell
+	Start string // start time, in a system-specific unit; empty if the system does not provide it
 	Place
 }
 
@@ -52,7 +52,7 @@ func (id ID) String() string {
 	return strings.Join(parts, ":")
 }
 
-// plain returns the text without what an identity is split at.
+// plain returns the text without the separator of identities.
 func plain(s string) string {
 	return strings.Map(func(r rune) rune {
 		if r == ':' || r <= ' ' || r == 0x7f {
@@ -109,9 +109,9 @@ type Verdict uint8
 
 // The verdicts.
 const (
-	Unknown Verdict = iota // it cannot be seen from here
-	Alive                  // it runs
-	Dead                   // it has ended, or the user said that it has
+	Unknown Verdict = iota // it cannot be observed from here
+	Alive                  // it is running
+	Dead                   // it has ended, or the user declared it ended
 )
 
 // String returns the verdict in one word.
@@ -141,7 +141,7 @@ func (id ID) Judge(here Place, look ProcessProbe, lapsed bool) Verdict {
 	case id.Boot != here.Boot:
 		return id.earlier(here)
 	case id.Boot == "" && id.Machine != here.Machine:
-		return Unknown // who knows whether it is the same machine
+		return Unknown // it may or may not be the same machine
 	case id.Space == here.Space:
 		v := look(id.PID, id.Start)
 		if v == Unknown && lapsed {
@@ -154,7 +154,7 @@ func (id ID) Judge(here Place, look ProcessProbe, lapsed bool) Verdict {
 	return Unknown
 }
 
-// earlier judges an owner of another start of a machine. One that was recorded before machines were told apart is one of this machine.
+// earlier judges an owner from another boot. An ID recorded before IDs named the machine counts as one of this machine.
 func (id ID) earlier(here Place) Verdict {
 	old := id.Machine == "" && id.Space == ""
 	if id.Boot != "" && here.Boot != "" && (old || id.Machine != "" && id.Machine == here.Machine) {
@@ -204,9 +204,9 @@ func Elsewhere(text string, here Place) string {
 // Lease is the record of when an owner was last active, and whether the user declared it ended.
 type Lease struct {
 	Name      string    `json:"name"`
-	Owner     string    `json:"owner,omitempty"` // empty of one that only the user spoke of
+	Owner     string    `json:"owner,omitempty"` // empty for an owner that only the user declared ended
 	RenewedAt time.Time `json:"renewed_at,omitzero"`
-	Forgotten time.Time `json:"forgotten_at,omitzero"` // when the user said that it has ended
+	Forgotten time.Time `json:"forgotten_at,omitzero"` // when the user declared it ended
 	By        string    `json:"forgotten_by,omitempty"`
 }
 

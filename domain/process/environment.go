@@ -8,12 +8,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 )
 
-// ChildEnvironment returns the whole environment of a child (packageflow-security contract §4.8). Of the inherited one it has the names a program
-// needs to work at all and those in pass, which the user opted in; nothing else, so no key that happens to be set here reaches a
-// script. It asks programs to be quiet and to ask nobody, appends toolchains (absolute directories) to PATH, and puts settings on top,
-// without those that CheckEnv refuses. Whatever it gives is accepted by Spec.Validate.
+// ChildEnvironment returns the whole environment of a child process (packageflow-security contract §4.8). It copies from inherited only the names
+// that programs need to work and those in pass, which the user opted in, so no key that happens to be set here reaches a script. It sets variables
+// that make programs quiet and non-interactive, appends toolchains (absolute directories) to PATH, and adds settings, except those that CheckEnv
+// rejects. Spec.Validate accepts the result.
 //
-// The second result are the values in it that are secret by their name (redact.IsSecretKey), for Spec.Secrets.
+// The second result is the values that are secret by their name (redact.IsSecretKey), for Spec.Secrets.
 func ChildEnvironment(inherited, pass []string, settings map[string]string, toolchains []string) (env map[string]string, secrets []string) {
 	env = map[string]string{}
 	for _, pair := range inherited {
@@ -43,9 +43,9 @@ func ChildEnvironment(inherited, pass []string, settings map[string]string, tool
 	return env, secrets
 }
 
-// CheckEnv fails with ErrEnv when env sets what would exchange programs, or what they load, under the hands of whoever confirmed the
-// command (packageflow-security contract §4.8, "refuse"), and with ErrSpec for what is no variable. Names count in any case of letters,
-// because some readers, npm among them, do not tell cases apart. No message repeats a value.
+// CheckEnv fails with ErrEnv if env sets a variable that replaces programs, or what they load, so that something other than the approved command
+// would run (packageflow-security contract §4.8, "refuse"), and with ErrSpec for an invalid variable. Names are compared case-insensitively, because
+// some readers, such as npm, ignore case. No message contains a value.
 func CheckEnv(env map[string]string) error {
 	var bad []string
 	for _, name := range slices.Sorted(maps.Keys(env)) {
@@ -66,13 +66,13 @@ func checkVariable(name, value string) error {
 	if !isVariable(name) {
 		return ErrSpec.Sayf("%q is no name of an environment variable", name)
 	}
-	if hasNUL(value) || len(value) > MaxEnvBytes { // the message leaves the value out: it may be a secret
+	if hasNUL(value) || len(value) > MaxEnvBytes { // the message omits the value: it may be a secret
 		return ErrSpec.Sayf("the environment variable %s contains NUL or has more than %d bytes", name, MaxEnvBytes)
 	}
 	return nil
 }
 
-// isVariable reports a name that shells know as a variable's.
+// isVariable reports whether a name is a valid shell variable.
 func isVariable(name string) bool {
 	for i := range len(name) {
 		c := name[i]
@@ -83,7 +83,7 @@ func isVariable(name string) bool {
 	return name != ""
 }
 
-// passes is the contract's row "pass".
+// passes implements the contract's row "pass".
 func passes(name string) bool {
 	switch name {
 	case "HOME", "USER", "LOGNAME", "SHELL", "PATH", "TMPDIR", "TEMP", "TMP", "LANG", "TZ", "TERM",
@@ -94,12 +94,12 @@ func passes(name string) bool {
 	return strings.HasPrefix(name, "LC_") || strings.HasPrefix(name, "XDG_") || isProxy(name)
 }
 
-// isProxy: programs read these names in either case, some in lower case alone.
+// isProxy reports whether the name is a proxy variable; programs read these in either case, some only in lower case.
 func isProxy(name string) bool {
 	return slices.Contains([]string{"HTTP_PROXY", "HTTPS_PROXY", "http_proxy", "https_proxy"}, name)
 }
 
-// refused is the contract's row "refuse", and our own names.
+// refused implements the contract's row "refuse", and covers our own names.
 func refused(name string) bool {
 	name = strings.ToUpper(name)
 	switch name {
@@ -112,7 +112,7 @@ func refused(name string) bool {
 	})
 }
 
-// withoutUserinfo returns a proxy's address, with or without a scheme, without the user and password in it.
+// withoutUserinfo returns a proxy address, with or without a scheme, without user and password.
 func withoutUserinfo(address string) string {
 	scheme, rest, found := strings.Cut(address, "://")
 	if !found {
@@ -121,13 +121,13 @@ func withoutUserinfo(address string) string {
 		scheme += "://"
 	}
 	end := strings.IndexAny(rest, "/?#")
-	if end < 0 || strings.Contains(rest[end:], "@") { // a password may hold what it should have escaped
+	if end < 0 || strings.Contains(rest[end:], "@") { // a password may contain characters that should have been escaped
 		end = len(rest)
 	}
 	return scheme + rest[strings.LastIndexByte(rest[:end], '@')+1:]
 }
 
-// searchPath is path with the directories that are not in it at its end: what the user chose comes first.
+// searchPath returns path with the missing directories of more appended: the user's own come first.
 func searchPath(path string, more []string) string {
 	var dirs []string
 	if path != "" {

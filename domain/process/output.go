@@ -2,27 +2,27 @@ package process
 
 import "time"
 
-// How much output is kept of one process (packageflow contract §6.3): the newest of it, whichever bound is met first.
+// How much output of one process is kept (packageflow contract §6.3): the newest, up to whichever limit is reached first.
 const (
 	MaxLines     = 10_000
 	MaxBytes     = 1 << 20
-	MaxLineBytes = 16 << 10 // a longer line is cut
+	MaxLineBytes = 16 << 10 // longer lines are cut
 )
 
-// Result is a process that ran to its end while somebody waited. What did not fit MaxBytes is missing at the front.
+// Result is a process that ran to its end while the caller waited. Output beyond MaxBytes is missing at the beginning.
 type Result struct {
 	Status  Status // final
 	Exit    Exit
 	Stdout  []byte
 	Stderr  []byte
-	Dropped int64 // bytes of either that are missing
+	Dropped int64 // missing bytes of both streams
 	Elapsed time.Duration
 }
 
-// OK reports whether the process did what it was for.
+// OK reports whether the process completed successfully.
 func (r Result) OK() bool { return r.Status == Completed }
 
-// Stream tells the two outputs apart.
+// Stream identifies standard output or standard error.
 type Stream uint8
 
 // The streams.
@@ -31,31 +31,31 @@ const (
 	Stderr Stream = 2
 )
 
-// Line is one line of output, without its end. Numbers count from 1 over both streams and never come again.
+// Line is one line of output, without its line end. Numbers count from 1 over both streams and are never reused.
 type Line struct {
 	Number int64  `json:"number"`
 	Stream Stream `json:"stream"`
 	Text   string `json:"text"`
 }
 
-// Cursor is a place in a process's output: the number of lines already seen. Zero is the beginning; a negative one, made by Tail, is
-// so many lines before the end.
+// Cursor is a position in a process's output: the number of lines already seen. Zero is the beginning; a negative cursor, made by TailCursor, counts
+// lines back from the end.
 type Cursor int64
 
-// TailCursor returns the place n lines before the end, wherever that is when it is used; n is at least 1.
+// TailCursor returns the position n lines before the end at the time of use; n is at least 1.
 func TailCursor(n int) Cursor { return -Cursor(max(n, 1)) }
 
 // Chunk is the output after a Cursor.
 type Chunk struct {
 	Lines   []Line `json:"lines"`
-	Next    Cursor `json:"next"`    // where to go on
+	Next    Cursor `json:"next"`    // where to continue
 	Dropped int64  `json:"dropped"` // lines after the cursor that are no longer kept
-	Total   int64  `json:"total"`   // lines ever printed
-	Ended   bool   `json:"ended"`   // the process has ended, and nothing follows Next
+	Total   int64  `json:"total"`   // lines printed so far
+	Ended   bool   `json:"ended"`   // the process has ended, and no output follows Next
 }
 
-// Resolve finds the place in an output of which lines with numbers above gone and up to total are kept: the number of the last line to
-// leave out, and how many that a reader has not seen are lost. A cursor beyond the end is the end.
+// Resolve returns the position in an output that keeps the lines with numbers above gone and up to total: the number of the last line to leave out,
+// and how many unseen lines are lost. A cursor beyond the end means the end.
 func (c Cursor) Resolve(gone, total int64) (seen, dropped int64) {
 	switch at := int64(c); {
 	case at < 0:

@@ -16,14 +16,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/relpath"
 )
 
-// The bounds of a Spec (packageflow-security contract §4.1 and §4.8; the argument vector's is ours, half of what Linux takes).
+// The limits of a Spec (packageflow-security contract §4.1 and §4.8; the limit of the argument vector is ours, half of Linux's).
 const (
 	MaxArgvBytes = 1 << 20
 	MaxDirBytes  = 4096
 	MaxEnvBytes  = 32 << 10 // one value
 )
 
-// The ways this package refuses, and those in which whoever starts processes does.
+// The errors of this package, and of the programs that start processes.
 var (
 	ErrSpec       = fault.New(fault.Invalid, "process_spec_invalid", "the process cannot be started as described")
 	ErrEnv        = fault.New(fault.Denied, "process_env_refused", "the environment has variables that would change what programs are")
@@ -34,24 +34,24 @@ var (
 	ErrLimit      = fault.New(fault.Unavailable, "process_limit", "as many processes run as may; wait for one to end, or stop one")
 )
 
-// ID names a process that was started; the pid is the operating system's and comes again.
+// ID names a started process; operating systems reuse pids.
 type ID string
 
-// Spec is how to start a process. Env is the whole environment the program sees, but for the mark its starter adds: nothing is
-// inherited behind the caller's back (Environment makes one).
+// Spec is how to start a process. Env is the whole environment of the program, except for the mark that the starter adds: nothing else is inherited
+// (ChildEnvironment makes one).
 type Spec struct {
-	Argv    []string          `json:"argv"` // the program and its arguments, passed on as they are; no shell reads them
-	Dir     string            `json:"dir"`  // absolute, or a relpath under the directory the starter was opened for; empty is that directory
+	Argv    []string          `json:"argv"` // the program and its arguments, passed unchanged; no shell reads them
+	Dir     string            `json:"dir"`  // absolute, or a relpath under the starter's directory; empty is that directory
 	Env     map[string]string `json:"env,omitempty"`
-	Timeout time.Duration     `json:"timeout_ns,omitempty"` // zero means no limit of its own
-	Labels  map[string]string `json:"labels,omitempty"`     // the capability's own words (script, project, …), copied into the State
-	Secrets []string          `json:"-"`                    // exact values masked in what it prints; stored nowhere
-	Log     string            `json:"log,omitempty"`        // absolute path of a file that what it prints is appended to as well; empty is none
-	Keep    time.Duration     `json:"keep_ns,omitempty"`    // how long it is remembered after it has ended; zero is an hour
-	Leaves  bool              `json:"leaves,omitempty"`     // what it started goes on when it ends by itself, and nobody looks after that any more
+	Timeout time.Duration     `json:"timeout_ns,omitempty"` // zero means no separate limit
+	Labels  map[string]string `json:"labels,omitempty"`     // labels of the capability (script, project, …), copied into the State
+	Secrets []string          `json:"-"`                    // exact values to redact in its output; never stored
+	Log     string            `json:"log,omitempty"`        // absolute path of a file to which its output is also appended; empty is none
+	Keep    time.Duration     `json:"keep_ns,omitempty"`    // how long it is remembered after its end; zero is an hour
+	Leaves  bool              `json:"leaves,omitempty"`     // its child processes continue, unsupervised, when it exits by itself
 }
 
-// Validate fails with ErrSpec when no system could start s, or when what would start is not what it says.
+// Validate fails with ErrSpec if no system could start s, or if something other than s states would start.
 func (s Spec) Validate() error {
 	size := 0
 	for _, arg := range s.Argv {
@@ -99,22 +99,22 @@ func checkDir(dir string) error {
 	return nil
 }
 
-// Status is where a process stands. The zero Status is no status.
+// Status is the status of a process. The zero Status is invalid.
 type Status uint8
 
-// The statuses (packageflow contract §1.11, with the time between the signal and the end told apart). The last four are final, and are
-// reached only when the whole process group is gone.
+// The statuses (packageflow contract §1.11, with a separate status between the signal and the end). The last four are final, and are reached only
+// when the whole process group has ended.
 const (
 	Starting  Status = iota + 1
 	Running          // it has a pid
-	Stopping         // it was signalled: somebody asked, or its time was up
-	Completed        // it exited with 0 by itself
+	Stopping         // it was signalled: on request, or because it exceeded its time limit
+	Completed        // it exited with code 0 by itself
 	Failed           // it never started, ended by itself in any other way, or was lost
-	Stopped          // it ended because somebody asked
-	TimedOut         // it ended because its time was up
+	Stopped          // it ended on request
+	TimedOut         // it ended because of its time limit
 )
 
-// transitions returns the state machine.
+// transitions returns the statuses that can follow s.
 func (s Status) transitions() []Status {
 	switch s {
 	case Starting:
@@ -122,7 +122,7 @@ func (s Status) transitions() []Status {
 	case Running:
 		return []Status{Stopping, Completed, Failed}
 	case Stopping:
-		return []Status{Stopped, TimedOut, Failed} // failed: whoever was stopping it is gone
+		return []Status{Stopped, TimedOut, Failed} // failed: the process that was stopping it is gone
 	}
 	return nil
 }
@@ -137,7 +137,7 @@ func (s Status) String() string {
 	return statusNames[0]
 }
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // UnmarshalText reads a status's name, or fails with ErrTransition.
@@ -150,32 +150,32 @@ func (s *Status) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Final reports whether nothing follows.
+// Final reports whether no status can follow.
 func (s Status) Final() bool { return s >= Completed && s <= TimedOut }
 
 // May reports whether to can follow s.
 func (s Status) May(to Status) bool { return slices.Contains(s.transitions(), to) }
 
-// State is what is known of a process that was started. Its environment is not part of it, because that may hold secrets.
+// State is what is known of a started process. It excludes the environment, which may contain secrets.
 type State struct {
 	ID         ID                `json:"id"`
 	Argv       []string          `json:"argv"`
 	Dir        string            `json:"dir"`
-	Labels     map[string]string `json:"labels,omitempty"` // as the Spec had them
-	Background bool              `json:"background"`       // nobody waits for it
+	Labels     map[string]string `json:"labels,omitempty"` // from the Spec
+	Background bool              `json:"background"`       // no caller waits for it
 	Status     Status            `json:"status"`
 	PID        int               `json:"pid"`       // of the leader of its process group; zero before it runs
-	Owner      int               `json:"owner_pid"` // the Countersign process that looks after it; zero before one does
+	Owner      int               `json:"owner_pid"` // the Countersign process that supervises it; zero before there is one
 	StartedAt  time.Time         `json:"started_at"`
 	EndedAt    time.Time         `json:"ended_at"`          // zero until the status is final
-	Exit       Exit              `json:"exit"`              // of meaning once the status is final, unless it was lost
-	Escalated  bool              `json:"escalated"`         // it did not heed the first signal and was killed
-	Lost       bool              `json:"lost,omitempty"`    // its owner died before it: how it ended is not known
-	Log        string            `json:"log,omitempty"`     // where what it prints is appended to besides
-	Keep       time.Duration     `json:"keep_ns,omitempty"` // as the Spec had it
-	Reason     string            `json:"reason,omitempty"`  // why it never started, how it was lost, or what went wrong around it
+	Exit       Exit              `json:"exit"`              // valid once the status is final, unless the process was lost
+	Escalated  bool              `json:"escalated"`         // it did not stop on the first signal and was killed
+	Lost       bool              `json:"lost,omitempty"`    // its owner died first: how it ended is unknown
+	Log        string            `json:"log,omitempty"`     // the file to which its output is also appended
+	Keep       time.Duration     `json:"keep_ns,omitempty"` // from the Spec
+	Reason     string            `json:"reason,omitempty"`  // why it never started, how it was lost, or what else failed
 
-	Elsewhere string `json:"elsewhere,omitempty"` // of one that has not ended, and whose owner cannot be seen from here: where that is
+	Elsewhere string `json:"elsewhere,omitempty"` // location of the owner of a running process that cannot be observed from here
 }
 
 // Exit is how a process ended: with a code, or by a signal.
@@ -192,7 +192,7 @@ func NewState(id ID, spec Spec, now time.Time) (State, error) {
 	return State{ID: id, Argv: slices.Clone(spec.Argv), Dir: spec.Dir, Labels: maps.Clone(spec.Labels), Log: spec.Log, Keep: spec.Keep, Status: Starting, StartedAt: now}, nil
 }
 
-// Lose moves a process whose owner died to Failed, and says so. The time is when it was last known to be looked after.
+// Lose moves a process whose owner died to Failed, with the reason; last is when it was last known to be supervised.
 func (s *State) Lose(why string, last time.Time) error {
 	if err := s.Move(Failed, last); err != nil {
 		return err
@@ -201,8 +201,8 @@ func (s *State) Lose(why string, last time.Time) error {
 	return nil
 }
 
-// Move goes to another status and, when that is final, notes the time. It fails with ErrTransition and changes nothing when the state
-// machine has no such arrow.
+// Move changes the status and, if the new one is final, records the time. If the state machine does not allow the change, it fails with ErrTransition
+// and changes nothing.
 func (s *State) Move(to Status, now time.Time) error {
 	if !s.Status.May(to) {
 		return ErrTransition.Sayf("process %s is %s and cannot become %s", s.ID, s.Status, to)

@@ -4,12 +4,12 @@ import (
 	"strings"
 )
 
-// value is what stands where a secret would: s[from:to] without its quotes.
+// value is the text in the position of a secret: s[from:to] without its quotes.
 type value struct {
 	from, to int
 	quoted   bool
-	fold     bool // it stands on a line below its name
-	tight    bool // nothing but the separator between name and value
+	fold     bool // it is on a line below its name
+	tight    bool // there is only the separator between name and value
 	sep      byte // the separator: '=', ':' or ' '
 }
 
@@ -39,7 +39,7 @@ func (m *scanner) assignment(from, to int) {
 	m.add(span{v.from, v.to, assignment})
 }
 
-// valueAt reads the value that begins behind a separator ending at i (row 20). within is & for one in a URL's query, % for an encoded one.
+// valueAt reads the value after a separator that ends at i (row 20). within is & in a URL query, % in an encoded one.
 func (m *scanner) valueAt(i int, sep, within byte) (value, bool) {
 	s := m.s
 	start, fold := valueStart(s, i)
@@ -59,7 +59,7 @@ func (m *scanner) valueAt(i int, sep, within byte) (value, bool) {
 	return v, v.to-v.from >= 8 && (!v.fold || endsLine(s, v.to))
 }
 
-// bareEnd returns where the unquoted value that begins at i ends. The answer is kept, because names within one long run all ask for it.
+// bareEnd returns where the unquoted value at i ends. The result is cached, because all names within one long run ask for it.
 func (m *scanner) bareEnd(i int, within byte) int {
 	if within != 0 {
 		return bareAt(m.s, i, within)
@@ -70,7 +70,7 @@ func (m *scanner) bareEnd(i int, within byte) int {
 	return m.run[1]
 }
 
-// unlikely reports whether v, named by a keyword, is no secret, and cuts what does not belong to it.
+// unlikely reports whether v, named by a keyword, is not a secret, and cuts off what does not belong to it.
 func (m *scanner) unlikely(v *value, keyword string) bool {
 	s := m.s
 	whole := s[v.from:min(v.to, v.from+maxJudged)]
@@ -98,7 +98,7 @@ func (m *scanner) unlikely(v *value, keyword string) bool {
 	if hasDigit(whole) {
 		return false
 	}
-	// A word of letters is a secret in NAME=word and in name: word, not in a sentence or a statement.
+	// A word of letters is a secret in NAME=word and in name: word, but not in a sentence or a statement.
 	tight := v.tight && v.sep == '='
 	return !tight && (letters(whole) && v.sep == '=' || !endsLine(s, v.to))
 }
@@ -152,8 +152,7 @@ func (m *scanner) flag(i int) bool {
 	return true
 }
 
-// element returns where the next element of a list begins whose element ends at i: after a quote and a comma, a comma, or on a YAML line with
-// a dash of its own.
+// element returns where the next list element begins if one ends at i: after a quote and a comma, a comma, or on a YAML line with its own dash.
 func element(s string, i int) (int, bool) {
 	width, quote := quoteAt(s, i)
 	next := gap(s, i+width)
@@ -171,8 +170,7 @@ func element(s string, i int) (int, bool) {
 	return next, next < len(s)
 }
 
-// wordEnd returns where the word of a command line that begins at i ends: at a blank, a quote, or a backslash that escapes one. The answer
-// is kept.
+// wordEnd returns where the command-line word at i ends: at a space, a quote, or a backslash that escapes one. The result is cached.
 func (m *scanner) wordEnd(i int) int {
 	if i >= m.word[0] && i < m.word[1] {
 		return m.word[1]

@@ -1,9 +1,9 @@
 package redact
 
-// text is what can be scanned: the engine is written once for both.
+// text is the type of scannable input: the engine is written once for both.
 type text interface{ string | []byte }
 
-// set is a set of ASCII bytes, made of the classes below.
+// set is a set of ASCII bytes, composed of the classes below.
 type set uint16
 
 // The classes.
@@ -54,7 +54,7 @@ func (set set) has(c byte) bool {
 	return false
 }
 
-// run returns where the run of bytes in set that begins at i ends.
+// run returns where the run of bytes in set that starts at i ends.
 func run[T text](s T, i int, set set) int {
 	for i < len(s) && set.has(s[i]) {
 		i++
@@ -74,7 +74,7 @@ func isLower(c byte) bool { return c >= 'a' && c <= 'z' }
 // isLetter reports an ASCII letter.
 func isLetter(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' }
 
-// isWord reports what \b of a regular expression takes for part of a word.
+// isWord reports whether \b of a regular expression counts c as part of a word.
 func isWord(c byte) bool { return c == '_' || isDigit(c) || isLetter(c) }
 
 // isHex reports a hexadecimal digit.
@@ -89,14 +89,14 @@ func isBlank(c byte) bool { return c == ' ' || c == '\t' }
 // isSpace reports ASCII white space, line ends included.
 func isSpace(c byte) bool { return isBlank(c) || c == '\n' || c == '\r' || c == '\v' || c == '\f' }
 
-// runs remembers where runs end, so that a text full of beginnings is not read to its end from each of them.
+// runs caches where runs end, so that a text with many candidate starts is not read to its end from each of them.
 type runs struct {
 	set      [12]set
 	from, to [12]int
 	n        int
 }
 
-// runEnd is run with memory.
+// runEnd is run with a cache.
 func runEnd[T text](c *runs, s T, i int, set set) int {
 	j := 0
 	for j < c.n && c.set[j] != set {
@@ -152,8 +152,8 @@ func hasAny[T text](s T, i int, words ...string) int {
 	return 0
 }
 
-// boundary reports whether a word may begin at i: after anything that is no word byte, or after the last byte of an escape that
-// stands for one (a written-out \n, %3D, \u0022, a terminal's colour).
+// boundary reports whether a word may begin at i: after any non-word byte, or after the last byte of an escape that stands for one (a written-out \n,
+// %3D, \u0022, a terminal colour).
 func boundary[T text](s T, i int) bool {
 	if i == 0 || !isWord(s[i-1]) {
 		return true
@@ -175,7 +175,7 @@ func boundary[T text](s T, i int) bool {
 	return false
 }
 
-// web reports whether http or https ends at i, in any case: the schemes where what stands alone before the @ may be a token.
+// web reports whether http or https ends at i, in any case: with these schemes, text without a colon before the @ may be a token.
 func web[T text](s T, i int) bool {
 	return i >= 4 && hasFold(s, i-4, "http") || i >= 5 && hasFold(s, i-5, "https")
 }

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// invisible reports characters that change how a text reads without being seen: zero-width, directional, annotation and tag characters.
+// invisible reports characters that change how a text reads but are not visible: zero-width, directional, annotation and tag characters.
 func invisible(c rune) bool {
 	return c >= 0x200B && c <= 0x200F || c >= 0x202A && c <= 0x202E || c >= 0x2060 && c <= 0x206F || c == 0xFEFF ||
 		c >= 0xFFF9 && c <= 0xFFFB || c >= 0xE0000 && c <= 0xE007F
@@ -16,8 +16,8 @@ func control(c rune) bool {
 	return c < ' ' && c != '\n' && c != '\r' && c != '\t' || c >= 0x7f && c < 0xa0
 }
 
-// StripControl strips terminal escapes (ANSI sequences, OSC and other strings), control characters and invisible characters, and keeps line
-// ends and tabs. Bytes that are no UTF-8 become U+FFFD. Clean text is returned as it is.
+// StripControl removes terminal escapes (ANSI sequences, OSC and other strings), control characters and invisible characters, and keeps line ends and
+// tabs. Bytes that are not UTF-8 become U+FFFD. Clean text is returned unchanged.
 func StripControl(s string) string {
 	if !dirty(s) {
 		return s
@@ -52,7 +52,7 @@ func dirty(s string) bool {
 	return false
 }
 
-// escape returns the length of the terminal escape that s begins with. One that is not finished ends with its line.
+// escape returns the length of the terminal escape at the start of s. An unfinished one ends with its line.
 func escape(s string) int {
 	c, i := utf8.DecodeRuneInString(s)
 	if c == 0x1b {

@@ -9,8 +9,8 @@ const (
 	maxJudged = 1 << 10  // bytes of a value that are judged
 )
 
-// gap returns where the white space that begins at i ends, plain or written as an escape (\n, %20, a shell's backslash before a line end). A
-// diff's sign after a line end belongs to it.
+// gap returns where the white space at i ends, plain or escaped (\n, %20, a shell's backslash before a line end). A diff marker after a line end
+// belongs to it.
 func gap(s string, i int) int {
 	for i < len(s) {
 		switch n := backslashes(s, i); {
@@ -32,7 +32,7 @@ func gap(s string, i int) int {
 	return i
 }
 
-// blanks is gap without line ends, and with + as URLs write a blank.
+// blanks is gap without line ends, and with + as the space in URLs.
 func blanks(s string, i int) int {
 	for i < len(s) {
 		switch {
@@ -47,7 +47,7 @@ func blanks(s string, i int) int {
 	return i
 }
 
-// folded reports whether s, a gap, holds a line end.
+// folded reports whether the gap s contains a line end.
 func folded(s string) bool {
 	return strings.IndexByte(s, '\n') >= 0 || strings.Contains(s, `\n`) || strings.Contains(s, "%0")
 }
@@ -61,7 +61,7 @@ func backslashes(s string, i int) int {
 	return n
 }
 
-// quoteAt returns the width of the quote at i with its escapes (\" or \\\" or %22), and the quote; 0 when there is none.
+// quoteAt returns the width of the quote at i with its escapes (\" or \\\" or %22), and the quote; 0 if there is none.
 func quoteAt(s string, i int) (width int, quote byte) {
 	switch n := backslashes(s, i); {
 	case i+n < len(s) && isQuote(s[i+n]):
@@ -74,7 +74,7 @@ func quoteAt(s string, i int) (width int, quote byte) {
 	return 0, 0
 }
 
-// suffix returns where a name ends whose keyword ends at i: a plural credential, then _key, Token and the like.
+// suffix returns where a name ends whose keyword ends at i: after a plural s, then _key, Token and similar suffixes.
 func suffix[T text](s T, i int) int {
 	if i < len(s) && s[i]|0x20 == 's' && s[i-1]|0x20 == 'l' {
 		i++ // credentials
@@ -90,8 +90,8 @@ func suffix[T text](s T, i int) int {
 	return j + n
 }
 
-// separator examines what follows a name at i: its closing quote or bracket and = : := => in any notation. It returns where the
-// Separator ends, the separator, and -1 when there is none.
+// separator examines what follows a name at i: its closing quote or bracket and = : := => in any notation. It returns where the separator ends and
+// the separator; -1 if there is none.
 func separator(s string, i int) (end int, sep byte) {
 	n, _ := quoteAt(s, i)
 	i += n
@@ -118,8 +118,8 @@ func separator(s string, i int) (end int, sep byte) {
 	return -1, 0
 }
 
-// quotedAt reads the quoted text whose opening quote is at i. A closing quote carries as many backslashes as the opening one; with
-// more of them it is part of the text. A text that ends before its quote does was cut off and counts whole.
+// quotedAt reads the quoted text whose opening quote is at i. A closing quote has as many backslashes as the opening one; with more it is part of the
+// text. A text without a closing quote was cut off and counts as a whole.
 func quotedAt(s string, i int) (from, to int, ok bool) {
 	width, quote := quoteAt(s, i)
 	if width == 0 {
@@ -148,7 +148,7 @@ func quotedAt(s string, i int) (from, to int, ok bool) {
 	return from, len(s), len(s)-from < maxQuoted && len(s) > from
 }
 
-// bareAt returns where the unquoted value that begins at i ends. Within a URL's query it ends with its parameter, & or its encoding.
+// bareAt returns where the unquoted value at i ends. In a URL query it ends with its parameter, at & or its encoding.
 func bareAt(s string, i int, within byte) int {
 	for ; i < len(s); i++ {
 		switch c := s[i]; {
@@ -163,7 +163,7 @@ func bareAt(s string, i int, within byte) int {
 	return i
 }
 
-// trimmed is to without the closing brackets and stops that the value does not open itself.
+// trimmed returns to without trailing punctuation and closing brackets that the value does not open itself.
 func trimmed(s string, from, to int) int {
 	for least := max(from, to-8); to > least; {
 		switch c := s[to-1]; {
@@ -179,8 +179,8 @@ func trimmed(s string, from, to int) int {
 	return to
 }
 
-// valueStart returns where the value begins behind a separator ending at i: on the same line, on the next, or in a YAML block. fold says that
-// it is not on the line of its name.
+// valueStart returns where the value after a separator that ends at i begins: on the same line, on the next, or in a YAML block. fold says that it is
+// not on the line of its name.
 func valueStart(s string, i int) (start int, fold bool) {
 	start = gap(s, i)
 	fold = folded(s[i:start])
@@ -197,7 +197,7 @@ func valueStart(s string, i int) (start int, fold bool) {
 	return start, false
 }
 
-// endsLine reports whether nothing but punctuation follows on the line of s at i.
+// endsLine reports whether only punctuation follows on the line of s at i.
 func endsLine(s string, i int) bool {
 	for most := i + maxJudged; i < min(len(s), most) && s[i] != '\n'; i++ {
 		if s[i] == '\\' && i+1 < len(s) && (s[i+1] == 'n' || s[i+1] == 'r') {

@@ -6,24 +6,24 @@ import (
 )
 
 const (
-	lane    = 21 // bits in a lane: one a bucket
+	lane    = 21 // bits in a lane: one for each bucket
 	third   = (1<<lane - 1) << (2 * lane)
 	nothing = ^uint64(0) // the state before the first byte
 )
 
-// bucketBytes deals the keywords into buckets by their first byte. Keywords that share a bucket should not be combined into what
-// ordinary text is full of.
+// bucketBytes assigns the keywords to buckets by their first byte. Keywords in one bucket should not combine into sequences that are common in
+// ordinary text.
 const bucketBytes = `A a BS b c d e g h k lr n p s t uy wx % 0 : \`
 
-// Detector finds keywords in one pass. It is a shift-or machine that runs the first three bytes of all keywords at once: lane n of a byte's
-// mask has a zero for each bucket with a keyword in which that byte may be the n-th. Three masks shifted over each other leave a zero in
-// the third lane where a keyword of that bucket may begin; then the bucket's members are compared.
+// Detector finds keywords in one pass. It is a shift-or machine that runs the first three bytes of all keywords at once: lane n of a byte's mask has
+// a zero for each bucket with a keyword in which that byte may be the n-th. Three masks shifted over each other leave a zero in the third lane where
+// a keyword of that bucket may begin; then the bucket's members are compared.
 type Detector struct {
 	masks   [256]uint64
 	buckets [lane][]keyword
 }
 
-// newDetector builds a Finder, in some ten microseconds.
+// newDetector builds a Detector, in about ten microseconds.
 func newDetector() *Detector {
 	words, f := keywords(), &Detector{}
 	for c := range f.masks {
@@ -44,7 +44,7 @@ func newDetector() *Detector {
 	return f
 }
 
-// allow clears bit in the masks of all bytes that w takes as its n-th.
+// allow clears bit in the masks of all bytes that w accepts as its n-th.
 func (f *Detector) allow(w *keyword, n int, bit uint64) {
 	f.masks[w.text[n]] &^= bit
 	if other := w.text[n] ^ 0x20; w.takes(other, n) {
@@ -57,7 +57,7 @@ func (f *Detector) allow(w *keyword, n int, bit uint64) {
 	}
 }
 
-// takes reports whether c can be the n-th byte of the keyword: a token's in its own case, other letters in any; 0 stands for any digit
+// takes reports whether c can be the n-th byte of the keyword: of a token case-sensitively, of other keywords in any case; 0 stands for any digit
 // before a colon.
 func (w *keyword) takes(c byte, n int) bool {
 	want := w.text[n]
@@ -72,8 +72,8 @@ func (w *keyword) takes(c byte, n int) bool {
 	return isLetter(c) && c|0x20 == want|0x20
 }
 
-// advance reads s from i on in state, up to the third byte of what may be a keyword. It returns where that is, and the state reached;
-// at the end of s the state is nothing.
+// advance reads s from i in state, up to the third byte of a possible keyword. It returns its position and the state reached; at the end of s the
+// state is nothing.
 func advance[T text](f *Detector, s T, i int, state uint64) (int, uint64) {
 	masks := &f.masks
 	for ; i < len(s); i++ {
@@ -85,7 +85,7 @@ func advance[T text](f *Detector, s T, i int, state uint64) (int, uint64) {
 	return i, nothing
 }
 
-// candidates returns the buckets whose keywords may begin three bytes before where state was reached, as bits.
+// candidates returns, as bits, the buckets whose keywords may begin three bytes before the position of state.
 func candidates(state uint64) uint64 { return ^state & third >> (2 * lane) }
 
 // bucket returns the keywords of the first of the candidates.
@@ -93,7 +93,7 @@ func (f *Detector) bucket(candidates uint64) []keyword {
 	return f.buckets[bits.TrailingZeros64(candidates)]
 }
 
-// begins reports whether w stands in s at i.
+// begins reports whether w is in s at i.
 func begins[T text](s T, i int, w *keyword) bool {
 	if len(s)-i < len(w.text) {
 		return false

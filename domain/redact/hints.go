@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Suspicious reports whether a JSON document has to be walked for secrets. It may say yes too often, never no too often.
+// Suspicious reports whether a JSON document must be searched for secrets. It may have false positives, never false negatives.
 func (f *Detector) Suspicious(doc []byte) bool {
 	var memory runs
 	for i, state := advance(f, doc, 0, nothing); state != nothing; i, state = advance(f, doc, i, state) {
@@ -22,8 +22,8 @@ func (f *Detector) Suspicious(doc []byte) bool {
 	return false
 }
 
-// hint reports whether the keyword doc[from:to] may belong to a secret. Tokens hold nothing that JSON escapes, so they are matched
-// where they stand; for fields it is enough that a separator follows.
+// hint reports whether the keyword doc[from:to] may belong to a secret. Tokens contain nothing that JSON escapes, so they are matched in place; for
+// fields it is enough that a separator follows.
 func hint(memory *runs, doc []byte, from, to int, w *keyword) bool {
 	ok := true
 	switch w.kind {
@@ -47,7 +47,7 @@ func hint(memory *runs, doc []byte, from, to int, w *keyword) bool {
 	return ok
 }
 
-// separatorHint reports whether = or : follows at i, or the end of a list's element; a suffix, quotes and blanks may stand between.
+// separatorHint reports whether = or : follows at i, or the end of a list element, possibly after a suffix, quotes and spaces.
 func separatorHint(doc []byte, i int) bool {
 	i = suffix(doc, i)
 	for _, c := range doc[i:min(len(doc), i+32)] {
@@ -62,10 +62,10 @@ func separatorHint(doc []byte, i int) bool {
 	return false
 }
 
-// nameHint reports whether the quote or backslash before i ends a name that is secret, whose last word begins at word.
+// nameHint reports whether the quote or backslash before i ends a secret name whose last word starts at word.
 func nameHint(doc []byte, word, i int) bool {
 	if c := doc[word]; word == 0 || doc[word-1] == '"' && (c == 'k' || c == 'u' || c == 's') {
-		return false // key, url and string are not secret alone
+		return false // key, url and string alone are not secret
 	}
 	end := i - 1
 	for i < len(doc) && (doc[i] == '\\' || doc[i] == '"' || isSpace(doc[i])) {
@@ -81,8 +81,8 @@ func nameHint(doc []byte, word, i int) bool {
 	return end-from > maxName || IsSecretKey(string(doc[from:end]))
 }
 
-// escapeHint reports whether the character written \u00xx, whose digits begin at i, can be part of a keyword or a separator. The
-// escapes that encoders write by themselves (< > & and controls) cannot.
+// escapeHint reports whether the character written \u00xx, whose digits begin at i, can be part of a keyword or a separator. The escapes that
+// encoders generate by themselves (< > & and controls) cannot.
 func escapeHint(doc []byte, i int) bool {
 	if i+2 > len(doc) {
 		return true
@@ -91,7 +91,7 @@ func escapeHint(doc []byte, i int) bool {
 	return hex[0] >= '2' && hex[0] <= '7' && !strings.Contains("3c 3C 3e 3E 26", hex)
 }
 
-// Wanted reports whether any keyword stands in s; without one, nothing in s is found.
+// Wanted reports whether s contains a keyword; without one, nothing in s is found.
 func (f *Detector) Wanted(s string) bool {
 	for i, state := advance(f, s, 0, nothing); state != nothing; i, state = advance(f, s, i, state) {
 		for c := candidates(state); c != 0; c &= c - 1 {

@@ -8,18 +8,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrJSON reports a document that is no JSON. Its text is not to be shown: nobody could look for secrets in it.
+// ErrJSON is returned for a document that is not JSON. Do not show its text: it could not be searched for secrets.
 var ErrJSON = fault.New(fault.Invalid, "redact_not_json", "the document is not JSON")
 
-// maxNesting bounds how deep JSON within JSON strings is followed; deeper strings are masked as text.
+// maxNesting is the maximum depth of JSON within JSON strings; deeper strings are redacted as text.
 const maxNesting = 8
 
-// JSON masks the string leaves of a document and reports how many secrets there were: by their text, and by the name they stand under
-// (IsSecretKey), in arrays too. Strings that are JSON themselves are walked as well. Under a password, secret or pin even numbers and
-// booleans are masked; all others stay byte for byte, as do keys, order and layout.
+// JSON redacts the string leaves of a document, by their text and by their name (IsSecretKey), in arrays too, and returns the number of secrets.
+// Strings that contain JSON are searched as well. Under a password, secret or pin, numbers and booleans are redacted too; otherwise they stay
+// unchanged, as do keys, order and layout.
 //
-// A clean document is returned itself after one pass that parses nothing, so JSON is no validator: it fails with ErrJSON only when
-// it has to look at the structure.
+// A clean document is returned unchanged after one pass without parsing, so JSON is not a validator: it fails with ErrJSON only if it has to parse
+// the structure.
 func (r *Redactor) JSON(doc []byte) (masked []byte, n int, err error) {
 	if !r.finder.Suspicious(doc) && !(r.known != nil && (r.known.in(doc) || bytes.Contains(doc, []byte(`\u`)))) {
 		return doc, 0, nil
@@ -34,7 +34,7 @@ func (r *Redactor) JSON(doc []byte) (masked []byte, n int, err error) {
 	return []byte(out), n, nil
 }
 
-// document walks a valid document. It returns doc itself when there is nothing to mask.
+// document walks a valid document. It returns doc itself if there is nothing to redact.
 func (r *Redactor) document(doc string, depth int) (string, int) {
 	w := walker{r: r, doc: doc, depth: depth}
 	w.walk()
@@ -45,7 +45,7 @@ func (r *Redactor) document(doc string, depth int) (string, int) {
 	return w.out.String(), w.n
 }
 
-// leaf masks one decoded string: as JSON when it is some, else as text, until nothing is left to mask.
+// leaf redacts one decoded string, as JSON if it is JSON, else as text, until nothing is left to redact.
 func (r *Redactor) leaf(s string, depth int) (string, int) {
 	total := 0
 	for range maxPasses {
@@ -70,7 +70,7 @@ func nested(s string) bool {
 	return len(t) > 1 && (t[0] == '{' || t[0] == '[' || t[0] == '"') && json.Valid([]byte(s))
 }
 
-// quoteJSON is s as a JSON string without the escapes meant for HTML.
+// quoteJSON returns s as a JSON string without HTML escapes.
 func quoteJSON(s string) string {
 	const hex = "0123456789abcdef"
 	b := make([]byte, 0, len(s)+2)

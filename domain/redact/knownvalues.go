@@ -9,19 +9,18 @@ import (
 )
 
 const (
-	minKnown  = 8       // bytes of a known value below which masking would hit ordinary words
+	minKnown  = 8       // minimum length of a known value in bytes; redacting shorter ones would hit ordinary words
 	bloomBits = 1 << 15 // bits of the filter
 )
 
-// knownValues finds exact values (row 21). A window of eight bytes slides over the text; a filter answers for nearly every position
-// that no value begins there. It is immutable.
+// knownValues finds exact values (row 21). A window of eight bytes slides over the text; a filter rules out nearly every position. It is immutable.
 type knownValues struct {
 	values []string            // as given
-	heads  map[uint64][]string // by first eight bytes, the longest first
+	heads  map[uint64][]string // by first eight bytes, longest first
 	bloom  [bloomBits / 64]uint64
 }
 
-// with is k, which may be nil, with more values; nil when there are none.
+// with returns k, which may be nil, extended by values; nil if there are none.
 func (k *knownValues) with(values []string) *knownValues {
 	next := &knownValues{heads: map[uint64][]string{}}
 	if k != nil {
@@ -65,7 +64,7 @@ func window(s string) uint64 {
 
 func bloomBit(w uint64) uint64 { return w * 0x9E3779B97F4A7C15 >> (64 - 15) }
 
-// knownForms returns the ways v may stand in a text: plain, percent-encoded, in a JSON string, in base64 at any alignment.
+// knownForms returns the forms of v in a text: plain, percent-encoded, in a JSON string, in base64 at any alignment.
 func knownForms(v string) []string {
 	query, path := url.QueryEscape(v), url.PathEscape(v)
 	plain, _ := json.Marshal(v)
@@ -75,7 +74,7 @@ func knownForms(v string) []string {
 	forms := []string{v, query, path, lowerEscapes(query), lowerEscapes(path), html, bare, strings.ReplaceAll(bare, "/", `\/`), quoteOnce(bare), quoteOnce(html)}
 	for _, enc := range []*base64.Encoding{base64.StdEncoding, base64.URLEncoding} {
 		forms = append(forms, enc.EncodeToString([]byte(v)))
-		for offset := range 3 { // the same bytes behind 0, 1 or 2 others: user:password in a Basic header
+		for offset := range 3 { // the same bytes after 0, 1 or 2 others: user:password in a Basic header
 			code := enc.WithPadding(base64.NoPadding).EncodeToString(append(make([]byte, offset), v...))
 			if (offset+len(v))%3 != 0 {
 				code = code[:len(code)-1]
@@ -89,13 +88,13 @@ func knownForms(v string) []string {
 	return forms
 }
 
-// quoteOnce escapes s, already the inside of a JSON string, once more: JSON within JSON.
+// quoteOnce escapes s, which is already inside a JSON string, once more: JSON within JSON.
 func quoteOnce(s string) string {
 	q := quoteJSON(s)
 	return q[1 : len(q)-1]
 }
 
-// lowerEscapes is s with its percent escapes in lower case.
+// lowerEscapes returns s with its percent escapes in lower case.
 func lowerEscapes(s string) string {
 	b := []byte(s)
 	for i := 2; i < len(b); i++ {
@@ -126,7 +125,7 @@ func (k *knownValues) spans(s string, found []span) []span {
 	return found
 }
 
-// in reports whether doc may hold a known value.
+// in reports whether doc may contain a known value.
 func (k *knownValues) in(doc []byte) bool {
 	var w uint64
 	for i, c := range doc {

@@ -1,14 +1,13 @@
 package redact
 
-// name is a key in its normal form, the way the key-name rule reads it: lower case, words joined by underscores. It holds the last 64
-// bytes of a longer one.
+// name is a key in the normal form of the key-name rule: lower case, words joined by underscores. It keeps the last 64 bytes of a longer one.
 type name struct {
 	buf  [maxName]byte
 	from int  // the name is buf[from:]
 	cut  bool // it was longer
 }
 
-// normal splits camelCase and takes every other punctuation for a word's end.
+// normal splits camelCase and treats all other punctuation as the end of a word.
 func normal(s string) name {
 	n := name{from: maxName}
 	for i := len(s) - 1; i >= 0; i-- {
@@ -60,8 +59,8 @@ func (n *name) words() (last, two []byte) {
 	return last, two
 }
 
-// IsSecretKey reports whether a value under this name, in JSON, in an environment or in headers, is secret whatever it looks like (contract
-// §4.2, key-name rule): by its last word or its last two, or as a whole.
+// IsSecretKey reports whether a value of this name, in JSON, an environment or headers, is secret whatever its content (contract §4.2, key-name
+// rule): by its last word, its last two, or as a whole.
 func IsSecretKey(name string) bool {
 	n := normal(name)
 	last, two := n.words()
@@ -83,7 +82,7 @@ func IsSecretKey(name string) bool {
 	return false
 }
 
-// numericKey reports whether even numbers and booleans under this name are secret.
+// numericKey reports whether numbers and booleans of this name are secret too.
 func numericKey(name string) bool {
 	if name == "" {
 		return false

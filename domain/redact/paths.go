@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// homeForms returns the ways a home directory may stand in a text, the longest first. A home at the root of the file system has none.
+// homeForms returns the forms of a home directory in a text, longest first. The root directory has none.
 func homeForms(home string) []string {
 	home = strings.TrimRight(home, `/\`)
 	if len(home) < 2 || strings.HasSuffix(home, ":") {
@@ -46,7 +46,7 @@ func (r *Redactor) Paths(s string) string {
 	return s
 }
 
-// pathStarts reports whether an absolute path can begin at i: not in the middle of a longer one, but behind a compiler's -I.
+// pathStarts reports whether an absolute path can begin at i: not in the middle of a longer one, but after a compiler's -I.
 func pathStarts(s string, i int) bool {
 	if boundary(s, i) {
 		return i == 0 || s[i-1] != '.' && s[i-1] != '-' && s[i-1] != '~'

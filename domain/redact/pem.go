@@ -11,7 +11,7 @@ const (
 	maxBody = 64 << 10 // bytes of a key: the largest RSA keys in use need 13 KiB
 )
 
-// pem examines the -----BEGIN that is s[from:to] and returns the whole private key (row 1), also when its end was cut off.
+// pem examines the -----BEGIN at s[from:to] and returns the whole private key (row 1), even if its end was cut off.
 func (m *scanner) pem(from, to int) (span, bool) {
 	s := m.s
 	head := pemLine(s, to)
@@ -35,7 +35,7 @@ func (m *scanner) pem(from, to int) (span, bool) {
 		return span{from, end, privateKey}, true
 	}
 	if literal && body == 0 {
-		return span{}, false // the text speaks about keys
+		return span{}, false // the text only mentions keys
 	}
 	if strings.TrimSpace(rest[body:]) == "" {
 		body = len(rest)
@@ -43,8 +43,8 @@ func (m *scanner) pem(from, to int) (span, bool) {
 	return span{from, head + body, privateKey}, true
 }
 
-// pemLine returns where the line "-----BEGIN … PRIVATE KEY …-----" ends whose label begins at i, or -1 when it is no private key's. Blanks
-// may be encoded as in a URL.
+// pemLine returns where the line "-----BEGIN … PRIVATE KEY …-----" ends whose label begins at i, or -1 if it is not that of a private key. Spaces may
+// be URL-encoded.
 func pemLine(s string, i int) int {
 	line := s[i:min(len(s), i+maxHead)]
 	n := strings.Index(line, dashes)
@@ -63,8 +63,8 @@ func pemLine(s string, i int) int {
 	return i + n + len(dashes)
 }
 
-// keyLines returns how much of s, up to the end of a line, can be a key's body: lines of base64, PEM headers, blank lines, with whatever
-// wraps them in a diff, a listing with line numbers, a string literal or an escaped string.
+// keyLines returns how much of s, in whole lines, can be the body of a key: lines of base64, PEM headers, blank lines, with the prefixes and suffixes
+// of a diff, a listing with line numbers, a string literal or an escaped string.
 func keyLines(s string) int {
 	end, seen := 0, false
 	for i := 0; i < len(s); {
@@ -87,7 +87,7 @@ func keyLines(s string) int {
 	return end
 }
 
-// nextLine returns where the line of s that begins at i ends and how wide its end is: a newline, or one written as \n or %0A.
+// nextLine returns where the line of s at i ends and how wide its line end is: a newline, or one written as \n or %0A.
 func nextLine(s string, i int) (end, width int) {
 	for ; i < len(s); i++ {
 		switch {
@@ -102,7 +102,7 @@ func nextLine(s string, i int) (end, width int) {
 	return i, 0
 }
 
-// unwrap strips what stands around a key's line without being part of it.
+// unwrap removes what surrounds a key's line but is not part of it.
 func unwrap(line string) string {
 	const around = " \t\r\"'`+|>#*;,\\()"
 	line = strings.Trim(line, around)
@@ -115,7 +115,7 @@ func unwrap(line string) string {
 	return line
 }
 
-// base64Line reports base64, or blank-separated pieces of it as when line breaks were folded. A short line counts: keys end in one.
+// base64Line reports whether the line is base64, or space-separated pieces of it as after folded line breaks. A short line counts: keys end in one.
 func base64Line(line string) bool {
 	longest, width := 0, 0
 	for i := range len(line) {

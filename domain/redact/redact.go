@@ -5,23 +5,23 @@ import (
 	"strings"
 )
 
-// Options is what a Redactor knows beyond the rules. The zero Options is usable.
+// Options is what a Redactor knows in addition to the rules. The zero Options is usable.
 type Options struct {
-	// Known are exact secrets this process holds (row 21). They are masked in their URL-encoded, base64 and JSON-escaped forms too;
-	// values shorter than 8 bytes are ignored, because masking them would hit ordinary words.
+	// Known are exact secrets of this process (row 21). Their URL-encoded, base64 and JSON-escaped forms are redacted too; values shorter than 8
+	// bytes are ignored, because redacting them would hit ordinary words.
 	Known []string
-	// Home is the home directory that Paths shows as ~ (row 22). Empty leaves paths alone.
+	// Home is the home directory that Paths shows as ~ (row 22). If empty, paths stay unchanged.
 	Home string
 }
 
-// Redactor masks secrets. It is immutable, safe for concurrent use, and made by New.
+// Redactor redacts secrets. It is immutable, safe for concurrent use, and made by New.
 type Redactor struct {
 	finder *Detector
-	known  *knownValues // nil when there are none
+	known  *knownValues // nil if there are none
 	home   []string     // the forms of the home directory
 }
 
-// New builds a Redactor. It takes some hundred microseconds, so a program that may not need one builds it when it does.
+// New builds a Redactor. It takes a few hundred microseconds, so programs that may not need one should build it on first use.
 func New(o Options) *Redactor {
 	r := &Redactor{finder: newDetector(), home: homeForms(o.Home)}
 	return r.With(o.Known...)
@@ -34,12 +34,12 @@ func (r *Redactor) With(known ...string) *Redactor {
 	return &c
 }
 
-// maxPasses bounds how often masked text is read again. A pass can uncover a secret that began in the middle of a word before; two
-// suffice for any text met so far.
+// maxPasses is how often redacted text is read again at most. A pass can uncover a secret that started in the middle of a word before; two passes
+// suffice for every known text.
 const maxPasses = 6
 
-// Text masks the secrets in s and reports how many there were. Clean text is returned as it is, without allocating. A private key is
-// replaced as a whole, line ends included (Lines keeps them). Masked text is clean: masking it again changes nothing.
+// Text redacts the secrets in s and returns their number. Clean text is returned unchanged, without allocating. A private key is replaced as a whole,
+// line ends included (Lines keeps them). Redacted text is clean: redacting it again changes nothing.
 func (r *Redactor) Text(s string) (masked string, n int) {
 	for range maxPasses {
 		spans := merge(s, r.scan(s))
@@ -60,7 +60,7 @@ func (r *Redactor) Text(s string) (masked string, n int) {
 	return s, n
 }
 
-// merge sorts spans and joins those that overlap. The widest gives its name; of equally wide ones the first row.
+// merge sorts spans and joins those that overlap. The widest one determines the name; of equally wide ones the first row.
 func merge(s string, spans []span) []span {
 	if len(spans) < 2 {
 		return spans
@@ -87,7 +87,7 @@ func merge(s string, spans []span) []span {
 	return out
 }
 
-// wordIn reports whether s holds more than punctuation.
+// wordIn reports whether s contains more than punctuation.
 func wordIn(s string) bool {
 	for i := range len(s) {
 		if isWord(s[i]) || s[i] >= 0x80 {
@@ -97,8 +97,8 @@ func wordIn(s string) bool {
 	return false
 }
 
-// Lines masks across lines and always returns as many as it was given: a secret that spans several, such as a private key, is masked
-// on each of them. Clean lines are returned as they are. n counts secrets, not lines.
+// Lines redacts across lines and always returns the same number of lines: a secret that spans several, such as a private key, is redacted on each of
+// them. Clean lines are returned unchanged. n counts secrets, not lines.
 func (r *Redactor) Lines(lines []string) (masked []string, n int) {
 	if r.known == nil && !slices.ContainsFunc(lines, r.finder.Wanted) {
 		return lines, 0
@@ -122,7 +122,7 @@ func (r *Redactor) scan(s string) []span {
 	return found
 }
 
-// maskLines applies spans, which count bytes across all lines and one between two.
+// maskLines applies spans, whose offsets count the bytes of all lines and one between two lines.
 func maskLines(lines []string, spans []span) []string {
 	out := slices.Clone(lines)
 	begin := 0

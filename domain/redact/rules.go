@@ -4,8 +4,8 @@ import (
 	"strings"
 )
 
-// rule is a row of the PackageFlow security contract §4.2. The order is the contract's: of two rules that match the same bytes, the
-// first names the placeholder.
+// rule is a row of the PackageFlow security contract §4.2. The order is the contract's: of two rules that match the same bytes, the first names the
+// placeholder.
 type rule uint8
 
 const (
@@ -29,24 +29,24 @@ const (
 	cliFlag // a flag of a command
 	cliUser // curl -u
 	assignment
-	knownValue    // an exact value the process holds
+	knownValue    // an exact value known to the process
 	SecretKeyRule // the key-name rule of JSON
 	noSuchRule
 )
 
 const openMark, closeMark = "[REDACTED:", "]"
 
-// name returns what the placeholder calls the rule.
+// name returns the rule's name in the placeholder.
 func (r rule) name() string {
 	return [noSuchRule]string{"", "private_key", "url_credentials", "anthropic_key", "openai_key", "stripe_key", "github_token",
 		"gitlab_token", "npm_token", "slack_token", "webhook_url", "aws_key_id", "google_key", "jwt", "vendor_token", "auth_header",
 		"bearer", "cookie", "cli_flag", "cli_user", "assignment", "known_value", "secret_key"}[r]
 }
 
-// Placeholder returns what stands in the text instead of a secret.
+// Placeholder returns the text that replaces a secret.
 func (r rule) Placeholder() string { return openMark + r.name() + closeMark }
 
-// placeholderAt returns the length of the placeholder that s begins with, or 0.
+// placeholderAt returns the length of the placeholder at the start of s, or 0.
 func placeholderAt(s string) int {
 	if !strings.HasPrefix(s, openMark) {
 		return 0
@@ -63,7 +63,7 @@ func placeholderAt(s string) int {
 	return 0
 }
 
-// redacted reports whether nothing but placeholders and punctuation is left in v.
+// redacted reports whether v contains only placeholders and punctuation.
 func redacted(v string) bool {
 	if !strings.Contains(v, openMark) {
 		return false
@@ -81,18 +81,18 @@ func redacted(v string) bool {
 	return true
 }
 
-// insidePlaceholder reports whether the byte at i of s lies within a placeholder.
+// insidePlaceholder reports whether the byte at i of s is within a placeholder.
 func insidePlaceholder(s string, i int) bool {
 	from := max(0, i-len(openMark)-32)
 	at := strings.LastIndex(s[from:min(len(s), i+len(openMark))], openMark)
 	return at >= 0 && from+at <= i && i < from+at+placeholderAt(s[from+at:])
 }
 
-// kind says how the text around a keyword is examined.
+// kind determines how the text around a keyword is examined.
 type kind uint8
 
 const (
-	tokenKind   kind = iota // a token with a tell-tale beginning: the keyword itself, in its own case
+	tokenKind   kind = iota // a token with a distinctive prefix: the keyword itself, case-sensitive
 	pemKind                 // a private key's first line
 	urlKind                 // user:password@ after ://
 	hookKind                // a webhook's address
@@ -101,13 +101,13 @@ const (
 	bearerKind              // a bearer token
 	cookieKind              // a Cookie header
 	curlKind                // curl -u user:password
-	assignKind              // a name that says its value is secret
-	wholeKind               // the same, when it is an environment variable's whole name
-	nameKind                // the end of a quoted name: only JSON asks
-	unicodeKind             // an ASCII character written \u00xx: only JSON asks
+	assignKind              // a name that marks its value as secret
+	wholeKind               // the same, if it is the whole name of an environment variable
+	nameKind                // the end of a quoted name: used only for JSON
+	unicodeKind             // an ASCII character written \u00xx: used only for JSON
 )
 
-// keyword is a text worth a closer look. For a token, set and min describe what has to follow it.
+// keyword is a text that triggers a closer examination. For a token, set and min describe what must follow it.
 type keyword struct {
 	text string
 	kind kind
@@ -116,7 +116,7 @@ type keyword struct {
 	min  int
 }
 
-// keywords returns everything the filter looks for. None is shorter than three bytes.
+// keywords returns everything that the filter finds. None is shorter than three bytes.
 func keywords() []keyword {
 	words := []keyword{
 		{text: "BEGIN", kind: pemKind},
@@ -142,7 +142,7 @@ func keywords() []keyword {
 	return append(words, tokens()...)
 }
 
-// tokens returns the keywords of rows 3 to 9 and 11 to 14. The set is what a token is made of; the minimum counts the bytes after the keyword.
+// tokens returns the keywords of rows 3 to 9 and 11 to 14. The set is the characters of the token; the minimum counts the bytes after the keyword.
 func tokens() []keyword {
 	var words []keyword
 	add := func(r rule, set set, minimum int, list string) {

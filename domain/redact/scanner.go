@@ -7,21 +7,21 @@ import (
 // Limits of how far a scanner reads for one value, so that no text makes it slow.
 const (
 	maxCommand = 1 << 10 // bytes between curl and its -u
-	maxCookie  = 4 << 10 // bytes of a cookie header that are judged
+	maxCookie  = 4 << 10 // bytes of a cookie header that are examined
 )
 
-// scanner collects what has to be masked in one text.
+// scanner collects the spans to redact in one text.
 type scanner struct {
 	s       string
 	found   []span
-	covered int    // end of the furthest span found by a field, so that fields within it are not read again
-	run     [2]int // the unquoted value read last
-	word    [2]int // the command line's word read last
-	pemEnd  int    // where an END line was seen last
+	covered int    // end of the furthest span found by a field, so that fields within it are not examined again
+	run     [2]int // the last unquoted value
+	word    [2]int // the last command-line word
+	pemEnd  int    // position of the last END line
 	runs    runs
 }
 
-// Find returns what has to be masked in s, in the order of discovery; spans may overlap. Clean text allocates nothing.
+// Find returns the spans to redact in s, in the order of discovery; they may overlap. Clean text allocates nothing.
 func (f *Detector) Find(s string) []span {
 	m := scanner{s: s}
 	for i, state := advance(f, s, 0, nothing); state != nothing; i, state = advance(f, s, i, state) {
@@ -48,7 +48,7 @@ func (m *scanner) add(sp span) {
 	}
 }
 
-// look examines the keyword that is s[from:to], and returns how far the text needs no more looking at.
+// look examines the keyword at s[from:to] and returns up to where the text needs no further examination.
 func (m *scanner) look(w *keyword, from, to int) int {
 	var sp span
 	ok := false
@@ -80,7 +80,7 @@ func (m *scanner) look(w *keyword, from, to int) int {
 	return 0
 }
 
-// field examines a keyword whose neighbour is the secret (rows 15 to 20).
+// field examines a keyword whose secret is next to it (rows 15 to 20).
 func (m *scanner) field(w *keyword, from, to int) {
 	if from < m.covered {
 		return
@@ -105,7 +105,7 @@ func (m *scanner) field(w *keyword, from, to int) {
 
 const credentialSet = Alnum | dot | underscore | tilde | plus | slash | equals | dash
 
-// credentialEnd returns where the credential that begins at i ends. In a URL its + / and = are escaped.
+// credentialEnd returns where the credential at i ends. In a URL its + / and = are escaped.
 func (m *scanner) credentialEnd(i int) int {
 	s := m.s
 	for {
@@ -120,7 +120,7 @@ func (m *scanner) credentialEnd(i int) int {
 // encoded reports whether a percent escape ends at i.
 func encoded(s string, i int) bool { return i >= 3 && s[i-3] == '%' }
 
-// authorization masks what follows an Authorization header's scheme (row 15).
+// authorization redacts what follows the scheme of an Authorization header (row 15).
 func (m *scanner) authorization(from, to int) {
 	s := m.s
 	if !boundary(s, from) && s[from-1] != '_' {
@@ -150,7 +150,7 @@ func (m *scanner) authorization(from, to int) {
 	m.add(span{start, end, authHeader})
 }
 
-// bearer masks a bearer token that holds a digit (row 16).
+// bearer redacts a bearer token that contains a digit (row 16).
 func (m *scanner) bearer(from, to int) {
 	if !boundary(m.s, from) {
 		return
@@ -162,8 +162,8 @@ func (m *scanner) bearer(from, to int) {
 	}
 }
 
-// cookie masks a Cookie header up to the end of its line or of the string it stands in (row 17). After = only what reads as a cookie
-// pair counts: programs assign to things named cookie.
+// cookie redacts a Cookie header up to the end of its line or of its string (row 17). After = only cookie pairs count: programs assign to variables
+// named cookie.
 func (m *scanner) cookie(from, to int) {
 	s := m.s
 	if !boundary(s, from) && s[from-1] != '_' {
@@ -201,7 +201,7 @@ func (m *scanner) cookie(from, to int) {
 	m.add(span{start, end, cookie})
 }
 
-// detectorHarmless reports a value that is masked already or on the skip list.
+// detectorHarmless reports a value that is already redacted or on the skip list.
 func detectorHarmless(v string) bool { return redacted(v) || Harmless(v) }
 
 // skipped reports whether s[from:to] is on the skip list.
@@ -210,7 +210,7 @@ func (m *scanner) skipped(from, to int) bool {
 	return detectorHarmless(v) || plainWord(strings.TrimRight(v, ".,;:!?)]}"))
 }
 
-// nameStart returns where the name begins that has a keyword at i.
+// nameStart returns where the name begins that contains a keyword at i.
 func nameStart(s string, i int) int {
 	least := max(0, i-maxName)
 	for i > least && (isWord(s[i-1]) || s[i-1] == '-' || s[i-1] == '.') {
@@ -221,7 +221,7 @@ func nameStart(s string, i int) int {
 
 func hasDigit(s string) bool { return strings.ContainsAny(s, "0123456789") }
 
-// plainLetters reports a word of letters in one case.
+// plainLetters reports whether s is a word of letters in one case.
 func plainLetters(s string) bool {
 	return letters(s) && (strings.ToLower(s) == s || strings.ToUpper(s) == s)
 }

@@ -2,15 +2,15 @@ package redact
 
 import ()
 
-// span is a piece of text to mask.
+// span is a range of text to redact.
 type span struct {
 	From, To int
 	Rule     rule
 }
 
-// tokenAt examines a token's beginning at s[from:to] (rows 3 to 9 and 11 to 14).
+// tokenAt examines the beginning of a token at s[from:to] (rows 3 to 9 and 11 to 14).
 func tokenAt[T text](c *runs, s T, from, to int, w *keyword) (span, bool) {
-	if !boundary(s, from) && w.rule != slackToken { // xoxoxb-: nothing but a token has this in it
+	if !boundary(s, from) && w.rule != slackToken { // xoxoxb-: only a token contains this
 		return span{}, false
 	}
 	end := runEnd(c, s, to, w.set)
@@ -38,7 +38,7 @@ func tokenAt[T text](c *runs, s T, from, to int, w *keyword) (span, bool) {
 	return span{from, end, w.rule}, end-to >= w.min
 }
 
-// bareKey tells the keys that begin with sk- apart. OpenAI's has to hold a digit: there are words like sk-learn-something.
+// bareKey distinguishes keys that begin with sk-. OpenAI's must contain a digit: there are words like sk-learn-something.
 func bareKey[T text](s T, from, to, end int) (span, bool) {
 	if has(s, to, "ant-") && end-to >= len("ant-")+16 {
 		return span{from, end, anthropicKey}, true
@@ -82,11 +82,11 @@ func botAt[T text](c *runs, s T, to int) (span, bool) {
 		return span{}, false
 	}
 	end := runEnd(c, s, to, Alnum|underscore|dash)
-	capital := run(s[:min(end, to+35)], to, digit|Lower|hexLower|underscore|dash) < end // every one has, names behind a date often have not
+	capital := run(s[:min(end, to+35)], to, digit|Lower|hexLower|underscore|dash) < end // all bot tokens have one, names after a date often have none
 	return span{from, end, vendorToken}, end-to == 35 && capital
 }
 
-// hookAt examines a webhook's address whose host name is s[from:to] (row 10).
+// hookAt examines a webhook address whose host name is s[from:to] (row 10).
 func hookAt[T text](s T, from, to int) (span, bool) {
 	const set = Alnum | underscore | dash | slash
 	for _, sub := range [...]string{"canary.", "ptb."} {
@@ -112,17 +112,17 @@ func hookAt[T text](s T, from, to int) (span, bool) {
 	return span{from - n, end, webhookURL}, end > to+path
 }
 
-// What a user name and a password in a URL may measure.
+// Length limits of a user name and a password in a URL.
 const (
 	maxUser     = 256
 	maxPassword = 256
-	minLone     = 8 // of what stands alone before the @: a token, where shorter ones are users' names
+	minLone     = 8 // minimum length of a token without a colon before the @; shorter texts are user names
 )
 
-// credentialsAt examines what follows the :// that is s[from:to]: user, colon, password, @ (row 2), or, over http, a token alone. The password ends at the last @
-// that can be one.
+// credentialsAt examines what follows the :// at s[from:to]: user, colon, password, @ (row 2), or, over http, a token alone. The password ends at the
+// last @ that can be its end.
 func credentialsAt[T text](s T, from, to int) (span, bool) {
-	if from < 2 || !isWord(s[from-1]) || !isWord(s[from-2]) || has(s, to, "[REDACTED:") { // whose colon ends no user's name
+	if from < 2 || !isWord(s[from-1]) || !isWord(s[from-2]) || has(s, to, "[REDACTED:") { // the colon does not end a user name
 		return span{}, false
 	}
 	encoded := s[from] == '%'

@@ -2,7 +2,7 @@ package redact
 
 import "strings"
 
-// Harmless is the contract's skip list: values that are plainly no secret, in every row where something beside the value gives it away.
+// Harmless is the contract's skip list: values that are clearly not secret, for every row in which something next to the value identifies it.
 func Harmless(v string) bool {
 	bare := strings.TrimRight(v, ".,;:!?)]}>")
 	switch {
@@ -14,8 +14,8 @@ func Harmless(v string) bool {
 	return reference(v) || version(bare) || filePath(v) || dotted(bare)
 }
 
-// reference reports a value that names where the secret is instead of being it: a variable, a format verb, a template's or a
-// package manager's notation, a <placeholder>.
+// reference reports a value that names the location of a secret instead of containing it: a variable, a format verb, the notation of a template or a
+// package manager, a <placeholder>.
 func reference(v string) bool {
 	for _, prefix := range [...]string{"process.env", "os.environ", "{{", "#{", "<%", "workspace:", "file:", "link:", "npm:", "catalog:"} {
 		if strings.HasPrefix(v, prefix) {
@@ -38,7 +38,7 @@ func reference(v string) bool {
 	return hasAny(v, 0, "your-", "your_", "your ", "<your", "my_secret", "xxxx", "****", "...") > 0
 }
 
-// variable reports a shell variable's name at the beginning of v. A password may begin with $ too, but then mixes letters and digits.
+// variable reports whether v starts with the name of a shell variable. A password may start with $ too, but then mixes letters and digits.
 func variable(v string) bool {
 	end := run(v, 0, Alnum|underscore)
 	name := v[:end]
@@ -48,10 +48,9 @@ func variable(v string) bool {
 	return run(name, 0, Upper|digit|underscore) == end || run(name, 0, Upper|Lower|hexLower|underscore) == end
 }
 
-// wholeReference reports a value that is one reference and nothing else, such as ${TOKEN}: even a name that says "secret" does not
-// make it one.
+// wholeReference reports a value that consists of one reference, such as ${TOKEN}: it is not a secret, whatever its name.
 func wholeReference(v string) bool {
-	if v == "Bearer <token>" { // in a header that is shown before its token is made
+	if v == "Bearer <token>" { // in a header that is shown before its token exists
 		return true
 	}
 	if len(v) < 2 || v[0] != '$' {
@@ -82,7 +81,7 @@ func version(v string) bool {
 	return dots > 0 && dots < 4
 }
 
-// filePath reports a path to a file, by how it begins.
+// filePath reports whether v is the path of a file, judged by its prefix.
 func filePath(v string) bool {
 	for _, root := range [...]string{"./", "../", "~/", "/home/", "/Users/", "/etc/", "/usr/", "/var/", "/opt/", "/tmp/", "/run/", "/mnt/", "/root/",
 		"/private/", "/srv/", "/app/", "/dev/", "/proc/", "/workspace", `C:\`} {
@@ -113,8 +112,8 @@ func dotted(v string) bool {
 	return links > 0
 }
 
-// code reports that the unquoted v, followed by next, reads as source code: a call, an index, a composite, an expression without a
-// Digit, or an identifier that only source code writes so.
+// code reports whether the unquoted v, followed by next, is source code: a call, an index, a composite, an expression without a digit, or an
+// identifier in a form that only source code uses.
 func code(v string, next byte) bool {
 	v = strings.TrimLeft(v, "&*!")
 	if v == "" || strings.IndexByte("({[=|?<>:", v[0]) >= 0 || strings.HasPrefix(v, "//") || strings.HasPrefix(v, "/*") {
@@ -147,7 +146,7 @@ func code(v string, next byte) bool {
 	return mixed || punct
 }
 
-// plainWord reports a word that stands where a secret would in prose, messages, declarations and labels.
+// plainWord reports a word that occurs in the position of a secret in prose, messages, declarations and labels.
 func plainWord(v string) bool {
 	if len(v) > 16 {
 		return false
@@ -173,9 +172,9 @@ func plainWord(v string) bool {
 	return false
 }
 
-// command reports that s[from:to], the value of a name, starts a program whose output it is: $(program) or `program` in shell text. Whoever is
-// asked to let that run has to see it. Between single quotes a shell starts nothing, and between backticks a text that is one word may be a
-// string of another language: these are secrets like any other.
+// command reports whether s[from:to], the value of a name, starts a program whose output is the value: $(program) or `program` in shell text. A user
+// who approves it must see it. Between single quotes a shell starts nothing, and a single word between backticks may be a string of another language:
+// these are redacted like other secrets.
 func command[T text](s T, from, to int) bool {
 	ticked := from > 0 && s[from-1] == '`'
 	if from > 0 && s[from-1] == '\'' {
@@ -193,7 +192,7 @@ func command[T text](s T, from, to int) bool {
 	return ticks > 1 || ticks == 1 && s[from] == '`'
 }
 
-// prose reports a sentence: several words of letters, one of which only sentences have.
+// prose reports a sentence: several words of letters, one of which occurs only in sentences.
 func prose(v string) bool {
 	if !strings.Contains(v, " ") || strings.ContainsAny(v, "0123456789") {
 		return false

@@ -5,29 +5,29 @@ import (
 	"strings"
 )
 
-// walker copies a valid JSON document and replaces leaves on the way. It keeps its own stack, so depth costs no goroutine stack.
+// walker copies a valid JSON document and replaces leaves. It has its own stack, so depth costs no goroutine stack.
 type walker struct {
 	r     *Redactor
 	doc   string
-	depth int // how many strings this document is nested in
+	depth int // number of strings that this document is nested in
 
-	i     int // the byte being looked at
-	done  int // everything before is in out
+	i     int // the current byte
+	done  int // everything before it is in out
 	out   strings.Builder
 	n     int
 	stack []container
 }
 
-// container is an object or array that is open.
+// container is an open object or array.
 type container struct {
 	object bool
 	value  bool   // object: the next string is a value
-	secret bool   // it stands under a secret name, however deep
-	plain  bool   // object: its names are those of a schema's properties, not of values
-	key    string // object: the key of that value; array: the key it stands under
-	named  bool   // object: a member called name or key named a secret, whose "value" is meant
-	last   string // array: the string before
-	curl   bool   // array: a command line of curl
+	secret bool   // it is under a secret name, at any depth
+	plain  bool   // object: its keys are the property names of a schema, not names of values
+	key    string // object: the key of that value; array: the key of the array
+	named  bool   // object: a member called name or key contained a secret name, which applies to "value"
+	last   string // array: the previous string
+	curl   bool   // array: the command line of curl
 }
 
 func (w *walker) walk() {
@@ -58,7 +58,7 @@ func (w *walker) walk() {
 
 func (w *walker) top() *container { return &w.stack[len(w.stack)-1] }
 
-// key returns the name that the current value stands under: its own, or that of the arrays around it.
+// key returns the name of the current value: its own, or that of the arrays around it.
 func (w *walker) key() string {
 	if len(w.stack) == 0 {
 		return ""
@@ -94,7 +94,7 @@ func (w *walker) text() {
 	w.remember(s)
 }
 
-// secret reports whether the leaf s is masked for the name it stands under.
+// secret reports whether the leaf s is redacted because of its name.
 func (w *walker) secret(s string) bool {
 	key := w.key()
 	if len(w.stack) == 0 || strings.TrimSpace(s) == "" || redacted(s) || wholeReference(s) {
@@ -108,7 +108,7 @@ func (w *walker) secret(s string) bool {
 	return w.top().secret || IsSecretKey(key)
 }
 
-// named reports whether all that stands under key here is secret by a name: this one or one further up.
+// named reports whether everything under key is secret because of this name or an outer one.
 func (w *walker) named(key string) bool {
 	if len(w.stack) == 0 {
 		return false
@@ -116,7 +116,7 @@ func (w *walker) named(key string) bool {
 	return w.top().secret || !w.top().plain && IsSecretKey(key)
 }
 
-// command masks an element of an array for the one before it: ["--password", "…"], ["curl", "-u", "user:…"].
+// command redacts an array element because of the previous one: ["--password", "…"], ["curl", "-u", "user:…"].
 func (w *walker) command(s string) (string, int) {
 	if len(w.stack) == 0 || w.top().object || w.top().last == "" {
 		return s, 0
@@ -133,7 +133,7 @@ func (w *walker) command(s string) (string, int) {
 	return s, 0
 }
 
-// remember keeps what the next element or member needs to know about s.
+// remember stores what the next element or member needs to know about s.
 func (w *walker) remember(s string) {
 	if len(w.stack) == 0 {
 		return
@@ -149,7 +149,7 @@ func (w *walker) remember(s string) {
 	}
 }
 
-// scalar handles a number or a literal, which is masked only under a password, secret or pin.
+// scalar handles a number or a literal, which is redacted only under a password, secret or pin.
 func (w *walker) scalar() {
 	start := w.i
 	for w.i < len(w.doc) && strings.IndexByte(",]} \t\r\n", w.doc[w.i]) < 0 {
@@ -160,7 +160,7 @@ func (w *walker) scalar() {
 	}
 }
 
-// replace puts s, as a JSON string, in the place of what was read since start.
+// replace writes s, as a JSON string, in place of what was read since start.
 func (w *walker) replace(start int, s string, n int) {
 	w.out.WriteString(w.doc[w.done:start])
 	w.out.WriteString(quoteJSON(s))
@@ -179,5 +179,5 @@ func decoded(raw string) string {
 	return s
 }
 
-// harmless reports a value that is masked already or plainly no secret.
+// harmless reports a value that is already redacted or clearly not secret.
 func harmless(v string) bool { return redacted(v) || Harmless(v) }

@@ -14,20 +14,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// MaxBytes is how long a path may be, in bytes after trimming (context-pack contract §1.1).
+// MaxBytes is the maximum length of a path, in bytes after trimming (context-pack contract §1.1).
 const MaxBytes = 1024
 
-// ErrInvalid reports text that is no relative path; its message says which rule was broken.
+// ErrInvalid is returned for text that is not a relative path; its message names the broken rule.
 var ErrInvalid = fault.New(fault.Invalid, "relpath_invalid", "the path must be relative to its root, like src/main.go")
 
-// Path is a valid relative path, kept as it was typed apart from surrounding blanks and backslashes. Two values are equal when their
-// text is; compare Clean forms to ask whether they name the same place. The zero Path names nothing, and Parse never returns it
-// without an error.
+// Path is a valid relative path, kept as typed except for surrounding white space and backslashes. Two values are equal if their text is; compare
+// Clean forms to find out whether they name the same file. The zero Path names nothing; Parse returns it only with an error.
 type Path struct{ text string }
 
-// Parse trims Unicode white space, rewrites every backslash to a slash, and only then checks (context-pack contract §1.1): not empty,
-// at most MaxBytes, valid UTF-8, no control characters, not absolute, no ".." component. "C:\x" is the relative path "C:/x". It fails
-// with ErrInvalid.
+// Parse trims Unicode white space, replaces every backslash by a slash, and then checks (context-pack contract §1.1): not empty, at most MaxBytes,
+// valid UTF-8, no control characters, not absolute, no ".." component. "C:\x" is the relative path "C:/x". It fails with ErrInvalid.
 func Parse(s string) (Path, error) {
 	text := strings.ReplaceAll(strings.TrimSpace(s), `\`, "/")
 	switch {
@@ -50,14 +48,14 @@ func Parse(s string) (Path, error) {
 	return Path{text: text}, nil
 }
 
-// String returns the path as it was typed, with slashes.
+// String returns the path as typed, with slashes.
 func (p Path) String() string { return p.text }
 
-// IsZero reports whether p names nothing.
+// IsZero reports whether p is the zero Path.
 func (p Path) IsZero() bool { return p.text == "" }
 
-// Clean returns the shortest path to the same place: no "." components, no doubled or trailing slashes; the root itself is ".". It is what
-// to compare and what to open, and satisfies io/fs.ValidPath. The zero Path stays zero.
+// Clean returns the shortest equivalent path: no "." components, no doubled or trailing slashes; the root itself is ".". Compare and open this form;
+// it satisfies io/fs.ValidPath. The zero Path stays zero.
 func (p Path) Clean() Path {
 	if p.IsZero() {
 		return p
@@ -65,10 +63,10 @@ func (p Path) Clean() Path {
 	return Path{text: path.Clean(p.text)}
 }
 
-// MarshalText is String.
+// MarshalText returns the result of String.
 func (p Path) MarshalText() ([]byte, error) { return []byte(p.text), nil }
 
-// UnmarshalText is Parse.
+// UnmarshalText parses the text with Parse.
 func (p *Path) UnmarshalText(b []byte) error {
 	parsed, err := Parse(string(b))
 	if err != nil {

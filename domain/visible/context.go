@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// The characters that join what stands on both sides, or keep it apart, and those that choose how a sign looks.
+// The characters that join or separate their neighbours, and those that select how a character looks.
 const (
 	nonJoiner = '\u200c'
 	joiner    = '\u200d'
@@ -14,7 +14,7 @@ const (
 	keycap    = '\u20e3'
 )
 
-// joins reports a joiner that is where it belongs: between two emoji, or between letters of a script that needs it.
+// joins reports whether a joiner is in a valid position: between two emoji, or between letters of a script that needs it.
 func joins(s string, i int, r rune) bool {
 	if r != joiner && r != nonJoiner {
 		return false
@@ -35,14 +35,14 @@ func joins(s string, i int, r rune) bool {
 	return joining(last) && joining(next)
 }
 
-// joining reports a letter or a mark of a script whose words need joiners.
+// joining reports whether r is a letter or mark of a script whose words need joiners.
 func joining(r rune) bool {
 	return unicode.In(r, unicode.L, unicode.M) && unicode.In(r, unicode.Arabic, unicode.Syriac, unicode.Nko, unicode.Mandaic, unicode.Mongolian, unicode.Adlam,
 		unicode.Hanifi_Rohingya, unicode.Devanagari, unicode.Bengali, unicode.Gurmukhi, unicode.Gujarati, unicode.Oriya, unicode.Tamil, unicode.Telugu,
 		unicode.Kannada, unicode.Malayalam, unicode.Sinhala, unicode.Khmer, unicode.Myanmar, unicode.Tibetan)
 }
 
-// selects reports a variation selector that is where it belongs: behind one emoji, or in a keycap.
+// selects reports whether a variation selector is in a valid position: after one emoji, or in a keycap.
 func selects(s string, i int, r rune) bool {
 	if r != asText && r != asEmoji {
 		return false
@@ -54,7 +54,7 @@ func selects(s string, i int, r rune) bool {
 	return pictured(last)
 }
 
-// pictured reports a sign that may be shown as an emoji.
+// pictured reports whether a character may be shown as an emoji.
 func pictured(r rune) bool {
 	switch {
 	case r >= 0x1f000 && r <= 0x1faff:
@@ -69,5 +69,5 @@ func pictured(r rune) bool {
 	return false
 }
 
-// tone reports a modifier of the colour of a skin.
+// tone reports whether r is a skin-tone modifier.
 func tone(r rune) bool { return r >= 0x1f3fb && r <= 0x1f3ff }

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// JSON returns a document whose strings, names included, are Text however they are written; carriage returns before line ends stay. What is no JSON is treated
-// as text.
+// JSON returns a document in which Text is applied to every string, including names, whatever its notation; carriage returns before line ends stay.
+// Input that is not JSON is treated as text.
 func JSON(doc json.RawMessage) json.RawMessage {
 	if untouched(doc) {
 		return doc
@@ -46,7 +46,7 @@ func JSON(doc json.RawMessage) json.RawMessage {
 	return b.Bytes()
 }
 
-// untouched reports a document in which nothing can be hidden: plain, and its escapes those of plain text.
+// untouched reports whether nothing can be hidden in the document: it is plain, and its escapes are those of plain text.
 func untouched(doc []byte) bool {
 	for i := 0; i < len(doc); i++ {
 		switch c := doc[i]; {
@@ -84,14 +84,14 @@ func quote(b *bytes.Buffer, s string) {
 	b.WriteByte('"')
 }
 
-// Finding is a text in which something cannot be seen.
+// Finding is a text that contains something invisible or misleading.
 type Finding struct {
-	What  []string // as Hidden has it
-	Where string   // the member of the document that it stands in ("path"); with the file that it is of, where the document names one
-	Text  string   // the line with the first of it, shown, and shortened around it
+	What  []string // as Hidden returns it
+	Where string   // the document member that contains it ("path"), with the name of its file if the document states one
+	Text  string   // the first line that contains it, made visible and shortened around it
 }
 
-// String returns the finding in words: U+202E in path "…/x".
+// String describes the finding: U+202E in path "…/x".
 func (f Finding) String() string {
 	what := strings.Join(f.What[:min(len(f.What), mostNamed)], ", ")
 	if more := len(f.What) - mostNamed; more > 0 {
@@ -103,7 +103,7 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s in %s %q", what, f.Where, f.Text)
 }
 
-// Bounds of what findings tell: characters named, findings named, bytes of a text on each side.
+// Limits of findings: named characters, named findings, bytes of text on each side.
 const (
 	mostNamed  = 4
 	mostTold   = 3
@@ -111,7 +111,7 @@ const (
 	mostLooked = 1000
 )
 
-// FindHidden returns what cannot be seen in a text that stands in the place of that name; false where there is nothing of the kind.
+// FindHidden returns what is invisible or misleading in the text of that name; false if there is nothing.
 func FindHidden(where, s string) (f Finding, found bool) {
 	first := -1
 	hiddenAt(s, func(what string, at int) {
@@ -150,7 +150,7 @@ func ahead(s string, n int) string {
 	return string(r[:n]) + "…"
 }
 
-// ScanJSON returns what cannot be seen in a JSON document, names of members included, in order. What is no JSON is looked at as text.
+// ScanJSON returns what is invisible or misleading in a JSON document, including member names, in order. Input that is not JSON is scanned as text.
 func ScanJSON(doc json.RawMessage) []Finding {
 	if untouched(doc) {
 		return nil
@@ -170,8 +170,8 @@ func ScanJSON(doc json.RawMessage) []Finding {
 	return out
 }
 
-// Strings gives every string of a JSON document with the name of the member it stands in, and names of members as such. Where the object has a member
-// path before it, the name says which.
+// Strings passes every string of a JSON document to give, with the name of its member, and member names themselves. If the object has an earlier
+// member path, the name includes its value.
 func Strings(doc json.RawMessage, give func(where, s string)) error {
 	dec := json.NewDecoder(bytes.NewReader(doc))
 	dec.UseNumber()
@@ -227,7 +227,7 @@ func Strings(doc json.RawMessage, give func(where, s string)) error {
 	}
 }
 
-// FindingsReason returns why what was found matters, in one sentence without an end; empty for nothing.
+// FindingsReason explains in one sentence, without a final period, why the findings matter; empty if there are none.
 func FindingsReason(found []Finding) string {
 	if len(found) == 0 {
 		return ""

@@ -6,13 +6,13 @@ import (
 	"unicode/utf8"
 )
 
-// The letters of other alphabets, and of Latin beyond ASCII, that stand for one of ASCII in most fonts, and below each the one that it stands for.
+// Letters of other alphabets, and Latin letters beyond ASCII, that look like an ASCII letter in most fonts, and below each that letter.
 var (
 	standIns = []rune(alike + "ıĸƄƖǀȷɑɡɩɪʋʏᴄᴏᴜᴠᴡᴢꜱ" + "ոսօցհԼՕ")
 	standFor = []rune("aeijkopcdhqswxylbABEIJKMHOPCGSTXYYQW3I" + "ayikvoptuxcjwABEZHIKMNOPTYXCj" + "ikblljagiivycouvwzs" + "nuoghLO")
 )
 
-// latinOf are they by letter.
+// latinOf maps each of these letters to its ASCII letter.
 var latinOf = func() map[rune]rune {
 	out := make(map[rune]rune, len(standIns))
 	for i, r := range standIns {
@@ -21,8 +21,8 @@ var latinOf = func() map[rune]rune {
 	return out
 }()
 
-// Latin returns a text as it reads: letters that stand for one of ASCII are that one, punctuation that reads as that of ASCII likewise, and what nobody sees, or
-// stands upon a letter, is gone. It is for looking for words, and not for showing: other languages lose their letters to it.
+// Latin returns a text as it reads: letters and punctuation that look like ASCII become ASCII, and invisible characters and combining marks are
+// removed. It is for word searches, not for display: it removes letters of other languages.
 func Latin(s string) string {
 	if plain(s) {
 		return s

@@ -5,7 +5,7 @@ import (
 	"unicode/utf8"
 )
 
-// posing reports a letter or a digit that only stands for one of ASCII: those of mathematics, in bold or italic or as double lines, the digits of old
+// posing reports a letter or digit that stands only for an ASCII one: mathematical bold, italic and double-struck letters, the digits of old
 // terminals, and the signs of units and constants that are Latin letters. Information (ℹ) is not one: it is an emoji.
 func posing(r rune) bool {
 	switch {
@@ -21,18 +21,18 @@ func posing(r rune) bool {
 	return strings.ContainsRune("ℂℊℋℌℍℎℐℑℒℓℕℙℚℛℜℝℤℨ\u212aℬℭℯℰℱℳℴⅅⅆⅇⅈⅉ", r)
 }
 
-// wide reports a fullwidth letter or digit of ASCII.
+// wide reports a fullwidth ASCII letter or digit.
 func wide(r rune) bool {
 	return r >= '０' && r <= '９' || r >= 'Ａ' && r <= 'Ｚ' || r >= 'ａ' && r <= 'ｚ'
 }
 
-// asciiLike reports a Latin letter, a ligature or a Roman numeral that most fonts draw as letters of ASCII.
+// asciiLike reports a Latin letter, a ligature or a Roman numeral that most fonts draw like ASCII letters.
 func asciiLike(r rune) bool {
 	return r >= 0x131 && r <= 0xfb06 && strings.ContainsRune("ıĸſƄƖƧƽǀǃȷɑɡɩɪʋʏᴄᴏᴜᴠᴡᴢꜱ"+"ⅠⅤⅩⅬⅭⅮⅯⅰⅴⅹⅼⅽⅾⅿ"+"ﬀﬁﬂﬃﬄﬅﬆ", r)
 }
 
-// reads returns the punctuation of ASCII that most fonts draw r like; 0 for none. Dashes and quotation marks of ordinary prose are none, and neither is what is as
-// wide as a Chinese character.
+// reads returns the ASCII punctuation that r looks like in most fonts; 0 for none. Dashes and quotation marks of ordinary prose have none, nor do
+// characters as wide as a Chinese one.
 func reads(r rune) byte {
 	if r < 0x2cb {
 		return 0
@@ -66,14 +66,14 @@ func reads(r rune) byte {
 	return 0
 }
 
-// misleads reports that the signs s[from:to], all of which read as punctuation, do so where they stand: between characters of names in ASCII, and not in a
-// fraction or a range of numbers. Nothing before floor is looked at: it is a mark.
+// misleads reports whether the signs s[from:to], all of which look like punctuation, mislead in their position: between characters of ASCII names,
+// and not in a fraction or a range of numbers. It ignores what is before floor: it is a mark.
 func misleads(s string, floor, from, to int) bool {
 	if from == floor || to == len(s) || !namely(s[from-1]) || !namely(s[to]) {
 		return false
 	}
 	r, n := utf8.DecodeRuneInString(s[from:])
-	switch { // prose: "plug‑in" with the hyphen that does not break, "UTC−5"
+	switch { // prose: "plug‑in" with a non-breaking hyphen, "UTC−5"
 	case n != to-from:
 	case (r == 0x2010 || r == 0x2011) && endsWord(s[floor:from]) && beginsWord(s[to:]), r == 0x2212 && digit(s[to]) && endsWord(s[floor:from]):
 		return false
@@ -84,18 +84,18 @@ func misleads(s string, floor, from, to int) bool {
 	return true
 }
 
-// namely reports a character of paths, names of hosts, options and commands.
+// namely reports whether c is a character of paths, host names, options and commands.
 func namely(c byte) bool {
 	return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' || digit(c) || strings.IndexByte("/.-_:", c) >= 0
 }
 
-// endsWord reports that the letters at the end of s are a word of prose, and no piece of an option, a path or the name of a host.
+// endsWord reports whether the letters at the end of s are a word of prose, not part of an option, a path or a host name.
 func endsWord(s string) bool {
 	rest := strings.TrimRightFunc(s, asciiLetter)
 	return rest != s && (rest == "" || !namely(rest[len(rest)-1]))
 }
 
-// beginsWord is the same for the letters at the beginning of s. A sentence may end behind them.
+// beginsWord is the same for the letters at the beginning of s. A sentence may end after them.
 func beginsWord(s string) bool {
 	rest := strings.TrimLeftFunc(s, asciiLetter)
 	return rest != s && (rest == "" || !namely(rest[0]) || strings.IndexByte(".:", rest[0]) >= 0 && (len(rest) == 1 || !namely(rest[1])))
@@ -107,7 +107,7 @@ func letter(c byte) bool { return c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z' }
 
 func digit(c byte) bool { return c >= '0' && c <= '9' }
 
-// endsNumber reports that the digits at the end of s are a number, and no piece of a name: "0.5" and ".5" are one, "v2" and "10.0.0.1" are not.
+// endsNumber reports whether the digits at the end of s are a number, not part of a name: "0.5" and ".5" are one, "v2" and "10.0.0.1" are not.
 func endsNumber(s string) bool {
 	s = strings.TrimRight(s, "0123456789")
 	if n := len(s); n > 0 && (s[n-1] == '.' || s[n-1] == ',') {
@@ -116,7 +116,7 @@ func endsNumber(s string) bool {
 	return s == "" || !namely(s[len(s)-1]) || s[len(s)-1] == '-'
 }
 
-// beginsNumber is the same for the digits at the beginning of s. A unit may follow ("20ms"), a name of a file may not ("2.txt").
+// beginsNumber is the same for the digits at the beginning of s. A unit may follow ("20ms"), a file name may not ("2.txt").
 func beginsNumber(s string) bool {
 	s = strings.TrimLeft(s, "0123456789")
 	if len(s) > 1 && (s[0] == '.' || s[0] == ',') && digit(s[1]) {

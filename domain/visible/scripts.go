@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// isWordRune reports a character of a word: a letter, a mark upon one, a digit.
+// isWordRune reports whether r is part of a word: a letter, a combining mark or a digit.
 func isWordRune(r rune, n int) bool {
 	switch {
 	case r < utf8.RuneSelf:
@@ -17,7 +17,7 @@ func isWordRune(r rune, n int) bool {
 	return unicode.In(r, unicode.L, unicode.M, unicode.Nd) || r >= 'Ⅰ' && r <= 'ↈ' // Roman numerals
 }
 
-// alphabet is one of those whose letters are taken for one another.
+// alphabet is an alphabet whose letters are mistaken for those of another.
 type alphabet uint8
 
 const (
@@ -49,17 +49,17 @@ func alphabetOf(r rune) alphabet {
 	return neutral
 }
 
-// alike are the letters of the other alphabets that stand for a Latin one in most fonts.
+// alike are the letters of other alphabets that look like a Latin one in most fonts.
 const alike = "аеіјкорсԁһԛѕԝхуӏьАВЕІЈКМНОРСԌЅТХУҮԚԜЗӀ" + "αγικνορτυχϲϳωΑΒΕΖΗΙΚΜΝΟΡΤΥΧϹϳ"
 
-// looksLatin reports a letter of another alphabet that stands for a Latin one in most fonts.
+// looksLatin reports whether r is a letter of another alphabet that looks like a Latin one in most fonts.
 func looksLatin(r rune) bool { return strings.ContainsRune(alike, r) }
 
-// setting is what the letters of a text, but for those that are shown by number, say of how each of them is meant: that it holds a Latin letter beyond ASCII
-// that reads as none of ASCII, and a Cyrillic and a Greek letter that reads as no Latin one.
+// setting is the evidence for how the letters of a text are meant, without those shown by number: whether it contains a Latin letter beyond ASCII
+// that does not look like ASCII, and a Cyrillic and a Greek letter that does not look Latin.
 type setting struct{ latin, cyrillic, greek bool }
 
-// settingOf is that of a whole text. It is the same for the text as it is shown: what it counts stays.
+// settingOf returns the setting of a whole text. The text as shown has the same setting: the letters that it counts stay.
 func settingOf(s string) setting {
 	var t setting
 	var odd [further + 1]int
@@ -70,7 +70,7 @@ func settingOf(s string) setting {
 			if other = true; !looksLatin(r) {
 				odd[a]++
 			}
-		case t.latin || r < utf8.RuneSelf || a != latin && (r < 0x300 || r > 0x36f): // accents may be characters of their own
+		case t.latin || r < utf8.RuneSelf || a != latin && (r < 0x300 || r > 0x36f): // accents may be separate characters
 		default:
 			t.latin = !asciiLike(r) && !wide(r) && !shapeless(r)
 		}
@@ -86,21 +86,21 @@ func settingOf(s string) setting {
 	return t
 }
 
-// eachForeign gives the letters and digits of the word s[from:to] that read as others: those that belong to another alphabet than the rest of it where that
-// misleads, fullwidth ones and those that look like ASCII next to ASCII, and all that look Latin where the text holds no other of their alphabet. Ordinary
-// words that mix alphabets do not mislead: a Latin stem with a Cyrillic ending that is read as one ("SQLом"), and signs of mathematics and physics ("Δx",
-// "μs"). Directly after a mark, or around one, there is no such exception: what is stem and what is mark could not be told apart.
+// eachForeign yields the letters and digits of the word s[from:to] that look like others: those of another alphabet than the rest of the word if that
+// misleads, fullwidth ones and those that look like ASCII next to ASCII, and all that look Latin if the text contains no other letter of their
+// alphabet. Ordinary words that mix alphabets do not mislead: a Latin stem with a recognisably Cyrillic ending ("SQLом"), and signs of mathematics
+// and physics ("Δx", "μs"). Directly after a mark, or around one, there is no such exception, because stem and mark could not be told apart.
 //
-// Every part of a word that is left between what is given holds less than the word did, so nothing in it is given when the shown text is shown again.
+// Every remaining part of a word contains less than the word did, so that nothing in it is yielded when the shown text is processed again.
 func eachForeign(s string, from, to int, after bool, t setting, give func(part)) {
 	if plain(s[from:to]) {
 		return
 	}
 	var used [further + 1]int
 	alphabets := 0
-	ending, changes, looks := false, 0, false  // the part behind the stem has begun; letters that fit neither; a letter that looks like a Latin one
-	odd := false                               // a Cyrillic letter that looks like no Latin one
-	ascii, wides, likes := false, false, false // of ASCII, fullwidth, or like ASCII
+	ending, changes, looks := false, 0, false  // the ending after the stem has begun; letters that fit neither; a letter that looks like a Latin one
+	odd := false                               // a Cyrillic letter that does not look like a Latin one
+	ascii, wides, likes := false, false, false // ASCII, fullwidth, or like ASCII
 	for _, r := range s[from:to] {
 		ascii = ascii || r < utf8.RuneSelf
 		wides = wides || wide(r)

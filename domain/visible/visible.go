@@ -23,18 +23,18 @@ import (
 	"unicode/utf8"
 )
 
-// Text returns the text as users are shown it before they decide: nothing in it is hidden. Line ends and tabs stay.
+// Text returns the text as it is shown to users before a decision: nothing in it is hidden. Line ends and tabs stay.
 func Text(s string) string { return shown(s, false) }
 
-// OneLine is Text without line ends: they are blanks, and every run of blanks is one.
+// OneLine is Text without line ends: they become spaces, and every run of spaces becomes one.
 func OneLine(s string) string {
 	return strings.Join(strings.Fields(Text(strings.ReplaceAll(s, "\r\n", "\n"))), " ")
 }
 
-// Lines is Text whose carriage returns before line ends stay, for programs that read it line by line.
+// Lines is Text that keeps carriage returns before line ends, for programs that read it line by line.
 func Lines(s string) string { return shown(s, true) }
 
-// Bytes returns the text that the bytes are, with those that are no text shown, and all else as it is.
+// Bytes returns the text in data with invalid bytes made visible and everything else unchanged.
 func Bytes(data []byte) []byte {
 	if utf8.Valid(data) {
 		return data
@@ -52,7 +52,7 @@ func Bytes(data []byte) []byte {
 	return b.Bytes()
 }
 
-// shown is Text; lines keeps carriage returns before line ends, for where they are seen as what they are.
+// shown is Text; lines keeps carriage returns before line ends, for uses in which they are visible as such.
 func shown(s string, lines bool) string {
 	if plain(s) {
 		return s
@@ -60,7 +60,7 @@ func shown(s string, lines bool) string {
 	return within(s, 0, len(s), lines)
 }
 
-// within is s[from:to] as it is shown in s; no character or mark crosses its ends.
+// within returns s[from:to] as it is shown in s; no character or mark crosses its ends.
 func within(s string, from, to int, lines bool) string {
 	var b strings.Builder
 	done := from
@@ -79,16 +79,16 @@ func within(s string, from, to int, lines bool) string {
 	return b.String()
 }
 
-// Hidden returns what in the text cannot be seen, or reads as something else, in the order of its first appearance and each once: "U+202E", "byte 0xFF", or
-// the word with letters that read as others, as Text shows it. What is only shown is not in it: one byte order mark at the beginning, carriage returns before line
-// ends, joiners and variation selectors in emoji, and joiners between letters of scripts that need them.
+// Hidden returns what is invisible or misleading in the text, in order of first appearance and each once: "U+202E", "byte 0xFF", or the word with
+// look-alike letters, as Text shows it. It leaves out what is harmless: one byte order mark at the beginning, carriage returns before line ends,
+// joiners and variation selectors in emoji, and joiners between letters of scripts that need them.
 func Hidden(s string) []string {
 	var out []string
 	hiddenAt(s, func(what string, _ int) { out = append(out, what) })
 	return out
 }
 
-// hiddenAt gives what Hidden is made of, with where it stands first.
+// hiddenAt yields the parts of Hidden, with the position of each.
 func hiddenAt(s string, found func(what string, at int)) {
 	if plain(s) {
 		return
@@ -118,7 +118,7 @@ func hiddenAt(s string, found func(what string, at int)) {
 	})
 }
 
-// misread returns a word with letters that read as others, shown.
+// misread returns a word with look-alike letters, made visible.
 func misread(word string, t setting) string {
 	var b strings.Builder
 	done := 0
@@ -130,7 +130,7 @@ func misread(word string, t setting) string {
 	return b.String() + word[done:]
 }
 
-// plain reports a text of which nothing has to be looked at: printable ASCII, tabs and line ends.
+// plain reports whether nothing in the text must be examined: printable ASCII, tabs and line ends.
 func plain(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; c >= 0x7f || c < ' ' && c != '\n' && c != '\t' {
@@ -140,17 +140,17 @@ func plain(s string) bool {
 	return true
 }
 
-// class is how a character is treated.
+// class determines how a character is treated.
 type class uint8
 
 const (
 	seen    class = iota
-	quiet         // shown, and harmless where it stands
+	quiet         // shown, and harmless in its position
 	lineEnd       // a carriage return before a line end: shown, and harmless
 	hidden
-	broken  // a byte that is no text
-	lost    // U+FFFD: what stood there is not known any more
-	foreign // a letter or digit of a word that reads as another
+	broken  // an invalid byte
+	lost    // U+FFFD: the original character is unknown
+	foreign // a letter or digit of a word that looks like another
 )
 
 // part is one character of a text.
@@ -161,7 +161,7 @@ type part struct {
 	word, wordEnd int // of a foreign letter
 }
 
-// mark returns what stands in its place.
+// mark returns the text that replaces the part.
 func (p part) mark(s string) string {
 	switch p.class {
 	case lineEnd:
@@ -174,14 +174,14 @@ func (p part) mark(s string) string {
 	return fmt.Sprintf("␣U+%04X", p.r)
 }
 
-// each gives what in s is not simply seen, in order.
+// each yields the parts of s that are not plainly visible, in order.
 func each(s string, t setting, give func(part)) {
-	after := false // what comes next follows a mark, or what becomes one
+	after := false // the next character follows a mark, or something that becomes one
 	floor := 0     // the end of the last mark
 	for i := 0; i < len(s); {
 		if n := marked(s[i:]); n > 0 {
 			if s[i+len(sign)] == 'x' {
-				give(part{from: i, to: i + n, r: utf8.RuneError, class: lost}) // bytes that were shown before they came here
+				give(part{from: i, to: i + n, r: utf8.RuneError, class: lost}) // bytes that were already replaced before
 			}
 			i, after = i+n, true
 			floor = i
@@ -224,10 +224,10 @@ func each(s string, t setting, give func(part)) {
 	}
 }
 
-// sign begins every mark but that of a line end.
+// sign is the start of every mark except that of a line end.
 const sign = "␣"
 
-// marked returns the length of the mark that s begins with; 0 for none.
+// marked returns the length of the mark at the start of s; 0 for none.
 func marked(s string) int {
 	rest, ok := strings.CutPrefix(s, sign)
 	if !ok || len(rest) == 0 {
@@ -249,7 +249,7 @@ func marked(s string) int {
 	return len(s) - len(digits) + n
 }
 
-// classOf returns how the character r at s[i:], n bytes long and of no word, is treated.
+// classOf returns how the character r at s[i:], n bytes long and not in a word, is treated.
 func classOf(s string, i int, r rune, n int) class {
 	switch {
 	case r == utf8.RuneError && n < 2:
@@ -268,10 +268,10 @@ func classOf(s string, i int, r rune, n int) class {
 	return hidden
 }
 
-// shapeless reports a character that a reader does not see for what it is.
+// shapeless reports whether a reader does not see a character as what it is.
 func shapeless(r rune) bool {
 	switch {
-	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs around numbers: they are seen
+	case unicode.Is(unicode.Prepended_Concatenation_Mark, r): // signs around numbers: they are visible
 		return false
 	case unicode.Is(unicode.C, r), unicode.Is(unicode.Zl, r), unicode.Is(unicode.Zp, r), unicode.Is(unicode.Variation_Selector, r):
 		return true
@@ -280,12 +280,12 @@ func shapeless(r rune) bool {
 	case r == '\ufffc', unicode.Is(unicode.Other_Default_Ignorable_Code_Point, r), r == '\u2800', r == '\U0001d159': // letters, marks and signs without a shape
 		return true
 	}
-	return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z) // assigned to nothing
+	return !unicode.In(r, unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z) // unassigned
 }
 
 const bom = '\ufeff'
 
-// leads reports that nothing of a file stands before: the beginning of the text, or the first line of a file in a unified diff.
+// leads reports whether the text starts a file: it is the beginning of the text, or of the first line of a file in a unified diff.
 func leads(before string) bool {
 	if before == "" {
 		return true
