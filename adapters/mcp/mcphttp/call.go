@@ -15,23 +15,23 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// The methods that are looked at here.
+// The methods that this package handles itself.
 const (
 	methodCall      = "tools/call"
 	methodCancelled = "notifications/cancelled"
 )
 
-// call is the params of a tools/call, taken apart.
+// call is the parsed params of a tools/call.
 type call struct {
 	mcpserver.Direct
-	version      json.RawMessage // what _meta says of the protocol
+	version      json.RawMessage // protocol members of _meta
 	info, caps   json.RawMessage // of the client
-	secondRound  bool            // it comes with answers to what it has asked
+	secondRound  bool            // it brings answers to its own input requests
 	wellFormed   bool
 	wantsReports bool
 }
 
-// callOf takes the request apart when it is a tools/call.
+// callOf parses the request if it is a tools/call.
 func (x *exchange) callOf() (call, bool) {
 	if x.message.Kind != wire.Request || x.message.Method != methodCall {
 		return call{}, false
@@ -48,13 +48,13 @@ func (x *exchange) callOf() (call, bool) {
 	}, true
 }
 
-// direct reports whether the call need not go through the SDK: it is as the protocol wants it in every respect, and wants nothing but one answer.
+// direct reports whether the call can bypass the SDK: it conforms to the protocol in every respect and needs only one answer.
 func (x *exchange) direct(c *call, server *mcpserver.Server) bool {
 	return c.wellFormed && !c.secondRound && !c.wantsReports && x.message.Stated && server.Direct(c.Tool) && isJSON(x.r.Header) && takesBoth(x.r.Header) &&
 		len(x.r.Header[headerLast]) == 0
 }
 
-// isJSON reports whether the request says that its body is JSON.
+// isJSON reports whether the request declares a JSON body.
 func isJSON(h http.Header) bool {
 	said := h.Get("Content-Type")
 	if said == "application/json" {
@@ -64,7 +64,7 @@ func isJSON(h http.Header) bool {
 	return err == nil && media == "application/json"
 }
 
-// takesBoth reports whether the client takes an answer as a document and as a stream, which the protocol has it say.
+// takesBoth reports whether the client accepts both a document and a stream, as the protocol requires it to state.
 func takesBoth(h http.Header) bool {
 	document, stream := false, false
 	for _, line := range h["Accept"] {
@@ -83,7 +83,7 @@ func takesBoth(h http.Header) bool {
 	return document && stream
 }
 
-// key returns a request's id in one form for all ways of writing it. It reports false for an id that the SDK would refuse or change.
+// key returns a request's ID in one form for all notations. It reports false for an ID that the SDK would reject or change.
 func key(id json.RawMessage) (string, bool) {
 	if text, ok := wire.Text(id); ok {
 		return `"` + text, true
@@ -99,7 +99,7 @@ func key(id json.RawMessage) (string, bool) {
 	return string(id), true
 }
 
-// answer sends what came of a direct call.
+// answer sends the result of a direct call.
 func (x *exchange) answer(result json.RawMessage, err error) {
 	var failed *jsonrpc.Error
 	if err == nil {
@@ -116,7 +116,7 @@ func (x *exchange) answer(result json.RawMessage, err error) {
 	WriteError(x.w, status, x.message.ID, failed.Code, failed.Message)
 }
 
-// within returns a context that ends with either.
+// within returns a context that ends as soon as either of the two does.
 func within(ctx, life context.Context) (context.Context, context.CancelFunc) {
 	ctx, cancel := context.WithCancel(ctx)
 	stop := context.AfterFunc(life, cancel)

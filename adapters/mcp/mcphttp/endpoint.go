@@ -21,21 +21,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// EndpointOptions says what is served, and to how many.
+// EndpointOptions configures an Endpoint.
 type EndpointOptions struct {
 	Server   *mcpserver.Server // required
 	Known    KnownNames        // the names that headers may use
-	Sessions int               // at a time, of both eras; zero is defaultMax
-	Own      int               // of one credential at a time, that have a connection; zero is defaultOwn
-	Idle     time.Duration     // after which a session ends that nobody uses; zero is defaultIdle, less is never
-	Requests int               // of one session at a time; zero is defaultEach
+	Sessions int               // maximum at a time, of both eras; zero is defaultMax
+	Own      int               // maximum of one credential at a time, with a connection; zero is defaultOwn
+	Idle     time.Duration     // after which an unused session ends; zero is defaultIdle, negative is never
+	Requests int               // maximum of one session at a time; zero is defaultEach
 	Log      *slog.Logger      // nil discards
 
-	// EndSession is told of each client instance that is gone, so that its mode and what it was granted go with it: an *app.App's. Nil: nobody is.
+	// EndSession is called for each client instance that ends, to delete its mode and grants: an *app.App's. It may be nil.
 	EndSession func(ctx context.Context, principal, session string) error
 }
 
-// Endpoint is the URL. It is safe for concurrent use; New makes it.
+// Endpoint serves MCP at one URL. It is safe for concurrent use; NewEndpoint makes it.
 type Endpoint struct {
 	opts     EndpointOptions
 	life     context.Context //nolint:containedctx // of the server: its end cancels what runs
@@ -47,7 +47,7 @@ type Endpoint struct {
 	newer    http.Handler
 }
 
-// NewEndpoint returns an endpoint that serves until life ends. Whoever ends it calls Close.
+// NewEndpoint returns an endpoint that serves until life ends. The caller must then call Close.
 func NewEndpoint(life context.Context, o EndpointOptions) *Endpoint {
 	o.Log = cmp.Or(o.Log, slog.New(slog.DiscardHandler))
 	e := &Endpoint{opts: o, life: life, clients: newClients()}
@@ -62,14 +62,14 @@ func NewEndpoint(life context.Context, o EndpointOptions) *Endpoint {
 	handler := func(stateless bool) http.Handler {
 		return mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return o.Server.MCP() }, &mcp.StreamableHTTPOptions{
 			Stateless: stateless, Logger: o.Log, PropagateRequestCancellation: true,
-			DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, // both are the guard's
+			DisableLocalhostProtection: true, MaxRequestBodyBytes: -1, // package httpauth checks both
 		})
 	}
 	e.stateful, e.newer = handler(false), handler(true)
 	return e
 }
 
-// ended has the core forget what belonged to a client instance.
+// ended deletes the state of a client instance in the core.
 func (e *Endpoint) ended(s *Session) {
 	if e.opts.EndSession == nil {
 		return
@@ -79,14 +79,13 @@ func (e *Endpoint) ended(s *Session) {
 	}
 }
 
-// Sessions returns how many client instances are connected.
+// Sessions returns the number of connected client instances.
 func (e *Endpoint) Sessions() int { return e.sessions.Len() }
 
-// leaving is how long calls that were cancelled may take to end: programs that they run are given five seconds to end by themselves, and are then
-// killed.
+// leaving is how long cancelled calls may take to end: the programs that they run get five seconds to exit and are then killed.
 const leaving = 8 * time.Second
 
-// Close ends every session and waits until nothing runs any more, but not for ever. It fails with the context's error.
+// Close ends every session and waits until all of them are done, or fails with the context's error.
 func (e *Endpoint) Close(ctx context.Context) error {
 	patience, cancel := context.WithTimeout(ctx, leaving)
 	defer cancel()
@@ -98,7 +97,7 @@ func (e *Endpoint) Close(ctx context.Context) error {
 	return nil
 }
 
-// exchange is one request on its way.
+// exchange is one request in progress.
 type exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
@@ -119,10 +118,10 @@ const (
 	headerLast    = "Last-Event-Id"
 )
 
-// codeServer is that of an error which only the state of the server explains.
+// codeServer is the code of an error that depends on the state of the server.
 const codeServer = -32000
 
-// ServeVisitor serves one request of a visitor; it is an httpauth.Handler.
+// ServeVisitor serves one authenticated request; it is an httpauth.Handler.
 func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	x := &exchange{w: w, r: r, visitor: v, version: r.Header.Get(headerVersion), id: r.Header.Get(headerSession)}
 	if r.Method == http.MethodPost && !x.read() {
@@ -150,7 +149,7 @@ func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpau
 	e.serveOlder(x)
 }
 
-// read takes in the body, and reports whether it is a message that can be served.
+// read reads the body, and reports whether it is a message that can be served.
 func (x *exchange) read() bool {
 	body := make([]byte, 0, max(min(x.r.ContentLength, 1<<20), 0)+1)
 	for {
@@ -180,8 +179,8 @@ func (x *exchange) fail(status int, code int64, message string) {
 	WriteError(x.w, status, x.message.ID, code, message)
 }
 
-// sessionless reports a request of the era without sessions: it says so in a header, or, where it shows no session, in its _meta, so that it learns
-// what its headers lack.
+// sessionless reports a request of the era without sessions. It is identified by a header or, if it names no session, by its _meta, so that the
+// client gets an error about missing headers.
 func (x *exchange) sessionless() bool {
 	if x.version != "" || x.id != "" || x.message.Kind != wire.Request {
 		return x.version >= stdio.FirstModern
@@ -190,7 +189,7 @@ func (x *exchange) sessionless() bool {
 	return said >= stdio.FirstModern
 }
 
-// instance names a client instance after what finds it again, which is not told: a session's id is half a secret.
+// instance derives the name of a client instance from parts that stay secret: a session ID is almost a credential.
 func instance(parts ...string) string {
 	var all []byte
 	for _, p := range parts {
@@ -201,12 +200,12 @@ func instance(parts ...string) string {
 	return "http_" + hex.EncodeToString(sum[:10])
 }
 
-// forward has an SDK's handler serve the request.
+// forward serves the request with a handler of the SDK.
 func (x *exchange) forward(h http.Handler, body []byte) {
 	x.send(h, body, x.w)
 }
 
-// send has an SDK's handler serve a body as the request's and write the answer to w. What is known of the caller goes with it; its credential does not.
+// send serves body with a handler of the SDK and writes the answer to w. It passes on what is known of the caller, but not its credential.
 func (x *exchange) send(h http.Handler, body []byte, w http.ResponseWriter) {
 	r := x.r.Clone(x.r.Context())
 	r.Header.Set("Authorization", "Bearer known")

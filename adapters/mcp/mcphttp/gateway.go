@@ -15,19 +15,19 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// MaxGatewayBody is the longest body of a request, in bytes.
+// MaxGatewayBody is the maximum size of a request body, in bytes.
 const MaxGatewayBody = 4 << 20
 
-// GatewayOptions says who is served.
+// GatewayOptions configures a GatewayHandler.
 type GatewayOptions struct {
-	Token  string                       // that a request must carry; empty refuses everybody
-	Hosts  []string                     // names in the Host header besides this machine's own: "example.org", no port
-	Health func() (servers, active int) // what the health check tells; nil for none
+	Token  string                       // that a request must carry; if empty, every request is refused
+	Hosts  []string                     // accepted Host headers besides this machine's own names: "example.org", no port
+	Health func() (servers, active int) // data of the health check; nil for none
 	Log    *slog.Logger
 }
 
-// GatewayHandler serves server at /mcp and the health check at /health (opencode contract §10). Every request must be addressed to this machine, by a name
-// that no web page can make its own, and come from no page of another origin.
+// GatewayHandler serves server at /mcp and the health check at /health (opencode contract §10). Every request must be addressed to this machine under
+// a name that no web page can take over, and must not come from a page of another origin.
 func GatewayHandler(server *mcp.Server, o GatewayOptions) http.Handler {
 	inner := mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return server }, &mcp.StreamableHTTPOptions{
 		Stateless: true, Logger: o.Log, MaxRequestBodyBytes: MaxGatewayBody, PropagateRequestCancellation: true,
@@ -42,7 +42,7 @@ func GatewayHandler(server *mcp.Server, o GatewayOptions) http.Handler {
 	return httpauth.NewGuard(httpauth.Options{Hosts: names, Log: o.Log}).Around(mux)
 }
 
-// health is the answer of the contract, fields in its order.
+// health writes the answer of the contract, with its fields in order.
 func health(w http.ResponseWriter, o GatewayOptions) {
 	doc := struct {
 		Status  string `json:"status"`
@@ -54,10 +54,10 @@ func health(w http.ResponseWriter, o GatewayOptions) {
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
-	_ = json.NewEncoder(w).Encode(doc) // the client that asked may be gone
+	_ = json.NewEncoder(w).Encode(doc) // the client may be gone
 }
 
-// bearer lets a request with the token pass. The time it takes tells nothing of how much of a token is right.
+// bearer passes requests that have the token to next. It compares in constant time.
 func bearer(token string, next http.Handler) http.Handler {
 	want := sha256.Sum256([]byte(token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -72,7 +72,7 @@ func bearer(token string, next http.Handler) http.Handler {
 	})
 }
 
-// ServeGateway serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds. That end is not an error.
+// ServeGateway serves h on l, which it closes, until ctx ends; requests in progress then have a few seconds. That end is not an error.
 func ServeGateway(ctx context.Context, l net.Listener, h http.Handler) error {
-	return httpauth.Serve(ctx, l, h, httpauth.ListenOptions{WriteTime: -1}) // streams last, and nothing behind h gives them time
+	return httpauth.Serve(ctx, l, h, httpauth.ListenOptions{WriteTime: -1}) // streams are long, and no handler of h limits their time
 }

@@ -12,21 +12,21 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/wire"
 )
 
-// What is said of every document.
+// Headers of every document.
 var (
 	jsonType = []string{"application/json"}
 	noStore  = []string{"no-store"}
 )
 
-// WriteJSON answers with a document.
+// WriteJSON writes a JSON document.
 func WriteJSON(w http.ResponseWriter, status int, body []byte) {
 	h := w.Header()
 	h["Content-Type"], h["Cache-Control"], h["Content-Length"] = jsonType, noStore, []string{strconv.Itoa(len(body))}
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // the client that asked may be gone
+	_, _ = w.Write(body) // the client may be gone
 }
 
-// WriteError answers with a JSON-RPC error. Where it is not known what is answered, it has no id (MCP, streamable HTTP: input that is not accepted).
+// WriteError writes a JSON-RPC error. If the request is unknown, id is nil (MCP, streamable HTTP: input that is not accepted).
 func WriteError(w http.ResponseWriter, status int, id json.RawMessage, code int64, message string) {
 	body := wire.Failure(id, code, message, nil)
 	if id == nil {
@@ -35,23 +35,23 @@ func WriteError(w http.ResponseWriter, status int, id json.RawMessage, code int6
 	WriteJSON(w, status, body)
 }
 
-// writer is a ResponseWriter that says plain errors as JSON-RPC errors. It is for one request; Finish ends it.
+// writer is a ResponseWriter that converts plain-text errors to JSON-RPC errors. It serves one request; Finish ends it.
 type writer struct {
 	http.ResponseWriter
 	id    json.RawMessage // of the request, or nil
-	plain int             // status of an error whose text is to come
+	plain int             // status of an error whose text follows
 }
 
-// NewWriter writes to w what answers the request of that id, which may be nil.
+// NewWriter returns a writer to w for the request with that ID, which may be nil.
 func NewWriter(w http.ResponseWriter, id json.RawMessage) *writer {
 	return &writer{ResponseWriter: w, id: id}
 }
 
-// Unwrap lets a ResponseController reach what can flush.
+// Unwrap gives http.ResponseController access to the underlying writer.
 func (w *writer) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// WriteHeader keeps back the status of an error that is plain text. That of a session which is not there stays plain: clients look at no more than
-// the status, and some take a JSON-RPC error for the answer to their request and never open another session.
+// WriteHeader holds back the status of a plain-text error. The status of an unknown session stays plain: clients read only the status, and some take
+// a JSON-RPC error for the answer to their request and never open another session.
 func (w *writer) WriteHeader(status int) {
 	if status >= http.StatusBadRequest && status != http.StatusNotFound && strings.HasPrefix(w.Header().Get("Content-Type"), "text/plain") {
 		w.plain = status
@@ -60,15 +60,15 @@ func (w *writer) WriteHeader(status int) {
 	w.ResponseWriter.WriteHeader(status)
 }
 
-// What an error in plain text comes to: it refuses the whole request, but for a method that there is not, which the SDK refuses with a text that begins
-// so. That is the answer to the request, and leaves its session as it is (JSON-RPC 2.0, error object).
+// Conversion of a plain-text error: it rejects the whole request, except for an unknown method, which the SDK rejects with a text that starts like
+// this. That one answers the request and leaves the session unchanged (JSON-RPC 2.0, error object).
 const (
 	codeInvalid   = wire.CodeInvalidRequest
 	codeUnhandled = jsonrpc.CodeMethodNotFound
 	unhandled     = "JSON RPC not handled: "
 )
 
-// Write writes the answer, or the text of an error in its form.
+// Write writes the answer, or converts the text of an error.
 func (w *writer) Write(text []byte) (int, error) {
 	if w.plain == 0 {
 		return w.ResponseWriter.Write(text)
@@ -82,7 +82,7 @@ func (w *writer) Write(text []byte) (int, error) {
 	return len(text), nil
 }
 
-// Finish sends the status of an error that had no text.
+// Finish sends the status of an error without a text.
 func (w *writer) Finish() {
 	if w.plain != 0 {
 		w.ResponseWriter.WriteHeader(w.plain)

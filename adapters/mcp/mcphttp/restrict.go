@@ -12,26 +12,26 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The headers with which a client takes something away from what it is served. None of them gives anything.
+// The headers with which a client narrows its tools. None of them adds anything.
 const (
 	headerToolsets = "X-Mcp-Toolsets"      // only these: names, separated by commas, or all
 	headerTools    = "X-Mcp-Tools"         // single tools, added to the toolsets
-	headerExclude  = "X-Mcp-Exclude-Tools" // single tools, taken away whatever else says
-	headerReadOnly = "X-Mcp-Readonly"      // true: only what reads
-	headerMode     = "X-Mcp-Mode"          // ask, plan or execute: what no call passes
+	headerExclude  = "X-Mcp-Exclude-Tools" // single tools, removed whatever the other headers say
+	headerReadOnly = "X-Mcp-Readonly"      // true: only tools that read
+	headerMode     = "X-Mcp-Mode"          // ask, plan or execute: the maximum mode
 )
 
-// HeaderConfirmWait says how long calls wait for the user where only users confirm: a duration from 0s, which has them answered at once with the id
-// of what is pending, to mcpserver.MaxWait. mcpserver.MetaConfirmWait in a call's _meta says it for that call.
+// HeaderConfirmWait sets how long calls wait for the user if only users approve: a duration from 0s, which answers them at once with the ID of the
+// pending approval, to mcpserver.MaxWait. mcpserver.MetaConfirmWait in a call's _meta overrides it for that call.
 const HeaderConfirmWait = "X-Mcp-Confirm-Wait"
 
-// ErrHeader reports a header that would narrow what is served, and cannot be understood. Nothing is served then.
+// ErrHeader is returned for an invalid narrowing header. The request is not served.
 var ErrHeader = fault.New(fault.Invalid, "header_invalid", "a header that narrows what is served cannot be understood")
 
-// everything stands for every toolset.
+// everything selects every toolset.
 const everything = "all"
 
-// KnownNames is the names that headers may use: all tools and toolsets there are, served or not.
+// KnownNames is the names that headers may contain: all tools and toolsets, enabled or not.
 type KnownNames struct{ toolsets, tools map[string]bool }
 
 // NewKnownNames returns the names in a list of toolsets: an App's.
@@ -46,13 +46,13 @@ func NewKnownNames(all []tool.Toolset) KnownNames {
 	return k
 }
 
-// Tightened is what a request's headers leave of what is served.
+// Tightened is the restriction from a request's headers.
 type Tightened struct {
 	Narrowing tool.Narrowing
 	Ceiling   policy.Mode // unset: none
 }
 
-// Tighten reads the headers of a request. It fails with ErrHeader for a name that is none, and for a value that says nothing.
+// Tighten parses the headers of a request. It fails with ErrHeader for an unknown name or an invalid value.
 func Tighten(h http.Header, known KnownNames) (Tightened, error) {
 	var t Tightened
 	for _, list := range []struct {
@@ -73,7 +73,7 @@ func Tighten(h http.Header, known KnownNames) (Tightened, error) {
 		switch strings.ToLower(strings.TrimSpace(word)) {
 		case "true", "1":
 			t.Narrowing.ReadOnly = true
-		case "false", "0": // takes nothing away, and gives nothing back
+		case "false", "0": // removes nothing, and restores nothing
 		default:
 			return Tightened{}, ErrHeader.Sayf("%s: %q is neither true nor false", headerReadOnly, word)
 		}
@@ -88,7 +88,7 @@ func Tighten(h http.Header, known KnownNames) (Tightened, error) {
 	return t, nil
 }
 
-// names reads one header that is a list of names.
+// names parses one header that is a list of names.
 func names(h http.Header, header string, known map[string]bool, into *[]string) error {
 	lines, given := h[header]
 	if !given {
@@ -112,7 +112,7 @@ func names(h http.Header, header string, known map[string]bool, into *[]string) 
 	return nil
 }
 
-// lower returns the lower of two ceilings, either of which may be unset.
+// lower returns the lower of two maximum modes, either of which may be unset.
 func lower(a, b policy.Mode) policy.Mode {
 	if a == policy.ModeUnset || b != policy.ModeUnset && b < a {
 		return b
@@ -120,7 +120,7 @@ func lower(a, b policy.Mode) policy.Mode {
 	return a
 }
 
-// Over lays what is tightened over what a principal may do and is served otherwise.
+// Over applies the restriction to a principal and to its narrowings.
 func (t Tightened) Over(p policy.Principal, within []tool.Narrowing) (policy.Principal, []tool.Narrowing) {
 	p.Ceiling = lower(p.Ceiling, t.Ceiling)
 	n := t.Narrowing
@@ -130,7 +130,7 @@ func (t Tightened) Over(p policy.Principal, within []tool.Narrowing) (policy.Pri
 	return p, within
 }
 
-// confirmWait reads HeaderConfirmWait: how long calls wait, as mcpserver.Options.Wait says it.
+// confirmWait parses HeaderConfirmWait into a value for mcpserver.Options.Wait.
 func confirmWait(h http.Header) (time.Duration, error) {
 	lines := h[HeaderConfirmWait]
 	if len(lines) == 0 {

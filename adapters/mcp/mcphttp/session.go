@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Life ends with the session.
+// Life returns a context that ends with the session.
 func (s *Session) Life() context.Context { return s.life }
 
-// Done is closed when the session is over and nothing of it runs any more.
+// Done returns a channel that is closed once the session has ended and none of its calls runs.
 func (s *Session) Done() <-chan struct{} { return s.done }
 
 func (s *Session) enter(most int, stream bool) EnterResult {
@@ -29,7 +29,7 @@ func (s *Session) enter(most int, stream bool) EnterResult {
 	return SessionEntered
 }
 
-// Leave ends a use. From the last one on, the session is idle.
+// Leave ends a use. After the last one the session is idle.
 func (s *Session) Leave() {
 	defer s.used.Done()
 	s.LeaveStream()
@@ -45,14 +45,14 @@ func (s *Session) LeaveStream() {
 	}
 }
 
-// lastUse returns when the session was last used, and whether nobody does now.
+// lastUse returns when the session was last used, and whether it is idle.
 func (s *Session) lastUse() (time.Time, bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.last, s.uses == 0
 }
 
-// leaveIdle marks the session ended when nobody uses it, and reports whether it did.
+// leaveIdle marks the session ended if it is idle, and reports whether it did.
 func (s *Session) leaveIdle() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -72,14 +72,14 @@ func (s *Session) stop() {
 	s.end()
 }
 
-// idle ends a session that nobody has used for its time.
+// idle ends the session if it exceeded its idle time.
 func (s *Session) idle() {
 	if s.leaveIdle() {
 		s.leave()
 	}
 }
 
-// End ends the session: it is found no more, and what runs in it is cancelled. Done tells when all of that is over.
+// End ends the session: it can no longer be found, and its calls are cancelled. Done reports when all of them have ended.
 func (s *Session) End() {
 	s.mu.Lock()
 	first := !s.ended
@@ -92,10 +92,10 @@ func (s *Session) End() {
 	}
 }
 
-// grace is how long what was cancelled may take to answer before the connection that it answers on is closed.
+// grace is how long cancelled calls may take to answer before their connection is closed.
 const grace = 5 * time.Second
 
-// leave takes an ended session out of its table and closes its connection.
+// leave removes an ended session from its table and closes its connection.
 func (s *Session) leave() {
 	s.table.mu.Lock()
 	s.table.forget(s)
@@ -107,7 +107,7 @@ func (s *Session) leave() {
 	go s.close()
 }
 
-// close closes the connection as soon as what was cancelled has been answered: the SDK drops whatever comes later.
+// close closes the connection once the cancelled calls are answered: the SDK drops later answers.
 func (s *Session) close() {
 	answered := make(chan struct{})
 	go func() {
@@ -120,10 +120,10 @@ func (s *Session) close() {
 	case <-answered:
 	case <-late.C:
 	}
-	_ = s.conn.Close() // whoever waits for it sees it end
+	_ = s.conn.Close() // the goroutine that waits for it notices
 }
 
-// settle waits for what still runs, and says that the session is over.
+// settle waits for the running calls and marks the session done.
 func (s *Session) settle() {
 	s.used.Wait()
 	s.table.opts.Ended(s)
@@ -131,7 +131,7 @@ func (s *Session) settle() {
 	s.table.gone()
 }
 
-// Begin notes a call that Cancel can cancel, under the id of its request, and reports whether there is none of that id. Finish follows.
+// Begin registers a call that Cancel can cancel, by its request ID, and reports whether the ID was free. Finish must follow.
 func (s *Session) Begin(id string, cancel context.CancelFunc) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -142,14 +142,14 @@ func (s *Session) Begin(id string, cancel context.CancelFunc) bool {
 	return true
 }
 
-// Finish forgets a call.
+// Finish removes a call.
 func (s *Session) Finish(id string) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.calls, id)
 }
 
-// Cancel cancels the call of that id; of one that is over, or was never begun, it knows nothing.
+// Cancel cancels the call with that ID; it does nothing if there is none.
 func (s *Session) Cancel(id string) {
 	s.mu.Lock()
 	cancel := s.calls[id]

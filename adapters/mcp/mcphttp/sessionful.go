@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// closing is how long the end of a session waits for what still runs in it before it is answered.
+// closing is how long the answer to the end of a session waits for its running calls.
 const closing = 5 * time.Second
 
 // serveOlder serves a request of the era with sessions.
@@ -52,12 +52,12 @@ func (x *exchange) refuse(v EnterResult) {
 	case SessionsFull:
 		x.w.Header().Set("Retry-After", "60")
 		x.fail(http.StatusServiceUnavailable, codeServer, "there are as many sessions as this server takes; end one, or try again later")
-	default: // plain, for the reason that reply.Writer has
+	default: // plain, for the reason stated at writer
 		http.Error(x.w, "session not found", http.StatusNotFound)
 	}
 }
 
-// open serves a request that shows no session: the handshake of a new one, or what the SDK has an error for.
+// open serves a request without a session: the handshake of a new one, or a request for which the SDK has an error.
 func (e *Endpoint) open(x *exchange) {
 	if x.message.Kind == wire.Batch {
 		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "an array cannot open a session")
@@ -82,7 +82,7 @@ func (e *Endpoint) opened(x *exchange, s *mcp.ServerSession) {
 	e.sessions.Open(f, s)
 }
 
-// end ends a session: what runs in it is cancelled, and what it was granted is gone when this is answered.
+// end ends a session: its calls are cancelled, and its grants are deleted before the answer.
 func (e *Endpoint) end(x *exchange) {
 	if x.id == "" {
 		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "the header Mcp-Session-Id must say which session ends")
@@ -113,7 +113,7 @@ func (e *Endpoint) inSession(x *exchange, s *Session) {
 		return
 	case x.message.Kind == wire.Request && x.message.Method == methodCancelled:
 		if id, ok := key(wire.Members(x.message.Params, "requestId")[0]); ok {
-			s.Cancel(id) // the SDK looks among its own
+			s.Cancel(id) // the SDK looks for the ID among its own calls
 		}
 	}
 	if c, ok := x.callOf(); ok && x.direct(&c, e.opts.Server) && c.version == nil && (x.version == "" || slices.Contains(e.versions, x.version)) {
@@ -125,12 +125,12 @@ func (e *Endpoint) inSession(x *exchange, s *Session) {
 	x.forward(e.stateful, x.body)
 }
 
-// callDirect carries a call of a session out. It goes on when the connection it came by is lost, which cancels nothing in this era; the notification
-// that does is told by the request's id.
+// callDirect runs a call of a session. The call continues if its connection is lost, which does not cancel it in this era; the cancel notification
+// names the request ID.
 func (e *Endpoint) callDirect(x *exchange, s *Session, c *call, id string) {
 	ctx, cancel := context.WithCancel(s.Life())
 	defer cancel()
-	cancelled, tell := context.WithCancel(context.Background()) // by the notification alone
+	cancelled, tell := context.WithCancel(context.Background()) // cancelled only by the notification
 	if !s.Begin(id, func() { tell(); cancel() }) {
 		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "a request with this id is under way")
 		return
@@ -138,17 +138,17 @@ func (e *Endpoint) callDirect(x *exchange, s *Session, c *call, id string) {
 	defer s.Finish(id)
 	result, done, err := e.opts.Server.CallDirect(ctx, &c.Direct)
 	if !done {
-		x.request.Cancelled = cancelled // so that the notification reaches it on the way, too
+		x.request.Cancelled = cancelled // so that the notification reaches it in every phase
 		x.forward(e.stateful, x.body)
 		return
 	}
 	x.answer(result, err)
 }
 
-// firstWithoutBatches is the first revision in which an array of messages is no input.
+// firstWithoutBatches is the first revision that does not accept an array of messages.
 const firstWithoutBatches = "2025-06-18"
 
-// batch serves an array. Its requests are answered together; the SDK would wait for ever for an answer to a notification among them.
+// batch serves an array and answers its requests together. The SDK would wait forever for an answer to a notification among them.
 func (e *Endpoint) batch(x *exchange) {
 	calls, items := []json.RawMessage{}, []json.RawMessage{}
 	if err := json.Unmarshal(x.body, &items); err != nil || len(items) != len(x.message.Items) {
@@ -171,21 +171,21 @@ func (e *Endpoint) batch(x *exchange) {
 		return
 	}
 	body, err := json.Marshal(calls)
-	if err != nil { // they were read just now
+	if err != nil { // they were just read
 		x.fail(http.StatusInternalServerError, codeServer, "the array cannot be read")
 		return
 	}
 	x.forward(e.stateful, body)
 }
 
-// unheard is where an answer goes that nobody waits for.
+// unheard is a ResponseWriter that discards the answer.
 type unheard struct{ header http.Header }
 
-// Header is that of no response.
+// Header returns the header, which is discarded.
 func (u *unheard) Header() http.Header { return u.header }
 
-// Write takes everything.
+// Write discards p.
 func (u *unheard) Write(p []byte) (int, error) { return len(p), nil }
 
-// WriteHeader takes any status.
+// WriteHeader discards the status.
 func (u *unheard) WriteHeader(int) {}

@@ -14,57 +14,57 @@ const (
 	defaultOwn  = 250
 )
 
-// maxNamed is how many sessions without a connection one owner has. The one that was used longest ago gives way to another.
+// maxNamed is the maximum number of sessions without a connection of one owner. A further one replaces the least recently used.
 const maxNamed = 32
 
-// SessionTableOptions bounds a Table. The zero Options has every default.
+// SessionTableOptions limits a SessionTable. The zero value uses every default.
 type SessionTableOptions struct {
 	Max   int            // sessions at a time; zero is defaultMax
-	Idle  time.Duration  // after which one ends that nobody uses; zero is defaultIdle, less is never
+	Idle  time.Duration  // after which an unused session ends; zero is defaultIdle, negative is never
 	Each  int            // requests of one session at a time; zero is defaultEach
 	Own   int            // sessions of one owner at a time that have a connection; zero is defaultOwn
-	Ended func(*Session) // called once for each session that is over, when nothing of it runs any more; may be nil
+	Ended func(*Session) // called once for each session that has ended, when none of its calls runs; may be nil
 }
 
-// SessionTable is the sessions there are. It is safe for concurrent use; New makes it.
+// SessionTable holds the open sessions. It is safe for concurrent use; NewSessionTable makes it.
 type SessionTable struct {
 	opts  SessionTableOptions
 	life  context.Context //nolint:containedctx // of the table, which every session's is part of
 	mu    sync.Mutex
 	open  map[string]*Session
 	named map[name]*Session
-	held  map[string]int // places kept for sessions that are about to open, by owner
+	held  map[string]int // slots reserved for sessions that are about to open, by owner
 	over  bool
-	alive int             // sessions that are not over
+	alive int             // sessions that have not ended
 	empty []chan struct{} // closed when none is
 }
 
-// name is what finds a session that has no id.
+// name identifies a session without an ID.
 type name struct{ owner, client string }
 
-// SessionInfo is what is known of a session. They do not change.
+// SessionInfo describes a session. It is immutable.
 type SessionInfo struct {
-	ID        string // which its client shows with every request; empty for one that is only known by owner and client
-	Owner     string // the credential whose it is: nobody else is let in
-	Principal string // id of it
+	ID        string // sent by its client with every request; empty for a session identified by owner and client
+	Owner     string // the credential that owns it: no other may use it
+	Principal string // its ID
 	Instance  string // the client instance in the core
 	Client    string // name and version, for users
 }
 
-// conn is what a session is served on: the SDK's session.
+// conn is the connection of a session: the SDK's session.
 type conn interface {
-	Close() error // ends it; waits for what runs
+	Close() error // ends it; waits for running calls
 	Wait() error  // until it has ended
 }
 
-// Session is one of a Table.
+// Session is a session of a SessionTable.
 type Session struct {
 	SessionInfo
 	table *SessionTable
 	conn  conn // nil for one that has none
 	life  context.Context
 	end   context.CancelFunc
-	done  chan struct{} // closed when all of it is over
+	done  chan struct{} // closed when it has ended completely
 	used  sync.WaitGroup
 
 	mu    sync.Mutex
@@ -75,7 +75,7 @@ type Session struct {
 	calls map[string]context.CancelFunc
 }
 
-// NewSessionTable returns an empty table. Its sessions end with life, at the latest.
+// NewSessionTable returns an empty table. Its sessions end with life at the latest.
 func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable {
 	if o.Max <= 0 {
 		o.Max = defaultMax
@@ -97,7 +97,7 @@ func NewSessionTable(life context.Context, o SessionTableOptions) *SessionTable 
 	return t
 }
 
-// Len returns how many sessions there are, those kept a place for included.
+// Len returns the number of sessions, including reserved ones.
 func (t *SessionTable) Len() int {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,8 +113,8 @@ func (t *SessionTable) count() int {
 	return n
 }
 
-// Reserve keeps a place for a session of that owner that is about to open, and reports whether there is one. An owner who has as many as one may have loses the one that was
-// used longest ago, unless all are in use: nobody uses up what others need. Unreserve gives it back, opened or not.
+// Reserve reserves a slot for a session of that owner, and reports whether there is one. If the owner has the maximum number, its least recently used
+// session ends, unless all are in use; so no owner takes the slots of others. Unreserve returns the slot, whether or not the session was opened.
 func (t *SessionTable) Reserve(owner string) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -143,7 +143,7 @@ func (t *SessionTable) Reserve(owner string) bool {
 	return true
 }
 
-// Unreserve gives back what Reserve kept for that owner.
+// Unreserve returns the slot that Reserve took for that owner.
 func (t *SessionTable) Unreserve(owner string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -163,13 +163,13 @@ func (t *SessionTable) Open(f SessionInfo, conn conn) {
 		s.End()
 	}
 	go func() {
-		_ = conn.Wait() // however it has ended
+		_ = conn.Wait() // however it ended
 		s.End()
 		s.settle()
 	}()
 }
 
-// make makes a session; t.mu is held until it is in the table, so that it can be taken out of there.
+// make creates a session; t.mu is held until it is in the table, so that it can be removed from there.
 func (t *SessionTable) make(f SessionInfo, conn conn) *Session {
 	s := &Session{SessionInfo: f, table: t, conn: conn, done: make(chan struct{}), last: time.Now(), calls: map[string]context.CancelFunc{}}
 	s.life, s.end = context.WithCancel(t.life)
@@ -182,18 +182,18 @@ func (t *SessionTable) make(f SessionInfo, conn conn) *Session {
 	return s
 }
 
-// EnterResult says whether somebody may use a session.
+// EnterResult says whether a caller may use a session.
 type EnterResult uint8
 
-// The verdicts.
+// The results.
 const (
-	SessionUnknown EnterResult = iota // there is none, or it is another's
-	SessionEntered                    // Leave when the request is over
-	SessionBusy                       // it has as many requests as it may
-	SessionsFull                      // there is no room for another
+	SessionUnknown EnterResult = iota // there is none, or it belongs to another owner
+	SessionEntered                    // call Leave after the request
+	SessionBusy                       // it has the maximum number of requests
+	SessionsFull                      // no slot is free
 )
 
-// Find returns the session of that id, when it is the owner's, else nil.
+// Find returns the session with that ID if it belongs to the owner, else nil.
 func (t *SessionTable) Find(id, owner string) *Session {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -203,12 +203,12 @@ func (t *SessionTable) Find(id, owner string) *Session {
 	return nil
 }
 
-// Enter uses the session of that id, when it is the owner's.
+// Enter uses the session with that ID if it belongs to the owner.
 func (t *SessionTable) Enter(id, owner string) (*Session, EnterResult) {
 	return t.enter(id, owner, false)
 }
 
-// EnterStream is Enter for a use that ends with the session, at the latest, so that the end does not wait for it.
+// EnterStream is Enter for a use that ends with the session at the latest, so that the session's end does not wait for it.
 func (t *SessionTable) EnterStream(id, owner string) (*Session, EnterResult) {
 	return t.enter(id, owner, true)
 }
@@ -221,7 +221,7 @@ func (t *SessionTable) enter(id, owner string, stream bool) (*Session, EnterResu
 	return s, s.enter(t.opts.Each, stream)
 }
 
-// Named uses the session without an id that a client of that owner has, and makes it when there is none, out of what is known of it then.
+// Named uses the session without an ID of a client of that owner, and creates it from known if there is none.
 func (t *SessionTable) Named(owner, client string, known func() SessionInfo) (*Session, EnterResult) {
 	key := name{owner, client}
 	for {
@@ -238,14 +238,14 @@ func (t *SessionTable) Named(owner, client string, known func() SessionInfo) (*S
 			t.named[key] = s
 		}
 		t.mu.Unlock()
-		if v := s.enter(t.opts.Each, false); v != SessionUnknown { // it has ended just now
+		if v := s.enter(t.opts.Each, false); v != SessionUnknown { // it has just ended
 			return s, v
 		}
 	}
 }
 
-// room reports whether there is room for one more session without a connection, after the least recently used of them has given way when there was
-// none. An owner's own gives way first.
+// room reports whether there is room for one more session without a connection, if necessary after ending the least recently used one, the owner's
+// own first.
 func (t *SessionTable) room(owner string) bool {
 	own, full := 0, t.count() >= t.opts.Max
 	var oldest, oldestOwn *Session
@@ -272,7 +272,7 @@ func (t *SessionTable) room(owner string) bool {
 	return true
 }
 
-// older returns the one of two, either of which may be nil, that was used longer ago and is not in use.
+// older returns the one of two sessions, either of which may be nil, that was used longer ago and is idle.
 func older(a, b *Session) *Session {
 	at, idle := b.lastUse()
 	if !idle {
@@ -301,7 +301,7 @@ func (t *SessionTable) forget(s *Session) {
 	}
 }
 
-// endAll ends every session; none is opened any more.
+// endAll ends every session and prevents new ones.
 func (t *SessionTable) endAll() {
 	t.mu.Lock()
 	t.over = true
@@ -318,7 +318,7 @@ func (t *SessionTable) endAll() {
 	}
 }
 
-// Close ends every session and waits until all are over, or fails with the context's error.
+// Close ends every session and waits until all have ended, or fails with the context's error.
 func (t *SessionTable) Close(ctx context.Context) error {
 	t.endAll()
 	over := make(chan struct{})
@@ -337,7 +337,7 @@ func (t *SessionTable) Close(ctx context.Context) error {
 	}
 }
 
-// gone counts a session that is over.
+// gone counts down after a session has ended.
 func (t *SessionTable) gone() {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -11,7 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// serveNewer serves a request of the era without sessions. What a client is remembered by is its credential and its name.
+// serveNewer serves a request of the era without sessions. A client is identified by its credential and its name.
 func (e *Endpoint) serveNewer(x *exchange) {
 	if x.r.Method != http.MethodPost || x.message.Kind != wire.Request || x.message.ID == nil {
 		x.forward(e.newer, x.body)
@@ -39,7 +39,7 @@ func (e *Endpoint) serveNewer(x *exchange) {
 		x.forward(e.newer, x.body)
 		return
 	}
-	ctx, cancel := within(x.r.Context(), e.life) // a client that goes away has cancelled its call
+	ctx, cancel := within(x.r.Context(), e.life) // a client that disconnects has cancelled its call
 	defer cancel()
 	c.Sessionless = true
 	result, done, err := e.opts.Server.CallDirect(ctx, &c.Direct)
@@ -50,7 +50,7 @@ func (e *Endpoint) serveNewer(x *exchange) {
 	x.answer(result, err)
 }
 
-// headersAgree reports whether the request's headers say the same as its body, as this era wants it.
+// headersAgree reports whether the request's headers match its body, as this era requires.
 func (e *Endpoint) headersAgree(x *exchange, c *call) bool {
 	version, _ := wire.Text(c.version)
 	_, plain := key(x.message.ID)
@@ -59,25 +59,25 @@ func (e *Endpoint) headersAgree(x *exchange, c *call) bool {
 		h.Get(headerMethod) == methodCall && h.Get(headerName) == c.Tool
 }
 
-// maxClients bounds how many clients' words are remembered.
+// maxClients is the maximum number of cached client descriptions.
 const maxClients = 256
 
-// clients reads what clients say of themselves in every request, and remembers it. It is safe for concurrent use.
+// clients parses and caches what clients state about themselves in every request. It is safe for concurrent use.
 type clients struct {
 	mu    sync.RWMutex
 	known map[string]client
 }
 
-// client is what one says of itself.
+// client is the description of a client.
 type client struct {
 	name   string
 	client string // name and version
-	sound  bool   // the SDK would take it
+	sound  bool   // the SDK would accept it
 }
 
 func newClients() *clients { return &clients{known: map[string]client{}} }
 
-// of returns what the two entries of _meta say, either of which may be nil.
+// of returns the client described by two entries of _meta, either of which may be nil.
 func (c *clients) of(info, caps json.RawMessage) client {
 	words := string(info) + "\x00" + string(caps)
 	c.mu.RLock()
@@ -99,10 +99,10 @@ func (c *clients) of(info, caps json.RawMessage) client {
 	return who
 }
 
-// maxWords is the longest that a client says of itself and is remembered, in bytes.
+// maxWords is the maximum size of a cached client description, in bytes.
 const maxWords = 4 << 10
 
-// maxName is the longest name that a client is known by, in bytes.
+// maxName is the maximum length of a client name, in bytes.
 const maxName = 200
 
 func shortened(name string) string {

@@ -15,18 +15,18 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// A call that only the user may confirm waits so long for one, and says that it does so often (packageflow contract §5.2, MCP wait
-// protocol): clients commonly give a call up after a minute.
+// How long a call waits for the user's approval, and how often it reports that it waits (packageflow contract §5.2, MCP wait protocol): clients
+// commonly time out after a minute.
 const (
 	DefaultWait = 45 * time.Second
 	DefaultBeat = 5 * time.Second
 )
 
-// MetaConfirmWait is the key in a call's _meta with which its client says for how many milliseconds the call waits for the user: 0 to have it
-// answered at once, with the id of what is pending, up to MaxWait.
+// MetaConfirmWait is the key in a call's _meta that sets for how many milliseconds the call waits for the user: 0 answers it at once, with the ID of
+// the pending approval; the maximum is MaxWait.
 const MetaConfirmWait = "countersign/confirm_wait_ms"
 
-// waitAs has the call wait as its _meta says.
+// waitAs sets the call's wait from its _meta.
 func (r *request) waitAs(said json.RawMessage) error {
 	ms, err := strconv.ParseUint(string(said), 10, 32)
 	if err != nil || time.Duration(ms)*time.Millisecond > MaxWait {
@@ -38,11 +38,11 @@ func (r *request) waitAs(said json.RawMessage) error {
 	return nil
 }
 
-// MaxWait is how long a call may wait for the user: as long as a question stays open.
+// MaxWait is the maximum time that a call may wait for the user: as long as an approval request stays open.
 const MaxWait = confirm.QuestionTTL
 
-// ConfirmWait reads the value of COUNTERSIGN_CONFIRM_WAIT for Options.Wait: a duration from 0s, which is not to wait, to MaxWait. It reports false for
-// anything else.
+// ConfirmWait parses the value of COUNTERSIGN_CONFIRM_WAIT for Options.Wait: a duration from 0s, which means no wait, to MaxWait. It reports false
+// for anything else.
 func ConfirmWait(value string) (time.Duration, bool) {
 	if value == "" {
 		return DefaultWait, true
@@ -54,36 +54,37 @@ func ConfirmWait(value string) (time.Duration, bool) {
 	return d, err == nil && d >= -1 && d <= MaxWait
 }
 
-// look is how often it is looked whether the user has decided, where nothing says so.
+// look is how often a waiting call checks for a decision without being notified.
 const look = 2 * time.Second
 
-// maxWaiting bounds how many calls wait for users at a time. One more is answered at once; its confirmation stays.
+// maxWaiting is the maximum number of calls that wait for users at a time. A further call is answered at once; its approval request stays open.
 const maxWaiting = 32
 
-// People is where users decide while a call waits: in a terminal, in the console, in any process.
+// People reports decisions that users make while a call waits: in a terminal, in the console, in any process.
 type People interface {
-	// Decided tells, until stop is called, when that may have changed.
+	// Decided signals, until stop is called, when that may have changed.
 	Decided(id string) (told <-chan struct{}, stop func())
-	// FormsOn reports whether the user switched on that forms of the host entry answer.
+	// FormsOn reports whether the user lets forms of the host entry approve.
 	FormsOn(ctx context.Context, entry string) (bool, error)
-	// Waiting reports whether nobody has decided yet on the confirmation of that id.
+	// Waiting reports whether the approval request with that ID is undecided.
 	Waiting(ctx context.Context, id string) (bool, error)
-	// Withdraw ends the confirmation of that id: nobody waits for its call any more.
+	// Withdraw cancels the approval request with that ID, because its call was cancelled.
 	Withdraw(ctx context.Context, id string) error
-	// Left marks the confirmation of that id: nobody listens for the answer of its call any more. The same call, made anew, picks it up.
+	// Left marks the approval request with that ID, because its client no longer waits. If the same call is made again, it picks the request up.
 	Left(ctx context.Context, id string) error
 }
 
-// waits reports whether the call behind an outcome waits for the user: its caller has no token to confirm it with.
+// waits reports whether the call of an outcome waits for the user: its caller has no token to approve it.
 func (s *Server) waits(r *request, out tool.Outcome) bool {
 	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && !out.Issued.AtOnce
 }
 
-// await has the call wait until the user has decided, in the form if there is one or elsewhere, and carries it out, or says that it was denied. The first
-// answer counts. When nobody decides in time, or the client leaves, the outcome stays what it is; a client that cancels the call withdraws the question.
+// await makes the call wait until the user has decided, in the form if there is one or elsewhere, and applies it or reports the denial. The first
+// decision counts. If there is no decision in time, or the client disconnects, the outcome stays unchanged; if the client cancels the call, the
+// request is withdrawn.
 func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *mcp.ElicitParams) tool.Outcome {
-	r.turn.Release()                                    // nothing waits for the user
-	r.call.Answer, r.call.Asked = nil, confirm.Digest{} // of an earlier question of the same call
+	r.turn.Release()                                    // calls do not wait for the user
+	r.call.Answer, r.call.Asked = nil, confirm.Digest{} // of an earlier request of the same call
 	if !s.patience.TryAcquire(1) {
 		return out
 	}
@@ -96,20 +97,20 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 		if done := s.again(ctx, r); !late(done) {
 			return done
 		}
-		r.call.Answer = nil // another process was faster elsewhere
-	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session is over; the user may still answer
+		r.call.Answer = nil // another process decided first
+	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session has ended; the user may still decide
 		return out
 	case ctx.Err() != nil && isClosed(r.late):
 		return out
 	case ctx.Err() != nil:
 		s.left.add(out.Issued.ID)
 		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
-		if err != nil { // another process was faster, and the answer to that goes nowhere
+		if err != nil { // another process decided first, and the form's answer is dropped
 			s.opts.Log.Debug("a confirmation could not be withdrawn", "confirmation", out.Issued.ID, "error", err)
 		}
 		return tool.Outcome{CallID: out.CallID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(ctx.Err())}
 	case !decided:
-		if isClosed(r.ending) { // its session may never say that it is over
+		if isClosed(r.ending) { // the end of its session may never be reported
 			if err := s.opts.People.Left(context.WithoutCancel(ctx), out.Issued.ID); err != nil {
 				s.opts.Log.Debug("a confirmation that was left could not be marked", "confirmation", out.Issued.ID, "error", err)
 			}
@@ -121,18 +122,18 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 	if f := fault.From(done.Err); f == nil || f.Code != confirm.ErrCanceled.Code || !s.left.has(out.Issued.ID) {
 		return done
 	}
-	r.call.Asked, r.call.ID = confirm.Digest{}, "" // another call had asked, and was cancelled: this one asks for itself
+	r.call.Asked, r.call.ID = confirm.Digest{}, "" // another call had asked and was cancelled: this one asks for itself
 	if done = s.again(ctx, r); s.waits(r, done) {
 		return s.await(ctx, r, done, nil)
 	}
 	return done
 }
 
-// remembered is how many questions are remembered whose calls were cancelled. Those are told apart from a question that somebody took back.
+// remembered is how many requests withdrawn by cancelled calls are remembered, to distinguish them from requests withdrawn by a user.
 const remembered = 64
 
-// leaving is the last questions that were withdrawn because their call was cancelled. The same call may have been repeated meanwhile, and wait for the
-// same question.
+// leaving holds the last requests withdrawn because their call was cancelled. The same call may have been repeated since and wait for the same
+// request.
 type leaving struct {
 	mu  sync.Mutex
 	ids [remembered]string
@@ -152,7 +153,7 @@ func (l *leaving) has(id string) bool {
 	return slices.Contains(l.ids[:], id)
 }
 
-// isClosed reports whether a channel on which nothing is sent is closed.
+// isClosed reports whether a channel that is only ever closed is closed.
 func isClosed(c <-chan struct{}) bool {
 	select {
 	case <-c:
@@ -162,20 +163,20 @@ func isClosed(c <-chan struct{}) bool {
 	}
 }
 
-// late reports an answer that came when there was nothing to answer any more.
+// late reports a decision that came after the request was closed.
 func late(out tool.Outcome) bool {
 	f := fault.From(out.Err)
 	return f != nil && (f.Code == confirm.ErrAnswered.Code || f.Code == confirm.ErrUnknown.Code)
 }
 
-// again returns the next round of a call that the user was asked about: it has gone to the end of the line.
+// again runs the next round of a call after the user was asked: it goes to the end of its queue.
 func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
 	r.turn = s.turnOf(r.call.Session, r.spec, r.call.Args)
 	defer r.turn.Release()
 	return s.run(ctx, r)
 }
 
-// decision waits for one. It is what the user said in the form, or the word that somebody has decided elsewhere.
+// decision waits for a decision: the user's answer in the form, or the signal that the request was decided elsewhere.
 func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (*confirm.Answer, bool) {
 	told, deaf := s.opts.People.Decided(i.ID)
 	defer deaf()
@@ -205,7 +206,7 @@ func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form 
 			if answer != nil {
 				return answer, false
 			}
-			said, ways = nil, elsewhere // nobody was there; the user may answer elsewhere
+			said, ways = nil, elsewhere // the form was not answered; the user may decide elsewhere
 		case <-told:
 		case <-r.ending:
 			last = true

@@ -17,27 +17,27 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// request is a tools/call, whichever way it came.
+// request is a tools/call from any transport.
 type request struct {
 	spec       tool.Spec
 	call       tool.Call
 	turn       *Ticket
 	session    *mcp.ServerSession
 	progress   *Reporter
-	wait       time.Duration   // how long it waits for the user; less than nothing is not at all
+	wait       time.Duration   // how long it waits for the user; negative is not at all
 	over       context.Context //nolint:containedctx // of the client's session; nil never ends
-	forms      bool            // its client shows forms, and it came over standard input and output
-	unanswered bool            // a form was shown already, and nobody has answered it
-	ending     <-chan struct{} // closed when the client sends no more, or nobody listens any more
-	late       <-chan struct{} // closed when the client has cancelled the call because it took too long
+	forms      bool            // its client shows forms, and it arrived over standard input and output
+	unanswered bool            // a form was shown but not answered
+	ending     <-chan struct{} // closed when the client sends no more or has disconnected
+	late       <-chan struct{} // closed when the client cancelled the call because it timed out
 }
 
-// newRequest makes a request of a caller out of what the transport knows. Whoever calls it stops its progress.
+// newRequest creates a request of a caller from the transport's data. The caller of newRequest must stop its progress.
 func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spec tool.Spec, from Caller, wire stdio.Call) *request {
 	r := &request{
 		spec: spec, ending: wire.Ending, late: wire.Late, session: session, wait: s.opts.Wait,
 		progress: NewReporter(wire.ProgressToken, func(p *mcp.ProgressNotificationParams) {
-			_ = session.NotifyProgress(ctx, p) // a client that cannot be told does not stop the call; its answer will meet the same fate
+			_ = session.NotifyProgress(ctx, p) // a failed notification does not stop the call; its answer will fail the same way
 		}),
 		call: from.Call(spec.Name, wire.Arguments),
 	}
@@ -55,15 +55,15 @@ func (s *Server) newRequest(ctx context.Context, session *mcp.ServerSession, spe
 	return r
 }
 
-// began hears that a program runs. It may do so for an hour, so the call has taken effect as far as others are concerned: whoever comes
-// later can look at it, and stop it.
+// began handles the report that a program has started. It may run for an hour, so the call counts as having taken effect: later calls can inspect and
+// stop it.
 func (r *request) began(p tool.Progress) {
 	r.turn.Release()
 	r.progress.Report(p)
 }
 
-// handler serves one tool for the SDK. A question to the user is a result, and the call comes again with the
-// answer; so it works in the era without sessions. In the other the user is asked in between.
+// handler serves one tool for the SDK. In the era without sessions an approval request is a result, and the call returns with the answer; in the
+// other era the user is asked during the call.
 func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 	return func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 		if args := bytes.TrimSpace(req.Params.Arguments); len(args) > 0 && args[0] != '{' {
@@ -75,7 +75,7 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 		}
 		defer r.progress.Stop()
 		if r.turn == nil || r.turn.Released() {
-			// Another transport, or the second round of a call that has waited for the user meanwhile.
+			// Another transport, or the second round of a call that waited for the user.
 			r.turn = s.turnOf(r.call.Session, spec, r.call.Args)
 			defer func() { r.turn.Release() }()
 		}
@@ -84,18 +84,18 @@ func (s *Server) handler(spec tool.Spec) mcp.ToolHandler {
 			form := s.form(ctx, r, &out)
 			if form != nil && !canBeAsked(req.Session) {
 				if question := s.question(r, out, form); question != nil {
-					r.turn.Release() // nothing waits for the user
+					r.turn.Release() // calls do not wait for the user
 					return question, nil
 				}
 				form = nil
 			}
 			out = s.await(ctx, r, out, form)
 		}
-		return ToolResult(out), nil // the transport lets the next call go when it has sent this
+		return ToolResult(out), nil // the transport starts the next call after sending this
 	}
 }
 
-// received makes a request out of what came through the SDK.
+// received creates a request from a call that came through the SDK.
 func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec tool.Spec) (*request, error) {
 	wire, known := stdio.CallOf(req.Extra)
 	if !known {
@@ -122,8 +122,8 @@ func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec to
 	return r, s.answered(req, r)
 }
 
-// run calls the core when it is the call's turn, a slot is free, and its caller does not hold too many. The turn comes first: a slot is held
-// only by calls that run, so that those waiting for their turn cannot keep the one before them from its slot.
+// run calls the core once it is the call's turn, a slot is free, and its caller is below its limit. The turn comes first: only running calls hold a
+// slot, so that calls waiting for their turn cannot block the one before them.
 func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 	err := r.turn.Wait(ctx)
 	if err == nil {
@@ -133,16 +133,15 @@ func (s *Server) run(ctx context.Context, r *request) tool.Outcome {
 		defer s.shares.Release(r.call.Session)
 		err = s.slots.Acquire(ctx, 1)
 	}
-	if err != nil { // it was cancelled before it began
+	if err != nil { // it was cancelled before it started
 		return tool.Outcome{CallID: r.call.ID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(err)}
 	}
 	defer s.slots.Release(1)
 	return s.core.Call(ctx, r.call)
 }
 
-// Turn returns the place in the order of a request that has just arrived: of a tool's call in its toolset, of a
-// read of resources, prompts and completions in the toolset they are made of, and nil for everything else. It
-// is for transports that see the order in which requests arrive.
+// Turn returns the queue position of a request that has just arrived: for a tool call in its toolset, for a read of resources, prompts and
+// completions in the toolset behind them, nil for everything else. It is for transports that see the order in which requests arrive.
 func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	if spec, ok := s.tools[name]; ok {
 		return s.turnOf(s.opts.Session, spec, args)
@@ -154,15 +153,15 @@ func (s *Server) Turn(method, name string, args json.RawMessage) stdio.Turn {
 	return nil
 }
 
-// turnOf returns a place in the order of one client instance's calls. Those of others are in none with it: what keeps them from each other are the
-// locks and plans of what they change.
+// turnOf returns a position in the queue of one client instance's calls. Calls of other instances have other queues: the locks and plans of what they
+// change keep them apart.
 func (s *Server) turnOf(session string, spec tool.Spec, args json.RawMessage) *Ticket {
 	return s.turns.Enqueue(queue(session, spec.Toolset), !spec.Reads(args) && !s.opts.Unordered)
 }
 
 func queue(session, toolset string) string { return session + "\n" + toolset }
 
-// clientOf returns how the client of a session calls itself.
+// clientOf returns the name that the client of a session gave itself.
 func clientOf(session *mcp.ServerSession) string {
 	if session == nil {
 		return ""
@@ -173,8 +172,7 @@ func clientOf(session *mcp.ServerSession) string {
 	return ""
 }
 
-// clientIn returns how the client calls itself in a request, in the era without sessions. The SDK's own accessor
-// encodes and decodes the whole entry for that.
+// clientIn returns the client's name in a request, in the era without sessions. The SDK's own accessor encodes and decodes the whole entry for that.
 func clientIn(req *mcp.CallToolRequest) string {
 	info, _ := req.Params.Meta[mcp.MetaKeyClientInfo].(map[string]any)
 	name, _ := info["name"].(string)
@@ -188,7 +186,7 @@ func invalid(format string, args ...any) error {
 	return &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: fmt.Sprintf(format, args...)}
 }
 
-// progressToken returns the request's token where the transport does not keep it as it was written.
+// progressToken returns the request's token if the transport does not keep it as written.
 func progressToken(req *mcp.CallToolRequest) json.RawMessage {
 	token := req.Params.GetProgressToken()
 	if token == nil {

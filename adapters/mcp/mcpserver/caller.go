@@ -8,19 +8,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Caller is on whose behalf a request is made. The zero Caller may do nothing.
+// Caller is the identity of a request. The zero Caller may do nothing.
 type Caller struct {
 	Principal policy.Principal
-	Session   string           // client instance: mode, grants and confirmations belong to it, and its calls take effect in their order
-	Entry     string           // the host entry that the server was started from; empty where there is none, as over a network
-	Client    string           // name and version, for the audit; empty: as the client names itself in the protocol
-	Within    []tool.Narrowing // what it is served of what the operator serves
+	Session   string           // client instance: mode, grants and approval requests belong to it, and its calls take effect in order
+	Entry     string           // the host entry that the server was started from; empty if there is none, as over a network
+	Client    string           // name and version, for the audit log; empty: the name that the client states in the protocol
+	Within    []tool.Narrowing // restricts its tools
 }
 
-// Serves reports whether the caller is served the tool.
+// Serves reports whether the caller has the tool.
 func (c Caller) Serves(s tool.Spec) bool { return tool.Covered(c.Within, s) }
 
-// Published returns the tool as the caller is shown it.
+// Published returns the tool as published to the caller.
 func (c Caller) Published(s tool.Spec) tool.Spec {
 	if tool.ReadsOnly(c.Within) {
 		return s.ReadOnly()
@@ -28,7 +28,7 @@ func (c Caller) Published(s tool.Spec) tool.Spec {
 	return s
 }
 
-// Call returns a call of that tool on the caller's behalf. One that is served reading alone is granted no more than that.
+// Call returns a call of that tool by the caller. A caller that may only read gets only read permissions.
 func (c Caller) Call(name tool.Name, args json.RawMessage) tool.Call {
 	if tool.ReadsOnly(c.Within) {
 		c.Principal.Grants &= app.ReadOnlyPermissions

@@ -12,20 +12,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// CallState is what a call carries through the client while the user decides. It is sealed: the client repeats
-// it but cannot make one, and nobody else can use it.
+// CallState is the state that a call passes through the client while the user decides. It is sealed: the client repeats it but cannot create one, and
+// no other client can use it.
 type CallState struct {
 	Confirmation string    `json:"c"`
-	Call         string    `json:"i"` // so that both rounds are one call in the audit
-	Subject      []byte    `json:"s"` // of whose call it is
+	Call         string    `json:"i"` // so that both rounds are one call in the audit log
+	Subject      []byte    `json:"s"` // identifies the call
 	Expires      time.Time `json:"e"`
-	Lasting      bool      `json:"l,omitempty"` // "always" was offered
+	Lasting      bool      `json:"l,omitempty"` // a session grant was offered
 	Entry        string    `json:"h"`           // the host entry whose form was offered
-	Offered      bool      `json:"o"`           // a form was: without that no answer counts
+	Offered      bool      `json:"o"`           // a form was offered: without one no answer counts
 }
 
-// CallSubject names a call: the tool, its arguments and who makes it. The same call repeats them byte for byte, or at least in the same canonical
-// form, which is what the plan's hash is checked against afterwards.
+// CallSubject identifies a call: the tool, its arguments and its caller. The repeated call has the same bytes, or at least the same canonical form,
+// which the plan's hash is checked against later.
 func CallSubject(c tool.Call) []byte {
 	args := []byte(c.Args)
 	var compact bytes.Buffer
@@ -34,22 +34,22 @@ func CallSubject(c tool.Call) []byte {
 	}
 	sum := sha256.New()
 	for _, part := range [][]byte{[]byte(c.Principal.ID), []byte(c.Session), []byte(c.Tool), args} {
-		of := sha256.Sum256(part) // of one length, so that no part can run into the next
+		of := sha256.Sum256(part) // of fixed length, so that parts cannot be confused
 		sum.Write(of[:])
 	}
 	return sum.Sum(nil)
 }
 
-// Seal authenticates states with a key that lives as long as the process.
+// Seal authenticates states with a key that exists as long as the process.
 type Seal struct{ key []byte }
 
-// NewSeal makes a seal out of a secret.
+// NewSeal derives a seal from a secret.
 func NewSeal(secret string) Seal {
 	key := sha256.Sum256([]byte("countersign.request-state.v1\n" + secret))
 	return Seal{key: key[:]}
 }
 
-// Close returns the state as it goes to the client.
+// Close returns the sealed state for the client.
 func (s Seal) Close(st CallState) (string, error) {
 	body, err := json.Marshal(st)
 	if err != nil {
@@ -58,10 +58,10 @@ func (s Seal) Close(st CallState) (string, error) {
 	return base64.RawURLEncoding.EncodeToString(append(s.sum(body), body...)), nil
 }
 
-// errSeal reports a state that is not ours, not this call's, or too old. Clients are told no more than that.
+// errSeal is returned for a state that is not ours, belongs to another call, or has expired. Clients get no details.
 var errSeal = errors.New("the seal is broken")
 
-// Open returns the state that Close sealed, when a form was offered to this call in this host entry, and it has not expired at now.
+// Open returns the state that Close sealed, if a form was offered to this call in this host entry and the state has not expired at now.
 func (s Seal) Open(sealed string, c tool.Call, now time.Time) (CallState, error) {
 	raw, err := base64.RawURLEncoding.DecodeString(sealed)
 	if err != nil {

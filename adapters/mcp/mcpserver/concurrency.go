@@ -7,12 +7,12 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Shares is what each may take. It is safe for concurrent use; New makes it.
+// Shares limits the concurrent calls of each client. It is safe for concurrent use; NewShares makes it.
 type Shares struct {
 	each int64
 
 	mu    sync.Mutex
-	taken map[string]*share // of those who run something, or wait to
+	taken map[string]*share // by client that runs a call or waits to
 }
 
 type share struct {
@@ -20,12 +20,12 @@ type share struct {
 	users int
 }
 
-// NewShares is shares of that many things each; zero bounds nobody.
+// NewShares returns Shares that allow each concurrent calls per client. Zero means no limit.
 func NewShares(each int) *Shares {
 	return &Shares{each: int64(max(each, 0)), taken: map[string]*share{}}
 }
 
-// Take waits until who may run one more thing, or fails with the context's error. Whoever took calls Release.
+// Take waits until who may run one more call, or fails with the context's error. The caller must call Release.
 func (s *Shares) Take(ctx context.Context, who string) error {
 	if s.each == 0 {
 		return nil
@@ -45,7 +45,7 @@ func (s *Shares) Take(ctx context.Context, who string) error {
 	return nil
 }
 
-// Release gives back what Take took.
+// Release returns what Take took.
 func (s *Shares) Release(who string) {
 	if s.each == 0 {
 		return
@@ -57,7 +57,7 @@ func (s *Shares) Release(who string) {
 	s.leave(who, own)
 }
 
-// leave forgets who runs nothing any more.
+// leave removes a client that runs nothing.
 func (s *Shares) leave(who string, own *share) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -66,7 +66,7 @@ func (s *Shares) leave(who string, own *share) {
 	}
 }
 
-// Busy returns how many run something, or wait to.
+// Busy returns the number of clients that run a call or wait to.
 func (s *Shares) Busy() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,9 +11,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// form returns what the client shows the user about the outcome, where a form counts: over standard input and output alone, where the user switched forms on
-// for this host entry, for little, and where the form can show all of it. The client's own name is no evidence. Where a form is not offered although
-// forms are on, the outcome says why.
+// form returns the form in which the client asks the user about the outcome, if a form counts: over standard input and output, if the user enabled
+// forms for this host entry, for low risk, and if the form can show everything. The client's own name is not evidence. If forms are enabled but none
+// is offered, the outcome says why.
 func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.ElicitParams {
 	if !r.forms || r.unanswered || r.call.Entry == "" {
 		return nil
@@ -28,7 +28,7 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 	return form
 }
 
-// question returns the result that asks the user, for the era in which a question is a result and the call comes again with the answer.
+// question returns the result that asks the user, for the era in which a request is a result and the call returns with the answer.
 func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) *mcp.CallToolResult {
 	sealed, err := s.seal.Close(CallState{Confirmation: out.Issued.ID, Call: out.CallID, Subject: CallSubject(r.call), Expires: out.Issued.ExpiresAt,
 		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
@@ -39,8 +39,8 @@ func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) 
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{QuestionKey: form}, RequestState: sealed}
 }
 
-// answered puts the user's answer into a call that comes back with one. A form that nobody has answered leaves the question as it is, and the call waits
-// for the user elsewhere. A state without an answer is a new call, which asks again; an answer without a form that was offered is refused.
+// answered puts the user's answer into a call that returns with one. An unanswered form leaves the request open, and the call waits for a decision
+// elsewhere. A state without an answer is a new call, which asks again; an answer without an offered form is rejected.
 func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 	answer, given := req.Params.InputResponses[QuestionKey]
 	if !given {
@@ -59,14 +59,13 @@ func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 	return nil
 }
 
-// wantsAnswer reports whether the user's answer would let the call pass. (A preview that offers a token for
-// another tool has succeeded.)
+// wantsAnswer reports whether the user's approval would let the call run. (A preview that offers a token for another tool has succeeded.)
 func wantsAnswer(out tool.Outcome) bool {
 	return out.Issued != nil && out.Err != nil && out.Issued.Pending
 }
 
-// show opens the form at the client, in the era that knows questions on the way, and hears what the user says there; nil is a form that nobody has
-// answered. stop closes it, so that nobody answers what has been decided elsewhere.
+// show opens the form at the client, in the era that supports requests during a call, and returns the user's answer; nil if the form was not
+// answered. stop closes it once the request was decided elsewhere.
 func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (said <-chan *confirm.Answer, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
 	answers, over := make(chan *confirm.Answer, 1), make(chan struct{})
@@ -85,7 +84,7 @@ func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp
 	}
 }
 
-// elicit returns the SDK's, with a panic turned into an error.
+// elicit calls the SDK's method and turns a panic into an error.
 func (s *Server) elicit(ctx context.Context, r *request, form *mcp.ElicitParams) (filled *mcp.ElicitResult, err error) {
 	defer func() {
 		if p := recover(); p != nil {

@@ -27,21 +27,20 @@ import (
 // What a transport knows of a request and the SDK would not hand on travels as what is known of its bearer (stdio.Call, Request): of what the SDK hands
 // from a transport to a handler, only that has room for more than text.
 
-// Direct is a tools/call that a transport has read by itself and found well-formed: without a progress token, and no second round.
+// Direct is a well-formed tools/call that a transport has parsed itself: without a progress token, and not a second round.
 type Direct struct {
 	*Request
 	Tool        string
 	Arguments   json.RawMessage // an object, or nil
-	ConfirmWait json.RawMessage // what MetaConfirmWait says, or nil
-	Sessionless bool            // it is of the era without sessions
+	ConfirmWait json.RawMessage // value of MetaConfirmWait, or nil
+	Sessionless bool            // it belongs to the era without sessions
 }
 
-// Direct reports whether calls of the tool can be direct: it is served, and its arguments have no place among a request's headers, which the SDK
-// compares.
+// Direct reports whether calls of the tool can be direct: it is enabled, and its arguments do not occur in request headers, which the SDK compares.
 func (s *Server) Direct(name string) bool { return s.plain[name] }
 
-// CallDirect carries a call out without the SDK and returns the object of its result, as the SDK would have it. It reports false when the SDK has to
-// go on with it: the caller is not served the tool. An error is a *jsonrpc.Error.
+// CallDirect runs a call without the SDK and returns the result object that the SDK would produce. It reports false if the SDK must handle the call:
+// the caller does not have the tool. An error is a *jsonrpc.Error.
 func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMessage, done bool, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -88,10 +87,10 @@ func (s *Server) describedSelf() json.RawMessage {
 	return self
 }
 
-// directParams are never sent: everything is in the request's stdio.Call.
+// directParams is never sent: everything is in the request's stdio.Call.
 type directParams struct{ mcp.ParamsBase }
 
-// addDirect lets the SDK take stdio.MethodDirect. What it does with it, direct does before.
+// addDirect makes the SDK accept stdio.MethodDirect; direct handles it first.
 func (s *Server) addDirect() error {
 	return mcp.AddReceivingCustomMethod(s.sdk, stdio.MethodDirect,
 		func(context.Context, *mcp.ServerSession, *directParams) (*mcp.CallToolResult, error) {
@@ -99,9 +98,8 @@ func (s *Server) addDirect() error {
 		})
 }
 
-// direct serves a tools/call of the older era that the stdio transport has read already. A question to a
-// user is asked in between: the SDK would do just that for this era, but give up, instead of denying, when
-// the form comes back otherwise than it asks.
+// direct serves a tools/call of the older era that the stdio transport has parsed. It asks the user during the call, as the SDK would in this era;
+// but the SDK would fail, instead of denying, if the form returns something unexpected.
 func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		wire, known := stdio.CallOf(req.GetExtra())
@@ -124,8 +122,8 @@ func (s *Server) direct(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// carryOut runs a direct call when its turn has come, and has it wait for the user where only one can approve it: as long as said, the member of its
-// _meta for that, if it is there.
+// carryOut runs a direct call in its turn and makes it wait for the user if only a user can approve it. said is the member of its _meta for the wait,
+// if present.
 func (s *Server) carryOut(ctx context.Context, r *request, said json.RawMessage) (tool.Outcome, error) {
 	if said != nil {
 		if err := r.waitAs(said); err != nil {
@@ -144,7 +142,7 @@ func (s *Server) carryOut(ctx context.Context, r *request, said json.RawMessage)
 	return out, nil
 }
 
-// canBeAsked reports whether the client of a session takes questions: only the older era knows those.
+// canBeAsked reports whether the client of a session accepts requests: only the older era has them.
 func canBeAsked(session *mcp.ServerSession) bool {
 	p := session.InitializeParams()
 	return p != nil && p.ProtocolVersion < stdio.FirstModern && SupportsForms(p.Capabilities)

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// QuestionKey names the one question a call can ask among the input requests of its result.
+// QuestionKey names the single approval request among the input requests of a result.
 const QuestionKey = "confirmation"
 
 // The field of the form, and the words of a decision.
@@ -23,7 +23,7 @@ const (
 	wordAlways    = "always"
 )
 
-// MaxMessage is how long the text of a form is at most, in bytes. What is longer is not asked about in a form: nothing of it is ever cut.
+// MaxMessage is the maximum size of a form's text, in bytes. A longer text gets no form: nothing is ever cut.
 const MaxMessage = 8 << 10
 
 // SupportsForms reports whether a client with these capabilities shows forms.
@@ -31,8 +31,8 @@ func SupportsForms(caps *mcp.ClientCapabilities) bool {
 	return caps != nil && caps.Elicitation != nil && (caps.Elicitation.Form != nil || caps.Elicitation.URL == nil)
 }
 
-// ApprovalForm shows all that would happen and asks for a decision; nil where a form cannot, with the reason. It always has a required field, because some
-// hosts accept an empty form without showing it to anybody.
+// ApprovalForm returns a form that shows the whole plan and asks for a decision; nil if a form cannot, with the reason. It always has a required
+// field, because some hosts accept an empty form without showing it to the user.
 func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	text, err := message(i)
 	switch {
@@ -45,7 +45,7 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	case i.Masked > 0 || strings.Contains(text, "[REDACTED:"):
 		return nil, "parts of its plan are masked, which the form of this host cannot reveal"
 	}
-	// Some hosts choose the first word beforehand, so that one key sends it.
+	// Some hosts preselect the first word, so that one key sends it.
 	words, meaning := []string{wordDeny, wordApprove}, "approve carries out exactly this plan, once"
 	if i.Lasting() {
 		terms := confirm.View{Tool: string(i.Tool), Scope: i.Scope, Covers: i.Covers, PlanHash: i.PlanHash}.AlwaysTerms()
@@ -59,7 +59,7 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	}, ""
 }
 
-// message returns what the user reads: the question, the call, its plan and what stands beside that, whole, and until when it can be answered.
+// message returns the text for the user: the request, the call, its plan and details in full, and when it expires.
 func message(i *tool.Issued) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign asks: %s\n", oneLine(i.Prompt))
@@ -81,8 +81,8 @@ func message(i *tool.Issued) (string, error) {
 	return b.String(), nil
 }
 
-// laidOut writes a value in lines, everything in it: members with their names, items with a dash, and texts of several lines behind a bar, so that none
-// of them passes for what stands around it.
+// laidOut writes a complete value in lines: members with their names, items with a dash, and multi-line texts behind a bar, so that none can be
+// mistaken for its surroundings.
 func laidOut(b *strings.Builder, margin string, v any) {
 	switch v := v.(type) {
 	case []present.Field:
@@ -104,7 +104,7 @@ func laidOut(b *strings.Builder, margin string, v any) {
 	}
 }
 
-// member writes one value behind what it is called.
+// member writes one value after its name.
 func member(b *strings.Builder, margin, called string, v any) {
 	switch v := v.(type) {
 	case []present.Field, []any:
@@ -129,9 +129,9 @@ func member(b *strings.Builder, margin, called string, v any) {
 // oneLine keeps a text from looking like another part of the message.
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// ParseAnswer reads a form of the host entry that was shown for the confirmation of that id. It is nil where nobody has answered: only an accepted form says
-// something, in a word that was offered; lasting says that "always" was. What is cancelled, dismissed or declined has not been answered, since hosts
-// without anybody before them do that by themselves.
+// ParseAnswer reads a form that the host entry showed for the approval request with that ID. It returns nil if the user did not answer: only an
+// accepted form with an offered word counts; lasting says that a session grant was offered. Cancelled, dismissed or declined forms are not answers,
+// because hosts without a user do that automatically.
 func ParseAnswer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
 	if r == nil || r.Action != "accept" {
 		return nil

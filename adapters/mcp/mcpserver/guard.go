@@ -11,8 +11,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// guard stands around every method. The SDK lets a panic end the process, and the end of the server does not
-// reach calls in flight.
+// guard wraps every method. In the SDK a panic ends the process, and the end of the server does not cancel calls in flight.
 func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (result mcp.Result, err error) {
 		defer func() {
@@ -54,15 +53,15 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 	}
 }
 
-// settle has a handshake ask for a revision that there is and that has one: the SDK answers with the newest then, but goes by what was asked for
-// when it looks whether the client can be asked something.
+// settle makes a handshake ask for an existing revision that has one. The SDK answers with the newest in that case, but checks the requested revision
+// when it decides whether the client can be asked something.
 func settle(req mcp.Request) {
 	if p, ok := req.GetParams().(*mcp.InitializeParams); ok && p != nil {
 		p.ProtocolVersion = stdio.LegacyVersion(p.ProtocolVersion)
 	}
 }
 
-// unknown rejects a tool that is not served, naming the served one that took its place, or how the user has it served.
+// unknown rejects a tool that is not enabled; the error names the enabled tool that replaced it, or how to enable it.
 func (s *Server) unknown(name string) error {
 	if now, note := present.Renamed(name); note != "" {
 		if _, served := s.tools[string(now)]; served {
@@ -77,7 +76,7 @@ func (s *Server) unknown(name string) error {
 	return invalid("unknown tool %q", name)
 }
 
-// unserved rejects a call where the SDK would, which knows no old names and no callers.
+// unserved rejects a call that the SDK would reject; the SDK does not know old names and callers.
 func (s *Server) unserved(req mcp.Request) error {
 	call, ok := req.(*mcp.CallToolRequest)
 	if !ok || call.Params == nil || s.fixtures[call.Params.Name] {
@@ -89,7 +88,7 @@ func (s *Server) unserved(req mcp.Request) error {
 	return nil
 }
 
-// inOrder waits for the turn of a request that is no tool's call; those wait where they run.
+// inOrder waits for the turn of a request that is not a tool call; tool calls wait where they run.
 func inOrder(ctx context.Context, req mcp.Request) error {
 	call, ok := stdio.CallOf(req.GetExtra())
 	if !ok || call.Tool != "" || call.Turn == nil {
@@ -98,8 +97,7 @@ func inOrder(ctx context.Context, req mcp.Request) error {
 	return call.Turn.Wait(ctx)
 }
 
-// lacks reports whether a method belongs to a capability that is not announced. The SDK would serve empty
-// lists.
+// lacks reports whether a method belongs to a capability that is not announced. The SDK would return empty lists.
 func (s *Server) lacks(method string) bool {
 	area, _, _ := strings.Cut(method, "/")
 	switch area {
@@ -110,7 +108,7 @@ func (s *Server) lacks(method string) bool {
 	case "completion":
 		return s.caps.Completions == nil
 	case "logging":
-		return s.fixtures == nil // what the SDK calls deprecated, only the conformance suite asks for
+		return s.fixtures == nil // only the conformance suite uses what the SDK calls deprecated
 	}
 	return false
 }

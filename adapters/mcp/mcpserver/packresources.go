@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// PackToolset is the toolset whose tools are called here.
+// PackToolset is the toolset whose tools this code calls.
 const PackToolset = "packs"
 
 const (
@@ -28,34 +28,34 @@ const (
 	pageSize   = 100
 	maxValues  = 100 // of one completion (MCP)
 
-	// handoffTokens bounds the pack inside the prompt; the rest stays one output call away.
+	// handoffTokens is the maximum size of the pack in the prompt; the rest is available through output.
 	handoffTokens = 12_000
 )
 
-// The two tools behind everything here.
+// The two tools that everything here uses.
 const (
 	input  tool.Name = "input"
 	output tool.Name = "output"
 )
 
-// The ways a resource or prompt is refused before any tool is asked.
+// The errors of resources and prompts before any tool is called.
 var (
 	ErrURI    = fault.New(fault.NotFound, "resource_unknown", "a context pack's resource is countersign://packs/{id}")
 	ErrCursor = fault.New(fault.Invalid, "resource_cursor_invalid", "the cursor is not one of this list; start again without one")
 	ErrPrompt = fault.New(fault.Invalid, "prompt_argument_missing", "the prompt handoff needs the argument pack: an id or a name")
 )
 
-// Packs is the core with context packs as resources. It is a mcpserver.Door, and the Resources, Prompts and Completer beside it.
+// Packs is the core with context packs as resources. It implements Door, and provides Resources, Prompts and Completer.
 type Packs struct {
 	core Door
-	as   string // the client of every call made here, in the audit
+	as   string // the client of every call made here, in the audit log
 
 	mu      sync.Mutex
 	changed []func(uri string)
 }
 
-// NewPackResources wraps a core. The Client of as is the one under which calls for resources appear in the audit log; empty is that of who asks, on whose behalf
-// they are made in any case.
+// NewPackResources wraps a core. Calls for resources run as their caller; as.Client is their client name in the audit log, or that of the caller if
+// it is empty.
 func NewPackResources(core Door, as tool.Call) *Packs { return &Packs{core: core, as: as.Client} }
 
 // ServesPacks reports whether the core has enabled the two tools this needs; without them there is nothing to offer.
@@ -82,7 +82,7 @@ func (p *Packs) Call(ctx context.Context, c tool.Call) tool.Outcome {
 }
 
 func (p *Packs) tell(value json.RawMessage) {
-	for _, read := range []string{`{"action":"get",`, `{"action":"list",`} { // what is asked most, told without decoding
+	for _, read := range []string{`{"action":"get",`, `{"action":"list",`} { // the most frequent reads, recognised without decoding
 		if bytes.HasPrefix(value, []byte(read)) {
 			return
 		}
@@ -102,14 +102,14 @@ func (p *Packs) tell(value json.RawMessage) {
 	}
 }
 
-// Watch has changed called with the URI of each pack a call through this core has changed.
+// Watch makes changed be called with the URI of each pack that a call through this core changed.
 func (p *Packs) Watch(changed func(uri string)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.changed = append(slices.Clone(p.changed), changed)
 }
 
-// summary is what a list entry says that matters here (context-pack contract §2).
+// summary is the part of a list entry that is used here (context-pack contract §2).
 type summary struct {
 	ID, Name, Title, Status string
 	Revision                int64
@@ -125,7 +125,7 @@ func (s summary) label() string {
 	return "Untitled"
 }
 
-// call makes one call on behalf of who asks and returns what the tool answered.
+// call makes one call for the caller and returns the tool's outcome.
 func (p *Packs) call(ctx context.Context, by Caller, name tool.Name, args map[string]any) (tool.Outcome, error) {
 	doc, err := tool.Encode(args)
 	if err != nil {
@@ -139,10 +139,10 @@ func (p *Packs) call(ctx context.Context, by Caller, name tool.Name, args map[st
 	return o, o.Err
 }
 
-// list returns the packs there are for who asks: none for one who is not served the tool that lists them.
+// list returns the packs of the caller: none if it does not have the tool that lists them.
 func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]summary, error) {
 	for s := range p.core.Specs() {
-		if s.Name == input && !by.Serves(s) { // a call would be refused, and stand in the audit as if somebody had tried
+		if s.Name == input && !by.Serves(s) { // the call would be denied and appear in the audit log as an attempt
 			return nil, nil
 		}
 	}
@@ -163,7 +163,7 @@ func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]sum
 	return answer.Payload.Packs, nil
 }
 
-// Resources returns the live packs, newest first, a page at a time.
+// Resources returns the packs that have not expired, newest first, in pages.
 func (p *Packs) Resources() Resources { return resources{p} }
 
 type resources struct{ *Packs }
@@ -217,7 +217,7 @@ func (r resources) Templates() []Resource {
 // Fixed are none: every pack is of the template.
 func (r resources) Fixed() []Resource { return nil }
 
-// Complete proposes ids for the template, and names and ids for the prompt, of packs whose id or name begins with the value.
+// Complete proposes IDs for the template, and names and IDs for the prompt, of packs whose ID or name starts with the value.
 func (p *Packs) Complete(ctx context.Context, by Caller, c Completion) ([]string, bool, error) {
 	byName := c.Ref == promptName && c.Argument == "pack"
 	if !byName && (c.Ref != template || c.Argument != "id") {
@@ -225,7 +225,7 @@ func (p *Packs) Complete(ctx context.Context, by Caller, c Completion) ([]string
 	}
 	found, err := p.list(ctx, by, map[string]any{})
 	if err != nil {
-		return nil, false, ctx.Err() // proposals are a convenience: a store that cannot be listed has none
+		return nil, false, ctx.Err() // proposals are optional: a store that cannot be listed yields none
 	}
 	var values []string
 	for _, s := range found {
@@ -256,7 +256,7 @@ func (prompts) List() []Prompt {
 		}}}
 }
 
-// Render returns the prompt's text: the task, the pack within a token budget, and how to see the rest.
+// Render returns the prompt's text: the task, the pack within a token limit, and how to read the rest.
 func (r prompts) Render(ctx context.Context, by Caller, _ string, args map[string]string) (string, error) {
 	id := strings.TrimSpace(args["pack"])
 	if id == "" {

@@ -9,13 +9,13 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Forecaster knows beforehand what policy would say to a call.
+// Forecaster returns the verdict of policy for a call before it is made.
 type Forecaster interface {
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 }
 
-// permissions says in tools/list, of tools whose contract lists them with more than a description, how policy would answer now: allow,
-// confirm or deny. None is hidden, because models invent ways around tools they miss (packageflow contract §3.3).
+// permissions adds the current verdict to tools/list, for tools whose contract lists more than a description: allow, confirm or deny. No tool is
+// hidden, because models invent ways around missing tools (packageflow contract §3.3).
 func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)
@@ -28,7 +28,7 @@ func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
 			if len(t.Meta) == 0 {
 				continue
 			}
-			said := *t // the SDK's own is shared by all requests
+			said := *t // all requests share the SDK's value
 			said.Meta = maps.Clone(t.Meta)
 			said.Meta["permission"] = permission(s.opts.Forecaster.Outlook(ctx, caller.Call(tool.Name(t.Name), nil)))
 			list.Tools[i] = &said

@@ -8,25 +8,25 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// URI is the resource's, and policy the tool whose answer it is.
+// PolicyURI is the URI of the resource, and policy the tool that returns its content.
 const (
 	PolicyURI    = "countersign://ecosystems/policy"
 	policyPolicy = "amof_policy"
 )
 
-// ErrUnknownResource reports a resource that is not this one, where there are no others.
+// ErrUnknownResource is returned for any other resource, if there are no others.
 var ErrUnknownResource = fault.New(fault.NotFound, "policy_resource_unknown", "the only resource here is "+PolicyURI)
 
-// PolicyResources are an offers.Resources: those of another one, and the policy.
+// PolicyResources implements Resources: those of another one, and the policy.
 type PolicyResources struct {
 	core  Door
-	as    string    // the client of every call made here, in the audit
+	as    string    // the client of every call made here, in the audit log
 	inner Resources // may be nil
 }
 
 var _ Resources = PolicyResources{}
 
-// ServesPolicy reports whether the core has enabled the tool that this needs.
+// ServesPolicy reports whether the core has enabled the required tool.
 func ServesPolicy(core Door) bool {
 	for s := range core.Specs() {
 		if s.Name == policyPolicy {
@@ -36,13 +36,13 @@ func ServesPolicy(core Door) bool {
 	return false
 }
 
-// NewPolicyResources returns the policy beside the resources of inner, which may be nil. The Client of as is the one under which calls for it stand in the audit;
-// empty is that of who asks, on whose behalf they are made in any case.
+// NewPolicyResources returns the policy in addition to the resources of inner, which may be nil. Calls for it run as their caller; as.Client is their
+// client name in the audit log, or that of the caller if it is empty.
 func NewPolicyResources(inner Resources, core Door, as tool.Call) PolicyResources {
 	return PolicyResources{core: core, as: as.Client, inner: inner}
 }
 
-// List has the policy on its first page.
+// List returns inner's resources, with the policy on the first page.
 func (r PolicyResources) List(ctx context.Context, by Caller, cursor string) (page []Resource, next string, err error) {
 	if r.inner != nil {
 		page, next, err = r.inner.List(ctx, by, cursor)
@@ -58,7 +58,7 @@ func (r PolicyResources) own() []Resource {
 		Description: "How every ecosystem tool is treated in ask, plan and execute, and how it is confirmed."}}
 }
 
-// Read returns the policy as JSON, or what inner has.
+// Read returns the policy as JSON, or a resource of inner.
 func (r PolicyResources) Read(ctx context.Context, by Caller, uri string) (Content, error) {
 	if uri != PolicyURI {
 		if r.inner == nil {
@@ -77,7 +77,7 @@ func (r PolicyResources) Read(ctx context.Context, by Caller, uri string) (Conte
 	return Content{MIMEType: "application/json", Text: string(present.For(o.Spec.Contract)(o).Body)}, nil
 }
 
-// Templates are inner's.
+// Templates returns those of inner.
 func (r PolicyResources) Templates() []Resource {
 	if r.inner == nil {
 		return nil
@@ -85,7 +85,7 @@ func (r PolicyResources) Templates() []Resource {
 	return r.inner.Templates()
 }
 
-// Fixed are inner's, and the policy.
+// Fixed returns those of inner, and the policy.
 func (r PolicyResources) Fixed() []Resource {
 	if r.inner == nil {
 		return r.own()
@@ -93,7 +93,7 @@ func (r PolicyResources) Fixed() []Resource {
 	return append(r.own(), r.inner.Fixed()...)
 }
 
-// Watch is inner's: the policy does not change.
+// Watch watches inner: the policy does not change.
 func (r PolicyResources) Watch(changed func(uri string)) {
 	if r.inner != nil {
 		r.inner.Watch(changed)

@@ -9,20 +9,20 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// every bounds how often a call reports.
+// every is the minimum time between two reports of a call.
 const every = 50 * time.Millisecond
 
-// maxHeld bounds the reports that wait to be sent. When there are more, the oldest are dropped.
+// maxHeld is the maximum number of queued reports. When there are more, the oldest are dropped.
 const maxHeld = 64
 
-// hair is by how much a report goes on that is news without being progress: the value of each must be greater than the one before.
+// hair is added to the value of a report without progress: each value must be greater than the one before.
 const hair = 1.0 / 1024
 
-// SendProgress tells the client one thing.
+// SendProgress sends one notification to the client.
 type SendProgress func(*mcp.ProgressNotificationParams)
 
-// Reporter tells the progress of one call. Of reports that differ in their number alone the newest is told. It is safe for concurrent use;
-// New makes it.
+// Reporter reports the progress of one call. Of reports that differ only in their number, it sends the newest. It is safe for concurrent use;
+// NewReporter makes it.
 type Reporter struct {
 	tell SendProgress
 
@@ -30,22 +30,23 @@ type Reporter struct {
 
 	mu      sync.Mutex
 	stopped bool
-	held    []tool.Progress // came too early, in the order they came
-	newest  *tool.Progress  // that came
+	held    []tool.Progress // reports that came too early, in order of arrival
+	newest  *tool.Progress  // last report received
 	value   float64         // of the last that was sent
 	sent    time.Time
 	timer   *time.Timer // until the next may be sent
 }
 
-// NewReporter tells progress under a request's token by that function. Without a token, which is a client that does not want to know, nothing is told.
+// NewReporter returns a Reporter that sends under a request's token with that function. Without a token the client does not want progress, and
+// nothing is sent.
 func NewReporter(token json.RawMessage, tell SendProgress) *Reporter {
 	return &Reporter{token: token, tell: tell}
 }
 
-// Wanted reports whether the client wants to know.
+// Wanted reports whether the client wants progress.
 func (r *Reporter) Wanted() bool { return r.token != nil }
 
-// Report tells a step.
+// Report reports a step.
 func (r *Reporter) Report(p tool.Progress) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -67,7 +68,7 @@ func (r *Reporter) Report(p tool.Progress) {
 	r.advance()
 }
 
-// advance sends what may be sent now, and comes again for the rest.
+// advance sends what may be sent now, and schedules the rest.
 func (r *Reporter) advance() {
 	for len(r.held) > 0 {
 		if early := every - time.Since(r.sent); early > 0 && !r.sent.IsZero() {
@@ -100,7 +101,7 @@ func (r *Reporter) send() {
 	r.tell(&mcp.ProgressNotificationParams{ProgressToken: r.token, Progress: value, Total: float64(p.Total), Message: p.Message})
 }
 
-// Stop tells what is held, and nothing after that.
+// Stop sends the queued reports and ends reporting.
 func (r *Reporter) Stop() {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -10,26 +10,26 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// Request is what a transport knows of one request and the SDK would not hand on.
+// Request is what a transport knows of a request but the SDK does not pass on.
 type Request struct {
 	Caller        Caller
 	ID            json.RawMessage          // as the client wrote it; nil for a notification
 	ProgressToken json.RawMessage          // as the client wrote it, or nil
-	Wait          time.Duration            // as Options.Wait, which zero is
+	Wait          time.Duration            // as Options.Wait; zero uses that one
 	Over          context.Context          //nolint:containedctx // ends with the client's session, and has the request cancelled; nil never does
 	Cancelled     context.Context          //nolint:containedctx // ends when the client cancels the request in a way that the SDK does not see; nil never does
-	Ending        <-chan struct{}          // closed when nobody listens for the answer any more; nil never is
-	Opened        func(*mcp.ServerSession) // told of the session that the request has opened; may be nil
+	Ending        <-chan struct{}          // closed when the client no longer waits for the answer; nil: never
+	Opened        func(*mcp.ServerSession) // called with the session that the request opened; may be nil
 }
 
 const requestKey = "countersign/request"
 
-// Info carries the request through the SDK, on the only way that one leaves open: as what is known of its bearer.
+// Info passes the request through the SDK by the only available way: as information about its bearer token.
 func (q *Request) Info() *auth.TokenInfo {
 	return &auth.TokenInfo{Extra: map[string]any{requestKey: q}}
 }
 
-// requestOf returns what a transport said with Info; nil when it said nothing.
+// requestOf returns the Request that a transport passed with Info; nil if there is none.
 func requestOf(extra *mcp.RequestExtra) *Request {
 	if extra == nil || extra.TokenInfo == nil {
 		return nil
@@ -38,7 +38,7 @@ func requestOf(extra *mcp.RequestExtra) *Request {
 	return q
 }
 
-// callerOf is on whose behalf a request is made: whom its transport names, or the only one there is.
+// callerOf returns the identity of a request: the transport's, or the server's only one.
 func (s *Server) callerOf(extra *mcp.RequestExtra) Caller {
 	if q := requestOf(extra); q != nil {
 		return q.Caller
@@ -46,7 +46,7 @@ func (s *Server) callerOf(extra *mcp.RequestExtra) Caller {
 	return Caller{Principal: s.opts.Principal, Session: s.opts.Session, Entry: s.opts.Entry}
 }
 
-// narrowed leaves of the list of tools what the caller is served, each as it is published to that caller.
+// narrowed reduces the list of tools to those of the caller, as published to it.
 func (s *Server) narrowed(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		result, err := next(ctx, method, req)

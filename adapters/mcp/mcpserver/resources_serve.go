@@ -13,21 +13,21 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// OffersOptions is what a Desk works with. Resources, Prompts and Completer may be nil; nothing else.
+// OffersOptions configures Offers. Resources, Prompts and Completer may be nil; nothing else.
 type OffersOptions struct {
 	Resources Resources
 	Prompts   Prompts
 	Completer Completer
 
-	Tools  map[string]tool.Spec                 // that are served
-	Caller func(extra *mcp.RequestExtra) Caller // on whose behalf a request is made
+	Tools  map[string]tool.Spec                 // the enabled tools
+	Caller func(extra *mcp.RequestExtra) Caller // identity of a request
 	Log    *slog.Logger
 }
 
-// Offers hands offers out through an SDK's server, to each caller what it is served. It is safe for concurrent use once it is enlisted.
+// Offers serves resources and prompts through an SDK server, to each caller those that it may use. It is safe for concurrent use after Enlist.
 type Offers struct {
 	OffersOptions
-	behind map[string]tool.Name // what prompts, fixed resources and templates are made of, by name and URI
+	behind map[string]tool.Name // the tool behind prompts, fixed resources and templates, by name and URI
 }
 
 // NewOffers returns Offers with these parts.
@@ -35,7 +35,7 @@ func NewOffers(p OffersOptions) *Offers {
 	return &Offers{OffersOptions: p, behind: map[string]tool.Name{}}
 }
 
-// Announce adds to the capabilities of a server what there is, and to its options what serves that beside methods.
+// Announce adds the offers to the capabilities of a server, and the handlers for them to its options.
 func (d *Offers) Announce(caps *mcp.ServerCapabilities, o *mcp.ServerOptions) {
 	if d.Resources != nil {
 		caps.Resources = &mcp.ResourceCapabilities{Subscribe: true}
@@ -51,8 +51,7 @@ func (d *Offers) Announce(caps *mcp.ServerCapabilities, o *mcp.ServerOptions) {
 	}
 }
 
-// Enlist registers what there is with the server, and has changes told until the life ends. Which resources there are is listed by Listings, fresh
-// each time.
+// Enlist registers the offers with the server and announces changes until life ends. Listings lists the resources, anew each time.
 func (d *Offers) Enlist(life context.Context, sdk *mcp.Server) {
 	if d.Resources != nil {
 		d.enlistResources(life, sdk)
@@ -110,7 +109,7 @@ func (d *Offers) read(ctx context.Context, req *mcp.ReadResourceRequest) (*mcp.R
 	}, nil
 }
 
-// unknown is the refusal of a resource, with the code of the request's revision: the older ones have one of their own.
+// unknown returns the error for an unknown resource, with the code of the request's revision: the older ones have their own.
 func unknown(uri, version string) error {
 	err := mcp.ResourceNotFoundError(uri)
 	var known *jsonrpc.Error
@@ -129,7 +128,7 @@ func (d *Offers) subscribable(_ context.Context, r *mcp.SubscribeRequest) error 
 	return nil
 }
 
-// Subscribable refuses to tell a caller of changes of what it is not served; any request but a subscription passes.
+// Subscribable rejects subscriptions to resources that the caller may not read; other requests pass.
 func (d *Offers) Subscribable(req mcp.Request) error {
 	var uris []string
 	version := ""
@@ -151,7 +150,7 @@ func (d *Offers) Subscribable(req mcp.Request) error {
 	return nil
 }
 
-// madeOf returns the tool that a resource is read with, as far as is known without reading it.
+// madeOf returns the tool that reads a resource, as far as it is known without reading it.
 func (d *Offers) madeOf(uri string) tool.Name {
 	if name, fixed := d.behind[uri]; fixed {
 		return name
@@ -164,14 +163,14 @@ func (d *Offers) madeOf(uri string) tool.Name {
 	return ""
 }
 
-// serves reports whether a caller is served what is made of that tool; what is made of none, everybody is.
+// serves reports whether a caller may use what that tool provides; without a tool every caller may.
 func (d *Offers) serves(by Caller, name tool.Name) bool {
 	spec, ok := d.Tools[string(name)]
 	return name == "" || ok && by.Serves(spec)
 }
 
-// Listings returns a middleware that answers resources/list, which the SDK answers only for resources it was told of beforehand, and leaves of other
-// lists what the caller is served. The core also rejects reading what is left out.
+// Listings returns a middleware that answers resources/list, which the SDK answers only for resources registered in advance, and reduces other lists
+// to what the caller may use. The core also rejects reading what is left out.
 func (d *Offers) Listings(next mcp.MethodHandler) mcp.MethodHandler {
 	return func(ctx context.Context, method string, req mcp.Request) (mcp.Result, error) {
 		if r, ok := req.(*mcp.ListResourcesRequest); ok && d.Resources != nil {
@@ -238,7 +237,7 @@ func (d *Offers) complete(ctx context.Context, req *mcp.CompleteRequest) (*mcp.C
 	return &mcp.CompleteResult{Completion: mcp.CompletionResultDetails{Values: values, HasMore: more}}, nil
 }
 
-// failure is a fault as a protocol error, for methods whose results have no place for one.
+// failure returns a *fault.Error as a protocol error, for methods whose results have no place for one.
 func failure(err error) error {
 	f := fault.From(err)
 	code := int64(jsonrpc.CodeInternalError)

@@ -8,7 +8,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// ToolResult returns an outcome in its tool's contract, as the SDK's result.
+// ToolResult returns an outcome in its tool's contract, as an SDK result.
 func ToolResult(out tool.Outcome) *mcp.CallToolResult {
 	doc := present.For(out.Spec.Contract)(out)
 	r := &mcp.CallToolResult{Meta: MetaOf(doc.Meta), Content: []mcp.Content{&mcp.TextContent{Text: doc.Text}}, IsError: doc.Fail}
@@ -18,7 +18,7 @@ func ToolResult(out tool.Outcome) *mcp.CallToolResult {
 	return r
 }
 
-// MetaOf returns what a contract says beside its results and tools, in the form that the SDK adds its own to; nil stays nil.
+// MetaOf returns the metadata that a contract adds to results and tools, in the SDK's form; nil stays nil.
 func MetaOf(doc json.RawMessage) mcp.Meta {
 	if len(doc) == 0 {
 		return nil
@@ -41,7 +41,7 @@ func NewResult(doc present.Document) *Result {
 	return r
 }
 
-// MarshalJSON returns what that of the SDK's result with the same text, object and flag is, but for a false flag.
+// MarshalJSON returns the encoding of the SDK's result with the same text, object and flag, without a false flag.
 func (r *Result) MarshalJSON() ([]byte, error) {
 	var meta json.RawMessage
 	if len(r.Meta) > 0 {
@@ -53,8 +53,8 @@ func (r *Result) MarshalJSON() ([]byte, error) {
 	return encode(r.doc, meta, false)
 }
 
-// EncodeCompleteResult encodes the document as the SDK would send it in the era without sessions, where every result says that it is complete and, in its _meta,
-// what the server says of itself: the object about.
+// EncodeCompleteResult encodes the document as the SDK would in the era without sessions, where every result states that it is complete and, in its
+// _meta, describes the server: the object about.
 func EncodeCompleteResult(doc present.Document, about json.RawMessage) (json.RawMessage, error) {
 	if len(doc.Meta) > 2 { // two objects as one
 		about = append(append(append(json.RawMessage{}, about[:len(about)-1]...), ','), doc.Meta[1:]...)

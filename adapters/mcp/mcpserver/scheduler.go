@@ -6,10 +6,10 @@ import (
 	"sync"
 )
 
-// Scheduler are the queues of a server. They are safe for concurrent use; New makes them.
+// Scheduler is the call queues of a server. It is safe for concurrent use; NewScheduler makes it.
 type Scheduler struct {
 	mu     sync.Mutex
-	queues map[string][]*Ticket // by name, in order of arrival, those whose turn it is included
+	queues map[string][]*Ticket // by name, in order of arrival, including running calls
 }
 
 // Ticket is one call's place in its queue.
@@ -22,10 +22,10 @@ type Ticket struct {
 	over    bool
 }
 
-// NewScheduler is queues in which nobody stands.
+// NewScheduler returns an empty Scheduler.
 func NewScheduler() *Scheduler { return &Scheduler{queues: map[string][]*Ticket{}} }
 
-// Enqueue joins the end of a queue.
+// Enqueue adds a call to the end of a queue.
 func (t *Scheduler) Enqueue(queue string, alone bool) *Ticket {
 	k := &Ticket{turns: t, queue: queue, alone: alone, ready: make(chan struct{})}
 	t.mu.Lock()
@@ -35,7 +35,7 @@ func (t *Scheduler) Enqueue(queue string, alone bool) *Ticket {
 	return k
 }
 
-// advance gives every ticket its turn that has one now.
+// advance gives every ticket its turn that can have it now.
 func (t *Scheduler) advance(queue string) {
 	for i, k := range t.queues[queue] {
 		if k.alone && i > 0 {

@@ -10,15 +10,14 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/stdio"
 )
 
-// DefaultInitializeTimeout is how long a process waits for its client (context-pack contract §6.4).
+// DefaultInitializeTimeout is how long a process waits for initialize (context-pack contract §6.4).
 const DefaultInitializeTimeout = 20 * time.Second
 
-// grace is how long calls may take to end when they were cancelled: programs that they run are given five seconds to end by themselves, and
-// are then killed.
+// grace is how long cancelled calls may take to end: the programs that they run get five seconds to exit and are then killed.
 const grace = 6 * time.Second
 
-// InitializeTimeout reads the value of CONTEXT_PACK_INITIALIZE_TIMEOUT_MS: a positive number of milliseconds,
-// else the default (context-pack contract §6.4).
+// InitializeTimeout parses the value of CONTEXT_PACK_INITIALIZE_TIMEOUT_MS: a positive number of milliseconds, else the default (context-pack
+// contract §6.4).
 func InitializeTimeout(value string) time.Duration {
 	ms, err := strconv.ParseInt(strings.TrimSpace(value), 10, 64)
 	if err != nil || ms <= 0 {
@@ -27,9 +26,8 @@ func InitializeTimeout(value string) time.Duration {
 	return time.Duration(min(ms, int64(math.MaxInt64/time.Millisecond))) * time.Millisecond
 }
 
-// ServeStdio serves one client on in and out until it leaves, does not come in time, or the server's life
-// ends. Every call accepted is answered, at the latest some seconds after the input has ended. None of these
-// is an error; it fails only when the session cannot be started.
+// ServeStdio serves one client on in and out until it disconnects, does not initialize in time, or the server's life ends. Every accepted call is
+// answered, at the latest some seconds after the end of input. None of these is an error; it fails only if the session cannot be started.
 func (s *Server) ServeStdio(in io.Reader, out io.Writer, initializeTimeout time.Duration) error {
 	t := stdio.New(stdio.Options{
 		In: in, Out: out, Log: s.opts.Log, InitializeTimeout: initializeTimeout,

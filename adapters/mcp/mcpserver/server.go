@@ -18,37 +18,37 @@ import (
 	"golang.org/x/sync/semaphore"
 )
 
-// Name is what the server calls itself (product rules: rulings on policy).
+// Name is the name of the server in the protocol (product rules: rulings on policy).
 const Name = "countersign"
 
-// DefaultConcurrency is how many calls run at once.
+// DefaultConcurrency is the default number of concurrent calls.
 const DefaultConcurrency = 16
 
-// Door is the core that is served: an *app.App.
+// Door is the core: an *app.App.
 type Door interface {
 	Specs() iter.Seq[tool.Spec] // the tools to publish; Call checks again
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
 
-// Options says who is served and what besides tools. The zero Options serves a principal without grants.
+// Options configures a Server. The zero Options serves a principal without grants.
 type Options struct {
 	Version      string           // of the program
-	Instructions string           // for the model, about the tools as a whole
-	Principal    policy.Principal // of requests whose transport names no Caller
-	Session      string           // likewise: the client instance, which mode, grants and confirmations belong to
-	Entry        string           // likewise: the host entry that the server was started from; empty shows no forms
+	Instructions string           // for the model, about all tools
+	Principal    policy.Principal // for requests whose transport provides no Caller
+	Session      string           // likewise: the client instance, which owns mode, grants and approval requests
+	Entry        string           // likewise: the host entry that the server was started from; if empty, no forms are shown
 	Concurrency  int              // zero is DefaultConcurrency
-	Each         int              // how many calls of one client instance run at once; zero is as many as of all
+	Each         int              // concurrent calls of one client instance; zero is the limit of all
 	People       People           // nil: no call waits for the user
-	Wait         time.Duration    // how long one does; zero is DefaultWait, less is not at all
-	Beat         time.Duration    // how often it reports that it does; zero is DefaultBeat
-	Forecaster   Forecaster       // nil: tools/list does not say what policy would answer
-	Unordered    bool             // calls do not wait for earlier ones: their clients are many, and what they reach are many servers
+	Wait         time.Duration    // how long a call waits; zero is DefaultWait, negative is not at all
+	Beat         time.Duration    // how often a waiting call reports it; zero is DefaultBeat
+	Forecaster   Forecaster       // nil: tools/list contains no verdicts
+	Unordered    bool             // calls do not wait for earlier ones: there are many clients and many target servers
 	Log          *slog.Logger
 
-	Unserved func(name string) string // what is said of a tool that exists and is not served; nil, or empty: nothing
+	Unserved func(name string) string // text about a tool that exists but is not enabled; nil or empty: none
 
-	Source    string    // the toolset that resources, prompts and completions read: they wait for its earlier changes
+	Source    string    // the toolset behind resources, prompts and completions: these wait for its earlier changes
 	Resources Resources // nil: none
 	Prompts   Prompts   // nil: none
 	Completer Completer // nil: none
@@ -64,18 +64,18 @@ type Server struct {
 	tools    map[string]tool.Spec
 	plain    map[string]bool // tools whose calls can be direct
 	offers   *Offers
-	fixtures map[string]bool // tools that only the server for the conformance suite has; nil in every release
+	fixtures map[string]bool // tools that exist only in the server for the conformance suite; nil in every release
 	turns    *Scheduler
 	shares   *Shares
 	slots    *semaphore.Weighted
 	patience *semaphore.Weighted // of calls that wait for users
 	left     leaving
 	seal     Seal
-	info     json.RawMessage // what the server says of itself in each result of the era without sessions
+	info     json.RawMessage // the server's description of itself in each result of the era without sessions
 	enlist   sync.Once
 }
 
-// New makes a server. When life ends, calls in flight are cancelled.
+// New returns a server. When life ends, calls in flight are cancelled.
 func New(life context.Context, core Door, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -97,33 +97,33 @@ func New(life context.Context, core Door, o Options) *Server {
 	s.sdk = mcp.NewServer(s.implementation(), s.sdkOptions())
 	s.sdk.AddReceivingMiddleware(s.guard, s.direct, s.offers.Listings, s.permissions, s.narrowed)
 	if err := s.addDirect(); err != nil {
-		panic(err) // the method's name is taken: only a changed SDK could have it
+		panic(err) // the method name is taken: only another SDK version could cause that
 	}
 	s.offers.Enlist(life, s.sdk)
 	return s
 }
 
-// MCP returns the SDK's server, for transports beside this package.
+// MCP returns the SDK's server, for transports in other packages.
 func (s *Server) MCP() *mcp.Server { return s.sdk }
 
 func (s *Server) implementation() *mcp.Implementation {
 	return &mcp.Implementation{Name: Name, Title: "Countersign", Version: s.opts.Version}
 }
 
-// sdkOptions states the capabilities in full, so that none is inferred: the lists never change while the server runs,
-// and hosts ignore the notification that they did.
+// sdkOptions states the capabilities in full, so that none is inferred: the lists never change while the server runs, and hosts ignore change
+// notifications.
 func (s *Server) sdkOptions() *mcp.ServerOptions {
 	o := &mcp.ServerOptions{
 		Instructions: s.opts.Instructions,
 		Capabilities: s.caps,
-		// What is served depends on the machine, its operator and who asks.
+		// What is served depends on the machine, its configuration and the caller.
 		SetCacheable: func(_ context.Context, _ mcp.Request, c *mcp.Cacheable) { c.CacheScope = "private" },
 	}
 	s.offers.Announce(s.caps, o)
 	return o
 }
 
-// Handshake returns the result of initialize at a revision, for transports whose client asks again.
+// Handshake returns the result of initialize for a revision, for transports whose client asks again.
 func (s *Server) Handshake(version string) json.RawMessage {
 	result, err := json.Marshal(&mcp.InitializeResult{
 		ProtocolVersion: version, Capabilities: s.caps, Instructions: s.opts.Instructions, ServerInfo: s.implementation(),
@@ -135,8 +135,8 @@ func (s *Server) Handshake(version string) json.RawMessage {
 	return result
 }
 
-// enlistTools registers the tools with the SDK, which parses every schema for that. It is done when the
-// first request needs it, so that the handshake does not wait.
+// enlistTools registers the tools with the SDK, which parses every schema. It runs on the first request that needs it, so that the handshake does not
+// wait.
 func (s *Server) enlistTools() {
 	s.enlist.Do(func() {
 		for spec := range s.core.Specs() {
@@ -145,7 +145,7 @@ func (s *Server) enlistTools() {
 	})
 }
 
-// describe returns a tool as it is published.
+// describe returns a tool as published.
 func describe(spec tool.Spec) *mcp.Tool {
 	t := &mcp.Tool{
 		Meta: MetaOf(present.Listing(spec)),
@@ -158,8 +158,8 @@ func describe(spec tool.Spec) *mcp.Tool {
 	return t
 }
 
-// hints returns the four annotations, derived from the class and, of one that changes something, from whether it does so twice (product rules: hints by class). Hosts skip
-// their own approval on them, so none is ever left to a default.
+// hints returns the four annotations, derived from the class and from Idempotent (product rules: hints by class). Hosts skip their own approval based
+// on them, so none is left to a default.
 func hints(spec tool.Spec) *mcp.ToolAnnotations {
 	destructive := spec.Class >= policy.ClassDangerous || spec.Class == policy.ClassUnknown || spec.CarriesOut
 	open := spec.Effects&(policy.Network|policy.Exec) != 0 || spec.CarriesOut

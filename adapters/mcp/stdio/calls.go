@@ -12,9 +12,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// call is a request the SDK has been given, until its answer is written.
+// call is a request given to the SDK, until its answer is written.
 type call struct {
-	id     json.RawMessage // the client's; nil for one that gets no answer
+	id     json.RawMessage // the client's; nil for one without an answer
 	ours   jsonrpc.ID      // the SDK's, under which it is open
 	taken  bool            // the SDK has answered; the answer is being written
 	method string
@@ -24,14 +24,13 @@ type call struct {
 	late   chan struct{} // closed when the client cancels it because it took too long
 }
 
-// reply is where an answer goes: to the client, or into its place in the answer to an array.
+// reply is the destination of an answer: the client, or its place in the answer to an array.
 type reply struct {
 	batch *batch
 	place int
 }
 
-// batch gathers the answers to the elements of an array (context-pack contract §6.2 allows it as more than
-// the original does). An element that is a notification has none.
+// batch collects the answers to the elements of an array (context-pack contract §6.2 allows this extension). A notification has no answer.
 type batch struct {
 	ids     []json.RawMessage
 	answers [][]byte
@@ -46,8 +45,7 @@ func newBatch(items []wire.Message) *batch {
 	return b
 }
 
-// body returns the answer to the whole array, or nil when no element has any. Answers that do not fit into one
-// message give way, the largest first.
+// body returns the answer to the whole array, or nil if no element has one. If the answers exceed one message, they are replaced, the largest first.
 func (b *batch) body() []byte {
 	for {
 		var answers [][]byte
@@ -76,21 +74,21 @@ func (b *batch) body() []byte {
 	}
 }
 
-// Call is what a tools/call handler cannot learn from the SDK.
+// Call is the part of a request that a tools/call handler cannot get from the SDK.
 type Call struct {
 	ID            json.RawMessage // of the request, exactly as it was written; nil for a notification
 	Tool          string
 	Arguments     json.RawMessage // an object, or nil
 	ProgressToken json.RawMessage // exactly as it was written, or nil
 	Meta          json.RawMessage // the member of _meta that Options.Meta names, or nil
-	Turn          Turn            // nil when the tool is in no order
-	Ending        <-chan struct{} // closed when the client sends no more; nil never is
-	Late          <-chan struct{} // closed when the client cancels the call because it took too long, and before that is told; nil never is
+	Turn          Turn            // nil if the tool has no queue
+	Ending        <-chan struct{} // closed when the client sends no more; nil: never
+	Late          <-chan struct{} // closed when the client cancels the call because it timed out, before the cancellation is passed on; nil: never
 }
 
 const extraKey = "countersign/call"
 
-// CallOf returns what this transport knows of a request; it reports false for requests of other transports.
+// CallOf returns this transport's data about a request; it reports false for requests of other transports.
 func CallOf(extra *mcp.RequestExtra) (Call, bool) {
 	if extra == nil || extra.TokenInfo == nil {
 		return Call{}, false
@@ -99,19 +97,18 @@ func CallOf(extra *mcp.RequestExtra) (Call, bool) {
 	return c, ok
 }
 
-// extra carries a Call to the handler on the only way the SDK leaves open.
+// extra passes a Call to the handler by the only way that the SDK offers.
 func (c Call) extra() *mcp.RequestExtra {
 	return &mcp.RequestExtra{TokenInfo: &auth.TokenInfo{Extra: map[string]any{extraKey: c}}}
 }
 
-// firstID keeps our ids apart from those of clients that are handed through.
+// firstID separates our IDs from client IDs that are passed through.
 const firstID = 1 << 52
 
-// open makes room for a call, waiting while too many are unanswered, and gives it an id of ours: the SDK
-// rounds large and fractional ids, refuses other types and drops a second request with an id in use. It
-// reports false when the session takes no more.
+// open registers a call, waiting while too many are unanswered, and assigns it an ID of ours: the SDK rounds large and fractional IDs, rejects other
+// types and drops a second request with an ID in use. It reports false if the session accepts no more.
 //
-// A subscription keeps its own id where the SDK can keep it, because notifications repeat it.
+// A subscription keeps its own ID if the SDK can represent it, because notifications repeat it.
 func (c *conn) open(k *call) (jsonrpc.ID, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -135,7 +132,7 @@ func (c *conn) open(k *call) (jsonrpc.ID, bool) {
 	return id, true
 }
 
-// keptID returns a client's id in the SDK's form, when it survives that.
+// keptID returns a client's ID in the SDK's form if the SDK can represent it.
 func keptID(raw json.RawMessage) (jsonrpc.ID, bool) {
 	if text, ok := wire.Text(raw); ok {
 		id, err := jsonrpc.MakeID(text)
@@ -149,8 +146,8 @@ func keptID(raw json.RawMessage) (jsonrpc.ID, bool) {
 	return id, err == nil
 }
 
-// take claims a call for the one answer it gets. The call stays open until settle has written that answer: nothing that comes behind the answers
-// of all calls, like the end of the session, may come before it.
+// take claims a call for its one answer. The call stays open until settle has written that answer: nothing that follows the answers of all calls,
+// such as the end of the session, may precede it.
 func (c *conn) take(id jsonrpc.ID) (*call, bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -175,7 +172,7 @@ func (c *conn) sameID(raw json.RawMessage) []jsonrpc.ID {
 	return ids
 }
 
-// tooLate notes that the client cancels an open call because it took too long.
+// tooLate records that the client cancels an open call because it timed out.
 func (c *conn) tooLate(id jsonrpc.ID) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -190,8 +187,7 @@ func (c *conn) tooLate(id jsonrpc.ID) {
 	}
 }
 
-// settle answers a call and lets the next in its order go, in this order: the answers of calls that wait for
-// each other come as they were sent.
+// settle writes the answer of a call and then starts the next in its queue, so that answers of queued calls keep their order.
 func (c *conn) settle(k *call, body []byte) {
 	if k.id == nil {
 		body = nil
@@ -209,15 +205,14 @@ func (c *conn) settle(k *call, body []byte) {
 	c.answerLasts(false)
 }
 
-// lastAnswer is an answer that comes behind those of all calls sent before: of shutdown and exit, after which
-// a client need not listen any more.
+// lastAnswer is an answer that follows those of all earlier calls: of shutdown and exit, after which a client may stop reading.
 type lastAnswer struct {
 	before int64 // number of the first call behind it
 	to     reply
 	body   []byte
 }
 
-// answerLast answers m when all calls before it are answered, or when that takes too long.
+// answerLast answers m once all earlier calls are answered, or after a time limit.
 func (c *conn) answerLast(m wire.Message, to reply) {
 	if m.ID == nil {
 		c.answer(to, nil)
@@ -230,7 +225,7 @@ func (c *conn) answerLast(m wire.Message, to reply) {
 	c.answerLasts(false)
 }
 
-// answerLasts sends the last answers that are due, or all, in the order in which they were asked for.
+// answerLasts sends the last answers that are due, or all, in request order.
 func (c *conn) answerLasts(all bool) {
 	c.lasting.Lock()
 	defer c.lasting.Unlock()
@@ -254,7 +249,7 @@ func (c *conn) answerLasts(all bool) {
 	}
 }
 
-// cancellation tells the SDK to cancel a call.
+// cancellation returns the message that tells the SDK to cancel a call.
 func cancellation(id jsonrpc.ID) *jsonrpc.Request {
 	raw, err := json.Marshal(id.Raw())
 	if err != nil { // an id is a string or an integer

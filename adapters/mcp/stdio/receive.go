@@ -10,7 +10,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// The methods this transport knows.
+// The methods that this transport handles.
 const (
 	methodInitialize  = "initialize"
 	methodInitialized = "notifications/initialized"
@@ -23,15 +23,14 @@ const (
 	methodExit        = "exit"
 )
 
-// MethodDirect is the method under which the server is given tools/call of the older era, without params: all
-// there is to know is in its Call. No client can use it, because its requests carry no Call. What it saves stands in
-// adapters/mcp/mcpserver/directcall.go.
+// MethodDirect is the method under which the server gets tools/call of the older era, without params: its Call contains everything. No client can use
+// it, because its requests carry no Call. adapters/mcp/mcpserver/directcall.go documents what it saves.
 const MethodDirect = "countersign/call"
 
-// codeServer answers what only the state of the session forbids (context-pack contract §4.3).
+// codeServer is the error code for requests that the state of the session forbids (context-pack contract §4.3).
 const codeServer = -32000
 
-// receive takes one message in.
+// receive processes one message.
 func (c *conn) receive(m wire.Message) {
 	if m.Kind != wire.Batch {
 		c.item(m, reply{}, m.Framed)
@@ -39,7 +38,7 @@ func (c *conn) receive(m wire.Message) {
 	}
 	b := newBatch(m.Items)
 	for i, item := range m.Items {
-		if c.left { // nothing behind exit is served
+		if c.left { // requests after exit are not served
 			c.answer(reply{batch: b, place: i}, nil)
 			continue
 		}
@@ -67,7 +66,7 @@ func (c *conn) request(m wire.Message, to reply) {
 	switch {
 	case m.Method == methodShutdown:
 		c.shutDown = true
-		c.giveUpQuestions() // or their calls would hold up the answer
+		c.giveUpQuestions() // or their calls would delay the answer
 		c.leave()
 		c.answerLast(m, to)
 		return
@@ -80,7 +79,7 @@ func (c *conn) request(m wire.Message, to reply) {
 		return
 	}
 	if len(m.Params) > 0 && m.Params[0] != '{' {
-		m.Params = nil // no method has any use for it
+		m.Params = nil // no method uses them
 	}
 	switch m.Method {
 	case methodInitialize:
@@ -96,7 +95,7 @@ func (c *conn) request(m wire.Message, to reply) {
 	}
 }
 
-// turn returns the place of a request in the order of arrival, if it has one.
+// turn returns the queue position of a request, if it has one.
 func (c *conn) turn(method, tool string, args json.RawMessage) Turn {
 	if c.opts.Turn == nil || strings.HasPrefix(method, "notifications/") {
 		return nil
@@ -104,7 +103,7 @@ func (c *conn) turn(method, tool string, args json.RawMessage) Turn {
 	return c.opts.Turn(method, tool, args)
 }
 
-// initialized takes the notification; as a request it is answered with null (context-pack contract §6.3).
+// initialized handles the notification; sent as a request, it is answered with null (context-pack contract §6.3).
 func (c *conn) initialized(m wire.Message, to reply) {
 	c.answerRequest(m, to, nil)
 	if c.begun {
@@ -112,7 +111,7 @@ func (c *conn) initialized(m wire.Message, to reply) {
 	}
 }
 
-// toolCall checks what the SDK would get wrong, and takes the call's place in the order.
+// toolCall checks what the SDK would handle wrongly, and takes the call's queue position.
 func (c *conn) toolCall(m wire.Message, to reply) {
 	part := wire.Members(m.Params, "name", "arguments", "_meta")
 	name, _ := wire.Text(part[0])
@@ -133,7 +132,7 @@ func (c *conn) toolCall(m wire.Message, to reply) {
 	c.forward(m, to, call)
 }
 
-// cancelled translates the id of the call to cancel, and notes where the client has only run out of patience.
+// cancelled translates the ID of the call to cancel, and notes whether the client only timed out.
 func (c *conn) cancelled(m wire.Message, to reply) {
 	c.answerRequest(m, to, nil)
 	part := wire.Members(m.Params, "requestId", "reason")
@@ -146,11 +145,11 @@ func (c *conn) cancelled(m wire.Message, to reply) {
 	}
 }
 
-// timeOut is how clients say that they cancel a call because it took too long: the official SDKs, and what is built on them, give the error of code -32001.
+// timeOut matches how clients report that they cancel a call because of a time limit: the official SDKs, and what is built on them, use error code
+// -32001.
 var timeOut = regexp.MustCompile(`(?i)-32001|\btime[d-]?[ -]?out\b`)
 
-// forward gives a request to the SDK. A request without an id is carried out all the same and its answer
-// dropped (context-pack contract §6.3).
+// forward passes a request to the SDK. A request without an ID is run too, and its answer is dropped (context-pack contract §6.3).
 func (c *conn) forward(m wire.Message, to reply, extra Call) {
 	if isNotification(m) {
 		c.answer(to, nil)
@@ -183,7 +182,7 @@ func (c *conn) start(m wire.Message, to reply, extra Call) {
 	c.deliver(req)
 }
 
-// response hands the client's answer to one of our questions on.
+// response passes on the client's answer to one of our requests.
 func (c *conn) response(m wire.Message) {
 	id, ok := keptID(m.ID)
 	if !ok || !c.answered(id) {
@@ -192,13 +191,13 @@ func (c *conn) response(m wire.Message) {
 	}
 	r := &jsonrpc.Response{ID: id, Result: m.Result}
 	if m.Error != nil && string(m.Error) != "null" {
-		// A client that cannot show the question has not said yes.
+		// A client that cannot show the form has not approved.
 		r.Result = json.RawMessage(notAnswered)
 	}
 	c.deliver(r)
 }
 
-// answerRequest answers a request with a result and a notification not at all.
+// answerRequest answers a request with a result, and a notification not at all.
 func (c *conn) answerRequest(m wire.Message, to reply, result json.RawMessage) {
 	if m.ID == nil {
 		c.answer(to, nil)
@@ -207,7 +206,7 @@ func (c *conn) answerRequest(m wire.Message, to reply, result json.RawMessage) {
 	c.answer(to, wire.Result(m.ID, result))
 }
 
-// refuse answers a request with an error and a notification not at all.
+// refuse answers a request with an error, and a notification not at all.
 func (c *conn) refuse(m wire.Message, to reply, code int64, problem string) {
 	if m.ID == nil {
 		c.answer(to, nil)

@@ -11,17 +11,16 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 )
 
-// FirstModern is the first protocol revision without a handshake: every request says who sends it.
+// FirstModern is the first protocol revision without a handshake: every request identifies its sender.
 const FirstModern = "2026-07-28"
 
-// The other protocol revisions that decide something here.
+// The other protocol revisions that matter here.
 const (
 	newestLegacy  = "2025-11-25"
 	defaultLegacy = "2025-06-18" // for a client that names none (context-pack contract §6.3)
 )
 
-// LegacyVersion returns the revision a handshake settles on: the client's if it is one that has a handshake,
-// else the newest of those.
+// LegacyVersion returns the revision of a handshake: the client's if it has a handshake, else the newest of those.
 func LegacyVersion(asked string) string {
 	if asked < FirstModern && slices.Contains(mcp.SupportedProtocolVersions(), asked) {
 		return asked
@@ -29,8 +28,8 @@ func LegacyVersion(asked string) string {
 	return newestLegacy
 }
 
-// said returns the revision the answer to a handshake names: the client's own words (context-pack contract §6.3), except for a revision
-// later than any with a handshake, which must not be taken for one that is spoken here.
+// said returns the revision in the answer to a handshake: the one the client sent (context-pack contract §6.3), except for a revision later than any
+// with a handshake, which must not look supported.
 func said(asked string) string {
 	if _, err := time.Parse(time.DateOnly, asked); err == nil && asked > newestLegacy {
 		return newestLegacy
@@ -38,10 +37,10 @@ func said(asked string) string {
 	return asked
 }
 
-// initialize serves the handshake, the first through the SDK, every other one without it.
+// initialize serves the handshake: the first through the SDK, later ones without it.
 func (c *conn) initialize(m wire.Message, to reply) {
 	if isModern(m.Params) {
-		c.start(m, to, Call{}) // the SDK says that this revision has no handshake
+		c.start(m, to, Call{}) // the SDK reports that this revision has no handshake
 		return
 	}
 	c.heard()
@@ -69,8 +68,8 @@ func (c *conn) heard() {
 	}
 }
 
-// ensureBegun sees to it that the SDK serves a request that comes before any handshake, by shaking hands in
-// the client's place (context-pack contract §6.3: tools/call works before initialize).
+// ensureBegun makes the SDK serve a request that precedes any handshake, by performing one for the client (context-pack contract §6.3: tools/call
+// works before initialize).
 func (c *conn) ensureBegun(m wire.Message) {
 	if c.begun || m.Method == methodPing || m.Method == methodDiscover {
 		if m.Method == methodDiscover && isModern(m.Params) {
@@ -87,7 +86,7 @@ func (c *conn) ensureBegun(m wire.Message) {
 	c.start(wire.Message{Method: methodInitialize, Params: params}, reply{}, Call{})
 }
 
-// begin notes that a request has opened a session without handshake.
+// begin records that a request opened a session without a handshake.
 func (c *conn) begin(m wire.Message) {
 	meta := wire.Members(wire.Members(m.Params, "_meta")[0], mcp.MetaKeyProtocolVersion, mcp.MetaKeyClientCapabilities)
 	version, _ := wire.Text(meta[0])
@@ -106,9 +105,8 @@ func isModern(params json.RawMessage) bool {
 	return version >= FirstModern
 }
 
-// handshake makes params the SDK takes out of any: everything in them is optional, and the revision settled on
-// is one that it answers as asked. (Its checks of capabilities go by the revision asked for, so it is settled
-// before.) version is what the client is told.
+// handshake converts any params to params that the SDK accepts: everything in them is optional, and the revision is one that the SDK answers as
+// requested. (Its capability checks use the requested revision, so it is determined first.) version is what the client is told.
 func handshake(params json.RawMessage) (version, settled string, clean json.RawMessage) {
 	part := wire.Members(params, "protocolVersion", "capabilities", "clientInfo")
 	version, settled = defaultLegacy, defaultLegacy

@@ -1,10 +1,8 @@
-// Package stdio is the MCP transport on standard input and output: a go-sdk Transport that no input can
-// bring down and that owes no answer.
+// Package stdio is the MCP transport on standard input and output: a go-sdk Transport that no input can crash and that answers every request.
 //
-// The SDK serves every request; this package decides what the SDK gets to see. It reads both framings
-// (package wire), gives requests ids the SDK cannot mangle, and answers by itself what the SDK has no answer
-// for: garbage, arrays, shutdown, repeated handshakes, the end of input. It knows JSON-RPC and the life of a
-// session, and nothing of tools but the order of their calls.
+// The SDK serves every request; this package decides what the SDK gets to see. It reads both framings (package wire), gives requests IDs that the SDK
+// preserves, and answers by itself what the SDK has no answer for: garbage, arrays, shutdown, repeated handshakes, the end of input. It knows
+// JSON-RPC and the life of a session, and nothing of tools except the order of their calls.
 //
 // Its API may change at any time.
 package stdio
@@ -25,37 +23,36 @@ import (
 
 // Defaults and limits of a session.
 const (
-	// DefaultDrain is how long accepted calls may go on after the input has ended.
+	// DefaultDrain is how long accepted calls may continue after the end of input.
 	DefaultDrain = 5 * time.Second
-	// defaultAnswer is how long the client may take to answer a question, which is how long a confirmation
-	// lives at most.
+	// defaultAnswer is how long the client may take to answer a request, which is the maximum lifetime of an approval request in a form.
 	defaultAnswer = 10 * time.Minute
-	// maxPending is how many calls may be unanswered before no more input is read.
+	// maxPending is the number of unanswered calls at which input is no longer read.
 	maxPending = 1024
 )
 
-// Turn is a call's place in the order of calls.
+// Turn is a call's position in its queue.
 type Turn interface {
-	Wait(ctx context.Context) error // until it is this call's turn
+	Wait(ctx context.Context) error // returns when it is this call's turn
 	Release()                       // lets the next one go; more than once is harmless
 }
 
-// Options are the two ends of a session and its limits. In and Out are required.
+// Options is the two ends of a session and its limits. In and Out are required.
 type Options struct {
 	In  io.Reader // closed at the end of the session if it can be
 	Out io.Writer
 	Log *slog.Logger // nil discards
 
-	// InitializeTimeout ends the session when neither initialize nor a request of revision 2026-07-28 has
-	// come by then (context-pack contract §6.4). Zero waits for ever.
+	// InitializeTimeout ends the session if neither initialize nor a request of revision 2026-07-28 has arrived by then (context-pack contract §6.4).
+	// Zero is no limit.
 	InitializeTimeout time.Duration
 	Drain             time.Duration // zero means DefaultDrain
 	Answer            time.Duration // zero means defaultAnswer
 
-	// Meta names a member of _meta that a tools/call hands on; empty is none.
+	// Meta names a member of _meta that a tools/call passes on; empty is none.
 	Meta string
-	// Turn is called once for each request, in the order of arrival, with the tool's name and arguments when it
-	// is a tools/call. It may return nil, which is no place in any order.
+	// Turn is called once for each request, in the order of arrival, with the tool's name and arguments for a tools/call. It may return nil for a
+	// request without a queue.
 	Turn func(method, tool string, args json.RawMessage) Turn
 	// Initialize is the result of a handshake that the SDK will not repeat. Required.
 	Initialize func(version string) json.RawMessage
@@ -98,7 +95,7 @@ func (t *transport) Connect(context.Context) (mcp.Connection, error) {
 	return c, nil
 }
 
-// End stops taking requests. Those accepted still get their answers, for as long as Options.Drain.
+// End stops accepting requests. Accepted ones are still answered, within Options.Drain.
 func (t *transport) End() { t.conn.end() }
 
 // Ending is closed when the input has ended or End was called.
@@ -116,20 +113,20 @@ type conn struct {
 	ending  sync.Once
 	closing sync.Once
 
-	// Of the reading goroutine alone.
-	shutDown bool // the client has said shutdown
-	left     bool // the client has said exit
-	begun    bool // the SDK's session is initialised, or about to be
+	// Used only by the reading goroutine.
+	shutDown bool // the client has sent shutdown
+	left     bool // the client has sent exit
+	begun    bool // the SDK's session is initialised or about to be
 
 	mu        sync.Mutex
 	changed   sync.Cond // calls, questions, ended or broken changed
 	watchdog  *time.Timer
 	calls     map[jsonrpc.ID]*call
-	questions map[jsonrpc.ID]*time.Timer // ours to the client
+	questions map[jsonrpc.ID]*time.Timer // our requests to the client
 	lastID    int64
 	lasts     []lastAnswer
 	ended     bool // no more calls are accepted
-	expired   bool // the time for the last answers is over
+	expired   bool // the time for the last answers has passed
 	broken    bool // Out cannot be written
 	replies   replyMode
 
@@ -138,7 +135,7 @@ type conn struct {
 	frame   []byte // reused
 }
 
-// replyMode is how answers are framed (context-pack contract §6.1): as the first message read.
+// replyMode is the framing of answers (context-pack contract §6.1): that of the first message read.
 type replyMode uint8
 
 const (
@@ -150,8 +147,8 @@ const (
 // SessionID is empty: the process is the session.
 func (c *conn) SessionID() string { return "" }
 
-// Read returns the next message for the SDK, and io.EOF when all that was accepted is answered. The SDK
-// drops every answer it still owes when it sees the end of input; so the end is kept from it until then.
+// Read returns the next message for the SDK, and io.EOF once everything accepted is answered. At the end of input the SDK drops all pending answers,
+// so the end is withheld until then.
 func (c *conn) Read(ctx context.Context) (jsonrpc.Message, error) {
 	select {
 	case m := <-c.inbox:
@@ -195,7 +192,7 @@ func (c *conn) isOver() bool {
 	}
 }
 
-// deliver hands a message to the SDK, and reports whether the session was still on.
+// deliver passes a message to the SDK, and reports whether the session was still open.
 func (c *conn) deliver(m jsonrpc.Message) bool {
 	select {
 	case c.inbox <- m:
@@ -205,10 +202,10 @@ func (c *conn) deliver(m jsonrpc.Message) bool {
 	}
 }
 
-// leave tells the calls under way that no more will come.
+// leave tells the calls in progress that no input follows.
 func (c *conn) leave() { c.leaving.Do(func() { close(c.gone) }) }
 
-// end stops accepting, once, and has the session finished when nothing is owed any more.
+// end stops accepting, once, and finishes the session when every answer is sent.
 func (c *conn) end() {
 	c.leave()
 	c.ending.Do(func() {
@@ -230,7 +227,7 @@ func (c *conn) drain() {
 	c.changed.Broadcast()
 	c.mu.Unlock()
 
-	// The client cannot answer any more, and a subscription ends with the session: both would wait for ever.
+	// The client can no longer answer, and a subscription ends with the session: both would wait forever.
 	c.giveUpQuestions()
 	for _, id := range listens {
 		c.deliver(cancellation(id))
@@ -251,7 +248,7 @@ func (c *conn) drain() {
 	c.finish()
 }
 
-// finish answers what is left, lets the SDK see the end, and closes the input.
+// finish answers the rest, lets the SDK see the end of input, and closes the input.
 func (c *conn) finish() {
 	c.closing.Do(func() {
 		c.mu.Lock()

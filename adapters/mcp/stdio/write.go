@@ -13,10 +13,10 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/jsonrpc"
 )
 
-// notAnswered is the answer to a question that nobody answers.
+// notAnswered is the answer used for an unanswered request.
 const notAnswered = `{"action":"cancel"}`
 
-// Write sends what the SDK has to say. It fails only when the output does.
+// Write sends a message of the SDK. It fails only if the output does.
 func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 	switch m := m.(type) {
 	case *jsonrpc.Response:
@@ -38,7 +38,7 @@ func (c *conn) Write(_ context.Context, m jsonrpc.Message) error {
 
 var errOutput = errors.New("standard output cannot be written")
 
-// encode returns the answer with the client's own id.
+// encode returns the answer with the client's own ID.
 func encode(id json.RawMessage, m *jsonrpc.Response) []byte {
 	if m.Error == nil {
 		return wire.Result(id, m.Result)
@@ -58,10 +58,10 @@ func encode(id json.RawMessage, m *jsonrpc.Response) []byte {
 	return wire.Failure(id, code, text, data)
 }
 
-// ask sends a request or notification of ours. A question is remembered until it is answered, and answered
-// in the client's place when that takes too long.
+// ask sends a request or notification of ours. A request is remembered until it is answered; after a time limit it is answered on the client's
+// behalf.
 func (c *conn) ask(m *jsonrpc.Request) {
-	if m.Method == methodCancelled { // the SDK does not wait for that answer any more
+	if m.Method == methodCancelled { // the SDK no longer waits for that answer
 		if id, ok := keptID(wire.Members(m.Params, "requestId")[0]); ok {
 			c.answered(id)
 		}
@@ -80,7 +80,7 @@ func (c *conn) ask(m *jsonrpc.Request) {
 		c.changed.Broadcast()
 		c.mu.Unlock()
 		if hopeless {
-			// Not on this goroutine: the SDK takes the answer only when this has returned.
+			// Not on this goroutine: the SDK accepts the answer only after this has returned.
 			go c.answerUnasked(m.ID)
 			return
 		}
@@ -90,7 +90,7 @@ func (c *conn) ask(m *jsonrpc.Request) {
 	}
 }
 
-// answered forgets a question and reports whether it was open.
+// answered removes a request and reports whether it was open.
 func (c *conn) answered(id jsonrpc.ID) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -102,14 +102,14 @@ func (c *conn) answered(id jsonrpc.ID) bool {
 	return ok
 }
 
-// answerUnasked answers a question in the client's place: nobody has said yes.
+// answerUnasked answers a request on the client's behalf, without an approval.
 func (c *conn) answerUnasked(id jsonrpc.ID) {
 	if c.answered(id) {
 		c.deliver(&jsonrpc.Response{ID: id, Result: json.RawMessage(notAnswered)})
 	}
 }
 
-// giveUpQuestions answers all questions in the client's place.
+// giveUpQuestions answers all requests on the client's behalf.
 func (c *conn) giveUpQuestions() {
 	c.mu.Lock()
 	open := slices.Collect(maps.Keys(c.questions))
@@ -119,7 +119,7 @@ func (c *conn) giveUpQuestions() {
 	}
 }
 
-// decideReplies fixes how answers are framed by the first message that was read to its end.
+// decideReplies sets the framing of answers to that of the first complete message.
 func (c *conn) decideReplies(m wire.Message) {
 	if !m.Whole {
 		return
@@ -141,7 +141,7 @@ func modeOf(framed bool) replyMode {
 // answer sends an answer, or puts it into its place in the answer to an array. A nil body is no answer.
 func (c *conn) answer(to reply, body []byte) { c.answerAs(to, body, false) }
 
-// answerAs is answer, framed in a session that has not decided yet.
+// answerAs is answer, with the framing for a session without a decided one.
 func (c *conn) answerAs(to reply, body []byte, framed bool) {
 	if to.batch != nil {
 		c.mu.Lock()
@@ -183,7 +183,7 @@ func (c *conn) sendAs(body []byte, framed bool) {
 	}
 }
 
-// breakOff ends a session nobody listens to.
+// breakOff ends a session whose client no longer reads.
 func (c *conn) breakOff(err error) {
 	c.mu.Lock()
 	first := !c.broken

@@ -5,8 +5,7 @@ import (
 	"strconv"
 )
 
-// Frame adds to dst the message body in the form replies take: with a Content-Length header and no line
-// end, or as one line.
+// Frame appends the message body to dst in the form of replies: with a Content-Length header and no line end, or as one line.
 func Frame(dst, body []byte, framed bool) []byte {
 	if framed {
 		dst = append(dst, "Content-Length: "...)
@@ -17,7 +16,7 @@ func Frame(dst, body []byte, framed bool) []byte {
 	return append(append(dst, body...), '\n')
 }
 
-// Result encodes a successful answer. The id is written as it was read; nil becomes null.
+// Result encodes a successful answer. The ID is written as it was read; nil becomes null.
 func Result(id, result json.RawMessage) []byte {
 	body := make([]byte, 0, len(id)+len(result)+40)
 	body = appendID(body, id)

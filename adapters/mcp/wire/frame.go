@@ -2,12 +2,12 @@ package wire
 
 import "bytes"
 
-// frame is how far the body of a frame is: white space and byte order marks, one value, and such again.
+// frame is the progress in the body of a frame: white space and byte order marks, one value, and white space again.
 type frame struct {
 	s        *scanner
 	begun    bool
-	st       status // of the value; wrong also when something else stands before or behind it
-	from, to int    // where the value is, in bytes taken
+	st       status // of the value; wrong also if something else precedes or follows it
+	from, to int    // position of the value, in bytes taken
 	mark     int    // bytes of a byte order mark that has begun
 	taken    int
 }
@@ -40,7 +40,7 @@ func (f *frame) take(p []byte) int {
 	return n
 }
 
-// blank counts the leading bytes of p that mean nothing.
+// blank counts the leading white space and byte order marks of p.
 func (f *frame) blank(p []byte) int {
 	for i, b := range p {
 		switch {
@@ -55,7 +55,7 @@ func (f *frame) blank(p []byte) int {
 	return len(p)
 }
 
-// body reads the n bytes a header announced. It reports false for a frame that says nothing.
+// body reads the n bytes that a header announced. It reports false for an empty frame.
 func (r *Reader) body(n int) (Message, bool) {
 	switch {
 	case n < 0:
@@ -112,8 +112,8 @@ func badBody(n int) Message {
 	return m
 }
 
-// brokenBody consumes a body of n bytes that is not one value, as far as the line in which that showed. A wrong length makes a
-// body end in the next message, or behind it: what looks like the beginning of that is left to be read.
+// brokenBody consumes a body of n bytes that is not one value, up to the line in which that became apparent. A wrong length makes a body end in or
+// after the next message: what looks like its beginning is left unread.
 func (r *Reader) brokenBody(n int, f *frame, line int) Message {
 	m := badBody(n)
 	at := f.taken // of the byte that does not fit, or n
@@ -148,8 +148,8 @@ func (r *Reader) brokenBody(n int, f *frame, line int) Message {
 	return m
 }
 
-// rejoin looks whether what a frame's length cut off goes on with what follows, on the same line, to make one value. If not, the
-// length was right and what is inside of it is forgotten.
+// rejoin checks whether the part cut off by a frame's length forms one value with what follows on the same line. If not, the length was right and the
+// rest inside it is discarded.
 func (r *Reader) rejoin() {
 	s := newScanner()
 	cut, seen := r.cut, 0
@@ -172,12 +172,12 @@ func (r *Reader) drainBody(n int) Message {
 	m := bad(CodeInvalidRequest, "the message is larger than %d bytes", MaxMessage)
 	m.Framed = true
 	f := &frame{s: newScanner()}
-	kept, long := 0, false // how much of the line that is being taken is in the buffer, and whether that is not all
+	kept, long := 0, false // buffered part of the current line, and whether the line is longer
 	for f.taken < n && (r.end-r.start > kept || r.fill()) {
 		piece, ends := firstLine(r.buf[r.start+kept : min(r.end, r.start+kept+n-f.taken)])
 		kept += f.take(piece)
 		if f.st == wrong {
-			if kept > 0 || long || !opens(r.buf[r.start:]) { // or another message begins here
+			if kept > 0 || long || !opens(r.buf[r.start:]) { // or another message starts here
 				r.start += kept
 				kept = 0
 				r.skipBroken(n - f.taken)
@@ -186,7 +186,7 @@ func (r *Reader) drainBody(n int) Message {
 		}
 		if ends && f.taken < n {
 			if whole, ok := wholeMessage(r.buf[r.start : r.start+kept]); ok && !long && (whole.stated() || f.st == done) {
-				if f.st != done { // else the id is that of the line
+				if f.st != done { // otherwise the ID is that of the line
 					m.ID = f.s.recoveredID()
 				}
 				return m
@@ -206,7 +206,7 @@ func (r *Reader) drainBody(n int) Message {
 	return m
 }
 
-// skipBroken consumes the rest of a line, but no more than n bytes of it; more than that is what follows the message.
+// skipBroken consumes the rest of a line, at most n bytes; anything beyond follows the message.
 func (r *Reader) skipBroken(n int) {
 	for n > 0 && (r.start < r.end || r.fill()) {
 		piece, ends := firstLine(r.buf[r.start:min(r.end, r.start+n)])

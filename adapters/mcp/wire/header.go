@@ -7,8 +7,7 @@ import (
 
 const lengthName = "content-length"
 
-// headed reads a header block and its body. It reports false for a frame that says nothing: an empty or
-// blank body.
+// headed reads a header block and its body. It reports false for an empty or blank body.
 func (r *Reader) headed() (Message, bool) {
 	length := -1
 	for lines := 0; ; lines++ {
@@ -36,7 +35,7 @@ func (r *Reader) headed() (Message, bool) {
 	}
 }
 
-// badHeader returns what stands for a header block that is none, after so many good lines.
+// badHeader returns the Message for an invalid header block after that many valid lines.
 func badHeader(lines int, format string, args ...any) Message {
 	m := bad(CodeParseError, "not a message: "+format, args...)
 	m.Framed = lines > 0
@@ -57,8 +56,7 @@ const (
 	lineCut // by the end of the input
 )
 
-// line consumes a line and returns it without its end and the white space around it, and not at all when
-// it is too long to keep.
+// line consumes a line and returns it trimmed; nil if it is too long to keep.
 func (r *Reader) line() ([]byte, lineEnd) {
 	seen := 0
 	for {
@@ -84,8 +82,7 @@ func (r *Reader) line() ([]byte, lineEnd) {
 	}
 }
 
-// header splits a header line. The name must look like one, or a line of text that happens to have a colon
-// would swallow the messages after it.
+// header splits a header line. The name must be plausible, or a text line that contains a colon would swallow the messages after it.
 func header(line []byte) (name, value string, ok bool) {
 	left, right, found := bytes.Cut(line, []byte(":"))
 	left = bytes.TrimSpace(left)
@@ -101,7 +98,7 @@ func header(line []byte) (name, value string, ok bool) {
 	return string(bytes.ToLower(left)), string(bytes.TrimSpace(right)), true
 }
 
-// parseLength returns the length a header declares, or -1 when it is none.
+// parseLength returns the length in a header, or -1 if it is invalid.
 func parseLength(value string) int {
 	n, err := strconv.ParseUint(value, 10, 63)
 	if err != nil || n > maxDrain {
@@ -110,7 +107,7 @@ func parseLength(value string) int {
 	return int(n)
 }
 
-// isLength reports whether b is the beginning of a Content-Length header, perhaps cut.
+// isLength reports whether b is the beginning of a Content-Length header, possibly cut.
 func isLength(b []byte) bool {
 	n := min(len(b), len(lengthName))
 	return n > 0 && string(bytes.ToLower(b[:n])) == lengthName[:n]

@@ -7,24 +7,24 @@ import (
 	"unicode/utf8"
 )
 
-// The JSON-RPC error codes a Reader reports itself.
+// The JSON-RPC error codes that a Reader reports itself.
 const (
-	CodeParseError     = -32700 // not JSON, or no request object (context-pack contract §4.3)
+	CodeParseError     = -32700 // not JSON, or not a request object (context-pack contract §4.3)
 	CodeInvalidRequest = -32600 // JSON, but beyond a limit of this server
 )
 
-// kind says what a Message is.
+// kind is the kind of a Message.
 type kind uint8
 
 // The kinds of messages.
 const (
-	Bad      kind = iota // nothing that can be served: Problem and Code say why
+	Bad      kind = iota // not a servable message: Problem and Code say why
 	Request              // a request, or a notification when ID is nil
 	Response             // the client's answer to a request of ours
-	Batch                // a JSON array: Items, in their order, none of them a Batch
+	Batch                // a JSON array: Items, in order, none of them a Batch
 )
 
-// Message is one message as it was read. Its slices are its own.
+// Message is one message as read. It owns its slices.
 type Message struct {
 	Kind   kind
 	ID     json.RawMessage // exactly as it was written; nil when absent or null
@@ -33,20 +33,20 @@ type Message struct {
 	Result json.RawMessage // of a Response
 	Error  json.RawMessage // of a Response
 	Items  []Message       // of a Batch
-	Stated bool            // it says that it is JSON-RPC 2.0
+	Stated bool            // it contains jsonrpc: "2.0"
 
 	Code    int    // of a Bad: the JSON-RPC error code to answer
 	Problem string // of a Bad: what is wrong, for the client
-	Silent  bool   // of a Bad: nobody is told; it is only logged
+	Silent  bool   // of a Bad: not answered, only logged
 	Framed  bool   // it came with a Content-Length header
-	Whole   bool   // it was read to its end; false for garbage, which does not decide the reply mode
+	Whole   bool   // it was read completely; false for garbage, which does not decide the reply mode
 }
 
 func bad(code int, format string, args ...any) Message {
 	return Message{Code: code, Problem: fmt.Sprintf(format, args...)}
 }
 
-// message makes the Message of the complete value text, which s has scanned. It keeps text.
+// message returns the Message of the complete value text, which s has scanned. It keeps text.
 func (s *scanner) message(text []byte) Message {
 	if !utf8.Valid(text) {
 		// Ids and arguments are echoed in answers, which must be valid UTF-8.
@@ -75,8 +75,7 @@ func (s *scanner) classify(text []byte) Message {
 	return s.request(text)
 }
 
-// request reads an object message (context-pack contract §4.3: the value of jsonrpc is not verified and
-// may be missing, its type is).
+// request parses an object message (context-pack contract §4.3: jsonrpc may be missing and its value is not checked, but its type is).
 func (s *scanner) request(text []byte) Message {
 	if v := s.part(text, memberVersion); v != nil && v[0] != '"' {
 		return bad(CodeParseError, "not a request: jsonrpc is not a string")
@@ -123,7 +122,7 @@ func element(text []byte) Message {
 	return s.classify(text)
 }
 
-// stated reports a message that says to be JSON-RPC 2.0: nothing that occurs inside of other messages by chance.
+// stated reports a message that declares JSON-RPC 2.0, which does not occur inside other messages by chance.
 func (m Message) stated() bool {
 	for _, item := range m.Items {
 		if !item.Stated {
@@ -142,7 +141,7 @@ func (s *scanner) part(text []byte, member int) json.RawMessage {
 	return json.RawMessage(text[at.from:at.to:at.to])
 }
 
-// recoveredID returns the message's id on one line, or nil when there is none, it is null, or it is not whole.
+// recoveredID returns the message's ID on one line, or nil if it is missing, null or incomplete.
 func (s *scanner) recoveredID() json.RawMessage {
 	if s.idLong || s.members[memberID].to == 0 || string(s.id) == "null" {
 		return nil
@@ -150,7 +149,7 @@ func (s *scanner) recoveredID() json.RawMessage {
 	if s.id[0] != '{' && s.id[0] != '[' {
 		return s.id
 	}
-	// Only here can there be line ends, which would break a reply of one line.
+	// Only here can there be line ends, which would break a one-line reply.
 	var line bytes.Buffer
 	if json.Compact(&line, s.id) != nil {
 		return nil
@@ -175,8 +174,8 @@ func (s *scanner) knownMember() int {
 	return -1
 }
 
-// Members returns the text of the named members of a well-formed JSON object, at most six, each nil when
-// it is absent. Of a member that occurs twice the last counts. Anything but an object has no members.
+// Members returns the text of the named members of a well-formed JSON object, at most six, nil for a missing one. If a member occurs twice, the last
+// counts. Anything but an object has no members.
 func Members(object json.RawMessage, names ...string) []json.RawMessage {
 	found := make([]json.RawMessage, len(names))
 	if len(object) == 0 || object[0] != '{' {

@@ -47,7 +47,7 @@ func (s *scanner) stepNumber(b byte, at int) status {
 // endNumber ends a number at the byte b behind it, and takes b as what follows a value.
 func (s *scanner) endNumber(b byte, at int) status {
 	if s.inID() && s.depth == 1 && len(s.id) > 0 {
-		s.id = s.id[:len(s.id)-1] // b was kept before it was known not to belong
+		s.id = s.id[:len(s.id)-1] // b was kept before it was known not to belong to it
 	}
 	s.ended(at)
 	if b == ' ' || b == '\t' || b == '\n' || b == '\r' {

@@ -1,15 +1,13 @@
-// Package wire reads and writes JSON-RPC messages on a byte stream, with a Content-Length header or
-// without, told apart message by message (context-pack contract §6.1).
+// Package wire reads and writes JSON-RPC messages on a byte stream, with or without a Content-Length header, decided for each message (context-pack
+// contract §6.1).
 //
-// It knows nothing of methods, sessions or tools, and does not import the MCP SDK: it finds where messages
-// begin and end, what can be served and what cannot, and how to go on after garbage. It never ends a
-// stream by itself.
+// It knows nothing of methods, sessions or tools, and does not import the MCP SDK: it determines where messages begin and end, which can be served,
+// and where to continue after garbage. It never ends a stream by itself.
 //
-// No input can make it wait for good. Messages may span lines and frames may be long, but a line that is a
-// whole JSON-RPC 2.0 message by itself, from its first column on, is always that message, whatever stands
-// before it: an unfinished value or frame around it is given up with an error. (So elements of an array that
-// have a line each are indented, or followed by their comma or bracket on the line.) A line end inside a
-// value that nests too deep or is too large gives it up as well.
+// No input makes it wait forever. Messages may span lines and frames may be long, but a line that is a complete JSON-RPC 2.0 message, starting in its
+// first column, is always that message, whatever precedes it: an unfinished value or frame around it is discarded with an error. (So elements of an
+// array that have a line each are indented, or followed by their comma or bracket on the line.) A line end inside a value that is nested too deeply
+// or too large discards it as well.
 //
 // Its API may change at any time.
 package wire
@@ -25,13 +23,12 @@ const MaxMessage = 1 << 20
 
 const (
 	chunk          = 16 << 10
-	keepBuffer     = 256 << 10 // a buffer beyond this is given back after the message that needed it
+	keepBuffer     = 256 << 10 // a larger buffer is released after the message that needed it
 	maxHeaderLine  = 8 << 10
 	maxHeaderLines = 32
-	// A declared length beyond maxDrain is taken for a mistake: discarding that much would be the end of
-	// the session.
+	// A declared length above maxDrain is treated as a mistake: discarding that much would end the session.
 	maxDrain = 256 << 20
-	// How far back a broken message is searched for whole ones. It bounds the work garbage can cause.
+	// How far back a broken message is searched for complete ones. It limits the work that garbage can cause.
 	maxSearch = 32 << 10
 )
 
@@ -40,16 +37,16 @@ type Reader struct {
 	src        io.Reader
 	buf        []byte
 	start, end int  // buf[start:end] is read but not consumed
-	gap        bool // at the start of a line, in what is left of a message that was given up
-	cut        int  // how many bytes at the start were the end of a frame, and may be the beginning of a message
+	gap        bool // at the start of a line, in the rest of a discarded message
+	cut        int  // number of bytes at the start that ended a frame and may begin a message
 	err        error
 }
 
 // NewReader makes a Reader of src.
 func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 
-// Whole returns the one message that text consists of, white space around it aside, such as the body of a request over HTTP. Anything else is a Bad
-// one. It keeps text, whose length is the caller's to bound.
+// Whole returns the single message in text, ignoring surrounding white space, such as the body of an HTTP request. Anything else is a Bad one. It
+// keeps text, whose length the caller must limit.
 func Whole(text []byte) Message {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, bom))
 	if len(text) == 0 {
@@ -68,9 +65,8 @@ func Whole(text []byte) Message {
 	return s.message(text)
 }
 
-// Next returns the next message, or what stands in its place as a Bad one. It returns as soon as the last
-// byte of the message has come. The error is that of the source, io.EOF at its end, and only when all that
-// came before has been returned.
+// Next returns the next message, or a Bad one in its place. It returns as soon as the last byte of the message has arrived. The error is that of the
+// source, io.EOF at its end, after everything before it has been returned.
 //
 // It holds at most twice MaxMessage; larger messages are read to their end and reported, not kept.
 func (r *Reader) Next() (Message, error) {
@@ -109,7 +105,7 @@ func (r *Reader) fill() bool {
 	if len(r.buf)-r.end < chunk/2 {
 		r.room()
 	}
-	for range 100 { // a source may return nothing now and then, but not for ever
+	for range 100 { // a source may return nothing occasionally, but not forever
 		n, err := r.src.Read(r.buf[r.end:])
 		r.end += n
 		if err != nil {
@@ -126,7 +122,7 @@ func (r *Reader) fill() bool {
 	return false
 }
 
-// room makes place at the end of the buffer: by moving when half of it is consumed, else by growing.
+// room frees space at the end of the buffer: by moving if half of it is consumed, else by growing.
 func (r *Reader) room() {
 	held := r.end - r.start
 	size := len(r.buf)
@@ -169,10 +165,10 @@ func (r *Reader) skipBlank() (byte, error) {
 
 var bom = []byte("\uFEFF")
 
-// value reads an object or array that stands by itself.
+// value reads an unframed object or array.
 func (r *Reader) value() Message {
 	s := newScanner()
-	seen, line := 0, 0 // line is where the line that seen is in begins
+	seen, line := 0, 0 // line is the start of the line that contains seen
 	for {
 		piece, ends := firstLine(r.buf[r.start+seen : min(r.end, r.start+MaxMessage+1)])
 		n, st := s.scan(piece)
@@ -212,7 +208,7 @@ func firstLine(p []byte) (line []byte, ends bool) {
 	return p, false
 }
 
-// wholeMessage reads a line that is a message by itself, from its first column on.
+// wholeMessage parses a line that is a complete message, starting in its first column.
 func wholeMessage(line []byte) (Message, bool) {
 	if !opens(line) {
 		return Message{}, false
@@ -226,14 +222,13 @@ func wholeMessage(line []byte) (Message, bool) {
 	return m, m.Kind != Bad
 }
 
-// interrupts reports a line that is a message of its own whatever stands before it.
+// interrupts reports a line that is a message of its own, whatever precedes it.
 func interrupts(line []byte) bool {
 	m, ok := wholeMessage(line)
 	return ok && m.stated()
 }
 
-// drainValue reads a value that is too long to its end, or to the end of a line inside it, without keeping
-// it. The value goes on for seen bytes so far.
+// drainValue reads a value that is too long up to its end, or to the end of a line inside it, without keeping it. seen bytes of it are already read.
 func (r *Reader) drainValue(s *scanner, seen int, st status) Message {
 	r.start += seen
 	r.gap = st == more && r.buf[r.start-1] == '\n'
@@ -256,8 +251,8 @@ func (r *Reader) drainValue(s *scanner, seen int, st status) Message {
 	return m
 }
 
-// skipGap consumes lines up to the first that begins a value or a frame in its first column. What is skipped
-// is the rest of something that was answered already: a thousand lines of it need no answer each.
+// skipGap consumes lines up to the first that starts a value or a frame in its first column. The skipped lines belong to a message that was already
+// answered: they get no further answers.
 func (r *Reader) skipGap() {
 	for r.gap = false; r.start < r.end || r.fill(); r.skipLine() {
 		for r.end-r.start < len(lengthName) && isLength(r.buf[r.start:r.end]) && r.fill() {
@@ -275,9 +270,9 @@ func (r *Reader) take(n int) []byte {
 	return text
 }
 
-// resume consumes a broken value of n bytes, the last of which did not fit, and finds where to go on: at a
-// line inside it that is a whole value, else at the line that did not fit if that begins a value, else
-// behind that line. So a message whose end was lost takes nothing with it that came on lines of its own.
+// resume consumes a broken value of n bytes, the last of which did not fit, and finds where to continue: at a line inside it that is a complete
+// value, else at the line that did not fit if that starts a value, else after that line. So a message without its end loses no messages on lines of
+// their own.
 func (r *Reader) resume(n int) {
 	broken := r.buf[r.start : r.start+n]
 	if n <= maxSearch {
@@ -295,8 +290,7 @@ func (r *Reader) resume(n int) {
 	r.skipLine()
 }
 
-// wholeLine returns the offset of the first line of broken, but for the first and the last, that is a whole
-// value, or 0.
+// wholeLine returns the offset of the first line of broken, except the first and last, that is a complete value, or 0.
 func wholeLine(broken []byte) int {
 	for at := 0; ; {
 		next := bytes.IndexByte(broken[at:], '\n')

@@ -1,16 +1,15 @@
 package wire
 
-// MaxDepth is the deepest nesting of objects and arrays a message may have. The MCP SDK refuses deeper
-// values too, so nothing that could be served is lost.
+// MaxDepth is the maximum nesting of objects and arrays in a message. The MCP SDK rejects deeper values too.
 const MaxDepth = 1000
 
-// maxElements is how many elements of a JSON array are told apart: refusing so many still fits into MaxMessage.
+// maxElements is the maximum number of elements of a JSON array that are answered one by one: that many rejections still fit into MaxMessage.
 const maxElements = 1000
 
-// maxID is the longest id, in bytes of JSON, that is remembered and echoed.
+// maxID is the maximum length of an ID, in bytes of JSON, that is kept and echoed.
 const maxID = 4096
 
-// status says how far a scanner has come.
+// status is the progress of a scanner.
 type status uint8
 
 const (
@@ -48,7 +47,7 @@ const (
 // span is a half-open range of offsets from the first byte of a message.
 type span struct{ from, to int }
 
-// The members of a message object that mean something; the order is that of scanner.members.
+// The members of a message object that are used; the order is that of scanner.members.
 const (
 	memberVersion = iota
 	memberID
@@ -61,21 +60,20 @@ const (
 
 var messageMembers = [memberCount]string{"jsonrpc", "id", "method", "params", "result", "error"}
 
-// scanner checks JSON text byte by byte and tells where a value ends. On its one pass it also notes where
-// the members of an object message, or the elements of an array message, lie, so that nothing is read
-// twice; and it keeps the id itself, so that a message too long to keep can still be answered.
-// Made by newScanner, it serves for one value, which must be an object or an array.
+// scanner checks JSON text byte by byte and finds where a value ends. In the same pass it records the positions of the members of an object message,
+// or the elements of an array message, and keeps the ID, so that a message too long to keep can still be answered. Made by newScanner, it serves one
+// value, which must be an object or an array.
 type scanner struct {
 	state  state
 	isKey  bool   // the string being read is a key
-	hex    uint8  // digits still wanted by \u
-	rest   string // what the literal still lacks
+	hex    uint8  // digits that \u still needs
+	rest   string // remaining text of the literal
 	kinds  [MaxDepth/8 + 1]byte
 	depth  int
 	pos    int // offset of the next byte
 	tooFar bool
 
-	names   []string // of the members to note
+	names   []string // names of the members to record
 	id      []byte   // of a message
 	keepsID bool
 	idLong  bool
@@ -94,8 +92,7 @@ func newScanner() *scanner {
 	return &scanner{member: -1, names: messageMembers[:], keepsID: true}
 }
 
-// scan takes bytes of p up to the end of the value or the first byte that does not fit, which counts as
-// taken, and returns how many it took.
+// scan processes p up to the end of the value or the first byte that does not fit, which counts as taken, and returns the number of bytes taken.
 func (s *scanner) scan(p []byte) (int, status) {
 	for i := 0; i < len(p); i++ {
 		if s.state == inString && !s.noting() {
@@ -116,7 +113,7 @@ func (s *scanner) scan(p []byte) (int, status) {
 	return len(p), more
 }
 
-// plainRun counts the leading bytes of p that neither end nor escape nor break a string.
+// plainRun counts the leading bytes of p that do not end, escape or break a string.
 func plainRun(p []byte) int {
 	for i, b := range p {
 		if b == '"' || b == '\\' || b < 0x20 {
@@ -126,7 +123,7 @@ func plainRun(p []byte) int {
 	return len(p)
 }
 
-// noting reports whether the bytes being read are kept by the scanner.
+// noting reports whether the scanner keeps the bytes being read.
 func (s *scanner) noting() bool {
 	return s.depth == 1 && s.isKey || s.inID()
 }
@@ -242,7 +239,7 @@ func (s *scanner) close(b byte, at int) status {
 	return s.ended(at + 1)
 }
 
-// ended notes the end, exclusive, of a value inside the message.
+// ended records the end, exclusive, of a value inside the message.
 func (s *scanner) ended(end int) status {
 	s.state = wantNext
 	if s.depth != 1 {
