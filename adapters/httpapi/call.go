@@ -16,22 +16,22 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The headers of calls. What a call asks to have confirmed stands in them as well as in its body, because not every contract has room for it there.
+// The headers of calls. They repeat what the body says about an approval request, because not every contract has room for it there.
 const (
-	HeaderCall         = "X-Call-Id"         // of an answer: the id of the call
-	HeaderConfirmation = "X-Confirmation-Id" // of an answer: the confirmation that was asked for
-	HeaderToken        = "X-Confirm-Token"   // of an answer: confirm_token of the call when it is repeated; never where only users confirm
-	HeaderWait         = "X-Confirm-Wait"    // of a request: how long to wait for the user
-	HeaderApproval     = "X-Approval"        // of an answer: "caller" where no user is asked
+	HeaderCall         = "X-Call-Id"         // in an answer: the ID of the call
+	HeaderConfirmation = "X-Confirmation-Id" // in an answer: the ID of the approval request
+	HeaderToken        = "X-Confirm-Token"   // in an answer: the confirm_token for the repeated call; never if only users approve
+	HeaderWait         = "X-Confirm-Wait"    // in a request: how long to wait for the user
+	HeaderApproval     = "X-Approval"        // in an answer: "caller" if no user is asked
 )
 
-// look is how often it is looked whether the user has decided, where nothing says so.
+// look is how often a waiting call checks for a decision without being notified.
 const look = 2 * time.Second
 
-// beside is how long what the user said may take to be on record beside the answer itself.
+// beside is how long to wait for the call record of a decision.
 const beside = 25 * time.Millisecond
 
-// callTool calls a tool. Everything about the answer is its contract's, but for the status, which is that of the kind of the failure.
+// callTool calls a tool. The answer follows the tool's contract, except for the status, which depends on the kind of the error.
 func (a *API) callTool(x *Exchange) error {
 	patience, err := patienceOf(x)
 	if err != nil {
@@ -45,7 +45,7 @@ func (a *API) callTool(x *Exchange) error {
 	case len(bytes.TrimSpace(args)) == 0:
 		args = json.RawMessage("{}")
 	case !json.Valid(args):
-		args = json.RawMessage("null") // refused in the tool's contract all the same, and what is no JSON cannot be recorded
+		args = json.RawMessage("null") // rejected in the tool's contract; text that is not JSON cannot be recorded
 	}
 	call := x.Visitor.Call(tool.Name(x.Name), args)
 	out := a.Caller.Call(x.R.Context(), call)
@@ -57,7 +57,7 @@ func (a *API) callTool(x *Exchange) error {
 	return nil
 }
 
-// show writes what came of a call.
+// show writes the outcome of a call.
 func show(x *Exchange, out tool.Outcome) {
 	doc := present.For(out.Spec.Contract)(out)
 	h, status := x.W.Header(), http.StatusOK
@@ -73,7 +73,7 @@ func show(x *Exchange, out tool.Outcome) {
 			h.Set(HeaderToken, token)
 		}
 	}
-	if out.Err != nil { // a question to the user is no failure in every contract, and yet nothing was done
+	if out.Err != nil { // in some contracts an approval request is not a failure, but nothing was done
 		f := fault.From(out.Err)
 		status = present.HTTPStatus(f.Kind)
 		if seconds := retryAfter(f); seconds > 0 {
@@ -87,17 +87,17 @@ func show(x *Exchange, out tool.Outcome) {
 	x.Write(status, "application/json", body)
 }
 
-// retryAfter is after how many seconds to try again, where the fault says so.
+// retryAfter returns after how many seconds to retry, if the error says so.
 func retryAfter(f *fault.Error) int64 {
 	details, _ := f.Details.(json.RawMessage)
 	var rate struct {
 		MS int64 `json:"retry_after_ms"`
 	}
-	_ = json.Unmarshal(details, &rate) // details that are no such object say nothing
+	_ = json.Unmarshal(details, &rate) // details of another form have no such member
 	return (rate.MS + 999) / 1000
 }
 
-// patienceOf returns how long the request waits for the user: a duration or whole seconds, at most as long as a confirmation lives.
+// patienceOf returns how long the request waits for the user: a duration or whole seconds, at most the lifetime of an approval request.
 func patienceOf(x *Exchange) (time.Duration, error) {
 	text := x.R.URL.Query().Get("wait")
 	if text == "" {
@@ -116,12 +116,12 @@ func patienceOf(x *Exchange) (time.Duration, error) {
 	return min(d, confirm.MaxTTL), nil
 }
 
-// asksPeople reports a question that only the user may answer: its caller has no token.
+// asksPeople reports an approval request that only the user can decide: its caller has no token.
 func asksPeople(out tool.Outcome) bool {
 	return out.Issued != nil && out.Err != nil && out.Issued.Pending && !out.Issued.AtOnce
 }
 
-// decided waits until somebody has answered the confirmation, and reports whether that is so. A client that goes away leaves the question standing.
+// decided waits for a decision on the approval request, and reports whether there is one. If the client disconnects, the request stays open.
 func (a *API) decided(x *Exchange, id string, patience time.Duration) bool {
 	if !a.patience.TryAcquire(1) {
 		return false
@@ -134,7 +134,7 @@ func (a *API) decided(x *Exchange, id string, patience time.Duration) bool {
 	looking := time.NewTicker(look)
 	defer looking.Stop()
 	for {
-		waiting, err := a.App.Waiting(x.R.Context(), id) // once more when the time is over
+		waiting, err := a.App.Waiting(x.R.Context(), id) // once more at the time limit
 		if err == nil && !waiting {
 			a.recorded(ctx, id)
 			return true
@@ -150,7 +150,7 @@ func (a *API) decided(x *Exchange, id string, patience time.Duration) bool {
 	}
 }
 
-// recorded waits until the record of a call that was denied has what the user said, which is put there a moment after the denial.
+// recorded waits until the record of a denied call contains the user's reason, which is stored shortly after the denial.
 func (a *API) recorded(ctx context.Context, id string) {
 	const most = 40
 	for range most {

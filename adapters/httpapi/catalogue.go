@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// listedTool is a tool as the catalogue shows it, with what policy would say to a call of this visitor that does all it may do.
+// listedTool is a tool in the catalogue, with the verdict of policy for a call by this client that does everything the tool may do.
 type listedTool struct {
 	Name        tool.Name       `json:"name"`
 	Title       string          `json:"title"`
@@ -35,7 +35,7 @@ type toolList struct {
 	Tools []listedTool `json:"tools"`
 }
 
-// served returns the tools that this visitor may see, by name.
+// served returns the tools that this client may see, sorted by name.
 func (a *API) served(x *Exchange) (specs []tool.Spec) {
 	for s := range a.App.Specs() {
 		if tool.Covered(x.Visitor.Within, s) {
@@ -46,7 +46,7 @@ func (a *API) served(x *Exchange) (specs []tool.Spec) {
 		return specs
 	}
 	for _, set := range a.App.Toolsets() {
-		for _, name := range slices.Concat(set.Served, set.Hidden) { // those for users alone are listed as hidden
+		for _, name := range slices.Concat(set.Served, set.Hidden) { // tools for users only are listed as hidden
 			if s, ok := a.App.Spec(tool.Name(name)); ok && s.People && tool.Covered(x.Visitor.Within, s) {
 				specs = append(specs, s)
 			}
@@ -79,7 +79,7 @@ func (a *API) listTools(x *Exchange) error {
 	return nil
 }
 
-// find returns the tool of that name, as far as this visitor may see it.
+// find returns the tool with that name if this client may see it.
 func (a *API) find(x *Exchange, name tool.Name) (tool.Spec, error) {
 	s, ok := a.App.Spec(name)
 	if !ok || s.People && !x.Visitor.Person || !tool.Covered(x.Visitor.Within, s) {
@@ -97,7 +97,7 @@ func (a *API) showTool(x *Exchange) error {
 	return nil
 }
 
-// listToolsets lists the toolsets, each with the tools that are left to the visitor.
+// listToolsets lists the toolsets, each with the tools that the client may see.
 func (a *API) listToolsets(x *Exchange) error {
 	sets := a.App.Toolsets()
 	kept := make([]tool.Toolset, 0, len(sets))

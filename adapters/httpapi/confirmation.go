@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The ways an answer to a confirmation is refused. Those of package exchange are for every request.
+// The errors of decisions on approval requests. Those of exchange.go apply to every request.
 var (
 	ErrPerson   = fault.New(fault.Denied, "approval_needs_person", "only a person's browser may do that; programs do not decide for people")
 	ErrAnswered = fault.New(fault.Conflict, "confirmation_answered", "somebody has answered that already")
@@ -28,25 +28,25 @@ var (
 	ErrOutdated = fault.New(fault.Conflict, "confirmation_outdated", "what was shown is not what there is now")
 )
 
-// pending is a confirmation as this API shows it: the view that users have, and whose call it is.
+// pending is an approval request in this API: the user's view of it, and the call it belongs to.
 type pending struct {
 	confirm.View
 	Call         string          `json:"callId,omitempty"`
 	Conversation string          `json:"conversationId,omitempty"`
-	Client       string          `json:"client,omitempty"` // as it calls itself
+	Client       string          `json:"client,omitempty"` // name that the client gave itself
 	Description  string          `json:"description,omitempty"`
 	Context      json.RawMessage `json:"context,omitempty"` // what a dialog shows of the plan
-	Lasting      bool            `json:"lasting"`           // "always" may be answered
-	Own          bool            `json:"own"`               // this visitor's session has asked
+	Lasting      bool            `json:"lasting"`           // a session grant can be given
+	Own          bool            `json:"own"`               // this client's session has asked
 }
 
-// pendingList is what waits, oldest first.
+// pendingList is the pending approval requests, oldest first.
 type pendingList struct {
 	Count         int       `json:"count"`
 	Confirmations []pending `json:"confirmations"`
 }
 
-// waiting returns the confirmations that wait or are approved and not yet used, as far as this visitor may see them.
+// waiting returns the requests that are pending or approved but unused and that this client may see.
 func (a *API) waiting(x *Exchange) ([]pending, error) {
 	views, err := a.App.Confirmations(x.R.Context(), "")
 	if err != nil {
@@ -78,7 +78,7 @@ func (a *API) listConfirmations(x *Exchange) error {
 	return nil
 }
 
-// confirmation returns the one that the path names.
+// confirmation returns the request named in the path.
 func (a *API) confirmation(x *Exchange) (pending, error) {
 	found, err := a.waiting(x)
 	if err != nil {
@@ -101,7 +101,7 @@ func (a *API) showConfirmation(x *Exchange) error {
 	return nil
 }
 
-// approval is what the user sends to approve. PlanHash is that of the plan the user saw.
+// approval is the body of an approval. PlanHash is that of the plan the user saw.
 type approval struct {
 	PlanHash string `json:"plan_hash"`
 	Typed    string `json:"typed_value"`
@@ -134,7 +134,7 @@ func (a *API) approve(x *Exchange) error {
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
 }
 
-// specOf returns the tool of that name. As little is known of one that another process serves as may be.
+// specOf returns the tool with that name. For a tool that another process serves it returns the least specific spec.
 func (a *API) specOf(name string) tool.Spec {
 	spec, ok := a.App.Spec(tool.Name(name))
 	if !ok {
@@ -143,7 +143,7 @@ func (a *API) specOf(name string) tool.Spec {
 	return spec
 }
 
-// denial is what the user sends to deny.
+// denial is the body of a denial.
 type denial struct {
 	Reason string `json:"reason"`
 }
@@ -163,7 +163,7 @@ func (a *API) deny(x *Exchange) error {
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Reason: sent.Reason, By: by(x), Proof: x.Visitor.Proof()})
 }
 
-// decide reads what the user sends. Nobody else decides.
+// decide decodes a decision. It fails for clients other than users.
 func decide(x *Exchange, into any) error {
 	if !x.Visitor.Person {
 		return ErrPerson.Sayf("a confirmation is answered by a person: in the console, with countersign approve %s, or in a form of the client", Shorten(x.Name))
@@ -171,7 +171,7 @@ func decide(x *Exchange, into any) error {
 	return x.Decode(into)
 }
 
-// by returns who answers, as the audit has it: browsers differ by what let them in.
+// by returns the author of a decision for the audit log: browsers are identified by their credential.
 func by(x *Exchange) string {
 	if x.Visitor.Credential == "" {
 		return "console"
@@ -179,7 +179,7 @@ func by(x *Exchange) string {
 	return "console " + x.Visitor.Credential
 }
 
-// open returns the confirmation that the path names, as long as nobody has answered it.
+// open returns the request named in the path if it is undecided.
 func (a *API) open(x *Exchange) (pending, error) {
 	p, err := a.confirmation(x)
 	if err != nil {
@@ -189,19 +189,19 @@ func (a *API) open(x *Exchange) (pending, error) {
 		return pending{}, err
 	}
 	if p.State != confirm.Pending.String() {
-		first, _ := a.first(x.R.Context(), p.ID) // it may be on its way there
+		first, _ := a.first(x.R.Context(), p.ID) // its record may not be written yet
 		first.ApprovedBy = cmp.Or(first.ApprovedBy, p.Answerer)
 		return p, answered(p.ID, p.State, first)
 	}
 	return p, nil
 }
 
-// own reports a confirmation that this very browser has approved.
+// own reports a request that this browser has approved.
 func own(x *Exchange, p pending) bool {
 	return p.State == confirm.Approved.String() && p.Answerer == by(x)
 }
 
-// settle gives the answer. Of two users who approve at once, the one whose answer came second is told so.
+// settle applies the decision. If two users decide at once, the second is told that it was too late.
 func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 	v, err := a.App.Answer(x.R.Context(), answer)
 	switch {
@@ -226,7 +226,7 @@ func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 	return nil
 }
 
-// outdated is the refusal of an approval of another plan than there is now, with where the two differ, as far as that is known.
+// outdated returns the error for approving a plan that has changed, with the differences as far as they are known.
 func outdated(f *fault.Error, shown, waits canon.Hash) error {
 	refused := ErrOutdated.Sayf("%s", f.Message)
 	if f.Details == nil {
@@ -235,11 +235,11 @@ func outdated(f *fault.Error, shown, waits canon.Hash) error {
 	return refused.With(f.Details)
 }
 
-// outcomeOf is how a confirmation ended, for whoever comes too late.
+// outcomeOf is how an approval request ended, for late decisions.
 type outcomeOf struct {
 	State      string      `json:"state"`
 	AnsweredBy string      `json:"answered_by,omitempty"`
-	Surface    string      `json:"surface,omitempty"` // where: terminal, console, form
+	Surface    string      `json:"surface,omitempty"` // terminal, console or form
 	AnsweredAt time.Time   `json:"answered_at,omitzero"`
 	Call       string      `json:"callId,omitempty"`
 	Status     tool.Status `json:"status,omitzero"`
@@ -251,7 +251,7 @@ func answered(id, state string, first audit.Event) error {
 		With(outcomeOf{State: state, AnsweredBy: first.ApprovedBy, Surface: first.Surface, AnsweredAt: first.Time})
 }
 
-// past is the refusal of an answer to a confirmation that has ended, or nil when there never was one, as far as is known.
+// past returns the error for deciding a request that has ended, or nil if none is known.
 func (a *API) past(ctx context.Context, id string) error {
 	first, answeredOnce := a.first(ctx, id)
 	rec, err := a.App.RunRecord(ctx, id)
@@ -273,7 +273,7 @@ func (a *API) past(ctx context.Context, id string) error {
 	return ErrClosed.Sayf("%s waits for nobody any more: its call is %s", id, said).With(how)
 }
 
-// verdictWord returns what an answer in the audit made of its confirmation.
+// verdictWord returns the status of the request after a decision in the audit log.
 func verdictWord(verdict string) string {
 	switch verdict {
 	case "approve":
@@ -284,7 +284,7 @@ func verdictWord(verdict string) string {
 	return "withdrawn"
 }
 
-// first returns the first answer that a confirmation had, as the audit has it.
+// first returns the first recorded decision on a request.
 func (a *API) first(ctx context.Context, id string) (found audit.Event, ok bool) {
 	records, err := a.App.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id})
 	if err != nil {
@@ -298,7 +298,7 @@ func (a *API) first(ctx context.Context, id string) (found audit.Event, ok bool)
 	return found, ok
 }
 
-// cancelTool is the tool with which a session withdraws its own question: that it is the session's own is checked there.
+// cancelTool is the tool with which a session withdraws its own request; the tool checks that it is the session's own.
 const cancelTool = "cancel_confirm"
 
 func (a *API) cancel(x *Exchange) error {

@@ -16,22 +16,22 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How often a stream says that it is there, and how long a listener whose stream broke off waits before it comes again.
+// How often a stream sends a keep-alive, and how long a client waits before it reconnects.
 const (
 	heartbeat = 15 * time.Second
 	comeAgain = time.Second
 )
 
-// MaxStreams is how many streams are open at a time.
+// MaxStreams is the maximum number of open streams.
 const MaxStreams = 512
 
-// ErrStreams rejects one more.
+// ErrStreams is returned for one stream more than MaxStreams.
 var ErrStreams = fault.New(fault.Unavailable, "streams_exhausted", "as many streams of events are open as may be")
 
-// Call calls the core to read topics for the visitor.
+// Call calls the core to read topics for the client.
 type Call func(ctx context.Context, c tool.Call) tool.Outcome
 
-// Serve sends the events that the query asks for, until one side ends.
+// Serve sends the events that the query selects, until one side ends.
 func Serve(x *Exchange, hub *events.Hub, call Call) error {
 	f, err := filter(x, call)
 	if err != nil {
@@ -44,7 +44,7 @@ func Serve(x *Exchange, hub *events.Hub, call Call) error {
 	h.Set("Content-Type", "text/event-stream")
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Content-Type-Options", "nosniff")
-	h.Set("X-Accel-Buffering", "no") // of proxies in between
+	h.Set("X-Accel-Buffering", "no") // for proxies in between
 	x.W.WriteHeader(http.StatusOK)
 	if x.R.Method == http.MethodHead {
 		return nil
@@ -70,13 +70,13 @@ func Serve(x *Exchange, hub *events.Hub, call Call) error {
 	}
 }
 
-// sending writes to a stream.
+// sending writes a stream.
 type sending struct {
 	to      http.ResponseWriter
 	control *http.ResponseController
 }
 
-// send reports false when whoever listens is gone, or takes nothing.
+// send reports false if the client has disconnected or does not read.
 func (s sending) send(text string) bool {
 	if _, err := s.to.Write([]byte(text)); err != nil {
 		return false
@@ -84,7 +84,7 @@ func (s sending) send(text string) bool {
 	return s.control.Flush() == nil
 }
 
-// frame returns an event on the wire. Its data is on one line.
+// frame returns an event as sent. Its data is on one line.
 func frame(e events.Event) string {
 	var b bytes.Buffer
 	if e.ID > 0 {
@@ -96,7 +96,7 @@ func frame(e events.Event) string {
 	return b.String()
 }
 
-// filter returns what the query asks to hear.
+// filter returns the Filter in the query.
 func filter(x *Exchange, call Call) (events.Filter, error) {
 	q := x.R.URL.Query()
 	f := events.Filter{Conversation: q.Get("conversationId"), Within: x.Visitor.Within, Kinds: words(q, "events"),
@@ -149,7 +149,7 @@ func words(q url.Values, name string) (list []string) {
 	return list
 }
 
-// ask calls tools for a stream, as its visitor.
+// ask calls tools for a stream, as its client.
 func ask(x *Exchange, call Call) func(context.Context, tool.Name, json.RawMessage) tool.Outcome {
 	return func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
 		return call(ctx, x.Visitor.Call(name, args))

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The ways a request is refused whatever it is for.
+// The errors that apply to every request.
 var (
 	ErrRoute  = fault.New(fault.NotFound, "route_unknown", "there is no such route")
 	ErrMethod = fault.New(fault.Invalid, "method_not_allowed", "this is not for that method")
@@ -25,15 +25,15 @@ var (
 	ErrQuery  = fault.New(fault.Invalid, "query_invalid", "the query is not understood")
 )
 
-// Exchange is a request and the way to answer it.
+// Exchange is a request and its answer.
 type Exchange struct {
 	W       *Watched
 	R       *http.Request
 	Visitor httpauth.Visitor
-	Name    string // what stands in the path where its route has {name}
+	Name    string // the path segment that matches {name} of the route
 }
 
-// statusOf returns the status of a Refusal: that of its kind, but for what HTTP has a word of its own for.
+// statusOf returns the status of a Refusal: that of its kind, unless HTTP has a more specific one.
 func statusOf(f *fault.Error) int {
 	switch f.Code {
 	case ErrMethod.Code:
@@ -46,19 +46,19 @@ func statusOf(f *fault.Error) int {
 	return present.HTTPStatus(f.Kind)
 }
 
-// Refusal is the one form of this API's own errors.
+// Refusal is the only form of this API's own errors.
 type Refusal struct {
 	Error Problem `json:"error"`
 }
 
-// Problem is what went wrong: a stable code, and words for users.
+// Problem is an error: a stable code, and text for users.
 type Problem struct {
 	Code    fault.Code `json:"code"`
 	Message string     `json:"message"`
 	Details any        `json:"details,omitempty"`
 }
 
-// Refuse answers with an error. What went wrong inside is for the log alone.
+// Refuse answers with an error. Internal causes are only logged.
 func (x *Exchange) Refuse(log *slog.Logger, err error) {
 	f := fault.From(err)
 	if f.Err != nil && (f.Kind == fault.Internal || f.Kind == fault.Unavailable) {
@@ -67,7 +67,7 @@ func (x *Exchange) Refuse(log *slog.Logger, err error) {
 	x.Answer(statusOf(f), Refusal{Problem{f.Code, f.Message, f.Details}})
 }
 
-// Answer writes a value as JSON. Whoever asked may be gone; nobody is told then.
+// Answer writes a value as JSON. It ignores write errors: the client may be gone.
 func (x *Exchange) Answer(status int, value any) {
 	doc, err := tool.Encode(value)
 	if err != nil {
@@ -86,7 +86,7 @@ func (x *Exchange) Write(status int, media string, body []byte) {
 	_, _ = x.W.Write(body)
 }
 
-// Body returns what was sent, as JSON text that nobody has looked at. Nothing is nil.
+// Body returns the body as unchecked JSON text; nil if it is empty.
 func (x *Exchange) Body() (json.RawMessage, error) {
 	raw, err := io.ReadAll(x.R.Body)
 	var long *http.MaxBytesError
@@ -106,7 +106,7 @@ func (x *Exchange) Body() (json.RawMessage, error) {
 	return raw, nil
 }
 
-// Decode reads the body of one of this API's own routes. Members there are not are refused: whoever sends them means something by them.
+// Decode decodes the body of one of this API's own routes. Unknown members are rejected: the client expects them to have an effect.
 func (x *Exchange) Decode(into any) error {
 	raw, err := x.Body()
 	if err != nil || raw == nil {
@@ -123,7 +123,7 @@ func (x *Exchange) Decode(into any) error {
 	return nil
 }
 
-// Shorten keeps what somebody sent from filling an answer.
+// Shorten cuts client input for an answer.
 func Shorten(s string) string {
 	const most = 200
 	if len(s) <= most {
@@ -132,7 +132,7 @@ func Shorten(s string) string {
 	return strings.ToValidUTF8(s[:most], "") + "…"
 }
 
-// Watched is a ResponseWriter that remembers the status.
+// Watched is a ResponseWriter that records the status.
 type Watched struct {
 	http.ResponseWriter
 	code int
@@ -154,10 +154,10 @@ func (w *Watched) Write(b []byte) (int, error) {
 	return w.ResponseWriter.Write(b)
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *Watched) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Status returns the status that was answered with, so far.
+// Status returns the status written so far.
 func (w *Watched) Status() int {
 	if w.code == 0 {
 		return http.StatusOK

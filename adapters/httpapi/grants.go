@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// seen reports whether this visitor may see the tool: one that reaches a part of them sees that part.
+// seen reports whether this client may see the tool: one whose credential covers only some tools sees only those.
 func (a *API) seen(x *Exchange, name string) bool {
 	spec, ok := a.App.Spec(tool.Name(name))
 	return len(x.Visitor.Within) == 0 || ok && tool.Covered(x.Visitor.Within, spec)
@@ -24,7 +24,7 @@ func (a *API) listGrants(x *Exchange) error {
 	return nil
 }
 
-// revokeGrant ends one, from the next call on, and answers with it.
+// revokeGrant ends a grant from the next call on, and answers with it.
 func (a *API) revokeGrant(x *Exchange) error {
 	if !x.Visitor.Person {
 		return ErrPerson.Sayf("what is always allowed is revoked by a person: in the console, or with countersign grants revoke %s", Shorten(x.Name))

@@ -19,10 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Prefix is what the path of every route begins with.
+// Prefix is the prefix of every route's path.
 const Prefix = "/api/v1"
 
-// App is what is served: an *app.App.
+// App is the core: an *app.App.
 type App interface {
 	Caller
 	Catalogue
@@ -36,7 +36,7 @@ type Caller interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
 
-// Catalogue is which tools there are, and what policy says of them.
+// Catalogue lists the tools and the verdicts of policy.
 type Catalogue interface {
 	Specs() iter.Seq[tool.Spec]
 	Spec(n tool.Name) (tool.Spec, bool)
@@ -44,7 +44,7 @@ type Catalogue interface {
 	Outlook(ctx context.Context, c tool.Call) policy.Decision
 }
 
-// Approvals is where users answer.
+// Approvals decides approval requests.
 type Approvals interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
@@ -52,7 +52,7 @@ type Approvals interface {
 	Waiting(ctx context.Context, id string) (bool, error)
 }
 
-// Records is what is on record.
+// Records reads call records and the audit log.
 type Records interface {
 	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
 	RunRecord(ctx context.Context, id string) (tool.Record, error)
@@ -61,7 +61,7 @@ type Records interface {
 	CheckAudit(ctx context.Context) (audit.Report, error)
 }
 
-// Rules is what users set, and what they said shall always be allowed.
+// Rules reads and changes the user's settings and grants.
 type Rules interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
@@ -70,19 +70,19 @@ type Rules interface {
 	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
 }
 
-// Options says what is served.
+// Options configures an API.
 type Options struct {
 	App     App
-	Caller  Caller      // what calls go through when that is more than App: measured, say; nil is App
-	Hub     *events.Hub // what happens
+	Caller  Caller      // what runs the calls if not App itself, for example with metrics; nil is App
+	Hub     *events.Hub // source of events
 	Version string      // of the product
-	Cookie  string      // name of the cookie of browsers, for the OpenAPI document
-	// Observe is told of every request that was answered: the route as this package has it, never what somebody sent. nil is nobody.
+	Cookie  string      // name of the browser cookie, for the OpenAPI document
+	// Observe is called for every answered request, with the route as defined in this package, never client input. It may be nil.
 	Observe func(route string, status int, took time.Duration)
 	Log     *slog.Logger // nil discards
 }
 
-// maxWaiting bounds how many calls wait for users at a time. One more is answered at once; its confirmation stays.
+// maxWaiting is the maximum number of calls that wait for users at a time. A further call is answered at once; its approval request stays open.
 const maxWaiting = 64
 
 // API serves the routes. It is safe for concurrent use; New makes it.
@@ -94,7 +94,7 @@ type API struct {
 	document  func() (described, error)
 }
 
-// New returns an API of what the options name.
+// New returns an API with these options.
 func New(o Options) *API {
 	if o.Caller == nil {
 		o.Caller = o.App
@@ -111,7 +111,7 @@ func New(o Options) *API {
 	return a
 }
 
-// Serve serves one request of a visitor; it is an httpauth.Handler.
+// Serve serves one authenticated request; it is an httpauth.Handler.
 func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	began := time.Now()
 	x := &Exchange{W: &Watched{ResponseWriter: w}, R: r, Visitor: v}

@@ -14,21 +14,21 @@ import (
 	"github.com/VictoriaMetrics/metrics"
 )
 
-// family is one metric with all its labels. Each has a set of its own, so that its head can stand before it.
+// family is one metric with all its labels. Each has its own set, so that its header can precede it.
 type family struct {
 	name, help, kind string
 	set              *metrics.Set
 	known            *sync.Map // pair → *metrics.Counter
 }
 
-// pair is the values of the two labels that every family here has.
+// pair is the values of the two labels that every family has.
 type pair struct{ first, second string }
 
 func newFamily(name, help, kind string) family {
 	return family{name: name, help: help, kind: kind, set: metrics.NewSet(), known: &sync.Map{}}
 }
 
-// counter returns the counter with these values of its labels.
+// counter returns the counter with these label values.
 func (f family) counter(p pair, first, second string) *metrics.Counter {
 	if c, ok := f.known.Load(p); ok {
 		return c.(*metrics.Counter)
@@ -43,23 +43,23 @@ func (f family) write(w io.Writer) {
 	f.set.WritePrometheus(w)
 }
 
-// head is what stands before a metric.
+// head writes the header of a metric.
 func head(w io.Writer, name, help, kind string) {
 	fmt.Fprintf(w, "# HELP %s %s\n# TYPE %s %s\n", name, help, name, kind)
 }
 
-// one is a metric of a single value.
+// one writes a metric with a single value.
 func one(w io.Writer, name, help string, value float64) {
 	head(w, name, help, "gauge")
 	fmt.Fprintf(w, "%s %s\n", name, strconv.FormatFloat(value, 'g', -1, 64))
 }
 
-// quoted returns the value of a label.
+// quoted returns a quoted label value.
 func quoted(s string) string {
 	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(s, "\uFFFD")) + `"`
 }
 
-// edges are the upper bounds of the buckets, in seconds: a read takes fractions of a millisecond, and a script minutes.
+// edges are the upper bounds of the buckets, in seconds: a read takes fractions of a millisecond, a script minutes.
 var edges = []float64{0.0005, 0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300}
 
 // histograms are one metric: a histogram for each value of one label.
@@ -72,7 +72,7 @@ func newHistograms(name, help, label string) *histograms {
 	return &histograms{name: name, help: help, label: label}
 }
 
-// histogram counts durations. Counts are by bucket; they are added up when they are shown.
+// histogram counts durations by bucket; the counts are summed up on output.
 type histogram struct {
 	buckets []atomic.Uint64 // one more than edges
 	nanos   atomic.Int64

@@ -24,26 +24,26 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is the core that is measured: an *app.App.
+// Door is the core whose calls are counted: an *app.App.
 type Door interface {
 	Specs() iter.Seq[tool.Spec]
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
 
-// MetricsSource is where it is looked up, when somebody asks, what waits for users and what they answered, in any process.
+// MetricsSource provides, on request, the pending approvals and decisions of all processes.
 type MetricsSource interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
 }
 
-// MetricsOptions says what is counted besides calls and requests. Every function may be nil.
+// MetricsOptions configures what is counted besides calls and requests. Every function may be nil.
 type MetricsOptions struct {
 	Version  string        // of the product
-	Book     MetricsSource // nil: nothing is said of confirmations
-	Streams  func() int    // streams of events that are open
-	Sessions func() int    // sessions of clients that are open
-	Dropped  func() int64  // records of reads that this process could not write into the audit
+	Book     MetricsSource // nil: no metrics about approvals
+	Streams  func() int    // open event streams
+	Sessions func() int    // open client sessions
+	Dropped  func() int64  // audit records of reads that this process could not write
 }
 
 // Metrics counts. It is safe for concurrent use; New makes it.
@@ -52,10 +52,10 @@ type Metrics struct {
 	calls    family
 	requests family
 	answers  family
-	flying   atomic.Int64 // calls under way
+	flying   atomic.Int64 // running calls
 	took     *histograms  // of calls by tool
 	served   *histograms  // of requests by route
-	mu       sync.Mutex   // one reading of the audit at a time
+	mu       sync.Mutex   // one read of the audit log at a time
 	begun    bool
 	seq      int64 // of the last audit record that was counted
 }
@@ -70,7 +70,7 @@ func NewMetrics(o MetricsOptions) *Metrics {
 	}
 }
 
-// observed is a core whose calls are counted.
+// observed is a core that counts its calls.
 type observed struct {
 	Door
 	gauges *Metrics
@@ -89,7 +89,7 @@ func (o observed) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	return out
 }
 
-// called counts a call. What nobody knows as a tool is all one.
+// called counts a call. All unknown tools share one label.
 func (g *Metrics) called(out tool.Outcome, took time.Duration) {
 	name, code := string(out.Spec.Name), "ok"
 	if name == "" {
@@ -102,7 +102,7 @@ func (g *Metrics) called(out tool.Outcome, took time.Duration) {
 	g.took.of(name).observe(took)
 }
 
-// Requested counts a request that was answered. The route is one there is, never what somebody sent.
+// Requested counts an answered request. The route is an existing one, never client input.
 func (g *Metrics) Requested(route string, status int, took time.Duration) {
 	if status < 100 || status > 599 {
 		status = 0
@@ -120,7 +120,7 @@ func (g *Metrics) Route(route string, next http.Handler) http.Handler {
 	})
 }
 
-// counted is a ResponseWriter that remembers the status.
+// counted is a ResponseWriter that records the status.
 type counted struct {
 	http.ResponseWriter
 	code int
@@ -143,20 +143,20 @@ func (w *counted) Write(b []byte) (int, error) {
 
 // Flush implements http.Flusher, for handlers that ask for one.
 func (w *counted) Flush() {
-	_ = http.NewResponseController(w.ResponseWriter).Flush() // what cannot is written in the end
+	_ = http.NewResponseController(w.ResponseWriter).Flush() // otherwise everything is written at the end
 }
 
-// Unwrap is for http.ResponseController.
+// Unwrap supports http.ResponseController.
 func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
-// Serve shows everything; it is an httpauth.Handler.
+// Serve writes all metrics; it is an httpauth.Handler.
 func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
 	var body bytes.Buffer
 	g.Write(r.Context(), &body)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
 	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, _ = w.Write(body.Bytes()) // the client that asked may be gone
+	_, _ = w.Write(body.Bytes()) // the client may be gone
 }
 
 // Write writes everything in the text format of Prometheus.
@@ -182,21 +182,21 @@ func (g *Metrics) Write(ctx context.Context, w io.Writer) {
 	process(w)
 }
 
-// process writes what there is to say of this process: its memory, its goroutines, its files. Where things lie on the machine is nobody's business.
+// process writes metrics of this process: its memory, goroutines and files. Paths on the machine are left out.
 func process(w io.Writer) {
 	var all bytes.Buffer
 	metrics.WriteProcessMetrics(&all)
 	for line := range bytes.Lines(all.Bytes()) {
 		if !bytes.HasPrefix(line, []byte("go_info_ext{")) {
-			_, _ = w.Write(line) // the client that asked may be gone
+			_, _ = w.Write(line) // the client may be gone
 		}
 	}
 }
 
-// atOnce bounds how many audit records are read for one look; the next one goes on.
+// atOnce is the maximum number of audit records read per request; the next one continues.
 const atOnce = 20_000
 
-// people writes what waits for users, and what they answered since the first look. What cannot be read just now is left out.
+// people writes the pending approvals, and the decisions since the first request. It leaves out what cannot be read now.
 func (g *Metrics) people(ctx context.Context, w io.Writer) {
 	if g.o.Book == nil {
 		return
@@ -220,14 +220,14 @@ func (g *Metrics) people(ctx context.Context, w io.Writer) {
 	}
 }
 
-// Begin has answers counted from now on; else they are from the first time somebody looks.
+// Begin counts decisions from now on; without it, counting starts with the first request for metrics.
 func (g *Metrics) Begin(ctx context.Context) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.count(ctx)
 }
 
-// count reads what is new in the audit. It runs under mu.
+// count reads new audit records. It runs under mu.
 func (g *Metrics) count(ctx context.Context) {
 	if g.o.Book == nil {
 		return
@@ -257,10 +257,10 @@ func (g *Metrics) count(ctx context.Context) {
 	}
 }
 
-// verdicts are the words that an answer to a confirmation can be. Credentials stand in the audit as answers, too.
+// verdicts are the possible verdicts of a decision. Credentials are also recorded as decisions.
 var verdicts = []string{"approve", "deny", "cancel", "revoke"}
 
-// channel is on which of the ways that there are somebody answered.
+// channel returns the channel of a decision, one of a fixed set.
 func channel(by string) string {
 	first, _, _ := strings.Cut(by, " ")
 	switch first {

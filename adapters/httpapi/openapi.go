@@ -12,17 +12,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Version is that of the standard which the document keeps.
+// Version is the version of the OpenAPI standard.
 const Version = "3.1.0"
 
-// About is what the document cannot take from the tools.
+// About is the data of the document that does not come from the tools.
 type About struct {
 	Version string // of the product
-	Prefix  string // that every path begins with: "/api/v1"
-	Cookie  string // name of the cookie of browsers
+	Prefix  string // prefix of every path: "/api/v1"
+	Cookie  string // name of the browser cookie
 }
 
-// object is a JSON object. Its members are written in the order of their names, so that a document has one form.
+// object is a JSON object. Its members are written sorted by name, so that a document has one form.
 type object = map[string]any
 
 // Document describes an API that serves these tools. The same tools give the same bytes.
@@ -95,7 +95,7 @@ func risk(r policy.Risk) string {
 	return r.String()
 }
 
-// required reports arguments that cannot be left out as a whole.
+// required reports whether the arguments cannot be omitted as a whole.
 func required(input json.RawMessage) bool {
 	var schema struct {
 		Required []string `json:"required"`
@@ -104,7 +104,7 @@ func required(input json.RawMessage) bool {
 	return len(schema.Required) > 0
 }
 
-// kinds are how a call can fail, with the words for it.
+// kinds lists how a call can fail, with descriptions.
 var kinds = []struct {
 	kind fault.Kind
 	says string
@@ -121,7 +121,7 @@ var kinds = []struct {
 	{fault.Timeout, "it took longer than it may"},
 }
 
-// answers returns the responses of a tool: those of its contract, but for a success that it describes itself.
+// answers returns the responses of a tool: those of its contract, except for a success that it describes itself.
 func answers(s tool.Spec) object {
 	all := object{
 		"401": reference("responses", "Unauthorized"), "413": reference("responses", "TooLong"), "415": reference("responses", "UnsupportedMediaType"),
@@ -141,13 +141,13 @@ func answers(s tool.Spec) object {
 // named returns the name of a contract's response with that status.
 func named(c tool.Contract, status string) string { return string(c) + "." + status }
 
-// success returns what a tool answers when it went well.
+// success returns the response of a successful call.
 func success(s tool.Spec) object {
 	form, _ := contractOf(s)
 	return object{"description": "what came of it, in the form of " + string(s.Contract), "headers": headers(false), "content": content(form)}
 }
 
-// headers returns those of an answer to a call, which may ask for a confirmation.
+// headers returns the headers of an answer to a call, which may ask for approval.
 func headers(asks bool) object {
 	all := object{"X-Call-Id": object{"description": "id of the call", "schema": text()},
 		"X-Approval": object{"description": "caller where no person is asked; absent otherwise", "schema": text()}}
@@ -158,7 +158,7 @@ func headers(asks bool) object {
 	return all
 }
 
-// contracts adds the responses of the contracts that tools have: their success, and their failure under the status of every kind.
+// contracts adds the responses of the tools' contracts: their success, and their failure under the status of every kind.
 func contracts(to object, tools []tool.Spec) {
 	for _, s := range tools {
 		bare := tool.Spec{Contract: s.Contract}
@@ -179,7 +179,7 @@ func schema(name string) object { return reference("schemas", name) }
 
 func parameter(name string) object { return reference("parameters", name) }
 
-// refusals returns the responses that more than one route has. Who is not let in is told so in countersign.v1.
+// refusals returns the responses that several routes share. Clients that are not admitted are answered in countersign.v1.
 func refusals() object {
 	all := object{}
 	for name, says := range map[string]string{
@@ -197,7 +197,7 @@ func refusals() object {
 	return all
 }
 
-// parameters returns those that more than one route has.
+// parameters returns those that several routes share.
 func parameters() object {
 	path := object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string"}}
 	return object{

@@ -10,16 +10,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// described is the OpenAPI document, and the name that its bytes have for caches.
+// described is the OpenAPI document, and its ETag.
 type described struct {
 	doc json.RawMessage
 	tag string
 }
 
-// defaultCookie is the name of the cookie of browsers where Options have none: it ends with the server's port.
+// defaultCookie is the name of the browser cookie if Options has none: it ends with the server's port.
 const defaultCookie = "countersign_PORT"
 
-// describe makes the document of the tools that every one of these leaves over.
+// describe generates the document of the tools that all narrowings leave.
 func (a *API) describe(within []tool.Narrowing) (described, error) {
 	specs := slices.DeleteFunc(slices.Collect(a.App.Specs()), func(s tool.Spec) bool { return !tool.Covered(within, s) })
 	doc, err := Document(About{Version: a.Version, Prefix: Prefix, Cookie: cmp.Or(a.Cookie, defaultCookie)}, specs)
@@ -29,7 +29,7 @@ func (a *API) describe(within []tool.Narrowing) (described, error) {
 	return described{doc: doc, tag: `"` + canon.SumBytes("openapi.document.v1", doc).Hex()[:32] + `"`}, nil
 }
 
-// showDocument shows the OpenAPI document, made once for whoever is served everything.
+// showDocument serves the OpenAPI document; the complete one is generated only once.
 func (a *API) showDocument(x *Exchange) error {
 	d, err := a.document()
 	if len(x.Visitor.Within) > 0 {

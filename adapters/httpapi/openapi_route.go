@@ -7,18 +7,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// fixed is a route that is no tool.
+// fixed is a route that is not a tool.
 type fixed struct {
 	method, path string // the method in lower case
 	id, tag      string
 	says         string
 	parameters   []any
-	body         string   // schema of what is sent; empty is nothing
+	body         string   // schema of the request body; empty is none
 	answer       object   // of 200
 	refuses      []string // further statuses
 }
 
-// operation returns the route as the document has it.
+// operation returns the route's entry in the document.
 func (r fixed) operation() object {
 	parameters := r.parameters
 	if strings.Contains(r.path, "{id}") {
@@ -42,12 +42,12 @@ func (r fixed) operation() object {
 	return op
 }
 
-// gives returns a 200 with a JSON body of that form.
+// gives returns a 200 with a JSON body of that schema.
 func gives(name, says string) object {
 	return object{"description": says, "content": content(schema(name))}
 }
 
-// routes returns those that are no tools, in the order users read them.
+// routes returns the routes that are not tools, in display order.
 func routes() []fixed {
 	get, post := method(http.MethodGet), method(http.MethodPost)
 	return append(records(),
@@ -75,7 +75,7 @@ func routes() []fixed {
 	)
 }
 
-// records returns the routes of what is on record.
+// records returns the routes of call records and the audit log.
 func records() []fixed {
 	get := method(http.MethodGet)
 	statuses := []any{}
@@ -115,7 +115,7 @@ func query(name, says string, kind object) object {
 
 func text() object { return object{"type": "string"} }
 
-// whole returns a whole number within bounds; most zero is none.
+// whole returns the schema of an integer within bounds; most zero is no upper bound.
 func whole(least, most int) object {
 	n := object{"type": "integer", "minimum": least}
 	if most > 0 {

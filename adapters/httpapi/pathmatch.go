@@ -2,7 +2,7 @@ package httpapi
 
 import "strings"
 
-// Match reports whether a path is of that pattern, and what stands for {name} in it.
+// Match reports whether a path matches the pattern, and returns the segment for {name}.
 func Match(pattern, path string) (name string, ok bool) {
 	want, have := strings.Split(pattern, "/"), strings.Split(path, "/")
 	if len(want) != len(have) {

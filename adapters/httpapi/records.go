@@ -16,21 +16,21 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How many records a list has when nobody says, and at most.
+// The default and maximum number of records in a list.
 const (
 	callsListed = 50
 	callsAtMost = 200
 	auditListed = 100
 )
 
-// callList is calls that wanted to change something, newest first (packageflow contract, ToolExecutionState).
+// callList is the calls that asked to change something, newest first (packageflow contract, ToolExecutionState).
 type callList struct {
 	Count     int           `json:"count"`
 	ToolCalls []tool.Record `json:"toolCalls"`
-	Next      string        `json:"next,omitempty"` // before, for the ones that follow
+	Next      string        `json:"next,omitempty"` // value of before for the next page
 }
 
-// sees reports whether the visitor may see what is on record of a tool.
+// sees reports whether the client may see the records of a tool.
 func (a *API) sees(v httpauth.Visitor, name string) bool {
 	if len(v.Within) == 0 {
 		return true
@@ -84,10 +84,10 @@ func (a *API) showCall(x *Exchange) error {
 type auditList struct {
 	Count   int            `json:"count"`
 	Records []audit.Record `json:"records"`
-	Next    int64          `json:"next"` // after, for the ones that follow
+	Next    int64          `json:"next"` // value of after for the next page
 }
 
-// listAudit lists the records after one, or the last ones when none is named, as far as the rest of the query chooses them.
+// listAudit lists the records after a given one, or the last ones without it, filtered by the rest of the query.
 func (a *API) listAudit(x *Exchange) error {
 	q := x.R.URL.Query()
 	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Call: q.Get("callId"), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
@@ -128,10 +128,10 @@ func (l *auditList) keep(records ...audit.Record) {
 	}
 }
 
-// looked is how many records are looked through at most for those that follow one; the next request goes on.
+// looked is the maximum number of records searched per request for those after a given one; the next request continues.
 const looked = 20_000
 
-// after keeps the records after one that the filter chooses.
+// after adds the records after a given one that the filter selects.
 func (a *API) after(ctx context.Context, after int64, f audit.Filter, list *auditList) error {
 	n := 0
 	for r, err := range a.App.AuditTrail(ctx, after) {
@@ -148,7 +148,7 @@ func (a *API) after(ctx context.Context, after int64, f audit.Filter, list *audi
 	return nil
 }
 
-// number returns a whole number of the query within its bounds.
+// number returns an integer of the query within its bounds.
 func number(q url.Values, name string, otherwise, least, most int) (int, error) {
 	text := q.Get(name)
 	if text == "" {
@@ -161,14 +161,14 @@ func number(q url.Values, name string, otherwise, least, most int) (int, error) 
 	return n, nil
 }
 
-// verified is what checking the whole audit came to.
+// verified is the result of verifying the whole audit log.
 type verified struct {
 	Intact bool `json:"intact"`
 	audit.Report
-	Error *Problem `json:"error,omitempty"` // the worst of what is wrong
+	Error *Problem `json:"error,omitempty"` // the most serious problem
 }
 
-// verifyAudit checks the audit, for one request at a time. That something is wrong with it is an answer.
+// verifyAudit verifies the audit log, for one request at a time. A problem of the log is a result, not an error.
 func (a *API) verifyAudit(x *Exchange) error {
 	if err := a.verifying.Acquire(x.R.Context(), 1); err != nil {
 		return fault.From(err)
@@ -187,7 +187,7 @@ func (a *API) verifyAudit(x *Exchange) error {
 	return nil
 }
 
-// exportAudit writes every record as a line of JSON. Where it cannot go on, the connection breaks off, so that half of it is not taken for all.
+// exportAudit writes every record as a line of JSON. On an error it aborts the connection, so that a partial export cannot pass for a complete one.
 func (a *API) exportAudit(x *Exchange) error {
 	after, err := number(x.R.URL.Query(), "after", 0, 0, math.MaxInt)
 	if err != nil {
@@ -227,7 +227,7 @@ func (a *API) exportAudit(x *Exchange) error {
 	return nil
 }
 
-// export begins a body of lines.
+// export starts a body of JSON lines.
 func export(x *Exchange) {
 	h := x.W.Header()
 	h.Set("Content-Type", "application/x-ndjson")

@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// route is one method of one path. A segment {name} stands for any.
+// route is one method of one path. A segment {name} matches any segment.
 type route struct {
 	method string
 	path   string // below Prefix
 	serve  func(*Exchange) error
 }
 
-// unrouted is the route of what there is not, for whoever counts requests.
+// unrouted is the route name of unknown paths, for metrics.
 const unrouted = "unknown"
 
 func (a *API) table() []route {
@@ -46,7 +46,7 @@ func (a *API) dispatch(x *Exchange) string {
 	path, below := strings.CutPrefix(x.R.URL.Path, Prefix)
 	method := x.R.Method
 	if method == http.MethodHead {
-		method = http.MethodGet // the server leaves the body away
+		method = http.MethodGet // the server omits the body
 	}
 	var allowed []string
 	for _, rt := range a.routes {

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The forms of the JSON API, each as JSON Schema.
+// The types of the JSON API, as JSON Schema.
 const (
 	errorSchema = `{"type":"object","description":"an error of the API itself","required":["error"],"properties":{"error":{"type":"object","required":["code","message"],
 		"properties":{"code":{"type":"string"},"message":{"type":"string"},"details":{}}}}}`
@@ -63,7 +63,7 @@ const (
 	dryRunSchema        = `{"type":"object","description":"the plan of a call in mode plan","required":["dry_run","plan"],"properties":{"dry_run":{"const":true},"plan":{}}}`
 )
 
-// schemas returns the forms by name.
+// schemas returns the schemas by name.
 func schemas() object {
 	all := object{}
 	for name, text := range map[string]string{
@@ -79,7 +79,7 @@ func schemas() object {
 	return all
 }
 
-// contractOf returns what a tool answers in its contract: when it went well, and when it did not.
+// contractOf returns the schemas of a tool's success and failure in its contract.
 func contractOf(s tool.Spec) (success, failure any) {
 	switch s.Contract {
 	case present.ContextPack:
@@ -97,7 +97,7 @@ func contractOf(s tool.Spec) (success, failure any) {
 	return or(present.Results(s), bare), schema("CountersignFailure")
 }
 
-// or returns a tool's own schema of its value, where it has one.
+// or returns a tool's own schema of its value if it has one.
 func or(own json.RawMessage, otherwise any) any {
 	if len(own) > 0 {
 		return own

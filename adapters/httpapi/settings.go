@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// settings is what the user set, as it is shown and sent. Of what is sent, a pointer that is missing leaves that as it is.
+// settings is the user's settings, as shown and sent. In a request, a missing pointer leaves its setting unchanged.
 type settings struct {
-	Revision int64                      `json:"revision"` // of what the change was made from
+	Revision int64                      `json:"revision"` // of the settings that the change is based on
 	Level    policy.Level               `json:"permission_level"`
 	Tools    map[string]policy.Setting  `json:"tool_permissions"`
 	Auto     policy.AutoApprove         `json:"auto_approve"`
@@ -23,11 +23,11 @@ type settings struct {
 	MaxMode  *policy.Mode               `json:"max_mode,omitempty"`
 	Require  *map[string]policy.Proving `json:"require,omitempty"`
 	Forms    *[]string                  `json:"forms,omitempty"`
-	InForce  *inForce                   `json:"in_force,omitempty"` // only shown
-	Warnings []string                   `json:"warnings,omitempty"` // only shown
+	InForce  *inForce                   `json:"in_force,omitempty"` // only in answers
+	Warnings []string                   `json:"warnings,omitempty"` // only in answers
 }
 
-// inForce is what the settings make with every other layer of policy, and the layer that decided each part; what none decided is built in.
+// inForce is the settings combined with every other policy layer, and the layer that decided each part; parts without a layer are built in.
 type inForce struct {
 	Approval  policy.Approval           `json:"approval"`
 	Level     policy.Level              `json:"permission_level"`
@@ -40,7 +40,7 @@ type inForce struct {
 	DecidedBy map[string]string         `json:"decided_by"`
 }
 
-// shownSettings returns the settings with what the user should know of them.
+// shownSettings returns the settings with their warnings.
 func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, error) {
 	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto, Approval: &s.Approval, MaxMode: &s.MaxMode, Require: &s.Require, Forms: &s.Forms}
 	if s.Require == nil {
@@ -101,15 +101,16 @@ func (a *API) answerSettings(x *Exchange, s app.Settings) error {
 	return err
 }
 
-// putSettings stores settings: what only narrows at once, whoever sends it; what opens something once the user has approved it in the console or at a
-// terminal, and the same request is made again. They name the revision they were made from; when there is a newer one, nothing is stored.
+// putSettings stores settings. A change that only narrows is stored at once, from any client; one that widens is stored once the user has approved it
+// in the console or at a terminal, and the same request is repeated. The request names the revision it is based on; if there is a newer one, nothing
+// is stored.
 func (a *API) putSettings(x *Exchange) error {
 	sent := settings{Revision: -1}
 	if err := x.Decode(&sent); err != nil {
 		return err
 	}
 	if sent.InForce != nil || len(sent.Warnings) > 0 {
-		sent.InForce, sent.Warnings = nil, nil // as they were shown: nobody sets them
+		sent.InForce, sent.Warnings = nil, nil // as they were shown: they cannot be set
 	}
 	if sent.Revision < 0 || sent.Level == policy.LevelUnset {
 		return ErrBody.Sayf("revision and permission_level have to be there; GET %s/settings shows those there are", Prefix)
@@ -146,7 +147,7 @@ func (a *API) putSettings(x *Exchange) error {
 	return a.answerSettings(x, saved)
 }
 
-// pend answers that the user has to approve it first. There is no token in the answer: whoever sends the request does not approve it.
+// pend answers that the user must approve first. The answer contains no token: the client that sends the request cannot approve it.
 func pend(x *Exchange, u *app.Unconfirmed) error {
 	i := u.Issued
 	x.W.Header().Set(HeaderConfirmation, i.ID)

@@ -12,14 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways a request's body is refused.
+// The errors of request bodies.
 var (
 	ErrTooLarge   = fault.New(fault.Invalid, "request_too_large", "the request's body is too large")
 	ErrTooSlow    = fault.New(fault.Timeout, "request_too_slow", "the request's body took too long to arrive")
 	ErrIncomplete = fault.New(fault.Invalid, "request_incomplete", "the request ended before its body did")
 )
 
-// draining is how long the rest of a refused request is read, so that its sender sees the answer.
+// draining is how long the rest of a refused request is read, so that the client sees the answer.
 const draining = time.Second
 
 // hasBody reports whether a body follows the request's headers.
@@ -27,14 +27,14 @@ func hasBody(r *http.Request) bool {
 	return r.ContentLength != 0 && r.Body != nil && r.Body != http.NoBody
 }
 
-// timed gives the body its time to arrive, from now on. The server stops the time when it has.
+// timed sets the deadline for the body to arrive. The server removes it afterwards.
 func (g *Guard) timed(w http.ResponseWriter, r *http.Request) {
 	if hasBody(r) {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.limits.BodyTime)) // a connection without deadlines is a test's
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(g.limits.BodyTime)) // only connections in tests have no deadlines
 	}
 }
 
-// receive reads the whole body, and has the request carry it as if it had just arrived. It fails with ErrTooLarge, ErrTooSlow and ErrIncomplete.
+// receive reads the whole body and restores it for the handler. It fails with ErrTooLarge, ErrTooSlow and ErrIncomplete.
 func receive(r *http.Request, most int64) ([]byte, error) {
 	if !hasBody(r) {
 		return nil, nil
@@ -58,14 +58,14 @@ func receive(r *http.Request, most int64) ([]byte, error) {
 	return all.Bytes(), nil
 }
 
-// carry has the request's body be those bytes, from their beginning.
+// carry sets the request's body to those bytes.
 func carry(r *http.Request, body []byte) { r.Body = io.NopCloser(bytes.NewReader(body)) }
 
-// drain reads a little of what is left of a refused request's body: who still sends does not look for an answer. What is left after that is left to
-// the end of the connection.
+// drain reads a limited part of the rest of a refused request's body: a client that is still sending does not read the answer. What is left after
+// that is dropped with the connection.
 func drain(w http.ResponseWriter, r *http.Request, most int64) {
 	if !hasBody(r) || r.ProtoMajor > 1 {
-		return // HTTP/2 has a word for it
+		return // HTTP/2 signals this itself
 	}
 	control := http.NewResponseController(w)
 	if r.Header.Get("Expect") == "" && control.SetReadDeadline(time.Now().Add(draining)) == nil {
@@ -76,8 +76,7 @@ func drain(w http.ResponseWriter, r *http.Request, most int64) {
 	w.Header().Set("Connection", "close")
 }
 
-// formOf returns the form token that the request carries: in its header, else in the form that is its body. Never in the URL, which is written down
-// in too many places.
+// formOf returns the form token of the request: from its header, else from the form in its body. It is never in the URL, which ends up in logs.
 func formOf(r *http.Request, body []byte) string {
 	if given := r.Header.Get(HeaderForm); given != "" {
 		return given
@@ -92,7 +91,7 @@ func formOf(r *http.Request, body []byte) string {
 	case "multipart/form-data":
 		err = r.ParseMultipartForm(int64(len(body)))
 	}
-	carry(r, body) // the handler may read it in its own way
+	carry(r, body) // the handler may parse it itself
 	if err != nil {
 		return ""
 	}

@@ -11,8 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// lasting returns the context of a request that was let in: it ends soon after the credential behind it stopped being good, and that of a stream of events
-// also when the server ends. The caller calls done when the request has been served.
+// lasting returns the context of an admitted request: it ends soon after its credential stops being valid, and that of an event stream also when the
+// server ends. The caller calls done when the request has been served.
 func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	look := &credentialWatch{guard: g, ctx: ctx, cancel: cancel, kind: v.kind, digest: v.digest}
@@ -27,7 +27,7 @@ func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done f
 	}
 }
 
-// credentialWatch looks now and then whether a credential is still good, and ends what it let in when it is not. For most requests it never comes to that.
+// credentialWatch checks regularly whether a credential is still valid, and ends its request if not. Most requests end before the first check.
 type credentialWatch struct {
 	guard  *Guard
 	ctx    context.Context

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The ways a visitor is refused, besides those of package access.
+// The errors of rejected requests, besides those of package access.
 var (
 	ErrMissing  = fault.New(fault.Denied, "credential_missing", "this needs a credential")
 	ErrForm     = fault.New(fault.Denied, "form_token_invalid", "this was not sent by a page of this browser's; open the page again and repeat it there")
@@ -24,25 +24,25 @@ var (
 	ErrInFlight = fault.New(fault.Unavailable, "requests_exceeded", "too many requests of this credential are under way; wait for some of them")
 )
 
-// longestSecret bounds what is taken for a secret, longestClient what clients say of themselves.
+// longestSecret is the maximum length of a secret, longestClient that of a client name.
 const (
 	longestSecret = 256
 	longestClient = 120
 )
 
-// Options say who is let in.
+// Options configures a Guard.
 type Options struct {
 	Credentials Credentials
-	Owner       policy.Principal // the user at this machine, with what the operator grants
-	Account     string           // that user's, as the machine knows it; empty is the owner's id
-	Hosts       []Host           // names besides this machine's own
+	Owner       policy.Principal // the user of this machine, with the permissions from the server configuration
+	Account     string           // that user's account name; empty is the owner's ID
+	Hosts       []Host           // names in addition to this machine's own
 	TLS         bool             // whether the server itself speaks TLS
 	Limits      Limits
-	Log         *slog.Logger     // nil: nothing is logged
+	Log         *slog.Logger     // nil: no log
 	Now         func() time.Time // nil: the machine's clock
 }
 
-// Guard lets visitors in. It is safe for concurrent use; New makes it.
+// Guard authenticates HTTP requests. It is safe for concurrent use; NewGuard makes it.
 type Guard struct {
 	credentials Credentials
 	owner       policy.Principal
@@ -53,14 +53,14 @@ type Guard struct {
 	log         *slog.Logger
 	now         func() time.Time
 	headers     map[string][]string
-	failures    *bucket // of credentials that are not good
-	noise       *bucket // of refusals that are logged
+	failures    *bucket // rate of invalid credentials
+	noise       *bucket // rate of logged refusals
 	inFlight    inFlight
 	life        context.Context
 	end         context.CancelFunc
 }
 
-// NewGuard returns a guard. It starts nothing.
+// NewGuard returns a Guard. It starts nothing.
 func NewGuard(o Options) *Guard {
 	g := &Guard{credentials: o.Credentials, owner: o.Owner, account: o.Account, hosts: map[string]Host{}, tls: o.TLS, limits: o.Limits.complete(), log: o.Log, now: o.Now}
 	if g.log == nil {
@@ -79,11 +79,11 @@ func NewGuard(o Options) *Guard {
 	return g
 }
 
-// End ends every stream of events, so that a server can end. What else is under way goes on.
+// End ends every event stream, so that a server can end. Other requests continue.
 func (g *Guard) End() { g.end() }
 
-// Around returns what every request of a server passes first, whatever is behind: where it was sent to, whose page sent it, how fast its body comes. It
-// puts the headers on every answer, which next may replace.
+// Around returns the handler for every request of a server: it checks the Host, the Origin and the body's deadline. It sets the headers of every
+// answer, which next may replace.
 func (g *Guard) Around(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := newWriter(w, r, g.limits.WriteTime)
@@ -117,12 +117,12 @@ func (g *Guard) recovered(w *writer, r *http.Request) {
 	}
 	g.log.Error("a handler panicked", "path", r.URL.Path, "panic", p)
 	if w.wrote {
-		panic(http.ErrAbortHandler) // half an answer must not look like a whole one
+		panic(http.ErrAbortHandler) // a partial answer must not look complete
 	}
 	g.refuse(w, r, fault.ErrInternal)
 }
 
-// who is let in by a handler.
+// who is the set of clients that a handler admits.
 type who uint8
 
 const (
@@ -130,13 +130,13 @@ const (
 	people
 )
 
-// Program lets programs in, by their tokens.
+// Program admits programs by their access tokens.
 func (g *Guard) Program(h Handler) http.Handler { return g.admitting(programs, h) }
 
-// Person lets users in, by the cookies of browsers that were logged in.
+// Person admits users by the cookies of logged-in browsers.
 func (g *Guard) Person(h Handler) http.Handler { return g.admitting(people, h) }
 
-// Anyone lets programs and users in.
+// Anyone admits programs and users.
 func (g *Guard) Anyone(h Handler) http.Handler { return g.admitting(programs|people, h) }
 
 func (g *Guard) admitting(whom who, h Handler) http.Handler {
@@ -165,7 +165,7 @@ func (g *Guard) admitting(whom who, h Handler) http.Handler {
 	})
 }
 
-// sentBy fails unless a page of the visitor's browser sent the request.
+// sentBy fails unless a page of the client's browser sent the request.
 func (v Visitor) sentBy(r *http.Request, body []byte) error {
 	switch {
 	case !told(r):
@@ -176,7 +176,7 @@ func (v Visitor) sentBy(r *http.Request, body []byte) error {
 	return nil
 }
 
-// visitor is whoever sent the request, by the credential it carries. A token that is not good is not made good by a cookie.
+// visitor returns the identity of the request from its credential. An invalid token is rejected even with a valid cookie.
 func (g *Guard) visitor(r *http.Request, whom who) (Visitor, error) {
 	if given := r.Header["Authorization"]; len(given) > 0 && whom&programs != 0 {
 		scheme, secret, _ := strings.Cut(given[0], " ")
@@ -192,7 +192,7 @@ func (g *Guard) visitor(r *http.Request, whom who) (Visitor, error) {
 	return Visitor{}, missing(r, whom)
 }
 
-// program returns the program that has a token.
+// program returns the identity of a program's token.
 func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
 	v := Visitor{kind: access.Token, digest: access.DigestOf(secret)}
 	c, err := g.admit(r.Context(), v)
@@ -205,7 +205,7 @@ func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
 	return v, nil
 }
 
-// person returns the user whose browser has a cookie. A browser may send several of one name: other servers of this host name can set some.
+// person returns the identity of a browser's cookie. A browser may send several of one name: other servers of this host name can set some.
 func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 	p, err := g.placed(r)
 	if err != nil {
@@ -227,7 +227,7 @@ func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 	return Visitor{}, err
 }
 
-// admit returns the credential that a visitor shows. Of those that are not good, only so many are judged in a second.
+// admit returns the credential of a client. Only a limited number of invalid ones is checked per second.
 func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error) {
 	c, err := g.credentials.Admit(ctx, v.kind, v.digest)
 	if err != nil && fault.From(err).Kind == fault.Denied && !g.failures.take(g.now()) {
@@ -236,7 +236,7 @@ func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error)
 	return c, err
 }
 
-// reach says how far the visitor reaches: never further than the operator, and no further than the credential.
+// reach sets the client's permissions: never more than the server configuration or the credential allows.
 func (g *Guard) reach(v *Visitor, r *http.Request, c access.Credential) {
 	v.Credential, v.Client = c.ID, clientOf(r)
 	if v.Principal.Grants = g.owner.Grants; c.Scope.ReadOnly {
@@ -247,7 +247,7 @@ func (g *Guard) reach(v *Visitor, r *http.Request, c access.Credential) {
 	}
 }
 
-// clientOf returns what the client says it is, in one line.
+// clientOf returns the client's description of itself, in one line.
 func clientOf(r *http.Request) string {
 	said := strings.Map(func(c rune) rune {
 		if !unicode.IsPrint(c) {
@@ -261,7 +261,7 @@ func clientOf(r *http.Request) string {
 	return said
 }
 
-// missing says how one gets a credential.
+// missing returns the error that explains how to get a credential.
 func missing(r *http.Request, whom who) error {
 	switch {
 	case whom&programs == 0:

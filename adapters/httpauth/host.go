@@ -11,20 +11,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways a request is refused before anybody asks who sent it.
+// The errors of requests that are rejected before authentication.
 var (
 	ErrHost     = fault.New(fault.Denied, "host_foreign", "this is not served under that name")
 	ErrOrigin   = fault.New(fault.Denied, "origin_foreign", "this is not served to pages of other origins")
 	ErrHostName = fault.New(fault.Invalid, "host_name_invalid", "a host is a name, an IP address or an https origin")
 )
 
-// Host is a name under which a server is reached that is not one of the machine's own.
+// Host is an additional name under which a server is reached.
 type Host struct {
 	Name   string // in lower case, without a port
-	Origin string // what is in front of the server, where something else ends TLS: "https://example.org"; else empty
+	Origin string // URL of a proxy that terminates TLS: "https://example.org"; else empty
 }
 
-// ParseHost reads a name ("example.org"), an IP address, or the origin of a proxy in front ("https://example.org:8443"). It fails with ErrHostName.
+// ParseHost parses a name ("example.org"), an IP address, or the origin of a proxy ("https://example.org:8443"). It fails with ErrHostName.
 func ParseHost(text string) (Host, error) {
 	name := strings.ToLower(strings.TrimSpace(text))
 	wrong := ErrHostName.Sayf("%q is no host: write a name or an IP address without a port, or the https origin of what stands in front", text)
@@ -52,7 +52,7 @@ func inName(r rune) bool {
 	return 'a' <= r && r <= 'z' || '0' <= r && r <= '9' || r == '-' || r == '.' || r == '_'
 }
 
-// BaseURL returns how a browser reaches a server that listens at that address: under the first of its names, where it has any.
+// BaseURL returns the URL at which a browser reaches a server that listens at that address: with the first of its names, if it has any.
 func BaseURL(at net.Addr, names []Host, secure bool) string {
 	host, port, err := net.SplitHostPort(at.String())
 	if err != nil {
@@ -69,7 +69,7 @@ func BaseURL(at net.Addr, names []Host, secure bool) string {
 	return place{host: plainHost(net.JoinHostPort(host, port), secure), secure: secure}.origin()
 }
 
-// ReachableHosts returns the names of a server that listens at that address: those it was given, and the address itself, which no name can be led to.
+// ReachableHosts returns the names of a server that listens at that address: the given ones, and the address itself, which DNS cannot redirect.
 func ReachableHosts(at net.Addr, names []Host) []Host {
 	host, _, err := net.SplitHostPort(at.String())
 	if ip, wrong := netip.ParseAddr(host); err != nil || wrong != nil || ip.IsUnspecified() {
@@ -81,15 +81,15 @@ func ReachableHosts(at net.Addr, names []Host) []Host {
 	return append(slices.Clone(names), Host{Name: host})
 }
 
-// place is where a request was sent to.
+// place is the host that a request was sent to.
 type place struct {
-	host   string // with a port unless it is the scheme's own, in lower case
+	host   string // with a port unless it is the scheme's default, in lower case
 	port   string
-	secure bool // the browser speaks TLS, to us or to what stands in front
+	secure bool // the browser uses TLS, to this server or to a proxy
 }
 
-// placed returns where the request was sent to. It fails with ErrHost unless that is a name of this machine's own, which no web page can make its own,
-// or one that the operator named.
+// placed returns the host that the request was sent to. It fails with ErrHost unless that is this machine's own name, which no web page can take
+// over, or one from the configuration.
 func (g *Guard) placed(r *http.Request) (place, error) {
 	name, port := split(r.Host)
 	front, named := g.hosts[name]
@@ -101,7 +101,7 @@ func (g *Guard) placed(r *http.Request) (place, error) {
 	return p, nil
 }
 
-// portOf returns the port, or the scheme's own where none is said.
+// portOf returns the port, or the scheme's default if there is none.
 func portOf(port string, secure bool) string {
 	switch {
 	case port != "":
@@ -112,7 +112,7 @@ func portOf(port string, secure bool) string {
 	return "80"
 }
 
-// origin returns what a browser says of pages of that place.
+// origin returns the Origin header of pages of that host.
 func (p place) origin() string {
 	if p.secure {
 		return "https://" + p.host
@@ -120,7 +120,7 @@ func (p place) origin() string {
 	return "http://" + p.host
 }
 
-// split returns a Host header taken apart: the name in lower case, and the port.
+// split splits a Host header: the name in lower case, and the port.
 func split(host string) (name, port string) {
 	name = host
 	if n, p, err := net.SplitHostPort(host); err == nil {
@@ -129,7 +129,7 @@ func split(host string) (name, port string) {
 	return strings.ToLower(strings.TrimSuffix(strings.TrimPrefix(name, "["), "]")), port
 }
 
-// plainHost returns a host in lower case, without the port that its scheme has anyway.
+// plainHost returns a host in lower case, without the default port of its scheme.
 func plainHost(host string, secure bool) string {
 	if secure {
 		return strings.TrimSuffix(strings.ToLower(host), ":443")
@@ -137,7 +137,7 @@ func plainHost(host string, secure bool) string {
 	return strings.TrimSuffix(strings.ToLower(host), ":80")
 }
 
-// loopback reports a name that leads to this machine whoever asks.
+// loopback reports whether the name always resolves to this machine.
 func loopback(name string) bool {
 	if name == "localhost" || name == "127.0.0.1" {
 		return true
@@ -146,13 +146,13 @@ func loopback(name string) bool {
 	return err == nil && ip.Zone() == "" && ip.Unmap().IsLoopback()
 }
 
-// safe reports a method that changes nothing.
+// safe reports whether the method changes nothing.
 func safe(method string) bool {
 	return method == http.MethodGet || method == http.MethodHead || method == http.MethodOptions
 }
 
-// sent fails with ErrOrigin when another origin's page sent the request, as far as a browser says so: a foreign Origin, or a change that did not come
-// from a page of this very origin.
+// sent fails with ErrOrigin if a page of another origin sent the request, as far as browsers report it: a foreign Origin, or a change that did not
+// come from a page of the same origin.
 func sent(r *http.Request, p place) error {
 	if origins := r.Header["Origin"]; len(origins) > 1 || len(origins) == 1 && !strings.EqualFold(origins[0], p.origin()) {
 		return ErrOrigin
@@ -163,7 +163,7 @@ func sent(r *http.Request, p place) error {
 	return nil
 }
 
-// told reports whether a browser said that a page of this origin sent the request; sent has judged what it said.
+// told reports whether a browser stated that a page of this origin sent the request; sent has checked the statement.
 func told(r *http.Request) bool {
 	return r.Header.Get("Origin") != "" || r.Header.Get("Sec-Fetch-Site") == "same-origin"
 }

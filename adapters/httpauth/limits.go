@@ -6,17 +6,17 @@ import (
 	"time"
 )
 
-// Limits bound what a visitor can take of a server. Zero fields are the defaults.
+// Limits bounds what a client can use of a server. Zero fields are the defaults.
 type Limits struct {
 	Body      int64         // bytes of a request's body; 4 MiB
 	BodyTime  time.Duration // for a body to arrive; 20 s
-	WriteTime time.Duration // for what was written to be taken; 30 s
-	Recheck   time.Duration // between two looks whether the credential behind a stream is still good; 2 s
-	InFlight  int           // requests at once of one credential; 512
-	Failures  int           // credentials that are not good, per second; 5
+	WriteTime time.Duration // for a client to read what was written; 30 s
+	Recheck   time.Duration // between two checks of the credential of a stream; 2 s
+	InFlight  int           // concurrent requests of one credential; 512
+	Failures  int           // invalid credentials per second; 5
 }
 
-// complete returns the limits with the defaults in place of zeros.
+// complete returns the limits with zeros replaced by the defaults.
 func (l Limits) complete() Limits {
 	return Limits{
 		Body: cmp.Or(l.Body, 4<<20), BodyTime: cmp.Or(l.BodyTime, 20*time.Second), WriteTime: cmp.Or(l.WriteTime, 30*time.Second),
@@ -24,7 +24,7 @@ func (l Limits) complete() Limits {
 	}
 }
 
-// bucket holds tokens: so many flow in each second, up to twice as many, and it is full at first.
+// bucket is a token bucket: it gains a fixed number of tokens per second, holds twice as many, and is full at first.
 type bucket struct {
 	mu    sync.Mutex
 	rate  float64
@@ -36,7 +36,7 @@ func newBucket(perSecond int) *bucket {
 	return &bucket{rate: float64(perSecond), level: 2 * float64(perSecond)}
 }
 
-// take reports whether there was a token left, and takes it.
+// take takes a token, and reports whether there was one.
 func (b *bucket) take(now time.Time) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -51,14 +51,14 @@ func (b *bucket) take(now time.Time) bool {
 	return true
 }
 
-// inFlight counts the requests under way of each credential.
+// inFlight counts the running requests of each credential.
 type inFlight struct {
 	mu   sync.Mutex
 	most int
 	of   map[string]int
 }
 
-// begin counts one in, unless there are too many.
+// begin counts a request, unless there are too many.
 func (f *inFlight) begin(credential string) bool {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -69,7 +69,7 @@ func (f *inFlight) begin(credential string) bool {
 	return true
 }
 
-// end counts one out.
+// end ends the count of a request.
 func (f *inFlight) end(credential string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways an address cannot be served at.
+// The errors of listen addresses.
 var (
 	ErrAddress     = fault.New(fault.Invalid, "listen_address_invalid", "an address to serve at is an IP address and a port")
 	ErrUnprotected = fault.New(fault.Invalid, "listen_address_unprotected", "beyond this machine, nothing is served without TLS")
@@ -25,14 +25,14 @@ var (
 	ErrCertificate = fault.New(fault.Invalid, "tls_certificate_invalid", "the certificate or its key cannot be used")
 )
 
-// Listen opens a listener at an address: "127.0.0.1:8317"; without a host, and with the host localhost, that is the loopback interface; with port 0,
-// a free port. Addresses that other machines reach are refused with ErrUnprotected unless they may be. It fails with ErrAddress and ErrTaken.
+// Listen opens a listener at an address: "127.0.0.1:8317"; without a host, or with localhost, it is the loopback interface; with port 0, a free port.
+// Addresses that other machines can reach fail with ErrUnprotected unless beyond allows them. It fails with ErrAddress and ErrTaken.
 func Listen(ctx context.Context, address string, beyond bool) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
 		return nil, ErrAddress.Sayf("%q is no address to serve at: write for example 127.0.0.1:8317, or 127.0.0.1:0 for any free port", address)
 	}
-	if host == "" || host == "localhost" { // not looked up: a hosts file may say anything
+	if host == "" || host == "localhost" { // not resolved: a hosts file may contain anything
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
@@ -55,7 +55,7 @@ func Listen(ctx context.Context, address string, beyond bool) (net.Listener, err
 	return l, nil
 }
 
-// Certificate returns how TLS is spoken with the certificate and key of those files; nil for no files. It fails with ErrCertificate.
+// Certificate returns the TLS configuration for the certificate and key in those files; nil without files. It fails with ErrCertificate.
 func Certificate(cert, key string) (*tls.Config, error) {
 	if cert == "" && key == "" {
 		return nil, nil
@@ -70,7 +70,7 @@ func Certificate(cert, key string) (*tls.Config, error) {
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }
 
-// holder returns the program that listens at the port, as far as this machine tells.
+// holder returns the program that listens at the port, as far as the system reports it.
 func holder(port string) string {
 	const unknown = "another program"
 	n, err := strconv.ParseUint(port, 10, 16)
@@ -94,7 +94,7 @@ func holder(port string) string {
 	if len(sockets) == 0 {
 		return unknown
 	}
-	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // other users' are not shown
+	open, _ := filepath.Glob("/proc/[0-9]*/fd/*") // those of other users are not visible
 	for _, file := range open {
 		if to, err := os.Readlink(file); err == nil && sockets[to] {
 			process := filepath.Dir(filepath.Dir(file))

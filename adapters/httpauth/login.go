@@ -19,7 +19,8 @@ const (
 	stylePath  = "/login.css"
 )
 
-// LoginURL returns the page of the server at base that logs a browser in by a one-time code, and then goes to the page wanted; empty is the first one.
+// LoginURL returns the page of the server at base that logs a browser in with a one-time code and then goes to the page wanted; empty is the first
+// page.
 func LoginURL(base, code, wanted string) string {
 	query := url.Values{"code": {code}}
 	if wanted != "" {
@@ -28,21 +29,21 @@ func LoginURL(base, code, wanted string) string {
 	return base + loginPath + "?" + query.Encode()
 }
 
-// maxLoginForm is bytes of the form that logs in.
+// maxLoginForm is the maximum size of the login form, in bytes.
 const maxLoginForm = 8 << 10
 
 //go:embed login.css
 var style string
 
-// Mount adds the guard's own pages: /healthz for everybody, and logging in and out.
+// Mount adds the guard's own pages: /healthz without authentication, login and logout.
 func (g *Guard) Mount(mux *http.ServeMux) {
 	mux.HandleFunc("GET "+healthPath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "application/json")
-		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // the client that asked may be gone
+		_, _ = w.Write([]byte(`{"status":"ok"}` + "\n")) // the client may be gone
 	})
 	mux.HandleFunc("GET "+stylePath, func(w http.ResponseWriter, _ *http.Request) {
 		w.Header().Set("Content-Type", "text/css; charset=utf-8")
-		_, _ = w.Write([]byte(style)) // likewise
+		_, _ = w.Write([]byte(style)) // the client may be gone
 	})
 	mux.HandleFunc("GET "+loginPath, g.offer)
 	mux.HandleFunc("POST "+loginPath, g.logIn)
@@ -53,7 +54,7 @@ func (g *Guard) Mount(mux *http.ServeMux) {
 	mux.Handle("POST "+logoutPath, g.Person(g.logOut))
 }
 
-// offer shows a one-time log-in without using it: programs that look at links in advance send no forms.
+// offer shows a one-time login without using it: link previewers do not submit forms.
 func (g *Guard) offer(w http.ResponseWriter, r *http.Request) {
 	query := r.URL.Query()
 	if query.Get("code") == "" {
@@ -65,7 +66,7 @@ func (g *Guard) offer(w http.ResponseWriter, r *http.Request) {
 		form: loginPath, fields: [][2]string{{"code", query.Get("code")}, {"next", query.Get("next")}}, button: "Log this browser in"})
 }
 
-// logIn exchanges a one-time log-in for a cookie.
+// logIn exchanges a one-time login for a cookie.
 func (g *Guard) logIn(w http.ResponseWriter, r *http.Request) {
 	p, err := g.placed(r)
 	if err == nil && !told(r) {
@@ -110,13 +111,13 @@ func (g *Guard) logOut(w http.ResponseWriter, r *http.Request, v Visitor) {
 	writePage(w, http.StatusOK, page{title: "Logged out", text: []string{"This browser is logged out. To log it in again, run this in a terminal:"}, command: "countersign login"})
 }
 
-// cookie carries the browser's secret. Its name has the port, because cookies belong to a host name whatever the port: servers of one machine must not
-// log each other's users out.
+// cookie contains the browser's secret. Its name includes the port, because cookies belong to a host name regardless of port: servers of one machine
+// must not log each other's users out.
 func cookie(p place, secret string, maxAge int) *http.Cookie {
 	return &http.Cookie{Name: cookieName(p), Value: secret, Path: "/", MaxAge: maxAge, Secure: p.secure, HttpOnly: true, SameSite: http.SameSiteStrictMode}
 }
 
-// CookieName returns the name of the cookie that browsers have of the server at base, for those who describe it.
+// CookieName returns the name of the browser cookie of the server at base, for documentation.
 func CookieName(base string) string {
 	u, err := url.Parse(base)
 	if err != nil {
@@ -146,18 +147,18 @@ func wanted(next string) string {
 	return u.String()
 }
 
-// page is one of the guard's own.
+// page is one of the guard's own pages.
 type page struct {
 	title   string
 	text    []string
 	command string      // to run in a terminal
-	form    string      // where its form goes; empty: it has none
+	form    string      // target of its form; empty: no form
 	fields  [][2]string // hidden ones
 	button  string
 	again   string // a link to the page itself
 }
 
-// refusal returns the page for a request that goes no further.
+// refusal returns the page for a rejected request.
 func refusal(r *http.Request, status int, f *fault.Error) page {
 	p := page{title: "This is refused", text: []string{sentence(f.Message)}}
 	if status != http.StatusUnauthorized {
@@ -165,12 +166,12 @@ func refusal(r *http.Request, status int, f *fault.Error) page {
 	}
 	p.title, p.command = "Log in first", "countersign login"
 	if r.Method == http.MethodGet && r.URL.Path != loginPath {
-		p.again = wanted(r.URL.RequestURI()) // a cookie is not sent along with links of other sites
+		p.again = wanted(r.URL.RequestURI()) // cookies are not sent with links from other sites
 	}
 	return p
 }
 
-// sentence returns a message with a capital and a full stop.
+// sentence returns a message with a capital letter and a final period.
 func sentence(message string) string {
 	if message == "" {
 		return ""
@@ -178,7 +179,7 @@ func sentence(message string) string {
 	return strings.ToUpper(message[:1]) + strings.TrimSuffix(message[1:], ".") + "."
 }
 
-// writePage writes the page, which loads nothing but its style.
+// writePage writes the page, which loads only its style sheet.
 func writePage(w http.ResponseWriter, status int, p page) {
 	var b strings.Builder
 	b.WriteString(`<!doctype html><html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width, initial-scale=1">` +
@@ -203,5 +204,5 @@ func writePage(w http.ResponseWriter, status int, p page) {
 	b.WriteString("</main></body></html>\n")
 	w.Header().Set("Content-Type", "text/html; charset=utf-8")
 	w.WriteHeader(status)
-	_, _ = w.Write([]byte(b.String())) // the client that asked may be gone
+	_, _ = w.Write([]byte(b.String())) // the client may be gone
 }

@@ -11,19 +11,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// What pages may load: nothing from elsewhere, and no script but files of this server. Nobody else's page shows them.
+// What pages may load: nothing from other hosts, and only script files of this server. No other page may embed them.
 const (
 	rest         = "; img-src 'self' data:; connect-src 'self'; font-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 	pagePolicy   = "default-src 'none'; script-src 'self'; style-src 'self'" + rest
 	inlineStyles = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'" + rest
 )
 
-// AllowInlineStyles lets the page that is answered with carry styles of its own, which drawn diagrams do. Scripts never are.
+// AllowInlineStyles allows inline styles in the answered page, which diagrams need. Inline scripts are never allowed.
 func AllowInlineStyles(w http.ResponseWriter) {
 	w.Header().Set("Content-Security-Policy", inlineStyles)
 }
 
-// always returns the headers of every answer. With no-referrer instead of same-origin, browsers would say Origin: null of our own forms.
+// always returns the headers of every answer. With no-referrer instead of same-origin, browsers would send Origin: null for our own forms.
 func always() map[string][]string {
 	return map[string][]string{
 		"Content-Security-Policy":      {pagePolicy},
@@ -52,7 +52,7 @@ func statusOf(f *fault.Error) int {
 	return present.HTTPStatus(f.Kind)
 }
 
-// refuse answers a request that goes no further: with a page to who asks for one, and else with JSON.
+// refuse answers a rejected request: with a page if the client asks for one, else with JSON.
 func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.From(err)
 	status := statusOf(f)
@@ -77,8 +77,8 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	}
 	head.Set("Content-Type", "application/json")
 	w.WriteHeader(status)
-	_, _ = w.Write(append(present.For(present.Control)(tool.Outcome{Err: f}).Body, '\n')) // the client that asked may be gone
+	_, _ = w.Write(append(present.For(present.Control)(tool.Outcome{Err: f}).Body, '\n')) // the client may be gone
 }
 
-// wantsPage reports whether a browser shows the answer to somebody.
+// wantsPage reports whether a browser displays the answer.
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), "text/html") }

@@ -12,21 +12,21 @@ import (
 	"time"
 )
 
-// ListenOptions say how a server serves. The zero Options speak plain HTTP; zero limits are the defaults.
+// ListenOptions configures Serve. The zero value serves plain HTTP; zero limits are the defaults.
 type ListenOptions struct {
 	TLS    *tls.Config  // nil: plain HTTP
-	Ending func()       // called when serving begins to end, to end what would not by itself; may be nil
-	Log    *slog.Logger // of what clients did wrong; nil: nothing
+	Ending func()       // called when serving starts to end, to end long requests; may be nil
+	Log    *slog.Logger // for client errors; nil: no log
 
 	HeaderBytes int           // of a request's headers; 64 KiB
 	HeaderTime  time.Duration // for headers to arrive; 5 s
-	IdleTime    time.Duration // that a connection is kept between requests; 2 min
-	WriteTime   time.Duration // for an answer to be taken, unless the handler gives it another; 30 s; negative: for ever
-	Grace       time.Duration // for requests that are under way when serving ends, and as much again to notice that they are cancelled; 2 s
-	Connections int           // at once; 2048, then those that do nothing make room
+	IdleTime    time.Duration // between requests of a connection; 2 min
+	WriteTime   time.Duration // for the client to read an answer, unless the handler sets another; 30 s; negative: no limit
+	Grace       time.Duration // for requests in progress when serving ends, and once more after they are cancelled; 2 s
+	Connections int           // maximum number; 2048, beyond it idle ones are closed
 }
 
-// complete returns the options with the defaults in place of zeros.
+// complete returns the options with zeros replaced by the defaults.
 func (o ListenOptions) complete() ListenOptions {
 	o.HeaderBytes = cmp.Or(o.HeaderBytes, 64<<10)
 	o.HeaderTime = cmp.Or(o.HeaderTime, 5*time.Second)
@@ -40,8 +40,8 @@ func (o ListenOptions) complete() ListenOptions {
 	return o
 }
 
-// Serve serves h on l, which it closes, until ctx ends; requests that are under way then have a few seconds before they are cancelled, and as much
-// to notice. That end is not an error.
+// Serve serves h on l, which it closes, until ctx ends; requests in progress then have a few seconds before they are cancelled, and as long to react.
+// That end is not an error.
 func Serve(ctx context.Context, l net.Listener, h http.Handler, o ListenOptions) error {
 	base, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	defer cancel()
@@ -71,7 +71,7 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, o ListenOptions)
 	}
 	err := shutdown(server, o.Grace)
 	if errors.Is(err, context.DeadlineExceeded) {
-		cancel() // those that are left end now
+		cancel() // the remaining ones end now
 		if err = shutdown(server, o.Grace); errors.Is(err, context.DeadlineExceeded) {
 			err = server.Close()
 		}
@@ -82,29 +82,29 @@ func Serve(ctx context.Context, l net.Listener, h http.Handler, o ListenOptions)
 	return err
 }
 
-// shutdown takes no request any more, and waits so long for those under way.
+// shutdown accepts no more requests, and waits at most patience for those in progress.
 func shutdown(server *http.Server, patience time.Duration) error {
 	ctx, done := context.WithTimeout(context.Background(), patience)
 	defer done()
 	return server.Shutdown(ctx)
 }
 
-// connLimiter is the connections of a server. Where there are too many, those make room that ask for nothing: who opens connections and says nothing, or
-// says it slowly, keeps nobody out.
+// connLimiter limits the connections of a server. If there are too many, idle ones are closed: clients that open connections and send nothing, or
+// send slowly, keep no other client out.
 type connLimiter struct {
 	mu    sync.Mutex
 	most  int
-	seats map[string]*connSlot // by the address of the other side
+	seats map[string]*connSlot // by remote address
 }
 
 // connSlot is one connection.
 type connSlot struct {
 	conn  net.Conn
-	since time.Time // when it began to ask for nothing
+	since time.Time // when it became idle
 	busy  int       // requests being served
 }
 
-// turned is told of everything that becomes of connections.
+// turned handles state changes of connections.
 func (c *connLimiter) turned(conn net.Conn, state http.ConnState) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -122,7 +122,7 @@ func (c *connLimiter) turned(conn net.Conn, state http.ConnState) {
 	}
 }
 
-// makeRoom closes the connection that has asked for nothing for the longest time; when all the others are served, the one that is new.
+// makeRoom closes the connection that has been idle longest; if all others are busy, the new one.
 func (c *connLimiter) makeRoom(latest string) {
 	gone := latest
 	for key, s := range c.seats {
@@ -132,13 +132,13 @@ func (c *connLimiter) makeRoom(latest string) {
 	}
 	conn := c.seats[gone].conn
 	if ciphered, ok := conn.(*tls.Conn); ok {
-		conn = ciphered.NetConn() // a word of farewell might wait for who does not listen
+		conn = ciphered.NetConn() // a TLS close message might block on a client that does not read
 	}
-	_ = conn.Close() // whoever is behind it finds out
+	_ = conn.Close() // its goroutine notices
 	delete(c.seats, gone)
 }
 
-// serving is h, with its connection known to be busy.
+// serving returns h that marks its connection busy.
 func (c *connLimiter) serving(h http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		s := c.acquireSlot(r.RemoteAddr)

@@ -14,27 +14,27 @@ import (
 
 // The kinds of events. The first two and their members are those of the packageflow contract; the rest is ours.
 const (
-	KindConfirmation  = "ai-tool-confirmation"        // a call waits for the user
-	KindResult        = "ai-tool-result"              // a call that wanted to change something has ended
-	KindClosed        = "ai-tool-confirmation-closed" // a question waits no longer: it was answered, withdrawn, or has run out
-	KindState         = "ai-tool-state"               // a call that wants to change something is somewhere else now
-	KindAudit         = "audit"                       // a new record of the audit
-	KindProcessStatus = TopicProcessStatus            // a background process has begun, or ended
-	KindProcessOutput = topicProcessOutput            // lines it printed
-	KindRunProgress   = TopicRunProgress              // a run of an ecosystem is somewhere else, or said something
-	KindUnreadable    = TopicUnreadable               // what a listener asked to hear of cannot be read, and is not any more
-	KindGap           = "gap"                         // between what the listener knew and what follows, something is missing
-	KindLagged        = "lagged"                      // the last event of a listener that was too slow; it may come again with what it has
+	KindConfirmation  = "ai-tool-confirmation"        // an approval request is pending
+	KindResult        = "ai-tool-result"              // a call that asked to change something has ended
+	KindClosed        = "ai-tool-confirmation-closed" // an approval request was decided or withdrawn, or has expired
+	KindState         = "ai-tool-state"               // a call that asks to change something has a new status
+	KindAudit         = "audit"                       // a new audit record
+	KindProcessStatus = TopicProcessStatus            // a background process has started or ended
+	KindProcessOutput = topicProcessOutput            // lines of its output
+	KindRunProgress   = TopicRunProgress              // a run of an ecosystem has a new status or new output
+	KindUnreadable    = TopicUnreadable               // a requested topic cannot be read and is no longer polled
+	KindGap           = "gap"                         // events between the listener's last one and the next are missing
+	KindLagged        = "lagged"                      // the last event of a listener that was too slow; it may reconnect with its last ID
 )
 
-// Kinds returns all of them.
+// Kinds returns all kinds.
 func Kinds() []string {
 	return []string{KindConfirmation, KindResult, KindClosed, KindState, KindAudit, KindProcessStatus, KindProcessOutput, KindRunProgress, KindUnreadable, KindGap, KindLagged}
 }
 
-// Event is one thing that happened.
+// Event is one event.
 type Event struct {
-	ID   int64           // of the audit record that it comes from: Filter.After, to go on from here; zero is none
+	ID   int64           // of its audit record: use it as Filter.After to continue from here; zero is none
 	Kind string          // one of Kinds
 	Data json.RawMessage // an object, on one line
 
@@ -43,26 +43,26 @@ type Event struct {
 	Call         string // id of the call, empty for none
 }
 
-// Filter says what a listener hears. The zero Filter hears every event from now on, and begins with the questions that wait.
+// Filter selects a listener's events. The zero Filter selects every event from now on, preceded by the pending approval requests.
 type Filter struct {
 	Conversation string           // only of that session
 	Kinds        []string         // only these; empty is all
-	Within       []tool.Narrowing // only about tools that every one of them covers
-	After        int64            // also what the audit has after that record: at most ReplayedEvents, and none older than ReplayedFor; zero is nothing
-	Topics       TopicWatcher     // what else; Kinds and Conversation do not narrow it
+	Within       []tool.Narrowing // only about tools that all of them cover
+	After        int64            // also the events since that audit record: at most ReplayedEvents, and none older than ReplayedFor; zero is none
+	Topics       TopicWatcher     // additional topics; Kinds and Conversation do not filter them
 }
 
-// Source is where the pump looks: an *app.App.
+// Source is what the pump polls: an *app.App.
 type Source interface {
 	records
-	// Stamp is another number once anything below may have changed; it is asked many times a second.
+	// Stamp returns a number that changes whenever anything below may have changed; it is called many times a second.
 	Stamp(ctx context.Context) (int64, error)
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	// Spec returns the enabled tool with that name.
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 
-// records is what is on record of calls.
+// records reads call records.
 type records interface {
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
@@ -70,7 +70,7 @@ type records interface {
 	RunRecord(ctx context.Context, id string) (tool.Record, error)
 }
 
-// keeps reports whether the listener hears the event. What it is told about its own listening it always hears.
+// keeps reports whether the filter selects the event. Events about the subscription itself are always selected.
 func (f *Filter) keeps(e Event, spec func(tool.Name) (tool.Spec, bool)) bool {
 	if e.Kind == KindGap || e.Kind == KindLagged {
 		return true

@@ -7,15 +7,14 @@ import (
 	"time"
 )
 
-// Hub is where listeners come together: one pump looks for all of them, and none runs while nobody listens. It is safe for concurrent use; New
-// makes it.
+// Hub serves all listeners with one pump, which runs only while there are listeners. It is safe for concurrent use; NewHub makes it.
 type Hub struct {
 	source Source
 	log    *slog.Logger
 	life   context.Context //nolint:containedctx // the lifetime of the hub, which ends every listener
 	end    context.CancelFunc
 	mu     sync.Mutex
-	pump   *pump // that runs; nil while nobody listens
+	pump   *pump // the running one; nil without listeners
 	open   int   // listeners
 	closed bool
 	tasks  sync.WaitGroup
@@ -31,10 +30,10 @@ func NewHub(source Source, log *slog.Logger) *Hub {
 	return h
 }
 
-// Subscribe returns what happens from now on, and before that what the filter asks for of the past and every question that waits. The channel is closed
-// once ctx ends or the hub is closed, and after a Lagged event, which is the last one that a listener gets who leaves more than Waiting events
-// untaken. Whoever subscribes ends ctx when done, or takes events until the channel is closed. What happens after Subscribe has returned is heard;
-// it returns at once unless the database cannot be read just now.
+// Subscribe returns the events from now on, preceded by the past events that the filter selects and every pending approval request. The channel is
+// closed once ctx ends or the hub is closed, and after a Lagged event, the last event of a listener with more than MaxQueued unread ones. The caller
+// must end ctx when done, or read until the channel is closed. No event after Subscribe has returned is missed; it returns at once unless the
+// database cannot be read now.
 func (h *Hub) Subscribe(ctx context.Context, f Filter) <-chan Event {
 	l := newListener(f)
 	if !h.enter(ctx, l) {
@@ -52,10 +51,10 @@ func (h *Hub) Subscribe(ctx context.Context, f Filter) <-chan Event {
 	return l.out
 }
 
-// joining is how long Subscribe waits for the pump. A listener that joins later misses what happened before.
+// joining is how long Subscribe waits for the pump. A listener that joins later misses earlier events.
 const joining = 2 * time.Second
 
-// enter takes a listener in, and begins to hand it events. It reports false when the hub is closed.
+// enter adds a listener and starts to pass it events. It reports false if the hub is closed.
 func (h *Hub) enter(ctx context.Context, l *listener) bool {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -82,7 +81,7 @@ func (h *Hub) enter(ctx context.Context, l *listener) bool {
 	return true
 }
 
-// leave takes a listener out; with the last one the pump ends.
+// leave removes a listener; the last one ends the pump.
 func (h *Hub) leave(l *listener) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -96,14 +95,14 @@ func (h *Hub) leave(l *listener) {
 	}
 }
 
-// Listeners returns how many there are.
+// Listeners returns the number of listeners.
 func (h *Hub) Listeners() int {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	return h.open
 }
 
-// Close ends every listener and waits until all is still. Whoever subscribes afterwards hears nothing.
+// Close ends every listener and waits for the goroutines. Later subscriptions get no events.
 func (h *Hub) Close() {
 	h.mu.Lock()
 	h.closed = true
@@ -112,7 +111,7 @@ func (h *Hub) Close() {
 	h.tasks.Wait()
 }
 
-// tell hands an event to every listener of the pump that has joined and keeps it.
+// tell passes an event to every joined listener of the pump whose filter selects it.
 func (h *Hub) tell(p *pump, e Event) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -123,7 +122,7 @@ func (h *Hub) tell(p *pump, e Event) {
 	}
 }
 
-// join lets those who wait hear what follows the given moment.
+// join lets waiting listeners get the events after the given point.
 func (h *Hub) join(p *pump, now func() joint) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -137,7 +136,7 @@ func (h *Hub) join(p *pump, now func() joint) {
 			here = &made
 		}
 		p.listeners[l] = false
-		l.joined <- *here // there is room for the one that ever comes
+		l.joined <- *here // the channel has room for its only value
 		close(l.ready)
 	}
 }

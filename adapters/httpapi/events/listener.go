@@ -5,13 +5,13 @@ import (
 	"sync"
 )
 
-// MaxQueued is how many events may wait for a listener; with one more it has lagged.
+// MaxQueued is the maximum number of unread events of a listener; with one more it has lagged.
 const MaxQueued = 1024
 
-// joint is the moment at which a listener joined the pump.
+// joint is the point at which a listener joined the pump.
 type joint struct {
-	seq  int64   // of the last audit record that was told before
-	open []Event // the questions that wait then, oldest first, and the calls that run
+	seq  int64   // of the last audit record reported before
+	open []Event // the pending requests at that point, oldest first, and the running calls
 }
 
 // listener is one subscription.
@@ -20,7 +20,7 @@ type listener struct {
 	pump   *pump
 	joined chan joint
 	ready  chan struct{} // closed once it has joined
-	queue  chan Event    // told after it joined
+	queue  chan Event    // events after it joined
 	lost   chan struct{} // closed when the queue was full
 	once   sync.Once
 	out    chan Event
@@ -30,7 +30,7 @@ func newListener(f Filter) *listener {
 	return &listener{filter: f, joined: make(chan joint, 1), ready: make(chan struct{}), queue: make(chan Event, MaxQueued), lost: make(chan struct{}), out: make(chan Event)}
 }
 
-// offer queues an event without ever waiting.
+// offer queues an event without blocking.
 func (l *listener) offer(e Event) {
 	select {
 	case l.queue <- e:
@@ -39,7 +39,7 @@ func (l *listener) offer(e Event) {
 	}
 }
 
-// put queues an event of a topic, which waits for the listener rather than have it lag. It reports false when the listener is gone.
+// put queues an event of a topic; it blocks instead of making the listener lag. It reports false if the listener has ended.
 func (l *listener) put(ctx context.Context, e Event) bool {
 	select {
 	case l.queue <- e:
@@ -50,7 +50,7 @@ func (l *listener) put(ctx context.Context, e Event) bool {
 	return false
 }
 
-// run hands the listener its events until ctx ends, or it lags.
+// run sends the listener its events until ctx ends, or it lags.
 func (l *listener) run(ctx context.Context, source Source) {
 	defer close(l.out)
 	ctx, cancel := context.WithCancel(ctx)
@@ -71,7 +71,7 @@ func (l *listener) run(ctx context.Context, source Source) {
 		select {
 		case <-ctx.Done():
 			return
-		case <-l.lost: // what is queued before the loss is lost with it
+		case <-l.lost: // events queued before it lagged are lost
 			l.lag(ctx)
 			return
 		case e := <-l.queue:
@@ -82,7 +82,7 @@ func (l *listener) run(ctx context.Context, source Source) {
 	}
 }
 
-// begin sends what the listener asked for of the past, and what is open. It reports false when the listener is gone.
+// begin sends the requested past events and what is open. It reports false if the listener has ended.
 func (l *listener) begin(ctx context.Context, source Source, from joint) bool {
 	past := replay{source: source, filter: &l.filter, until: from.seq, told: map[string]bool{}}
 	for _, e := range append(past.events(ctx), from.open...) {
@@ -93,7 +93,7 @@ func (l *listener) begin(ctx context.Context, source Source, from joint) bool {
 	return ctx.Err() == nil
 }
 
-// send waits until the listener takes the event. It reports false when the listener is gone or has lagged meanwhile.
+// send blocks until the listener receives the event. It reports false if the listener has ended or lagged.
 func (l *listener) send(ctx context.Context, e Event) bool {
 	select {
 	case l.out <- e:
@@ -105,7 +105,7 @@ func (l *listener) send(ctx context.Context, e Event) bool {
 	return false
 }
 
-// lag tells the listener, as the last event, that it was too slow.
+// lag sends the listener, as the last event, that it was too slow.
 func (l *listener) lag(ctx context.Context) {
 	select {
 	case l.out <- event(KindLagged, struct {

@@ -14,7 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// MaxField bounds each member of an event that has no bound of its own, in bytes (packageflow-security contract §5.4). What is longer is read by its id.
+// MaxField is the maximum size of each event member without a limit of its own, in bytes (packageflow-security contract §5.4). Longer data is read by
+// its ID.
 const MaxField = 8 << 10
 
 // question is the payload of Confirmation: the five members of the packageflow contract, then ours.
@@ -28,18 +29,18 @@ type question struct {
 	Prompt       string          `json:"prompt"`
 	Risk         string          `json:"risk,omitempty"`
 	Context      json.RawMessage `json:"context,omitempty"`
-	Truncated    bool            `json:"truncated"` // arguments, context or prompt are longer; GET /api/v1/confirmations/{id} has all of them
+	Truncated    bool            `json:"truncated"` // arguments, context or prompt are longer; GET /api/v1/confirmations/{id} returns all of them
 	IssuedAt     time.Time       `json:"issuedAt"`
 	ExpiresAt    time.Time       `json:"expiresAt"`
-	Client       string          `json:"client,omitempty"` // as it calls itself
+	Client       string          `json:"client,omitempty"` // name that the client gave itself
 	Confirmation string          `json:"confirmationId"`
 	Strength     policy.Strength `json:"strength"`
 	Target       string          `json:"typeToConfirm,omitempty"`
-	Lasting      bool            `json:"lasting"` // "always" may be answered
+	Lasting      bool            `json:"lasting"` // a session grant can be given
 	PlanHash     canon.Hash      `json:"planHash"`
 }
 
-// asked returns the event of a question that waits. rec is the record of its call; a call that no record is kept of goes by its confirmation.
+// asked returns the event of a pending request. rec is the record of its call; for a call without a record the ID of the request is used.
 func asked(v confirm.View, rec tool.Record, spec tool.Spec) Event {
 	q := question{Conversation: v.Session, Call: rec.CallID, Tool: v.Tool, Description: spec.Description, Prompt: v.Prompt, Risk: v.Risk,
 		IssuedAt: v.IssuedAt.UTC(), ExpiresAt: v.ExpiresAt.UTC(), Client: rec.Client, Confirmation: v.ID, Strength: v.Strength, Target: v.Target,
@@ -61,7 +62,8 @@ func asked(v confirm.View, rec tool.Record, spec tool.Spec) Event {
 	return event(KindConfirmation, q).about(q.Conversation, q.Tool, q.Call)
 }
 
-// bounded returns a document within MaxField: the beginning of its text where it is longer, in the form that the audit has for long arguments.
+// bounded returns a document within MaxField: a longer one is replaced by the beginning of its text, in the form that the audit log uses for long
+// arguments.
 func bounded(doc json.RawMessage) (json.RawMessage, bool) {
 	if len(doc) <= MaxField {
 		return doc, false
@@ -71,7 +73,7 @@ func bounded(doc json.RawMessage) (json.RawMessage, bool) {
 	return short, true
 }
 
-// cut is at most n bytes of a text, ending at a rune's end, and whether that is not all of it.
+// cut returns at most n bytes of a text, ending at the end of a rune, and whether it was cut.
 func cut(s string, n int) (string, bool) {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	if len(s) <= n {
@@ -83,13 +85,13 @@ func cut(s string, n int) (string, bool) {
 	return s[:n], true
 }
 
-// The ways a question stops waiting.
+// How an approval request was closed.
 const (
-	wasApproved = "approved" // its call may be repeated, or goes on
-	hasEnded    = "ended"    // denied, withdrawn, carried out, or run out: ai-tool-state has the reason
+	wasApproved = "approved" // its call continues or can be repeated
+	hasEnded    = "ended"    // denied, withdrawn, applied, or expired: ai-tool-state has the reason
 )
 
-// closed returns the event of a question that waits no longer.
+// closed returns the event of a request that is no longer pending.
 func closed(of Event, confirmation, how string) Event {
 	return event(KindClosed, struct {
 		Conversation string `json:"conversationId"`
@@ -100,7 +102,7 @@ func closed(of Event, confirmation, how string) Event {
 	}{of.Conversation, of.Call, of.Tool, confirmation, how}).about(of.Conversation, of.Tool, of.Call)
 }
 
-// moved returns the event of a call that is somewhere else now.
+// moved returns the event of a call with a new status.
 func moved(r tool.Record) Event {
 	at := r.At
 	switch {
@@ -156,7 +158,7 @@ func ended(r tool.Record) Event {
 	return event(KindResult, p).about(r.Session, r.Tool, r.CallID)
 }
 
-// why says how a call ended that has no words for it of its own.
+// why describes the end of a call that has no text of its own.
 func why(r tool.Record) string {
 	switch {
 	case r.Reason == tool.ReasonUserDenied && r.Said != "":
@@ -196,7 +198,7 @@ func recorded(r audit.Record) Event {
 	return e
 }
 
-// event returns one of that kind. Payloads are plain data, which always encodes.
+// event returns an event of that kind. Payloads are plain data, which always encodes.
 func event(kind string, payload any) Event {
 	doc, err := tool.Encode(payload)
 	if err != nil {
@@ -205,7 +207,7 @@ func event(kind string, payload any) Event {
 	return Event{Kind: kind, Data: doc}
 }
 
-// about says what an event belongs to.
+// about sets what an event belongs to.
 func (e Event) about(conversation, name, call string) Event {
 	e.Conversation, e.Tool, e.Call = conversation, name, call
 	return e

@@ -13,56 +13,55 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How often the pump asks whether anything has changed, and how often it looks although nothing has: what runs out, and what a process that is gone
-// left behind, changes no database.
+// How often the pump checks for changes, and how often it polls without any: expiries, and processes that ended, change no database.
 const (
 	asking  = 50 * time.Millisecond
 	looking = 2 * time.Second
 )
 
 const (
-	seeded   = 200  // runs that are looked through at first
-	finished = 4096 // calls that have ended and are remembered, so that none is told twice
-	patience = 100  // looks for the record of a call whose intent is in the audit
+	seeded   = 200  // records read at first
+	finished = 4096 // ended calls that are remembered, so that none is reported twice
+	patience = 100  // attempts to find the record of a call whose intent is in the audit log
 )
 
-// After a batch of audit records the pump takes a breath, so that a listener who attends keeps up however many are stored at once.
+// After a batch of audit records the pump pauses, so that a reading listener keeps up however many are stored at once.
 const (
 	batch  = MaxQueued / 4
 	breath = 10 * time.Millisecond
 )
 
-// waiting is a question that has been told.
+// waiting is a reported approval request.
 type waiting struct {
 	event Event
 	view  confirm.View
 	state string
 }
 
-// call is one that has been told, and has not ended.
+// call is a reported call that has not ended.
 type call struct {
 	status tool.Status
 	event  Event
 }
 
-// pump looks at what is on record and tells what is new. It belongs to one goroutine, but for listeners, which belongs to the hub.
+// pump polls the records and reports changes. It belongs to one goroutine, except for listeners, which belongs to the hub.
 type pump struct {
 	hub       *Hub
 	life      context.Context //nolint:containedctx // ends with the last listener
 	end       context.CancelFunc
 	wake      chan struct{}
-	listeners map[*listener]bool // whether it still waits to join; guarded by the hub's lock
+	listeners map[*listener]bool // whether it has yet to join; guarded by the hub's lock
 
 	begun     bool
-	trouble   bool // the last look failed
+	trouble   bool // the last poll failed
 	stamp     int64
-	next      time.Time // of a look although nothing has changed
-	seq       int64     // of the last audit record that was told
+	next      time.Time // of a poll without changes
+	seq       int64     // of the last reported audit record
 	questions map[string]waiting
 	calls     map[string]call
 	over      map[string]bool
 	ends      []string       // the same, oldest first
-	awaited   map[string]int // calls whose record is not there yet: how often it was looked for
+	awaited   map[string]int // calls whose record is missing so far: number of attempts
 }
 
 func newPump(h *Hub) *pump {
@@ -72,7 +71,7 @@ func newPump(h *Hub) *pump {
 	return p
 }
 
-// wakeUp has the pump look at once.
+// wakeUp makes the pump poll at once.
 func (p *pump) wakeUp() {
 	select {
 	case p.wake <- struct{}{}:
@@ -94,7 +93,7 @@ func (p *pump) run() {
 	}
 }
 
-// round looks when there is a reason to. What cannot be read is told to nobody; the next look tells it.
+// round polls if there is a reason to. Data that cannot be read is reported by the next poll.
 func (p *pump) round(ctx context.Context) {
 	now := time.Now()
 	if p.trouble && now.Before(p.next) {
@@ -117,11 +116,11 @@ func (p *pump) round(ctx context.Context) {
 	}
 	p.hub.join(p, p.joint)
 	if !quiet {
-		p.stamp, p.next = stamp, p.deadline(now) // the stamp from before the look: what was stored meanwhile is looked at again
+		p.stamp, p.next = stamp, p.deadline(now) // the stamp from before the poll: what was stored since is polled again
 	}
 }
 
-// deadline returns when to look although nothing has changed.
+// deadline returns when to poll without changes.
 func (p *pump) deadline(now time.Time) time.Time {
 	at := now.Add(looking)
 	for _, q := range p.questions {
@@ -135,7 +134,7 @@ func (p *pump) deadline(now time.Time) time.Time {
 	return at
 }
 
-// begin takes in what is open, so that only what is new is told later.
+// begin reads what is open, so that only changes are reported later.
 func (p *pump) begin(ctx context.Context) error {
 	tail, err := p.hub.source.AuditTail(ctx, 1)
 	if err != nil {
@@ -165,7 +164,7 @@ func (p *pump) begin(ctx context.Context) error {
 	return nil
 }
 
-// joint returns where the pump is now.
+// joint returns the current position of the pump.
 func (p *pump) joint() joint {
 	var questions []waiting
 	for _, q := range p.questions {
@@ -194,7 +193,7 @@ func (p *pump) look(ctx context.Context) error {
 	return p.follow(ctx)
 }
 
-// ask tells which questions wait, and which wait no longer. Before the pump has begun it only takes them in.
+// ask reports new and closed approval requests. Before the pump has begun it only reads them.
 func (p *pump) ask(ctx context.Context) error {
 	views, err := p.hub.source.Confirmations(ctx, "")
 	if err != nil {
@@ -227,7 +226,7 @@ func (p *pump) ask(ctx context.Context) error {
 	return nil
 }
 
-// question tells of one that is new.
+// question reports a new approval request.
 func (p *pump) question(ctx context.Context, v confirm.View) error {
 	rec, err := p.hub.source.RunRecord(ctx, v.ID)
 	if err != nil && !unknown(err) {
@@ -245,7 +244,7 @@ func (p *pump) question(ctx context.Context, v confirm.View) error {
 	return nil
 }
 
-// read tells what is new in the audit, each record after what became of the call it is about.
+// read reports new audit records, each after the result of its call.
 func (p *pump) read(ctx context.Context) error {
 	told := 0
 	for r, err := range p.hub.source.AuditTrail(ctx, p.seq) {
@@ -254,7 +253,7 @@ func (p *pump) read(ctx context.Context) error {
 		}
 		if changes(r.Event) {
 			if err := p.inspect(ctx, r.Event.CallID); unknown(err) && r.Event.Phase == audit.Intent {
-				p.awaited[r.Event.CallID] = 0 // its record comes after its intent
+				p.awaited[r.Event.CallID] = 0 // its record is written after its intent
 			} else if err != nil && !unknown(err) {
 				return err
 			}
@@ -268,7 +267,7 @@ func (p *pump) read(ctx context.Context) error {
 	return nil
 }
 
-// pause waits for a while, or until ctx ends.
+// pause waits for that time, or until ctx ends.
 func pause(ctx context.Context, while time.Duration) {
 	over := time.NewTimer(while)
 	defer over.Stop()
@@ -278,12 +277,12 @@ func pause(ctx context.Context, while time.Duration) {
 	}
 }
 
-// changes reports a record about a call that has a record of its own: one that wants to change something, or an answer to it.
+// changes reports an audit record about a call with a call record: one that asks to change something, or a decision on it.
 func changes(e audit.Event) bool {
 	return e.CallID != "" && (e.Phase == audit.Answer || e.Class != policy.ClassRead.String() && e.Class != policy.ClassScratch.String())
 }
 
-// follow looks after the calls that have not ended.
+// follow checks the calls that have not ended.
 func (p *pump) follow(ctx context.Context) error {
 	for id := range p.calls {
 		if err := p.inspect(ctx, id); err != nil && !unknown(err) {
@@ -302,7 +301,7 @@ func (p *pump) follow(ctx context.Context) error {
 	return nil
 }
 
-// inspect tells where the call of that id, or of that confirmation, is now.
+// inspect reports the current status of the call with that ID, or of that approval request.
 func (p *pump) inspect(ctx context.Context, id string) error {
 	rec, err := p.hub.source.RunRecord(ctx, id)
 	if err == nil {
@@ -311,7 +310,7 @@ func (p *pump) inspect(ctx context.Context, id string) error {
 	return err
 }
 
-// note tells where a call is, unless that was told.
+// note reports the status of a call, unless it is already reported.
 func (p *pump) note(r tool.Record) {
 	if p.over[r.CallID] || p.calls[r.CallID].status == r.Status {
 		return
@@ -326,7 +325,7 @@ func (p *pump) note(r tool.Record) {
 	p.remember(r.CallID)
 }
 
-// remember keeps in mind that the end of a call is told, or was before anybody listened.
+// remember records that the end of a call was reported, or preceded all listeners.
 func (p *pump) remember(id string) {
 	delete(p.calls, id)
 	if p.over[id] {
@@ -339,10 +338,10 @@ func (p *pump) remember(id string) {
 	}
 }
 
-// tell tells whoever has joined. Nobody has before the pump has begun.
+// tell sends an event to the joined listeners. There are none before the pump has begun.
 func (p *pump) tell(e Event) { p.hub.tell(p, e) }
 
-// unknown reports a call that no record is kept of, or one that nobody can read: trying again would not help.
+// unknown reports a call without a readable record: trying again would not help.
 func unknown(err error) bool {
 	if err == nil {
 		return false

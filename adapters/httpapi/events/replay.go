@@ -10,26 +10,26 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How much of the past a listener may ask for (packageflow-security contract §5.4).
+// Limits of past events (packageflow-security contract §5.4).
 const (
 	ReplayedEvents = 1000
 	ReplayedFor    = 24 * time.Hour
 )
 
-// again is how long a reading that failed waits before it is tried anew: the database may be locked.
+// again is the delay before a failed read is repeated: the database may be locked.
 const again = 250 * time.Millisecond
 
-// replay makes events anew out of what is on record between two moments. A result may come again that the listener has heard already, because it
-// stands before the audit record that it belongs to; it never misses one.
+// replay recreates events from the records between two points. It may repeat a result, because a result precedes the audit record that it belongs to;
+// it never misses one.
 type replay struct {
 	source Source
 	filter *Filter
 	until  int64           // the last record that belongs to the past
-	told   map[string]bool // calls whose end is told
+	told   map[string]bool // calls whose end is reported
 	found  []Event
 }
 
-// events returns those that the filter keeps, in the order they happened. A database that cannot be read is tried until ctx ends.
+// events returns those that the filter selects, in order. It retries an unreadable database until ctx ends.
 func (r *replay) events(ctx context.Context) []Event {
 	for r.filter.After > 0 && r.filter.After < r.until {
 		r.found = r.found[:0]
@@ -58,7 +58,7 @@ func (r *replay) read(ctx context.Context) error {
 		if rec.Seq > r.until {
 			break
 		}
-		if old := rec.Event.Time.Before(oldest); old || rec.Seq <= start { // the first one is known to the listener, or the last that is left out
+		if old := rec.Event.Time.Before(oldest); old || rec.Seq <= start { // the listener knows the first one, or it is the last one left out
 			cut = cut || rec.Seq > start
 			if !old {
 				since = rec.Event.Time
@@ -77,14 +77,14 @@ func (r *replay) read(ctx context.Context) error {
 	return nil
 }
 
-// add keeps an event that the listener wants.
+// add keeps an event that the filter selects.
 func (r *replay) add(e Event) {
 	if r.filter.keeps(e, r.source.Spec) {
 		r.found = append(r.found, e)
 	}
 }
 
-// call tells the end of the call that a record is about, if it has ended.
+// call reports the end of the call of a record, if it has ended.
 func (r *replay) call(ctx context.Context, rec audit.Record) error {
 	if !changes(rec.Event) || rec.Event.Phase == audit.Intent {
 		return nil
@@ -107,7 +107,7 @@ func (r *replay) end(run tool.Record) {
 	}
 }
 
-// silent tells of the calls that ended since without a record in the audit, or whose record is still on its way.
+// silent reports the calls that ended since without an audit record, or whose record is not written yet.
 func (r *replay) silent(ctx context.Context, since time.Time) error {
 	runs, err := r.source.Runs(ctx, app.RunFilter{Limit: seeded})
 	if err != nil {
@@ -122,7 +122,7 @@ func (r *replay) silent(ctx context.Context, since time.Time) error {
 	return nil
 }
 
-// bound keeps the last events, and says where something is missing.
+// bound keeps the last events, and marks where events are missing.
 func (r *replay) bound(cut bool) {
 	if over := len(r.found) - ReplayedEvents; over > 0 {
 		r.found, cut = r.found[over:], true

@@ -14,51 +14,50 @@ import (
 
 // The kinds of events.
 const (
-	TopicProcessStatus = "background-process-status" // a background process has begun, or ended
-	topicProcessOutput = "background-process-output" // lines it printed
-	TopicRunProgress   = "run-progress"              // a run of an ecosystem is somewhere else, or said something
-	TopicUnreadable    = "topic-unreadable"          // what was asked for cannot be read, and is not looked at any more
+	TopicProcessStatus = "background-process-status" // a background process has started or ended
+	topicProcessOutput = "background-process-output" // lines of its output
+	TopicRunProgress   = "run-progress"              // a run of an ecosystem has a new status or new output
+	TopicUnreadable    = "topic-unreadable"          // the topic cannot be read and is no longer polled
 )
 
-// TopicUpdate is one thing that is new. Data is an object on one line.
+// TopicUpdate is one change. Data is an object on one line.
 type TopicUpdate struct {
 	Kind string
 	Data json.RawMessage
 }
 
-// ask calls a tool that only reads, on a listener's behalf.
+// ask calls a tool that only reads, for a listener.
 type ask func(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome
 
-// TopicWatcher are what one listener wants to hear of. Nothing is heard without Ask.
+// TopicWatcher is the topics of one listener. It needs Ask to read anything.
 type TopicWatcher struct {
 	Ask       ask
-	Processes bool   // which background processes there are, and how they end
-	Process   string // what the background process of that id prints, until it ends
-	Since     *int64 // of that process, only what comes after this nextSeq of an earlier answer; nil begins with its last lines
-	Runs      bool   // which runs of ecosystems there are, and how far they are
-	Run       string // what the run of that id says, until it ends
+	Processes bool   // the background processes and their end
+	Process   string // the output of the background process with that ID, until it ends
+	Since     *int64 // only output after this nextSeq of an earlier answer; nil starts with its last lines
+	Runs      bool   // the runs of ecosystems and their status
+	Run       string // the output of the run with that ID, until it ends
 }
 
-// How often a tool is called for a topic: soon again while there is something new, and ever later while there is not.
+// How often a tool is called for a topic: frequently while there are changes, less and less often while there are none.
 const (
 	soonest = 400 * time.Millisecond
 	latest  = 3 * time.Second
 )
 
-// maxField bounds the text in one event, in bytes (packageflow-security contract §5.4): more lines are more events.
+// maxField is the maximum size of the text in one event, in bytes (packageflow-security contract §5.4): more lines are more events.
 const maxField = 8 << 10
 
-// mostLines and mostEvents are as many as one call of a tool gives.
+// mostLines and mostEvents are the maximum that one call of a tool returns.
 const (
 	mostLines  = 1000
 	mostEvents = 1000
 )
 
-// turn is one look at a topic: the events it has, whether there is more to be had at once, and whether it is over. Its error ends the topic, when it
-// is one that stays.
+// turn is one poll of a topic: its events, whether more are available at once, and whether it is over. A permanent error ends the topic.
 type turn func(ctx context.Context) (found []TopicUpdate, more, over bool, err error)
 
-// Watch looks after the topics until ctx ends, in tasks of that group. put takes an event, and reports false when nobody wants more.
+// Watch polls the topics until ctx ends, in tasks of that group. put receives an event, and reports false if no more are wanted.
 func (t *TopicWatcher) Watch(ctx context.Context, tasks *sync.WaitGroup, put func(TopicUpdate) bool) {
 	if t.Ask == nil {
 		return
@@ -87,7 +86,7 @@ func (t *TopicWatcher) when(wanted bool, l looker) turn {
 	return l.look
 }
 
-// follow looks again and again, until the topic is over or cannot be read any more.
+// follow polls repeatedly, until the topic is over or can no longer be read.
 func follow(ctx context.Context, put func(TopicUpdate) bool, topic string, look turn) {
 	for pause := soonest; ; {
 		found, more, over, err := look(ctx)
@@ -120,7 +119,7 @@ func follow(ctx context.Context, put func(TopicUpdate) bool, topic string, look 
 	}
 }
 
-// lasting reports a failure that stays what it is: what there is not, or may not be read.
+// lasting reports a permanent failure: the target does not exist or must not be read.
 func lasting(err error) bool {
 	switch fault.From(err).Kind {
 	case fault.Unavailable, fault.Timeout, fault.Canceled:
@@ -153,7 +152,7 @@ func read(ctx context.Context, ask ask, name tool.Name, args, into any) error {
 	return nil
 }
 
-// topicEvent returns one of that kind. Payloads are plain data, which always encodes.
+// topicEvent returns an event of that kind. Payloads are plain data, which always encodes.
 func topicEvent(kind string, payload any) TopicUpdate {
 	doc, err := tool.Encode(payload)
 	if err != nil {
@@ -162,7 +161,7 @@ func topicEvent(kind string, payload any) TopicUpdate {
 	return TopicUpdate{Kind: kind, Data: doc}
 }
 
-// process is a background process as list_background_processes shows it.
+// process is an entry of list_background_processes.
 type process struct {
 	ID        string     `json:"id"`
 	Status    string     `json:"status"`
@@ -174,7 +173,7 @@ type process struct {
 	ExitCode  *int       `json:"exitCode,omitempty"`
 }
 
-// processes is the topic of which background processes there are. It begins with those that run.
+// processes is the topic of background processes. It starts with the running ones.
 type processes struct {
 	ask   ask
 	known map[string]string // status by id
@@ -202,7 +201,7 @@ func (p *processes) look(ctx context.Context) (found []TopicUpdate, more, over b
 	return found, false, false, nil
 }
 
-// output is the topic of what one process prints.
+// output is the topic of one process's output.
 type output struct {
 	ask    ask
 	id     string
@@ -234,14 +233,14 @@ func (o *output) look(ctx context.Context) (found []TopicUpdate, more, over bool
 		found = append(found, topicEvent(topicProcessOutput, struct {
 			ID        string   `json:"processId"`
 			Lines     []string `json:"lines"`
-			Next      int64    `json:"nextSeq"` // of the answer these lines come from
+			Next      int64    `json:"nextSeq"` // of the answer that contains these lines
 			Dropped   int64    `json:"droppedLines,omitempty"`
 			Truncated bool     `json:"truncated"` // a line is longer
 		}{o.id, lines.texts, part.Next, part.Dropped, lines.cut}))
 		part.Dropped = 0
 	}
 	final := part.Status != "running" && part.Status != "starting"
-	more = part.More && !first // of the first answer it says that there were lines before
+	more = part.More && !first // in the first answer it says that there were earlier lines
 	if o.status != part.Status && (!final || !more) {
 		o.status = part.Status
 		found = append(found, topicEvent(TopicProcessStatus, struct {
@@ -253,7 +252,7 @@ func (o *output) look(ctx context.Context) (found []TopicUpdate, more, over bool
 	return found, more, final && !more, nil
 }
 
-// cutTopic is at most n bytes of a text, ending at a rune's end, and whether that is not all of it.
+// cutTopic returns at most n bytes of a text, ending at the end of a rune, and whether it was cut.
 func cutTopic(s string, n int) (string, bool) {
 	if len(s) <= n {
 		return s, false
@@ -291,7 +290,7 @@ func chunks(lines []string, n int) func(yield func(chunk) bool) {
 	}
 }
 
-// item is a run of an ecosystem as amof_list_runs shows it.
+// item is an entry of amof_list_runs.
 type item struct {
 	ID        string `json:"run_id"`
 	Ecosystem string `json:"ecosystem"`
@@ -310,11 +309,11 @@ type progress struct {
 	Position  *int   `json:"position,omitempty"`
 	ExitCode  *int   `json:"exitCode,omitempty"`
 	Events    []said `json:"events,omitempty"`
-	Next      int64  `json:"next,omitempty"` // of the answer these events come from
-	Truncated bool   `json:"truncated"`      // some of what it said is missing here
+	Next      int64  `json:"next,omitempty"` // of the answer that contains these events
+	Truncated bool   `json:"truncated"`      // part of its output is missing here
 }
 
-// said is one thing that a run said.
+// said is one message of a run.
 type said struct {
 	Timestamp time.Time `json:"timestamp"`
 	Level     string    `json:"level"`
@@ -323,10 +322,10 @@ type said struct {
 	Number    int64     `json:"seq"`
 }
 
-// runs is the topic of which runs there are. It begins with those that have not ended.
+// runs is the topic of ecosystem runs. It starts with those that have not ended.
 type runs struct {
 	ask   ask
-	known map[string]string // how far it is, by id
+	known map[string]string // progress by ID
 	begun bool
 }
 
@@ -358,7 +357,7 @@ func done(status string) bool {
 	return status == "success" || status == "failed" || status == "cancelled"
 }
 
-// running is the topic of what one run says.
+// running is the topic of one run's output.
 type running struct {
 	ask    ask
 	id     string
@@ -384,7 +383,7 @@ func (r *running) look(ctx context.Context) (found []TopicUpdate, more, over boo
 	heard, ended := len(part.Events) > 0, done(part.Status)
 	p := progress{ID: r.id, Status: part.Status, Next: part.Next, Truncated: part.Truncated}
 	if heard && ended {
-		p.Status = "running" // it may have said more by its end; that it has ended is told last
+		p.Status = "running" // it may have had more output at its end; its end is reported last
 	}
 	for size, i := 0, 0; i < len(part.Events); i++ {
 		e := part.Events[i]
