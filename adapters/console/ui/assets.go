@@ -16,10 +16,10 @@ import (
 //go:embed static/*
 var assetFiles embed.FS
 
-// types are the media types of what is served, by the end of the name. They do not depend on the machine.
+// types maps name suffixes to media types, independent of the machine.
 var types = map[string]string{".css": "text/css; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".svg": "image/svg+xml"}
 
-// AssetHandler serves /assets/NAME. What it serves changes with the binary alone, so that browsers ask again only whether it has.
+// AssetHandler serves /assets/NAME. The assets change only with the binary, so browsers only revalidate them.
 func AssetHandler() http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		name := path.Base(r.URL.Path)
@@ -49,7 +49,7 @@ func AssetHandler() http.Handler {
 	})
 }
 
-// content returns the file of that name, and whether it is compressed; nil when there is none.
+// content returns the file with that name, and whether it is compressed; nil if there is none.
 func content(name string) ([]byte, bool) {
 	if body, err := assetFiles.ReadFile("static/" + name); err == nil {
 		return body, false
@@ -61,14 +61,14 @@ func content(name string) ([]byte, bool) {
 	return body, true
 }
 
-// send writes the body as the client takes it.
+// send writes the body in an encoding that the client accepts.
 func send(w http.ResponseWriter, r *http.Request, body []byte, zipped bool) {
 	switch takes := strings.Contains(r.Header.Get("Accept-Encoding"), "gzip"); {
 	case zipped && takes:
 		w.Header().Set("Content-Encoding", "gzip")
 	case zipped:
 		if unzip, err := gzip.NewReader(strings.NewReader(string(body))); err == nil && r.Method == http.MethodGet {
-			_, _ = io.Copy(w, unzip) // the client that asked may be gone
+			_, _ = io.Copy(w, unzip) // the client may be gone
 		}
 		return
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Text is text, escaped.
+// Text returns an escaped text node.
 func Text(s string) Node { return TextNode(s) }
 
 // Part returns a section of a page with a heading.
@@ -17,12 +17,12 @@ func Part(title string, body ...Node) Node {
 	return Section(H2(TextNode(title)), Group(body))
 }
 
-// Card returns a framed part of a page with a heading of the third rank.
+// Card returns a framed part of a page with a third-level heading.
 func Card(title string, body ...Node) Node {
 	return Article(Class("card"), H3(TextNode(title)), Group(body))
 }
 
-// Empty says that there is nothing to show, and what to do about it.
+// Empty returns a message that there is nothing to show, and what to do about it.
 func Empty(text string) Node { return P(Class("empty"), TextNode(text)) }
 
 // The tones of a Badge and a Notice.
@@ -33,12 +33,12 @@ const (
 	Bad   = "bad"
 )
 
-// Badge returns a short word with a tone. The word alone says everything; the tone only helps the eye.
+// Badge returns a short word with a tone. The word alone is sufficient; the tone is only visual.
 func Badge(tone, word string) Node {
 	return Span(Class("badge "+tone), TextNode(Printable(word)))
 }
 
-// Risk returns the badge of a risk ("low", "medium", "high"); nothing for none.
+// Risk returns the badge of a risk ("low", "medium", "high"); nothing if it is empty.
 func Risk(word string) Node {
 	tone := map[string]string{"high": Bad, "medium": Warn, "low": Plain}[word]
 	if word == "" || word == "none" {
@@ -50,7 +50,7 @@ func Risk(word string) Node {
 	return Badge(tone, word+" risk")
 }
 
-// Notice returns a message above a page's content, which screen readers are told of.
+// Notice returns a message above a page's content, which screen readers announce.
 func Notice(tone string, body ...Node) Node {
 	role := "status"
 	if tone == Bad {
@@ -59,12 +59,12 @@ func Notice(tone string, body ...Node) Node {
 	return Div(Class("notice "+tone), Role(role), Group(body))
 }
 
-// Problem returns an error for users: what was wrong, and its code.
+// Problem returns an error for users: its message and its code.
 func Problem(f *fault.Error) Node {
 	return Notice(Bad, P(TextNode(f.Message)), P(Class("quiet"), TextNode("code "+string(f.Code))))
 }
 
-// DataTable returns a table with headings. A table without rows says empty instead.
+// DataTable returns a table with headings. Without rows it shows the text empty instead.
 func DataTable(caption string, heads []string, rows []Node, empty string) Node {
 	if len(rows) == 0 {
 		return Empty(empty)
@@ -75,7 +75,7 @@ func DataTable(caption string, heads []string, rows []Node, empty string) Node {
 		TBody(Group(rows))))
 }
 
-// head returns what stands above a column; above buttons stands nothing.
+// head returns a column heading; columns of buttons have none.
 func head(text string) Node {
 	if text == "" {
 		return Td()
@@ -88,13 +88,13 @@ func Row(cells ...Node) Node {
 	return Tr(Map(cells, func(c Node) Node { return Td(c) }))
 }
 
-// Fact is a name with what stands for it.
+// Fact is a name with its value.
 type Fact struct {
 	Name  string
 	Value Node
 }
 
-// Facts returns a list of names and values; those without a value are left out.
+// Facts returns a list of names and values without those whose value is nil.
 func Facts(facts ...Fact) Node {
 	var out Group
 	for _, f := range facts {
@@ -105,18 +105,18 @@ func Facts(facts ...Fact) Node {
 	return dl(out)
 }
 
-// InlineCode is text as it is in files and on command lines.
+// InlineCode returns text in code font.
 func InlineCode(s string) Node { return Code(TextNode(s)) }
 
-// named returns the label of an element, for those who hear it.
+// named returns the label of an element for screen readers.
 func named(label string) Node { return Aria("label", Printable(label)) }
 
-// ToolName returns the name of a tool or the like, which stays on one line.
+// ToolName returns a name, such as that of a tool, that is not wrapped.
 func ToolName(s string) Node {
 	return Code(Class("name"), TextNode(Printable(s)))
 }
 
-// CodeBlock returns a block of such text, which scrolls and can be reached by keyboard; label says what it is.
+// CodeBlock returns a block of code, which scrolls and can be focused by keyboard; label describes it.
 func CodeBlock(label, s string) Node {
 	return Pre(TabIndex("0"), Role("group"), named(label), Code(TextNode(s)))
 }
@@ -124,7 +124,7 @@ func CodeBlock(label, s string) Node {
 // LinkTo returns a link to a path of this server.
 func LinkTo(href, text string) Node { return A(Href(href), TextNode(text)) }
 
-// When returns a moment, in UTC for everybody; "never" for the zero time.
+// When returns a time in UTC; "never" for the zero time.
 func When(t time.Time) Node {
 	if t.IsZero() {
 		return TextNode("never")
@@ -133,43 +133,43 @@ func When(t time.Time) Node {
 	return Time(dateTime(stamp), titleAttr(stamp), TextNode(t.UTC().Format("2006-01-02 15:04:05 UTC")))
 }
 
-// PostForm posts to a path of this server, carrying what shows that this browser's page sent it.
+// PostForm returns a form that posts to a path of this server, with the token that proves that this browser's page sent it.
 func PostForm(v httpauth.Visitor, action string, fields ...Node) Node {
 	return form(method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
 }
 
-// Search returns a form that asks for the same page with other parameters.
+// Search returns a form that requests the same page with other parameters.
 func Search(action string, fields ...Node) Node {
 	return form(method("get"), Action(action), Class("filter"), Role("search"), Group(fields))
 }
 
-// Hidden returns a field of a form that nobody sees.
+// Hidden returns a hidden form field.
 func Hidden(name, value string) Node {
 	return Input(Type("hidden"), Name(name), Value(value))
 }
 
-// Field returns a labelled line of text in a form. id is unique on the page.
+// Field returns a labelled single-line form field. id is unique on the page.
 func Field(id, name, label, value string, more ...Node) Node {
 	return Div(Class("field"), Label(For(id), TextNode(label)),
 		Input(Type("text"), ID(id), Name(name), Value(value), autoComplete("off"), Attr("spellcheck", "false"), Group(more)))
 }
 
-// TextareaField returns a labelled text of several lines in a form.
+// TextareaField returns a labelled multi-line form field.
 func TextareaField(id, name, label, value string) Node {
 	return Div(Class("field"), Label(For(id), TextNode(label)),
 		textarea(ID(id), Name(name), rows("6"), Attr("spellcheck", "false"), TextNode(value)))
 }
 
-// CheckboxField returns a labelled box to tick, worth "true" when it is ticked.
+// CheckboxField returns a labelled checkbox, whose value is "true" if ticked.
 func CheckboxField(id, name, label string, ticked bool) Node {
 	return Div(Class("check"), Input(Type("checkbox"), ID(id), Name(name), Value("true"), If(ticked, checked())),
 		Label(For(id), TextNode(label)))
 }
 
-// Choice is one of a Select: its value, and the words for it.
+// Choice is an option of a SelectField: its value and its text.
 type Choice struct{ Value, Text string }
 
-// SelectField returns a labelled choice in a form.
+// SelectField returns a labelled selection field.
 func SelectField(id, name, label, chosen string, choices ...Choice) Node {
 	return Div(Class("field"), Label(For(id), TextNode(label)), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {
@@ -177,31 +177,30 @@ func SelectField(id, name, label, chosen string, choices ...Choice) Node {
 		})))
 }
 
-// SubmitButton sends its form.
+// SubmitButton returns a button that submits its form.
 func SubmitButton(label string, more ...Node) Node {
 	return Button(Type("submit"), Group(more), TextNode(label))
 }
 
-// Danger returns a button for what cannot simply be taken back.
+// Danger returns a button for an action that is hard to undo.
 func Danger(label string, more ...Node) Node {
 	return SubmitButton(label, Class("danger"), Group(more))
 }
 
-// ActionForm returns a form of one button that does one thing; context says of what, for those who hear only the button.
+// ActionForm returns a form with one button; context names its object, for users of screen readers.
 func ActionForm(v httpauth.Visitor, action, label, context string, fields ...Node) Node {
 	return PostForm(v, action, Group(fields), SubmitButton(label, If(context != "", named(label+" "+context))))
 }
 
-// Disclosure hides a body behind a line that opens it.
+// Disclosure returns a body collapsed behind a line that opens it.
 func Disclosure(line string, open bool, body ...Node) Node {
 	return details(If(open, Attr("open")), summary(TextNode(line)), Group(body))
 }
 
-// Diff returns a unified diff, line by line, with signs that are there without colour too. Lines within a hunk are what their sign says, whatever else
-// they look like.
+// Diff returns a unified diff, line by line, with visible signs besides colour. Lines within a hunk are classified by their sign only.
 func Diff(label, text string) Node {
 	var lines Group
-	old, fresh := 0, 0 // lines of the hunk that are still to come, before and after
+	old, fresh := 0, 0 // remaining lines of the hunk, old and new
 	for line := range strings.Lines(text) {
 		class := ""
 		switch inside := old > 0 || fresh > 0; {
@@ -227,7 +226,7 @@ func Diff(label, text string) Node {
 	return Pre(Class("diff"), TabIndex("0"), Role("group"), named(label), Code(lines))
 }
 
-// hunk returns how many lines a hunk has before and after, as its head says: @@ -1,2 +1,3 @@.
+// hunk returns the numbers of old and new lines from a hunk header: @@ -1,2 +1,3 @@.
 func hunk(head string) (old, fresh int) {
 	words := strings.Fields(head)
 	if len(words) < 3 {
@@ -236,7 +235,7 @@ func hunk(head string) (old, fresh int) {
 	return length(words[1]), length(words[2])
 }
 
-// length returns how many lines "-1,2" has; one, when it does not say.
+// length returns the number of lines in "-1,2"; 1 if it is omitted.
 func length(part string) int {
 	_, count, said := strings.Cut(part, ",")
 	if !said {
@@ -249,18 +248,18 @@ func length(part string) int {
 	return n
 }
 
-// Diagram returns a Mermaid diagram; its source is what is seen until, and unless, it is drawn. The page says Diagrams.
+// Diagram returns a Mermaid diagram; its source is shown until it is drawn. The page must set Diagrams.
 func Diagram(label, source string) Node {
 	return figure(Class("diagram"), Pre(Class("mermaid"), TabIndex("0"), Role("group"), named(label), TextNode(source)))
 }
 
-// Stream returns a block of text to which the console's script adds what events bring: from url, of that kind, the named field of their data.
+// Stream returns a block of text to which the console's script appends event data: from url, of that kind, the named field.
 func Stream(label, url, kind, field, sofar string) Node {
 	return Pre(Class("log"), TabIndex("0"), Role("log"), named(label), Data("stream", url), Data("event", kind),
 		Data("field", field), Code(TextNode(sofar)))
 }
 
-// InlineSelect returns a Select whose label is only heard: where a table's heading says what it is about.
+// InlineSelect returns a SelectField whose label is only for screen readers, because a table heading describes it.
 func InlineSelect(id, name, label, chosen string, choices ...Choice) Node {
 	return Group{Label(For(id), Class("visually-hidden"), TextNode(Printable(label))), Select(ID(id), Name(name),
 		Map(choices, func(c Choice) Node {

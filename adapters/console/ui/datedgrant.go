@@ -9,20 +9,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// The fields of a form that allows something until a time.
+// The fields of a form that gives a dated grant.
 const (
 	fieldFor     = "for"
 	fieldAnyArgs = "any_arguments"
 	fieldAnyHost = "any_host"
 )
 
-// lengths are for how long something can be allowed here.
+// lengths returns the durations of dated grants offered here.
 func lengths() []Choice {
 	return []Choice{{Value: "1h", Text: "1 hour"}, {Value: "4h", Text: "4 hours"}, {Value: "8h", Text: "8 hours"}, {Value: "24h", Text: "24 hours"},
 		{Value: "168h", Text: "7 days, which is longer than usual"}}
 }
 
-// Until returns the form that approves a question and allows the same until a time, in any session. told is the suggestion to do so; empty for none.
+// Until returns the form that approves a request and gives a dated grant for any session. told is the suggestion to do so; empty for none.
 func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node {
 	if !c.Datable() || !v.Proof().Meets(c.Needs) || !v.Proof().Meets(policy.ProvingPerson) {
 		return nil
@@ -44,7 +44,7 @@ func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node 
 	return Disclosure(line, told != "", body)
 }
 
-// until returns what the user chose in the form of Until. It fails where that is no length of time.
+// until returns the user's choice in the form of Until. It fails for an invalid duration.
 func until(r *http.Request) (*confirm.Until, error) {
 	d, err := time.ParseDuration(r.PostFormValue(fieldFor))
 	if err != nil {

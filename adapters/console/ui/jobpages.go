@@ -17,22 +17,21 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// withdrawer may be implemented by a Core: the question of work that was cancelled is withdrawn.
+// withdrawer may be implemented by a Core, to withdraw the approval request of a cancelled job.
 type withdrawer interface {
 	Withdraw(ctx context.Context, id string) error
 }
 
-// doneParam is the parameter that tells a page which work has just ended.
+// doneParam is the parameter that tells a page which job has just ended.
 const doneParam = "done"
 
-// Do begins a task that a page's form asked for and answers with where to go: back, when it is done, and to its own page, when it asks, takes
-// longer or has failed.
+// Do starts a task from a page's form and redirects: back if it is done, to the page of the job if it asks, takes longer or has failed.
 func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t Task) {
 	j := d.Begin(r.Context(), v, t)
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
 
-// next returns the path of the page that shows what has become of the job.
+// next returns the path of the page that shows the result of the job.
 func (j *Job) next() string {
 	if now := j.Now(); now.State != JobOver || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
 		return "/work/" + j.ID
@@ -44,7 +43,7 @@ func (j *Job) next() string {
 	return j.Task.Back + sep + doneParam + "=" + j.ID
 }
 
-// Notice tells, on the page that a task went back to, what came of it; nil when none did.
+// Notice returns the result of a task for the page that it went back to; nil if there is none.
 func (d *CallRunner) Notice(r *http.Request) Node {
 	j, ok := d.Find(r.URL.Query().Get(doneParam))
 	if !ok {
@@ -61,7 +60,7 @@ func (d *CallRunner) Notice(r *http.Request) Node {
 	return Notice(Good, P(TextNode(said+" "), LinkTo("/work/"+j.ID, "See what came of it")), late(now))
 }
 
-// Mount adds the pages of work to a mux, through what lets users in.
+// Mount adds the pages of jobs to a mux, behind the authentication of users.
 func (d *CallRunner) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /work/{id}", person(d.show))
 	mux.Handle("POST /work/{id}/answer", person(d.answer))
@@ -94,7 +93,7 @@ func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	p.Write(w, http.StatusOK, v)
 }
 
-// Decided returns the kinds of events after which a page that shows questions looks anew: one was asked, answered, or carried out.
+// Decided returns the kinds of events after which a page with approval requests reloads: one was created, decided or applied.
 func Decided() []string {
 	return []string{"ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"}
 }
@@ -106,7 +105,7 @@ func (j *Job) crumbs() []PageLink {
 	return []PageLink{{Text: "Back", Href: j.Task.Back}}
 }
 
-// late says that somebody else had decided before; nil when nobody had.
+// late returns the message that another user had decided before; nil if that is not so.
 func late(now JobSnapshot) Node {
 	if now.Late == nil {
 		return nil
@@ -133,7 +132,7 @@ func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now JobSnapshot)
 	return []Node{wrong, Question(view, ""), Exhibit(view.Exhibit), Decide(v, "/work/"+j.ID+"/answer", view, false)}
 }
 
-// The fields of a decision's form.
+// The fields of a decision form.
 const (
 	fieldDecision = "decision" // approve, always, until or deny
 	fieldTyped    = "typed_value"
@@ -142,8 +141,8 @@ const (
 	fieldRevealed = "revealed"
 )
 
-// Decide returns how the user decides about a confirmation: a form to approve and one to deny, so that Enter in a field never does the other thing. Both
-// carry the hash of the plan that is shown. always offers "always allow" where the confirmation may be answered so.
+// Decide returns the forms that decide an approval request: one to approve and one to deny, so that Enter in a field cannot trigger the other. Both
+// contain the hash of the shown plan. always offers a session grant if the request allows one.
 func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node {
 	if c.MustReveal && !c.Revealed {
 		return Div(Class("decide"), reveal(v, action, c), Deny(v, action, c))
@@ -162,7 +161,7 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node
 		}
 		return Div(Class("decide"), reveal(v, action, c), keyed, Deny(v, action, c))
 	}
-	if keyed != nil && c.Strength >= policy.Typed { // the name is typed in one place
+	if keyed != nil && c.Strength >= policy.Typed { // the name is typed in one place only
 		typed = Field("typed-plain-"+c.ID, fieldTyped, "Or type \""+c.Target+"\" to approve without a passkey", "", Required())
 	}
 	if always && c.Lasting() {
@@ -175,28 +174,28 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node
 		Deny(v, action, c))
 }
 
-// Always returns the button that approves for the rest of a session: what is bound then, and what is not.
+// Always returns the label of the button that gives a session grant: what the grant is bound to, and what not.
 func Always(c confirm.View) string {
 	return "Always allow in this session: " + Printable(c.AlwaysTerms())
 }
 
-// Deny returns the form in which the user denies a confirmation, and may say why.
+// Deny returns the form that denies an approval request, with an optional reason.
 func Deny(v httpauth.Visitor, action string, c confirm.View) Node {
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()),
 		Field("reason-"+c.ID, fieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
 		Div(Class("buttons"), Danger("Deny", Name(fieldDecision), Value("deny"), about("Deny", c))))
 }
 
-// patient is how long a button that lets something happen takes no press after it came into sight, in milliseconds.
+// patient is how long an approving button ignores presses after it became visible, in milliseconds.
 const patient = "700"
 
-// about names a button for those who hear it alone.
+// about returns the label of a button for screen readers.
 func about(label string, c confirm.View) Node {
 	return Aria("label", label+": "+c.Prompt)
 }
 
-// Answer returns what the user said in the form of Decide, about the plan that the form showed. It fails where it said nothing that Decide offers, or
-// names no plan: then it is nobody's decision.
+// Answer returns the decision in the form of Decide, for the plan that the form showed. It fails for a value that Decide does not offer, or without a
+// plan hash.
 func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 	a := confirm.Answer{Typed: r.PostFormValue(fieldTyped), Reason: r.PostFormValue(fieldReason), By: AnswererOf(v), Revealed: r.PostFormValue(fieldRevealed) == "yes"}
 	switch r.PostFormValue(fieldDecision) {
@@ -224,7 +223,7 @@ func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 	return a, nil
 }
 
-// ErrDecision reports a form that decides nothing.
+// ErrDecision is returned for a form without a complete decision.
 var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form says neither approve nor deny, or not about which plan; go back to the question and answer there")
 
 func (d *CallRunner) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -269,7 +268,7 @@ func progress(said []tool.Progress) Node {
 
 func number(n int64) string { return strconv.FormatInt(n, 10) }
 
-// told returns what came of the job, in its task's own way where it has one.
+// told returns the result of the job, shown by its task if that has a function for it.
 func (j *Job) told(o tool.Outcome) []Node {
 	if j.Task.Show != nil && !o.DryRun {
 		if n := j.Task.Show(o); n != nil {
@@ -279,7 +278,7 @@ func (j *Job) told(o tool.Outcome) []Node {
 	return outcome(o)
 }
 
-// outcome returns what came of work that is over.
+// outcome returns the result of a completed job.
 func outcome(o tool.Outcome) []Node {
 	var body []Node
 	switch {

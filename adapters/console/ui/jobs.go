@@ -20,15 +20,15 @@ type Core interface {
 	Spec(n tool.Name) (tool.Spec, bool)
 }
 
-// waiter may be implemented by a Core: whether nobody has answered a confirmation yet, wherever it is shown. Work goes on as soon as somebody has.
+// waiter may be implemented by a Core: it reports whether an approval request is undecided, wherever it is shown. The job continues as soon as it is
+// decided.
 type waiter interface {
 	Waiting(ctx context.Context, confirmation string) (bool, error)
-	// Decided tells, until stop is called, when that may have changed.
+	// Decided signals, until stop is called, when that may have changed.
 	Decided(confirmation string) (told <-chan struct{}, stop func())
 }
 
-// Bounds of what is remembered, how long a page waits for work that may be over at once, and how often a question is looked after that somebody may
-// answer elsewhere, where nothing says so.
+// Limits of remembered jobs, how long a page waits for a job that may end at once, and how often an open request is checked without a signal.
 const (
 	kept     = 200
 	keptFor  = time.Hour
@@ -36,9 +36,9 @@ const (
 	pace     = 2 * time.Second
 )
 
-// CallRunner calls tools. It is safe for concurrent use; New makes it.
+// CallRunner calls tools. It is safe for concurrent use; NewCallRunner makes it.
 type CallRunner struct {
-	// Patience is how long a page waits for work that may be over at once; New makes it short enough for a page.
+	// Patience is how long a page waits for a job that may end at once; NewCallRunner sets a suitable value.
 	Patience time.Duration
 
 	core Core
@@ -53,7 +53,7 @@ func NewCallRunner(life context.Context, core Core, ids func() string) *CallRunn
 	return &CallRunner{Patience: patience, core: core, life: life, ids: ids}
 }
 
-// Outcome calls a tool for a page and waits for what comes of it: a read leaves no audit record. args marshals to a JSON object; nil is {}.
+// Outcome calls a tool for a page and waits for its outcome; a read leaves no audit record. args marshals to a JSON object; nil is {}.
 func (d *CallRunner) Outcome(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
 	doc, err := tool.Encode(args)
 	if err != nil {
@@ -82,47 +82,46 @@ func (d *CallRunner) Read(ctx context.Context, v httpauth.Visitor, name tool.Nam
 	return nil
 }
 
-// Serves reports whether the tool is served to the visitor.
+// Serves reports whether the visitor has the tool.
 func (d *CallRunner) Serves(v httpauth.Visitor, name tool.Name) bool {
 	spec, ok := d.core.Spec(name)
 	return ok && tool.Covered(v.Within, spec)
 }
 
-// Decides reports whether the visitor may approve calls of that tool, whoever makes them: nobody has done by others what is closed to himself.
+// Decides reports whether the visitor may approve calls of that tool, by any client: approving cannot exceed the visitor's own scope.
 func (d *CallRunner) Decides(v httpauth.Visitor, name tool.Name) bool {
 	spec, served := d.core.Spec(name)
-	if !served { // by another process perhaps: as little is known of it as may be
+	if !served { // another process may serve it: use the least specific spec
 		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
 	}
 	return v.Reaches(spec)
 }
 
-// Task is something to be done.
+// Task is a tool call for a page.
 type Task struct {
 	Title string // for users: "Deploy everything"
 	Tool  tool.Name
 	Args  any         // marshals to a JSON object; nil is {}
-	Mode  policy.Mode // how far this very call may go: policy.Plan shows what would be done; unset is as things are
-	Back  string      // path of the page to go back to
-	Done  string      // what the page that it goes back to says of it; empty is that it is done
-	// Watch shows more of what goes on than the task's reports, while it runs; nil shows those alone. The page asks for it every second.
+	Mode  policy.Mode // the mode of this call: policy.Plan only shows the plan; unset is the current one
+	Back  string      // path of the page to return to
+	Done  string      // message on that page; empty is a default one
+	// Watch shows more of the progress than the task's reports, while it runs; nil shows only those. The page calls it every second.
 	Watch func(ctx context.Context, said []tool.Progress) Node
-	// Show is what came of the task, where that is what users want to see: it is shown before anybody goes back. Nil, and what it has no node for,
-	// is shown as any outcome.
+	// Show renders a result that users should see before they go back. If it is nil or returns nil, the result is shown like any outcome.
 	Show func(o tool.Outcome) Node
 }
 
-// jobState is how far a job is.
+// jobState is the state of a job.
 type jobState uint8
 
 // The states. Over is final.
 const (
 	JobRunning jobState = iota
-	JobAsking           // the user has to confirm it
+	JobAsking           // the user must approve it
 	JobOver
 )
 
-// Job is a task that was begun.
+// Job is a started task.
 type Job struct {
 	ID    string
 	Task  Task
@@ -132,33 +131,33 @@ type Job struct {
 	visitor httpauth.Visitor
 	cancel  context.CancelFunc
 	answers chan confirm.Answer
-	over    chan struct{} // closed when it is over
-	changed chan struct{} // closed when it asks or is over; another one whenever it runs on
+	over    chan struct{} // closed when it has ended
+	changed chan struct{} // closed when it asks or has ended; replaced whenever it continues
 	mu      sync.Mutex
 	state   jobState
 	out     tool.Outcome
-	said    []tool.Progress // the last of them
-	wrong   error           // why an answer was not taken
-	late    error           // somebody else had answered before
+	said    []tool.Progress // the last reports
+	wrong   error           // why a decision was rejected
+	late    error           // another user had decided before
 }
 
-// JobSnapshot is a job at one moment.
+// JobSnapshot is the state of a job at one time.
 type JobSnapshot struct {
 	State    jobState
-	Outcome  tool.Outcome // of the last round; what it asks, while it is Asking
+	Outcome  tool.Outcome // of the last round; the approval request while it is Asking
 	Progress []tool.Progress
-	Wrong    error // why the last answer was not taken, while it is Asking
-	Late     error // the answer that was given here came after another one, which counts
+	Wrong    error // why the last decision was rejected, while it is Asking
+	Late     error // the decision made here came after another one, which counts
 }
 
-// Now returns the job as it is now.
+// Now returns the current state of the job.
 func (j *Job) Now() JobSnapshot {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	return JobSnapshot{j.state, j.out, append([]tool.Progress(nil), j.said...), j.wrong, j.late}
 }
 
-// Begin starts a task and waits a moment for it to ask or to be over.
+// Begin starts a task and waits briefly for it to ask or to end.
 func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
 	life, cancel := context.WithCancel(d.life)
 	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), runner: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
@@ -171,7 +170,7 @@ func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job
 	return j
 }
 
-// forgotten returns the jobs without those that are over and too old or too many. It runs under mu.
+// forgotten returns the jobs without ended ones that are too old or too many. It runs under mu.
 func (d *CallRunner) forgotten() []*Job {
 	left := d.jobs[:0:0]
 	for i, j := range d.jobs {
@@ -183,7 +182,7 @@ func (d *CallRunner) forgotten() []*Job {
 	return left
 }
 
-// Find returns the job of that id.
+// Find returns the job with that ID.
 func (d *CallRunner) Find(id string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -195,7 +194,7 @@ func (d *CallRunner) Find(id string) (*Job, bool) {
 	return nil, false
 }
 
-// seen returns the job of that id, for a visitor who may see it: of the same user, and within what he is served.
+// seen returns the job with that ID if the visitor may see it: it belongs to the same user and to tools that the visitor has.
 func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	j, ok := d.Find(id)
 	if !ok || j.visitor.Principal.ID != v.Principal.ID {
@@ -205,7 +204,7 @@ func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	return j, !served || tool.Covered(v.Within, spec)
 }
 
-// Asking returns the job that the confirmation of that id belongs to: it is answered where the job is.
+// Asking returns the job of the approval request with that ID: it is decided at the job.
 func (d *CallRunner) Asking(confirmation string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -217,7 +216,7 @@ func (d *CallRunner) Asking(confirmation string) (*Job, bool) {
 	return nil, false
 }
 
-// settle waits a moment for the job to ask or to be over.
+// settle waits briefly for the job to ask or to end.
 func (j *Job) settle(ctx context.Context) {
 	j.mu.Lock()
 	changed := j.changed
@@ -225,7 +224,7 @@ func (j *Job) settle(ctx context.Context) {
 	j.runner.pause(ctx, changed)
 }
 
-// pause waits for a channel to be closed, but not longer than a page waits.
+// pause waits for a channel to be closed, at most Patience.
 func (d *CallRunner) pause(ctx context.Context, closed <-chan struct{}) {
 	timer := time.NewTimer(d.Patience)
 	defer timer.Stop()
@@ -236,8 +235,8 @@ func (d *CallRunner) pause(ctx context.Context, closed <-chan struct{}) {
 	}
 }
 
-// Answer hands the user's answer to the job, and waits a moment for what comes of it. An answer counts once, only while the job asks, and only
-// for the plan that it names as shown.
+// Answer passes the user's decision to the job, and waits briefly for the result. A decision counts once, only while the job asks, and only for the
+// plan that it names as shown.
 func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
 	j.mu.Lock()
 	switch asked := j.out.Issued; {
@@ -245,20 +244,20 @@ func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
 	case a.Shown != asked.PlanHash:
 		j.wrong = confirm.ErrMismatch.Sayf("the plan is not the one that the page showed any more; look at it again")
 	default:
-		j.answers <- a // there is room: nothing was sent since it asks
+		j.answers <- a // the channel has room: nothing was sent since the job asks
 		j.state, j.changed = JobRunning, make(chan struct{})
 	}
 	j.mu.Unlock()
 	j.settle(ctx)
 }
 
-// Cancel ends the job as soon as its tool lets it, and waits a moment for that.
+// Cancel ends the job as soon as its tool allows, and waits briefly for that.
 func (j *Job) Cancel(ctx context.Context) {
 	j.cancel()
 	j.runner.pause(ctx, j.over)
 }
 
-// run carries the job out, round by round: each question is a round.
+// run runs the job in rounds: each approval request starts a new one.
 func (j *Job) run(ctx context.Context) {
 	defer j.cancel()
 	args, err := tool.Encode(j.Task.Args)
@@ -275,12 +274,12 @@ func (j *Job) run(ctx context.Context) {
 		out := j.runner.core.Call(ctx, call)
 		asks := out.Issued != nil && out.Err != nil
 		if prior := j.Now().Outcome; call.Answer != nil && prior.Issued != nil && answered(out.Err) {
-			call.Answer, call.Token, call.Asked = nil, prior.Issued.Token, prior.Issued.Digest // the first answer counts: the call finds what
+			call.Answer, call.Token, call.Asked = nil, prior.Issued.Token, prior.Issued.Digest // the first decision counts: the call reads it
 			j.tooLate(out.Err)
 			continue
 		}
 		if prior := j.Now().Outcome; !asks && call.Answer != nil && retryable(out.Err) && prior.Issued != nil {
-			j.set(JobAsking, prior, out.Err) // the same question again, with what was wrong
+			j.set(JobAsking, prior, out.Err) // the same request again, with the error
 			out = prior
 		} else if !asks {
 			j.set(JobOver, out, nil)
@@ -293,14 +292,14 @@ func (j *Job) run(ctx context.Context) {
 			return
 		}
 		call.ID, call.Answer, call.Token, call.Asked = out.CallID, answer, confirm.Token{}, confirm.Digest{}
-		if answer == nil { // somebody has answered elsewhere: the call finds what
+		if answer == nil { // it was decided elsewhere: the call reads the decision
 			call.Token, call.Asked = out.Issued.Token, out.Issued.Digest
 		}
 		j.set(JobRunning, out, nil)
 	}
 }
 
-// retryable reports an answer that may be given again.
+// retryable reports whether a rejected decision can be repeated.
 func retryable(err error) bool {
 	if err == nil {
 		return false
@@ -309,17 +308,17 @@ func retryable(err error) bool {
 	return code == confirm.ErrTyped.Code || code == confirm.ErrProof.Code || code == enrolled.ErrUnproven.Code
 }
 
-// answered reports an answer that came after another one.
+// answered reports whether a decision came after another one.
 func answered(err error) bool { return err != nil && fault.From(err).Code == confirm.ErrAnswered.Code }
 
-// tooLate keeps that the answer that was given here was not the first.
+// tooLate records that the decision made here was not the first.
 func (j *Job) tooLate(err error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
 	j.late = err
 }
 
-// await waits for the user's answer to the question, until it runs out; nil is one that was given elsewhere. It reports false when none will come.
+// await waits for the user's decision on the request, until it expires; nil is a decision made elsewhere. It reports false if there will be none.
 func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, bool) {
 	timer, ticks := time.NewTimer(time.Until(asked.ExpiresAt)), time.NewTicker(pace)
 	defer timer.Stop()
@@ -334,14 +333,14 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 	for {
 		select {
 		case a := <-j.answers:
-			a.ID, a.Always = asked.ID, false // what is done by hand is asked about every time
+			a.ID, a.Always = asked.ID, false // the user's own actions ask every time
 			return &a, true
 		case <-timer.C:
 			j.set(JobOver, tool.Outcome{Err: confirm.ErrExpired}, nil)
 			return nil, false
 		case <-ctx.Done():
 			if d, ok := j.runner.core.(withdrawer); ok {
-				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // another process was faster: then there is nothing to withdraw
+				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // another process decided first: there is nothing to withdraw
 			}
 			j.set(JobOver, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
 			return nil, false
@@ -357,7 +356,7 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 	}
 }
 
-// leave has the job run on without an answer of its own. It reports false when somebody has just given one here.
+// leave makes the job continue without a decision from here. It reports false if one was just made here.
 func (j *Job) leave() bool {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -368,10 +367,10 @@ func (j *Job) leave() bool {
 	return true
 }
 
-// ByConsole is who answers confirmations here, as the audit has it.
+// ByConsole is the author of decisions made here, in the audit log.
 const ByConsole = "console"
 
-// AnswererOf is By, with the credential of the visitor's browser, so that the audit tells browsers apart.
+// AnswererOf returns ByConsole with the credential of the visitor's browser, so that the audit log distinguishes browsers.
 func AnswererOf(v httpauth.Visitor) string {
 	if v.Credential == "" {
 		return ByConsole
@@ -379,7 +378,7 @@ func AnswererOf(v httpauth.Visitor) string {
 	return ByConsole + " " + v.Credential
 }
 
-// set is how the job goes on. What waits for it to ask, or to be over, is told.
+// set changes the state of the job and signals those that wait for it to ask or to end.
 func (j *Job) set(s jobState, out tool.Outcome, wrong error) {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -396,7 +395,7 @@ func (j *Job) set(s jobState, out tool.Outcome, wrong error) {
 	}
 }
 
-// jobLines is how many reports of a job are kept.
+// jobLines is the maximum number of kept reports of a job.
 const jobLines = 200
 
 func (j *Job) report(p tool.Progress) {

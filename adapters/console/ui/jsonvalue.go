@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// deepest is how far Value goes down before it shows JSON as it is.
+// deepest is the depth at which JSONValue shows JSON text instead.
 const deepest = 6
 
-// JSONValue is any JSON document for users: objects as names and values, lists as lists, texts of several lines as blocks, diffs as diffs.
+// JSONValue returns any JSON document for users: objects as names and values, arrays as lists, multi-line texts as blocks, diffs as diffs.
 func JSONValue(doc json.RawMessage) Node {
 	d := json.NewDecoder(bytes.NewReader(doc))
 	d.UseNumber()
@@ -20,7 +20,7 @@ func JSONValue(doc json.RawMessage) Node {
 	return n
 }
 
-// value returns the next value of d. Members stay in their order.
+// value returns the next value of d. Members keep their order.
 func value(d *json.Decoder, depth int) (Node, error) {
 	if depth >= deepest {
 		var raw json.RawMessage
@@ -84,7 +84,7 @@ func object(d *json.Decoder, depth int) (Node, error) {
 	return Facts(facts...), err
 }
 
-// textValue returns a text as its lines want to be shown.
+// textValue returns a text in the form that suits its lines.
 func textValue(s string) Node {
 	switch {
 	case strings.HasPrefix(s, "--- ") || strings.HasPrefix(s, "diff ") || strings.Contains(s, "\n@@ "):

@@ -9,12 +9,12 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// notice returns what must not be overlooked. It is no page.Notice: pages with many plans would read all of them out.
+// notice returns a prominent message. It is not a Notice: on pages with many plans screen readers would announce all of them.
 func notice(tone string, body ...Node) Node {
 	return Div(Class("notice "+tone), Group(body))
 }
 
-// warnings returns what speaks against a plan; nothing for none.
+// warnings returns the warnings of a plan; nothing if there are none.
 func warnings(v any) Node {
 	all := texts(v)
 	if s, ok := v.(string); ok && s != "" {
@@ -29,7 +29,7 @@ func warnings(v any) Node {
 	return notice(Warn, lines(all))
 }
 
-// findings returns what the linter said of a command; nothing for none.
+// findings returns the linter's findings for a command; nothing if there are none.
 func findings(v any) Node {
 	items, _ := v.([]any)
 	all, _ := objects(items)
@@ -48,7 +48,7 @@ func findings(v any) Node {
 	})))
 }
 
-// loss returns what would be gone, marked.
+// loss returns what would be lost, highlighted.
 func loss(f present.Field, depth int) Node {
 	items, _ := f.Value.([]any)
 	var body Group
@@ -83,13 +83,13 @@ func codes(all []string) Node {
 	return Ul(Map(all, func(s string) Node { return Li(InlineCode(Printable(s))) }))
 }
 
-// namedPlan reports a script that is only the name of one.
+// namedPlan reports whether a script is only the name of one.
 func namedPlan(f present.Field) bool {
 	s, ok := f.Value.(string)
 	return ok && f.Name == "script" && !strings.ContainsAny(s, " \n\t;&|<>")
 }
 
-// command returns a value that is to be run as one would type it; empty when it is no such value.
+// command returns a command as one would type it; empty if the value is not one.
 func command(v any) string {
 	switch v := v.(type) {
 	case string:
@@ -102,7 +102,7 @@ func command(v any) string {
 	return ""
 }
 
-// run returns what would be run, as command lines.
+// run returns what would run, as command lines.
 func run(f present.Field) Node {
 	lines := command(f.Value)
 	if f.Name == "setup" || f.Name == "hooks" { // several of them
@@ -113,13 +113,13 @@ func run(f present.Field) Node {
 	return figure(Class("command"), figCaption(TextNode(label(f.Name))), CodeBlock(label(f.Name), Printable(lines)))
 }
 
-// said reports an argument vector that the command in the same object says already: it is the same, or a shell that is given it.
+// said reports whether the command in the same object already contains the argument vector: it is the same, or a shell that runs it.
 func said(fields []present.Field) bool {
 	line, argv := present.Text(fields, "command"), texts(present.Member(fields, "argv"))
 	return line != "" && (line == present.CommandLine(argv) || len(argv) == 3 && argv[0] == "/bin/sh" && argv[1] == "-c" && argv[2] == line)
 }
 
-// changes are files with what happens to each. The word says everything; the tone only helps the eye.
+// changes returns files with the change to each. The word alone is sufficient; the tone is only visual.
 func changes(name string, all [][]present.Field) Node {
 	rows := make([]Node, 0, len(all))
 	for _, c := range all {
@@ -151,13 +151,13 @@ func changes(name string, all [][]present.Field) Node {
 	return Group{DataTable(name, head, rows[:pageChanges], ""), Disclosure(fmt.Sprintf("%d more", len(rows)-pageChanges), false, DataTable("more "+name, head, rows[pageChanges:], ""))}
 }
 
-// How many changes stand unfolded: of more than manyChanges about a page, the dangerous first.
+// How many changes are shown expanded: with more than manyChanges on a page, the dangerous ones first.
 const (
 	manyChanges = 60
 	pageChanges = 40
 )
 
-// files are files with the lines that would change in each.
+// files returns files with the changed lines of each.
 func files(all [][]present.Field) Node {
 	var out Group
 	said := map[string]bool{}
@@ -185,7 +185,7 @@ func files(all [][]present.Field) Node {
 	return out
 }
 
-// steps returns what would be done one after the other, those of a step's own workflow deeper.
+// steps returns the steps in order, those of a step's own workflow indented.
 func steps(all [][]present.Field, depth int) Node {
 	var out Group
 	for i, s := range all {
@@ -219,7 +219,7 @@ func firstText(fields []present.Field, names ...string) string {
 	return ""
 }
 
-// request returns what would be sent where.
+// request returns an HTTP request that would be sent.
 func request(fields []present.Field, depth int) Node {
 	var headers []Node
 	items, _ := present.Member(fields, "headers").([]any)
@@ -236,10 +236,10 @@ func request(fields []present.Field, depth int) Node {
 	return append(out, block(without(fields, "method", "url", "headers", "host"), depth+1))
 }
 
-// widest is how many columns a table has; objects with more are shown one below the other.
+// widest is the maximum number of columns of a table; wider objects are shown one below the other.
 const widest = 9
 
-// table is objects of a kind: a column for each member that says something of any of them.
+// table returns objects as a table, with a column for each member that has a value in any of them.
 func table(name string, all [][]present.Field, depth int) Node {
 	var columns []string
 	for _, o := range all {
@@ -267,10 +267,10 @@ func table(name string, all [][]present.Field, depth int) Node {
 	return DataTable(name, heads, rows, "nothing")
 }
 
-// shownSum is how much of a file's sum is shown: as much as in a terminal, so that the two can be compared.
+// shownSum is the number of shown characters of a file's hash: as many as in a terminal, for comparison.
 const shownSum = 16
 
-// codeFiles returns the files that a command reads as code: each with its sum, to which the plan is bound.
+// codeFiles returns the files that a command reads as code, each with its hash, to which the plan is bound.
 func codeFiles(name string, all [][]present.Field) Node {
 	rows := Map(all, func(o []present.Field) Node {
 		return Row(cell(present.Field{Name: "path", Value: present.Member(o, "path")}, 0), cell(present.Field{Name: "size_bytes", Value: present.Member(o, "size")}, 0),

@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// label returns a member's name for users. A name that begins with a capital is a header's or a variable's, and stays as it is.
+// label returns a member's name for users. A name that begins with a capital is that of a header or variable and stays unchanged.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
@@ -31,7 +31,7 @@ func label(name string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// labels returns the names of members for users, where they are not simply their words.
+// labels returns the names of members for users that differ from their words.
 func labels() map[string]string {
 	return map[string]string{
 		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
@@ -45,7 +45,7 @@ func labels() map[string]string {
 	}
 }
 
-// unseen reports members that tie a plan to what is stored, or say once more what another says. They are in the data that is folded.
+// unseen reports members that only bind a plan to stored data, or repeat another member. They are in the collapsed data.
 func unseen(name string) bool {
 	return strings.HasSuffix(name, "_posix") || strings.HasSuffix(name, "sha256") || slices.Contains([]string{
 		"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth", "dirty_count", "remote_asked", "applied", "next_actions", "execute_hint",
@@ -53,29 +53,29 @@ func unseen(name string) bool {
 	}, name)
 }
 
-// runs reports members in which commands stand: they are shown as command lines.
+// runs reports members that contain commands: they are shown as command lines.
 func runs(name string) bool {
 	return slices.Contains([]string{"command", "argv", "script", "start_command", "setup", "plan_command", "pre", "post", "hooks", "hook"}, name)
 }
 
-// loses reports members that list what would be gone.
+// loses reports members that list what would be lost.
 func loses(name string) bool {
 	return slices.Contains([]string{"lost", "removes", "destroys", "deletes", "dirty_files", "unpushed_commits", "strays", "pruned"}, name)
 }
 
-// warns reports members that list what speaks against it.
+// warns reports members that list warnings.
 func warns(name string) bool {
 	return slices.Contains([]string{"warning", "warnings", "dangers", "problems", "conflicts", "strange"}, name)
 }
 
-// quantity returns a number for users: durations and sizes by the end of their name.
+// quantity returns a number for users: durations and sizes by the suffix of their name.
 func quantity(name string, n json.Number) string {
 	i, err := n.Int64()
 	if err != nil {
 		return n.String()
 	}
 	switch {
-	case name == "order": // tools count from 0, the user's lists from 1
+	case name == "order": // tools count from 0, lists for users from 1
 		return strconv.FormatInt(i+1, 10)
 	case strings.HasSuffix(name, "_ms") || strings.HasSuffix(name, "Ms"):
 		return (time.Duration(i) * time.Millisecond).String()
@@ -101,12 +101,12 @@ func size(bytes int64) string {
 	return ""
 }
 
-// hexadecimal reports a sum or the name of a commit, which is shown shortened.
+// hexadecimal reports a hash or commit ID, which is shown shortened.
 func hexadecimal(s string) bool {
 	return len(s) >= 40 && len(s) <= 64 && !strings.ContainsFunc(s, func(r rune) bool { return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'f') })
 }
 
-// masked returns what kind of secret stands behind a text that is masked as a whole, or empty.
+// masked returns the kind of secret if a text is wholly redacted, or empty.
 func masked(s string) string {
 	inner, ok := strings.CutPrefix(s, "[REDACTED:")
 	if !ok || strings.IndexByte(inner, ']') != len(inner)-1 {

@@ -8,7 +8,7 @@ import (
 
 // Node is a part of a document: an element, an attribute of the element around it, a text, or a Group of them. A nil Node is nothing.
 type Node interface {
-	// attributes and content write the node's part within the tag, and behind it.
+	// attributes and content write the node's part within the tag, and after it.
 	attributes(b *bytes.Buffer)
 	content(b *bytes.Buffer)
 }
@@ -54,7 +54,7 @@ func (e *element) content(b *bytes.Buffer) {
 	e.of.attributes(b)
 	b.WriteByte('>')
 	switch e.name {
-	case "br", "hr", "input", "link", "meta": // they have no content, and no end
+	case "br", "hr", "input", "link", "meta": // void elements
 		return
 	}
 	e.of.content(b)
@@ -97,7 +97,7 @@ func (d document) content(b *bytes.Buffer) {
 	}
 }
 
-// escape writes s so that it is nothing but text, in an element and in an attribute. HTML cannot hold NUL, so U+FFFD stands for it.
+// escape writes s as plain text, for elements and attributes. HTML cannot contain NUL, so U+FFFD replaces it.
 func escape(b *bytes.Buffer, s string) {
 	for {
 		i := strings.IndexAny(s, "&<>\"'\x00")
@@ -144,10 +144,10 @@ func Attr(name string, value ...string) Node {
 //go:noinline
 func TextNode(s string) Node { return text(s) }
 
-// Textf is text, put together as by fmt.Sprintf.
+// Textf returns a text formatted as by fmt.Sprintf.
 func Textf(format string, args ...any) Node { return TextNode(fmt.Sprintf(format, args...)) }
 
-// If returns the node where the condition holds, and nothing otherwise. The node is made in any case.
+// If returns the node if the condition holds, and nothing otherwise. The node is created in both cases.
 func If(condition bool, n Node) Node {
 	if condition {
 		return n
@@ -164,5 +164,5 @@ func Map[T any](values []T, of func(T) Node) Group {
 	return g
 }
 
-// Doctype returns a whole document, of that root.
+// Doctype returns a whole document with that root.
 func Doctype(root Node) Node { return document{root} }

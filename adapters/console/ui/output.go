@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// MaxPrinted is how many bytes of a program's output a page shows: its end.
+// MaxPrinted is the maximum size of a program's output on a page, in bytes; longer output is cut at the beginning.
 const MaxPrinted = 128 << 10
 
-// maxTitle is how long a text within an escape sequence may be. A longer one is text, so that nothing behind it is hidden.
+// maxTitle is the maximum length of a text within an escape sequence. A longer one is shown as text, so that nothing after it is hidden.
 const maxTitle = 2048
 
-// Printable is text that others wrote, such as a name or a command, with nothing in it that moves a cursor, reorders what is read, or is not seen:
-// in place of each such character stands its number.
+// Printable returns text from other sources, such as a name or a command, with every character replaced by its number that moves the cursor, reorders
+// text or is invisible.
 func Printable(s string) string { return visible.Text(s) }
 
-// Output returns what a program printed, as a terminal would show it without colours: lines that it wrote one over the other stand one below the other.
+// Output returns program output as a terminal would show it without colours; overwritten lines are shown one below the other.
 func Output(s string) string {
 	s = strings.ToValidUTF8(s, "\uFFFD")
 	var b strings.Builder
@@ -32,10 +32,10 @@ func Output(s string) string {
 	return Printable(strings.NewReplacer("\r\n", "\n", "\r", "\n").Replace(b.String()))
 }
 
-// escapePage begins what programs write to a terminal besides text: colours, movements of the cursor, titles of windows.
+// escapePage starts terminal control sequences: colours, cursor movements, window titles.
 const escapePage = 0x1b
 
-// sequence returns how long the escape sequence is that s begins with (ECMA-48, 5.4 and 5.6): the first byte alone, when nothing follows that makes one.
+// sequence returns the length of the escape sequence at the start of s (ECMA-48, 5.4 and 5.6): 1 if no valid one follows the first byte.
 func sequence(s string) int {
 	if len(s) < 2 {
 		return 1
@@ -52,14 +52,14 @@ func sequence(s string) int {
 			return 2 + end + 1
 		case strings.HasPrefix(text[end:], "\x1b\\"):
 			return 2 + end + 2
-		default: // another sequence begins
+		default: // another sequence starts
 			return 2 + end
 		}
 	}
 	return 1 + ending(s[1:], 0x20, 0x2f)
 }
 
-// ending returns how many bytes of that range s begins with, and one more for what ends them.
+// ending returns the number of bytes of that range at the start of s, and one more for the final byte.
 func ending(s string, from, to byte) int {
 	n := 0
 	for n < len(s) && s[n] >= from && s[n] <= to {
@@ -71,13 +71,13 @@ func ending(s string, from, to byte) int {
 	return n
 }
 
-// Printed returns a block with what a program printed: the last MaxPrinted bytes of it, and how much is missing before them.
+// Printed returns a block with the output of a program: the last MaxPrinted bytes, and how much is missing before them.
 func Printed(label, s string) Node {
 	text, left := Tail(s, MaxPrinted)
 	return Group{LeftOut(left), CodeBlock(label, Output(text))}
 }
 
-// LeftOut says how many bytes before what is shown are not; nothing for none.
+// LeftOut states how many bytes are missing before the shown ones; nothing for none.
 func LeftOut(bytes int) Node {
 	if bytes <= 0 {
 		return nil
@@ -85,7 +85,7 @@ func LeftOut(bytes int) Node {
 	return P(Class("quiet"), TextNode(fmt.Sprintf("Only the end is shown: %d KB before it are left out.", (bytes+1023)>>10)))
 }
 
-// Tail returns the last most bytes of a text, from the beginning of a line where there is one, and how many bytes are missing before them.
+// Tail returns the last bytes of a text, at most most, from the beginning of a line if possible, and how many bytes are missing before them.
 func Tail(s string, most int) (end string, missing int) {
 	if len(s) <= most {
 		return s, 0

@@ -9,29 +9,29 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Page is one page. The zero Page is an empty one of no section.
+// Page is one page. The zero Page is empty and has no section.
 type Page struct {
-	Title   string     // of the document and its heading
+	Title   string     // title of the document and its heading
 	Section string     // path of its section ("/packs"), marked in the navigation
-	Crumbs  []PageLink // the way to it from its section, without itself
-	Notice  Node       // above everything: what came of the last thing that was done; may be nil
-	// Live are the kinds of events (feed) after which the page looks anew by itself; empty never.
+	Crumbs  []PageLink // the links from its section to it, without itself
+	Notice  Node       // at the top: the result of the last action; may be nil
+	// Live lists the kinds of events after which the page reloads; empty: never.
 	Live []string
-	// Diagrams says that the page may hold Mermaid diagrams (Diagram), which need styles of their own.
+	// Diagrams says that the page may contain Mermaid diagrams (Diagram), which need inline styles.
 	Diagrams bool
 	Body     []Node
 }
 
-// PageLink is a word that leads somewhere on this server.
+// PageLink is a text that links to a page of this server.
 type PageLink struct{ Text, Href string }
 
-// Sections returns the parts of the console, in the order of the navigation.
+// Sections returns the sections of the console in navigation order.
 func Sections() []PageLink {
 	return []PageLink{{"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Tools", "/tools"}, {"Settings", "/settings"}, {"Packs", "/packs"},
 		{"Deployments", "/deployments"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"}}
 }
 
-// diagramPolicy is the content security policy of pages with diagrams: Mermaid writes styles into what it draws. Scripts stay this server's own.
+// diagramPolicy is the content security policy of pages with diagrams: Mermaid writes inline styles. Scripts are still only those of this server.
 const diagramPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
 	"font-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
@@ -44,7 +44,7 @@ func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Visitor) {
 		h.Set("Content-Security-Policy", diagramPolicy)
 	}
 	w.WriteHeader(status)
-	_, _ = w.Write(HTML(p.document(v))) // the client that asked may be gone
+	_, _ = w.Write(HTML(p.document(v))) // the client may be gone
 }
 
 func (p Page) document(v httpauth.Visitor) Node {
@@ -82,7 +82,7 @@ func (p Page) header(v httpauth.Visitor) Node {
 	)
 }
 
-// unasked says, above every page, that no user is asked; nil where users are.
+// unasked returns the message above every page that approvals are disabled; nil if they are not.
 func unasked(v httpauth.Visitor) Node {
 	if !v.Unasked {
 		return nil
@@ -91,7 +91,8 @@ func unasked(v httpauth.Visitor) Node {
 		TextNode(" Approval is set to caller: whoever calls a tool approves its own plan. "), LinkTo("/settings", "See who set that"))
 }
 
-// Telling has the pages behind person say so while no user is asked. Where that cannot be found out they say nothing: the settings' page says why.
+// Telling makes the pages behind person say so while approvals are disabled. If that cannot be determined they say nothing: the settings page
+// explains it.
 func Telling(person func(httpauth.Handler) http.Handler, unasked func(ctx context.Context) (bool, error)) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -111,7 +112,7 @@ func (p Page) crumbs() Node {
 	})))
 }
 
-// Fail answers with a page that says what went wrong and how to go on, with the status that belongs to the error's kind.
+// Fail answers with a page that shows the error and how to continue, with the HTTP status of the error's kind.
 func Fail(w http.ResponseWriter, v httpauth.Visitor, section string, status int, err error) {
 	f := fault.From(err)
 	Page{Title: "That did not work", Section: section, Body: []Node{Problem(f)}}.Write(w, status, v)

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// without returns an object without members of those names.
+// without returns an object without the named members.
 func without(fields []present.Field, names ...string) []present.Field {
 	return slices.DeleteFunc(slices.Clone(fields), func(f present.Field) bool { return slices.Contains(names, f.Name) })
 }
@@ -24,7 +24,7 @@ func texts(v any) []string {
 	return out
 }
 
-// nothing reports a value that says nothing.
+// nothing reports whether a value is empty.
 func nothing(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -43,7 +43,7 @@ func nothing(v any) bool {
 	return false
 }
 
-// objects returns the objects of an array, and whether it has nothing else.
+// objects returns the objects of an array, and whether it contains nothing else.
 func objects(items []any) (all [][]present.Field, only bool) {
 	for _, item := range items {
 		if o, ok := item.([]present.Field); ok {

@@ -14,13 +14,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// FieldSigned is the field of a form that takes what a passkey has signed; a script fills it in.
+// FieldSigned is the form field for a passkey's signature; a script fills it in.
 const FieldSigned = "signed"
 
-// KeysPath is the page of the enrolled keys.
+// KeysPath is the path of the page of enrolled keys.
 const KeysPath = "/keys"
 
-// signed is what the page's script puts into FieldSigned.
+// signed is the content of FieldSigned.
 type signed struct {
 	Handle            string `json:"handle"`
 	ClientData        []byte `json:"client_data"`
@@ -28,8 +28,8 @@ type signed struct {
 	Signature         []byte `json:"signature"`
 }
 
-// proof returns how the answer in a form is known to be the user's: by what a passkey has signed where that is in it, else by the browser's log-in. The
-// origin is the one that the server knows the browser by.
+// proof returns the proof of the decision in a form: the passkey's signature if it contains one, else the browser's login. The origin is the one
+// known to the server.
 func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
 	p := v.Proof()
 	if field == "" || p.Surface == "" {
@@ -52,12 +52,12 @@ func handles(v httpauth.Visitor) []string {
 	return v.Passkeys()
 }
 
-// signing returns what a button needs whose press has a passkey sign, besides its label: the challenge, and the passkeys that may sign it.
+// signing returns the attributes of a button that has a passkey sign: the challenge, and the passkeys that may sign it.
 func signing(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "sign", challenge, handles)
 }
 
-// Making returns what a button needs whose press has a passkey made, by an authenticator that has none of those handles.
+// Making returns the attributes of a button that has a passkey created, by an authenticator without any of those handles.
 func Making(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "make", challenge, handles)
 }
@@ -68,7 +68,7 @@ func ceremony(v httpauth.Visitor, which string, challenge [32]byte, handles []st
 		Data("handles", strings.Join(handles, " "))}
 }
 
-// SignedField returns the field for what a passkey signs, and where its script says what went wrong.
+// SignedField returns the field for a passkey's signature, and the place where its script shows errors.
 func SignedField() Node {
 	return Group{Hidden(FieldSigned, ""), P(Data("passkey-said", ""), Role("status"), Class("quiet"))}
 }
@@ -81,7 +81,7 @@ func withPasskey(v httpauth.Visitor, action string, c confirm.View, handles []st
 			signing(v, enrolled.Challenge(c.PlanHash, c.ID), handles))), SignedField())
 }
 
-// missing says what is missing for an approval here, and where it can be given.
+// missing states what an approval here still needs, and where it can be given.
 func missing(v httpauth.Visitor, c confirm.View) Node {
 	needs := "Approving this needs " + c.Needs.Words()
 	var way Node
@@ -96,7 +96,7 @@ func missing(v httpauth.Visitor, c confirm.View) Node {
 	return Notice(Warn, P(ID("missing-"+c.ID), way, Text(" This browser can deny it.")))
 }
 
-// elsewhere leads to the same page under the name that passkeys need, where there is one.
+// elsewhere links to the same page under the host name that passkeys need, if there is one.
 func elsewhere(v httpauth.Visitor, path string) Node {
 	base, ok := Named(v.Origin)
 	if !ok {
@@ -105,7 +105,7 @@ func elsewhere(v httpauth.Visitor, path string) Node {
 	return Group{Text(": "), LinkTo(base+path, "open it at "+base), Text(", where the browser logs in anew")}
 }
 
-// Named returns the origin under which a server on the loopback interface is reached by name, for those who came by its address.
+// Named returns the origin with a host name of a server on the loopback interface, for browsers that used its address.
 func Named(origin string) (string, bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Scheme != "http" {

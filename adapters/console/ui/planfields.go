@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// planDeepest is how far a plan is laid out; what is below is shown as JSON.
+// planDeepest is the depth to which a plan is laid out; deeper values are shown as JSON.
 const planDeepest = 6
 
-// block returns an object: what speaks against it, what would be lost, what would be run, then names and values, then what takes several lines.
+// block returns an object: warnings, losses, commands, then names and values, then multi-line values.
 func block(fields []present.Field, depth int) Node {
 	if depth > planDeepest {
 		return InlineCode(Printable(string(encode(fields))))
@@ -52,7 +52,7 @@ func row(name string, value Node, across bool) Node {
 	return Div(If(across, Class("across")), dt(TextNode(name)), dd(value))
 }
 
-// shown returns a member for users, and whether it wants the whole width.
+// shown returns a member for users, and whether it needs the full width.
 func shown(f present.Field, depth int) (n Node, across bool) {
 	switch v := f.Value.(type) {
 	case string:
@@ -75,7 +75,7 @@ func shown(f present.Field, depth int) (n Node, across bool) {
 	return TextNode("–"), false
 }
 
-// word returns a text: a diff as one, several lines as a block, a secret as masked, a moment as one.
+// word returns a text: a diff as a diff, several lines as a block, a secret as redacted, a time as a time.
 func word(name, s string) (n Node, across bool) {
 	switch kind := masked(s); {
 	case kind != "":
@@ -96,7 +96,7 @@ func word(name, s string) (n Node, across bool) {
 	return TextNode(Printable(s)), false
 }
 
-// pretty returns a JSON document over several lines, and any other text as it is.
+// pretty returns a JSON document indented, and any other text unchanged.
 func pretty(s string) string {
 	if v, err := present.Parse(json.RawMessage(s)); err == nil && strings.ContainsAny(s, "{[") && !nothing(v) {
 		var doc bytes.Buffer
@@ -107,19 +107,19 @@ func pretty(s string) string {
 	return s
 }
 
-// short returns the beginning of a sum; all of it is its title.
+// short returns the beginning of a hash; its title is the whole hash.
 func short(s string) Node { return beginning(s, 12) }
 
-// beginning is as many characters of a sum; all of it is its title.
+// beginning returns the first n characters of a hash; its title is the whole hash.
 func beginning(s string, n int) Node {
 	s = Printable(s)
 	return Code(titleAttr(s), TextNode(s[:min(n, len(s))]))
 }
 
-// longest is how many commits are shown unfolded: what they come to is said before them.
+// longest is the maximum number of commits shown expanded; a summary precedes them.
 const longest = 20
 
-// listPlan returns an array: short texts in one line or one below the other, objects as a table, changes of files and steps in their own way.
+// listPlan returns an array: short texts in one line or one below the other, objects as a table, file changes and steps in their own form.
 func listPlan(name string, items []any, depth int) (n Node, across bool) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "steps" || name == "commands" {
@@ -152,13 +152,13 @@ func listPlan(name string, items []any, depth int) (n Node, across bool) {
 	return Ul(out), true
 }
 
-// lists reports an array that has something in it.
+// lists reports whether v is an array with elements.
 func lists(v any) bool {
 	items, ok := v.([]any)
 	return ok && len(items) > 0
 }
 
-// lines are texts one below the other.
+// lines returns texts one below the other.
 func lines(all []string) Node {
 	return Ul(Map(all, func(s string) Node { return Li(TextNode(Printable(s))) }))
 }
@@ -167,7 +167,7 @@ func numbered(all []string) Node {
 	return Ol(Map(all, func(s string) Node { return Li(TextNode(Printable(s))) }))
 }
 
-// plain is any value as names and values, with nothing left out.
+// plain returns any value as complete names and values.
 func plain(v any, depth int) Node {
 	switch v := v.(type) {
 	case []present.Field:
@@ -228,7 +228,7 @@ func write(b *strings.Builder, v any) {
 		}
 		b.WriteByte(']')
 	default:
-		if doc, err := tool.Encode(v); err == nil { // of what was decoded it always is
+		if doc, err := tool.Encode(v); err == nil { // decoded values always encode
 			b.Write(doc)
 		}
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Question returns everything the user needs to decide: who wants to do what with which arguments, how much is at stake, and the whole plan.
+// Question returns everything that the user needs to decide: the client, the tool with its arguments, the risk, and the whole plan.
 func Question(v confirm.View, client string) Node {
 	return Group{
 		P(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
@@ -17,7 +17,7 @@ func Question(v confirm.View, client string) Node {
 	}
 }
 
-// Asked returns who asks with which tool, and how and until when it can be answered.
+// Asked returns the client and the tool of a request, and how and until when it can be decided.
 func Asked(v confirm.View, client string) Node {
 	var asks, typed Node
 	if client != "" {
@@ -40,7 +40,7 @@ func Asked(v confirm.View, client string) Node {
 		Fact{Name: "Plan", Value: short(v.PlanHash.Hex())})
 }
 
-// arguments returns a call's arguments, folded; nothing for none.
+// arguments returns a call's arguments, collapsed; nothing if there are none.
 func arguments(args json.RawMessage) Node {
 	if len(args) == 0 || string(args) == "{}" || string(args) == "null" {
 		return nil
@@ -48,8 +48,7 @@ func arguments(args json.RawMessage) Node {
 	return Disclosure("Arguments as they were sent", false, JSONValue(args))
 }
 
-// Plan returns a plan for users: what speaks against it and what would be lost first, then what would be run, then what would change; and, folded, all of
-// it as data.
+// Plan returns a plan for users: first warnings and losses, then commands, then changes; and, collapsed, all of it as data.
 func Plan(plan json.RawMessage) Node {
 	body := Brief(plan)
 	if body == nil {
@@ -72,7 +71,7 @@ func Brief(plan json.RawMessage) Node {
 	return Div(Class("plan"), explained(around), block(gathered(body, around), 0))
 }
 
-// Exhibit returns what users see beside a plan, the lines of files for example; nil for nothing.
+// Exhibit returns what users see in addition to a plan, such as changed lines; nil for nothing.
 func Exhibit(doc json.RawMessage) Node {
 	v, err := present.Parse(doc)
 	fields, ok := v.([]present.Field)
@@ -82,8 +81,8 @@ func Exhibit(doc json.RawMessage) Node {
 	return Div(Class("plan"), block(fields, 0))
 }
 
-// opened returns the member of a plan that says what would be done, and what stands around it: {tool, summary, context}, {data, warnings}, or
-// {preview, explanation, risk, …}. Any other plan is all body.
+// opened returns the member of a plan that describes the change, and the members around it: {tool, summary, context}, {data, warnings}, or {preview,
+// explanation, risk, …}. Any other plan is all body.
 func opened(fields []present.Field) (body, around []present.Field) {
 	for _, name := range []string{"context", "preview", "data"} {
 		if inner, ok := present.Member(fields, name).([]present.Field); ok {
@@ -99,7 +98,7 @@ func opened(fields []present.Field) (body, around []present.Field) {
 	return fields, nil
 }
 
-// gathered returns the body with the warnings and findings that stand around it.
+// gathered returns the body with the warnings and findings around it.
 func gathered(body, around []present.Field) []present.Field {
 	out := append([]present.Field(nil), body...)
 	for _, f := range around {
@@ -110,7 +109,7 @@ func gathered(body, around []present.Field) []present.Field {
 	return out
 }
 
-// explained returns what a plan says of itself in words: what it does, how much is at stake and why, and what could be done instead.
+// explained returns a plan's description of itself: what it does, its risk and the reason, and alternatives.
 func explained(around []present.Field) Node {
 	var out Group
 	why, _ := present.Member(around, "explanation").([]present.Field)

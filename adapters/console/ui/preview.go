@@ -10,16 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// room is how many bytes of an answer a page takes that the user decides by: a plan of thousands of files is whole.
+// room is the maximum size, in bytes, of an answer that the user bases a decision on: enough for a complete plan of thousands of files.
 const room = 4 << 20
 
-// Rehearse calls a tool so that it only shows what it would do, and waits for that: the call's mode is plan, whatever the session's is. Where the
-// outcome says DryRun, its Value is the plan.
+// Rehearse calls a tool in mode plan, whatever the session's mode, and waits for the outcome. If the outcome says DryRun, its Value is the plan.
 func (d *CallRunner) Rehearse(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
 	return d.wide(ctx, v, name, args, policy.Plan)
 }
 
-// ReadWide is Read with Room for the answer.
+// ReadWide is Read with the larger limit room for the answer.
 func (d *CallRunner) ReadWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
 	out := d.OutcomeWide(ctx, v, name, args)
 	if out.Err != nil {
@@ -31,7 +30,7 @@ func (d *CallRunner) ReadWide(ctx context.Context, v httpauth.Visitor, name tool
 	return nil
 }
 
-// OutcomeWide is Outcome with Room for the answer.
+// OutcomeWide is Outcome with the larger limit room for the answer.
 func (d *CallRunner) OutcomeWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
 	return d.wide(ctx, v, name, args, policy.ModeUnset)
 }
@@ -47,5 +46,5 @@ func (d *CallRunner) wide(ctx context.Context, v httpauth.Visitor, name tool.Nam
 	return d.core.Call(ctx, c)
 }
 
-// Next returns the path of the page that shows what has become of the job: the one to go back to when it is done, and its own page otherwise.
+// Next returns the path of the page that shows the result of the job: the page to go back to if it is done, otherwise the job's own.
 func (j *Job) Next() string { return j.next() }

@@ -11,15 +11,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Revealing is the last part of the path at which a question's page is asked to mask nothing, behind the path that takes its answer.
+// Revealing is the last path segment at which a request's page is shown without redaction, after the path of its decision.
 const Revealing = "reveal"
 
-// revealer may be implemented by a Core: a question with nothing masked, for the user in front of the page.
+// revealer may be implemented by a Core: it returns an approval request without redaction, for the user at the page.
 type revealer interface {
 	Reveal(ctx context.Context, id string) (confirm.View, error)
 }
 
-// reveal returns the form in which the user asks to see what is masked in a question; nil where nothing is.
+// reveal returns the form in which the user asks to see the redacted parts of a request; nil if there are none.
 func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 	if c.Masked == 0 || c.Revealed {
 		return nil
@@ -34,7 +34,7 @@ func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 	return PostForm(v, action+"/"+Revealing, P(TextNode(said)), Div(Class("buttons"), SubmitButton("Reveal what is masked", about("Reveal what is masked", c))))
 }
 
-// reveal shows the question of a job with nothing masked.
+// reveal shows the request of a job without redaction.
 func (d *CallRunner) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	core, can := d.core.(revealer)

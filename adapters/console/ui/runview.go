@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// CallStatus returns the status of a run, in words that say of one that was not done whether its question has expired.
+// CallStatus returns the status of a call; for one that was not applied it says whether its request has expired.
 func CallStatus(r tool.Record) Node {
 	if r.Status == tool.StatusDenied && r.Reason == tool.ReasonExpired {
 		return Badge(Bad, "expired")
@@ -18,7 +18,7 @@ func CallStatus(r tool.Record) Node {
 	return StatusBadge(r.Status)
 }
 
-// StatusBadge returns the status of a run.
+// StatusBadge returns the status of a call.
 func StatusBadge(s tool.Status) Node {
 	switch s {
 	case tool.StatusPendingConfirmation:
@@ -35,7 +35,7 @@ func StatusBadge(s tool.Status) Node {
 	return Badge(Plain, "unknown")
 }
 
-// FailureReason returns why a run was not done, or failed; empty for one that went well or has not ended.
+// FailureReason returns why a call was not applied or failed; empty for one that succeeded or has not ended.
 func FailureReason(r tool.Record) string {
 	words, known := map[tool.Reason]string{
 		tool.ReasonPolicy: "policy refused it", tool.ReasonUserDenied: "a person denied it", tool.ReasonExpired: "it expired: nobody answered in time",
@@ -54,7 +54,7 @@ func FailureReason(r tool.Record) string {
 	return words
 }
 
-// DecidedBy returns who decided, or which rule did, as the record or the audit has it; empty for nobody.
+// DecidedBy describes the user or the rule that decided, from the record or the audit log; empty for none.
 func DecidedBy(word string) string {
 	browser, here := strings.CutPrefix(word, "console")
 	switch {
@@ -80,7 +80,7 @@ func DecidedBy(word string) string {
 	return "rule " + Printable(word)
 }
 
-// AnsweredBy returns who gave an answer that is on record, on which surface, and what proves it; empty for nobody. Older records name who alone.
+// AnsweredBy describes the author of a recorded decision, its surface and its proof; empty for none. Older records only name the author.
 func AnsweredBy(e audit.Event) string {
 	var p confirm.Proof
 	if json.Unmarshal(e.Proof, &p) != nil || p.Surface == "" {

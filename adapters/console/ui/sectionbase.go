@@ -12,19 +12,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// SectionBase is a section of the console over the tools of one toolset.
+// SectionBase is a section of the console for the tools of one toolset.
 type SectionBase struct {
 	Calls   *CallRunner
-	Path    string    // of its first page ("/projects")
-	Title   string    // of it
-	Toolset string    // whose tools it calls
-	Probe   tool.Name // one of them: where it is not served, there is nothing to show
+	Path    string    // path of its first page ("/projects")
+	Title   string    // title of that page
+	Toolset string    // the toolset of its tools
+	Probe   tool.Name // one of them: if it is not enabled, there is nothing to show
 }
 
-// Handlers are handlers by the patterns of their requests.
+// Handlers maps request patterns to handlers.
 type Handlers map[string]httpauth.Handler
 
-// Mount adds handlers to a mux, through what lets users in. Where the toolset is not served, each answers with how to have it served instead.
+// Mount adds handlers to a mux, behind the authentication of users. If the toolset is not enabled, each answers with how to enable it.
 func (s SectionBase) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler, handlers Handlers) {
 	for pattern, h := range handlers {
 		mux.Handle(pattern, person(s.served(h)))
@@ -44,21 +44,21 @@ func (s SectionBase) served(h httpauth.Handler) httpauth.Handler {
 	}
 }
 
-// Show answers with a page of the section, and with what came of the last thing that was done from it.
+// Show answers with a page of the section, and with the result of the last action started there.
 func (s SectionBase) Show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p Page) {
 	p.Section, p.Notice = s.Path, Group{p.Notice, s.Calls.Notice(r)}
 	p.Write(w, http.StatusOK, v)
 }
 
-// Fail answers with what went wrong.
+// Fail answers with an error.
 func (s SectionBase) Fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
 	Fail(w, v, s.Path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
-// ErrorNotice returns what went wrong with one part of a page, which leaves the others as they are.
+// ErrorNotice returns the error of one part of a page, which does not affect the others.
 func ErrorNotice(err error) Node { return Problem(fault.From(err)) }
 
-// Lines returns the lines of a field of several, without those that are empty.
+// Lines returns the non-empty lines of a multi-line field.
 func Lines(text string) []string {
 	var out []string
 	for line := range strings.SplitSeq(text, "\n") {
@@ -69,7 +69,7 @@ func Lines(text string) []string {
 	return out
 }
 
-// Args are the arguments of a tool, as they are put together from a form.
+// Args is the arguments of a tool, built from a form.
 type Args map[string]any
 
 // Set adds an argument unless the text is empty, and returns a.
@@ -80,7 +80,7 @@ func (a Args) Set(name, text string) Args {
 	return a
 }
 
-// Number adds an argument, unless the text is empty: as a number, and as it is where it is none, so that the tool says what is wrong with it.
+// Number adds an argument unless the text is empty: as a number, or as the text itself if it is not one, so that the tool reports the error.
 func (a Args) Number(name, text string) Args {
 	if text = strings.TrimSpace(text); text == "" {
 		return a
@@ -93,7 +93,7 @@ func (a Args) Number(name, text string) Args {
 	return a
 }
 
-// Milliseconds returns a number of seconds from a form in milliseconds, and what is no number as it is.
+// Milliseconds converts a number of seconds from a form to milliseconds, and returns any other text unchanged.
 func Milliseconds(text string) string {
 	if text = strings.TrimSpace(text); text == "" || strings.Trim(text, "0123456789") != "" || len(text) > 9 {
 		return text
@@ -101,7 +101,7 @@ func Milliseconds(text string) string {
 	return text + "000"
 }
 
-// Flag adds an argument that is true when its box was ticked.
+// Flag adds an argument that is true if its checkbox was ticked.
 func (a Args) Flag(name, text string) Args {
 	if text == "true" {
 		a[name] = true
@@ -109,12 +109,12 @@ func (a Args) Flag(name, text string) Args {
 	return a
 }
 
-// NumberField returns a labelled field for a number.
+// NumberField returns a labelled number field.
 func NumberField(id, name, label, value string) Node {
 	return Field(id, name, label, value, Attr("inputmode", "numeric"))
 }
 
-// OptionalText returns a node of text that others wrote, and nil for none, so that Facts leaves it out.
+// OptionalText returns a node of text from other sources, and nil if it is empty, so that Facts leaves it out.
 func OptionalText(s string) Node {
 	if s == "" {
 		return nil
@@ -122,7 +122,7 @@ func OptionalText(s string) Node {
 	return Text(Printable(s))
 }
 
-// OptionalCode returns the same as it stands in files and on command lines.
+// OptionalCode is OptionalText in code font.
 func OptionalCode(s string) Node {
 	if s == "" {
 		return nil
@@ -130,7 +130,7 @@ func OptionalCode(s string) Node {
 	return InlineCode(Printable(s))
 }
 
-// Deref returns a value that may be missing.
+// Deref returns the value that p points to, or the zero value.
 func Deref[T any](p *T) T {
 	var none T
 	if p == nil {
@@ -139,7 +139,7 @@ func Deref[T any](p *T) T {
 	return *p
 }
 
-// Count returns a number of things, in words.
+// Count returns a number with its noun.
 func Count(n int, one, many string) string {
 	if n == 1 {
 		return "1 " + one
@@ -147,7 +147,7 @@ func Count(n int, one, many string) string {
 	return strconv.Itoa(n) + " " + many
 }
 
-// Took returns how long something took, and empty for what did not last.
+// Took returns a duration as text; empty for zero.
 func Took(ms int64) string {
 	if ms <= 0 {
 		return ""
