@@ -412,8 +412,8 @@ func (f *found) skip(of drifted, in search, reason, message string) {
 		}
 		s.NextActions = []string{in.prefix + " evolve restore" + only + " --yes --json", in.prefix + " deploy --apply --yes --json"}
 		s.Suggestions = []EvolveSuggestion{
-			{"countersign agents evolve restore", "recreates missing files and touches nothing else"},
-			{"countersign agents deploy --apply", "brings everything to what the config repository says"},
+			{in.prefix + " evolve restore", "recreates missing files and touches nothing else"},
+			{in.prefix + " deploy --apply", "brings everything to what the config repository says"},
 		}
 	case reasonConflict:
 		f.summary.Conflicts++
@@ -421,7 +421,7 @@ func (f *found) skip(of drifted, in search, reason, message string) {
 		s.Suggestions = []EvolveSuggestion{
 			{"Put the lines of the config repository beside yours in the deployed file, and propose again", "then what you wrote is proposed on top of them"},
 			{"Change the module in the config repository", "then a deployment writes what both of you mean"},
-			{"countersign agents deploy --apply --adopt", "takes the config repository's version; yours stays in a snapshot"},
+			{in.prefix + " deploy --apply --adopt", "takes the config repository's version; yours stays in a snapshot"},
 		}
 	case reasonMultiParts:
 		f.summary.MultiModule++

@@ -72,7 +72,7 @@ func after(p present.Plan) string {
 }
 
 // again is a command of the group with the flags that say which plan this is about.
-func (g group) again(words string) string {
+func (g Runner) again(words string) string {
 	flag := func(name, value string) string {
 		if value == "" {
 			return ""

@@ -139,7 +139,7 @@ func (g author) proposal(data json.RawMessage) error {
 	repo, none := g.Repo()
 	if err == nil && none == nil && d.Created && d.Committed != nil && *d.Committed {
 		g.Line("next: git -C %s merge %s", command.Plain(repo), command.Plain(d.Branch))
-		g.Screen().Next([]string{g.here() + "deploy --apply"})
+		g.Screen().Next([]string{g.again("countersign agents deploy --apply")})
 	}
 	return nil
 }
