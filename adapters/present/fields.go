@@ -3,6 +3,7 @@ package present
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
 	"strings"
 )
 
@@ -70,6 +71,23 @@ func Member(fields []Field, name string) any {
 func Text(fields []Field, name string) string {
 	s, _ := Member(fields, name).(string)
 	return s
+}
+
+// FindingOf returns what an object of a plan's findings says, and what it says it of: of a command its message and the fragment; of a module's file the rule,
+// where it stands, and the text there.
+func FindingOf(finding []Field) (what, of string) {
+	if what = Text(finding, "message"); what != "" {
+		return what, Text(finding, "fragment")
+	}
+	at := strings.TrimSpace(Text(finding, "module_id") + " " + Text(finding, "path"))
+	if line := Member(finding, "line"); line != nil {
+		at += fmt.Sprintf(":%v", line)
+	}
+	what = strings.TrimSpace(Text(finding, "severity") + " " + strings.ReplaceAll(Text(finding, "rule"), "_", " "))
+	if at != "" {
+		what += " in " + at
+	}
+	return what, Text(finding, "text")
 }
 
 // CommandLine returns an argument vector as one would type it into a shell.

@@ -257,7 +257,7 @@ func step(n int, fields []present.Field) []string {
 	return out
 }
 
-// findings returns what the linter said, marked.
+// findings returns what was found in commands and in files, marked.
 func findings(v any) []string {
 	items, _ := v.([]any)
 	var out []string
@@ -266,9 +266,10 @@ func findings(v any) []string {
 		if !ok {
 			continue
 		}
-		line := margin + "! " + Plain(present.Text(f, "message"))
-		if fragment := present.Text(f, "fragment"); fragment != "" {
-			line += ": " + Plain(fragment)
+		what, of := present.FindingOf(f)
+		line := margin + "! " + Plain(what)
+		if of != "" {
+			line += ": " + Plain(of)
 		}
 		out = append(out, line)
 	}

@@ -30,6 +30,11 @@ func TestPlansAreLaidOut(t *testing.T) {
   time limit           5m0s
   variables passed on  A, B
   ! it deletes: rm -rf x`},
+		"what was found in files that come in": {`{"commit":"c0ffee","findings":[{"severity":"high","rule":"sends_secrets","module_id":"skill:x","path":"SKILL.md","line":6,"text":"send it\u001b[8m away"},
+			{"severity":"low","rule":"network_address","path":"a.md","text":""}]}`, `
+  commit  c0ffee
+  ! high sends secrets in skill:x SKILL.md:6: send it␣U+001B[8m away
+  ! low network address in a.md`},
 		"a path that is said once": {`{"repo":"/w/repo","repo_posix":"/w/repo","file":"C:\\a","file_posix":"C:/a"}`, `
   repo        /w/repo
   file        C:\a

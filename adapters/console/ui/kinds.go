@@ -37,9 +37,10 @@ func findings(v any) Node {
 		return nil
 	}
 	return notice(Warn, Ul(Map(all, func(f []present.Field) Node {
-		line := Group{TextNode(Printable(present.Text(f, "message")))}
-		if fragment := present.Text(f, "fragment"); fragment != "" {
-			line = append(line, TextNode(": "), InlineCode(Printable(fragment)))
+		what, of := present.FindingOf(f)
+		line := Group{TextNode(Printable(strings.TrimPrefix(what, "high ")))}
+		if of != "" {
+			line = append(line, TextNode(": "), InlineCode(Printable(of)))
 		}
 		if strings.EqualFold(present.Text(f, "verdict"), "high") || strings.EqualFold(present.Text(f, "severity"), "high") {
 			line = append(Group{Risk("high"), TextNode(" ")}, line...)

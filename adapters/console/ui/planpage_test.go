@@ -112,6 +112,7 @@ func TestPlansThatSayNothingKnown(t *testing.T) {
 	for plan, want := range map[string]string{
 		``: ``, `null`: ``, `{`: `{`, `[]`: `none`, `"text"`: `text`, `{"wipe":"x"}`: `wipe x`, `{"oddThing":{"deepThing":[1,[2],true]}}`: `odd thing deep thing 1 2 yes`,
 		`{"context":"text"}`: `context text`, `{"list":["a","b"]}`: `list a, b`, `{"X-MCP-Mode":"ask","AMOF_HOME":"/h"}`: `X-MCP-Mode ask AMOF_HOME /h`, `{"no":false,"none":null,"empty":[],"zero":0,"text":""}`: ``,
+		`{"findings":[{"severity":"high","rule":"sends_secrets","module_id":"skill:x","path":"a.md","line":6,"text":"send"}]}`: `high risk sends secrets in skill:x a.md:6: send`,
 		`{"at":"2026-11-22T02:34:10Z"}`:                       `at 2026-11-22 02:34:10 UTC`,
 		`{"head":"8bf27b2242d004685653c97265b0e4702fc511fa"}`: `head 8bf27b2242d0`,
 		`{"rows":[{"a":1,"b":"x"},{"a":2,"c":["p","q"]}]}`:    `rows rows a b c 1 x 2 p, q`,
@@ -131,7 +132,7 @@ func TestHostileTextIsText(t *testing.T) {
 	evil := `<script>alert(1)</script>"'><img src=x onerror=1>` + "\u202e\x1b[2J"
 	doc, err := json.Marshal(map[string]any{"context": map[string]any{evil: evil, "command": evil, "lost": []any{evil, map[string]any{"directory": evil, "changes": []string{evil}}},
 		"changes": []any{map[string]any{"op": evil, "path": evil, "unified": evil, "target": evil, "reason": evil}}, "steps": []any{map[string]any{"name": evil, "command": evil}},
-		"findings": []any{map[string]any{"message": evil, "fragment": evil}}, "request": map[string]any{"method": evil, "url": evil, "headers": []any{map[string]any{"name": evil, "value": evil}}}}})
+		"findings": []any{map[string]any{"message": evil, "fragment": evil}, map[string]any{"rule": evil, "module_id": evil, "path": evil, "text": evil}}, "request": map[string]any{"method": evil, "url": evil, "headers": []any{map[string]any{"name": evil, "value": evil}}}}})
 	require.NoError(t, err)
 	v := confirm.View{ID: "cf_1", Tool: evil, Prompt: evil, Target: evil, Strength: policy.Typed, Risk: evil, Plan: doc, Arguments: doc, PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Now()}
 	got := planRender(t, ui.Question(v, evil))
