@@ -120,7 +120,7 @@ func (s *service) plan(ctx context.Context, sc tool.Scope, in PlanInput) (planne
 		return planner.Report[ChangesData]{}, err
 	}
 	data, cut := dataOf(result.Plan, sc.MaxOutput)
-	return planner.NewReport(data, slices.Concat(planner.EditWarnings(result.Plan), result.Warnings, cut)...), nil
+	return planner.NewReport(data, slices.Concat(planner.EditWarnings(result.Plan), result.Plan.Ways.Warnings(), result.Warnings, cut)...), nil
 }
 
 // PreviewData is the data of preview.
@@ -181,7 +181,7 @@ func (s *service) preview(ctx context.Context, sc tool.Scope, c PreviewInput) (n
 	}
 	data, warnings := dataOf(result.Plan, limit)
 	out := PreviewData{Findings: planner.Told(findings), Plan: PlanSummary{data.Changes, data.Omitted, data.Places, data.Summary}, Profile: data.Profile, Targets: data.Targets}
-	warnings = slices.Concat(planner.EditWarnings(result.Plan), result.Warnings, warnings)
+	warnings = slices.Concat(planner.EditWarnings(result.Plan), result.Plan.Ways.Warnings(), result.Warnings, warnings)
 	if c.Diff {
 		files, more, err := s.diffs(ctx, result, data.Changes, sc.MaxOutput/2)
 		if err != nil {

@@ -46,6 +46,7 @@ const (
 	RunsCommands   Rule = "runs_commands"        // runs commands as soon as it is used
 	Programs       Rule = "program"              // a file that an agent would run
 	AllowedTools   Rule = "allowed_tools"        // tools that may be used without asking
+	OptionName     Rule = "option_like_name"     // a name that commands take for an option
 	NetworkAddress Rule = "network_address"      // addresses that an agent may be sent to
 	Unread         Rule = "not_looked_through"   // too long, or no text
 )
@@ -192,6 +193,9 @@ func (i *Inspector) Inspect(f File) []Finding {
 	if hidden, is := visible.FindHidden("", f.Path); is {
 		c.add(HiddenText, High, 0, "its name: "+hidden.String())
 	}
+	if name := optionName(f); name != "" {
+		c.add(OptionName, Medium, 0, name+" begins with a hyphen, and commands that get it as a file take it for an option")
+	}
 	if what := program(f); what != "" {
 		c.add(Programs, Medium, 0, what)
 	}
@@ -208,6 +212,20 @@ func (i *Inspector) Inspect(f File) []Finding {
 	c.head(data)
 	c.lines(text)
 	return c.done()
+}
+
+// optionName is the part of a file's path, or its module's own name, that begins with a hyphen; empty where none does.
+func optionName(f File) string {
+	if !strings.HasPrefix(f.Path, "-") && !strings.Contains(f.Path, "/-") && !strings.Contains(f.ModuleID, ":-") {
+		return "" // as nearly all
+	}
+	_, own, _ := strings.Cut(f.ModuleID, ":")
+	for _, name := range append(strings.Split(f.Path, "/"), own) {
+		if strings.HasPrefix(name, "-") {
+			return short(name)
+		}
+	}
+	return ""
 }
 
 // program is in a few words why an agent would run a file; empty where it would not.

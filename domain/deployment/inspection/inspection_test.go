@@ -58,6 +58,7 @@ func TestWhatIsFound(t *testing.T) {
 		{"go.md", "Now: !`git status`\n", inspection.RunsCommands, inspection.Medium, 0},
 		{"scripts/a.sh", "echo\n", inspection.Programs, inspection.Medium, 0},
 		{"scripts/a", "#!/bin/sh\n", inspection.Programs, inspection.Medium, 0},
+		{"more/-rf", "x\n", inspection.OptionName, inspection.Medium, 0},
 		{"SKILL.md", "See http://10.1.2.3/x", inspection.NetworkAddress, inspection.Medium, 1},
 		{"SKILL.md", "a\n\nSee https://docs.real.dev/x and https://other.dev.", inspection.NetworkAddress, inspection.Low, 3},
 		{"logo.png", "a\x00b", inspection.Unread, inspection.Low, 0},
