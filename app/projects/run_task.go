@@ -167,7 +167,7 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 // finish makes the plan out of what is shown.
 func (s scriptService) finish(p *taskPlan, site runner.Site, shown aboutTask) error {
 	first := p.steps[0]
-	summary := fmt.Sprintf("run task %s of %s: %s", p.in.Task, site.Project.Name, runner.OneLine(first.task.Command)+spelled(p.in.Args))
+	summary := fmt.Sprintf("run task %s%s of %s: %s", p.in.Task, spelled(p.in.Args), site.Project.Name, runner.OneLine(first.task.Command))
 	switch {
 	case p.in.many() && len(p.steps) == 1:
 		summary = fmt.Sprintf("run task %s%s in %s of %s", p.in.Task, spelled(p.in.Args), first.member, site.Project.Name)
@@ -356,6 +356,9 @@ func (s scriptService) command(ctx context.Context, one *taskStep, found foundTa
 	}
 	texts = append(texts, t.Shell)
 	one.shown.Sets, one.open = t.Sets, t.Open
+	for _, file := range t.Loads { // they are read as code, too
+		texts = append(texts, t.Argv[0]+" "+map[tasks.Runner]string{tasks.Just: "--justfile", tasks.Taskfile: "--taskfile"}[t.Runner]+" "+runner.QuoteArgs([]string{file}))
+	}
 	if one.shown.ReadAs = readAs(t); t.Command == "" && len(t.Needs) == 0 {
 		one.shown.Command = runner.OneLine(strings.Join(append([]string{t.Argv[0]}, rest...), " "))
 	}

@@ -31,8 +31,14 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 		"needs of a Taskfile":         {"Taskfile.yml", `{"tasks":{"a":{"deps":[{"task":"b","vars":{"X":"y"}}],"cmds":[{"for":["p","q"],"cmd":"echo {{.ITEM}}"},{"task":"{{.N}}"}]},"b":{"dir":"d","cmds":["evil {{.X}}"]}}}`, "task:a", []string{"b with {X: y}", "for each of [p, q]: echo", "evil ${X}", "dir: d"}, []string{"the name {{.N}} is computed"}},
 		"settings and backticks":      {"justfile", "set shell := ['bash', '-c']\nset dotenv-load\nx := `evil`\nexport Y := 'y'\nimport 'more.just'\n[no-cd]\na p='1': (b 'z')\n  echo {{ `inner` }}\nb q:\n  echo {{q}}\n", "just:a", []string{"set shell := ['bash', '-c']", "set dotenv-load", ": $(evil)", ": $(inner)", "export Y := 'y'", "[no-cd]", "parameters: p='1'", "(b 'z')"}, []string{"just may run more than is shown: justfile loads 'more.just'", "environment file"}},
 		"an environment made by mise": {"mise.toml", `{"env":{"A":"b","_":{"source":"evil.sh"}},"tasks":{"a":{"run":"echo","dir":"sub","env":{"C":"d"}}}}`, "mise:a", []string{"env A: b", "source: evil.sh", "dir: sub", "env C: d"}, []string{"mise may run more than is shown"}},
+		"an include that is there":    {"Taskfile.yml", `{"includes":{"docs":{"taskfile":"./more","dir":"sub","vars":{"V":"w"}}},"tasks":{"a":{"cmds":["echo",{"task":"docs:b"}]},"c":"root"}}`, "task:a", []string{"docs:b", "docs:inner", "deep ${V}", "root", "included to run in sub", "included with V: w"}, []string{"more/Taskfile.yml includes far"}},
+		"an import that is there":     {"justfile", "import 'more/one.just'\nmod m\na: b m\n  echo\nc:\n  mine\n", "just:a", []string{"imported ${z}", "mine"}, []string{"more/one.just loads '../../out.just'"}},
+		"a module of just":            {"justfile", "mod m 'more'\n", "just:m::go", []string{"module", "m::need"}, nil},
+		"what loads itself":           {"justfile", "import 'justfile'\na:\n  echo\n", "just:a", nil, []string{"justfile loads 'justfile'"}},
 	} {
-		l := list(map[string]string{c.file: c.text})
+		l := list(map[string]string{c.file: c.text,
+			"more/Taskfile.yml": `{"includes":{"far":"https://example.com/Taskfile.yml"},"tasks":{"b":{"deps":["inner"],"cmds":["deep {{.V}}",{"task":":c"}]},"inner":{"internal":true,"cmds":["x"]}}}`,
+			"more/one.just":     "import '../../out.just'\nx := 'y'\nb: c\n  imported {{z}}\nc:\n  overridden\n", "m.just": "go:\n  x\n", "more/mod.just": "go: need\n  module\nneed:\n  x\n"})
 		task, err := l.Find(c.task)
 		require.NoError(t, err, name)
 		said := strings.Join(task.Sets, "\n") + "\n" + task.Shell

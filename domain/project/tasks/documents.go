@@ -2,7 +2,9 @@ package tasks
 
 import (
 	"maps"
+	"path"
 	"slices"
+	"strings"
 )
 
 // Documents are the files of one directory. Names may lead below it ("a/b"), never above.
@@ -31,6 +33,21 @@ func first(d Documents, names ...string) string {
 		}
 	}
 	return ""
+}
+
+// The bounds of following files that others load.
+const (
+	maxLoads     = 20 // files of one runner, together
+	maxLoadDepth = 5  // one in another
+)
+
+// beside returns the name, from the top, of a file that another names; false for one that is not below the directory, or whose name shows only when the runner runs.
+func beside(file, name string) (string, bool) {
+	if name == "" || strings.ContainsAny(name, "{}$`\\:") || name[0] == '/' || name[0] == '~' {
+		return "", false
+	}
+	at := path.Join(path.Dir(file), name)
+	return at, at != ".." && !strings.HasPrefix(at, "../")
 }
 
 // branch returns the value below a tree's keys; nil where there is none.

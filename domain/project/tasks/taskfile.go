@@ -1,6 +1,8 @@
 package tasks
 
 import (
+	"maps"
+	"path"
 	"regexp"
 	"slices"
 	"strings"
@@ -25,20 +27,84 @@ func filled(text string, known map[string]string) string {
 	})
 }
 
-// readTaskfile lists the tasks of a Taskfile.
-func readTaskfile(l *List, d Documents) {
-	file := first(d, "Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml")
-	if file == "" {
-		return
+// taskfileIn returns the Taskfile of a directory; empty without one.
+func taskfileIn(d Documents, dir string) string {
+	var names []string
+	for _, name := range []string{"Taskfile.yml", "taskfile.yml", "Taskfile.yaml", "taskfile.yaml", "Taskfile.dist.yml", "taskfile.dist.yml", "Taskfile.dist.yaml", "taskfile.dist.yaml"} {
+		names = append(names, path.Join(dir, name))
 	}
-	doc, err := d.Tree(file)
+	return first(d, names...)
+}
+
+// readTaskfile lists the tasks of a Taskfile, and of those in the directory that it includes.
+func readTaskfile(l *List, d Documents) {
+	if file := taskfileIn(d, "."); file != "" {
+		(&taskfiles{l: l, d: d}).read(taskfile{file: file})
+	}
+}
+
+// taskfiles reads a Taskfile with what it includes.
+type taskfiles struct {
+	l     *List
+	d     Documents
+	files int // that are included
+}
+
+// taskfile is one of them, and how it is included.
+type taskfile struct {
+	file    string
+	within  []string // files that include it, the outermost first
+	prefix  string   // of its tasks' names
+	inner   bool     // its tasks are there for others alone
+	left    []string // tasks that are left out
+	sets    []string // what the inclusion says that bears on how they run
+	vars    map[string]string
+	dynamic []string // commands whose output variables are
+}
+
+// includes follows what a Taskfile includes, as far as it lies in the directory.
+func (r *taskfiles) includes(of taskfile, doc any, vars map[string]string, dynamic []string) {
+	names, entries := branches(branch(doc, "includes"))
+	var open []string
+	for _, name := range names {
+		e := entries[name]
+		at, local := beside(of.file, leaf(e)+leaf(branch(e, "taskfile")))
+		if local && !strings.HasSuffix(at, ".yml") && !strings.HasSuffix(at, ".yaml") {
+			at = taskfileIn(r.d, at)
+		}
+		if !local || at == "" || !r.d.Has(at) || slices.Contains(of.within, at) || at == of.file || len(of.within)+1 >= maxLoadDepth || r.files >= maxLoads {
+			open = append(open, name)
+			continue
+		}
+		r.files++
+		r.l.loads(Taskfile, at)
+		next := taskfile{file: at, within: append(slices.Clone(of.within), of.file), prefix: of.prefix + name + ":", inner: of.inner || branch(e, "internal") == true, left: leaves(branch(e, "excludes")),
+			sets: slices.Clone(of.sets), vars: vars, dynamic: dynamic}
+		if branch(e, "flatten") == true {
+			next.prefix = of.prefix
+		}
+		if dir := leaf(branch(e, "dir")); dir != "" {
+			next.sets = append(next.sets, "included to run in "+dir)
+		}
+		for _, line := range variables(branch(e, "vars")) {
+			next.sets = append(next.sets, "included with "+line)
+		}
+		next.dynamic = append(slices.Clone(dynamic), commandsOf(branch(e, "vars"))...)
+		r.read(next)
+	}
+	if len(open) > 0 {
+		r.l.note("%s includes %s, whose tasks are not listed", of.file, strings.Join(open, ", "))
+		r.l.open(Taskfile, "task may run more than is shown: %s includes %s", of.file, strings.Join(open, ", "))
+	}
+}
+
+// read lists the tasks of one file, then those of the files that it includes.
+func (r *taskfiles) read(of taskfile) {
+	l, file := r.l, of.file
+	doc, err := r.d.Tree(file)
 	if err != nil {
 		l.unread(file, err)
 		return
-	}
-	if names, _ := branches(branch(doc, "includes")); len(names) > 0 {
-		l.note("%s includes %s, whose tasks are not listed", file, strings.Join(names, ", "))
-		l.open(Taskfile, "task may run more than is shown: %s includes %s", file, strings.Join(names, ", "))
 	}
 	for _, field := range []string{"dotenv", "set", "shopt", "run", "method", "silent", "interval"} {
 		if v := branch(doc, field); v != nil {
@@ -53,15 +119,24 @@ func readTaskfile(l *List, d Documents) {
 	if branch(doc, "dotenv") != nil {
 		l.open(Taskfile, "the files that dotenv names may change what variables come to, and are not read here")
 	}
-	dynamic := commandsOf(branch(doc, "vars"), branch(doc, "env"))
-	vars := map[string]string{}
+	dynamic := append(slices.Clone(of.dynamic), commandsOf(branch(doc, "vars"), branch(doc, "env"))...)
+	vars := maps.Clone(of.vars)
+	if vars == nil {
+		vars = map[string]string{}
+	}
 	taskVars(branch(doc, "vars"), vars)
 	names, entries := branches(branch(doc, "tasks"))
 	for _, name := range names {
-		t := taskOf(file, name, entries[name], vars)
+		if slices.Contains(of.left, name) {
+			continue
+		}
+		t := taskOf(file, of.prefix, name, entries[name], vars)
+		t.inner = t.inner || of.inner
+		t.Sets = slices.Concat(of.sets, t.Sets)
 		t.Shell = joined(append(outputs(append(dynamic, commandsOf(branch(entries[name], "vars"), branch(entries[name], "env"))...), vars), t.Shell)...)
 		l.add(t)
 	}
+	r.includes(of, doc, vars, dynamic)
 }
 
 // taskVars takes those variables whose values are text, or the output of a command.
@@ -140,7 +215,12 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" }), "\n")
 }
 
-func taskOf(file, name string, v any, global map[string]string) Task {
+// taskOf reads one task. Others that it names are those of its own file, unless a colon stands before them.
+func taskOf(file, prefix, own string, v any, global map[string]string) Task {
+	name := prefix + own
+	if own == "default" && prefix != "" {
+		name = strings.TrimSuffix(prefix, ":")
+	}
 	t := Task{Name: name, Runner: Taskfile, File: file, Argv: []string{"task", name}, After: true}
 	vars := make(map[string]string, len(global))
 	for k, g := range global {
@@ -167,7 +247,7 @@ func taskOf(file, name string, v any, global map[string]string) Task {
 			say(leaf(branch(item, "defer")))
 			for _, other := range []string{leaf(branch(item, "task")), leaf(branch(item, "defer", "task"))} {
 				if other != "" {
-					t.Needs = append(t.Needs, strings.TrimPrefix(other, ":"))
+					t.Needs = append(t.Needs, other)
 				}
 			}
 		}
@@ -211,7 +291,12 @@ func taskOf(file, name string, v any, global map[string]string) Task {
 		}
 	}
 	t.Command, t.Shell = strings.Join(commands, "\n"), strings.Join(shell, "\n")
-	for _, need := range t.Needs {
+	for i, need := range t.Needs {
+		if root, is := strings.CutPrefix(need, ":"); is {
+			t.Needs[i] = root
+		} else {
+			t.Needs[i] = prefix + need
+		}
 		if strings.Contains(need, "{{") {
 			t.Open = said(t.Open, "task may run another task than is shown: the name "+need+" is computed")
 		}

@@ -56,6 +56,7 @@ type Task struct {
 	Argv  []string `json:"-"` // what starts it, the program by its name; empty for a script of package.json
 	After bool     `json:"-"` // its own arguments stand behind "--"
 	Sets  []string `json:"-"` // what its file says around it that bears on how it runs: variables, environment, directory, shell, each as it stands there
+	Loads []string `json:"-"` // files beside File that its runner reads for it
 	Open  []string `json:"-"` // what cannot be told without running the runner, in sentences
 	inner bool     // it is there for other tasks alone
 	first string   // task that its runner begins with, whatever it is called for; empty for none
@@ -76,7 +77,7 @@ type List struct {
 }
 
 // surroundings is what a runner's file says that bears on each of its tasks.
-type surroundings struct{ sets, open []string }
+type surroundings struct{ sets, open, loads []string }
 
 func (l *List) about(r Runner) *surroundings {
 	if l.around == nil {
@@ -113,6 +114,12 @@ func (l *List) open(r Runner, format string, args ...any) {
 	a.open = said(a.open, sprintf(format, args...))
 }
 
+// loads takes down a file that a runner reads beside the one that it looks for.
+func (l *List) loads(r Runner, file string) {
+	a := l.about(r)
+	a.loads = said(a.loads, file)
+}
+
 // Read returns what a directory can run, as its files say, and the facts that are known of it. A file that cannot be read is noted.
 func Read(d Documents, f project.Facts) List {
 	l := &List{}
@@ -128,6 +135,7 @@ func Read(d Documents, f project.Facts) List {
 		for i, t := range all {
 			if a := l.around[t.Runner]; a != nil && !t.Usual {
 				all[i].Sets, all[i].Open = slices.Concat(a.sets, t.Sets), slices.Concat(a.open, t.Open)
+				all[i].Loads = a.loads
 			}
 		}
 	}
