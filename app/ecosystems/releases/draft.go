@@ -208,6 +208,7 @@ func (dr *Draft) fileChanges(m *RepoState) []FileChange {
 				does = append(does, says)
 			}
 		}
+		does = append(does, m.Ranges[e.Path]...)
 		if e.Path == dr.Rules.Changelog {
 			does = append(does, "section ["+m.Next.String()+"]")
 		}

@@ -33,12 +33,15 @@ type RepoState struct {
 	History ecosystemport.History    // since the current tag
 	Notes   ecosystemport.History    // that changelogs and tags are told
 	Edits   []ecosystemport.FileEdit // files that are written
+	Ranges  map[string][]string      // by file: dependencies on others of the release that are written anew, as "lib ^1.2.0 → ^1.3.0"
 	Checked release.Repo
 
-	Tag     string          // the current version's: the common one, or its own where versions are independent
-	Current release.Version // 0.0.0 without one
-	Next    release.Version // that it is released as
-	NextTag string
+	Tag      string          // the current version's: the common one, or its own where versions are independent
+	Current  release.Version // 0.0.0 without one
+	Next     release.Version // that it is released as
+	NextTag  string
+	standard map[string][]byte // the standard files that git tracks
+
 	Updated []string // what it depends on that is released with it: "api to 1.2.0"
 }
 
@@ -215,6 +218,43 @@ func (d Deps) LoadFiles(ctx context.Context, s *ReleaseState, making bool, notes
 			}
 		}
 	}
+	if making && s.Rules.Standard {
+		s.setRanges()
+	}
+}
+
+// setRanges has the members depend on one another as they are released: where the manifest of a package names another member's package by a version.
+func (s *ReleaseState) setRanges() {
+	for _, file := range []string{"package.json", "Cargo.toml"} {
+		packages := map[string]release.Version{}
+		for _, m := range s.Members {
+			if name := release.PackageName(file, m.standard[file]); name != "" {
+				packages[name] = m.Next
+			}
+		}
+		for _, m := range s.Members {
+			at := slices.IndexFunc(m.Edits, func(e ecosystemport.FileEdit) bool { return e.Path == file })
+			text := m.standard[file]
+			if at >= 0 {
+				text = m.Edits[at].New
+			}
+			out, changes := release.SetRanges(file, text, packages)
+			if len(changes) == 0 {
+				continue
+			}
+			if at < 0 {
+				m.Edits = append(m.Edits, ecosystemport.FileEdit{Path: file, Old: text, New: out})
+			} else {
+				m.Edits[at].New = out
+			}
+			if m.Ranges == nil {
+				m.Ranges = map[string][]string{}
+			}
+			for _, c := range changes {
+				m.Ranges[file] = append(m.Ranges[file], c.Name+" "+c.Old+" → "+c.New)
+			}
+		}
+	}
 }
 
 // standardFiles reads the version files that are known by their names, and works out what becomes of them.
@@ -235,6 +275,7 @@ func (d Deps) standardFiles(ctx context.Context, s *ReleaseState, m *RepoState, 
 		return
 	}
 	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return !slices.Contains(tracked, name) }) // what is ignored, or nobody's, is not released
+	m.standard = texts
 	out, was := release.SetStandard(texts, cmp.Or(next, m.Current.String()))
 	for _, name := range release.StandardFiles {
 		if out[name] == nil {
