@@ -54,6 +54,15 @@ type StagedWork struct {
 	Files   []FilePatch
 	Hooks   []GitHook
 	LFSHere bool
+	Amends  *AmendedCommit // the commit that this one takes the place of; Files are then all that the new one holds
+}
+
+// AmendedCommit is a commit about to be replaced by another.
+type AmendedCommit struct {
+	GitCommit
+	Message string
+	Remotes []string // branches of remotes that have it, as last seen
+	Nothing bool     // nothing is staged beyond it
 }
 
 // GitCommit is one commit in a line.

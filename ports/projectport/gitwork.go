@@ -19,8 +19,8 @@ type WorkTrees interface {
 	Patch(ctx context.Context, dir string, staged bool, paths []string) ([]project.FilePatch, error)
 	// Stage puts a patch of Patch into the index, or with back takes it out of it.
 	Stage(ctx context.Context, dir, patch string, back bool) error
-	// PlanCommit returns what a commit of the index would hold.
-	PlanCommit(ctx context.Context, dir string) (project.StagedWork, error)
+	// PlanCommit returns what a commit of the index would hold; with amend one in place of the last commit.
+	PlanCommit(ctx context.Context, dir string, amend bool) (project.StagedWork, error)
 	// Commit makes the commit, and returns it.
 	Commit(ctx context.Context, p project.StagedWork, message string, hooks bool) (string, error)
 	// PlanBranch returns the branch that would be made at a commit ("" is the one checked out), or deleted.
@@ -39,6 +39,10 @@ type WorkTrees interface {
 	PlanUnstash(ctx context.Context, dir, name string) (project.StashPlan, error)
 	// Unstash brings it back, and with drop forgets the stash when that went well.
 	Unstash(ctx context.Context, p project.StashPlan, drop bool) error
+	// PlanDrop returns what a stash holds; "" is the newest.
+	PlanDrop(ctx context.Context, dir, name string) (project.StashPlan, error)
+	// Drop forgets the stash.
+	Drop(ctx context.Context, p project.StashPlan) error
 	// PlanPush returns what a push of a branch would do; "" is the one checked out, and the remote that its configuration names.
 	PlanPush(ctx context.Context, dir, remote, branch string) (project.PushPlan, error)
 	// Push pushes it. Commits that the remote has beyond those that were seen are never replaced.

@@ -21,7 +21,7 @@ func (g group) gitCommand() *cobra.Command {
 		return c
 	}
 	c := command.Group("git", "Stage, commit, branch, stash, push and pull in projects, each shown before it is done", on(g.gitChanges(&project)), on(g.gitStage(&project, false)), on(g.gitStage(&project, true)), on(g.gitCommit(&project)),
-		on(g.gitBranch(&project)), on(g.gitSwitch(&project)), on(g.gitStash(&project)), on(g.gitPush(&project)), on(g.gitPull(&project)))
+		on(g.gitBranch(&project)), on(g.gitSwitch(&project)), on(g.gitStash(&project)), on(g.gitPush(&project)), on(g.gitPull(&project)), gitRebase())
 	c.Long = "Work with the git repository of a project. Each command shows what it would do - lines, commits, the URL - and asks. Nothing that is not committed is overwritten, and\n" +
 		"hooks of the repository run only with --hooks. Agents have these as tools only where you name them: countersign connect HOST --toolsets packs,deployments,projects,git."
 	c.Example = `  countersign git changes
@@ -222,15 +222,18 @@ func gitCall[A any](g group, c *cobra.Command, project *string, name string, fil
 
 func (g group) gitCommit(project *string) *cobra.Command {
 	var message string
-	var hooks bool
-	c := &cobra.Command{Use: "commit -m MESSAGE", Short: "Commit what is staged", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions}
+	var hooks, amend bool
+	c := &cobra.Command{Use: "commit -m MESSAGE", Short: "Commit what is staged, or replace the last commit", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Commit what is staged. With --amend the last commit is replaced by one that has what is staged too: the plan shows all that it holds then, and says so where a remote has the commit."}
+	c.Flags().BoolVar(&amend, "amend", false, "replace the last commit; without --message it keeps its message")
 	c.Flags().StringVarP(&message, "message", "m", "", "what the change does")
 	c.Flags().BoolVar(&hooks, "hooks", false, "run the repository's hooks (pre-commit and others)")
 	return gitCall(g, c, project, "git_commit", func(call command.Arguments, _ []string) error {
-		if message == "" {
+		if message == "" && !amend {
 			return command.Usage(c, "say with --message what the change does")
 		}
-		call["message"] = message
+		call.Set("message", message)
+		flag(call, "amend", amend)
 		flag(call, "hooks", hooks)
 		return nil
 	}, func(a gitwork.CommitAnswer) {
@@ -296,7 +299,7 @@ func (g group) gitStash(project *string) *cobra.Command {
 	push := &cobra.Command{Use: "push", Short: "Lay aside what is not committed, new files too", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions}
 	push.Flags().StringVarP(&message, "message", "m", "", "what it is")
 	draw := func(a gitwork.StashAnswer) {
-		verb := map[string]string{"push": "laid aside", "pop": "brought back", "apply": "brought back, and kept"}[a.Action]
+		verb := map[string]string{"push": "laid aside", "pop": "brought back", "apply": "brought back, and kept", "drop": "forgot"}[a.Action]
 		g.Line("%s %s (%s)", verb, a.Stash.Name, counted(len(a.Files), "file"))
 	}
 	gitCall(g, push, project, "git_stash", func(call command.Arguments, _ []string) error {
@@ -304,7 +307,7 @@ func (g group) gitStash(project *string) *cobra.Command {
 		return nil
 	}, draw)
 	out := []*cobra.Command{push}
-	for _, action := range []struct{ name, short string }{{"pop", "Bring a stash back, and forget it when all of it is back"}, {"apply", "Bring a stash back, and keep it"}} {
+	for _, action := range []struct{ name, short string }{{"pop", "Bring a stash back, and forget it when all of it is back"}, {"apply", "Bring a stash back, and keep it"}, {"drop", "Forget a stash, after you saw what it holds"}} {
 		c := &cobra.Command{Use: action.name + " [STASH]", Short: action.short, Args: command.Args(0, 1),
 			ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 				found, _, err := g.changed(cmd.Context(), *project, "-")
@@ -320,10 +323,21 @@ func (g group) gitStash(project *string) *cobra.Command {
 		}, draw))
 	}
 	c := command.Group("stash", "Lay changes aside, and bring them back", out...)
+	c.Use, c.RunE = "stash", push.RunE // as git does
+	c.Long = "Lay changes aside, and bring them back. Alone it is stash push."
+	c.Flags().StringVarP(&message, "message", "m", "", "what it is")
 	for _, sub := range out {
 		g.ProjectFlag(sub, project, "name, id or directory of the project (default: the one you stand in)")
 	}
 	return c
+}
+
+// gitRebase says what there is in place of a rebase.
+func gitRebase() *cobra.Command {
+	return &cobra.Command{Use: "rebase", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
+		return command.ErrUsage.Sayf("countersign git does not rebase: it would rewrite commits one by one, which no plan can show beforehand").
+			With(command.Hint("countersign git pull --merge brings in what the upstream has, countersign git commit --amend replaces the last commit, countersign sandbox update --rebase rebases a sandbox; git rebase does it by hand"))
+	}}
 }
 
 func (g group) gitPush(project *string) *cobra.Command {

@@ -364,10 +364,30 @@ func (c Client) PlanUnstash(ctx context.Context, dir, name string) (project.Stas
 	if err != nil {
 		return project.StashPlan{}, err
 	}
-	p := project.StashPlan{Top: t.top}
 	if err := t.unfiltered(ctx); err != nil {
+		return project.StashPlan{Top: t.top}, err
+	}
+	p, err := t.stashed(ctx, name)
+	if err != nil {
 		return p, err
 	}
+	var names []string
+	for _, f := range p.Files {
+		names = append(names, f.Path)
+	}
+	dirty, err := t.dirty(ctx)
+	if err != nil {
+		return p, err
+	}
+	if both := inTheWay(dirty, names); len(both) > 0 {
+		return p, project.ErrArgument.Sayf("%s of the stash differ from the last commit already: %s; commit them first", counted(len(both), "file"), some(both))
+	}
+	return p, nil
+}
+
+// stashed returns a stash with the lines that it holds.
+func (t tree) stashed(ctx context.Context, name string) (project.StashPlan, error) {
+	p := project.StashPlan{Top: t.top}
 	all, err := t.stashes(ctx)
 	if err != nil {
 		return p, err
@@ -406,18 +426,40 @@ func (c Client) PlanUnstash(ctx context.Context, dir, name string) (project.Stas
 		}
 		p.Files = append(p.Files, fresh...)
 	}
-	var names []string
-	for _, f := range p.Files {
-		names = append(names, f.Path)
-	}
-	dirty, err := t.dirty(ctx)
-	if err != nil {
-		return p, err
-	}
-	if both := inTheWay(dirty, names); len(both) > 0 {
-		return p, project.ErrArgument.Sayf("%s of the stash differ from the last commit already: %s; commit them first", counted(len(both), "file"), some(both))
-	}
 	return p, nil
+}
+
+// PlanDrop implements projectport.WorkTrees.
+func (Client) PlanDrop(ctx context.Context, dir, name string) (project.StashPlan, error) {
+	t, err := open(ctx, dir)
+	if err != nil {
+		return project.StashPlan{}, err
+	}
+	return t.stashed(ctx, name)
+}
+
+// Drop implements projectport.WorkTrees.
+func (Client) Drop(ctx context.Context, p project.StashPlan) error {
+	t, err := open(ctx, p.Top)
+	if err != nil {
+		return err
+	}
+	return t.drop(ctx, p.Stash)
+}
+
+// drop forgets a stash, wherever it stands in the list by now.
+func (t tree) drop(ctx context.Context, of project.GitStash) error {
+	all, err := t.stashes(ctx)
+	if err != nil {
+		return err
+	}
+	for _, s := range all {
+		if s.Commit == of.Commit {
+			_, err := t.git(ctx, "stash", "drop", "--quiet", s.Name)
+			return err
+		}
+	}
+	return project.ErrConflict.Sayf("%s (%.12s) is not there any more; call again to see those there are", of.Name, of.Commit)
 }
 
 // Unstash implements projectport.WorkTrees. A stash is forgotten only when all of it was brought back.
@@ -452,15 +494,5 @@ func (c Client) Unstash(ctx context.Context, p project.StashPlan, drop bool) err
 	if !drop {
 		return nil
 	}
-	all, err := t.stashes(ctx)
-	if err != nil {
-		return err
-	}
-	for _, s := range all {
-		if s.Commit == p.Stash.Commit {
-			_, err := t.git(ctx, "stash", "drop", "--quiet", s.Name)
-			return err
-		}
-	}
-	return nil
+	return t.drop(ctx, p.Stash)
 }

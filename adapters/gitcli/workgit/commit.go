@@ -13,7 +13,7 @@ import (
 )
 
 // PlanCommit implements projectport.WorkTrees.
-func (Client) PlanCommit(ctx context.Context, dir string) (project.StagedWork, error) {
+func (Client) PlanCommit(ctx context.Context, dir string, amend bool) (project.StagedWork, error) {
 	t, err := open(ctx, dir)
 	if err != nil {
 		return project.StagedWork{}, err
@@ -40,7 +40,12 @@ func (Client) PlanCommit(ctx context.Context, dir string) (project.StagedWork, e
 	if p.Files, err = t.diff(ctx, diffOptions{staged: true}); err != nil {
 		return p, err
 	}
-	if len(p.Files) == 0 && p.Other == "" {
+	if amend {
+		if err := t.amend(ctx, &p); err != nil {
+			return p, err
+		}
+	}
+	if len(p.Files) == 0 && p.Other == "" && !amend {
 		return p, project.ErrArgument.Sayf("nothing is staged in %s; stage files first (git_stage, or countersign git stage)", t.top)
 	}
 	if p.Author, err = t.author(ctx); err != nil {
@@ -51,8 +56,48 @@ func (Client) PlanCommit(ctx context.Context, dir string) (project.StagedWork, e
 		return p, err
 	}
 	p.Signed = sign != "" && !strings.EqualFold(sign, "false") && sign != "0" && !strings.EqualFold(sign, "no") && !strings.EqualFold(sign, "off")
-	p.Hooks, err = t.hooks(ctx, commitHooks()...)
+	p.Hooks, err = t.hooks(ctx, commitHooks(amend)...)
 	return p, err
+}
+
+// amend works out what a commit in place of the last one would hold.
+func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
+	switch {
+	case p.Head == "":
+		return project.ErrArgument.Sayf("%s has no commit yet that could be amended; commit without amend", t.top)
+	case p.Other != "":
+		return project.ErrArgument.Sayf("git is in the middle of a merge in %s; commit that first, or give it up with git merge --abort", t.top)
+	}
+	out, err := t.git(ctx, "log", "-1", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=%P%x00%an%x00%s%x00%B", p.Head, "--")
+	if err != nil {
+		return err
+	}
+	fields := strings.SplitN(string(out), "\x00", 4)
+	if len(fields) != 4 {
+		return project.ErrExecutionFailed.Sayf("git printed %.80q where a commit was expected; use git 2.39 or newer", out)
+	}
+	if strings.Contains(fields[0], " ") {
+		return project.ErrArgument.Sayf("the last commit of %s is a merge, which is not amended from here; use git commit --amend by hand", t.top)
+	}
+	base := fields[0]
+	if base == "" {
+		if base, err = t.word(ctx, "hash-object", "-t", "tree", "--stdin"); err != nil { // of nothing: the tree without files
+			return err
+		}
+	}
+	p.Amends = &project.AmendedCommit{GitCommit: project.GitCommit{Commit: p.Head, Author: strings.ToValidUTF8(fields[1], "\uFFFD"), Subject: strings.ToValidUTF8(fields[2], "\uFFFD")},
+		Message: strings.TrimSpace(strings.ToValidUTF8(fields[3], "\uFFFD")), Nothing: len(p.Files) == 0}
+	if p.Files, err = t.diff(ctx, diffOptions{staged: true, args: []string{base}}); err != nil {
+		return err
+	}
+	if len(p.Files) == 0 {
+		return project.ErrArgument.Sayf("the last commit of %s would be empty then; git reset --soft HEAD~1 takes it back by hand", t.top)
+	}
+	refs, err := t.git(ctx, "for-each-ref", "--contains="+p.Head, "--format=%(refname:lstrip=2)", "refs/remotes")
+	for ref := range strings.Lines(string(refs)) {
+		p.Amends.Remotes = append(p.Amends.Remotes, strings.TrimSuffix(ref, "\n"))
+	}
+	return err
 }
 
 // other returns what a merge in progress brings along.
@@ -76,6 +121,9 @@ func (c Client) Commit(ctx context.Context, p project.StagedWork, message string
 		return "", err
 	}
 	command := gitcli.Command{Dir: t.top, Hooks: hooks, Timeout: longTime, Stdin: []byte(message + "\n"), Args: []string{"commit", "--quiet", "--no-status", "--cleanup=whitespace", "--file=-"}}
+	if p.Amends != nil {
+		command.Args = append(command.Args, "--amend")
+	}
 	if !hooks {
 		index, done, err := t.scratchIndex()
 		if err != nil {
@@ -100,7 +148,7 @@ func (c Client) Commit(ctx context.Context, p project.StagedWork, message string
 		return "", project.ErrConflict.Sayf("what is staged in %s, or what it stands on, was changed meanwhile; call again to see it", t.top)
 	}
 	if hooks {
-		found, err := t.hooks(ctx, commitHooks()...)
+		found, err := t.hooks(ctx, commitHooks(p.Amends != nil)...)
 		if err == nil {
 			err = same(found, p.Hooks)
 		}

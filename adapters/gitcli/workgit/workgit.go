@@ -331,9 +331,13 @@ func (Client) Stage(ctx context.Context, dir, patch string, back bool) error {
 	return err
 }
 
-// commitHooks are what git starts around a commit.
-func commitHooks() []string {
-	return []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change"}
+// commitHooks are what git starts around a commit, or one that takes the place of another.
+func commitHooks(amend bool) []string {
+	names := []string{"pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "reference-transaction", "post-index-change"}
+	if amend {
+		names = append(names, "post-rewrite")
+	}
+	return names
 }
 
 // hooks returns those of the names that the repository has.

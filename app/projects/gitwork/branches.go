@@ -152,12 +152,12 @@ func (s service) switchTo(ctx context.Context, _ tool.Scope, p switchPlan) (Swit
 	return out, s.Trees.Switch(ctx, m)
 }
 
-// StashInput lays changes aside, or brings them back.
+// StashInput lays changes aside, brings them back, or forgets a stash.
 type StashInput struct {
 	Path    string `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
-	Action  string `json:"action" jsonschema:"enum=push,enum=pop,enum=apply,description=pop forgets the stash afterwards"`
+	Action  string `json:"action" jsonschema:"enum=push,enum=pop,enum=apply,enum=drop,description=pop forgets the stash afterwards"`
 	Message string `json:"message,omitempty" jsonschema:"description=of push"`
-	Stash   string `json:"stash,omitempty" jsonschema:"description=of pop and apply (default: the newest)"`
+	Stash   string `json:"stash,omitempty" jsonschema:"description=of pop\\, apply and drop (default: the newest)"`
 }
 
 // Resources returns the path.
@@ -166,7 +166,7 @@ func (in StashInput) Resources() []string { return []string{in.Path} }
 // Validate checks what contradicts itself.
 func (in StashInput) Validate() error {
 	if in.Action == "push" && in.Stash != "" || in.Action != "push" && in.Message != "" {
-		return project.ErrArgument.Sayf("message is for push, and stash for pop and apply")
+		return project.ErrArgument.Sayf("message is for push, and stash for pop, apply and drop")
 	}
 	return message(in.Message)
 }
@@ -184,8 +184,13 @@ func (s service) planStash(ctx context.Context, _ tool.Scope, in StashInput) (st
 	}
 	p := stashPlan{input: in}
 	summary := "lay aside what is not committed in "
+	risk := policy.RiskMedium
 	if in.Action == "push" {
 		p.stash, err = s.Trees.PlanStash(ctx, top)
+	} else if in.Action == "drop" {
+		if p.stash, err = s.Trees.PlanDrop(ctx, top, in.Stash); err == nil {
+			summary, risk = "forget "+p.stash.Stash.Name+" of ", policy.RiskHigh
+		}
 	} else if p.stash, err = s.Trees.PlanUnstash(ctx, top, in.Stash); err == nil {
 		summary = "bring back " + p.stash.Stash.Name + " into "
 	}
@@ -203,6 +208,9 @@ func (s service) planStash(ctx context.Context, _ tool.Scope, in StashInput) (st
 	case "push":
 		context["message"] = in.Message
 		context["notes"] = []string{"the files are then as in the last commit; new ones are taken away, ignored ones stay; countersign git stash pop brings all back"}
+	case "drop":
+		context["stash"], context["commit"] = p.stash.Stash.Subject, p.stash.Stash.Commit
+		context["notes"] = []string{"nothing else has these lines; git stash store " + p.stash.Stash.Commit + " brings the stash back for as long as git keeps what nothing names"}
 	case "pop":
 		context["stash"], context["commit"] = p.stash.Stash.Subject, p.stash.Stash.Commit
 		context["notes"] = []string{"the stash is forgotten when all of it is back"}
@@ -210,7 +218,7 @@ func (s service) planStash(ctx context.Context, _ tool.Scope, in StashInput) (st
 		context["stash"], context["commit"] = p.stash.Stash.Subject, p.stash.Stash.Commit
 	}
 	p.Plan, err = runner.NewPlan(Stash.Name, summary+site.Project.Name+": "+project.Counted(len(p.files), "file"), context,
-		policy.Assessment{Strength: policy.Simple, Risk: policy.RiskMedium, Scope: string(site.Project.ID) + "/git/stash"})
+		policy.Assessment{Strength: policy.Simple, Risk: risk, Scope: string(site.Project.ID) + "/git/stash"})
 	p.Plan = p.Plan.Bound().WithProject(site.Project.Name).Covering("git", "stash", site.Project.Name)
 	return p, err
 }
@@ -229,9 +237,12 @@ func (s service) stash(ctx context.Context, _ tool.Scope, p stashPlan) (StashAns
 		out.Files = append(out.Files, f.Path)
 	}
 	var err error
-	if p.input.Action == "push" {
+	switch p.input.Action {
+	case "push":
 		out.Stash, err = s.Trees.Stash(ctx, p.stash, p.input.Message)
-	} else {
+	case "drop":
+		err = s.Trees.Drop(ctx, p.stash)
+	default:
 		err = s.Trees.Unstash(ctx, p.stash, p.input.Action == "pop")
 	}
 	return out, err

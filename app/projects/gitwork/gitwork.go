@@ -5,7 +5,7 @@
 // not name it.
 //
 // Nothing here loses work: files that differ from the last commit are never overwritten, a branch that alone has commits is not deleted, a stash is forgotten only when all of it is
-// back, and a push that replaces commits has to be asked for as such and replaces only those that were seen.
+// back, or when that alone is asked for, a commit that a remote has is replaced only by a plan that says so, and a push that replaces commits has to be asked for as such and replaces only those that were seen.
 //
 // Hooks of a repository are programs. They run only where the call wants them, and the plan then names each with the hash of its text.
 //
@@ -76,10 +76,10 @@ func Capability(d Deps, agents bool) tool.Capability {
 		bind.Query(Changes, runner.ReadSpec(Category, "Git changes", "What differs in a project's working tree: files and hunks with their ids, staged and not, branches and stashes.", changesSchema), s.changes),
 		bind.Command(Stage, spec("Stage", "Stage files, or single hunks by the ids of git_changes.", stageSchema, 0, policy.RiskLow), s.planStage, s.stage),
 		bind.Command(Unstage, spec("Unstage", "Take files or hunks out of what is staged; the files stay as they are.", stageSchema, 0, policy.RiskLow), s.planUnstage, s.stage),
-		bind.Command(Commit, spec("Commit", "Commit what is staged. The plan shows its lines and the hooks there are.", commitSchema, policy.Exec, policy.RiskMedium), s.planCommit, s.commit),
+		bind.Command(Commit, spec("Commit", "Commit what is staged, or with amend replace the last commit by one that has it too. The plan shows its lines and the hooks there are.", commitSchema, policy.Exec, policy.RiskMedium), s.planCommit, s.commit),
 		bind.Command(Branch, spec("Make or delete a branch", "Make a branch, or delete one whose commits another branch has.", branchSchema, 0, policy.RiskLow), s.planBranch, s.branch),
 		bind.Command(Switch, unless(spec("Switch branches", "Check out a branch; create makes it. Refused where files that are not committed are in the way.", switchSchema, 0, policy.RiskMedium), "it is checked out already"), s.planSwitch, s.switchTo),
-		bind.Command(Stash, spec("Stash", "Lay changes aside, or bring a stash back.", stashSchema, 0, policy.RiskMedium), s.planStash, s.stash),
+		bind.Command(Stash, spec("Stash", "Lay changes aside, bring a stash back, or forget one.", stashSchema, 0, policy.RiskMedium), s.planStash, s.stash),
 		bind.Command(Push, unless(spec("Push", "Push a branch to its remote. The plan shows the commits and the URL.", pushSchema, policy.Network|policy.Exec, policy.RiskMedium), "the remote has it already"), s.planPush, s.push),
 		bind.Command(Pull, unless(spec("Pull", "Fetch the upstream of the branch and bring it in, if nothing that is not committed is in the way.", pullSchema, policy.Network, policy.RiskMedium), "there is nothing new"), s.planPull, s.pull),
 	}}

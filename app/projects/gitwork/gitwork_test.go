@@ -374,3 +374,42 @@ func TestAStashBringsBackWhatWasStaged(t *testing.T) {
 	assert.Equal(t, "MM b.txt", d.git("status", "--short"))
 	assert.Empty(t, d.git("stash", "list"))
 }
+
+// TestTheLastCommitIsReplacedOnlyAsShown: by all that the new one holds, under its old message or another; a remote that has it is named, and so is the way back.
+func TestTheLastCommitIsReplacedOnlyAsShown(t *testing.T) {
+	d := newDesk(t)
+	assert.Contains(t, d.refused("git_commit", args{"amend": true}), "nothing to amend")
+	d.write("b.txt", "more\n")
+	d.git("add", "b.txt")
+	old := d.git("rev-parse", "HEAD")
+	p := d.plan("git_commit", args{"amend": true})
+	assert.Contains(t, p["rewrites"].([]any)[0], old[:10])
+	assert.Len(t, p["changed_files"], 2, "the first commit has both")
+	assert.NotContains(t, p, "remotes_have_it")
+	assert.Equal(t, "first", d.does("git_commit", args{"amend": true})["message"])
+	assert.Equal(t, "1", d.git("rev-list", "--count", "HEAD"))
+	assert.Equal(t, "more", d.git("show", "HEAD:b.txt"))
+
+	d.git("push", "--quiet", "--set-upstream", "origin", "main")
+	o := d.asked("git_commit", args{"amend": true, "message": "better"})
+	require.NotNil(t, o.Issued, "%v", o.Err)
+	assert.Equal(t, "high", o.Issued.Risk)
+	assert.Equal(t, []any{"origin/main"}, d.plan("git_commit", args{"amend": true, "message": "better"})["remotes_have_it"])
+}
+
+// TestAStashIsForgottenOnlyWithItsLinesShown, and no other is.
+func TestAStashIsForgottenOnlyWithItsLinesShown(t *testing.T) {
+	d := newDesk(t)
+	for _, text := range []string{"one\n", "two\n"} {
+		d.write("b.txt", text)
+		d.does("git_stash", args{"action": "push"})
+	}
+	d.write("b.txt", "in the way\n")
+	p := d.plan("git_stash", args{"action": "drop", "stash": "stash@{1}"})
+	assert.Equal(t, []any{"modified b.txt (+1 -1)"}, p["changed_files"])
+	d.does("git_stash", args{"action": "drop", "stash": "stash@{1}"})
+	assert.Equal(t, "two", d.git("show", "stash@{0}:b.txt"))
+	assert.Equal(t, "1", d.git("rev-list", "--walk-reflogs", "--count", "refs/stash"))
+	d.git("stash", "store", p["commit"].(string)) // the way back that the plan names
+	assert.Equal(t, "one", d.git("show", "stash@{0}:b.txt"))
+}

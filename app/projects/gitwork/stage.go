@@ -1,6 +1,7 @@
 package gitwork
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -156,7 +157,8 @@ func (s service) stage(ctx context.Context, _ tool.Scope, p stagePlan) (StageAns
 // CommitInput is a commit to make.
 type CommitInput struct {
 	Path    string `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
-	Message string `json:"message" jsonschema:"minLength=1"`
+	Message string `json:"message,omitempty" jsonschema:"description=required unless amend\\, which keeps it"`
+	Amend   bool   `json:"amend,omitempty" jsonschema:"description=replace the last commit"`
 	Hooks   bool   `json:"hooks,omitempty" jsonschema:"description=run the repository's hooks"`
 }
 
@@ -164,7 +166,12 @@ type CommitInput struct {
 func (in CommitInput) Resources() []string { return []string{in.Path} }
 
 // Validate checks the message.
-func (in CommitInput) Validate() error { return message(in.Message) }
+func (in CommitInput) Validate() error {
+	if in.Message == "" && !in.Amend {
+		return project.ErrArgument.Sayf("a commit needs a message; say what the change does")
+	}
+	return message(in.Message)
+}
 
 func message(text string) error {
 	if strings.ContainsRune(text, 0) {
@@ -188,10 +195,17 @@ func (s service) planCommit(ctx context.Context, _ tool.Scope, in CommitInput) (
 		return commitPlan{}, err
 	}
 	p := commitPlan{input: in}
-	if p.work, err = s.Trees.PlanCommit(ctx, top); err != nil {
+	if p.work, err = s.Trees.PlanCommit(ctx, top, in.Amend); err != nil {
 		return p, err
 	}
 	p.files = p.work.Files
+	old := p.work.Amends
+	if old != nil {
+		if in.Message = cmp.Or(strings.TrimSpace(in.Message), old.Message); old.Nothing && in.Message == old.Message {
+			return p, project.ErrArgument.Sayf("nothing is staged in %s, and the message is as it was, so there is nothing to amend; stage files, or give another message", top)
+		}
+		p.input.Message = in.Message
+	}
 	context := map[string]any{"project": site.Project.Name, "directory": top, "branch": p.work.Branch, "stands_on": p.work.Head, "message": strings.TrimSpace(in.Message), "commits_as": p.work.Author,
 		"changed_files": lines(p.files), "index_sha256": p.work.Digest}
 	notes, risk := hooked(context, p.work.Hooks, in.Hooks, policy.RiskMedium)
@@ -204,8 +218,19 @@ func (s service) planCommit(ctx context.Context, _ tool.Scope, in CommitInput) (
 	if p.work.Branch == "" {
 		notes = append(notes, "no branch is checked out: nothing but the reflog will know this commit")
 	}
+	summary := fmt.Sprintf("commit %s of %s: %s", project.Counted(len(p.files), "file"), site.Project.Name, runner.OneLine(in.Message))
+	if old != nil {
+		summary = fmt.Sprintf("replace the last commit of %s (%.10s) by %s: %s", site.Project.Name, old.Commit, project.Counted(len(p.files), "file"), runner.OneLine(in.Message))
+		context["rewrites"], context["message_before"] = commits([]project.GitCommit{old.GitCommit}, 0), old.Message
+		notes = append(notes, "the commit as it was is then in the reflog alone; git reset --soft "+old.Commit+" brings it back")
+		if len(old.Remotes) > 0 {
+			context["remotes_have_it"] = old.Remotes
+			notes = append(notes, "a remote has the commit that is rewritten ("+strings.Join(old.Remotes, ", ")+"): others may build on it, and a push then has to replace it")
+			risk = policy.RiskHigh
+		}
+	}
 	context["notes"] = notes
-	p.Plan, err = runner.NewPlan(Commit.Name, fmt.Sprintf("commit %s of %s: %s", project.Counted(len(p.files), "file"), site.Project.Name, runner.OneLine(in.Message)), context,
+	p.Plan, err = runner.NewPlan(Commit.Name, summary, context,
 		policy.Assessment{Strength: policy.Simple, Risk: risk, Scope: string(site.Project.ID) + "/git/commit"})
 	p.Plan = p.Plan.Bound().WithProject(site.Project.Name).Covering("git", "commit", site.Project.Name)
 	return p, err
