@@ -57,6 +57,8 @@ func TestProjectsInABrowser(t *testing.T) {
 	p.WaitText("main", "+while [ ! -f go ]")
 	p.Axe()
 	p.Shot("git stage to be confirmed")
+	b.Write(dir, "services.yaml", "services:\n  db: {command: sh serve.sh}\n  web: {command: sh serve.sh, depends_on: [db]}\n")
+	look(at, "project with services", "All up")
 	look("/projects/actions", "actions", "Tell all")
 	look("/projects/actions/"+hook, "webhook", "{{text}}")
 	look("/projects/templates?category=git", "templates", "git")

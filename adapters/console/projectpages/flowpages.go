@@ -35,6 +35,7 @@ func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 		"POST " + WorkflowListPath + "/{id}/remove-step": s.removeStep,
 		"POST " + WorkflowListPath + "/{id}/change-step": s.changeStep,
 		"POST " + WorkflowListPath + "/{id}/change":      s.change,
+		"POST " + WorkflowListPath + "/{id}/inputs":      s.setInputs,
 		"POST " + WorkflowListPath + "/{id}/webhook":     s.setWebhook,
 		"POST " + WorkflowListPath + "/{id}/incoming":    s.setIncoming,
 		"POST " + WorkflowListPath + "/{id}/remove":      s.remove,

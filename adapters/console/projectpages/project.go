@@ -67,11 +67,11 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 		return
 	}
 	a := &about{Section: s, r: r, v: v, of: of, dir: cmp.Or(r.URL.Query().Get("worktree"), of.Path)}
-	p := ui.Page{Title: ui.Printable(of.Name), Crumbs: []ui.PageLink{{Text: "Projects", Href: root}}, Live: []string{"ai-tool-result"}}
+	p := ui.Page{Title: ui.Printable(of.Name), Crumbs: []ui.PageLink{{Text: "Projects", Href: root}}, Live: []string{"ai-tool-result", "background-process-status"}}
 	if a.dir != of.Path {
 		p.Crumbs, p.Title = append(p.Crumbs, ui.PageLink{Text: p.Title, Href: at(of.ID)}), "Worktree "+ui.Printable(a.dir)
 	}
-	p.Body = []ui.Node{a.facts(), a.scripts(), a.tasks(), a.standing(), a.worktrees()}
+	p.Body = []ui.Node{a.facts(), a.scripts(), a.tasks(), a.services(), a.standing(), a.worktrees()}
 	if a.dir == of.Path {
 		p.Body = append(p.Body, WorkflowsPart(s.SectionBase, r, v, of.ID), ActionsPart(s.SectionBase, r, v, of.ID), a.settings())
 	}

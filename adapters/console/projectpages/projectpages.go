@@ -39,6 +39,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		"POST " + root + "/register":        s.register,
 		"GET " + root + "/{id}":             s.show,
 		"POST " + root + "/{id}/run":        s.run,
+		"POST " + root + "/{id}/services":   s.serve,
 		"GET " + root + "/git/{id}":         s.git,
 		"POST " + root + "/git/{id}/{do}":   s.gitDo,
 		"POST " + root + "/{id}/settings":   s.change,

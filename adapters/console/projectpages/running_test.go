@@ -65,6 +65,19 @@ func TestBackgroundProcesses(t *testing.T) {
 	b.Get("/projects/executions/"+url.PathEscape(strings.TrimPrefix(p.Path, "/projects/processes/"))).See("serve", "stopped")
 }
 
+// TestServicesOnTheProjectsPage: they are started and stopped from there, each after its plan was approved, and their logs are a press away.
+func TestServicesOnTheProjectsPage(t *testing.T) {
+	b := newBench(t, nil)
+	dir, at := b.project("shop")
+	b.Get(at).Miss("All up")
+	b.Write(dir, "services.yaml", "services:\n  web: {command: sh serve.sh}\n")
+	b.Get(at).See("not started").Sound().Press("Up service web").See("sh serve.sh").Approve()
+	p := b.until(at, "running").Miss("All up")
+	b.until(link(t, p, "/projects/processes/[^\"]+"), "listening <now>")
+	p.Press("All down services of shop").See("web").Approve()
+	b.until(at, "stopped", "All up")
+}
+
 // TestOthersProcesses: what another server's client has started is there too, and may be stopped: with the warning whose work that ends.
 func TestOthersProcesses(t *testing.T) {
 	b := newBench(t, nil)

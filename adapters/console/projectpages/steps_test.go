@@ -24,7 +24,9 @@ func TestStepsAreChangedOnTheirPage(t *testing.T) {
 	form.Press("Save step", "name", "changed", "waits", "", "retry", "", "files", "").Approve()
 	b.Get(flow).See(`1 changed echo "for $WHO"`).Miss("at once;", "tried again 2", "skipped while unchanged")
 
-	id := flow[len("/projects/workflows/"):]
-	b.core.ByPerson("workflow_change", map[string]any{"workflow_id": id, "inputs": []map[string]any{{"name": "WHO", "default": "me", "description": "for whom"}}})
+	b.Get(flow).See("It takes no inputs").Press("Save input", "name", "WHO", "default", "me", "description", "for whom").See("WHO").Approve()
+	b.Get(flow).Press("Save input", "name", "MORE", "type", "choice", "choices", "a\nb").Approve()
+	b.Get(flow).See("MORE").Sound().Press("Remove input MORE").Approve()
+	b.Get(flow).Miss("MORE")
 	b.Get(flow).See("for whom: WHO (a text)").Press("Run workflow", "input-WHO", "you").See("you").Approve().See("for you")
 }

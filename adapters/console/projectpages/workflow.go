@@ -62,7 +62,7 @@ func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpaut
 		s.Show(w, r, v, p)
 		return
 	}
-	p.Body = append(p.Body, s.running(r, v, f), s.steps(v, f), s.changingStep(r, v, f), s.adding(r, v, f), past.table(), s.hooks(v, f), s.changing(v, f))
+	p.Body = append(p.Body, s.running(r, v, f), s.steps(v, f), s.changingStep(r, v, f), s.adding(r, v, f), past.table(), s.settingInputs(v, f), s.hooks(v, f), s.changing(v, f))
 	s.Show(w, r, v, p)
 }
 
@@ -246,6 +246,55 @@ func inputs(f flow) ui.Node {
 		}
 	}
 	return out
+}
+
+// settingInputs returns what runs may be given, and the form that adds an input or takes the place of the one of that name.
+func (s *workflowSection) settingInputs(v httpauth.Visitor, f flow) ui.Node {
+	if !s.Calls.Serves(v, "workflow_change") {
+		return nil
+	}
+	to := workflowPath(f.ID) + "/inputs"
+	var rows []ui.Node
+	for _, in := range f.Inputs {
+		preset := "(has to be said)"
+		if in.Default != nil {
+			preset = *in.Default
+		}
+		rows = append(rows, ui.Row(ui.OptionalText(in.Name), ui.Text(ui.Printable(in.Takes())), ui.OptionalText(preset), ui.OptionalText(in.Description),
+			ui.ActionForm(v, to, "Remove", "input "+ui.Printable(in.Name), ui.Hidden("name", in.Name), ui.Hidden("remove", "true"))))
+	}
+	return ui.Part("Inputs", ui.P(ui.Class("quiet"), ui.Text("What a run may be given; steps find it in the environment variable of that name.")),
+		ui.DataTable("inputs", []string{"Name", "Takes", "Default", "Description", "Change"}, rows, "It takes no inputs."),
+		ui.Disclosure("Add or replace an input …", false, ui.PostForm(v, to, ui.Field("new-input-name", "name", "Name, as of an environment variable", "", ui.Required()),
+			ui.SelectField("new-input-type", "type", "It is", "", ui.Choice{Value: "", Text: "a text"}, ui.Choice{Value: "number", Text: "a number"}, ui.Choice{Value: "boolean", Text: "true or false"}, ui.Choice{Value: "choice", Text: "one of the choices below"}),
+			ui.TextareaField("new-input-choices", "choices", "Choices, one a line", ""),
+			ui.CheckboxField("new-input-optional", "optional", "A run need not say it: the default below is taken then", false), ui.Field("new-input-default", "default", "Default (may be empty)", ""),
+			ui.Field("new-input-description", "description", "What it is, in a sentence (may be empty)", ""), ui.SubmitButton("Save input"))))
+}
+
+func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	f, err := s.find(r, v)
+	if err != nil {
+		s.Fail(w, v, err)
+		return
+	}
+	in := present.WorkflowInput{Name: strings.TrimSpace(r.PostFormValue("name")), Type: r.PostFormValue("type"), Choices: ui.Lines(r.PostFormValue("choices")),
+		Description: strings.TrimSpace(r.PostFormValue("description"))}
+	if preset := r.PostFormValue("default"); preset != "" || r.PostFormValue("optional") == "true" {
+		in.Default = &preset
+	}
+	all, title := append([]present.WorkflowInput{}, f.Inputs...), "Set input "+ui.Printable(in.Name)
+	place := slices.IndexFunc(all, func(have present.WorkflowInput) bool { return have.Name == in.Name })
+	switch {
+	case r.PostFormValue("remove") == "true":
+		title = "Remove input " + ui.Printable(in.Name)
+		all = slices.DeleteFunc(all, func(have present.WorkflowInput) bool { return have.Name == in.Name })
+	case place >= 0:
+		all[place] = in
+	default:
+		all = append(all, in)
+	}
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_change", Args: ui.Args{"workflow_id": f.ID, "inputs": all}, Back: workflowPath(f.ID)})
 }
 
 // running returns the form that runs the workflow.
