@@ -125,6 +125,21 @@ func TestWorkflowsWithin(t *testing.T) {
 	assert.Less(t, strings.Index(order, "[OK] b"), strings.Index(order, "[RUN] g1"), "nobody waits for it, so it is last")
 }
 
+// TestTheHistoryKeepsHeadAndTail of what a step prints, and says how much is left out between them.
+func TestTheHistoryKeepsHeadAndTail(t *testing.T) {
+	r := projectrig.New(t)
+	d := r.OpenCore(nil)
+	_, of := d.Project("shop", shop)
+	_, row := ran(t, d, flowed(d, "long", of, `count: i=0; while [ $i -lt 300 ]; do i=$((i+1)); echo "line $i"; done`))
+	var said []string
+	for _, l := range row["output"].([]any) {
+		said = append(said, fmt.Sprint(l.(map[string]any)["content"]))
+	}
+	require.Len(t, said, 203, "200 lines, how the step began and ended, and what is left out")
+	assert.Equal(t, []string{"line 1", "line 50", "… 100 lines left out here", "line 151", "line 300"}, []string{said[1], said[50], said[51], said[52], said[201]})
+	assert.EqualValues(t, 100, row["outputDropped"])
+}
+
 // TestWorkflowsThatNeverEnd are refused with the way they go, when they are made and when they are run.
 func TestWorkflowsThatNeverEnd(t *testing.T) {
 	r := projectrig.New(t)

@@ -21,10 +21,14 @@ import (
 
 // How much of a step's output is kept in the history, and of a run's in its answer.
 const (
-	stepLines    = 200
+	stepLines    = 200 // of the output of a step that its history keeps
+	stepHead     = 50  // of them its first
 	summaryLines = 50
 	shownLines   = 10
 )
+
+// leftOut begins the line that says how much of a step's output is not kept.
+const leftOut = "… "
 
 // maxParallel is how many commands of one run are at work at a time: fewer than a Countersign process may wait for, so that there is room beside a run.
 const maxParallel = 3
@@ -64,7 +68,8 @@ type RunResult struct {
 	WorkflowName  string      `json:"workflowName"`
 	StepsExecuted int         `json:"stepsExecuted"`
 	TotalSteps    int         `json:"totalSteps"`
-	Status        string      `json:"status"` // completed, partial, failed, cancelled
+	StepsSkipped  int         `json:"stepsSkipped,omitempty"` // those that did not have to run, and those that did not come to it
+	Status        string      `json:"status"`                 // completed, partial, failed, cancelled
 	FailedStep    *FailedStep `json:"failedStep,omitempty"`
 	Summary       []string    `json:"outputSummary"`
 }
@@ -392,24 +397,41 @@ func describe(r process.Result, timeout time.Duration) string {
 	return fmt.Sprintf("exit code %d", r.Exit.Code)
 }
 
-// lines returns the newest output of a step, masked as it was stored, and how many lines there were before it.
-func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (newest []project.OutputLine, dropped int64) {
+// lines returns the output of a step, masked as it was stored: of a long one how it begins and how it ends, with a line between that says how much is left out.
+func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (kept []project.OutputLine, dropped int64) {
 	if id == "" {
 		return nil, 0
 	}
-	chunk, err := r.engine.Runner.Processes.Output(context.WithoutCancel(ctx), id, process.TailCursor(stepLines))
+	ctx = context.WithoutCancel(ctx)
+	tail, err := r.engine.Runner.Processes.Output(ctx, id, process.TailCursor(stepLines))
 	if err != nil {
 		return nil, 0
 	}
-	out := make([]project.OutputLine, 0, len(chunk.Lines))
-	for _, l := range chunk.Lines {
-		stream := "stdout"
-		if l.Stream == process.Stderr {
-			stream = "stderr"
+	add := func(lines []process.Line) {
+		for _, l := range lines {
+			stream := "stdout"
+			if l.Stream == process.Stderr {
+				stream = "stderr"
+			}
+			kept = append(kept, project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: stream, Content: l.Text})
 		}
-		out = append(out, project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: stream, Content: l.Text})
 	}
-	return out, chunk.Total - int64(len(out))
+	if dropped = tail.Total - int64(len(tail.Lines)); dropped <= 0 {
+		add(tail.Lines)
+		return kept, 0
+	}
+	rest := tail.Lines
+	if head, err := r.engine.Runner.Processes.Output(ctx, id, 0); err == nil && head.Dropped == 0 { // else the process printed so much that its first lines are gone
+		first := head.Lines[:min(len(head.Lines), stepHead)]
+		add(first)
+		if dropped > 0 && len(rest) > len(first) { // together they are no more than before
+			rest = rest[len(first):]
+		}
+		dropped = tail.Total - int64(len(first)+len(rest))
+	}
+	kept = append(kept, project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: "system", Content: fmt.Sprintf(leftOut+"%s left out here", project.Counted(int(dropped), "line"))})
+	add(rest)
+	return kept, dropped
 }
 
 // ending is how a step ended.
@@ -507,6 +529,11 @@ func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResul
 	}
 	o := RunResult{Success: err == nil, ExecutionID: e.ID, WorkflowID: e.WorkflowID, WorkflowName: e.Name, StepsExecuted: r.executed, TotalSteps: r.total,
 		Status: string(status), FailedStep: failed, Summary: summary(saved)}
+	for _, step := range saved.Steps {
+		if step.Status == project.StepSkipped {
+			o.StepsSkipped++
+		}
+	}
 	if err == nil {
 		r.scope.Progress(tool.Progress{Done: int64(r.total), Total: int64(r.total), Message: "workflow " + e.Name + " is done"})
 		return o, nil
@@ -529,6 +556,10 @@ func summary(e project.Execution) []string {
 	var out []string
 	shown := 0
 	for _, l := range slices.Backward(e.Output) {
+		if l.Stream == "system" && strings.HasPrefix(l.Content, leftOut) {
+			shown = shownLines // how the step began is in the history
+			continue
+		}
 		if l.Stream == "system" {
 			shown = 0
 			out = append(out, l.Content)
