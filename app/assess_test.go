@@ -147,7 +147,7 @@ func TestTheRiskOfACallIsNeverLessThanItsTools(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, views, 1)
 	assert.Equal(t, "medium", views[0].Risk)
-	assert.Empty(t, h.call("write_note", `{"name":"a"}`).Issued.Risk, "a tool that names no risk shows none")
+	assert.Equal(t, "low", h.call("write_note", `{"name":"a"}`).Issued.Risk, "where no risk is named it is as much as what is asked for tells")
 }
 
 func TestAlwaysCoversTheScopeOfThePlan(t *testing.T) {

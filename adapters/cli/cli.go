@@ -235,7 +235,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	add("projects", sandboxcmd.Command(s), ecocmd.Command(s))
 	add("govern", admincmd.TokenCommand(s, p.Web), admincmd.PolicyCommand(s), admincmd.ApprovalsCommand(s), admincmd.ConfirmationsCommand(s), admincmd.ApproveCommand(s), admincmd.DenyCommand(s), admincmd.GrantsCommand(s), admincmd.KeysCommand(s), admincmd.RunsCommand(s), admincmd.OwnersCommand(s), admincmd.NotifyCommand(s), admincmd.AuditCommand(s), admincmd.BackupCommand(s), admincmd.RestoreCommand(s, p.Web))
 	for _, c := range root.Commands() { // what users try first
-		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}}[c.Name()]
+		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}, "run": {"task", "make", "just"}}[c.Name()]
 	}
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s), withSecretsCommand(p, s))
 	root.SetHelpCommand(helpCommand(s))

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
@@ -67,6 +68,7 @@ type edit struct {
 	shown   map[string]any
 	apply   func(*project.Workflow) error
 	human   policy.Strength // of the approval, where users approve
+	always  policy.Strength // of it wherever anybody does
 }
 
 // planEdit shows what a change would leave of the workflow.
@@ -81,7 +83,7 @@ func (s adminService) planEdit(ctx context.Context, e edit) (editPlan, error) {
 	}
 	e.shown["workflow"], e.shown["workflow_id"], e.shown["revision"] = before.Name, before.ID, before.Revision
 	p := editPlan{before: before, apply: e.apply}
-	p.Plan, err = runner.NewPlan(e.tool, fmt.Sprintf("%s of workflow %q", e.summary, before.Name), e.shown, policy.Assessment{Risk: policy.RiskLow, Human: e.human})
+	p.Plan, err = runner.NewPlan(e.tool, fmt.Sprintf("%s of workflow %q", e.summary, before.Name), e.shown, policy.Assessment{Strength: e.always, Risk: policy.RiskLow, Human: e.human})
 	return p, err
 }
 
@@ -106,11 +108,20 @@ type ChangeWorkflowInput struct {
 }
 
 func (s adminService) planChangeWorkflow(ctx context.Context, _ tool.Scope, in ChangeWorkflowInput) (editPlan, error) {
-	about := map[string]any{"name": in.Name, "description": in.Description, "max_history": in.History}
-	if in.Inputs != nil {
-		about["inputs"] = in.Inputs
+	about := map[string]any{"name": in.Name, "description": in.Description}
+	if in.History > 0 {
+		about["max_history"] = in.History
 	}
-	return s.planEdit(ctx, edit{ChangeWorkflow.Name, in.ID, "change the name, description, inputs or history", about,
+	what, asks := "change the name, description or history", policy.None
+	if in.Inputs != nil { // they are what its steps are given
+		before, err := s.Workflows.Find(ctx, in.ID)
+		if err != nil {
+			return editPlan{}, err
+		}
+		what, asks = "set the inputs", policy.Simple
+		about["inputs"], about["inputs_before"] = in.Inputs, append([]project.Input{}, before.Inputs...)
+	}
+	return s.planEdit(ctx, edit{ChangeWorkflow.Name, in.ID, what, about,
 		func(w *project.Workflow) error {
 			if in.Inputs != nil {
 				if err := w.SetInputs(in.Inputs); err != nil {
@@ -121,7 +132,7 @@ func (s adminService) planChangeWorkflow(ctx context.Context, _ tool.Scope, in C
 				w.History = in.History
 			}
 			return w.Rename(in.Name, in.Description, s.Clock.Now())
-		}, policy.None})
+		}, asks, asks})
 }
 
 type removeWorkflowPlan struct {
@@ -179,9 +190,19 @@ type StepInput struct {
 }
 
 func (s adminService) planRemoveStep(ctx context.Context, _ tool.Scope, in StepInput) (editPlan, error) {
-	return s.planEdit(ctx, edit{RemoveStep.Name, in.ID, "remove step " + in.NodeID, map[string]any{"node_id": in.NodeID}, func(w *project.Workflow) error {
+	w, err := s.Workflows.Find(ctx, in.ID)
+	if err != nil {
+		return editPlan{}, err
+	}
+	name := in.NodeID
+	for _, n := range w.Nodes {
+		if n.ID == in.NodeID {
+			name = strconv.Quote(n.Name)
+		}
+	}
+	return s.planEdit(ctx, edit{RemoveStep.Name, in.ID, "remove step " + name, map[string]any{"node_id": in.NodeID}, func(w *project.Workflow) error {
 		return w.Remove(in.NodeID, s.Clock.Now())
-	}, policy.None})
+	}, policy.None, policy.None})
 }
 
 // AddTriggerInput is a workflow to start as a step of another.
@@ -215,7 +236,7 @@ func (s adminService) planAddTrigger(ctx context.Context, _ tool.Scope, in AddTr
 				}
 				return load(id)
 			})
-		}, policy.None})
+		}, policy.None, policy.None})
 	p.nodeID = n.ID
 	return p, err
 }
@@ -249,7 +270,7 @@ func (s adminService) planSetWebhook(ctx context.Context, _ tool.Scope, in SetWe
 		w.Webhook = hook
 		w.Touch(s.Clock.Now())
 		return nil
-	}, policy.None})
+	}, policy.None, policy.None})
 }
 
 // SetIncomingInput lets requests start a workflow. Token and secret are made by whoever asks, who alone ever sees them.
@@ -290,5 +311,5 @@ func (s adminService) planSetIncoming(ctx context.Context, _ tool.Scope, in SetI
 					RequireSignature: in.RequireSignature, Untimed: in.Untimed, ApprovedRevision: w.Revision}
 			}
 			return nil
-		}, asks})
+		}, asks, policy.None})
 }

@@ -137,8 +137,8 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 		shown["about"] = about
 	}
 	shown["notes"] = []string{"agents that work in the sandbox read it (sandbox_review)"}
-	// It is a prompt to another agent, as a message through the gateway is.
-	p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("comment on %s of %s", about, f.Project.Name), shown, ConfirmOptions{Strength: policy.Simple, Risk: policy.RiskHigh})
+	// It is a prompt to another agent, but what that does then is asked about in its turn, and only people can send it.
+	p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("comment on %s of %s", about, f.Project.Name), shown, ConfirmOptions{Strength: policy.Simple, Risk: policy.RiskMedium})
 	return p, err
 }
 

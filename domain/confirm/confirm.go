@@ -239,15 +239,16 @@ func (g *Request) Formable() bool {
 
 // View returns the displayed form of the request.
 func (g *Request) View() View {
-	risk := ""
-	if g.Risk > policy.RiskNone {
-		risk = g.Risk.String()
+	risk := g.Risk
+	if risk == policy.RiskNone { // the plan says none: it is as much as what is asked for it tells
+		risk = map[policy.Strength]policy.Risk{policy.Preview: policy.RiskMedium, policy.Typed: policy.RiskHigh}[g.Strength]
+		risk = max(risk, policy.RiskLow)
 	}
 	var reach Reach
 	if g.Datable() {
 		reach = g.Reach
 	}
-	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk, Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
+	return View{Entry: g.Entry, Reach: reach, ID: g.ID, Tool: g.Binding.Tool, Strength: g.Strength, Risk: risk.String(), Prompt: g.Prompt, Target: g.Target, State: g.State.String(),
 		PlanHash: g.Binding.Subject, Plan: g.Plan, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Session: g.Binding.Session,
 		Answerer: g.Answerer, Exhibit: g.Exhibit, Client: g.Client, Gone: !g.GoneAt.IsZero(), Needs: g.Needs, Scope: g.Scope, Covers: g.Covers, Insists: g.Insists, Remotes: g.Remotes, Redacted: g.Redacted}
 }

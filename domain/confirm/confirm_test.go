@@ -282,7 +282,7 @@ func TestViewShowsNoSecret(t *testing.T) {
 	raw, err := json.Marshal(confirm.Views([]confirm.Request{g}))
 	require.NoError(t, err)
 	assert.NotContains(t, string(raw), g.Digest.String())
-	assert.JSONEq(t, `[{"id":"cf_1","tool":"deploy_apply","strength":"type","prompt":"Deploy?","target":"work","state":"pending",
+	assert.JSONEq(t, `[{"id":"cf_1","tool":"deploy_apply","strength":"type","risk":"high","prompt":"Deploy?","target":"work","state":"pending",
 		"plan_hash":"`+binding.Subject.String()+`","plan":{"b":2},"issued_at":"2026-01-02T03:04:05Z","expires_at":"2026-01-02T03:09:05Z"}]`, string(raw))
 	raw, err = json.Marshal(confirm.Views(nil))
 	require.NoError(t, err)

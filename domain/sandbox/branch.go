@@ -58,7 +58,7 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	if wish == "" {
 		from := cmp.Or(r.Current, r.Commit)
 		if from == "" || r.Commit == "" {
-			return BranchPlan{}, ErrBranch.Sayf("the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch").
+			return BranchPlan{}, ErrBranch.Sayf("%s", noStart(r)).
 				With(MissingBranch{Near: names(r)})
 		}
 		return r.fresh(name, from, "")
@@ -84,6 +84,14 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 		hint = "near it: " + strings.Join(near, ", ")
 	}
 	return BranchPlan{}, ErrBranch.Sayf("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).With(MissingBranch{Branch: wish, Near: near})
+}
+
+// noStart says why there is nothing that a sandbox without a wish could stand on.
+func noStart(r BranchRefs) string {
+	if known := names(r); len(known) > 0 {
+		return fmt.Sprintf("nothing is checked out in the clone: the HEAD of its origin names a branch that is not there. Name a branch; there are: %s", strings.Join(known[:min(len(known), MaxNear)], ", "))
+	}
+	return "the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch"
 }
 
 const tries = 1000 // of names for a branch

@@ -282,7 +282,11 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}
 	var lines []tinted
 	add := func(text string, tint Tint) { lines = append(lines, tinted{text, tint}) }
-	add(Plain(v.Tool+" wants to: "+v.Prompt), Heading)
+	who := v.Tool
+	if s.words != nil && v.Client == "" { // the user's own command
+		who = s.words(who)
+	}
+	add(Plain(who+" wants to: "+v.Prompt), Heading)
 	if v.Client != "" {
 		add("asked by: "+Plain(v.Client), 0)
 	}
@@ -293,7 +297,7 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 		add(redacted, Changed)
 	}
 	if len(v.Plan) > 0 {
-		Tinted(PlanText(v.Plan), add)
+		Tinted(planText(v.Plan, s.words), add)
 	}
 	for l := range strings.Lines(ExhibitText(v.Exhibit)) {
 		add("    | "+strings.TrimSuffix(l, "\n"), tintOf(l))

@@ -32,7 +32,11 @@ func ExhibitText(doc json.RawMessage) string {
 	for _, f := range shown.Files { // of a file of several targets the lines are said once
 		if f.Unified != "" && !said[f.Root+"/"+f.Path+f.Unified] {
 			said[f.Root+"/"+f.Path+f.Unified] = true
-			out.WriteString(f.Root + "/" + f.Path + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
+			name := f.Path
+			if f.Root != "" {
+				name = f.Root + "/" + f.Path
+			}
+			out.WriteString(name + "\n" + strings.TrimSuffix(f.Unified, "\n") + "\n")
 		}
 	}
 	for _, w := range shown.Warnings {

@@ -10,11 +10,17 @@ import (
 
 // PlanText is any plan as lines for users: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
 // out as it is. Unified diffs stand in it line by line.
-func PlanText(plan json.RawMessage) string {
+func PlanText(plan json.RawMessage) string { return planText(plan, nil) }
+
+// planText is PlanText with what it advises in the words of the command line, where there are any.
+func planText(plan json.RawMessage, words func(string) string) string {
 	v, err := present.Parse(plan)
 	fields, ok := v.([]present.Field)
 	if err != nil || !ok {
 		return Block(string(plan))
+	}
+	if words != nil {
+		advise(fields, words)
 	}
 	for _, part := range []string{"context", "data"} {
 		if inner, ok := present.Member(fields, part).([]present.Field); ok {
@@ -46,6 +52,32 @@ func PlanText(plan json.RawMessage) string {
 		}
 	}
 	return strings.Join(block(readable(shown)), "\n")
+}
+
+// advise puts sentences that tools write for agents into other words. What a plan binds stays as it is.
+func advise(fields []present.Field, words func(string) string) {
+	for i, f := range fields {
+		said := slices.Contains([]string{"warnings", "warning", "notes", "alternatives", "hint", "reasons"}, f.Name)
+		switch v := f.Value.(type) {
+		case string:
+			if said {
+				fields[i].Value = words(v)
+			}
+		case []present.Field:
+			advise(v, words)
+		case []any:
+			for at, item := range v {
+				switch one := item.(type) {
+				case string:
+					if said {
+						v[at] = words(one)
+					}
+				case []present.Field:
+					advise(one, words)
+				}
+			}
+		}
+	}
 }
 
 // readable puts files that change, and their diffs, into words.

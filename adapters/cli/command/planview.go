@@ -43,7 +43,7 @@ const margin = "  "
 
 // unseen returns the members that tie a plan to what is stored; they say nothing to the user.
 func unseen() []string {
-	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth"}
+	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth", "patch_sha256", "index_sha256"}
 }
 
 // labels returns the names of members for users, where they are not simply their words.

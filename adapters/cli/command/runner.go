@@ -60,6 +60,7 @@ func (d Runner) Send(ctx context.Context, name tool.Name, args Arguments, progre
 	if err != nil {
 		return tool.Outcome{}, fault.From(err)
 	}
+	d.words = d.Words.Text
 	return d.Run(ctx, tool.Call{Tool: name, Args: raw, MaxOutput: maxOutput, Progress: progress})
 }
 

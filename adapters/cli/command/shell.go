@@ -114,6 +114,8 @@ type Shell struct {
 	withdrawn string
 	changed   bool // by an earlier call of this command, for all that is known
 
+	words func(string) string // puts what tools say into words of the command line; nil for what the user did not call here
+
 	flags map[string]string // environment variables that flags stand for
 	core  *Core
 }

@@ -39,6 +39,9 @@ func commandText(message string) string {
 		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
 		"call run_task with runInBackground: true for its directory alone, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
 		"list_project_tasks", "countersign project tasks", "runInBackground is", "--background is",
+		"git_stage, or countersign git stage", "countersign git stage", "make one with git_switch", "make one with countersign git switch --create", "make yours with create and from", "make yours with --create and --from",
+		"from is for create: true", "--from is for --create", "force_with_lease", "--force-with-lease", "git_changes", "countersign git changes", "git_stage", "countersign git stage", "git_unstage", "countersign git unstage",
+		"git_commit", "countersign git commit", "git_branch", "countersign git branch", "git_switch", "countersign git switch", "git_stash", "countersign git stash", "git_push", "countersign git push", "git_pull", "countersign git pull",
 		"get_background_process_output of ", "countersign logs ", "give it a value with inputs", "give it a value with --input NAME=VALUE", "or run it with project_path", "or run it with --dir", "change_workflow_step", "countersign workflow change-step", "add_workflow_step", "countersign workflow add-step", "list_project_scripts", "countersign project scripts", "list_projects", "countersign project list", "list_workflows", "countersign workflow list", "list_actions", "countersign action list",
 		"list_step_templates", "countersign template list", "list_action_executions", "countersign workflow history", "list_background_processes", "countersign ps", "timeoutMs", "the time limit in milliseconds",
 	).Replace(message)

@@ -23,7 +23,9 @@ type group struct{ Runner }
 func Commands(s *command.Shell) []*cobra.Command {
 	d := NewRunner(s)
 	g := group{d}
-	return []*cobra.Command{g.project(), g.gitCommand(), g.run(), g.processes(), g.logs(), g.stop(), g.services(), g.webhooks(), WorkflowCommand(d), TemplateCommand(d), ActionCommand(d)}
+	tasks := g.tasks() // project tasks, for those who look for it here
+	tasks.Hidden = true
+	return []*cobra.Command{tasks, g.project(), g.gitCommand(), g.run(), g.processes(), g.logs(), g.stop(), g.services(), g.webhooks(), WorkflowCommand(d), TemplateCommand(d), ActionCommand(d)}
 }
 
 func (g group) project() *cobra.Command {

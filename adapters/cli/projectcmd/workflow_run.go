@@ -20,6 +20,7 @@ type outcome struct {
 	Name      string   `json:"workflowName"`
 	Executed  int      `json:"stepsExecuted"`
 	Total     int      `json:"totalSteps"`
+	Skipped   int      `json:"stepsSkipped"`
 	Status    string   `json:"status"`
 	Summary   []string `json:"outputSummary"`
 }
@@ -131,7 +132,11 @@ func (g workflowGroup) drawOutcome(out outcome, shown bool) {
 		}
 		g.Line("%s", g.tinted(line))
 	}
-	g.Line("%s: %s, %d of %s (%s)", command.Plain(out.Name), out.Status, out.Executed, plural(out.Total, "step"), out.Execution)
+	skipped := ""
+	if out.Skipped > 0 {
+		skipped = fmt.Sprintf(", %d skipped", out.Skipped)
+	}
+	g.Line("%s: %s, %d of %s%s (%s)", command.Plain(out.Name), out.Status, out.Executed, plural(out.Total, "step"), skipped, out.Execution)
 }
 
 // tinted returns a line of a run's summary, in the colour of how it went.
