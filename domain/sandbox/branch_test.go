@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
@@ -89,6 +90,10 @@ func TestDecideRefuses(t *testing.T) {
 	assert.Contains(t, told.Error(), "feature/login, feature/logon")
 	_, err = sandbox.PlanBranch(sandbox.BranchRefs{Current: "main", Local: map[string]string{}}, "a", "")
 	require.ErrorIs(t, err, sandbox.ErrBranch, "nothing was committed yet")
+	assert.Contains(t, fault.From(err).Message, "no commit yet")
+	_, err = sandbox.PlanBranch(sandbox.BranchRefs{Current: "trunk", Origin: map[string]bool{"main": true}}, "a", "")
+	require.ErrorIs(t, err, sandbox.ErrBranch)
+	assert.Contains(t, fault.From(err).Message, "there are: main", "origin's HEAD names a branch that is not there")
 }
 
 func TestNear(t *testing.T) {

@@ -285,7 +285,7 @@ func (g group) present(ctx context.Context, p present.Plan, asked *tool.Issued, 
 		if err != nil {
 			return err
 		}
-		if err := screen.Diffs(ctx, files); err != nil {
+		if err := screen.diffs(ctx, files, true); err != nil {
 			return err
 		}
 		if left {

@@ -168,10 +168,21 @@ func (s Screen) Preview(ctx context.Context, data json.RawMessage, all bool) err
 }
 
 // Diffs shows files as unified diffs, in the person's pager where they are longer than the screen.
-func (s Screen) Diffs(ctx context.Context, files []file) error {
+func (s Screen) Diffs(ctx context.Context, files []file) error { return s.diffs(ctx, files, false) }
+
+// diffs is Diffs; listed are files that stand above it already, so that the only one of them is not named again.
+func (s Screen) diffs(ctx context.Context, files []file, listed bool) error {
 	var doc strings.Builder
 	for _, f := range files {
-		doc.WriteString(s.Tinted(fmt.Sprintf("%s %s %s/%s", f.Op, f.Target, strings.TrimSuffix(f.Root, "/"), f.Path), command.Heading) + "\n")
+		if listed && len(files) == 1 && f.Unified != nil {
+			doc.WriteString(s.Diff(strings.TrimSuffix(*f.Unified, "\n") + "\n"))
+			continue
+		}
+		if listed { // what becomes of it is said there
+			doc.WriteString(s.Tinted(strings.TrimSuffix(f.Root, "/")+"/"+f.Path, command.Heading) + "\n")
+		} else {
+			doc.WriteString(s.Tinted(fmt.Sprintf("%s %s %s/%s", f.Op, f.Target, strings.TrimSuffix(f.Root, "/"), f.Path), command.Heading) + "\n")
+		}
 		switch {
 		case f.Unified != nil:
 			doc.WriteString(s.Diff(*f.Unified))

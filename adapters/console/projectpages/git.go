@@ -167,7 +167,7 @@ func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
 		act := func(label, action string) ui.Node {
 			return ui.ActionForm(a.v, gitAt(a.of.ID, "/stash"), label, one.Name, ui.Hidden("worktree", a.dir), ui.Hidden("action", action), ui.Hidden("stash", one.Commit))
 		}
-		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Bring back", "pop"), act("Bring back and keep", "apply")}))
+		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Bring back", "pop"), act("Bring back and keep", "apply"), act("Forget", "drop")}))
 	}
 	var aside ui.Node
 	if len(found.Staged)+len(found.Unstaged) > 0 {
