@@ -188,18 +188,19 @@ func problems(mark string, found []ecosystem.Problem, others []string) []string 
 	return lines
 }
 
-// where returns the ecosystem that is named, else the selected one, whatever its manifest is like.
+// where returns the ecosystem that is named, else the selected one, else the only one, whatever its manifest is like.
 func (s service) where(ctx context.Context, sc tool.Scope, name string) (ecosystem.Layout, error) {
 	if name == "" {
 		focus, err := s.Focus(ctx, sc)
 		if err != nil {
 			return ecosystem.Layout{}, err
 		}
-		if name = focus.Ecosystem; name == "" {
-			return ecosystem.Layout{}, ecosystem.ErrNone
-		}
+		name = focus.Ecosystem
 	}
 	root, err := s.Places.Root(ctx)
+	if err == nil && name == "" {
+		name, err = s.Single(ctx, root)
+	}
 	if err != nil {
 		return ecosystem.Layout{}, err
 	}

@@ -400,6 +400,7 @@ func TestTheOnlyEcosystemNeedsNoName(t *testing.T) {
 	r.refused("eco_no_ecosystem", describe, args{})
 	r.manifest("demo", simple("demo", "api"))
 	assert.Equal(t, "demo", r.do(describe, args{})["name"])
+	assert.Equal(t, true, r.do(validate, args{})["valid"])
 	r.manifest("shop", simple("shop", "web"))
 	r.refused("eco_no_ecosystem", describe, args{})
 	for _, a := range []args{{"ecosystem": "shop"}, {"name": "demo"}, {"ecosystem": "shop", "name": "shop"}} {

@@ -154,7 +154,7 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, 
 	}
 	root, err := d.Places.Root(ctx)
 	if err == nil && name == "" {
-		name, err = d.single(ctx, root)
+		name, err = d.Single(ctx, root)
 	}
 	if err != nil {
 		return Ecosystem{}, err
@@ -173,8 +173,8 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, 
 	return d.FindAt(ctx, root, name)
 }
 
-// single returns the only ecosystem of a workspace root, which nobody has to select. It fails with ecosystem.ErrNone where there are none or several.
-func (d Deps) single(ctx context.Context, root string) (string, error) {
+// Single returns the only ecosystem of a workspace root, which nobody has to select. It fails with ecosystem.ErrNone where there are none or several.
+func (d Deps) Single(ctx context.Context, root string) (string, error) {
 	names, err := d.Manifests.Names(ctx, root)
 	if err == nil && len(names) != 1 {
 		err = ecosystem.ErrNone
