@@ -90,6 +90,16 @@ func TestLinkedWorktrees(t *testing.T) {
 	}
 	r.Dir("linked", shop)
 	assert.Empty(t, code(d.Confirmed("run_script", map[string]any{"script_name": "build", "project_path": linked})))
+	r.Write(linked, "Makefile", "hello:\n\techo hello\n")
+	for name, ask := range map[tool.Name]map[string]any{
+		"run_script": {"script_name": "build", "project_path": linked},
+		"run_task":   {"task": "make:hello", "projectPath": linked},
+	} {
+		asked := d.Ask(name, ask).Issued
+		require.NotNil(t, asked, name)
+		assert.Contains(t, asked.Prompt, "(worktree linked)", name)
+		assert.Contains(t, string(asked.Plan), linked, "%s says where", name)
+	}
 	for _, name := range []tool.Name{"get_git_status", "get_staged_diff", "list_project_scripts"} {
 		assert.Empty(t, code(d.Ask(name, map[string]any{"project_path": linked})), name)
 		assert.Equal(t, "PATH_NOT_ALLOWED", code(d.Ask(name, map[string]any{"project_path": forged})), name)

@@ -104,6 +104,7 @@ type taskPlan struct {
 type aboutTask struct {
 	Project    projectRef  `json:"project"`
 	Task       string      `json:"task"`
+	Cwd        string      `json:"cwd"` // that steps' directories are below
 	Background bool        `json:"background"`
 	TimeoutMS  int64       `json:"timeout_ms,omitempty"` // of each step
 	Pattern    string      `json:"success_pattern,omitempty"`
@@ -134,6 +135,7 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 	if err != nil {
 		return p, err
 	}
+	shown.Cwd = p.top
 	if shown.Notes = notes; in.Background && len(targets) > 1 {
 		return p, project.ErrArgument.Sayf("runInBackground is for one member, and %d were chosen; name one", len(targets))
 	}
@@ -167,12 +169,12 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 // finish makes the plan out of what is shown.
 func (s scriptService) finish(p *taskPlan, site runner.Site, shown aboutTask) error {
 	first := p.steps[0]
-	summary := fmt.Sprintf("run task %s%s of %s: %s", p.in.Task, spelled(p.in.Args), site.Project.Name, runner.OneLine(first.task.Command))
+	summary := fmt.Sprintf("run task %s%s of %s: %s", p.in.Task, spelled(p.in.Args), site.Title(), runner.OneLine(first.task.Command))
 	switch {
 	case p.in.many() && len(p.steps) == 1:
-		summary = fmt.Sprintf("run task %s%s in %s of %s", p.in.Task, spelled(p.in.Args), first.member, site.Project.Name)
+		summary = fmt.Sprintf("run task %s%s in %s of %s", p.in.Task, spelled(p.in.Args), first.member, site.Title())
 	case p.in.many():
-		summary = fmt.Sprintf("run task %s%s in %d members of %s", p.in.Task, spelled(p.in.Args), len(p.steps), site.Project.Name)
+		summary = fmt.Sprintf("run task %s%s in %d members of %s", p.in.Task, spelled(p.in.Args), len(p.steps), site.Title())
 	}
 	assess := policy.Assessment{Strength: policy.Simple, Risk: shown.Findings.Risk(), Scope: string(site.Project.ID) + "/task/" + p.in.Task}
 	less, err := runner.NewPlan(RunTask.Name, summary, shown, assess)

@@ -169,7 +169,7 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 	if in.ready != nil {
 		shown.Pattern, shown.PatternMS = in.SuccessPattern, in.ready.within.Milliseconds()
 	}
-	summary, assess := "run script "+in.Script+" of "+site.Project.Name+": "+p.command.Text+spelled(in.Args), policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script}
+	summary, assess := "run script "+in.Script+" of "+site.Title()+": "+p.command.Text+spelled(in.Args), policy.Assessment{Strength: policy.Simple, Risk: findings.Risk(), Scope: string(site.Project.ID) + "/" + in.Script}
 	less, err := runner.NewPlan(name, summary, shown, assess)
 	if err != nil {
 		return runPlan{}, err

@@ -102,7 +102,7 @@ func (s service) staging(ctx context.Context, in StageInput, back bool) (stagePl
 		notes = append(notes, fmt.Sprintf("%s that git does not know yet are not looked at here", project.Counted(w.MoreUntracked, "more file")))
 	}
 	context := map[string]any{"project": site.Project.Name, "directory": top, "branch": w.Branch, "changed_files": lines(p.files), "patch_sha256": hex.EncodeToString(sum[:]), "notes": notes}
-	p.Plan, err = runner.NewPlan(name, fmt.Sprintf("%s %s of %s", verb, project.Counted(len(p.files), "file"), site.Project.Name), context,
+	p.Plan, err = runner.NewPlan(name, fmt.Sprintf("%s %s of %s", verb, project.Counted(len(p.files), "file"), site.Title()), context,
 		policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow, Scope: string(site.Project.ID) + "/git/" + verb})
 	p.Plan = p.Plan.Bound().WithProject(site.Project.Name).Covering("git", verb, site.Project.Name)
 	return p, err
@@ -218,9 +218,9 @@ func (s service) planCommit(ctx context.Context, _ tool.Scope, in CommitInput) (
 	if p.work.Branch == "" {
 		notes = append(notes, "no branch is checked out: nothing but the reflog will know this commit")
 	}
-	summary := fmt.Sprintf("commit %s of %s: %s", project.Counted(len(p.files), "file"), site.Project.Name, runner.OneLine(in.Message))
+	summary := fmt.Sprintf("commit %s of %s: %s", project.Counted(len(p.files), "file"), site.Title(), runner.OneLine(in.Message))
 	if old != nil {
-		summary = fmt.Sprintf("replace the last commit of %s (%.10s) by %s: %s", site.Project.Name, old.Commit, project.Counted(len(p.files), "file"), runner.OneLine(in.Message))
+		summary = fmt.Sprintf("replace the last commit of %s (%.10s) by %s: %s", site.Title(), old.Commit, project.Counted(len(p.files), "file"), runner.OneLine(in.Message))
 		context["rewrites"], context["message_before"] = commits([]project.GitCommit{old.GitCommit}, 0), old.Message
 		notes = append(notes, "the commit as it was is then in the reflog alone; git reset --soft "+old.Commit+" brings it back")
 		if len(old.Remotes) > 0 {

@@ -2,6 +2,7 @@ package runner
 
 import (
 	"context"
+	"path"
 
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/ports/projectport"
@@ -19,6 +20,14 @@ type Site struct {
 	Project project.Project
 	Dir     string // absolute, links resolved
 	Root    string // the project's directory, or that of its linked worktree: Dir is in it
+}
+
+// Title names the project in a summary, and its linked worktree where that is meant: of several agents that ask for the same, each works in one of its own.
+func (s Site) Title() string {
+	if s.Root == s.Project.Path {
+		return s.Project.Name
+	}
+	return s.Project.Name + " (worktree " + path.Base(s.Root) + ")"
 }
 
 // Roots is the directories of all registered projects, with their projects.
