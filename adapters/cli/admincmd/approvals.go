@@ -63,7 +63,7 @@ func ApprovalsCommand(s *command.Shell) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error { return approvals(cmd.Context(), s) }}
 }
 
-// approvals shows the view, or lists what waits where it cannot be drawn.
+// approvals shows the full-screen view, or lists the pending requests if it cannot be drawn.
 func approvals(ctx context.Context, s *command.Shell) error {
 	if s.JSON || !ScreenFits(s.Terminal) {
 		return pending(ctx, s)
@@ -75,7 +75,7 @@ func approvals(ctx context.Context, s *command.Shell) error {
 	return RunApprovals(ctx, s.Terminal, NewCoreApprovals(core, s))
 }
 
-// ApproveCommand returns the command approve. It needs a terminal: it exists so that the user sees the plan, and a program would not.
+// ApproveCommand returns the command approve. It needs a terminal: its purpose is that the user sees the plan.
 func ApproveCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
@@ -122,7 +122,7 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// identified wants the id of what waits, and says where it is found.
+// identified requires the ID of a pending request, and explains how to find it.
 func identified(cmd *cobra.Command, args []string) error {
 	if err := command.Args(1, -1)(cmd, args); err != nil {
 		return fault.From(err).With(command.Hint("countersign approvals decides on all that waits, countersign confirmations lists it with its ids"))
@@ -145,7 +145,7 @@ func DenyCommand(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// approve shows what waits and has the user decide, who may have typed the name or said "always" in the command already.
+// approve shows a pending request and asks the user for a decision; the command line may already contain the typed name or the session grant.
 func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error {
 	v, err := lookUp(ctx, s, given.ID)
 	if err != nil {
@@ -176,7 +176,7 @@ func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error 
 	return settle(ctx, s, said)
 }
 
-// approveAll shows the plans of several questions of one session and tool one after the other, and has the user decide once about all of them.
+// approveAll shows the plans of several requests of one session and tool, and asks the user once for all of them.
 func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 	var views []confirm.View
 	for i, id := range ids {
@@ -219,8 +219,8 @@ func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 	return failed
 }
 
-// deny denies what waits. Only the user denies: without a terminal the request is withdrawn, and on record as that.
-// Where one of them does not wait, none is denied.
+// deny denies pending requests. Only users deny: without a terminal the request is withdrawn, and recorded as such. If one of them is not pending,
+// none is denied.
 func deny(ctx context.Context, s *command.Shell, ids []string, reason string) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	var views []confirm.View
@@ -258,7 +258,7 @@ func deny(ctx context.Context, s *command.Shell, ids []string, reason string) er
 		With(command.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
 }
 
-// lookUp returns the waiting confirmation of that id.
+// lookUp returns the pending approval request with that ID.
 func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, error) {
 	a, err := s.App()
 	if err != nil {
@@ -276,7 +276,7 @@ func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, err
 	return confirm.View{}, notWaiting(ctx, a, id)
 }
 
-// notWaiting says what became of a question that waits no more, as far as that is known.
+// notWaiting returns the error for a request that is no longer pending, with its result if known.
 func notWaiting(ctx context.Context, a *app.App, id string) error {
 	if r, err := a.RunRecord(ctx, id); err == nil && r.ConfirmationID == id && r.Status.Final() {
 		what := runStatusText(r)
@@ -321,7 +321,7 @@ func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {
 	return nil
 }
 
-// outdated shows what has changed since the plan that was to be approved.
+// outdated shows what changed since the plan that was to be approved.
 func outdated(s *command.Shell, err error) {
 	changed, ok := fault.From(err).Details.(app.PlanChange)
 	if !ok || s.JSON {

@@ -19,11 +19,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrScreen reports a terminal that the view cannot be drawn on.
+// ErrScreen is returned for a terminal without full-screen support.
 var ErrScreen = fault.New(fault.Unavailable, "terminal_unusable", "this terminal cannot be drawn on")
 
-// screenFiles returns the terminal's own input and output; false where the view cannot be drawn on them. A pipe is neither: what is answered here counts as
-// answered at the keyboard of a terminal.
+// screenFiles returns the terminal's own input and output; false if the view cannot be drawn on them. Pipes are rejected: decisions made here count
+// as made at the keyboard of a terminal.
 func screenFiles(t *command.Terminal) (in, out *os.File, fits bool) {
 	in, isIn := t.In.(*os.File)
 	out, isOut := t.Out.(*os.File)
@@ -41,8 +41,8 @@ func ScreenFits(t *command.Terminal) bool {
 	return fits
 }
 
-// RunApprovals shows the view until the user leaves it, the terminal is gone or ctx ends. The terminal is given back as it was whatever happens, a panic
-// included. It fails with ErrScreen where the view cannot be drawn, and with ctx's error.
+// RunApprovals shows the view until the user leaves it, the terminal is gone or ctx ends. It always restores the terminal, even after a panic. It
+// fails with ErrScreen if the view cannot be drawn, and with ctx's error.
 func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSource) error {
 	in, out, fits := screenFiles(t)
 	if !fits {
@@ -52,7 +52,7 @@ func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSourc
 	if err != nil {
 		return ErrScreen.Because(err)
 	}
-	defer func() { _ = term.Restore(int(in.Fd()), was) }() // a terminal that is gone needs nothing
+	defer func() { _ = term.Restore(int(in.Fd()), was) }() // a terminal that is gone needs no restoring
 
 	running, stop := signal.NotifyContext(ctx, syscall.SIGHUP)
 	defer stop()
@@ -63,7 +63,7 @@ func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSourc
 	v.drawn = drawn.writes.Load
 	ended := false
 	defer func() {
-		if !ended { // a panic of the loop: Kill gives the screen back
+		if !ended { // a panic of the loop: Kill restores the screen
 			v.program.Kill()
 		}
 	}()
@@ -83,13 +83,13 @@ func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSourc
 	return nil
 }
 
-// keyboard is the input of the terminal, and says when that is gone: the library stops listening then, and nothing else.
+// keyboard is the terminal's input; it reports when that is gone. The library only stops reading then.
 type keyboard struct {
 	*os.File
 	gone func()
 }
 
-// Read reads what is typed.
+// Read reads key presses.
 func (k *keyboard) Read(data []byte) (int, error) {
 	n, err := k.File.Read(data)
 	if err != nil {
@@ -98,11 +98,11 @@ func (k *keyboard) Read(data []byte) (int, error) {
 	return n, err
 }
 
-// display is the output of the terminal, and says when that takes nothing any more, which the library passes over.
+// display is the terminal's output; it reports when writing fails, which the library ignores.
 type display struct {
 	*os.File
 	gone   func()
-	writes atomic.Int64 // how often something was written
+	writes atomic.Int64 // number of writes
 	mu     sync.Mutex
 	failed error
 }
@@ -126,7 +126,7 @@ func (d *display) err() error {
 	return d.failed
 }
 
-// view is a run of the view. Its model belongs to the library's loop; whatever takes time happens beside it, and comes back as a happened.
+// view is one run of the full-screen view. The library's loop owns its model; slow operations run beside the loop and return a happened.
 type view struct {
 	model
 	t       *command.Terminal
@@ -134,8 +134,8 @@ type view struct {
 	ctx     context.Context //nolint:containedctx // it is the run's own
 	program *tea.Program
 	giveUp  context.CancelFunc // ends the wait for a touch
-	drawn   func() int64       // how often something was drawn, nil where nobody counts
-	resumed *int64             // what drawn said when the terminal was taken back, until the next look at it
+	drawn   func() int64       // number of writes so far; nil if they are not counted
+	resumed *int64             // value of drawn when the terminal was taken back, until the next check
 
 	looking bool
 	stamp   int64
@@ -144,20 +144,20 @@ type view struct {
 	panicked any // the panic beside the loop that ended it
 }
 
-// The messages of the view, beside those of the library.
+// The messages of the view, besides those of the library.
 type (
-	happened func(*view) effect    // what came of something
+	happened func(*view) effect    // result of an operation
 	broken   struct{ because any } // a panic beside the loop
 	tick     struct{}
 )
 
-// newView returns a view and the program that runs it, which quits when ctx ends. The library is not told of ctx: it would close what its reader reads from
-// without waiting for the reader.
+// newView returns a view and the program that runs it, which quits when ctx ends. The library does not get ctx: it would close its input without
+// waiting for the reader.
 func newView(ctx context.Context, t *command.Terminal, source ApprovalSource, options ...tea.ProgramOption) *view {
-	_ = os.Unsetenv("TEA_TRACE") // the library would write all that is drawn into a file, what was revealed included
+	_ = os.Unsetenv("TEA_TRACE") // the library would write everything drawn into a file, including revealed secrets
 	v := &view{t: t, source: source, ctx: ctx, giveUp: func() {}}
 	var environment []string
-	for _, name := range []string{"TERM", "TERM_PROGRAM", "SSH_TTY", "WT_SESSION"} { // what the library makes out by them is how to draw
+	for _, name := range []string{"TERM", "TERM_PROGRAM", "SSH_TTY", "WT_SESSION"} { // the library reads these to decide how to draw
 		if value := t.Env(name); value != "" {
 			environment = append(environment, name+"="+value)
 		}
@@ -168,10 +168,10 @@ func newView(ctx context.Context, t *command.Terminal, source ApprovalSource, op
 	return v
 }
 
-// framesPerSecond bounds how often the screen is drawn anew.
+// framesPerSecond is the maximum rate of redrawing.
 const framesPerSecond = 30
 
-// unicodeCore is the mode in which a terminal measures text otherwise than approvalscreen_text.go does.
+// unicodeCore is the mode in which a terminal measures text differently from approvalscreen_text.go.
 const unicodeCore = 2027
 
 // kept drops the terminal's offer of that mode.
@@ -182,12 +182,12 @@ func kept(_ tea.Model, m tea.Msg) tea.Msg {
 	return m
 }
 
-// Init looks what waits, and does so from then on.
+// Init reads the pending requests and starts polling.
 func (v *view) Init() tea.Cmd { return tea.Batch(v.look(), later()) }
 
 func later() tea.Cmd { return tea.Tick(pace, func(time.Time) tea.Msg { return tick{} }) }
 
-// Update takes in a key, or what happened.
+// Update handles a key or a result.
 func (v *view) Update(m tea.Msg) (tea.Model, tea.Cmd) {
 	v.now = time.Now()
 	switch m := m.(type) {
@@ -225,7 +225,7 @@ func (v *view) View() tea.View {
 	return drawn
 }
 
-// beside does something beside the loop. A panic in it ends the loop, which gives the terminal back first.
+// beside runs an operation beside the loop. A panic in it ends the loop, which restores the terminal first.
 func (v *view) beside(do func(ctx context.Context) func(*view) effect) tea.Cmd {
 	return func() (m tea.Msg) {
 		defer func() {
@@ -237,7 +237,7 @@ func (v *view) beside(do func(ctx context.Context) func(*view) effect) tea.Cmd {
 	}
 }
 
-// carry has an effect happen.
+// carry executes an effect.
 func (v *view) carry(e effect) tea.Cmd {
 	var all []tea.Cmd
 	switch {
@@ -302,7 +302,7 @@ func (v *view) carry(e effect) tea.Cmd {
 	return tea.Batch(all...)
 }
 
-// release gives the terminal back while c runs, and takes it again.
+// release restores the terminal while c runs, and takes it back.
 func (v *view) release(c tea.ExecCommand) tea.Cmd {
 	return tea.Exec(c, func(err error) tea.Msg {
 		return happened(func(v *view) effect {
@@ -310,13 +310,13 @@ func (v *view) release(c tea.ExecCommand) tea.Cmd {
 				n := v.drawn()
 				v.resumed = &n
 			}
-			return effect{quit: err != nil, redraw: true} // of what was drawn, nothing may be left
+			return effect{quit: err != nil, redraw: true} // nothing that was drawn may remain
 		})
 	})
 }
 
-// redrawn makes sure that something was drawn since the terminal was taken back, and takes it back once more where nothing was: the library stops the timer
-// that it draws by without waiting for it, and may so stop the one that it has just started (bubbletea issue 1778, open in v2.1.1).
+// redrawn checks that something was drawn since the terminal was taken back, and takes it back again if not: the library stops its drawing timer
+// without waiting for it, and may stop the one it just started (bubbletea issue 1778, open in v2.1.1).
 func (v *view) redrawn() tea.Cmd {
 	if v.resumed == nil {
 		return nil
@@ -329,7 +329,7 @@ func (v *view) redrawn() tea.Cmd {
 	return v.release(pause{again: true})
 }
 
-// look finds out whether something changed, and what waits then. Once in a while it looks all the same: questions run out by themselves.
+// look checks for changes and reads the pending requests. It also reads them at intervals, because requests expire without a change.
 func (v *view) look() tea.Cmd {
 	if v.looking {
 		return nil
@@ -352,13 +352,13 @@ func (v *view) look() tea.Cmd {
 	})
 }
 
-// pause stops the process as Ctrl-Z does, while the library has given the terminal back. tea.Suspend would wait for the shell to go on with it, and hang where
-// there is no shell that could.
+// pause stops the process like Ctrl-Z, while the library has restored the terminal. tea.Suspend would wait for the shell to continue it, and hang
+// without such a shell.
 type pause struct {
-	again bool // the terminal is only to be taken back again
+	again bool // only take the terminal back again
 }
 
-// Run stops the process until the shell has it go on.
+// Run stops the process until the shell continues it.
 func (p pause) Run() error {
 	if !p.again {
 		stopProcess()

@@ -9,13 +9,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// The lines around the list and around a question.
+// The numbers of lines around the list and around a request.
 const (
 	listFrame = 5 // title, blank, headings; notice, keys
 	readFrame = 4 // title, blank; notice, keys
 )
 
-// The smallest screen that anything is shown on.
+// The smallest supported screen.
 const (
 	leastWidth  = 20
 	leastHeight = 6
@@ -44,7 +44,7 @@ func (m *model) frame() []line {
 	return out
 }
 
-// framed puts a title above and the last two lines below what is between, which gets all the room.
+// framed puts a title above and the last two lines below the content, which gets the rest.
 func (m *model) framed(title, right string, between []line, keys string) []line {
 	title = cut(title, max(m.width-cells(right)-1, 8))
 	out := []line{{title + " " + padLeft(right, m.width-cells(title)-1), command.Heading}, {}}
@@ -58,13 +58,13 @@ func (m *model) framed(title, right string, between []line, keys string) []line 
 
 func padLeft(s string, width int) string { return strings.Repeat(" ", max(width-cells(s), 0)) + s }
 
-// foot returns the line for what was said last, or is asked.
+// foot returns the line for the last message or the current question.
 func (m *model) foot() line {
 	switch {
 	case m.asking != nil:
 		typed := drawable(string(m.asking.typed)) + "▏"
 		room := m.width - cells(m.asking.prompt) - 1
-		for cells(typed) > max(room, 8) { // its end is what one types at
+		for cells(typed) > max(room, 8) { // the cursor is at its end
 			_, typed = split(typed, 2) // a wide character takes two
 		}
 		return line{m.asking.prompt + " " + typed, command.Heading}
@@ -102,7 +102,7 @@ func (m *model) list() []line {
 	return m.framed(title, right, rows, "↑↓ move  Enter open  q quit  ? help")
 }
 
-// cellsOf are what a row may show: the mark of the chosen one, then the columns. Those that matter least go first where it is narrow.
+// cellsOf is the cells of a row: the selection mark, then the columns. On narrow screens the least important go first.
 type cellsOf [6]string
 
 func headings() cellsOf {
@@ -112,7 +112,7 @@ func headings() cellsOf {
 // columns returns the widths.
 func (m *model) columns() [6]int {
 	w := [6]int{2, 24, 7, 18, 8, 0}
-	const least = 24 // of what would be done
+	const least = 24 // for the plan's description
 	rest := func() int { return m.width - w[0] - w[1] - w[2] - w[3] - w[4] }
 	for _, narrower := range []struct{ column, width int }{{3, 0}, {1, 18}, {2, 0}, {4, 7}, {1, 0}} {
 		if rest() >= least {
@@ -160,7 +160,7 @@ func risky(risk string) command.Tint {
 	return 0
 }
 
-// left returns how long something is good for.
+// left returns the time until something expires.
 func (m *model) left(until time.Time) string {
 	d := until.Sub(m.now)
 	if d <= 0 {
@@ -197,7 +197,7 @@ func (m *model) question() []line {
 	return m.framed(oneLine(m.item.Tool), right, body[m.top:last], keys)
 }
 
-// lines returns the question as it is read, for the width there is.
+// lines returns the request laid out for the current width.
 func (m *model) lines() []line {
 	if m.bodyAt == m.width {
 		return m.body
@@ -252,7 +252,7 @@ func (m *model) lines() []line {
 	return out
 }
 
-// plan adds the plan, its diffs, and the arguments as they were sent.
+// plan adds the plan, its diffs, and the arguments as sent.
 func (m *model) plan(add func(text string, tint command.Tint)) {
 	if len(m.item.Plan) > 0 {
 		add("", 0)

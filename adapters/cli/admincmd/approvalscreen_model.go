@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// screen is which one is shown.
+// screen is the screen that is shown.
 type screen uint8
 
 const (
@@ -26,56 +26,56 @@ const (
 	helping
 )
 
-// model is everything that is on the screen. It does nothing by itself: keys and news come in, effects and frames go out.
+// model is the state of the screen. It performs no actions: keys and updates come in, effects and frames go out.
 type model struct {
 	width, height int
 	now           time.Time
 	items         []ApprovalItem
 	loaded        bool
 	chosen        int    // of items
-	problem       string // why what waits cannot be read
+	problem       string // why the pending requests cannot be read
 
 	screen      screen
 	before      screen       // of helping
 	item        ApprovalItem // of reading
 	extra       string       // its diffs
 	earlier     int          // how often the same was approved before
-	terms       []line       // what is about to be allowed until a time
+	terms       []line       // terms of the dated grant to confirm
 	body        []line       // of reading, as it was laid out for bodyAt columns
-	bodyAt      int          // the width it was laid out for; 0: not yet
+	bodyAt      int          // the width it was laid out for; 0: not yet laid out
 	top         int          // the first line of body that is shown
 	ended       bool         // the end of body was on the screen
-	outcomeText string       // what became of it; empty: it waits
-	after       []line       // what is shown instead of its plan, because that is out of date
+	outcomeText string       // its result; empty: it is pending
+	after       []line       // shown instead of a plan that has changed
 
 	asking *question
-	busy   bool   // an answer is on its way
-	touch  string // which security key is waited for; empty: none
+	busy   bool   // a decision is being sent
+	touch  string // the security key that it waits for; empty: none
 	notice line
 }
 
-// question is what is asked in the last line.
+// question is a question in the last line.
 type question struct {
 	prompt string
 	typed  []rune
 	most   int
-	touch  bool // the answer wants a touch
+	touch  bool // the decision needs a touch
 	answer func(typed string) confirm.Answer
 	then   func(typed string) effect // instead of answer
 }
 
-// effect is what a key is to have done.
+// effect is an action requested by a key.
 type effect struct {
 	quit, suspend, redraw bool
 	answer                *confirm.Answer
 	touch                 *confirm.Answer // have a security key touched for it
-	giveUp                bool            // nobody touches it
-	outcomeText           *ApprovalItem   // find out what became of it
+	giveUp                bool            // cancel the touch
+	outcomeText           *ApprovalItem   // find out its result
 	diffs                 *ApprovalItem
-	reveal                *ApprovalItem // have what is masked in it revealed
+	reveal                *ApprovalItem // reveal its redacted parts
 }
 
-// news takes in what waits now. A question that is being read and does not wait any more is asked after.
+// news updates the pending requests. If the request being read is no longer pending, its result is requested.
 func (m *model) news(items []ApprovalItem, err error) (e effect) {
 	if m.problem = ""; err != nil {
 		m.problem = "what waits cannot be read: " + fault.From(err).Message
@@ -96,7 +96,7 @@ func (m *model) news(items []ApprovalItem, err error) (e effect) {
 	return e
 }
 
-// lost marks the question that is being read as one that does not wait any more, as far as is known why.
+// lost marks the request being read as no longer pending, with the reason if known.
 func (m *model) lost(why string) effect {
 	m.asking, m.outcomeText, m.bodyAt, m.top = nil, why, 0, 0
 	item := m.item
@@ -107,21 +107,21 @@ func (m *model) index(id string) int {
 	return slices.IndexFunc(m.items, func(i ApprovalItem) bool { return i.ID == id })
 }
 
-// told takes in what became of a question.
+// told stores the result of a request.
 func (m *model) told(id, outcomeText string) {
 	if m.screen != listing && m.item.ID == id && outcomeText != "" {
 		m.outcomeText, m.bodyAt = outcomeText, 0
 	}
 }
 
-// shows takes in the diffs of a question's plan, and how often the same was approved before.
+// shows stores the diffs of a request's plan, and how often the same was approved before.
 func (m *model) shows(id, diffs string, before int) {
 	if m.item.ID == id {
 		m.extra, m.earlier, m.bodyAt, m.ended = diffs, before, 0, m.ended && diffs == m.extra
 	}
 }
 
-// revealed takes in a question with nothing masked, or why there is none.
+// revealed stores a request without redaction, or the error.
 func (m *model) revealed(i ApprovalItem, err error) effect {
 	m.busy = false
 	switch {
@@ -139,14 +139,14 @@ func (m *model) revealed(i ApprovalItem, err error) effect {
 	return effect{diffs: &i}
 }
 
-// tells takes in which security key is waited for.
+// tells stores which security key it waits for.
 func (m *model) tells(id, what string) {
 	if m.touch != "" && m.item.ID == id {
 		m.touch = what
 	}
 }
 
-// touched takes in the proof that a security key was touched for an answer, or why it was not.
+// touched stores the proof that a security key was touched for a decision, or the error.
 func (m *model) touched(a confirm.Answer, p confirm.Proof, err error) effect {
 	m.touch, m.busy = "", false
 	switch {
@@ -160,7 +160,7 @@ func (m *model) touched(a confirm.Answer, p confirm.Proof, err error) effect {
 	return effect{answer: &a}
 }
 
-// touchless says why nothing was approved.
+// touchless explains why nothing was approved.
 func touchless(err error) string {
 	f := fault.From(err)
 	if f.Kind == fault.Canceled {
@@ -169,7 +169,7 @@ func touchless(err error) string {
 	return f.Message
 }
 
-// answered takes in what came of an answer.
+// answered stores the result of a decision.
 func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect) {
 	m.busy = false
 	f := fault.From(err)
@@ -198,7 +198,7 @@ func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect)
 	return e
 }
 
-// said returns what an answer did, in one line.
+// said describes in one line what a decision did.
 func said(a confirm.Answer, v confirm.View) string {
 	tool := oneLine(v.Tool)
 	switch {
@@ -212,7 +212,7 @@ func said(a confirm.Answer, v confirm.View) string {
 	return "approved; " + tool + " runs at once where its call still waits, and otherwise when it is repeated"
 }
 
-// differences returns what has changed between the plan that was shown and the one there is now.
+// differences returns the differences between the shown plan and the current one.
 func differences(f *fault.Error) []line {
 	changed, _ := f.Details.(app.PlanChange)
 	var out []line
@@ -231,7 +231,7 @@ func differences(f *fault.Error) []line {
 	return out
 }
 
-// press returns a key on the screen that is shown.
+// press handles a key on the current screen.
 func (m *model) press(k tea.KeyPressMsg) effect {
 	name := k.String()
 	switch name {
@@ -256,7 +256,7 @@ func (m *model) press(k tea.KeyPressMsg) effect {
 	return m.pick(name)
 }
 
-// pick returns a key on the list.
+// pick handles a key on the list.
 func (m *model) pick(key string) effect {
 	last := len(m.items) - 1
 	page := max(m.height-listFrame, 1)
@@ -286,7 +286,7 @@ func (m *model) pick(key string) effect {
 	return effect{}
 }
 
-// open shows the chosen question.
+// open shows the selected request.
 func (m *model) open() effect {
 	if m.chosen >= len(m.items) {
 		return effect{}
@@ -297,7 +297,7 @@ func (m *model) open() effect {
 	return effect{diffs: &item}
 }
 
-// read returns a key on a question.
+// read handles a key on a request.
 func (m *model) read(key string) effect {
 	page := max(m.height-readFrame-1, 1)
 	m.ended = m.ended || m.top+max(m.height-readFrame, 1) >= len(m.lines())
@@ -345,13 +345,12 @@ func (m *model) read(key string) effect {
 	return effect{}
 }
 
-// unread is said to whoever approves what was not read to its end.
+// unread is the message to a user who approves before the end was shown.
 func unread() line {
 	return line{"read it to its end first: Space goes on, G goes there", command.Changed}
 }
 
-// approve answers with yes, once its end was on the screen, the name was typed where one is asked for, and a security key touched where policy wants that or
-// the user does.
+// approve approves, once the end was shown, the name was typed if required, and a security key touched if policy or the user wants that.
 func (m *model) approve(always, touch bool) effect {
 	touch = touch || m.item.Needs == policy.ProvingTouch
 	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
@@ -379,7 +378,7 @@ func (m *model) approve(always, touch bool) effect {
 	return m.says(yes, touch)
 }
 
-// says has an answer given, with a touch where it wants one.
+// says sends a decision, with a touch if it needs one.
 func (m *model) says(a confirm.Answer, touch bool) effect {
 	m.busy = true
 	if touch {
@@ -389,7 +388,7 @@ func (m *model) says(a confirm.Answer, touch bool) effect {
 	return effect{answer: &a}
 }
 
-// until asks for how long the same is allowed, then shows what that is bound to and what not, and asks for the yes to all of it.
+// until asks for the duration of a dated grant, then shows what it is bound to and what not, and asks for approval of all of it.
 func (m *model) until() {
 	if !m.ended {
 		m.notice = unread()
@@ -426,14 +425,14 @@ func (m *model) until() {
 	m.notice = line{}
 }
 
-// maxTyped is the longest name that is typed, in characters.
+// maxTyped is the maximum length of a typed name, in characters.
 const maxTyped = 500
 
 func (m *model) ask(prompt string, most int, answer func(typed string) confirm.Answer) {
 	m.notice, m.asking = line{}, &question{prompt: prompt, most: most, answer: answer}
 }
 
-// typing returns a key while something is asked.
+// typing handles a key while a question is open.
 func (m *model) typing(key, text string) effect {
 	q := m.asking
 	switch key {
@@ -458,14 +457,14 @@ func (m *model) typing(key, text string) effect {
 	return effect{}
 }
 
-// paste is a text that was pasted. Only what is being typed takes it in: no key is pressed by it.
+// paste handles pasted text. It is only used as typed input and never triggers a key.
 func (m *model) paste(text string) {
 	if m.asking != nil {
 		m.asking.add(text)
 	}
 }
 
-// add appends what can be seen of a text, in one line.
+// add appends the visible characters of a text, in one line.
 func (q *question) add(text string) {
 	for _, r := range text {
 		if unicode.IsSpace(r) {

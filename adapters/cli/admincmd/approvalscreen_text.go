@@ -12,16 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// line is one line of the screen and what it means; zero is nothing in particular.
+// line is one line of the screen with its meaning; zero is none.
 type line struct {
 	text string
 	tint command.Tint
 }
 
-// tabStop is how far a tab goes.
+// tabStop is the width of a tab.
 const tabStop = 4
 
-// clean is text as a screen may show it: what others wrote never moves the cursor, and hides nothing.
+// clean returns text that is safe to draw: untrusted text cannot move the cursor or hide anything.
 func clean(s string) string {
 	return drawable(strings.ReplaceAll(visible.Text(s), "\t", strings.Repeat(" ", tabStop)))
 }
@@ -29,8 +29,8 @@ func clean(s string) string {
 // oneLine is clean text in one line.
 func oneLine(s string) string { return drawable(visible.OneLine(s)) }
 
-// drawable returns a text of which the library drops nothing: it draws no mark upon a character of ASCII, nor one that belongs to none. Such a mark is put upon a circle
-// of its own, and what stands on no circle is named.
+// drawable returns a text that the library draws completely: it drops marks on ASCII characters and marks without a base character. Such a mark is
+// put on a circle of its own, and one that does not combine with a circle is named.
 func drawable(s string) string {
 	if strings.IndexFunc(s, isMark) < 0 {
 		return s
@@ -52,13 +52,13 @@ func drawable(s string) string {
 	return out.String()
 }
 
-// circle is what a mark is put upon that would stand upon nothing.
+// circle is the base character for marks that have none.
 const circle = "◌"
 
-// isMark reports a character that takes no cell, and is drawn upon the one before it.
+// isMark reports a zero-width character, which is drawn on the one before it.
 func isMark(r rune) bool { return r >= utf8.RuneSelf && text.RuneWidth(r) == 0 }
 
-// marks returns how many bytes of a text are marks that the library draws upon a character.
+// marks returns the length in bytes of the marks in s that the library draws on a character.
 func marks(on, s string) int {
 	if len(on) == 1 {
 		return 0
@@ -71,7 +71,7 @@ func marks(on, s string) int {
 	return len(cluster) - len(on)
 }
 
-// cells returns how many cells a text takes.
+// cells returns the number of cells of a text.
 func cells(s string) int {
 	n := 0
 	for _, r := range s {
@@ -80,7 +80,7 @@ func cells(s string) int {
 	return n
 }
 
-// cut is as much of a text as fits into width cells, with a mark where something is missing.
+// cut returns as much of a text as fits into width cells, with a marker if it was cut.
 func cut(s string, width int) string {
 	if cells(s) <= width {
 		return s
@@ -92,12 +92,12 @@ func cut(s string, width int) string {
 	return head + "…"
 }
 
-// apart is as much of texts[i] as fits into width cells. Where another one would look the same, its middle is left out instead of its end, so that what
-// follows shows where they differ.
+// apart returns as much of texts[i] as fits into width cells. If another one would look the same, it cuts the middle instead of the end, so that the
+// difference is visible.
 func apart(texts []string, i, width int) string {
 	s := texts[i]
 	short := cut(s, width)
-	same := 0 // bytes that the text has in common with the one that is most like it
+	same := 0 // bytes that the text shares with the most similar one
 	for j, other := range texts {
 		if j == i || other == s || cut(other, width) != short {
 			continue
@@ -112,7 +112,7 @@ func apart(texts []string, i, width int) string {
 	return head + "…" + cut(rest, width-cells(head)-1)
 }
 
-// common returns how many bytes two texts begin with in common, up to the beginning of the word in which they differ.
+// common returns the length of the common beginning of two texts in bytes, up to the start of the word in which they differ.
 func common(a, b string) int {
 	n := 0
 	for n < len(a) && n < len(b) && a[n] == b[n] {
@@ -121,7 +121,7 @@ func common(a, b string) int {
 	return strings.LastIndexByte(a[:n], ' ') + 1
 }
 
-// split is as much of a text as fits into width cells, and the rest. A character and the marks upon it stay together.
+// split returns as much of a text as fits into width cells, and the rest. A character and its marks stay together.
 func split(s string, width int) (head, rest string) {
 	used := 0
 	for i, r := range s {
@@ -132,8 +132,8 @@ func split(s string, width int) (head, rest string) {
 	return s, ""
 }
 
-// apiece returns a text of which every character that takes cells is drawn into cells of its own. The library would put a syllable of several such characters into
-// one cell, as few terminals do; the rest of the line would then stand elsewhere than it believes. What keeps them apart is a sequence that changes nothing.
+// apiece returns a text in which every character that takes cells is drawn separately. The library would draw a syllable of several such characters
+// into one cell, as few terminals do, and misplace the rest of the line. They are separated by a sequence without effect.
 func apiece(s string) string {
 	if strings.IndexFunc(s, joinable) < 0 {
 		return s
@@ -141,24 +141,24 @@ func apiece(s string) string {
 	var out strings.Builder
 	for _, r := range s {
 		if joinable(r) {
-			out.WriteString("\x1b[23m") // not italic, as it is
+			out.WriteString("\x1b[23m") // "not italic", which is already so
 		}
 		out.WriteRune(r)
 	}
 	return out.String()
 }
 
-// joinable reports a character that takes cells, and may be drawn as one with what stands before it.
+// joinable reports a character that takes cells and may be drawn joined to the previous one.
 func joinable(r rune) bool { return r >= '\u0300' && text.RuneWidth(r) > 0 }
 
-// padded returns a text that takes exactly width cells.
+// padded returns a text padded to width cells.
 func padded(s string, width int) string {
 	s = cut(s, width)
 	return s + strings.Repeat(" ", max(width-cells(s), 0))
 }
 
-// wrap returns a line in as many as it takes. The later ones are set in as deep as the first, and one step more; those of a quoted text keep its bar, so that
-// none passes for what stands outside it.
+// wrap wraps a line. Continuation lines are indented one step more than the first; those of a quoted text keep its bar, so that none can be mistaken
+// for text outside it.
 func wrap(l line, width int) []line {
 	width, l.text = max(width, 8), drawable(l.text)
 	if cells(l.text) <= width {

@@ -16,10 +16,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// listed is how many records audit list shows when nobody says.
+// listed is the default number of records of audit list.
 const listed = 20
 
-// query chooses audit records.
+// query selects audit records.
 type query struct {
 	since string
 	tool  string
@@ -68,10 +68,10 @@ func (q query) begin() (time.Time, error) {
 	return time.Time{}, command.ErrUsage.Sayf("--since %q is neither a time nor an age", q.since).With(command.Hint("write 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
 }
 
-// late is how much later than the one after it a record may stand in the chain: reads are written in groups, and processes take turns.
+// late is how much later than its successor in the chain a record may be: reads are written in batches, by several processes.
 const late = 10 * time.Minute
 
-// walk hands every record that matches to visit, oldest first; only the last q.limit when that is set.
+// walk passes every matching record to visit, oldest first; only the last q.limit if that is set.
 func (q query) walk(ctx context.Context, s *command.Shell, visit func(audit.Record) error) error {
 	begin, err := q.begin()
 	if err != nil {
@@ -99,7 +99,7 @@ func (q query) walk(ctx context.Context, s *command.Shell, visit func(audit.Reco
 	return nil
 }
 
-// last is walk from the newest record backwards, no further than it has to go.
+// last is walk from the newest record backwards, only as far as needed.
 func (q query) last(ctx context.Context, a *app.App, f audit.Filter, begin time.Time, visit func(audit.Record) error) error {
 	var found []audit.Record
 	for more := true; more && len(found) < q.limit; {

@@ -15,12 +15,12 @@ import (
 
 // verified is what audit verify prints.
 type verified struct {
-	Intact bool `json:"intact"` // nothing contradicts it; an anchor that could not be asked contradicts nothing
+	Intact bool `json:"intact"` // no contradiction was found; an unreachable anchor is not one
 	audit.Report
 	Faults []problem `json:"faults,omitempty"`
 }
 
-// problem is one thing that is wrong with the record.
+// problem is one problem of the audit log.
 type problem struct {
 	Code    string `json:"code"`
 	Message string `json:"message"`
@@ -92,7 +92,7 @@ func auditVerify(ctx context.Context, s *command.Shell, news bool) error {
 	return worst
 }
 
-// vouching returns what an anchor says, in a line.
+// vouching returns the result of an anchor, in one line.
 func vouching(v audit.Vouch) string {
 	line := "anchor " + command.Plain(v.Anchor.String()) + ": "
 	switch {
@@ -123,7 +123,7 @@ func vouching(v audit.Vouch) string {
 	return line
 }
 
-// printResult prints a value as JSON where that is wanted, and a sentence otherwise.
+// printResult prints a value as JSON if requested, and a sentence otherwise.
 func printResult(s *command.Shell, v any, format string, args ...any) error {
 	if s.JSON {
 		return s.PrintJSON(v)
@@ -134,7 +134,7 @@ func printResult(s *command.Shell, v any, format string, args ...any) error {
 
 func at(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
 
-// record returns what stands behind the commands of this file.
+// record returns the audit log behind these commands.
 func record(s *command.Shell) (command.Record, error) {
 	core, err := s.Opened()
 	if err == nil && core.Record == nil {
@@ -143,7 +143,7 @@ func record(s *command.Shell) (command.Record, error) {
 	return core.Record, err
 }
 
-// stands is what audit status prints.
+// stands is the output of audit status.
 type stands struct {
 	audit.LogStatus
 	Faults []problem `json:"faults,omitempty"`
@@ -311,8 +311,8 @@ func acceptCommand(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// loosened asks the user before something that loosens what the record is held to: a keystroke at a controlling terminal, whatever --yes says. Where
-// the caller approves, its yes does.
+// loosened asks the user before the checks of the audit log are weakened: a key press at a controlling terminal, whatever --yes says. If the caller
+// approves, its --yes suffices.
 func loosened(ctx context.Context, s *command.Shell, what string) error {
 	a, err := s.App()
 	if err != nil {
@@ -320,7 +320,7 @@ func loosened(ctx context.Context, s *command.Shell, what string) error {
 	}
 	rules, err := a.PolicyInForce(ctx)
 	switch {
-	case err != nil: // whose settings cannot be read is asked
+	case err != nil: // if the settings cannot be read, ask
 	case rules.Approval.ByCaller() && s.Yes:
 		return nil
 	}

@@ -76,14 +76,14 @@ func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
 		if err != nil {
 			return command.Usage(cmd, "%q is no name of a file", args[0])
 		}
-		if err := m.InUse(cmd.Context(), s.Lookup); err != nil { // before anybody is asked
+		if err := m.InUse(cmd.Context(), s.Lookup); err != nil { // before the user is asked
 			return err
 		}
 		done, o, err := command.Do(cmd.Context(), s, control.RestoreBackup, control.RestoreInput{File: file})
 		if err != nil {
 			return s.Fail(o, err)
 		}
-		if err := s.Close(); err != nil { // only then it takes its place
+		if err := s.Close(); err != nil { // only then replace the home
 			return err
 		}
 		if s.JSON {

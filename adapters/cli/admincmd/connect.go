@@ -15,13 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// stale is the code of a file that was changed after it was looked at.
+// stale is the error code for a file that changed after it was read.
 const stale = "deployment_plan_stale"
 
-// attempts is how often a connection is tried whose file others keep changing.
+// attempts is how often connecting is tried if the file keeps changing.
 const attempts = 5
 
-// asked is what the command line says of a connection, as both tools take it.
+// asked is the connection on the command line, as both tools accept it.
 type asked struct {
 	Host     string   `json:"host,omitempty"`
 	Scope    string   `json:"scope,omitempty"`
@@ -30,7 +30,7 @@ type asked struct {
 	Toolsets []string `json:"toolsets,omitempty"`
 }
 
-// wanted is what connect_host takes besides.
+// wanted is the additional arguments of connect_host.
 type wanted struct {
 	asked
 	Remove bool `json:"remove,omitempty"`
@@ -38,14 +38,14 @@ type wanted struct {
 	DryRun bool `json:"dry_run,omitempty"`
 }
 
-// flags are those of connect.
+// flags is the flags of connect.
 type flags struct {
 	wanted
 	http, print bool
-	forms       string // on or off; empty leaves them as they are
+	forms       string // on or off; empty leaves them unchanged
 }
 
-// connectCommand is connect over one shell.
+// connectCommand runs connect in one shell.
 type connectCommand struct {
 	*command.Shell
 	web Machine
@@ -120,7 +120,7 @@ func (g connectCommand) run(cmd *cobra.Command, f *flags) error {
 		return g.narrow(ctx, f)
 	case f.DryRun:
 		return g.preview(ctx, f.wanted, true)
-	case g.Yes && !g.JSON && unasked: // nobody is asked, but what happens is seen all the same
+	case g.Yes && !g.JSON && unasked: // no approval is needed, but the change is shown
 		if err := g.preview(ctx, f.wanted, false); err != nil {
 			return err
 		}
@@ -128,7 +128,7 @@ func (g connectCommand) run(cmd *cobra.Command, f *flags) error {
 	return g.connect(ctx, f)
 }
 
-// check rejects what makes no sense together, and toolsets that do not exist: the host would be told, and not the user.
+// check rejects contradictory flags, and unknown toolsets, which only the host would report.
 func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 	switch {
 	case f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force || f.forms != ""):
@@ -157,7 +157,7 @@ func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 	return nil
 }
 
-// address returns where the server that runs is reached over MCP.
+// address returns the MCP URL of the running server.
 func (g connectCommand) address() (string, error) {
 	core, err := g.Opened()
 	if err != nil {
@@ -170,7 +170,7 @@ func (g connectCommand) address() (string, error) {
 	return strings.TrimSuffix(at.URL, "/") + "/mcp", nil
 }
 
-// connect has the host connected, asking the user on the way. Where others change the file meanwhile, it is looked at and asked about again.
+// connect connects the host, and asks the user. If the file changes meanwhile, it is read and asked about again.
 func (g connectCommand) connect(ctx context.Context, f *flags) error {
 	for try := 1; ; try++ {
 		o, err := g.Call(ctx, mcpclients.ConnectHost.Name, f.wanted)
@@ -192,7 +192,7 @@ func (g connectCommand) connect(ctx context.Context, f *flags) error {
 			g.serving(d, f)
 		}
 		wanted := f.forms
-		if f.Remove || f.URL != "" { // nothing starts a server from that entry any more
+		if f.Remove || f.URL != "" { // no server starts from that entry any longer
 			wanted = formsOff
 		}
 		if o, err := g.setForms(ctx, f.Host, d.HostEntry, wanted, f.forms != ""); err != nil {
@@ -211,7 +211,7 @@ func (g connectCommand) warn(warnings []string) {
 	}
 }
 
-// tell says what was done.
+// tell prints what was done.
 func (g connectCommand) tell(d mcpclients.ConnectResult) {
 	file := command.Plain(d.File)
 	switch d.State {
@@ -238,10 +238,10 @@ func (g connectCommand) tell(d mcpclients.ConnectResult) {
 	}
 }
 
-// more is the toolset that newcomers miss: project add leads to it, and it is not served by itself.
+// more is a toolset that new users need: project add requires it, and it is not enabled by default.
 const more = "projects"
 
-// serving says what the entry serves, and the command that has it serve projects, too.
+// serving prints what the entry serves, and the command that also enables projects.
 func (g connectCommand) serving(d mcpclients.ConnectResult, f *flags) {
 	if len(d.Toolsets) == 0 || f.Remove {
 		return
@@ -265,7 +265,7 @@ func (g connectCommand) serving(d mcpclients.ConnectResult, f *flags) {
 	g.Note("to have it serve projects, too: %s", command.Plain(present.CommandLine(argv)))
 }
 
-// preview shows what would be done; alone, nothing follows it.
+// preview shows the plan; alone, nothing follows it.
 func (g connectCommand) preview(ctx context.Context, w wanted, alone bool) error {
 	w.DryRun = true
 	o, err := g.Call(ctx, mcpclients.ConnectHost.Name, w)
@@ -292,7 +292,7 @@ func (g connectCommand) preview(ctx context.Context, w wanted, alone bool) error
 	return nil
 }
 
-// list shows every host and how it stands.
+// list shows every host with its status.
 func (g connectCommand) list(ctx context.Context, a asked) error {
 	o, err := g.Call(ctx, mcpclients.ListHosts.Name, a)
 	if err != nil {
@@ -325,7 +325,7 @@ func (g connectCommand) hosts(o tool.Outcome) ([]mcpclients.HostStatus, error) {
 	return report.Data.Hosts, err
 }
 
-// state returns how a host stands, in words.
+// state returns the status of a host as text.
 func state(h mcpclients.HostStatus) string {
 	switch h.State {
 	case "connected":
@@ -346,7 +346,7 @@ func state(h mcpclients.HostStatus) string {
 	return "not connected"
 }
 
-// byHand says what to write where, and the host's own command.
+// byHand prints what to write into which file, and the host's own command.
 func (g connectCommand) byHand(ctx context.Context, a asked) error {
 	o, err := g.Call(ctx, mcpclients.ListHosts.Name, a)
 	if err != nil {

@@ -10,14 +10,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// What --forms says.
+// The values of --forms.
 const (
 	formsOn  = "on"
 	formsOff = "off"
 )
 
-// setForms has the forms of a host entry count, or not any more: a stored setting. Switching them on opens something, so the user is asked. Wanted may be
-// empty, which leaves them as they are; said has it told where nothing changes. The outcome is there even when the call failed.
+// setForms stores whether forms of a host entry may approve. Enabling them widens permissions, so the user is asked. Empty wanted leaves them
+// unchanged; said has the result printed even without a change. The outcome is set even if the call failed.
 func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string, said bool) (tool.Outcome, error) {
 	a, err := g.App()
 	if err != nil || wanted == "" {
@@ -64,7 +64,7 @@ func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string
 	return o, err
 }
 
-// narrow has the forms of a host entry count no more, and does nothing else: it takes something away, so nobody is asked.
+// narrow disables the forms of a host entry and does nothing else: it only narrows, so no approval is needed.
 func (g connectCommand) narrow(ctx context.Context, f *flags) error {
 	o, err := g.Call(ctx, mcpclients.ListHosts.Name, f.asked)
 	if err != nil {
@@ -83,7 +83,7 @@ func (g connectCommand) narrow(ctx context.Context, f *flags) error {
 	return nil
 }
 
-// remark is a note for users, and nothing where programs read.
+// remark prints a note for users, and nothing for programs.
 func (g connectCommand) remark(format string, entry ...any) {
 	if g.JSON {
 		return
@@ -96,7 +96,7 @@ func (g connectCommand) remark(format string, entry ...any) {
 	g.Note(format, entry...)
 }
 
-// said returns what is said of a host's forms behind how it stands: that they count, where they do.
+// said returns the note on a host's forms after its status: that they may approve, if so.
 func (g connectCommand) said(ctx context.Context, h mcpclients.HostStatus) string {
 	a, err := g.App()
 	if err != nil {

@@ -19,14 +19,14 @@ type CoreApprovals struct {
 	core    command.Core
 	proof   confirm.Proof
 	client  string
-	clients map[string]string // who asked, by confirmation; only Waiting uses it
+	clients map[string]string // the client of each request; only Waiting uses it
 
 	touching    atomic.Bool // an agent that waits for a touch answers nothing else
-	looked      time.Time   // when untouchable was found out; both are Waiting's alone
-	untouchable error       // why no security key can be asked
+	looked      time.Time   // when untouchable was determined; only Waiting uses both
+	untouchable error       // why no security key is available
 }
 
-// keysHold is how long it is trusted that a security key is there, or is not.
+// keysHold is how long the availability of a security key is cached.
 const keysHold = 5 * time.Second
 
 // NewCoreApprovals returns a CoreApprovals over that core, for the user at this terminal.
@@ -52,7 +52,7 @@ func (d *CoreApprovals) Waiting(ctx context.Context) ([]ApprovalItem, error) {
 	return out, nil
 }
 
-// touchable marks the questions that a security key can approve, and those that cannot be approved here.
+// touchable marks the requests that a security key can approve, and those that cannot be approved here.
 func (d *CoreApprovals) touchable(ctx context.Context, items []ApprovalItem) {
 	if !d.touching.Load() && time.Since(d.looked) > keysHold {
 		_, d.untouchable = d.person.Touchable(ctx)
@@ -83,13 +83,13 @@ func (d *CoreApprovals) Touch(ctx context.Context, i ApprovalItem, tell func(lin
 	return d.person.Touch(ctx, i.View, tell)
 }
 
-// AllowsSessionGrant reports a question that may be answered with "always". What is typed at a terminal is of no session that ends.
+// AllowsSessionGrant reports whether a session grant can be given. Calls from a terminal belong to no session that ends.
 func AllowsSessionGrant(v confirm.View) bool { return v.Lasting() && v.Session != command.Session }
 
-// AllowsDatedGrant reports a question that may be answered with "allow this until".
+// AllowsDatedGrant reports whether a dated grant can be given.
 func AllowsDatedGrant(v confirm.View) bool { return v.Datable() && v.Session != command.Session }
 
-// asker returns who asked, as it named itself.
+// asker returns the client's own name.
 func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 	if name, known := d.clients[v.ID]; known {
 		return name
@@ -131,10 +131,10 @@ func (d *CoreApprovals) Reveal(ctx context.Context, i ApprovalItem) (ApprovalIte
 	return i, err
 }
 
-// recent is how much of the audit is looked through for an answer.
+// recent is the number of audit records searched for a decision.
 const recent = 500
 
-// An answer counts a moment before it is in the audit. So often, and so far apart, is it looked for.
+// A decision takes effect shortly before it is in the audit log. How often, and at what interval, it is looked for.
 const (
 	looks     = 20
 	lookPause = 50 * time.Millisecond

@@ -7,13 +7,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
-// option is a flag that stands for an environment variable.
+// option is a flag that sets an environment variable.
 type option struct {
 	flag, variable, usage string
-	bare                  bool // needs no value
+	bare                  bool // takes no value
 }
 
-// options returns what every server can be told of what it serves, and how calls are decided.
+// options returns the flags of every server about its tools and its policy.
 func options(toolsets string) []option {
 	return []option{
 		{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default " + toolsets + "; control is always served)"},
@@ -29,18 +29,18 @@ func options(toolsets string) []option {
 	}
 }
 
-// HostEntry is the variable that names the host entry a server was started from. It is no evidence of who started it.
+// HostEntry is the variable that names the host entry a server was started from. It does not prove who started it.
 const HostEntry = "COUNTERSIGN_HOST"
 
-// serveHost is the flag that stands for HostEntry.
+// serveHost is the flag for HostEntry.
 const serveHost = "host"
 
-// HostFlag adds the flag with which a host's configuration says which of its entries started the server.
+// HostFlag adds the flag with which a host's configuration names the entry that started the server.
 func HostFlag(c *cobra.Command) {
 	c.Flags().String(serveHost, "", "name of the host entry that starts this server: its questions are picked up by it alone, and its forms count where you switched them on")
 }
 
-// AddServerFlags adds the flags of a server to its command. toolsets is what is served when nobody chooses, in words.
+// AddServerFlags adds the flags of a server to its command. toolsets describes what is enabled by default.
 func AddServerFlags(c *cobra.Command, toolsets string) {
 	for _, o := range options(toolsets) {
 		if o.bare {
@@ -51,7 +51,7 @@ func AddServerFlags(c *cobra.Command, toolsets string) {
 	}
 }
 
-// ApplyServerFlags has the flags that were given stand for their environment variables, and nothing else for any.
+// ApplyServerFlags sets the environment variables of the flags that were given.
 func ApplyServerFlags(cmd *cobra.Command, s *command.Shell) {
 	s.Forget()
 	if named := cmd.Flags().Lookup(serveHost); named != nil && named.Changed {

@@ -56,7 +56,7 @@ func listGrants(ctx context.Context, s *command.Shell) error {
 		})
 }
 
-// datedRow returns what was allowed until a date.
+// datedRow returns the table row of a dated grant.
 func datedRow(g confirm.Always, now time.Time) []string {
 	d := g.Dated
 	host, args, used := cmp.Or(d.Entry, "no host"), "these", "never"
@@ -73,7 +73,7 @@ func datedRow(g confirm.Always, now time.Time) []string {
 		strconv.FormatInt(d.Uses, 10), used, command.Moment(g.ExpiresAt, now)}
 }
 
-// grantRows returns what is always allowed, as rows of the policy in force.
+// grantRows returns the grants, as rows of the effective policy.
 func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
 	a, err := s.App()
 	if err != nil {
@@ -99,10 +99,10 @@ func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
 	return rows, nil
 }
 
-// ago returns how long something was before now.
+// ago returns the time since at.
 func ago(now, at time.Time) string { return max(now.Sub(at), 0).Round(time.Minute).String() }
 
-// revokeGrants ends each of them; one that is not there keeps none of the others in force.
+// revokeGrants revokes each of them; a missing one does not prevent the others.
 func revokeGrants(ctx context.Context, s *command.Shell, ids []string) error {
 	a, err := s.App()
 	if err != nil {

@@ -37,7 +37,7 @@ func KeysCommand(s *command.Shell) *cobra.Command {
 	return group
 }
 
-// keyList is what keys list prints as JSON.
+// keyList is the JSON output of keys list.
 type keyList struct {
 	Count int       `json:"count"`
 	Keys  []app.Key `json:"keys"`
@@ -61,10 +61,10 @@ func listKeys(ctx context.Context, s *command.Shell) error {
 		})
 }
 
-// adding is what the command line says of a key that is enrolled.
+// adding is the command line of a key enrolment.
 type adding struct{ name, which string }
 
-// addKey enrols a security key of the user's ssh agent. It is touched once before anything is asked: one that signs without a touch would prove nothing.
+// addKey enrols a security key of the user's ssh agent. It must be touched once before the approval: a key that signs without a touch proves nothing.
 func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	if !s.Interactive() {
 		return command.ErrUnanswered.Sayf("enrolling a security key needs a terminal, and somebody who touches the key").With(command.Hint("run countersign keys add yourself, in a terminal"))
@@ -98,7 +98,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	return nil
 }
 
-// choose returns the key of the ssh agent that is enrolled: the one that is named, the only one that is not enrolled yet, or the one that the user picks.
+// choose returns the key of the ssh agent to enrol: the named one, the only one not yet enrolled, or the user's choice.
 func choose(ctx context.Context, s *command.Shell, core command.Core, which string) (enrolled.Key, error) {
 	there, plain, err := core.SecurityKeys.Keys(ctx)
 	if err != nil {

@@ -12,22 +12,22 @@ import (
 	"github.com/countersign-dev/countersign/domain/access"
 )
 
-// link is a one-time log-in.
+// link is a one-time login.
 type link struct {
 	URL       string    `json:"url"`
 	ExpiresAt time.Time `json:"expires_at"`
 	Opened    bool      `json:"opened"` // in a browser
 }
 
-// newLink makes a one-time log-in of a server, that leads to the page wanted, by way of issue.
+// newLink creates a one-time login of a server with issue, which leads to the page wanted.
 func newLink(m Machine, at Server, wanted string, issue func(access.Credential) (access.Credential, error)) (link, error) {
 	url, code := m.Link(ConsoleURL(at.URL), wanted)
 	c, err := issue(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf(code)})
 	return link{URL: url, ExpiresAt: c.ExpiresAt}, err
 }
 
-// ConsoleURL returns where users open the console of a server: by the name of this machine and not by its address, because browsers have passkeys for names alone.
-// Programs keep to the address, which needs no looking up.
+// ConsoleURL returns the URL of a server's console: with the machine's name instead of its address, because browsers support passkeys only for names.
+// Programs use the address, which needs no lookup.
 func ConsoleURL(base string) string {
 	if port, ok := strings.CutPrefix(base, "http://127.0.0.1"); ok && (port == "" || port[0] == ':') {
 		return "http://localhost" + port
@@ -35,8 +35,8 @@ func ConsoleURL(base string) string {
 	return base
 }
 
-// issue makes a credential: where users approve, one is asked for it first (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
-// question, where there is no terminal: what is approved is this very secret, and whoever repeats the command has another one.
+// issue creates a credential; if users approve, after an approval (consent design, section 5). It fails with shell.ErrUnanswered, and leaves no
+// request, if there is no terminal: the approval is for this secret, and repeating the command creates another one.
 func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Credential) (made access.Credential, err error) {
 	if _, unasked := s.ByCaller(ctx); unasked {
 		return core.Access.Issue(ctx, command.ByTerminal, c)
@@ -48,7 +48,7 @@ func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Cr
 		}
 		return made, command.ErrUnanswered.Sayf("%s needs a person at a terminal; nothing was made", what).With(command.Hint("run this at a terminal"))
 	}
-	s.Patient = true // what wants a passkey is approved in the console, while this waits with the secret
+	s.Patient = true // what requires a passkey is approved in the console, while this process waits with the secret
 	made, _, err = command.Do(ctx, s, control.CreateCredential, c.Request())
 	return made, err
 }

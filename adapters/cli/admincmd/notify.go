@@ -11,16 +11,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 )
 
-// ErrNotified reports a test message that did not arrive.
+// ErrNotified is returned if a test message was not delivered.
 var ErrNotified = fault.New(fault.Unavailable, "notify_test_failed", "a test message did not arrive")
 
-// channelList is the channels as JSON.
+// channelList is the JSON output of the channels.
 type channelList struct {
 	Count    int              `json:"count"`
 	Channels []notice.Channel `json:"channels"`
 }
 
-// resultList is what came of a test, as JSON.
+// resultList is the JSON output of a test.
 type resultList struct {
 	Results []notice.ChannelTestResult `json:"results"`
 }
@@ -44,7 +44,7 @@ func NotifyCommand(s *command.Shell) *cobra.Command {
 	return group
 }
 
-// notifier returns what stands behind the commands.
+// notifier returns the Notify behind the commands.
 func notifier(s *command.Shell) (command.Notify, error) {
 	core, err := s.Opened()
 	if err == nil && core.Notify == nil {
@@ -77,7 +77,7 @@ func listChannels(ctx context.Context, s *command.Shell) error {
 	return nil
 }
 
-// ChannelStatus returns how a channel does, in words.
+// ChannelStatus describes the status of a channel.
 func ChannelStatus(c notice.Channel) string {
 	switch {
 	case c.Failures > 0:

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// ownerList is the owners as JSON.
+// ownerList is the JSON output of the owners.
 type ownerList struct {
 	Count  int         `json:"count"`
 	Owners []app.Owner `json:"owners"`
@@ -54,7 +54,7 @@ func listOwners(ctx context.Context, s *command.Shell) error {
 		})
 }
 
-// forgetOwner has the user asked: nothing else can know that a process which cannot be seen has ended.
+// forgetOwner asks the user: no program can know that a process which it cannot observe has ended.
 func forgetOwner(ctx context.Context, s *command.Shell, name string) error {
 	if err := owner.CheckName(name); err != nil {
 		return err

@@ -60,7 +60,7 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 	return group
 }
 
-// requireCommand sets how strong a proof approvals have to come with.
+// requireCommand returns the command that sets the proof that approvals need.
 func requireCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "require PROOF [for] high|type|TOOL...", Short: "Have approvals come with a proof: person, touch, passkey, or none", Args: command.Args(2, -1),
 		ValidArgs: []cobra.Completion{"person", "touch", "passkey", "none"},
@@ -103,7 +103,7 @@ func requireCommand(s *command.Shell) *cobra.Command {
 		}}
 }
 
-// lacking says when nothing is enrolled that could give the proof: until then nothing that requires it can be approved.
+// lacking tells the user if no enrolled key can give the proof: until then nothing that requires it can be approved.
 func lacking(ctx context.Context, s *command.Shell, needs policy.Proving) {
 	a, err := s.App()
 	if err != nil || needs < policy.ProvingTouch {
@@ -198,7 +198,7 @@ func setLevel(ctx context.Context, s *command.Shell, word string) error {
 	})
 }
 
-// change stores a change of the settings, trying once more when somebody else changed them meanwhile, and shows the policy.
+// change stores a change of the settings, retries once after a concurrent change, and shows the policy.
 func change(ctx context.Context, s *command.Shell, edit func(*app.Settings) error) error {
 	saved, o, err := s.ChangeSettings(ctx, edit)
 	if conflict(err) {

@@ -15,20 +15,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How many runs runs list shows when nobody says, and at most.
+// The default and maximum number of records of runs list.
 const (
 	runsListed = 20
 	runsAtMost = 200
 )
 
-// chosen is which runs to list.
+// chosen selects the records to list.
 type chosen struct {
 	status string
 	tool   string
 	limit  int
 }
 
-// runList is the runs as JSON, newest first.
+// runList is the JSON output of the records, newest first.
 type runList struct {
 	Count int           `json:"count"`
 	Runs  []tool.Record `json:"runs"`
@@ -103,14 +103,14 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	return nil
 }
 
-// why is a reason in words; what its status says already needs none.
+// why describes reasons that the status does not already state.
 var why = map[tool.Reason]string{
 	tool.ReasonUserDenied: "", tool.ReasonErrored: "", tool.ReasonPolicy: "by policy", tool.ReasonExpired: "expired", tool.ReasonCancelled: "withdrawn",
 	tool.ReasonContextChanged: "plan changed", tool.ReasonMistyped: "wrong name typed", tool.ReasonRejected: "not started", tool.ReasonNonZeroExit: "exit code",
 	tool.ReasonTimedOut: "time limit", tool.ReasonStopped: "stopped", tool.ReasonInterrupted: "interrupted",
 }
 
-// runStatusText returns how far a run is, and why it ended so.
+// runStatusText returns the status of a call, and the reason for its end.
 func runStatusText(r tool.Record) string {
 	words := r.Status.String()
 	reason, known := why[r.Reason]
@@ -126,7 +126,7 @@ func runStatusText(r tool.Record) string {
 	return words
 }
 
-// failure returns what a record says that failed before it was known what it would do.
+// failure returns the error in a record of a call that failed before it had a plan.
 func failure(r tool.Record) string {
 	if r.Result == nil {
 		return ""

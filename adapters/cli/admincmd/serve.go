@@ -14,35 +14,35 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// defaultAddress is where is served when nobody says.
+// defaultAddress is the default listen address.
 const defaultAddress = "127.0.0.1:8317"
 
-// ServeOptions say where a server serves, and how it is reached.
+// ServeOptions says where a server listens, and how it is reached.
 type ServeOptions struct {
-	Addr  string   // "127.0.0.1:8317"; with port 0, any free one
+	Addr  string   // "127.0.0.1:8317"; port 0 is any free one
 	Hosts []string // names besides this machine's own: a name, an IP address, or the https origin of a proxy
 	Cert  string   // files of the certificate and its key (PEM); empty: plain HTTP
 	Key   string
-	Plain bool                // plain HTTP also where other machines reach it
-	Env   func(string) string // the environment with what flags stand for
+	Plain bool                // plain HTTP even if other machines can reach it
+	Env   func(string) string // the environment with the flags applied
 }
 
 // ServeAddress is where a server is.
 type ServeAddress struct {
 	Listens string // "127.0.0.1:8317"
-	URL     string // how a browser reaches it, without a path
+	URL     string // URL for browsers, without a path
 }
 
-// Machine is what the commands need of the machine they run on. Every field is required.
+// Machine is the functions that the commands need from their machine. Every field is required.
 type Machine struct {
 	Open    command.Open                                                                    // opens a core with every toolset, unless the server configuration selects some
-	Serve   func(ctx context.Context, o ServeOptions, ready func(ServeAddress) error) error // serves what was opened last until ctx ends; ready is called as soon as somebody can connect
-	Token   func() string                                                                   // a new secret of a program
-	Link    func(base, wanted string) (link, code string)                                   // a new one-time log-in of the server at base, and its secret
-	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool)    // opens a browser, where there is a screen
-	Process func() string                                                                   // which process this is
-	Hold    func(home string) (release func(), err error)                                   // keeps other servers of that home from starting; no release: one holds it
-	InUse   func(ctx context.Context, env func(string) string) error                        // fails where another process uses the home that env names
+	Serve   func(ctx context.Context, o ServeOptions, ready func(ServeAddress) error) error // serves the last opened core until ctx ends; ready is called once clients can connect
+	Token   func() string                                                                   // returns a new secret of a program
+	Link    func(base, wanted string) (link, code string)                                   // returns a new one-time login of the server at base, and its secret
+	Browse  func(ctx context.Context, env func(string) string, link string) (shown bool)    // opens a browser if there is a screen
+	Process func() string                                                                   // returns the identity of this process
+	Hold    func(home string) (release func(), err error)                                   // prevents other servers of that home from starting; no release: another one holds it
+	InUse   func(ctx context.Context, env func(string) string) error                        // fails if another process uses the home that env names
 	Version string
 }
 
@@ -77,7 +77,7 @@ func ServeCommand(s *command.Shell, m Machine) *cobra.Command {
 			s.Set("COUNTERSIGN_LOG", "warn")
 		}
 		o.Env = s.Lookup
-		signal.Ignore(syscall.SIGPIPE) // whoever read what is printed may be gone
+		signal.Ignore(syscall.SIGPIPE) // the reader of the output may be gone
 		return server{Shell: s, Machine: m, open: !silent && (open || s.Drawn())}.run(cmd.Context(), o)
 	}
 	return c
@@ -120,7 +120,7 @@ func (v server) run(ctx context.Context, o ServeOptions) error {
 	return nil
 }
 
-// announced is what serve prints as JSON.
+// announced is the JSON output of serve.
 type announced struct {
 	Server
 	Login  link   `json:"login"`
@@ -129,10 +129,10 @@ type announced struct {
 	Health string `json:"health_url"`
 }
 
-// announce says where the server is, and how one gets in.
+// announce prints the server's address, and how to log in.
 func (v server) announce(ctx context.Context, core command.Core, at Server) error {
 	var l link
-	if _, unasked := v.ByCaller(ctx); unasked || v.Interactive() { // a link lets its reader approve: it goes to a controlling terminal alone
+	if _, unasked := v.ByCaller(ctx); unasked || v.Interactive() { // a link lets its reader approve: it is only shown on a controlling terminal
 		var err error
 		if l, err = newLink(v.Machine, at, "", func(c access.Credential) (access.Credential, error) {
 			return core.Access.Issue(ctx, command.ByTerminal, c)

@@ -14,27 +14,27 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ServerFile is the file in Countersign's home by which other commands find the server that runs.
+// ServerFile is the file in Countersign's home with which other commands find the running server.
 const ServerFile = "serve.json"
 
 // ServerLockFile is the file in Countersign's home that a server holds locked.
 const ServerLockFile = "serve.lock"
 
-// The ways a server is there, or not.
+// The errors about running servers.
 var (
 	ErrRunning = fault.New(fault.Conflict, "server_running", "a server runs already")
 	ErrStopped = fault.New(fault.State, "server_stopped", "no server runs")
 )
 
-// Server is the server of one home, as others find it.
+// Server describes the server of one home.
 type Server struct {
 	PID       int       `json:"pid"`
-	Process   string    `json:"process"` // which process it is: a pid comes again
+	Process   string    `json:"process"` // identity of the process; pids are reused
 	Locked    bool      `json:"locked"`  // it holds ServerLockFile until it ends
 	StartedAt time.Time `json:"started_at"`
-	Address   string    `json:"address"` // where it listens: "127.0.0.1:8317"
-	URL       string    `json:"url"`     // how programs reach it: "http://127.0.0.1:8317"
-	Console   string    `json:"console"` // how browsers reach it: "http://localhost:8317"
+	Address   string    `json:"address"` // listen address: "127.0.0.1:8317"
+	URL       string    `json:"url"`     // URL for programs: "http://127.0.0.1:8317"
+	Console   string    `json:"console"` // URL for browsers: "http://localhost:8317"
 	Version   string    `json:"version"`
 }
 
@@ -47,7 +47,7 @@ func RunningServer(core command.Core, m Machine) (Server, bool) {
 	switch core.App.Judge(s.Process) {
 	case owner.Dead:
 		return Server{}, false
-	case owner.Unknown: // in another container; its lock goes with it, and is the same for all of this machine
+	case owner.Unknown: // in another container; its lock ends with it, and is visible on this whole machine
 		if s.Locked && sameStart(s.Process, m.Process()) {
 			if release, err := m.Hold(core.Home); err == nil && release != nil {
 				release()
@@ -58,20 +58,20 @@ func RunningServer(core command.Core, m Machine) (Server, bool) {
 	return s, true
 }
 
-// recorded returns the server on record, whether it runs or not.
+// recorded returns the recorded server, running or not.
 func recorded(home string) (s Server, ok bool) {
 	text, err := os.ReadFile(filepath.Join(home, ServerFile))
 	return s, err == nil && json.Unmarshal(text, &s) == nil
 }
 
-// sameStart reports two processes of one start of one machine, whose locks are the same.
+// sameStart reports whether two processes belong to the same boot of a machine, and so share locks.
 func sameStart(a, b string) bool {
 	one, _ := owner.ParseID(a)
 	two, _ := owner.ParseID(b)
 	return one.Boot != "" && one.Boot == two.Boot
 }
 
-// hold keeps every other server of that home from starting until release is called, or fails with ErrRunning.
+// hold prevents every other server of that home from starting until release is called, or fails with ErrRunning.
 func hold(core command.Core, m Machine) (release func(), err error) {
 	if other, ok := RunningServer(core, m); ok {
 		return nil, running(other, core.App.Elsewhere(other.Process))
@@ -95,7 +95,7 @@ func claim(home string, s Server) error {
 	if err := os.MkdirAll(home, 0o700); err != nil {
 		return fault.From(err)
 	}
-	f, err := os.CreateTemp(home, ServerFile+".") // its owner's alone
+	f, err := os.CreateTemp(home, ServerFile+".") // readable only by its owner
 	if err != nil {
 		return fault.From(err)
 	}
@@ -110,7 +110,7 @@ func claim(home string, s Server) error {
 	return nil
 }
 
-// release takes the record of this server away.
+// release removes the record of this server.
 func release(home string, s Server) error {
 	if now, ok := recorded(home); !ok || now.Process != s.Process {
 		return nil
@@ -121,7 +121,7 @@ func release(home string, s Server) error {
 	return nil
 }
 
-// running is a server that is in the way. where says where it is when it cannot be seen from here.
+// running returns the error about a running server; where is its location if it cannot be observed from here.
 func running(s Server, where string) error {
 	if where != "" {
 		return ErrRunning.Sayf("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", ConsoleURL(s.URL), s.StartedAt.Local().Format(time.DateTime), where)

@@ -12,20 +12,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// serverStatus is what status prints as JSON.
+// serverStatus is the JSON output of status.
 type serverStatus struct {
 	Home       string           `json:"home"`
-	Server     string           `json:"server_url,omitempty"` // for programs; empty: none runs
+	Server     string           `json:"server_url,omitempty"` // for programs; empty: none is running
 	Console    string           `json:"console_url,omitempty"`
 	Approval   policy.Approval  `json:"approval"`
 	Forms      []string         `json:"forms"`              // host entries whose own form may approve
-	Warnings   []string         `json:"warnings,omitempty"` // of what users stored, what was taken away or edited
+	Warnings   []string         `json:"warnings,omitempty"` // which of the user's stored settings were removed or edited
 	Waiting    int              `json:"waiting"`
 	Oldest     time.Time        `json:"waiting_since,omitzero"`
 	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
 	Channels   []notice.Channel `json:"channels"`
 	ChannelErr string           `json:"channels_error,omitempty"`
-	// Copies are of the database as it was before upgrades, newest first.
+	// Copies is the database copies from before upgrades, newest first.
 	Copies []command.DatabaseCopy `json:"database_copies,omitempty"`
 }
 

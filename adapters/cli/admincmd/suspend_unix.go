@@ -4,5 +4,5 @@ package admincmd
 
 import "syscall"
 
-// stopProcess stops this process and those it stands with, until the shell has them go on.
+// stopProcess stops the process group of this process until the shell continues it.
 func stopProcess() { _ = syscall.Kill(0, syscall.SIGTSTP) } // without a shell nothing stops, and nothing is lost

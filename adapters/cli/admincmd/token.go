@@ -20,7 +20,7 @@ func TokenCommand(s *command.Shell, m Machine) *cobra.Command {
 	return c
 }
 
-// created is what token create prints as JSON: the only time that the secret is told.
+// created is the JSON output of token create: the only time that the secret is shown.
 type created struct {
 	access.Credential
 	Token string `json:"token"`
@@ -72,7 +72,7 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 	return c
 }
 
-// known fails when there is a toolset that does not exist: a token for it would let nothing be done, and nobody would know why.
+// known fails for an unknown toolset: a token for it would allow nothing, without an explanation.
 func known(cmd *cobra.Command, core command.Core, names []string) error {
 	var there []string
 	for _, t := range core.App.Toolsets() {
@@ -86,7 +86,7 @@ func known(cmd *cobra.Command, core command.Core, names []string) error {
 	return nil
 }
 
-// namedServe says the way out where a name is taken.
+// namedServe adds a hint if a name is taken.
 func namedServe(err error) error {
 	if f := fault.From(err); f.Is(access.ErrTaken) {
 		return f.With(command.Hint("countersign token revoke NAME ends the one there is; or choose another name"))
@@ -94,7 +94,7 @@ func namedServe(err error) error {
 	return err
 }
 
-// serveListing is what token list prints as JSON.
+// serveListing is the JSON output of token list.
 type serveListing struct {
 	Count       int                 `json:"count"`
 	Credentials []access.Credential `json:"credentials"`
@@ -126,7 +126,7 @@ func list(s *command.Shell) *cobra.Command {
 	return c
 }
 
-// credentials returns the tokens that are good, or everything that is.
+// credentials returns the valid tokens, or all valid credentials.
 func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Credential, error) {
 	core, err := s.Opened()
 	if err != nil {
@@ -139,7 +139,7 @@ func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Cred
 	return slices.DeleteFunc(good, func(c access.Credential) bool { return !all && c.Kind != access.Token }), nil
 }
 
-// reach returns a scope in words.
+// reach describes a scope.
 func reach(s access.Scope) string {
 	what := "everything served"
 	if len(s.Toolsets) > 0 {

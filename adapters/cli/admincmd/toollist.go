@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// toolView is a tool as tools list and tools show print it.
+// toolView is a tool in the output of tools list and tools show.
 type toolView struct {
 	Name        tool.Name       `json:"name"`
 	Title       string          `json:"title"`
@@ -23,16 +23,16 @@ type toolView struct {
 	Class       policy.Class    `json:"class"`
 	Effects     string          `json:"effects"`
 	Confirm     policy.Strength `json:"confirm"`
-	Permission  string          `json:"permission"` // read, execute or write: what it needs at most
+	Permission  string          `json:"permission"` // read, execute or write: the highest that it needs
 	Risk        string          `json:"risk,omitempty"`
-	Decision    policy.Decision `json:"decision"` // what policy says, as things are
+	Decision    policy.Decision `json:"decision"` // the current verdict
 	Input       json.RawMessage `json:"input_schema"`
 	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
-// decided returns a decision for users.
+// decided describes a decision for users.
 func decided(o policy.Decision) string {
-	if o.Rule == "" { // what is set could not be read
+	if o.Rule == "" { // the settings could not be read
 		return "not known"
 	}
 	switch o.Verdict {
@@ -48,7 +48,7 @@ func decided(o policy.Decision) string {
 	return "refused (" + o.Rule + ")"
 }
 
-// asks returns how a call is confirmed as things are; how a tool always is says less where policy asks for it as well.
+// asks returns how a call is currently approved; the tool's default is less informative if policy also asks.
 func (v toolView) asks() string {
 	if v.Decision.Verdict == policy.Confirm {
 		return max(v.Confirm, v.Decision.Strength).String()
@@ -109,7 +109,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 	return nil
 }
 
-// adminListing prints what a command lists: the document, the rows, or, where there is nothing, what to do about that.
+// adminListing prints a list: the document, the rows, or, if it is empty, what to do about it.
 func adminListing[T any](s *command.Shell, fetch func(*app.App) ([]T, error), document func([]T) any, nothing string, table func([]T)) error {
 	a, err := s.App()
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// maxArgs bounds arguments read from a file or stdin, in bytes.
+// maxArgs is the maximum size of arguments read from a file or stdin, in bytes.
 const maxArgs = 4 << 20
 
 // ToolsCommand returns the command group tools.
@@ -154,5 +154,5 @@ func completeTools(s *command.Shell) cobra.CompletionFunc {
 	}
 }
 
-// conflict reports an error that a second try may cure.
+// conflict reports an error that a retry may resolve.
 func conflict(err error) bool { f := fault.From(err); return f != nil && f.Kind == fault.Conflict }

@@ -16,13 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrHome reports a home that cannot be made.
+// ErrHome is returned if the home cannot be created.
 var ErrHome = fault.New(fault.Unavailable, "home_unusable", "the directory for everything of Countersign's cannot be made")
 
-// logVariable says what a server logs.
+// logVariable sets what a server logs.
 const logVariable = "COUNTERSIGN_LOG"
 
-// UpCommand returns the command up: serve, with what a newcomer needs around it.
+// UpCommand returns the command up: serve, with setup for new users.
 func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	g := connectCommand{s, web}
 	served := web
@@ -72,7 +72,7 @@ func (g connectCommand) core(cmd *cobra.Command) (command.Core, error) {
 	return g.Opened()
 }
 
-// again opens the console of the server that runs already.
+// again opens the console of the server that is already running.
 func (g connectCommand) again(cmd *cobra.Command, at Server) error {
 	if !g.JSON {
 		g.Line("Countersign is up already at %s (process %d)", ConsoleURL(at.URL), at.PID)
@@ -88,7 +88,7 @@ func (g connectCommand) again(cmd *cobra.Command, at Server) error {
 	return login.RunE(cmd, nil)
 }
 
-// settle makes Countersign's home, its owner's alone. One that others may read is told of, and left as it is.
+// settle creates Countersign's home, readable only by its owner. If others can read an existing one, it prints a warning and changes nothing.
 func (g connectCommand) settle(home string) error {
 	info, err := os.Stat(home)
 	switch {
@@ -103,7 +103,7 @@ func (g connectCommand) settle(home string) error {
 	return nil
 }
 
-// invite says, for every host, how it is connected.
+// invite prints, for every host, how it is connected.
 func (g connectCommand) invite(ctx context.Context) error {
 	if g.JSON {
 		return nil
@@ -111,7 +111,7 @@ func (g connectCommand) invite(ctx context.Context) error {
 	o, err := g.Call(ctx, mcpclients.ListHosts.Name, asked{})
 	if err != nil {
 		g.Note("countersign connect lists the hosts that can be connected")
-		return nil // it serves all the same
+		return nil // the server still works
 	}
 	hosts, err := g.hosts(o)
 	if err != nil {
@@ -127,7 +127,7 @@ func (g connectCommand) invite(ctx context.Context) error {
 	return nil
 }
 
-// findable says how the commands are found where they are not.
+// findable prints how to put the commands on the PATH if they are not.
 func (g connectCommand) findable() {
 	if _, err := exec.LookPath("countersign"); err == nil {
 		return
@@ -135,14 +135,14 @@ func (g connectCommand) findable() {
 	self, err := os.Executable()
 	switch {
 	case err != nil:
-	case strings.Contains(self, "go-build"): // of go run: it is gone when that ends
+	case strings.Contains(self, "go-build"): // from go run: it is deleted when that ends
 		g.Note("countersign is not on your PATH; go install ./cmd/countersign puts it into $(go env GOPATH)/bin")
 	default:
 		g.Note("countersign is not on your PATH; it is %s", command.Plain(filepath.Clean(self)))
 	}
 }
 
-// standing returns how a host stands, in a few words behind its title.
+// standing returns the status of a host, in a few words.
 func standing(h mcpclients.HostStatus) string {
 	switch {
 	case h.State == "connected":

@@ -7,10 +7,10 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// Completer completes one argument or flag. It says nothing when it fails.
+// Completer completes one argument or flag. On failure it returns nothing.
 type Completer func(ctx context.Context, begun string) []cobra.Completion
 
-// Complete completes positional arguments, each with the completer of its place; nil is none.
+// Complete completes positional arguments, each with the completer at its position; nil is none.
 func Complete(each ...Completer) cobra.CompletionFunc {
 	return func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) >= len(each) || each[len(args)] == nil {
@@ -20,7 +20,7 @@ func Complete(each ...Completer) cobra.CompletionFunc {
 	}
 }
 
-// Offer adds a word with a note to the completions, as far as it goes on from what was begun.
+// Offer appends a completion with a note if it continues what was typed.
 func Offer(out []cobra.Completion, word, note, begun string) []cobra.Completion {
 	if word == "" || !strings.HasPrefix(word, begun) {
 		return out

@@ -10,16 +10,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
-// The words that widen an "allow this until", each a tick of its own.
+// The words that widen a dated grant, each by one option.
 const (
 	anyArguments = "any-arguments"
 	anyHost      = "any-host"
 )
 
-// UntilHint says what ParseUntil reads.
+// UntilHint describes what ParseUntil accepts.
 const UntilHint = "8h, 30m or 3d, at most 30d; behind it any-arguments or any-host, where that is meant"
 
-// ParseUntil reads how long something is allowed, and what of it is left open: "8h", "3d any-host". Nothing is confirm.DatedFirst.
+// ParseUntil parses the duration of a dated grant and its options: "8h", "3d any-host". Empty text is confirm.DatedFirst.
 func ParseUntil(text string) (confirm.Until, error) {
 	u := confirm.Until{For: confirm.DatedFirst}
 	for i, word := range strings.Fields(strings.ToLower(text)) {
@@ -41,11 +41,11 @@ func ParseUntil(text string) (confirm.Until, error) {
 	return u, u.Check()
 }
 
-// age returns a duration in hours and minutes, or in days.
+// age parses a duration in hours and minutes, or in days.
 func age(word string) (time.Duration, error) {
 	if days, ok := strings.CutSuffix(word, "d"); ok {
 		if n, err := strconv.Atoi(days); err == nil && n > 0 {
-			return time.Duration(min(n, int(2*confirm.DatedMost/(24*time.Hour)))) * 24 * time.Hour, nil // Check refuses what is too long
+			return time.Duration(min(n, int(2*confirm.DatedMost/(24*time.Hour)))) * 24 * time.Hour, nil // Check rejects durations that are too long
 		}
 	}
 	d, err := time.ParseDuration(word)
@@ -55,7 +55,7 @@ func age(word string) (time.Duration, error) {
 	return d, nil
 }
 
-// Moment returns a moment for users, in their time zone: with its day, where that is not today.
+// Moment returns a time in the user's time zone, with its date if that is not today.
 func Moment(at, now time.Time) string {
 	at, now = at.Local(), now.Local()
 	if at.Format(time.DateOnly) == now.Format(time.DateOnly) {
@@ -64,7 +64,7 @@ func Moment(at, now time.Time) string {
 	return at.Format("Mon 2 Jan 15:04")
 }
 
-// offered returns what the question of an approval says of "allow this until".
+// offered returns the part of an approval prompt about dated grants.
 func offered(v confirm.View) string {
 	if !v.Datable() {
 		return ""
@@ -73,7 +73,8 @@ func offered(v confirm.View) string {
 	return "/u: until " + Moment(now.Add(confirm.DatedFirst), now) + " or another time"
 }
 
-// until returns the answer that allows the same until a time, or, where the user does not want that after all, one for this once. With leave, only "n" denies.
+// until returns the decision that gives a dated grant or, if the user does not want that after all, approves only this call. With leave, only "n"
+// denies.
 func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until, leave bool) (_ confirm.Answer, err error) {
 	if said.Until, err = s.askUntil(ctx, v, given); err != nil || said.Until != nil {
 		said.Approve = said.Until != nil
@@ -92,7 +93,7 @@ func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, 
 	return said, err
 }
 
-// askUntil asks for how long, where that was not said, shows what the grant would be bound to and what not, and asks for the yes to all of it.
+// askUntil asks for the duration if none is given, shows what the grant would be bound to and what not, and asks for approval of all of it.
 func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Until) (*confirm.Until, error) {
 	u := given
 	for u == nil {
@@ -121,8 +122,8 @@ func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Unt
 	return u, nil
 }
 
-// DecideAll shows the plans of several questions one after the other, each to its end, and asks once about all of them. It fails with ErrUnanswered where
-// nobody can be asked, and where the end of one was not shown.
+// DecideAll shows the complete plans of several requests one after the other, and asks once for all of them. It fails with ErrUnanswered if no user
+// can be asked, and if the end of a plan was not shown.
 func (s *Shell) DecideAll(ctx context.Context, views []confirm.View) (bool, error) {
 	if !s.Interactive() {
 		return false, ErrUnanswered.Sayf("approving needs a terminal, so that a person sees the plans first").With(Hint("run countersign approve with the ids yourself, in a terminal"))

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// answer puts the user's decision on an approval request into the call that is repeated. Where people approve, only somebody at a controlling
-// terminal decides; --yes and --confirm-name are a caller's word everywhere else. Where the caller approves, they answer with the token.
+// answer adds the user's decision on an approval request to the repeated call. If users approve, only a user at a controlling terminal decides; --yes
+// and --confirm-name are statements of a caller everywhere else. If the caller approves, they answer with the token.
 func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error {
 	c.Answer, c.Typed, c.Asked = nil, "", confirm.Digest{}
 	if !ask.Pending {
@@ -44,17 +44,17 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 	return nil
 }
 
-// withdraw cancels the approval request that the user interrupted: nobody waits for its answer.
+// withdraw cancels the approval request that the user interrupted.
 func (s *Shell) withdraw(ctx context.Context, ask tool.Issued) {
 	if ctx.Err() == nil || !ask.Pending {
 		return
 	}
-	if a, err := s.App(); err == nil && a.Withdraw(context.WithoutCancel(ctx), ask.ID) == nil { // else it expires
+	if a, err := s.App(); err == nil && a.Withdraw(context.WithoutCancel(ctx), ask.ID) == nil { // otherwise it expires
 		s.withdrawn = ask.ID
 	}
 }
 
-// Cancelled returns what to say where an interrupt ended the command.
+// Cancelled returns the message for a command that was interrupted.
 func (s *Shell) Cancelled() string {
 	switch {
 	case s.withdrawn == "":
@@ -65,7 +65,7 @@ func (s *Shell) Cancelled() string {
 	return "cancelled, and the approval request " + s.withdrawn + " with it; nothing was changed"
 }
 
-// Denied returns what to say where the user at this terminal has denied what the command asked for; false where nobody here did.
+// Denied returns the message for a command that the user denied at this terminal; false if that did not happen here.
 func (s *Shell) Denied(f *fault.Error) (string, bool) {
 	switch {
 	case !s.denied || f.Code != confirm.ErrDenied.Code:
@@ -76,10 +76,10 @@ func (s *Shell) Denied(f *fault.Error) (string, bool) {
 	return "denied; nothing was changed", true
 }
 
-// lookAgain is how often a question is looked at that somebody answers elsewhere, where nothing tells of it.
+// lookAgain is how often a request that may be decided elsewhere is checked without a signal.
 const lookAgain = time.Second
 
-// await waits until somebody has answered a question elsewhere.
+// await waits until a request is decided elsewhere.
 func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 	a, err := s.App()
 	if err != nil {
@@ -104,25 +104,25 @@ func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 	}
 }
 
-// ApprovalView returns an approval request as users see it.
+// ApprovalView returns the displayed form of an approval request.
 func ApprovalView(ask tool.Issued) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
 		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Redacted: ask.Redacted}
 }
 
-// DecisionOptions is what the command line says beforehand, and what it offers.
+// DecisionOptions is the decision given on the command line, and the options to offer.
 type DecisionOptions struct {
-	Yes    bool           // --yes: no keystroke for what is below high risk
+	Yes    bool           // --yes: no key press below high risk
 	Typed  string         // --confirm-name
-	Always bool           // "always" may be answered
-	Reveal bool           // --reveal: what is masked is shown
-	Dated  bool           // "allow this until" may be answered
-	Until  *confirm.Until // --for: it is answered so
+	Always bool           // offer a session grant
+	Reveal bool           // --reveal: show redacted parts
+	Dated  bool           // offer a dated grant
+	Until  *confirm.Until // --for: give a dated grant
 	Before int            // how often the same was approved before
-	Leave  bool           // nothing typed leaves the question waiting; what waits is denied with n alone
+	Leave  bool           // empty input leaves the request pending; only n denies a pending request
 }
 
-// Proof returns how an answer in this terminal is known to be the user's. Without a controlling terminal it proves nothing.
+// Proof returns the proof that a decision in this terminal is the user's. Without a controlling terminal it proves nothing.
 func (s *Shell) Proof() confirm.Proof {
 	seat, ok := s.Seat()
 	if !ok {
@@ -131,10 +131,10 @@ func (s *Shell) Proof() confirm.Proof {
 	return confirm.Proof{Surface: confirm.SurfaceTerminal, User: seat.User, TTY: seat.TTY, Host: seat.Host}
 }
 
-// Decide shows a plan whole, to its end, and asks: yes or no, or for the name to be typed. Where always is offered, "a" is a yes to whatever is like it
-// in the session that asked; where a dated grant is, "u" is a yes to the same in any session until a time; where an enrolled security key can be asked, "t"
-// is a yes with its touch, and where policy wants that every yes is. What is not a yes is a no; with Leave, only "n" is. It fails with ErrUnanswered where nobody can be asked, where
-// the end of the plan was not shown, and where the plan needs what cannot be given here; the question then waits as before.
+// Decide shows a complete plan and asks: yes or no, or for the name to type. If offered, "a" also gives a session grant, "u" a dated grant, and "t"
+// approves with the touch of an enrolled security key; if policy requires a touch, every yes needs one. Anything else denies; with Leave, only "n"
+// does. It fails with ErrUnanswered if no user can be asked, if the end of the plan was not shown, and if the plan needs a proof that cannot be given
+// here; the request then stays pending.
 func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (confirm.Answer, error) {
 	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
 	if !s.Interactive() {
@@ -220,7 +220,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 	return said, err
 }
 
-// answers reports a word that is meant as an answer to a question, offered or not.
+// answers reports a word that is meant as a decision, offered or not.
 func answers(word string) bool {
 	switch strings.ToLower(word) {
 	case "y", "yes", "t", "a", "always", "u", "until":
@@ -235,18 +235,18 @@ func refuses(word string) bool {
 	return word == "n" || word == "no"
 }
 
-// left says that a question was left as it is.
+// left returns the error for a request that was left pending.
 func left(v confirm.View) error {
 	return ErrUnanswered.Sayf("nothing was decided; %s still waits for an answer", v.ID).
 		With(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
 
-// SessionGrantText returns what "always" would allow, in one line.
+// SessionGrantText returns what a session grant would allow, in one line.
 func SessionGrantText(v confirm.View) string {
 	return Plain("always allow in this session: " + v.AlwaysTerms())
 }
 
-// asking returns the question at the end of a plan.
+// asking returns the prompt at the end of a plan.
 func asking(v confirm.View, named, always, touchable bool) string {
 	touch := v.Needs == policy.ProvingTouch
 	switch {
@@ -269,8 +269,8 @@ func asking(v confirm.View, named, always, touchable bool) string {
 	return "approve? [y/N" + offers + "]"
 }
 
-// present shows an approval request: what would happen in a sentence, who asks, the risk, the plan with its diffs, the arguments. It reports whether its
-// end was shown.
+// present shows an approval request: a sentence about the change, the client, the risk, the plan with its diffs, the arguments. It reports whether
+// its end was shown.
 func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, error) {
 	if s.Shown {
 		s.Say(Plain(v.Prompt))
@@ -319,8 +319,8 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 	}, all)
 }
 
-// ArgumentLines returns a call's arguments for users: a "name: value" line each where all of them are simple, else the JSON. What looks like something else
-// in such a line than it is, a text of digits or one with several lines, stands in it as in the JSON.
+// ArgumentLines returns a call's arguments for users: one "name: value" line each if all of them are simple, else the JSON. A value that could be
+// mistaken for another type or line, such as digits in a string or several lines, is written as in JSON.
 func ArgumentLines(args json.RawMessage) []string {
 	asJSON := strings.Split(Block(Indent(args)), "\n")
 	v, err := present.Parse(args)
@@ -350,14 +350,14 @@ func ArgumentLines(args json.RawMessage) []string {
 	return out
 }
 
-// plainName reports a member's name that cannot pass for a name with a value.
+// plainName reports whether a member's name cannot be mistaken for a name with a value.
 func plainName(name string) bool {
 	return name != "" && !strings.ContainsFunc(name, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-')
 	})
 }
 
-// tintOf returns the colour of a line of a diff.
+// tintOf returns the colour of a diff line.
 func tintOf(line string) Tint {
 	switch {
 	case strings.HasPrefix(line, "+"):
@@ -368,7 +368,7 @@ func tintOf(line string) Tint {
 	return 0
 }
 
-// unanswered says how an approval request can be answered that nobody was there for.
+// unanswered returns the error that explains how a request can be decided elsewhere.
 func unanswered(ask tool.Issued) error {
 	way := "run it in a terminal, or add --yes"
 	switch {

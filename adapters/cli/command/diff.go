@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// Tint is what a word means, where colour can show it.
+// Tint is the meaning of a word, which colour can show.
 type Tint uint8
 
 // The tints.
@@ -37,15 +37,16 @@ func (i Tint) colours() text.Colors {
 	return text.Colors{text.Faint}
 }
 
-// Tinted is s in one line, its spaces kept, coloured where the output takes colour.
+// Tinted returns s as one line with its spaces, coloured if the output supports it.
 func (t *Terminal) Tinted(s string, as Tint) string {
 	return t.paint(t.Out, strings.Join(strings.FieldsFunc(Block(strings.ReplaceAll(s, "\r\n", "\n")), isBreak), " "), as.colours()...)
 }
 
-// Coloured is s as it is, coloured where the output takes colour. It is for text that was made plain and laid out before: once more would make another text of it.
+// Coloured returns s unchanged, coloured if the output supports it. It is for text that is already sanitized and laid out: doing that twice would
+// change it.
 func (t *Terminal) Coloured(s string, as Tint) string { return t.paint(t.Out, s, as.colours()...) }
 
-// Put is Say for one line that means something, its spaces kept; zero is nothing in particular.
+// Put is Say for one line with a meaning, keeping its spaces; zero is no meaning.
 func (t *Terminal) Put(line string, as Tint) {
 	w := t.asking()
 	if w == nil {
@@ -59,7 +60,8 @@ func (t *Terminal) Put(line string, as Tint) {
 
 func isBreak(r rune) bool { return r == '\n' || r == '\t' }
 
-// Diff returns a unified diff as the output stream takes it, with everything in it seen: coloured on a terminal, and without marks of line ends elsewhere.
+// Diff returns a unified diff for the output stream with hidden characters made visible: coloured on a terminal, and elsewhere without marks of line
+// ends.
 func (t *Terminal) Diff(unified string) string {
 	if !t.Drawn() {
 		return visible.Lines(unified)
@@ -95,8 +97,7 @@ func terminalTintOf(line string, header bool) text.Colors {
 	return nil
 }
 
-// Page writes a text that is made for this terminal already: through the user's pager when it is longer than the screen, and as it is
-// into a pipe or file.
+// Page writes a text formatted for this terminal: through the user's pager if it is longer than the screen, and unchanged into a pipe or file.
 func (t *Terminal) Page(ctx context.Context, doc string) error {
 	_, height := t.size()
 	if t.Drawn() && strings.Count(doc, "\n") >= height {

@@ -12,13 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Documented has c and every command below it end with exactly one document under --json: what no tool has answered, because the command line
-// itself refused it, is written in the contract's form.
+// Documented makes c and every command below it end with exactly one document under --json: failures of the command line itself, which no tool has
+// answered, are written in the contract's form.
 func (s *Shell) Documented(c *cobra.Command, contract tool.Contract) {
 	s.documented(c, contract)
 	c.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if above := c.Parent(); above != nil {
-			return s.refused(above.FlagErrorFunc()(cmd, err), contract) // in the words that all commands have for it
+			return s.refused(above.FlagErrorFunc()(cmd, err), contract) // with the texts that all commands share
 		}
 		return s.refused(Usage(cmd, "%v", err), contract)
 	})
@@ -44,7 +44,7 @@ func (s *Shell) documented(c *cobra.Command, contract tool.Contract) {
 	}
 }
 
-// refused writes a failure as JSON where that is wanted, and hands it on.
+// refused writes a failure as JSON if requested, and returns it.
 func (s *Shell) refused(err error, contract tool.Contract) error {
 	var exit Exit
 	if err == nil || !s.wantsJSON() || errors.As(err, &exit) {
@@ -58,8 +58,8 @@ func (s *Shell) refused(err error, contract tool.Contract) error {
 	return err
 }
 
-// Documents has whatever fails under --json end with a document on stdout. It is called before the command runs; what it returns is told the failure, and
-// writes it in the form of Countersign's own contract unless the command has written something itself.
+// Documents makes every failure under --json end with a document on stdout. Call it before the command runs, and pass the failure to what it returns,
+// which writes it in the form of Countersign's own contract unless the command has written something itself.
 func (s *Shell) Documents() (failed func(f *fault.Error)) {
 	if !s.wantsJSON() {
 		return func(*fault.Error) {}
@@ -73,7 +73,7 @@ func (s *Shell) Documents() (failed func(f *fault.Error)) {
 	}
 }
 
-// wantsJSON reports whether JSON is wanted, on a command line that may not have been read to its end.
+// wantsJSON reports whether JSON is requested, even if the command line was not parsed to its end.
 func (s *Shell) wantsJSON() bool {
 	typed := s.Argv
 	if end := slices.Index(typed, "--"); end >= 0 {
@@ -82,7 +82,7 @@ func (s *Shell) wantsJSON() bool {
 	return s.JSON || slices.Contains(typed, "--json") || slices.Contains(typed, "--json=true")
 }
 
-// noticed is a writer that knows whether anything was written.
+// noticed is a writer that records whether anything was written.
 type noticed struct {
 	io.Writer
 	written bool

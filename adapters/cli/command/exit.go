@@ -2,8 +2,8 @@ package command
 
 import "strconv"
 
-// Exit ends the process with its code and without another word: the command has said all there is to say.
+// Exit ends the process with its code and without a further message: the command has printed everything.
 type Exit int
 
-// Error is for those who do not know what it is.
+// Error returns the code as text, for callers that do not handle Exit.
 func (e Exit) Error() string { return "exit " + strconv.Itoa(int(e)) }

@@ -9,8 +9,8 @@ import (
 	"golang.org/x/term"
 )
 
-// Board is lines at the foot of the error stream that are drawn over and over, while other lines pass above them. Where nothing can be drawn
-// (no terminal, a dumb one, NO_COLOR) there is none: nil, which shows nothing.
+// Board is lines at the bottom of the error stream that are redrawn while other lines scroll above them. If nothing can be drawn (no terminal, a dumb
+// one, NO_COLOR) it is nil, which shows nothing.
 type Board struct {
 	t     *Terminal
 	drawn int
@@ -24,7 +24,7 @@ func (t *Terminal) Board() *Board {
 	return &Board{t: t}
 }
 
-// Show draws the lines in place of those before, each cut to the terminal's width; when they are more than fit, the last ones.
+// Show replaces the lines, each cut to the terminal's width; if they do not fit, only the last ones are shown.
 func (b *Board) Show(lines []string) {
 	if b == nil {
 		return
@@ -41,7 +41,7 @@ func (b *Board) Show(lines []string) {
 	b.drawn = len(lines)
 }
 
-// Clear takes the lines away, so that others can be written.
+// Clear removes the lines, so that others can be written.
 func (b *Board) Clear() {
 	if b == nil || b.drawn == 0 {
 		return

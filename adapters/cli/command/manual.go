@@ -9,11 +9,11 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// manualColumns is how many columns a page of the manual takes at most: longer lines are hard to read.
+// manualColumns is the maximum width of a manual page, in columns: longer lines are hard to read.
 const manualColumns = 100
 
-// Manual writes a page of the manual. Into a pipe or file it is the Markdown as it is. On a terminal it is plain text, wrapped, through the pager when it
-// is longer than the screen.
+// Manual writes a page of the manual: into a pipe or file as Markdown; on a terminal as wrapped plain text, through the pager if it is longer than
+// the screen.
 func (t *Terminal) Manual(ctx context.Context, markdown string) error {
 	if !t.Drawn() {
 		_, err := io.WriteString(t.Out, markdown)
@@ -23,8 +23,8 @@ func (t *Terminal) Manual(ctx context.Context, markdown string) error {
 	return t.Page(ctx, ManualText(markdown, min(width, manualColumns), t.colour(t.Out)))
 }
 
-// ManualText returns a page of the manual as text of at most width columns (code aside, which is never broken), with terminal colours or without.
-// It knows what the manual is written in: headings, paragraphs, lists of one level, fenced code, tables, and in a line code, bold text and links.
+// ManualText returns a page of the manual as text of at most width columns (except code, which is never wrapped), with or without terminal colours.
+// It supports the Markdown of the manual: headings, paragraphs, lists of one level, fenced code, tables, and inline code, bold text and links.
 func ManualText(markdown string, width int, colour bool) string {
 	m := manual{width: width, colour: colour}
 	lines := strings.Split(strings.TrimSpace(markdown), "\n")
@@ -40,7 +40,7 @@ type manual struct {
 	colour bool
 }
 
-// block writes the block that lines begin with, and returns how many of them it has.
+// block writes the block at the start of lines, and returns its number of lines.
 func (m *manual) block(lines []string) int {
 	first := lines[0]
 	switch {
@@ -99,7 +99,7 @@ func (m *manual) code(lines []string) int {
 	return n + 1
 }
 
-// wrapped writes one paragraph, its first line behind one prefix and the others behind another of the same width.
+// wrapped writes one paragraph, with one prefix for its first line and another of the same width for the rest.
 func (m *manual) wrapped(first, others, s string) {
 	for i, l := range wrap(m.inline(s), m.width-len(first)) {
 		if i > 0 {
@@ -109,7 +109,7 @@ func (m *manual) wrapped(first, others, s string) {
 	}
 }
 
-// wrap returns a text as lines of at most width columns, wider ones where a single word is.
+// wrap returns a text as lines of at most width columns; a longer word gets a line of its own.
 func wrap(s string, width int) (lines []string) {
 	line, columns := "", 0
 	for _, word := range strings.Fields(s) {
@@ -125,7 +125,7 @@ func wrap(s string, width int) (lines []string) {
 	return append(lines, line)
 }
 
-// table writes a table in columns where that fits, and otherwise every row as its first cell with the others below it.
+// table writes a table in columns if it fits, and otherwise every row as its first cell with the others below it.
 func (m *manual) table(lines []string) {
 	var rows [][]string
 	var widths []int
@@ -178,7 +178,7 @@ func columns(row []string, widths []int) string {
 	return out.String()
 }
 
-// rowCells returns those of a row. A bar within code is written \|.
+// rowCells returns the cells of a row. A bar within code is written \|.
 func rowCells(row string) []string {
 	row = strings.ReplaceAll(strings.Trim(strings.TrimSpace(row), "|"), `\|`, "\x00")
 	out := strings.Split(row, "|")
@@ -208,7 +208,7 @@ func (m *manual) inline(s string) string {
 	})
 }
 
-// link returns a link's text with where it leads: to another topic, or to an address.
+// link returns a link's text with its target: another topic, or an address.
 func (m *manual) link(words, to string) string {
 	file, _, _ := strings.Cut(to, "#")
 	switch topic, isTopic := strings.CutSuffix(file, ".md"); {
@@ -222,7 +222,7 @@ func (m *manual) link(words, to string) string {
 	return m.inline(words) + " (" + to + ")"
 }
 
-// paint colours every word by itself, so that a line may end behind any of them.
+// paint colours every word separately, so that a line may end after any of them.
 func (m *manual) paint(s string, c ...text.Color) string {
 	if !m.colour {
 		return s

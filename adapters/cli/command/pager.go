@@ -13,8 +13,8 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// Markdown writes a Markdown document: as it is into a pipe or file, and on a terminal in colour and, when it is longer than the
-// screen and page is set, through the user's pager.
+// Markdown writes a Markdown document: unchanged into a pipe or file; on a terminal in colour and, if page is set and it is longer than the screen,
+// through the user's pager.
 func (t *Terminal) Markdown(ctx context.Context, doc string, page bool) error {
 	if !t.Drawn() {
 		_, err := io.WriteString(t.Out, doc)
@@ -34,7 +34,7 @@ func (t *Terminal) Markdown(ctx context.Context, doc string, page bool) error {
 	return err
 }
 
-// paged runs a pager. Where it is ended from outside it was not read to its end, and it fails as what was interrupted.
+// paged runs a pager. If it is terminated from outside, the document was not read to its end, and paged fails as interrupted.
 func paged(ctx context.Context, pager *exec.Cmd) error {
 	err := pager.Run()
 	if ctx.Err() != nil {
@@ -43,16 +43,16 @@ func paged(ctx context.Context, pager *exec.Cmd) error {
 	var ended *exec.ExitError
 	if errors.As(err, &ended) {
 		if status, ok := ended.Sys().(syscall.WaitStatus); ok && status.Signaled() && status.Signal() == syscall.SIGINT {
-			return context.Canceled // both were told, and the pager was gone first
+			return context.Canceled // both were interrupted, and the pager ended first
 		}
 	}
 	return err
 }
 
-// pagerEnds is how long a pager has to put the terminal back when the command is interrupted.
+// pagerEnds is how long a pager may take to restore the terminal when the command is interrupted.
 const pagerEnds = 2 * time.Second
 
-// pager is $PAGER, or less when that is installed; nil is none.
+// pager returns $PAGER, or less if it is installed; nil is none.
 func (t *Terminal) pager(ctx context.Context, doc string) *exec.Cmd {
 	argv := strings.Fields(t.env("PAGER"))
 	if len(argv) == 0 {
@@ -67,7 +67,7 @@ func (t *Terminal) pager(ctx context.Context, doc string) *exec.Cmd {
 	}
 	cmd := exec.CommandContext(ctx, path, argv[1:]...)
 	cmd.Stdin, cmd.Stdout, cmd.Stderr = strings.NewReader(doc), t.Out, t.Err
-	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it puts the terminal back as it was
+	cmd.Cancel = func() error { return cmd.Process.Signal(syscall.SIGTERM) } // so that it restores the terminal
 	cmd.WaitDelay = pagerEnds
 	return cmd
 }
@@ -107,10 +107,10 @@ func (t *Terminal) styled(doc string) string {
 	return out.String()
 }
 
-// barCells is how many characters a progress bar has.
+// barCells is the width of a progress bar in characters.
 const barCells = 24
 
-// Progress draws a bar on the error stream, on a terminal only. total 0 is unknown. Done clears it.
+// Progress draws a bar on the error stream, only on a terminal. total 0 means unknown. Done clears it.
 func (t *Terminal) Progress(done, total int64, message string) {
 	if !isTerminal(t.Err) {
 		return

@@ -4,7 +4,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// nothing reports a value that says nothing.
+// nothing reports whether a value is empty.
 func nothing(v any) bool {
 	switch v := v.(type) {
 	case nil:

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// ExhibitText returns what users see beside a plan as text: the diffs of files, each under its path, and warnings. What has another form is laid out as JSON, so
-// that nothing of it is left out.
+// ExhibitText returns as text what users see in addition to a plan: the diffs of files, each under its path, and warnings. Other forms are laid out
+// as JSON, so that nothing is left out.
 func ExhibitText(doc json.RawMessage) string {
 	var shown struct {
 		Files []struct {
@@ -29,7 +29,7 @@ func ExhibitText(doc json.RawMessage) string {
 	}
 	var out strings.Builder
 	said := map[string]bool{}
-	for _, f := range shown.Files { // of a file of several targets the lines are said once
+	for _, f := range shown.Files { // the lines of a file with several targets are shown once
 		if f.Unified != "" && !said[f.Root+"/"+f.Path+f.Unified] {
 			said[f.Root+"/"+f.Path+f.Unified] = true
 			name := f.Path

@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// PlanText is any plan as lines for users: its context where it has one, what a deployment or an ecosystem shows otherwise, and every other document laid
-// out as it is. Unified diffs stand in it line by line.
+// PlanText returns any plan as lines for users: its context if it has one, the specific form of deployments and ecosystems, and otherwise the
+// document. It contains unified diffs line by line.
 func PlanText(plan json.RawMessage) string { return planText(plan, nil) }
 
-// planText is PlanText with what it advises in the words of the command line, where there are any.
+// planText is PlanText; words, unless nil, rewrites its advice for the command line.
 func planText(plan json.RawMessage, words func(string) string) string {
 	v, err := present.Parse(plan)
 	fields, ok := v.([]present.Field)
@@ -34,7 +34,7 @@ func planText(plan json.RawMessage, words func(string) string) string {
 	var shown []present.Field
 	for _, f := range fields {
 		switch f.Name {
-		case "tool", "action", "summary", "facts", "current_state", "execute_hint", "preview_hash": // said elsewhere, or for programs
+		case "tool", "action", "summary", "facts", "current_state", "execute_hint", "preview_hash": // shown elsewhere, or for programs
 		case "preview", "explanation":
 			inner, ok := f.Value.([]present.Field)
 			if !ok {
@@ -54,7 +54,7 @@ func planText(plan json.RawMessage, words func(string) string) string {
 	return strings.Join(block(readable(shown)), "\n")
 }
 
-// advise puts sentences that tools write for agents into other words. What a plan binds stays as it is.
+// advise rewrites the sentences that tools write for agents. What a plan binds stays as it is.
 func advise(fields []present.Field, words func(string) string) {
 	for i, f := range fields {
 		said := slices.Contains([]string{"warnings", "warning", "notes", "alternatives", "hint", "reasons"}, f.Name)
@@ -80,7 +80,7 @@ func advise(fields []present.Field, words func(string) string) {
 	}
 }
 
-// readable puts files that change, and their diffs, into words.
+// readable describes changed files and their diffs.
 func readable(fields []present.Field) []present.Field {
 	out := make([]present.Field, 0, len(fields))
 	for _, f := range fields {
@@ -100,7 +100,7 @@ func readable(fields []present.Field) []present.Field {
 	return out
 }
 
-// files are changes of files, one line each, and their unified diffs; false for any other list.
+// files returns file changes, one line each, and their unified diffs; false for any other list.
 func files(items []any) (changes []any, diffs string, ok bool) {
 	for _, item := range items {
 		f, is := item.([]present.Field)
@@ -112,7 +112,7 @@ func files(items []any) (changes []any, diffs string, ok bool) {
 		if module := present.Text(f, "module_id"); module != "" {
 			line = op + " " + module + " from " + path
 			if unified != "" {
-				unified = path + "\n" + unified // several may be called alike in their modules
+				unified = path + "\n" + unified // files of several modules may have the same name
 			}
 		}
 		if root := present.Text(f, "root"); root != "" && !strings.HasPrefix(path, "/") {
@@ -134,7 +134,7 @@ func files(items []any) (changes []any, diffs string, ok bool) {
 	return changes, diffs, len(items) > 0
 }
 
-// Tinted gives every line of a laid-out plan, with what it means: lines of unified diffs, and what speaks against the plan. Zero is nothing of the kind.
+// Tinted yields every line of a laid-out plan with its meaning: lines of unified diffs, and warnings. Zero is no meaning.
 func Tinted(laid string, line func(text string, tint Tint)) {
 	var diff tinter
 	for l := range strings.SplitSeq(laid, "\n") {
@@ -142,7 +142,7 @@ func Tinted(laid string, line func(text string, tint Tint)) {
 	}
 }
 
-// tinter knows whether the lines are those of a diff.
+// tinter tracks whether the lines belong to a diff.
 type tinter struct{ bar string }
 
 func (t *tinter) of(line string) Tint {

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 )
 
-// PlanContextText returns a plan's context as lines of "name  value", indented, with control characters replaced. It reports false for a plan that has no
-// such context; that one is shown as it is.
+// PlanContextText returns a plan's context as lines of "name value", indented, with control characters replaced. It reports false for a plan without
+// such a context.
 func PlanContextText(plan json.RawMessage) (string, bool) {
 	var own struct {
 		Context json.RawMessage `json:"context"`
@@ -32,40 +32,40 @@ func PlanContextText(plan json.RawMessage) (string, bool) {
 	return strings.Join(block(fields), "\n"), true
 }
 
-// shownSum is how much of a sum tells files apart for the user; the plan has all of it.
+// shownSum is the number of shown characters of a hash; the plan contains all of them.
 const shownSum = 16
 
-// longList is the length in bytes from which on a list has a line for each of its texts.
+// longList is the length in bytes from which a list has one line for each text.
 const longList = 100
 
-// margin is before every line of a block.
+// margin precedes every line of a block.
 const margin = "  "
 
-// unseen returns the members that tie a plan to what is stored; they say nothing to the user.
+// unseen returns the members that only bind a plan to stored data.
 func unseen() []string {
 	return []string{"revision", "revisions", "total", "node_id", "workflow_id", "action_id", "number", "depth", "patch_sha256", "index_sha256"}
 }
 
-// labels returns the names of members for users, where they are not simply their words.
+// labels returns the names of members for users that differ from their words.
 func labels() map[string]string {
 	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
 		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place", "package_manager": "package manager",
 		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "read as code", "not_bound": "not bound by this"}
 }
 
-// apart returns the lists whose texts are sentences or commands, which a comma does not part: each has a line of its own.
+// apart returns the lists whose texts are sentences or commands, which commas do not separate: each has its own line.
 func apart() []string {
 	return []string{"changes", "commits", "changed_files", "not_merged", "unpushed_commits", "setup", "not_bound", "secrets", "settings_that_open", "settings_that_differ", "keys_that_count_again", "keys_that_do_not_count",
 		"configures", "repositories", "checked", "writes"}
 }
 
-// row is a label with what stands behind it (line) or below it (below).
+// row is a label with its value behind it (line) or below it (below).
 type row struct {
 	label, line string
 	below       []string
 }
 
-// block returns an object as lines: labels in one column, values in another, then what takes several lines, then what speaks against it.
+// block returns an object as lines: labels in one column, values in another, then multi-line values, then warnings.
 func block(fields []present.Field) []string {
 	var rows []row
 	var marked []string
@@ -101,14 +101,14 @@ func block(fields []present.Field) []string {
 	return append(out, marked...)
 }
 
-// posix reports a path with slashes that the path beside it says already, as it does where paths have slashes.
+// posix reports whether a slash-separated path only repeats the path next to it, as it does on systems with slashes.
 func posix(fields []present.Field, f present.Field) bool {
 	name, ok := strings.CutSuffix(f.Name, "_posix")
 	path, text := f.Value.(string)
 	return ok && text && path == present.Text(fields, name)
 }
 
-// said reports an argument vector that the command in the same object says already.
+// said reports whether the command in the same object already contains the argument vector.
 func said(fields []present.Field) bool {
 	command := present.Text(fields, "command")
 	return command != "" && command == present.CommandLine(texts(present.Member(fields, "argv")))
@@ -135,7 +135,7 @@ func rowOf(f present.Field) row {
 	return r
 }
 
-// label returns a member's name in words. A name that begins with a capital is a header's or a variable's, and stays as it is.
+// label returns a member's name as words. A name that begins with a capital is that of a header or variable and stays unchanged.
 func label(name string) string {
 	if known, ok := labels()[name]; ok {
 		return known
@@ -157,7 +157,7 @@ func label(name string) string {
 	return strings.TrimSpace(out.String())
 }
 
-// lines returns a text behind its label, or below it when it has several lines: each with a bar before it, so that none passes for a label.
+// lines returns a text behind its label, or below it if it has several lines: each with a bar before it, so that none can be mistaken for a label.
 func lines(s string) (line string, below []string) {
 	s = strings.TrimRight(Block(s), "\n")
 	if !strings.Contains(s, "\n") {
@@ -177,13 +177,13 @@ func number(name string, n json.Number) string {
 		}
 		return (time.Duration(ms) * time.Millisecond).String()
 	}
-	if at, err := n.Int64(); name == "order" && err == nil { // tools count from 0, the user's lists from 1
+	if at, err := n.Int64(); name == "order" && err == nil { // tools count from 0, lists for users from 1
 		return strconv.FormatInt(at+1, 10)
 	}
 	return n.String()
 }
 
-// list returns an array: texts in one line or apart, header lines one below the other, and steps numbered.
+// list returns an array: texts in one line or on separate ones, header lines one below the other, and steps numbered.
 func list(name string, items []any) (line string, below []string) {
 	if plain := texts(items); len(plain) == len(items) {
 		if name == "argv" || name == "args" || name == "command" {
@@ -218,7 +218,8 @@ func list(name string, items []any) (line string, below []string) {
 	return "", below
 }
 
-// step returns one of several numbered objects: its name or else its directory, repository or script, and its command, in the first line, the rest below.
+// step returns one of several numbered objects: its name, else its directory, repository or script, and its command, in the first line, the rest
+// below.
 func step(n int, fields []present.Field) []string {
 	depth := 0
 	if d, ok := present.Member(fields, "depth").(json.Number); ok {
@@ -257,7 +258,7 @@ func step(n int, fields []present.Field) []string {
 	return out
 }
 
-// findings returns what was found in commands and in files, marked.
+// findings returns the findings in commands and files, marked.
 func findings(v any) []string {
 	items, _ := v.([]any)
 	var out []string
@@ -276,7 +277,7 @@ func findings(v any) []string {
 	return out
 }
 
-// marks is warnings, marked.
+// marks returns warnings, marked.
 func marks(v any) []string {
 	all := texts(v)
 	if s, ok := v.(string); ok {

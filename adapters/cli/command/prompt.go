@@ -10,11 +10,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// maxAnswer bounds a typed answer, in bytes.
+// maxAnswer is the maximum size of a typed answer, in bytes.
 const maxAnswer = 4096
 
-// YesNo asks a question that only y or yes answers with yes. It fails with ErrNoAnswer when the input ends, and with ctx's error when
-// that ends first.
+// YesNo asks a question; only y or yes is a yes. It fails with ErrNoAnswer if the input ends, and with ctx's error if that ends first.
 func (t *Terminal) YesNo(ctx context.Context, question string) (bool, error) {
 	answer, err := t.Ask(ctx, question+" [y/N]")
 	answer = strings.ToLower(answer)

@@ -6,10 +6,10 @@ import (
 	"github.com/jedib0t/go-pretty/v6/text"
 )
 
-// maxReading is the longest line of running text that is read with ease.
+// maxReading is the longest comfortable line of running text.
 const maxReading = 100
 
-// Reflowed is running text for the screen, as wide as that allows; elsewhere it stays as it is.
+// Reflowed returns running text wrapped to the width of the screen; elsewhere unchanged.
 func (t *Terminal) Reflowed(s string) string {
 	if !t.Drawn() {
 		return s
@@ -18,7 +18,7 @@ func (t *Terminal) Reflowed(s string) string {
 	return Reflow(s, width)
 }
 
-// Reflow breaks running text anew, at most width and maxReading wide. Empty lines part paragraphs, and lines that are indented stay as they are.
+// Reflow rewraps running text to at most width and maxReading. Empty lines separate paragraphs, and indented lines stay unchanged.
 func Reflow(s string, width int) string {
 	width = min(max(width, 20), maxReading)
 	var out []string

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/confirm"
 )
 
-// RedactedNote says how much of a question is masked, in one line; empty for nothing, and once it is revealed.
+// RedactedNote states how much of a request is redacted, in one line; empty if nothing is, or once it is revealed.
 func RedactedNote(v confirm.View) string {
 	switch {
 	case v.Masked == 0 || v.Revealed:
@@ -25,7 +25,7 @@ func parts(n int) string {
 	return fmt.Sprintf("%d parts", n)
 }
 
-// reveal shows a question with nothing masked, to the user at the terminal: it is that question, and whether its end was shown.
+// reveal shows a request without redaction to the user at the terminal; it returns that request, and whether its end was shown.
 func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, seen bool, err error) {
 	a, err := s.App()
 	if err != nil {
@@ -36,13 +36,13 @@ func (s *Shell) reveal(ctx context.Context, v confirm.View) (bare confirm.View, 
 	}
 	bare.Client = v.Client
 	shown := s.Shown
-	s.Shown = false // what was shown before was masked
+	s.Shown = false // what was shown before was redacted
 	seen, err = s.present(ctx, bare, false)
 	s.Shown = shown
 	return bare, seen, err
 }
 
-// askRevealing asks a question to which r is the wish to have what is masked revealed, as often as it takes.
+// askRevealing asks a question in which r reveals the redacted parts, as often as needed.
 func (s *Shell) askRevealing(ctx context.Context, v *confirm.View, question string) (string, error) {
 	for {
 		asked, redacted := question, RedactedNote(*v) != ""

@@ -16,37 +16,37 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// maxOutput is how long an answer to the user may be, in bytes: more than any script's output that is kept.
+// maxOutput is the maximum size of an answer to the user, in bytes: more than the kept output of any script.
 const maxOutput = 16 << 20
 
-// The ways that a name leads nowhere.
+// The errors of names that match nothing.
 var (
 	ErrUnknown   = fault.New(fault.NotFound, "name_unknown", "nothing has this name")
 	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "more than one thing has this name")
 )
 
-// Words is how a group of commands says to users what tools say to agents. The zero Words says it as it is.
+// Words adapts the texts that tools write for agents to users of a group of commands. The zero Words changes nothing.
 type Words struct {
-	Text    func(string) string       // a text in words of the command line: what agents are told to call, users type
-	Hint    func(*fault.Error) Hint   // the way out behind a refusal that says none; empty for none
-	Details func(d Runner, err error) // shows what a failure says beside its message
+	Text    func(string) string       // replaces tools to call by commands to type
+	Hint    func(*fault.Error) Hint   // hint for an error without one; empty for none
+	Details func(d Runner, err error) // shows the details of a failure
 }
 
-// Runner is where the commands of one group work, in one shell.
+// Runner calls tools for the commands of one group, in one shell.
 type Runner struct {
 	*Shell
 	Words Words
 }
 
-// Client is what carries a Runner.
+// Client is a value that contains a Runner.
 type Client interface{ runner() Runner }
 
 func (d Runner) runner() Runner { return d }
 
-// Arguments of one call of a tool.
+// Arguments is the arguments of one tool call.
 type Arguments map[string]any
 
-// Set puts a text in unless it is empty.
+// Set adds a text unless it is empty.
 func (a Arguments) Set(name, value string) Arguments {
 	if value != "" {
 		a[name] = value
@@ -54,7 +54,7 @@ func (a Arguments) Set(name, value string) Arguments {
 	return a
 }
 
-// Send makes a call and shows nothing of it: not even its failure. progress may be nil, and a bar is drawn then.
+// Send makes a call and shows nothing of it, not even its failure. If progress is nil, a bar is drawn.
 func (d Runner) Send(ctx context.Context, name tool.Name, args Arguments, progress func(tool.Progress)) (tool.Outcome, error) {
 	raw, err := tool.Encode(args)
 	if err != nil {
@@ -64,13 +64,13 @@ func (d Runner) Send(ctx context.Context, name tool.Name, args Arguments, progre
 	return d.Run(ctx, tool.Call{Tool: name, Args: raw, MaxOutput: maxOutput, Progress: progress})
 }
 
-// Ask makes a call and reads its answer. A failure is shown as far as a program reads it, and comes back with the way out.
+// Ask makes a call and decodes its answer. It shows the details of a failure, and returns it with a hint.
 func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into any) (tool.Outcome, error) {
 	o, err := d.Send(ctx, name, args, nil)
 	if err != nil {
 		return o, d.Refused(o, err)
 	}
-	if o.DryRun { // what would be done is no answer of what was
+	if o.DryRun { // a plan is not an answer
 		d.Note("this is what it would have done:")
 		d.Line("%s", Block(Indent(o.Value)))
 		return o, app.ErrMode.Sayf("nothing was done: the mode is plan, so %s only showed what it would do; countersign policy show says who decided that, and countersign policy max-mode execute lifts a ceiling of your settings", name)
@@ -78,13 +78,13 @@ func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into an
 	return o, DecodeAnswer(o, into)
 }
 
-// Quietly makes a call, reads its answer and reports whether there is one: for completions and for what is shown only where it is known.
+// Quietly makes a call, decodes its answer and reports whether there is one: for completions and optional output.
 func (d Runner) Quietly(ctx context.Context, name tool.Name, args Arguments, into any) bool {
 	o, err := d.Send(ctx, name, args, func(tool.Progress) {})
 	return err == nil && !o.DryRun && DecodeAnswer(o, into) == nil
 }
 
-// Refused shows what a failure says beside its message, as JSON or for users, and hands it on with the way out.
+// Refused shows the details of a failure, as JSON or for users, and returns it with a hint.
 func (d Runner) Refused(o tool.Outcome, err error) error {
 	if !d.JSON && d.Words.Details != nil {
 		d.Words.Details(d, err)
@@ -92,8 +92,7 @@ func (d Runner) Refused(o tool.Outcome, err error) error {
 	return d.Fail(o, d.Explain(err))
 }
 
-// Explain puts a refusal into words of the command line, with the way out behind those that the user meets often and that say none. A tool that is
-// not served keeps its name.
+// Explain rewrites an error for the command line, with a hint for frequent errors that have none. The name of a tool that is not enabled stays.
 func (d Runner) Explain(err error) error {
 	f := fault.From(err)
 	if f == nil {
@@ -120,10 +119,10 @@ func (d Runner) Explain(err error) error {
 	return f.With(hint)
 }
 
-// verdict is an answer that can be a failure although the call succeeded: nothing is there, or the user has something to do first.
+// verdict is an answer that can be a failure although the call succeeded: nothing was found, or the user must act first.
 type verdict interface{ Verdict() error }
 
-// CallAndShow is a call whose answer is shown: as JSON, or as draw makes of it for users. It ends with the answer's verdict if it has one.
+// CallAndShow makes a call and shows its answer: as JSON, or with draw for users. It returns the answer's verdict if it has one.
 func CallAndShow[T any](ctx context.Context, c Client, name tool.Name, args Arguments, draw func(T)) error {
 	d := c.runner()
 	var answer T
@@ -142,7 +141,7 @@ func CallAndShow[T any](ctx context.Context, c Client, name tool.Name, args Argu
 	return nil
 }
 
-// DecodeAnswer reads an answer.
+// DecodeAnswer decodes an answer.
 func DecodeAnswer(o tool.Outcome, into any) error {
 	if err := json.Unmarshal(o.Value, into); err != nil {
 		return fault.ErrInternal.Sayf("the answer of %s is not understood", o.Spec.Name).Because(err)
@@ -150,7 +149,7 @@ func DecodeAnswer(o tool.Outcome, into any) error {
 	return nil
 }
 
-// FailureDetails reads what a failure says beside its message, and reports whether there is such.
+// FailureDetails decodes the details of a failure, and reports whether there are any.
 func FailureDetails(err error, into any) bool {
 	f := fault.From(err)
 	if f == nil || f.Details == nil {
@@ -163,7 +162,7 @@ func FailureDetails(err error, into any) bool {
 // Pair is a name and a value.
 type Pair struct{ Name, Value string }
 
-// Pairs writes names and values in two columns, without those that have no value.
+// Pairs writes names and values in two columns, without empty values.
 func (d Runner) Pairs(pairs ...Pair) {
 	width := 0
 	for _, p := range pairs {
@@ -178,7 +177,7 @@ func (d Runner) Pairs(pairs ...Pair) {
 	}
 }
 
-// Age returns how long ago something was, for users; empty for never.
+// Age returns how long ago a time was, for users; empty for the zero time.
 func Age(at time.Time) string {
 	if at.IsZero() {
 		return ""
@@ -203,7 +202,7 @@ func Took(ms int64) string {
 	return d.String()
 }
 
-// Milliseconds returns a duration given as a flag; zero when it was not given.
+// Milliseconds returns a duration given as a flag; zero if it was not given.
 func Milliseconds(flag string, d time.Duration) (int64, error) {
 	if d < 0 || d > 0 && d < time.Millisecond {
 		return 0, ErrUsage.Sayf("--%s %v is no time to wait", flag, d).With(Hint("write 30s, 5m or 1h"))
@@ -224,10 +223,10 @@ func Assignments(flag string, given []string) (map[string]string, error) {
 	return out, nil
 }
 
-// maxFile bounds a text read from a file or the input, in bytes; what tools accept is less.
+// maxFile is the maximum size of a text read from a file or the input, in bytes; tools accept less.
 const maxFile = 1 << 20
 
-// File returns a flag's text, or for @FILE what is in that file, and for @- what comes on the input.
+// File returns a flag's text: @FILE is the content of that file, and @- that of the input.
 func (d Runner) File(flag, given string) (string, error) {
 	name, named := strings.CutPrefix(given, "@")
 	if !named {
@@ -252,14 +251,14 @@ func (d Runner) File(flag, given string) (string, error) {
 	return string(text), nil
 }
 
-// Group returns a command that only has others.
+// Group returns a command that only has subcommands.
 func Group(use, short string, below ...*cobra.Command) *cobra.Command {
 	c := &cobra.Command{Use: use, Short: short, Args: Subcommand, RunE: Alone}
 	c.AddCommand(below...)
 	return c
 }
 
-// First returns the first argument, or nothing.
+// First returns the first argument, or "".
 func First(args []string) string {
 	if len(args) == 0 {
 		return ""

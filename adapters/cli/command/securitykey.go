@@ -14,21 +14,21 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// securityKeys is the ssh agent of the user at this machine, as far as its security keys go.
+// securityKeys is the security keys in the user's ssh agent.
 type securityKeys interface {
-	// Keys are the security keys that the agent has, each named as the agent has it, and how many plain keys it has besides: those prove nothing.
+	// Keys returns the agent's security keys with their names, and the number of its plain keys, which prove nothing.
 	Keys(ctx context.Context) (keys []enrolled.Key, plain int, err error)
-	// Sign has a key sign a challenge, which takes until somebody touches it.
+	// Sign has a key sign a challenge; it blocks until the user touches the key.
 	Sign(ctx context.Context, k enrolled.Key, challenge [32]byte) (signed json.RawMessage, err error)
 }
 
-// ErrUntouchable reports that no enrolled security key can be touched here.
+// ErrUntouchable is returned if no enrolled security key is available here.
 var ErrUntouchable = fault.New(fault.Unconfirmed, "security_key_unavailable", "no enrolled security key can be asked here")
 
-// console is where else an approval is given.
+// console is where else an approval can be given.
 const console = "or approve it in the console (countersign up opens it)"
 
-// Elsewhere reports that an approval cannot be given in this terminal at all, and where it can be; nil when it can.
+// Elsewhere returns an error if an approval cannot be given in this terminal, stating where it can be; nil if it can.
 func Elsewhere(v confirm.View) error {
 	if v.Needs != policy.ProvingPasskey && v.Needs != policy.ProvingConsole {
 		return nil
@@ -41,7 +41,8 @@ func Elsewhere(v confirm.View) error {
 		With(Hint(way))
 }
 
-// Touchable returns the enrolled security keys that this user's ssh agent has, those that count. It fails with ErrUntouchable, which says what is missing.
+// Touchable returns the enrolled security keys that count and that the user's ssh agent has. It fails with ErrUntouchable, which states what is
+// missing.
 func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 	core, err := s.Opened()
 	if err != nil {
@@ -89,9 +90,9 @@ func names(keys []enrolled.Key) string {
 	return strings.Join(out, ", ")
 }
 
-// Touch has an enrolled security key sign that this plan of this question is approved: somebody at this terminal touches it. tell is told which key is
-// waited for, as often as another one is. It fails with ErrUnanswered where there is no controlling terminal, with ErrUntouchable, with what the ssh agent
-// fails with, and with ctx's error.
+// Touch has an enrolled security key sign the approval of this plan and request: the user at this terminal touches it. tell is called with each key
+// that it waits for. It fails with ErrUnanswered without a controlling terminal, with ErrUntouchable, with the errors of the ssh agent, and with
+// ctx's error.
 func (s *Shell) Touch(ctx context.Context, v confirm.View, tell func(line string)) (confirm.Proof, error) {
 	proof := s.Proof()
 	if proof.Surface != confirm.SurfaceTerminal {

@@ -22,62 +22,62 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Session is the client instance that all commands of one user share: a confirmation asked for by one can be redeemed by the next.
+// Session is the client instance that all commands of one user share: an approval for one command can be used by the next.
 const Session = "cli"
 
-// ByTerminal is who answered, in the audit, when the user did in a terminal.
+// ByTerminal is the author of decisions in a terminal, in the audit log.
 const ByTerminal = "terminal"
 
 // Core is an opened core.
 type Core struct {
 	App       *app.App
-	Principal policy.Principal // the user at this machine, with what the environment grants
-	Root      string           // absolute: where the paths of anchors begin
-	Home      string           // of Countersign's own state; it may not exist yet
+	Principal policy.Principal // the user of this machine, with the permissions from the environment
+	Root      string           // absolute: the root of anchor paths
+	Home      string           // directory of Countersign's own state; it may not exist yet
 	Access    Access           // may be nil
 	Record    Record           // may be nil
 	Notify    Notify           // may be nil
-	// Copies are the copies of the database that upgrades have left, newest first. It may be nil.
+	// Copies returns the database copies that upgrades have left, newest first. It may be nil.
 	Copies func() []DatabaseCopy
 	// SecurityKeys is the user's ssh agent; it may be nil.
 	SecurityKeys securityKeys
 	Close        func() error
-	// ServeHooks lets requests start the workflows that the user has opened to them, at a loopback address, until ctx ends; each answer is
+	// ServeHooks serves incoming webhooks at a loopback address, for the workflows that the user has enabled them for, until ctx ends; each answer is
 	// reported in a line. It may be nil.
 	ServeHooks func(ctx context.Context, addr string, report func(line string)) error
-	// SandboxInit makes the settings file of sandboxes with random secrets where there is none, and says where it is. No tool does, because
-	// secrets never travel through tools (opencode contract §5.1). It may be nil.
+	// SandboxInit creates the settings file of sandboxes with random secrets if there is none, and returns its path. No tool does that, because
+	// secrets never pass through tools (opencode contract §5.1). It may be nil.
 	SandboxInit func(ctx context.Context) (path string, created bool, err error)
 	// SandboxAccess returns the secrets of agent servers and of their gateway, for programs that the user starts. It may be nil.
 	SandboxAccess func(ctx context.Context) (SandboxSecrets, error)
-	// SandboxIsolated returns the command that runs argv in a sandbox, kept inside as the sandbox says. It may be nil.
+	// SandboxIsolated returns the command that runs argv in a sandbox, with the sandbox's isolation. It may be nil.
 	SandboxIsolated func(ctx context.Context, url, name, path string, argv []string) ([]string, error)
-	// SandboxMigrate brings the files of sandboxes up to date after copies of them were kept; a dry run only says what would be done. The report
-	// is {changes, warnings, backups}, each a list of texts. It may be nil.
+	// SandboxMigrate updates the files of sandboxes after backing them up; a dry run only reports the changes. The report is {changes, warnings,
+	// backups}, each a list of texts. It may be nil.
 	SandboxMigrate func(ctx context.Context, dryRun bool) (report any, err error)
 }
 
-// SandboxSecrets are those of the settings file of sandboxes.
+// SandboxSecrets is the secrets in the settings file of sandboxes.
 type SandboxSecrets struct {
 	Password string // of every agent server
 	Token    string // of the gateway
 }
 
-// DatabaseCopy is the database as it was before it was brought up to date.
+// DatabaseCopy is the database as it was before an upgrade.
 type DatabaseCopy struct {
 	Path   string    `json:"path"`
 	Schema int       `json:"schema"`
 	At     time.Time `json:"made_at"`
 }
 
-// Access makes and ends what lets requests in over a network: the keeper of credentials. No tool does, because secrets never travel through tools.
+// Access issues and revokes credentials for network requests. No tool does that, because secrets never pass through tools.
 type Access interface {
 	Issue(ctx context.Context, by string, c access.Credential) (access.Credential, error)
 	Revoke(ctx context.Context, by, which string) (access.Credential, error)
 	List(ctx context.Context) ([]access.Credential, error)
 }
 
-// Record is how the audit stands, and where its signed heads are put. by is who says so, for the record.
+// Record provides the status of the audit log, and configures its anchors. by is the author, for the audit log.
 type Record interface {
 	Standing(ctx context.Context) (audit.LogStatus, error)
 	Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
@@ -86,7 +86,7 @@ type Record interface {
 	NewKey(ctx context.Context, by string) (audit.Key, error)
 }
 
-// Notify is the channels on which users are told that something waits.
+// Notify is the notification channels for pending approvals.
 type Notify interface {
 	State(ctx context.Context) ([]notice.Channel, error)
 	Test(ctx context.Context, name string) ([]notice.ChannelTestResult, error)
@@ -101,35 +101,35 @@ type Shell struct {
 	Env    func(string) string // nil is an empty environment
 	Open   Open
 	Client string   // name and version, for the audit
-	Argv   []string // the command line as it was typed: what a flag error leaves unread can be looked up here
+	Argv   []string // the command line as typed, for what is left unparsed after a flag error
 
-	JSON  bool   // --json: the contract's JSON alone on stdout
-	Yes   bool   // --yes: approves what is below high risk, at a terminal, once the plan was shown
-	Typed string // --confirm-name: the name that a plan asks for
-	Shown bool   // the plan of the next call was shown on this terminal already, whole
-	// Patient has a call wait for an answer that cannot be given in a terminal, until somebody has given it elsewhere.
+	JSON  bool   // --json: stdout contains only the contract's JSON
+	Yes   bool   // --yes: approves below high risk, at a terminal, after the plan was shown
+	Typed string // --confirm-name: the name to type for a plan
+	Shown bool   // the complete plan of the next call was already shown on this terminal
+	// Patient makes a call wait for a decision that cannot be made in a terminal, until it is made elsewhere.
 	Patient bool
-	denied  bool // by the user at this terminal, the last question
-	// withdrawn is the question that was left by an interrupt, and so withdrawn.
+	denied  bool // the user at this terminal denied the last request
+	// withdrawn is the request that was interrupted, and therefore withdrawn.
 	withdrawn string
-	changed   bool // by an earlier call of this command, for all that is known
+	changed   bool // an earlier call of this command may have changed something
 
-	words func(string) string // puts what tools say into words of the command line; nil for what the user did not call here
+	words func(string) string // rewrites texts of tools for the command line; nil if the user did not make the call here
 
-	flags map[string]string // environment variables that flags stand for
+	flags map[string]string // environment variables set by flags
 	core  *Core
 }
 
-// Faults of the command line itself.
+// Errors of the command line itself.
 var (
 	ErrUsage      = fault.New(fault.Invalid, "usage_invalid", "the command line is not understood")
 	ErrUnanswered = fault.New(fault.Unconfirmed, "confirmation_unanswered", "a person has to approve this first, and nobody can be asked here")
 )
 
-// Hint is the details of a fault that says the way out in a line of its own.
+// Hint is the details of an error that contain its hint.
 type Hint string
 
-// Set makes a flag's value the environment variable's for this run.
+// Set overrides an environment variable by a flag's value for this run.
 func (s *Shell) Set(variable, value string) {
 	if s.flags == nil {
 		s.flags = map[string]string{}
@@ -169,7 +169,7 @@ func (s *Shell) App() (*app.App, error) {
 	return s.core.App, nil
 }
 
-// SourceRoot returns where the paths of anchors begin.
+// SourceRoot returns the root of anchor paths.
 func (s *Shell) SourceRoot() (string, error) {
 	if _, err := s.App(); err != nil {
 		return "", err
@@ -195,8 +195,8 @@ func (s *Shell) Close() error {
 	return core.Close()
 }
 
-// Call carries out one call and asks the user where a confirmation is needed. The outcome is there even when the call failed; the
-// error is its fault, or that of the question.
+// Call makes one call and asks the user if an approval is needed. The outcome is set even if the call failed; the error is its error, or that of the
+// approval.
 func (s *Shell) Call(ctx context.Context, name tool.Name, args any) (tool.Outcome, error) {
 	raw, err := tool.Encode(args)
 	if err != nil {
@@ -205,7 +205,7 @@ func (s *Shell) Call(ctx context.Context, name tool.Name, args any) (tool.Outcom
 	return s.Run(ctx, tool.Call{Tool: name, Args: raw})
 }
 
-// Do is Call through the typed handle of a tool, whose answer it reads. A dry run has none: it is in the outcome.
+// Do is Call through the typed handle of a tool; it decodes the answer. A dry run has none: its plan is in the outcome.
 func Do[In, Out any](ctx context.Context, s *Shell, ref tool.Ref[In, Out], in In) (answer Out, o tool.Outcome, err error) {
 	if o, err = s.Call(ctx, ref.Name, in); err == nil && !o.DryRun {
 		err = DecodeAnswer(o, &answer)
@@ -213,7 +213,7 @@ func Do[In, Out any](ctx context.Context, s *Shell, ref tool.Ref[In, Out], in In
 	return answer, o, err
 }
 
-// Run is Call for a call made by hand. Session, Client and Principal are filled in, and Progress where it is nil: a bar is drawn.
+// Run is Call for a prepared call. It sets Session, Client and Principal, and Progress if it is nil: a bar is drawn.
 func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	a, err := s.App()
 	if err != nil {
@@ -243,7 +243,7 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	if o.Err != nil {
 		return o, fault.From(o.Err)
 	}
-	s.changed = s.changed || o.Spec.Effects&^(policy.Read|policy.Network) != 0 && o.Issued == nil // with a token it only says what would be done
+	s.changed = s.changed || o.Spec.Effects&^(policy.Read|policy.Network) != 0 && o.Issued == nil // with a token it only shows the plan
 	return o, nil
 }
 
@@ -255,7 +255,7 @@ func (s *Shell) Rehearse(ctx context.Context, c tool.Call) (tool.Outcome, error)
 	return o, err
 }
 
-// ChangeSettings runs change on the settings, has what it opens approved, and stores it. The outcome is there even when the call failed.
+// ChangeSettings applies change to the settings, asks for approval of what it widens, and stores it. The outcome is set even if the call failed.
 func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) error) (app.Settings, tool.Outcome, error) {
 	a, err := s.App()
 	if err != nil {
@@ -269,14 +269,14 @@ func (s *Shell) ChangeSettings(ctx context.Context, change func(*app.Settings) e
 	if err != nil {
 		return app.Settings{}, o, err
 	}
-	var saved app.Settings // as they were approved: the answer is masked
+	var saved app.Settings // as approved: the answer is redacted
 	if err := json.Unmarshal(c.Args, &saved); err != nil {
 		return saved, o, fault.From(err)
 	}
 	return saved, o, nil
 }
 
-// ByCaller reports that no user is asked, and the layer that decided so. Where that cannot be found out users are.
+// ByCaller reports whether approvals are disabled, and the layer that decided so. If that cannot be determined, users approve.
 func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
 	a, err := s.App()
 	if err != nil {
@@ -289,14 +289,14 @@ func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
 	return cmp.Or(now.By["approval"], policy.BuiltIn), true
 }
 
-// Unasked tells users where no user is asked.
+// Unasked tells users if approvals are disabled.
 func (s *Shell) Unasked(ctx context.Context) {
 	if by, unasked := s.ByCaller(ctx); unasked && !s.JSON {
 		s.Note("warning: no person is asked: approval is caller (%s), so whoever calls a tool approves its own plan", Plain(by))
 	}
 }
 
-// maxQuestions bounds how often one call is asked about: the plan may change between question and answer.
+// maxQuestions is the maximum number of approvals for one call: the plan may change between request and decision.
 const maxQuestions = 3
 
 // Show writes an outcome: the contract's JSON under --json, its text otherwise.
@@ -317,8 +317,8 @@ func (s *Shell) Show(o tool.Outcome) error {
 	return nil
 }
 
-// Fail shows what there is of a failed outcome and hands the error on: the contract's JSON under --json, and otherwise the plan of a call
-// that was refused and explained.
+// Fail shows the details of a failed outcome and returns the error: the contract's JSON under --json, otherwise the plan of a call that was denied
+// with an explanation.
 func (s *Shell) Fail(o tool.Outcome, err error) error {
 	switch {
 	case s.JSON && o.Err != nil:
@@ -347,7 +347,7 @@ func (s *Shell) PrintJSON(v any) error {
 	return nil
 }
 
-// Indent returns a JSON object or array laid out for reading, and any other text as it is.
+// Indent returns a JSON object or array indented, and any other text unchanged.
 func Indent(doc []byte) string {
 	var out bytes.Buffer
 	if head := bytes.TrimSpace(doc); len(head) == 0 || head[0] != '{' && head[0] != '[' || json.Indent(&out, doc, "", "  ") != nil {
@@ -367,7 +367,7 @@ func Args(low, high int) cobra.PositionalArgs {
 		if n < low {
 			what = "an argument is missing"
 			names := strings.Fields(cmd.Use)[1:]
-			if n < len(names) && strings.HasPrefix(names[n], "[") { // what may be left out is not what is missing
+			if n < len(names) && strings.HasPrefix(names[n], "[") { // an optional argument is not the missing one
 				names = slices.DeleteFunc(names, func(name string) bool { return strings.HasPrefix(name, "[") })
 			}
 			if n < len(names) {
@@ -378,12 +378,12 @@ func Args(low, high int) cobra.PositionalArgs {
 	}
 }
 
-// Usage returns an ErrUsage for a command, with its usage line as the way out.
+// Usage returns an ErrUsage for a command, with its usage line as the hint.
 func Usage(cmd *cobra.Command, format string, args ...any) *fault.Error {
 	return ErrUsage.Sayf("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).With(Hint("usage: " + cmd.UseLine()))
 }
 
-// Subcommand rejects a word that names no command of the group, and names those that do.
+// Subcommand rejects an unknown command of the group, and names the known ones.
 func Subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
@@ -398,7 +398,7 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(args[0])
 	for _, c := range cmd.Commands() {
-		if slices.ContainsFunc(c.SuggestFor, func(word string) bool { return strings.EqualFold(word, args[0]) }) { // what it is called elsewhere
+		if slices.ContainsFunc(c.SuggestFor, func(word string) bool { return strings.EqualFold(word, args[0]) }) { // its name in other programs
 			near = []string{c.Name()}
 		}
 	}
@@ -408,7 +408,7 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 	return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(hint))
 }
 
-// Alone is the run of a command group that is named alone: its list, where it has one, and its help otherwise. People are told that there is more.
+// Alone runs a command group without a subcommand: its list if it has one, otherwise its help. Users are told that there are subcommands.
 func Alone(cmd *cobra.Command, _ []string) error {
 	for _, list := range cmd.Commands() {
 		if list.Name() != "list" {

@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// The sizes assumed where no terminal says its own.
+// The size used if the terminal does not report one.
 const (
 	defaultWidth  = 100
 	defaultHeight = 24
@@ -35,11 +35,11 @@ type Terminal struct {
 	// Device is the controlling terminal; empty is /dev/tty.
 	Device string
 
-	lines *bufio.Reader // of the terminal, made by the first question
-	tty   *os.File      // the controlling terminal, once it was asked for
+	lines *bufio.Reader // of the terminal, created by the first question
+	tty   *os.File      // the controlling terminal, once needed
 }
 
-// ErrNoAnswer reports a question that nobody could answer: the input ended.
+// ErrNoAnswer is returned if the input ended before an answer.
 var ErrNoAnswer = fault.New(fault.Unconfirmed, "terminal_no_answer", "the input ended before the question was answered; nothing was changed")
 
 // OS returns the process's own terminal.
@@ -48,8 +48,8 @@ func OS() *Terminal { return &Terminal{In: os.Stdin, Out: os.Stdout, Err: os.Std
 // Interactive reports whether the user can be asked: there is a controlling terminal, whatever the streams are.
 func (t *Terminal) Interactive() bool { return t.controlling() != nil }
 
-// controlling returns the terminal that controls this process, nil when none does: a program that was started without one cannot make one up by handing
-// over streams.
+// controlling returns the controlling terminal of this process, nil if there is none: a program that was started without one cannot fake one with its
+// streams.
 func (t *Terminal) controlling() *os.File {
 	if t.tty == nil {
 		device := t.Device
@@ -69,14 +69,14 @@ func (t *Terminal) controlling() *os.File {
 	return t.tty
 }
 
-// seat is where the user sits, as the operating system has it.
+// seat identifies the user at a terminal, according to the operating system.
 type seat struct {
 	User string // the account's name
 	TTY  string // the terminal's device
 	Host string // the machine's name
 }
 
-// Seat is that of the controlling terminal; false when there is none.
+// Seat returns the seat of the controlling terminal; false if there is none.
 func (t *Terminal) Seat() (seat, bool) {
 	tty := t.controlling()
 	if tty == nil {
@@ -94,11 +94,11 @@ func (t *Terminal) Seat() (seat, bool) {
 		}
 	}
 	seat.User = AccountName()
-	seat.Host, _ = os.Hostname() // a machine without a name has none on record
+	seat.Host, _ = os.Hostname() // a machine without a name has none in the record
 	return seat, true
 }
 
-// AccountName returns the name of the account that this process runs in, or its number.
+// AccountName returns the name of the account of this process, or its number.
 func AccountName() string {
 	number := strconv.Itoa(os.Getuid())
 	if me, err := user.LookupId(number); err == nil {
@@ -107,7 +107,7 @@ func AccountName() string {
 	return number
 }
 
-// asking returns where questions are put: the error stream where that is a terminal, or the controlling terminal; nil is nowhere.
+// asking returns the stream for questions: the error stream if that is a terminal, else the controlling terminal; nil if there is none.
 func (t *Terminal) asking() io.Writer {
 	tty := t.controlling()
 	switch {
@@ -119,7 +119,7 @@ func (t *Terminal) asking() io.Writer {
 	return tty
 }
 
-// listening returns where answers are read: the input where that is a terminal, or the controlling terminal.
+// listening returns the stream for answers: the input if that is a terminal, else the controlling terminal.
 func (t *Terminal) listening() io.Reader {
 	if isTerminal(t.In) {
 		return t.In
@@ -127,8 +127,8 @@ func (t *Terminal) listening() io.Reader {
 	return t.controlling()
 }
 
-// Read puts a text where questions are put, a screen at a time, and reports whether its end was shown: whoever leaves off before has not seen it.
-// With all it is put as a whole.
+// Read shows a text on the stream for questions, one screen at a time, and reports whether its end was shown: a user who stops before has not seen
+// it. With all it is shown at once.
 func (t *Terminal) Read(ctx context.Context, lines []string, put func(line string), all bool) (bool, error) {
 	_, height := t.askingSize()
 	page := max(height-2, 4)
@@ -153,7 +153,7 @@ func (t *Terminal) askingSize() (width, height int) {
 	return defaultWidth, defaultHeight
 }
 
-// Say puts text where questions are put, as far as there is such a place.
+// Say writes text to the stream for questions, if there is one.
 func (t *Terminal) Say(text string) {
 	if w := t.asking(); w != nil {
 		fmt.Fprintln(w, text)
@@ -163,7 +163,7 @@ func (t *Terminal) Say(text string) {
 // Drawn reports whether the output stream is a terminal, so that tables have lines and long text is paged.
 func (t *Terminal) Drawn() bool { return isTerminal(t.Out) }
 
-// Width and height of the output terminal, with defaults where there is none.
+// size returns width and height of the output terminal, with defaults if there is none.
 func (t *Terminal) size() (width, height int) {
 	if f, ok := t.Out.(*os.File); ok {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
@@ -185,12 +185,12 @@ func (t *Terminal) env(name string) string {
 	return t.Env(name)
 }
 
-// colour reports whether a stream takes escape sequences.
+// colour reports whether a stream accepts escape sequences.
 func (t *Terminal) colour(stream any) bool {
 	return isTerminal(stream) && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
 }
 
-// paint colours s for a stream, or leaves it as it is.
+// paint colours s for a stream, or returns it unchanged.
 func (t *Terminal) paint(stream any, s string, c ...text.Color) string {
 	if s == "" || !t.colour(stream) {
 		return s
@@ -211,7 +211,7 @@ func (t *Terminal) Step(format string, args ...any) {
 	fmt.Fprintln(t.Err, t.paint(t.Err, fmt.Sprintf(format, args...), text.Bold))
 }
 
-// Fail writes what went wrong in one line, and the way out in another when hint is not empty.
+// Fail writes an error in one line, and the hint, if not empty, in another.
 func (t *Terminal) Fail(message, hint string) {
 	fmt.Fprintln(t.Err, t.paint(t.Err, "error:", text.FgRed, text.Bold), Plain(message))
 	if hint != "" {
@@ -257,8 +257,8 @@ func cells(in []string) table.Row {
 	return row
 }
 
-// Plain is s in one line, with everything in it seen: what others wrote never moves the cursor of the user reading it, and hides nothing.
+// Plain returns s as one line with hidden characters made visible: untrusted text cannot move the cursor or hide anything.
 func Plain(s string) string { return visible.OneLine(s) }
 
-// Block is s with its lines and indentation, and with everything in it seen.
+// Block returns s with its lines and indentation, and hidden characters made visible.
 func Block(s string) string { return visible.Text(s) }
