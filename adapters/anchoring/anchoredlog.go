@@ -21,8 +21,8 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Heads are put after so long, or so many records, and at once when the user has answered; a git remote that was asked less than spare ago is not asked
-// again by a process that only ends.
+// Heads are written after this time, or after this many records, and at once after a user's decision; a process that is only ending does not contact
+// a git remote again within spare.
 const (
 	pause   = 2 * time.Minute
 	group   = 200
@@ -30,47 +30,47 @@ const (
 	timeout = 20 * time.Second
 )
 
-// ErrAnchor reports an anchor that cannot be used, or that there is not.
+// ErrAnchor is returned for an anchor that cannot be used.
 var ErrAnchor = fault.New(fault.Unavailable, "audit_anchor_unusable", "the anchor cannot be used")
 
-// ErrNoAnchor reports an anchor that is none, or that there is not.
+// ErrNoAnchor is returned for an invalid or unknown anchor.
 var ErrNoAnchor = fault.New(fault.Invalid, "audit_anchor_invalid", "this is no anchor")
 
-// Place is where heads are put. Mark is what Put came up with the last time, empty for never: with it the place notices that something was taken from
-// it, which is an audit.ErrContradicted. Other errors say that it could not be used.
+// Place is where heads are stored. Mark is the result of the previous Put, empty for none: with it the place detects that data was removed, which is
+// an audit.ErrContradicted. Other errors mean that it could not be used.
 type Place interface {
 	Put(ctx context.Context, h audit.Head, mark string) (next string, err error)
 	Heads(ctx context.Context, mark string) (heads []audit.Head, odd int, err error)
 }
 
-// log is the audit that is kept: a ports.Chain that signs.
+// log is the audit log: a ports.Chain that signs.
 type log interface {
 	ports.Chain
 	NewKey(ctx context.Context, key audit.Key, told func(follows audit.Key) audit.Event) error
 }
 
-// Options are what a Keeper is made of. Every field but Journal is required.
+// Options configures an AnchoredLog. Every field except Journal is required.
 type Options struct {
 	Log     log
 	Signer  *docfile.Signer
 	Dir     string // of the record: COUNTERSIGN_HOME
-	Home    string // the same, as heads name it
+	Home    string // the same, as named in heads
 	Machine string
-	Open    func(audit.Anchor) (Place, error) // of what the user names; it reaches for nothing
-	Journal Place                             // nil where there is none
+	Open    func(audit.Anchor) (Place, error) // opens a place that the user named; it contacts nothing
+	Journal Place                             // nil if there is none
 	Clock   ports.Clock
 	Slog    *slog.Logger
 }
 
-// AnchoredLog is a ports.AuditLog and a ports.Checked. New makes it, Close ends it.
+// AnchoredLog is a ports.AuditLog and a ports.Checked. NewAnchoredLog makes it, Close ends it.
 type AnchoredLog struct {
 	ports.AuditLog
 	parts Options
 	book  book
 
 	mu      sync.Mutex
-	fresh   int  // records that were not put anywhere yet
-	urgent  bool // among them what the user said
+	fresh   int  // records since the last head was written
+	urgent  bool // decisions of users are among them
 	working bool
 	closed  bool
 	wake    chan struct{}
@@ -78,12 +78,12 @@ type AnchoredLog struct {
 	idle    sync.WaitGroup
 }
 
-// NewAnchoredLog returns the keeper of that log. It opens and starts nothing.
+// NewAnchoredLog returns an AnchoredLog. It opens and starts nothing.
 func NewAnchoredLog(p Options) *AnchoredLog {
 	return &AnchoredLog{AuditLog: p.Log, parts: p, book: book{docfile.NewDir(p.Dir)}, wake: make(chan struct{}, 1), closing: make(chan struct{})}
 }
 
-// Append appends to the log, and has the new end put into the anchors in a while: at once when the user has answered.
+// Append appends to the log, and later writes the new head to the anchors: at once after a user's decision.
 func (k *AnchoredLog) Append(ctx context.Context, events ...audit.Event) error {
 	if err := k.AuditLog.Append(ctx, events...); err != nil || len(events) == 0 {
 		return err
@@ -112,7 +112,7 @@ func (k *AnchoredLog) grew(n int, urgent bool) {
 	}
 }
 
-// work puts heads until there is nothing to put.
+// work writes heads until none is left.
 func (k *AnchoredLog) work() {
 	defer k.idle.Done()
 	for {
@@ -138,7 +138,7 @@ func (k *AnchoredLog) work() {
 	}
 }
 
-// Close puts what was not put yet, and waits for that, or for ctx to end. Records that are appended afterwards are put by the next process.
+// Close writes the remaining heads, and waits until that is done or ctx ends. The next process writes the heads of later records.
 func (k *AnchoredLog) Close(ctx context.Context) error {
 	k.mu.Lock()
 	if !k.closed {
@@ -159,7 +159,7 @@ func (k *AnchoredLog) Close(ctx context.Context) error {
 	}
 }
 
-// named is an anchor with its place, or why that cannot be had.
+// named is an anchor with its place, or the error of opening it.
 type named struct {
 	audit.Anchor
 	place Place
@@ -183,7 +183,7 @@ func (k *AnchoredLog) places() ([]named, list, error) {
 	return all, l, nil
 }
 
-// put puts the newest signed head wherever it is not yet. Sparing leaves out what takes long and was done just now.
+// put writes the newest signed head to every anchor that lacks it. Sparing skips slow anchors that were written recently.
 func (k *AnchoredLog) put(ctx context.Context, sparing bool) {
 	end, err := k.parts.Log.End(ctx)
 	if err != nil || end.Signed == nil {
@@ -198,7 +198,7 @@ func (k *AnchoredLog) put(ctx context.Context, sparing bool) {
 		k.parts.Slog.Warn("the anchors of the audit cannot be used", "cause", err.Error())
 		return
 	}
-	state, _ := k.book.state() // what cannot be read is found by Check
+	state, _ := k.book.state() // Check reports what cannot be read
 	for _, a := range all {
 		was := state[a.String()]
 		if was.Put.Key == h.Key && was.Put.Seq >= h.Seq || sparing && a.Kind == audit.AnchorGit && k.parts.Clock.Now().Sub(was.Tried) < spare {
@@ -210,7 +210,7 @@ func (k *AnchoredLog) put(ctx context.Context, sparing bool) {
 	}
 }
 
-// beside puts the head beside the key, where it does not take the place of one that the record contradicts.
+// beside writes the head beside the key, unless that would replace one that the log contradicts.
 func (k *AnchoredLog) beside(ctx context.Context, h audit.Head) error {
 	have, err := k.parts.Signer.Head()
 	if err != nil {
@@ -228,7 +228,7 @@ func (k *AnchoredLog) beside(ctx context.Context, h audit.Head) error {
 	return k.parts.Signer.PutHead(ctx, h, false)
 }
 
-// putOne puts a head into one anchor and counts.
+// putOne writes a head to one anchor and counts failures.
 func (k *AnchoredLog) putOne(ctx context.Context, a named, h audit.Head, mark string) error {
 	bounded, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
@@ -247,13 +247,13 @@ func (k *AnchoredLog) putOne(ctx context.Context, a named, h audit.Head, mark st
 	return errors.Join(err, noted)
 }
 
-// Check holds the whole audit against its chain, its signature and its anchors. Where everything is in order, CheckNew goes on from there.
+// Check verifies the whole audit log against its chain, its signature and its anchors. If it finds no fault, CheckNew continues from there.
 func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
 	return k.check(ctx, audit.Checkpoint{})
 }
 
-// CheckNew is Check without the records that an earlier check has read: what was done to those since, Check alone finds. It is Check where no check has been,
-// or the log is not the one that it read.
+// CheckNew verifies only the records after the last check. Only Check detects changes to earlier records. CheckNew reads everything if there was no
+// check yet, or if the log is another one.
 func (k *AnchoredLog) CheckNew(ctx context.Context) (audit.Report, error) {
 	own, err := k.parts.Signer.Peek()
 	if err != nil {
@@ -341,7 +341,7 @@ func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint) (audit.R
 	return report, err
 }
 
-// goOn has the check go on behind a checkpoint, where the log has its record.
+// goOn continues the check after a checkpoint whose record is in the log.
 func goOn(check *audit.Check, from audit.Checkpoint, chain ports.StoredChain) error {
 	hash, err := chain.HashAt(from.Head.Seq)
 	if err != nil {
@@ -361,7 +361,7 @@ func goOn(check *audit.Check, from audit.Checkpoint, chain ports.StoredChain) er
 	return nil
 }
 
-// keep stores a checkpoint. Where that fails, the next check reads more.
+// keep stores a checkpoint. If that fails, the next check reads more.
 func (k *AnchoredLog) keep(at audit.Checkpoint, own audit.Key) {
 	var err error
 	if at.Head, err = k.parts.Signer.Sign(own, at.Head.Seq, at.Sum()); err == nil {
@@ -372,7 +372,7 @@ func (k *AnchoredLog) keep(at audit.Checkpoint, own audit.Key) {
 	}
 }
 
-// own returns the key of this machine; a fault where it has signed and is not there.
+// own returns the key of this machine; an error if it has signed and is missing.
 func (k *AnchoredLog) own(end audit.End, beside *audit.Head) (audit.Key, error) {
 	key, err := k.parts.Signer.Peek()
 	if !errors.Is(err, fs.ErrNotExist) {

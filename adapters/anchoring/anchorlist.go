@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// The files of a home: which anchors there are, how far each is, and up to where the audit was checked.
+// The files of a home: the list of anchors, the progress of each, and the last checkpoint.
 const (
 	cacheDir       = "cache"
 	checkpointFile = "audit-checkpoint.json"
@@ -22,22 +22,22 @@ const (
 	lockFile  = "anchors.lock"
 )
 
-// list is which anchors there are, as the user has said.
+// list is the user's list of anchors.
 type list struct {
 	Anchors   []audit.Anchor `json:"anchors"`
 	NoJournal bool           `json:"no_journal,omitempty"`
 }
 
-// progress is how far one anchor is.
+// progress is the progress of one anchor.
 type progress struct {
-	Put      audit.Head `json:"put"`            // the newest that was put there
-	Mark     string     `json:"mark,omitempty"` // what the place itself remembers
+	Put      audit.Head `json:"put"`            // the newest head written there
+	Mark     string     `json:"mark,omitempty"` // data of the place itself
 	Tried    time.Time  `json:"tried"`
-	Failures int        `json:"failures,omitempty"` // since the last that succeeded
+	Failures int        `json:"failures,omitempty"` // since the last success
 	Failure  string     `json:"failure,omitempty"`
 }
 
-// book is both files of a home. Many processes may use them.
+// book is both files of a home. Several processes may use them.
 type book struct{ dir *docfile.Dir }
 
 func (b book) list() (list, error) {
@@ -80,7 +80,7 @@ func (b book) write(name string, v any) error {
 	return nil
 }
 
-// change runs f on the list and stores what it leaves, unless f fails.
+// change applies f to the list and stores the result, unless f fails.
 func (b book) change(ctx context.Context, f func(*list) error) error {
 	return b.locked(ctx, func() error {
 		l, err := b.list()
@@ -95,12 +95,12 @@ func (b book) change(ctx context.Context, f func(*list) error) error {
 	})
 }
 
-// note runs f on how far that anchor is and stores what it leaves.
+// note applies f to the progress of that anchor and stores the result.
 func (b book) note(ctx context.Context, a audit.Anchor, f func(*progress)) error {
 	return b.locked(ctx, func() error {
 		s, err := b.state()
 		if err != nil {
-			s = map[string]progress{} // it says less now, and nothing wrong
+			s = map[string]progress{} // it contains less then, but nothing wrong
 		}
 		p := s[a.String()]
 		f(&p)
@@ -143,7 +143,7 @@ func (b book) locked(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// Listed returns which anchors the home in that directory names, and whether it does without the system's journal.
+// Listed returns the anchors configured in the home in that directory, and whether the system's journal is disabled.
 func Listed(dir string) (anchors []audit.Anchor, noJournal bool, err error) {
 	l, err := book{docfile.NewDir(dir)}.list()
 	return l.Anchors, l.NoJournal, err

@@ -13,13 +13,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// file is a Place: signed heads as lines of JSON behind one another, in a file that may lie on other media. Several homes may share one.
+// file is a Place: signed heads as lines of JSON in a file, which may be on other media. Several homes may share one.
 type file struct{ path string }
 
-// most is how much of an anchor is read.
+// most is the maximum number of bytes read from an anchor.
 const most = 1 << 30
 
-// OpenFile returns the place of that name, which need not exist. The directory has to.
+// OpenFile returns the place of that name. The file need not exist, but the directory must.
 func OpenFile(path string) (*file, error) {
 	if !filepath.IsAbs(path) {
 		return nil, ErrAnchor.Sayf("the file of an anchor is named from the root: %q is not", path)
@@ -27,7 +27,7 @@ func OpenFile(path string) (*file, error) {
 	return &file{filepath.Clean(path)}, nil
 }
 
-// Put appends the head durably. The mark is how long the file was then: it never gets shorter.
+// Put appends the head durably. The mark is the size of the file: it never shrinks.
 func (f *file) Put(_ context.Context, h audit.Head, mark string) (string, error) {
 	out, err := os.OpenFile(f.path, os.O_RDWR|os.O_APPEND|os.O_CREATE, 0o600)
 	if err != nil {
@@ -44,7 +44,7 @@ func (f *file) Put(_ context.Context, h audit.Head, mark string) (string, error)
 		if _, err := out.ReadAt(end, size-1); err != nil {
 			return mark, f.unusable(err)
 		}
-		if end[0] != '\n' { // somebody died in the middle of a line
+		if end[0] != '\n' { // a process died while writing a line
 			line = append([]byte{'\n'}, line...)
 		}
 	}
@@ -57,7 +57,7 @@ func (f *file) Put(_ context.Context, h audit.Head, mark string) (string, error)
 	return strconv.FormatInt(size+int64(len(line)), 10), nil
 }
 
-// check returns the size of the file, which must be the regular one that it was.
+// check returns the size of the file, which must be a regular file and not smaller than the mark says.
 func (f *file) check(in *os.File, mark string) (int64, error) {
 	info, err := in.Stat()
 	switch {
@@ -72,7 +72,7 @@ func (f *file) check(in *os.File, mark string) (int64, error) {
 	return info.Size(), nil
 }
 
-// Heads returns the heads in the file, and how many of its lines are none.
+// Heads returns the heads in the file, and the number of invalid lines.
 func (f *file) Heads(_ context.Context, mark string) ([]audit.Head, int, error) {
 	in, err := os.Open(f.path)
 	if errors.Is(err, fs.ErrNotExist) && mark == "" {
@@ -93,7 +93,7 @@ func (f *file) Heads(_ context.Context, mark string) ([]audit.Head, int, error) 
 	return heads, odd, nil
 }
 
-// lines returns the heads in a text, and how many of its lines are none.
+// lines returns the heads in a text, and the number of invalid lines.
 func lines(text []byte) (heads []audit.Head, odd int) {
 	for line := range bytes.Lines(text) {
 		if line = bytes.TrimSpace(line); len(line) == 0 {

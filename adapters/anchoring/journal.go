@@ -15,20 +15,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// JournalSocket is where the journal of systemd takes entries.
+// JournalSocket is the socket of systemd's journal.
 const JournalSocket = "/run/systemd/journal/socket"
 
-// headMessage is the MESSAGE_ID of the entries: made once, at random, as the journal wants it.
+// headMessage is the MESSAGE_ID of the entries: generated once at random, as the journal requires.
 const headMessage = "6f1c3bd0c7a44b6a9d2e5a80f7e1b9c4"
 
-// Journal is a Place: entries of the system's journal, which whoever wrote them cannot take back. The journal itself says which user an entry is from,
-// and forgets old ones.
+// Journal is a Place: entries of the system's journal, which their author cannot delete. The journal itself records the user of an entry, and deletes
+// old ones.
 type Journal struct {
 	socket string
 	argv   []string // the program that reads it
 }
 
-// OpenJournal returns the journal that takes entries at that socket; nil where there is none.
+// OpenJournal returns the journal with that socket; nil if there is none.
 func OpenJournal(socket string, argv ...string) *Journal {
 	if info, err := os.Stat(socket); err != nil || info.Mode()&os.ModeSocket == 0 {
 		return nil
@@ -54,13 +54,13 @@ func (j *Journal) Put(ctx context.Context, h audit.Head, _ string) (string, erro
 	return "", nil
 }
 
-// entry returns a head in the journal's own form: a line a field. No value holds a line feed, for all of them are numbers, hex or JSON.
+// entry returns a head in the journal's format: one line for each field. Values are numbers, hex or JSON and contain no line feed.
 func entry(h audit.Head) []byte {
 	return fmt.Appendf(nil, "MESSAGE=the audit of Countersign has come to record %d, %s\nPRIORITY=6\nSYSLOG_IDENTIFIER=countersign\nMESSAGE_ID=%s\nCOUNTERSIGN_HEAD=%s\n",
 		h.Seq, h.Hash, headMessage, h.Line())
 }
 
-// Heads returns the heads that this user has put there, as far as the journal remembers.
+// Heads returns the heads that this user has written, as far as the journal still has them.
 func (j *Journal) Heads(ctx context.Context, _ string) ([]audit.Head, int, error) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second)
 	defer cancel()
@@ -77,7 +77,7 @@ func (j *Journal) Heads(ctx context.Context, _ string) ([]audit.Head, int, error
 	return heads, odd, nil
 }
 
-// entries returns the heads in what journalctl prints.
+// entries returns the heads in the output of journalctl.
 func entries(text []byte) (heads []audit.Head, odd int) {
 	for line := range bytes.Lines(text) {
 		var fields struct {

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Standing says how the audit stands.
+// Standing returns the status of the audit log.
 func (k *AnchoredLog) Standing(ctx context.Context) (audit.LogStatus, error) {
 	end, err := k.parts.Log.End(ctx)
 	if err != nil {
@@ -60,7 +60,7 @@ func (k *AnchoredLog) Standing(ctx context.Context) (audit.LogStatus, error) {
 	return s, nil
 }
 
-// Add has heads put there as well from now on, after the newest was put there once. by is who says so, for the record.
+// Add adds an anchor, after writing the newest head to it once. by is the author, for the audit log.
 func (k *AnchoredLog) Add(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
 	a, place, err := k.known(a)
 	if err != nil {
@@ -77,7 +77,7 @@ func (k *AnchoredLog) Add(ctx context.Context, by string, a audit.Anchor) (audit
 	if err != nil {
 		return a, err
 	}
-	if end.Signed != nil { // a place that takes none is no anchor
+	if end.Signed != nil { // a place that accepts no head is not an anchor
 		bounded, cancel := context.WithTimeout(ctx, 3*timeout)
 		defer cancel()
 		if err := k.putOne(bounded, named{a, place, nil}, *end.Signed, ""); err != nil {
@@ -87,7 +87,7 @@ func (k *AnchoredLog) Add(ctx context.Context, by string, a audit.Anchor) (audit
 	return a, k.turn(ctx, by, audit.AnchorAdded, a)
 }
 
-// Remove has nothing put there any more. What is there stays. It loosens what the record is held to.
+// Remove removes an anchor. The heads in it stay. This weakens the checks of the log.
 func (k *AnchoredLog) Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error) {
 	l, err := k.book.list()
 	if err != nil {
@@ -104,7 +104,7 @@ func (k *AnchoredLog) Remove(ctx context.Context, by string, a audit.Anchor) (au
 	return a, ErrNoAnchor.Sayf("%s is no anchor; countersign audit anchor list says which there are", a)
 }
 
-// turn changes the list and puts that on record, or neither.
+// turn changes the list and records the change, or does neither.
 func (k *AnchoredLog) turn(ctx context.Context, by, verdict string, a audit.Anchor) error {
 	change := func(verdict string) func(*list) error {
 		return func(l *list) error {
@@ -124,13 +124,13 @@ func (k *AnchoredLog) turn(ctx context.Context, by, verdict string, a audit.Anch
 		return err
 	}
 	if err := k.Append(ctx, audit.SelfEvent(k.parts.Clock.Now(), audit.AnchorTool, verdict, by, a)); err != nil {
-		_ = k.book.change(context.WithoutCancel(ctx), change(other)) // what went wrong first is the one to tell
+		_ = k.book.change(context.WithoutCancel(ctx), change(other)) // return the first error
 		return err
 	}
 	return nil
 }
 
-// known returns an anchor as it is written down, and its place.
+// known returns an anchor in its stored form, and its place.
 func (k *AnchoredLog) known(a audit.Anchor) (audit.Anchor, Place, error) {
 	switch a.Kind {
 	case audit.AnchorJournal:
@@ -161,8 +161,8 @@ func (k *AnchoredLog) known(a audit.Anchor) (audit.Anchor, Place, error) {
 	return a, place, err
 }
 
-// Accept puts on record that the user takes what contradicts the audit now for explained, and why; what is in the anchors stays there. It loosens what
-// the record is held to. It is how many faults there were. A broken chain is not accepted: it stays broken.
+// Accept records that the user considers the current contradictions explained, and why; the content of the anchors stays. This weakens the checks of
+// the log. It returns the number of contradictions. A broken chain cannot be accepted.
 func (k *AnchoredLog) Accept(ctx context.Context, by, reason string) (int, error) {
 	report, err := k.Check(ctx)
 	if err != nil && fault.From(err).Code != ErrAnchor.Code {
@@ -195,7 +195,7 @@ func (k *AnchoredLog) Accept(ctx context.Context, by, reason string) (int, error
 	return len(said.Faults), err
 }
 
-// NewKey begins with a new key, and puts that on record. It loosens what the record is held to.
+// NewKey creates a new key and records that. This weakens the checks of the log.
 func (k *AnchoredLog) NewKey(ctx context.Context, by string) (audit.Key, error) {
 	key, err := k.parts.Signer.Renew(ctx)
 	if err != nil {

@@ -18,9 +18,9 @@ const (
 // MaxDepth is how deeply a document and a value may nest.
 const MaxDepth = valueMaxDepth
 
-// What an Editor fails with. ErrFormat reports a document, or a value to set, that is not of its format; the message has the line and the
-// column. ErrShape reports a document, or paths, that leave no safe edit: a path passes through something that is no object, a key is
-// there twice, or the text cannot be changed without changing more than was asked.
+// The errors of an Editor. ErrFormat is for a document, or a value to set, that is not of its format; the message has the line and the column.
+// ErrShape is for a document, or paths, without a safe edit: a path passes through something that is not an object, a key occurs twice, or the text
+// cannot be changed without changing more than was asked.
 var (
 	ErrFormat = ErrValueFormat
 	ErrShape  = ErrValueShape
@@ -111,9 +111,9 @@ func (Editor) Set(format string, doc []byte, entries []Entry) ([]byte, error) {
 	return slices.Concat(work.mark, text), nil
 }
 
-// Remove takes the keys out; absent ones are not errors. Of the containers in made (what Made said before Set) those that are empty now
-// go too, innermost first; one of JSON stays if somebody left a comment in it. With made it gives back, byte for byte, the document
-// that Set was given, as long as none of the keys was there before. It fails with ErrFormat or ErrShape.
+// Remove removes the keys; absent ones are not errors. Of the containers in made (the result of Made before Set) those that are empty now are removed
+// too, innermost first; one of JSON stays if it contains a comment. With made it restores, byte for byte, the document that Set was given, as long as
+// none of the keys was there before. It fails with ErrFormat or ErrShape.
 func (Editor) Remove(format string, doc []byte, paths [][]string, made [][]string) ([]byte, error) {
 	work, err := openPaths(format, doc, paths)
 	if err != nil {

@@ -15,11 +15,11 @@ import (
 // valueMaxDepth is how deeply a document and a value may nest.
 const valueMaxDepth = canon.MaxDepth
 
-// ErrFormat reports a document, or a value to set, that is not of its format. The message has the line and the column.
+// ErrValueFormat is returned for a document, or a value to set, that is not of its format. The message has the line and the column.
 var ErrValueFormat = fault.New(fault.Invalid, "document_invalid", "the document is not of its format")
 
-// ErrShape reports a document, or a set of paths, whose shape leaves no safe edit: a path passes through something that is no object,
-// a key is there twice, or the text cannot be changed without changing more than was asked.
+// ErrValueShape is returned for a document, or a set of paths, without a safe edit: a path passes through something that is not an object, a key
+// occurs twice, or the text cannot be changed without changing more than was asked.
 var ErrValueShape = fault.New(fault.Conflict, "document_shape", "the document's shape leaves no safe edit")
 
 // unsafe is the ErrShape for keys whose edit would change something else as well.
@@ -32,8 +32,8 @@ func unsafe(paths ...[]string) error {
 		"objects, or make this change by hand", strings.Join(names, ", "))
 }
 
-// document is what a document says. The values in it are map[string]any, []any, string, bool, nil, json.Number in the form of Number,
-// and Special; nobody changes them.
+// document is the content of a document. Its values are map[string]any, []any, string, bool, nil, json.Number in the form of number, and special;
+// they are not modified.
 type document struct {
 	Root  map[string]any // never nil
 	Twice [][]string     // the keys that are there more than once, with the last one winning in Root

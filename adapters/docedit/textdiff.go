@@ -16,7 +16,7 @@ type Differ struct{}
 // diff. Names must not hold line feeds; to be applied they have to be a/<path> and b/<path>, without tabs.
 func (Differ) Unified(oldName, newName string, old, new []byte) string {
 	text := diff.Diff(oldName, old, newName, new)
-	own := len("diff ") + len(oldName) + len(" ") + len(newName) + len("\n") // a first line that nobody but the library writes
+	own := len("diff ") + len(oldName) + len(" ") + len(newName) + len("\n") // a first line that only the library writes
 	if len(text) < own {
 		return ""
 	}

@@ -23,30 +23,30 @@ const (
 	tempSuffix = ".tmp"
 )
 
-// What can be wrong with a document besides the errors of the file system.
+// The errors of documents besides those of the file system.
 var (
 	ErrTooLarge = fault.New(fault.Unavailable, "document_too_large", "a stored document is larger than it may be")
 	ErrNotFile  = fault.New(fault.Unavailable, "document_not_a_file", "a stored document is no regular file")
 	ErrLocked   = fault.New(fault.Unavailable, "document_locked", "another process holds the lock of a document for too long")
 )
 
-// Dir is a directory of documents. Names are slash paths below it. Nothing is opened or made until it is needed, and nothing is
-// kept open between calls, so the directory may come and go. The zero Dir is not usable. Methods may run concurrently.
+// Dir is a directory of documents. Names are slash paths below it. Nothing is opened or created until it is needed, and nothing is kept open between
+// calls, so the directory may disappear and reappear. The zero Dir is not usable. Methods may run concurrently.
 //
-// Errors of the file system come as *fs.PathError with the document's full path; errors.Is(err, fs.ErrNotExist) works.
+// Errors of the file system are *fs.PathError with the document's full path; errors.Is(err, fs.ErrNotExist) works.
 type Dir struct{ path string }
 
 // NewDir returns the directory of that path, which need not exist.
 func NewDir(dir string) *Dir { return &Dir{filepath.Clean(dir)} }
 
-// Path returns where the directory is.
+// Path returns the path of the directory.
 func (d *Dir) Path() string { return d.path }
 
-// File returns where the named document is, for users to look at.
+// File returns the path of the named document, for display.
 func (d *Dir) File(name string) string { return filepath.Join(d.path, filepath.FromSlash(name)) }
 
-// Read returns the whole document and what the file system says about the very file that was read. A symbolic link is followed while it stays
-// inside the directory. A document over limit bytes fails with ErrTooLarge, anything but a regular file with ErrNotFile.
+// Read returns the whole document and the file information of exactly the file that was read. A symbolic link is followed within the directory. A
+// document over limit bytes fails with ErrTooLarge, anything but a regular file with ErrNotFile.
 func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	root, err := d.open()
 	if err != nil {
@@ -68,7 +68,7 @@ func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 		return nil, nil, d.tooLarge(name, limit)
 	}
 	data := make([]byte, 0, info.Size()+1)
-	for { // what io.ReadAll does, in one allocation when the size holds
+	for { // like io.ReadAll, in one allocation if the size is right
 		n, err := f.Read(data[len(data):cap(data)])
 		data = data[:len(data)+n]
 		switch {
@@ -88,7 +88,7 @@ func (d *Dir) tooLarge(name string, limit int64) error {
 	return ErrTooLarge.Sayf("%s is larger than %d bytes", d.File(name), limit)
 }
 
-// Stat describes the document; a symbolic link is followed while it stays inside the directory.
+// Stat describes the document; a symbolic link is followed within the directory.
 func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	root, err := d.open()
 	if err != nil {
@@ -99,9 +99,9 @@ func (d *Dir) Stat(name string) (fs.FileInfo, error) {
 	return info, d.in("stat", name, err)
 }
 
-// Write stores data as the document, over whatever has that name. When it returns nil the document survives a crash of the machine; when it
-// fails, or the process dies in the middle, the document is what it was. The one exception is an error whose Op is "sync": the new document is
-// there, but the machine could not promise to keep it. Missing directories are made.
+// Write stores data as the document and replaces an existing one. If it returns nil, the document survives a crash of the machine; if it fails, or
+// the process dies, the document is unchanged. The exception is an error whose Op is "sync": the new document is there, but may not survive a crash.
+// Missing directories are created.
 func (d *Dir) Write(name string, data []byte) error { return d.WriteMode(name, data, fileMode) }
 
 // WriteParts is Write for a document that is in several pieces.
@@ -140,7 +140,7 @@ func writeSynced(root *os.Root, name string, parts [][]byte, mode fs.FileMode) e
 			_, err = f.Write(part)
 		}
 	}
-	if err == nil && mode != fileMode { // only now: nobody reads it before it is whole
+	if err == nil && mode != fileMode { // not earlier: no other user reads it before it is complete
 		err = f.Chmod(mode)
 	}
 	if err == nil {
@@ -149,7 +149,7 @@ func writeSynced(root *os.Root, name string, parts [][]byte, mode fs.FileMode) e
 	return errors.Join(err, f.Close())
 }
 
-// Remove deletes the document. One that is gone already is not an error.
+// Remove deletes the document. A missing one is not an error.
 func (d *Dir) Remove(name string) error {
 	root, err := d.open()
 	if err == nil {
@@ -162,8 +162,8 @@ func (d *Dir) Remove(name string) error {
 	return d.in("remove", name, err)
 }
 
-// Move renames the document durably, making the directory it goes to. It fails with fs.ErrExist rather than replace another; the caller holds a
-// lock that keeps others from making one meanwhile.
+// Move renames the document durably and creates the target directory. It fails with fs.ErrExist instead of replacing a document; the caller must hold
+// a lock that prevents others from creating one.
 func (d *Dir) Move(from, to string) error {
 	root, err := d.openFor(to)
 	if err != nil {
@@ -183,7 +183,7 @@ func (d *Dir) Move(from, to string) error {
 	return d.in("sync", to, err)
 }
 
-// Sweep removes what writers that died left in sub, once it is older than age, and reports how many.
+// Sweep removes the temporary files of dead writers in sub that are older than age, and returns their number.
 func (d *Dir) Sweep(sub string, age time.Duration) (removed int, err error) {
 	err = d.Scan(sub, func(name string, info func() (fs.FileInfo, error)) error {
 		if !isTemp(name) {
@@ -191,7 +191,7 @@ func (d *Dir) Sweep(sub string, age time.Duration) (removed int, err error) {
 		}
 		at, err := info()
 		if err != nil || !at.Mode().IsRegular() || time.Since(at.ModTime()) < age {
-			return nil // gone, not ours, or perhaps still being written
+			return nil // gone, not ours, or possibly still being written
 		}
 		if d.Remove(path.Join(sub, name)) == nil {
 			removed++
@@ -205,8 +205,8 @@ func isTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 
-// Scan visits the names in sub, in no order, until visit fails. info looks the file up when it is called; a symbolic link is followed while
-// it stays inside the directory. A sub that does not exist fails with fs.ErrNotExist.
+// Scan calls visit for the names in sub, unordered, until it fails. info reads the file information when called; a symbolic link is followed within
+// the directory. A missing sub fails with fs.ErrNotExist.
 func (d *Dir) Scan(sub string, visit func(name string, info func() (fs.FileInfo, error)) error) error {
 	root, err := d.open()
 	if err != nil {
@@ -226,9 +226,9 @@ func (d *Dir) Scan(sub string, visit func(name string, info func() (fs.FileInfo,
 	info := func() (fs.FileInfo, error) {
 		at, err := inner.Lstat(name)
 		if err == nil && at.Mode()&fs.ModeSymlink != 0 {
-			at, err = root.Stat(path.Join(sub, name)) // a link may lead to a neighbour of sub
+			at, err = root.Stat(path.Join(sub, name)) // a link may lead to a sibling of sub
 			if _, gone := os.Stat(d.File(path.Join(sub, name))); errors.Is(gone, fs.ErrNotExist) {
-				err = gone // a link to nothing is nothing, wherever it leads
+				err = gone // a dangling link is ignored, wherever it leads
 			}
 		}
 		return at, d.in("stat", path.Join(sub, name), err)
@@ -258,7 +258,7 @@ func (d *Dir) open() (*os.Root, error) {
 	return root, nil
 }
 
-// notDir makes ENOTDIR of an error that os.Root has no errno for: the root is no directory.
+// notDir returns ENOTDIR for an error that os.Root gives no errno: the root is not a directory.
 func notDir(err error, stat func() (fs.FileInfo, error)) error {
 	if info, statErr := stat(); statErr == nil && !info.IsDir() {
 		return syscall.ENOTDIR
@@ -266,7 +266,7 @@ func notDir(err error, stat func() (fs.FileInfo, error)) error {
 	return err
 }
 
-// openFor opens the directory for a change of name, making it and name's parents when they are missing.
+// openFor opens the directory for a change of name, and creates it and name's parents if they are missing.
 func (d *Dir) openFor(name string) (*os.Root, error) {
 	root, err := d.open()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -291,7 +291,7 @@ func (d *Dir) openFor(name string) (*os.Root, error) {
 	return root, nil
 }
 
-// makeDirs makes the directory and its parents; each new one is made durable in its parent.
+// makeDirs creates the directory and its parents; each new one is made durable in its parent.
 func makeDirs(dir string) error {
 	if _, err := os.Stat(dir); !errors.Is(err, fs.ErrNotExist) {
 		return err
@@ -305,7 +305,7 @@ func makeDirs(dir string) error {
 	}
 	f, err := os.Open(parent)
 	if err != nil {
-		return nil // a parent we may enter but not read cannot be synced
+		return nil // a parent that we can enter but not read cannot be synced
 	}
 	return errors.Join(syncDoc(f), f.Close())
 }
@@ -326,7 +326,7 @@ func syncDoc(dir *os.File) error {
 	return nil
 }
 
-// in gives an error of the file system the document's full path; nil stays nil.
+// in adds the document's full path to a file system error; nil stays nil.
 func (d *Dir) in(op, name string, err error) error {
 	if err == nil {
 		return nil

@@ -16,10 +16,10 @@ import (
 const (
 	keySize  = 32
 	lockFile = SecretKeyFile + ".lock"
-	others   = fs.FileMode(0o077) // what nobody but the owner may do
+	others   = fs.FileMode(0o077) // permissions that only the owner may have
 )
 
-// read returns the keys in the file. It refuses a directory or a file that others may look into. It runs under mu.
+// read returns the keys in the file. It rejects a directory or a file that others may read. It runs under mu.
 func (b *SecretBox) read() (*keyRing, error) {
 	dir, err := os.Stat(b.dir.Path())
 	if err != nil {
@@ -33,7 +33,7 @@ func (b *SecretBox) read() (*keyRing, error) {
 		return nil, ErrSecretKey.Sayf("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, "+
 			"or move it away to begin with a new one, which cannot open what was sealed", b.File(), keySize)
 	}
-	if runtime.GOOS != "windows" { // which has no such modes
+	if runtime.GOOS != "windows" { // Windows has no such modes
 		if mode := dir.Mode().Perm(); mode&others != 0 {
 			return nil, ErrSecretKey.Sayf("others may look into the directory of the key that seals secrets (mode %#o); chmod 700 %s", mode, b.dir.Path())
 		}
@@ -44,7 +44,7 @@ func (b *SecretBox) read() (*keyRing, error) {
 	return &keyRing{info: info, masters: slices.Collect(slices.Chunk(data, keySize)), ciphers: map[purpose]cipher.AEAD{}}, nil
 }
 
-// unusable names the key in what the file system says; fs.ErrNotExist stays in it.
+// unusable wraps a file system error with the name of the key; fs.ErrNotExist is kept.
 func (b *SecretBox) unusable(err error) error {
 	var said *fault.Error
 	if errors.As(err, &said) {
@@ -57,7 +57,7 @@ func (b *SecretBox) unusable(err error) error {
 	return ErrSecretKey.Sayf("the key %s that seals secrets cannot be used", b.File()).Because(err)
 }
 
-// create returns the keys once there is one: processes that find none at the same time agree on the first that is made.
+// create returns the keys after creating one: concurrent processes agree on the first one created.
 func (b *SecretBox) create() (*keyRing, error) {
 	err := b.locked(context.Background(), func() error {
 		if _, err := os.Lstat(b.File()); !errors.Is(err, fs.ErrNotExist) {
@@ -71,7 +71,7 @@ func (b *SecretBox) create() (*keyRing, error) {
 	return b.current()
 }
 
-// locked runs f while no other process makes or exchanges keys.
+// locked runs f while no other process creates or replaces keys.
 func (b *SecretBox) locked(ctx context.Context, f func() error) error {
 	lock, err := b.dir.Lock(ctx, lockFile)
 	if err != nil {
@@ -97,9 +97,9 @@ func fresh() []byte {
 	return key
 }
 
-// Rotate exchanges the key. Reseal opens everything that was sealed and seals it again, all or nothing; while it runs both keys open, the
-// new one seals, and afterwards the old one is gone. One that was cut short, or whose reseal failed, loses nothing: everything stays
-// readable, and the next one goes on with the same new key. It waits while another process exchanges the key.
+// Rotate replaces the key. Reseal opens everything that was sealed and seals it again, all or nothing; meanwhile both keys open and the new one
+// seals, and afterwards the old one is deleted. If it is interrupted, or reseal fails, nothing is lost: everything stays readable, and the next
+// Rotate continues with the same new key. It waits while another process replaces the key.
 func (b *SecretBox) Rotate(ctx context.Context, reseal func() error) error {
 	return b.locked(ctx, func() error {
 		r, err := b.current()

@@ -12,17 +12,17 @@ import (
 )
 
 const (
-	// LockWait is how long Lock waits for another holder when the context sets no earlier deadline.
+	// LockWait is how long Lock waits for another holder if the context has no earlier deadline.
 	LockWait = 15 * time.Second
 
 	lockPoll = 2 * time.Millisecond
 )
 
-// Lock is an exclusive advisory lock that this process holds. It goes when the process ends, however it ends.
+// Lock is an exclusive advisory lock held by this process. It ends with the process.
 type Lock struct{ held *flock.Flock }
 
-// Lock takes the named lock, making its file and missing directories. It waits while another goroutine or process holds it, at most until ctx is
-// done (its error is returned) or LockWait has passed (ErrLocked).
+// Lock acquires the named lock and creates its file and missing directories. It waits while another goroutine or process holds it, until ctx is done
+// (its error is returned) or LockWait has passed (ErrLocked).
 func (d *Dir) Lock(ctx context.Context, name string) (*Lock, error) {
 	bounded, cancel := context.WithTimeout(ctx, LockWait)
 	defer cancel()
@@ -42,8 +42,8 @@ func (d *Dir) Lock(ctx context.Context, name string) (*Lock, error) {
 	}
 }
 
-// TryLock takes the named lock if nobody holds it; nil without an error means that somebody does. Whatever has that name and is no regular
-// file fails with ErrNotFile: a link could lead out of the directory, and opening a pipe could block.
+// TryLock acquires the named lock if it is free; nil without an error means that it is held. Anything but a regular file of that name fails with
+// ErrNotFile: a link could lead out of the directory, and opening a pipe could block.
 func (d *Dir) TryLock(name string) (*Lock, error) {
 	if !filepath.IsLocal(filepath.FromSlash(name)) {
 		return nil, d.in("lock", name, fs.ErrInvalid)
@@ -62,7 +62,7 @@ func (d *Dir) TryLock(name string) (*Lock, error) {
 	if err != nil || !ok {
 		return nil, d.in("lock", name, err)
 	}
-	// A holder may have retired the file between our opening and locking it: then the lock is on a file nobody else will find.
+	// A holder may have retired the file between our opening and locking it: then the lock is on a deleted file.
 	mine, err := held.Stat()
 	if err == nil {
 		if there, gone := os.Lstat(held.Path()); gone == nil && os.SameFile(mine, there) {
@@ -80,9 +80,9 @@ func (d *Dir) makeParent(name string) error {
 	return root.Close()
 }
 
-// Release gives the lock up and leaves its file for the next holder. Doing it again, or after Retire, does nothing.
+// Release releases the lock and leaves its file for the next holder. Repeating it, or calling it after Retire, does nothing.
 func (l *Lock) Release() error { return l.held.Close() }
 
-// Retire removes the lock's file while it is held, and gives the lock up: for documents that will not come back. Whoever waits on
-// the old file notices and starts over.
+// Retire removes the lock's file while it is held, and releases the lock: for documents that are deleted for good. A process that waits on the old
+// file notices and starts over.
 func (l *Lock) Retire() error { return errors.Join(os.Remove(l.held.Path()), l.held.Close()) }

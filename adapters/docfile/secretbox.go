@@ -17,45 +17,45 @@ import (
 // SecretKeyFile is the name of the file that holds the master key.
 const SecretKeyFile = "secret.key"
 
-// version is how values are sealed: version(1) ‖ nonce(12) ‖ ciphertext. No JSON begins with it. Which of two keys is meant while they
-// are being exchanged is found out by trying.
+// version is the format of sealed values: version(1) ‖ nonce(12) ‖ ciphertext. No JSON starts with it. While the key is being replaced, both keys are
+// tried.
 const version = 1
 
-// What can be wrong with secrets at rest.
+// The errors of sealed secrets.
 var (
 	ErrSecretKey  = fault.New(fault.Unavailable, "secret_key_unusable", "the key that seals secrets cannot be used")
 	ErrSecretLost = fault.New(fault.State, "secret_unreadable", "a sealed value cannot be opened with the key there is")
 )
 
-// SecretLocation is where a sealed value is kept. It opens nowhere else. Table and Column, which hold no bar, also choose the derived key.
+// SecretLocation is where a sealed value is stored. It opens nowhere else. Table and Column, which contain no bar, also select the derived key.
 type SecretLocation struct{ Table, Row, Column string }
 
-// bound returns what the ciphertext is bound to. Row alone may hold a bar, so that no two places read the same.
+// bound returns the data that the ciphertext is bound to. Only Row may contain a bar, so that no two locations are equal.
 func (p SecretLocation) bound() []byte {
 	return []byte(p.Table + "|" + p.Row + "|" + p.Column + "|" + strconv.Itoa(version))
 }
 
-// SecretBox seals and opens. Its methods may be called from many goroutines, and many processes may use the same key.
+// SecretBox seals and opens values. It is safe for concurrent use, and several processes may use the same key.
 type SecretBox struct {
 	dir  *Dir
 	mu   sync.Mutex
 	ring *keyRing // as the file was last read; nil before
 }
 
-// NewSecretBox returns the box whose key is kept in dir. Nothing is opened or made before a value is sealed or opened: sealing makes the directory
-// (0700) and the key (0600) when they are missing.
+// NewSecretBox returns the box whose key is in dir. Nothing is opened or created before a value is sealed or opened: sealing creates the directory
+// (0700) and the key (0600) if they are missing.
 func NewSecretBox(dir string) *SecretBox { return &SecretBox{dir: NewDir(dir)} }
 
-// File returns where the key is.
+// File returns the path of the key.
 func (b *SecretBox) File() string { return b.dir.File(SecretKeyFile) }
 
-// IsSealed reports whether the stored bytes look like what Seal makes, rather than like text.
+// IsSealed reports whether the stored bytes look like the result of Seal and not like text.
 func IsSealed(stored []byte) bool { return len(stored) > 0 && stored[0] == version }
 
-// Seal makes plain unreadable to whoever has no key. Sealing the same again gives other bytes. It fails with ErrKey when the key cannot
-// be read or made, or may be read by others.
+// Seal encrypts plain. Sealing the same value again gives other bytes. It fails with ErrKey if the key cannot be read or created, or if others may
+// read it.
 //
-// Whoever stores what it makes calls it inside the transaction that stores it: Rotate counts on what was sealed earlier being stored.
+// Call it inside the transaction that stores the result: Rotate relies on earlier results being stored.
 func (b *SecretBox) Seal(at SecretLocation, plain []byte) ([]byte, error) {
 	r, err := b.current()
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,7 +87,7 @@ func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
 			return plain, err
 		}
 	}
-	now, err := b.current() // the key may have been exchanged since it was read
+	now, err := b.current() // the key may have been replaced since it was read
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil, b.lost(at, "is missing")
 	}
@@ -107,7 +107,7 @@ func (b *SecretBox) lost(at SecretLocation, why string) error {
 		at.Column, at.Table, at.Row, b.File(), why)
 }
 
-// current returns the keys as the file holds them now, or fs.ErrNotExist. Looking whether the file has changed costs a microsecond or two.
+// current returns the keys in the file, or fs.ErrNotExist. Checking whether the file has changed takes one or two microseconds.
 func (b *SecretBox) current() (*keyRing, error) {
 	info, err := os.Stat(b.File())
 	if err != nil {
@@ -125,7 +125,7 @@ func (b *SecretBox) current() (*keyRing, error) {
 	return b.ring, nil
 }
 
-// keyRing is the master keys in one state of the file, and the ciphers made of them. There is one, the newest first while it is exchanged.
+// keyRing is the master keys in one version of the file, and their ciphers. There is one key; while it is replaced there are two, the newest first.
 type keyRing struct {
 	info    fs.FileInfo
 	masters [][]byte
@@ -133,13 +133,13 @@ type keyRing struct {
 	ciphers map[purpose]cipher.AEAD
 }
 
-// purpose is what a derived key is for.
+// purpose is the use of a derived key.
 type purpose struct {
 	master        int
 	table, column string
 }
 
-// from reports whether the file has not changed since.
+// from reports whether the file is unchanged since.
 func (r *keyRing) from(info fs.FileInfo) bool {
 	return os.SameFile(r.info, info) && r.info.ModTime().Equal(info.ModTime()) && r.info.Size() == info.Size() && r.info.Mode() == info.Mode()
 }
@@ -158,7 +158,7 @@ func (r *keyRing) open(at SecretLocation, blob []byte) ([]byte, bool, error) {
 	return nil, false, nil
 }
 
-// cipher returns the one for the place under that master key.
+// cipher returns the cipher for the location under that master key.
 func (r *keyRing) cipher(master int, at SecretLocation) (cipher.AEAD, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

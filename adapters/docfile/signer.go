@@ -15,17 +15,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The files of a Signer: the seed of its key, and the newest head that was put beside it.
+// The files of a Signer: the seed of its key, and the newest head stored beside it.
 const (
 	SigningKeyFile = "audit.key"
 	HeadFile       = "audit.head"
 )
 
-// ErrSigner reports a key that has signed and is not there any more, is another one now, or cannot be used.
+// ErrSigner is returned for a key that has signed and is now missing, different or unusable.
 var ErrSigner = fault.New(fault.State, "audit_key_unusable", "the key that signs the audit cannot be used")
 
-// Signer is a ports.Signer: an ed25519 key in a file that nobody but its owner may read. It is made when something is signed for the first time, and
-// never silently again. Its methods may be called from many goroutines, and many processes may use the same key.
+// Signer is a ports.Signer: an ed25519 key in a file that only its owner may read. It is created by the first signature, and never again without an
+// explicit request. It is safe for concurrent use, and several processes may use the same key.
 type Signer struct {
 	dir           *Dir
 	home, machine string
@@ -36,15 +36,16 @@ type Signer struct {
 	key  ed25519.PrivateKey
 }
 
-// NewSigner returns the signer whose key is kept in dir, for the record of that home on that machine. Nothing is opened before it is needed.
+// NewSigner returns the signer whose key is in dir, for the audit log of that home on that machine. Nothing is opened before it is needed.
 func NewSigner(dir, home, machine string, now func() time.Time) *Signer {
 	return &Signer{dir: NewDir(dir), home: home, machine: machine, now: now}
 }
 
-// File returns where the key is.
+// File returns the path of the key.
 func (s *Signer) File() string { return s.dir.File(SigningKeyFile) }
 
-// Key returns the key that signs after had has; zero where nothing was signed yet. One that is missing is made only where none has ever been.
+// Key returns the key that signs after had did; a zero had means that nothing was signed yet. A missing key is created only if there has never been
+// one.
 func (s *Signer) Key(had audit.Key) (audit.Key, error) {
 	was := had
 	if was == (audit.Key{}) {
@@ -71,12 +72,12 @@ func (s *Signer) Key(had audit.Key) (audit.Key, error) {
 	return key, nil
 }
 
-// Missing is the fault of a key that has signed and is not there any more.
+// Missing returns the error for a key that has signed and is missing.
 func (s *Signer) Missing(was audit.Key) error {
 	return ErrSigner.Sayf("the key %s, which has signed the audit (%s), is missing; put that file back from a copy, or begin with a new key on record: countersign audit key new", s.File(), was)
 }
 
-// Peek returns the key there is, or fs.ErrNotExist.
+// Peek returns the existing key, or fs.ErrNotExist.
 func (s *Signer) Peek() (audit.Key, error) {
 	k, err := s.current()
 	if err != nil {
@@ -85,7 +86,7 @@ func (s *Signer) Peek() (audit.Key, error) {
 	return audit.Key(k.Public().(ed25519.PublicKey)), nil
 }
 
-// Sign signs the end of the chain with that key, which Key or Renew came up with.
+// Sign signs the end of the chain with that key, which Key or Renew returned.
 func (s *Signer) Sign(key audit.Key, seq int64, hash canon.Hash) (audit.Head, error) {
 	k, err := s.current()
 	if err != nil {
@@ -99,7 +100,7 @@ func (s *Signer) Sign(key audit.Key, seq int64, hash canon.Hash) (audit.Head, er
 	return h, nil
 }
 
-// Renew puts a new key in the place of the one there is, if any. Whoever does so puts it on record.
+// Renew replaces the key, if any, with a new one. The caller must record that.
 func (s *Signer) Renew(ctx context.Context) (audit.Key, error) {
 	if err := s.make(ctx, true); err != nil {
 		return audit.Key{}, err
@@ -107,7 +108,7 @@ func (s *Signer) Renew(ctx context.Context) (audit.Key, error) {
 	return s.Peek()
 }
 
-// Head returns the newest head that was put beside the key; nil for none. One that cannot be read is a fault.
+// Head returns the newest head stored beside the key; nil if there is none. An unreadable one is an error.
 func (s *Signer) Head() (*audit.Head, error) {
 	data, _, err := s.dir.Read(HeadFile, 1<<16)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -123,7 +124,7 @@ func (s *Signer) Head() (*audit.Head, error) {
 	return &h, nil
 }
 
-// PutHead puts a head beside the key, unless a newer one is there already. Over says to put it there whatever there is.
+// PutHead stores a head beside the key, unless there is a newer one. Over stores it in any case.
 func (s *Signer) PutHead(ctx context.Context, h audit.Head, over bool) error {
 	return s.locked(ctx, func() error {
 		if !over {
@@ -136,7 +137,7 @@ func (s *Signer) PutHead(ctx context.Context, h audit.Head, over bool) error {
 	})
 }
 
-// current returns the key as the file holds it now, or fs.ErrNotExist.
+// current returns the key in the file, or fs.ErrNotExist.
 func (s *Signer) current() (ed25519.PrivateKey, error) {
 	info, err := os.Stat(s.File())
 	if err != nil {
@@ -162,7 +163,7 @@ func (s *Signer) current() (ed25519.PrivateKey, error) {
 	return s.key, nil
 }
 
-// make makes a key: processes that find none at the same time agree on the first. Over says to put it in the place of another.
+// make creates a key: concurrent processes agree on the first one. Over replaces an existing one.
 func (s *Signer) make(ctx context.Context, over bool) error {
 	return s.locked(ctx, func() error {
 		if _, err := os.Lstat(s.File()); !over && !errors.Is(err, fs.ErrNotExist) {
@@ -173,7 +174,7 @@ func (s *Signer) make(ctx context.Context, over bool) error {
 }
 
 func (s *Signer) locked(ctx context.Context, f func() error) error {
-	lock, err := s.dir.Lock(ctx, SigningKeyFile+".lock") // of its own: sealing locks while it waits for the database, and this is waited for within it
+	lock, err := s.dir.Lock(ctx, SigningKeyFile+".lock") // a separate lock: sealing holds its lock while it waits for the database, and this wait happens within it
 	if err != nil {
 		if ended := ctx.Err(); ended != nil {
 			return ended
@@ -191,7 +192,7 @@ func (s *Signer) write(name string, data []byte) error {
 	return nil
 }
 
-// unusable names the file in what the file system says; fs.ErrNotExist stays in it.
+// unusable wraps a file system error with the name of the file; fs.ErrNotExist is kept.
 func (s *Signer) unusable(err error) error {
 	var said *fault.Error
 	if errors.As(err, &said) {

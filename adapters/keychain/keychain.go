@@ -16,15 +16,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Service is under which secrets stand in the keychain; their account is the name of the secret.
+// Service is the service name of the secrets in the keychain; their account is the name of the secret.
 const Service = "countersign"
 
-// ErrUnavailable reports a machine without a keychain, or one that did not answer; its cause says more.
+// ErrUnavailable is returned on a machine without a keychain, or if the keychain did not answer; see its cause.
 var ErrUnavailable = fault.New(fault.Unavailable, "keychain_unavailable", "no keychain answers here")
 
-// Get is the secret of that name, and whether there is one. It fails with ErrUnavailable.
+// Get returns the secret with that name, and whether there is one. It fails with ErrUnavailable.
 func Get(name string) (string, bool, error) {
-	if runtime.GOOS == "linux" && !sessionBus(os.Getenv) { // asking would start a bus of its own, with nothing on it
+	if runtime.GOOS == "linux" && !sessionBus(os.Getenv) { // the query would start an empty bus of its own
 		return "", false, ErrUnavailable.Sayf("no keychain answers here: there is no session bus (DBUS_SESSION_BUS_ADDRESS)")
 	}
 	value, err := keyring.Get(Service, name)
@@ -37,7 +37,7 @@ func Get(name string) (string, bool, error) {
 	return value, true, nil
 }
 
-// sessionBus reports a bus of the user's session.
+// sessionBus reports whether the user's session has a bus.
 func sessionBus(env func(string) string) bool {
 	if env("DBUS_SESSION_BUS_ADDRESS") != "" {
 		return true
@@ -50,7 +50,8 @@ func sessionBus(env func(string) string) bool {
 	return err == nil
 }
 
-// HowToStore is the command of the operating system that puts a secret where Get finds it. It asks for the value, so that no command line has it.
+// HowToStore returns the operating system's command that stores a secret for Get. The command asks for the value, so that no command line contains
+// it.
 func HowToStore(name string) string {
 	switch runtime.GOOS {
 	case "darwin":

@@ -16,24 +16,25 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways a message does not arrive.
+// The errors of sending a message.
 var (
-	ErrUnreachable = fault.New(fault.Unavailable, "notify_channel_unreachable", "the receiver could not be reached") // worth another attempt
+	ErrUnreachable = fault.New(fault.Unavailable, "notify_channel_unreachable", "the receiver could not be reached") // worth a retry
 	ErrRefused     = fault.New(fault.State, "notify_channel_refused", "the receiver does not take the message")
 	ErrSecret      = fault.New(fault.State, "notify_secret_missing", "a secret that the channel needs is not there")
 	ErrSettings    = fault.New(fault.Invalid, "notify_settings_invalid", "the settings of the channel are not understood")
 )
 
-// maxSecret is as long as a secret may be, in bytes.
+// maxSecret is the maximum length of a secret, in bytes.
 const maxSecret = 4096
 
-// secret says where a secret is: "env:NAME" or "file:PATH", whose path is absolute, so that every process finds the same file. The zero Secret is none. It is looked up when it is needed, and kept nowhere.
+// secret is the location of a secret: "env:NAME" or "file:PATH", whose path is absolute, so that every process finds the same file. The zero secret
+// is none. It is read when needed, and not kept.
 type secret struct {
 	where string
 	env   func(string) string
 }
 
-// newSecret reads such a reference. A text that is none is refused, and not repeated: it may be the secret itself.
+// newSecret parses such a reference. Its error does not repeat an invalid one: it may be the secret itself.
 func newSecret(where string, env func(string) string) (secret, error) {
 	where = strings.TrimSpace(where)
 	kind, name, _ := strings.Cut(where, ":")
@@ -48,13 +49,13 @@ func newSecret(where string, env func(string) string) (secret, error) {
 	return secret{}, ErrSettings.Sayf("a secret is named by where it is, env:NAME or file:PATH, and not written into the configuration")
 }
 
-// String returns where the secret is.
+// String returns the location of the secret.
 func (s secret) String() string { return s.where }
 
 // None reports that there is no secret.
 func (s secret) None() bool { return s.where == "" }
 
-// read returns the secret itself; empty where there is none.
+// read returns the secret itself; empty if there is none.
 func (s secret) read() (string, error) {
 	if s.None() {
 		return "", nil
@@ -66,7 +67,7 @@ func (s secret) read() (string, error) {
 		}
 		return "", ErrSecret.Sayf("the variable %s is not set in this process; set it, or keep the secret in a file (file:PATH)", name)
 	}
-	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // what is no file is not waited for
+	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // anything but a file must not block
 	if err != nil {
 		return "", ErrSecret.Sayf("the file %s cannot be read; it holds a secret that a channel needs", name)
 	}
@@ -82,7 +83,7 @@ func (s secret) read() (string, error) {
 	return v, nil
 }
 
-// address is a URL that may itself be a secret, as those of many webhooks are.
+// address is a URL that may be a secret, as those of many webhooks are.
 type address struct {
 	plain  *url.URL
 	secret secret
@@ -106,7 +107,7 @@ func parseURL(text string) (*url.URL, error) {
 	return u, nil
 }
 
-// String is as much of the address as holds no secret: its host alone.
+// String returns the part of the address that is not secret: its host.
 func (a address) String() string {
 	if a.plain == nil {
 		return a.secret.String()
@@ -125,13 +126,13 @@ func (a address) url() (*url.URL, error) {
 	return parseURL(text)
 }
 
-// client makes one request a connection, and follows nothing.
+// client returns a client with one request per connection, which follows no redirects.
 func client() *http.Client {
 	return &http.Client{Transport: &http.Transport{Proxy: http.ProxyFromEnvironment, DisableKeepAlives: true},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
-// post sends a body and judges the answer. host is what may be said of where it went.
+// post sends a body and checks the answer. host names the receiver in errors.
 func post(ctx context.Context, to *url.URL, host string, body []byte, headers map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
@@ -157,7 +158,7 @@ func post(ctx context.Context, to *url.URL, host string, body []byte, headers ma
 	}
 }
 
-// why returns what a connection failed of, without the address, which may be a secret.
+// why returns the reason of a failed connection, without the address, which may be a secret.
 func why(err error) string {
 	var at *url.Error
 	if errors.As(err, &at) {

@@ -13,22 +13,22 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 )
 
-// The files of a home: what users were told, and how its channels do.
+// The files of a home: the sent notifications, and the status of its channels.
 const (
 	bookFile = "notices.json"
 	lockFile = "notices.lock"
 	bookSize = 1 << 22
 )
 
-// ErrBook reports a book that cannot be used.
+// ErrBook is returned if the delivery log cannot be used.
 var ErrBook = fault.New(fault.Unavailable, "notify_book_unusable", "what people were told cannot be read or written")
 
-// book is the file. Many processes may use it.
+// book is the file of the delivery log. Several processes may use it.
 type book struct{ dir *docfile.Dir }
 
 func openBook(dir string) book { return book{docfile.NewDir(dir)} }
 
-// load returns the book as it is. One that is damaged is an empty one: users are told once too often rather than never.
+// load returns the delivery log. A damaged one counts as empty: users are notified once too often rather than never.
 func (b book) load() (notice.DeliveryLog, error) {
 	var kept notice.DeliveryLog
 	data, _, err := b.dir.Read(bookFile, bookSize)
@@ -44,7 +44,7 @@ func (b book) load() (notice.DeliveryLog, error) {
 	return kept, nil
 }
 
-// change runs f on the book and stores what it leaves, unless f fails or leaves it as it was. Only one process does so at a time.
+// change applies f to the delivery log and stores the result, unless f fails or changes nothing. Only one process does so at a time.
 func (b book) change(ctx context.Context, f func(*notice.DeliveryLog) error) error {
 	lock, err := b.dir.Lock(ctx, lockFile)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 )
 
-// ErrDesktop reports a desktop that shows nothing.
+// ErrDesktop is returned if there is no desktop to show notifications.
 var ErrDesktop = fault.New(fault.State, "notify_no_desktop", "no desktop shows notifications here")
 
-// HasDesktopSession reports whether this process belongs to the session of a desktop.
+// HasDesktopSession reports whether this process belongs to a desktop session.
 func HasDesktopSession(env func(string) string) bool {
 	switch runtime.GOOS {
 	case "darwin", "windows":
@@ -22,21 +22,21 @@ func HasDesktopSession(env func(string) string) bool {
 	return env("DBUS_SESSION_BUS_ADDRESS") != "" && (env("DISPLAY") != "" || env("WAYLAND_DISPLAY") != "")
 }
 
-// DesktopChannel is a ports.Channel. New makes it.
+// DesktopChannel is a ports.Channel. NewDesktopChannel makes it.
 type DesktopChannel struct{ env func(string) string }
 
-// NewDesktopChannel returns the channel of the desktop that the environment names.
+// NewDesktopChannel returns the channel for the desktop session in the environment.
 func NewDesktopChannel(env func(string) string) DesktopChannel { return DesktopChannel{env} }
 
-// Name returns what the channel is called.
+// Name returns the name of the channel.
 func (DesktopChannel) Name() string { return "desktop" }
 
-// Where returns where messages are shown.
+// Where returns the place where messages are shown.
 func (DesktopChannel) Where() string { return "this desktop" }
 
-// Send shows the message. It returns when ctx ends, whatever the desktop does.
+// Send shows the message. It returns when ctx ends, even if the desktop does not answer.
 func (c DesktopChannel) Send(ctx context.Context, m notice.Message) error {
-	if !HasDesktopSession(c.env) { // without one, a bus would be looked for, and perhaps started
+	if !HasDesktopSession(c.env) { // without one, a bus would be searched for, and possibly started
 		return ErrDesktop.Sayf("this process belongs to no desktop session; start it from one, or set notify: desktop: false")
 	}
 	beeep.AppName = "Countersign"

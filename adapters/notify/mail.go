@@ -15,14 +15,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 )
 
-// MailSettings are those of a mail server that takes messages, and of whom they are for.
+// MailSettings is the mail server, the sender and the recipients.
 type MailSettings struct {
-	SMTP     string   // address of the server: "smtp.example.org:587"; on port 465 TLS is spoken at once
+	SMTP     string   // address of the server: "smtp.example.org:587"; port 465 uses TLS from the start
 	From     string   // "Countersign <me@example.org>"
 	To       []string // likewise
-	User     string   // empty: nobody logs in
-	Password string   // where the password is: "env:NAME" or "file:PATH"
-	Plain    bool     // nothing is encrypted: for a server on this machine
+	User     string   // empty: no authentication
+	Password string   // location of the password: "env:NAME" or "file:PATH"
+	Plain    bool     // no encryption: for a server on this machine
 }
 
 // Mail is a ports.Channel. NewMail makes it.
@@ -35,7 +35,7 @@ type Mail struct {
 	plain      bool
 }
 
-// tlsPort is where TLS is spoken at once.
+// tlsPort is the port that uses TLS from the start.
 const tlsPort = "465"
 
 // NewMail returns the channel of these settings.
@@ -77,13 +77,13 @@ func loopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// Name returns what the channel is called.
+// Name returns the name of the channel.
 func (*Mail) Name() string { return "mail" }
 
 // Where returns the server.
 func (m *Mail) Where() string { return "smtp://" + net.JoinHostPort(m.host, m.port) }
 
-// Send hands the message to the server.
+// Send sends the message to the server.
 func (m *Mail) Send(ctx context.Context, n notice.Message) error {
 	password, err := m.password.read()
 	if err != nil {
@@ -93,7 +93,7 @@ func (m *Mail) Send(ctx context.Context, n notice.Message) error {
 	if err != nil {
 		return ErrUnreachable.Sayf("%s cannot be reached: %s", m.Where(), why(err))
 	}
-	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // whatever is waited for then ends
+	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // ends all waiting
 	if m.port == tlsPort && !m.plain {
 		conn = tls.Client(conn, &tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12})
 	}
@@ -104,7 +104,7 @@ func (m *Mail) Send(ctx context.Context, n notice.Message) error {
 	return nil
 }
 
-// talk speaks SMTP.
+// talk sends the message over SMTP.
 func (m *Mail) talk(conn net.Conn, password string, n notice.Message) error {
 	c, err := smtp.NewClient(conn, m.host)
 	if err != nil {
@@ -141,14 +141,14 @@ func (m *Mail) talk(conn net.Conn, password string, n notice.Message) error {
 	if _, err := w.Write(m.text(n)); err != nil {
 		return err
 	}
-	if err := w.Close(); err != nil { // the server has it, or has not
+	if err := w.Close(); err != nil { // the server accepted it, or not
 		return err
 	}
-	_ = c.Quit() // it has
+	_ = c.Quit() // it was accepted
 	return nil
 }
 
-// text returns the message as mail.
+// text returns the message as an e-mail.
 func (m *Mail) text(n notice.Message) []byte {
 	var to []string
 	for _, a := range m.to {
@@ -165,7 +165,7 @@ func (m *Mail) text(n notice.Message) []byte {
 	return []byte(b.String())
 }
 
-// judged is what a conversation failed of, without what was said in it: that may hold the password.
+// judged returns the error of an SMTP conversation without its content, which may include the password.
 func (m *Mail) judged(ctx context.Context, err error) error {
 	var code *textproto.Error
 	switch {

@@ -14,41 +14,41 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The bounds of sending.
+// The limits of sending.
 const (
 	sendTimeout  = 10 * time.Second       // of one attempt
-	closeTimeout = 5 * time.Second        // of what is still on its way when the process ends
-	stopGrace    = 500 * time.Millisecond // more, for channels to heed that it is over
+	closeTimeout = 5 * time.Second        // for messages in progress when the process ends
+	stopGrace    = 500 * time.Millisecond // additional time for channels to stop
 	attempts     = 4                      // of one message on one channel
-	queued       = 32                     // messages that wait for one channel; more are dropped and counted
-	sweep        = 15 * time.Second       // between looks for what has become due
+	queued       = 32                     // queued messages of one channel; more are dropped and counted
+	sweep        = 15 * time.Second       // interval between checks for due messages
 	noteTimeout  = 3 * time.Second
-	forgotten    = 24 * time.Hour // questions that ran out longer ago are not looked at
+	forgotten    = 24 * time.Hour // requests that expired longer ago are ignored
 	byHandAtMost = 1000
 )
 
-// What can be wrong besides what channels fail with.
+// The errors besides those of channels.
 var (
-	ErrTimeout = fault.New(fault.Unavailable, "notify_timeout", "the receiver did not answer in time") // worth another attempt
+	ErrTimeout = fault.New(fault.Unavailable, "notify_timeout", "the receiver did not answer in time") // worth a retry
 	ErrChannel = fault.New(fault.NotFound, "notify_channel_unknown", "there is no such channel")
 )
 
-// Options are what a Notifier works with. Every field is required but the last two.
+// Options configures a Notifier. Every field except the last two is required.
 type Options struct {
 	Channels []ports.Channel
 	Ledger   ports.Ledger
 	Clock    ports.Clock
 	IDs      ports.IDs
 	Rules    notice.Rules
-	Dir      string // of the book: COUNTERSIGN_HOME
+	Dir      string // of the delivery log: COUNTERSIGN_HOME
 	Log      *slog.Logger
-	// Pause waits between attempts; the nth is 1 after the first failure. It returns early when ctx ends. nil is a few seconds, rising.
+	// Pause waits between attempts; nth is 1 after the first failure. It returns early when ctx ends. nil is a few seconds, increasing.
 	Pause func(ctx context.Context, nth int)
-	// Ending is how long Close waits at most; zero means closeTimeout.
+	// Ending is the maximum time that Close waits; zero means closeTimeout.
 	Ending time.Duration
 }
 
-// Notifier is a ports.Notifier. New makes it, Close ends it. It is safe for concurrent use.
+// Notifier is a ports.Notifier. NewNotifier makes it, Close ends it. It is safe for concurrent use.
 type Notifier struct {
 	parts Options
 	book  book
@@ -62,22 +62,22 @@ type Notifier struct {
 	mu     sync.Mutex
 	works  bool
 	closed bool
-	ended  chan struct{}    // closed once nothing of it runs any more; nil before Close
-	byHand map[string]bool  // questions that users asked in this process
-	under  map[string]*way  // messages on their way
-	unsent []notice.Message // that reached nobody because the process ended
+	ended  chan struct{}    // closed once all goroutines have ended; nil before Close
+	byHand map[string]bool  // requests of the user's own calls in this process
+	under  map[string]*way  // messages being sent
+	unsent []notice.Message // messages not delivered because the process ended
 	worker sync.WaitGroup
 	sender sync.WaitGroup
 }
 
-// way is how far a message is.
+// way is the progress of a message.
 type way struct {
 	message notice.Message
-	left    int  // channels that have not come to an end with it
-	arrived bool // on one of them
+	left    int  // channels that are not finished with it
+	arrived bool // on at least one of them
 }
 
-// line is one channel with what waits for it.
+// line is one channel with its queue.
 type line struct {
 	ports.Channel
 	queue   chan notice.Message
@@ -107,7 +107,7 @@ func pause(ctx context.Context, nth int) {
 	}
 }
 
-// Asked has what is due found out and sent, at once; of a question that the user asked only when it is left open.
+// Asked sends the messages that are due, at once; for a request of the user's own call only after it was left open.
 func (n *Notifier) Asked(id string, byHand bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -123,7 +123,7 @@ func (n *Notifier) Asked(id string, byHand bool) {
 	n.work()
 }
 
-// Watch has the notifier look for what becomes due until Close: reminders, what ran out, and what processes that are gone left untold.
+// Watch makes the notifier check for due messages until Close: reminders, expiries, and messages that ended processes did not send.
 func (n *Notifier) Watch() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -141,7 +141,7 @@ func (n *Notifier) ring() {
 	}
 }
 
-// work starts the worker unless it runs. The caller holds mu.
+// work starts the worker unless it is running. The caller holds mu.
 func (n *Notifier) work() {
 	if n.works {
 		return
@@ -168,12 +168,12 @@ func (n *Notifier) work() {
 	}()
 }
 
-// Look sends what is due now, and that alone, and does not wait until it has arrived. over says that this process leaves open what it asked.
+// Look sends the messages that are due now, without waiting for delivery. over says that this process leaves its requests open.
 func (n *Notifier) Look(ctx context.Context, over bool) {
 	now := n.parts.Clock.Now()
 	var due []notice.Message
 	err := n.book.change(ctx, func(b *notice.DeliveryLog) error {
-		// The ledger is asked under the lock of the book: what another process has claimed by then, it had asked before.
+		// The store is read under the lock of the delivery log: another process reads it before it claims messages.
 		open, err := n.parts.Ledger.Pending(ctx, ports.PendingFilter{}, now.Add(-forgotten))
 		if err != nil {
 			return err
@@ -190,7 +190,7 @@ func (n *Notifier) Look(ctx context.Context, over bool) {
 	}
 }
 
-// questions returns the confirmations that wait for the user, or did.
+// questions returns the pending and past approval requests for users.
 func questions(open []confirm.Request) []notice.Question {
 	var all []notice.Question
 	for _, g := range open {
@@ -207,7 +207,7 @@ func (n *Notifier) own(id string) bool {
 	return n.byHand[id]
 }
 
-// Announce sends users word of something that has happened.
+// Announce notifies users of an event.
 func (n *Notifier) Announce(what string) {
 	n.mu.Lock()
 	closed := n.closed
@@ -222,7 +222,7 @@ func (n *Notifier) Announce(what string) {
 	n.deliver(notice.NewAnnouncement(n.parts.IDs.NewID("an_", 10), what, link, now))
 }
 
-// deliver puts the message into every channel's queue.
+// deliver adds the message to every channel's queue.
 func (n *Notifier) deliver(m notice.Message) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -244,7 +244,7 @@ func (n *Notifier) deliver(m notice.Message) {
 	}
 }
 
-// send sends what is queued, and ends when nothing is.
+// send sends the queued messages, and returns when none is left.
 func (n *Notifier) send(l *line) {
 	defer n.sender.Done()
 	for {
@@ -269,7 +269,7 @@ func (n *Notifier) send(l *line) {
 	}
 }
 
-// came keeps what came of a message on one channel. One that reached nobody because the process ended is another process's to send.
+// came records the result of a message on one channel. If it was delivered on none because the process ended, another process sends it.
 func (n *Notifier) came(m notice.Message, err error) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -292,11 +292,11 @@ func (n *Notifier) came(m notice.Message, err error) {
 	}
 }
 
-// giveBack leaves to other processes what this one has claimed and could not send.
+// giveBack releases the messages that this process claimed and could not send.
 func (n *Notifier) giveBack() {
 	n.mu.Lock()
 	unsent := n.unsent
-	for id, w := range n.under { // on a channel that does not heed the end
+	for id, w := range n.under { // on a channel that did not stop
 		if !w.arrived && w.message.Question != "" {
 			unsent = append(unsent, w.message)
 		}
@@ -319,11 +319,11 @@ func (n *Notifier) giveBack() {
 	}
 }
 
-// try sends one message, again and again while that may help and the process lives.
+// try sends one message, with retries while they may help and the process runs.
 func (n *Notifier) try(l *line, m notice.Message) error {
 	waiting, stop := context.WithCancel(n.life)
 	defer stop()
-	go func() { // no attempt is waited for when the process ends
+	go func() { // no attempt delays the end of the process
 		select {
 		case <-n.ending:
 			stop()
@@ -342,7 +342,7 @@ func (n *Notifier) try(l *line, m notice.Message) error {
 	}
 }
 
-// once is one attempt, within its time. A channel that fails unforeseen takes nothing along.
+// once makes one attempt, within its time limit. It recovers panics of the channel.
 func (n *Notifier) once(ctx context.Context, c ports.Channel, m notice.Message) (err error) {
 	ctx, cancel := context.WithTimeout(ctx, sendTimeout)
 	defer cancel()
@@ -357,7 +357,7 @@ func (n *Notifier) once(ctx context.Context, c ports.Channel, m notice.Message) 
 	return err
 }
 
-// note puts on record whether the message arrived.
+// note records whether the message was delivered.
 func (n *Notifier) note(channel string, m notice.Message, err error) {
 	failure := ""
 	if err != nil {
@@ -375,8 +375,8 @@ func (n *Notifier) note(channel string, m notice.Message, err error) {
 	}
 }
 
-// Close sends what is due of the questions that this process leaves open, and waits for what is on its way: until ctx ends, or as long as it may. Called
-// again it waits for whatever the first call did not wait for, until ctx ends.
+// Close sends the due messages about requests that this process leaves open, and waits for messages in progress until ctx ends or the time limit.
+// Further calls wait for the rest until ctx ends.
 func (n *Notifier) Close(ctx context.Context) {
 	n.mu.Lock()
 	first := !n.closed
@@ -403,7 +403,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	select {
 	case <-done:
 	case <-ctx.Done():
-		n.end() // ends every attempt that heeds it
+		n.end() // ends every attempt that reacts to it
 		t := time.NewTimer(stopGrace)
 		defer t.Stop()
 		select {
@@ -416,7 +416,7 @@ func (n *Notifier) Close(ctx context.Context) {
 	n.giveBack()
 }
 
-// State returns the channels as they do, in any process of this home.
+// State returns the channels with their status, over all processes of this home.
 func (n *Notifier) State(ctx context.Context) ([]notice.Channel, error) {
 	b, err := n.book.load()
 	if err != nil {
@@ -433,7 +433,7 @@ func (n *Notifier) State(ctx context.Context) ([]notice.Channel, error) {
 	return all, ctx.Err()
 }
 
-// Test sends a message that says so on that channel, or on all of them, once, and waits until it has arrived. It fails with ErrChannel.
+// Test sends a test message on that channel, or on all of them, once, and waits for delivery. It fails with ErrChannel.
 func (n *Notifier) Test(ctx context.Context, name string) ([]notice.ChannelTestResult, error) {
 	link := ""
 	if n.parts.Rules.Link != nil {

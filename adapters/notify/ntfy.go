@@ -9,11 +9,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/notice"
 )
 
-// NtfySettings are those of a server that speaks ntfy, such as ntfy.sh or one's own.
+// NtfySettings configures a server with the ntfy protocol, such as ntfy.sh or a self-hosted one.
 type NtfySettings struct {
 	URL   string // of the server: "https://ntfy.sh"
-	Topic string // whoever knows it hears it, where the server asks for no token
-	Token string // where the token is: "env:NAME" or "file:PATH"; empty for none
+	Topic string // everyone who knows it can read it, unless the server requires a token
+	Token string // location of the token: "env:NAME" or "file:PATH"; empty for none
 }
 
 // ntfy is a ports.Channel. NewNtfy makes it.
@@ -36,13 +36,13 @@ func NewNtfy(s NtfySettings, env func(string) string) (*ntfy, error) {
 	return &ntfy{at, s.Topic, token}, err
 }
 
-// Name returns what the channel is called.
+// Name returns the name of the channel.
 func (*ntfy) Name() string { return "ntfy" }
 
-// Where returns the server; the topic is as good as a password on many of them.
+// Where returns the server; on many servers the topic is as secret as a password.
 func (n *ntfy) Where() string { return n.address.String() }
 
-// ntfyMessage is a message as ntfy takes it as JSON.
+// ntfyMessage is a message in ntfy's JSON form.
 type ntfyMessage struct {
 	Topic    string   `json:"topic"`
 	Title    string   `json:"title"`
@@ -52,7 +52,7 @@ type ntfyMessage struct {
 	Click    string   `json:"click,omitempty"`
 }
 
-// Send hands the message to the server.
+// Send sends the message to the server.
 func (n *ntfy) Send(ctx context.Context, m notice.Message) error {
 	to, err := n.address.url()
 	if err != nil {
@@ -74,7 +74,7 @@ func (n *ntfy) Send(ctx context.Context, m notice.Message) error {
 	if token != "" {
 		headers["Authorization"] = "Bearer " + token
 	}
-	root := *to // messages as JSON go to the root
+	root := *to // JSON messages are posted to the root
 	root.Path = strings.TrimSuffix(root.Path, "/") + "/"
 	return post(ctx, &root, n.address.String(), body, headers)
 }

@@ -18,22 +18,22 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The headers of a webhook. The signature is v1=, and in hex the HMAC-SHA256 under the shared secret of the timestamp (seconds since 1970), a dot, and
-// the body: a receiver that compares both, and the timestamp with its clock, takes no message from anybody else, and none twice.
+// The headers of a webhook. The signature is v1= and the hex HMAC-SHA256, under the shared secret, of the timestamp (seconds since 1970), a dot, and
+// the body: a receiver that verifies it, and compares the timestamp with its clock, accepts no forged message and no replay.
 const (
 	SignatureHeader = "Countersign-Signature"
 	TimestampHeader = "Countersign-Timestamp"
 	IDHeader        = "Countersign-Message"
 )
 
-// WebhookSettings are those of a receiver of any kind.
+// WebhookSettings configures a receiver of any kind.
 type WebhookSettings struct {
-	URL         string // or where it is: "env:NAME" or "file:PATH"
-	Secret      string // where the secret is that messages are signed with; empty for none
+	URL         string // or its location: "env:NAME" or "file:PATH"
+	Secret      string // location of the secret that signs messages; empty for none
 	Preset      string // "slack", "teams", "telegram", "discord"; empty for Template
 	Template    string // the body, with {{.Field}}; empty is the message as JSON
 	ContentType string // of the body; empty is application/json
-	Chat        string // where Telegram delivers: {{.Chat}}
+	Chat        string // the Telegram chat: {{.Chat}}
 }
 
 // webhook is a ports.Channel. NewWebhook makes it.
@@ -46,7 +46,7 @@ type webhook struct {
 	clock    ports.Clock
 }
 
-// presets are bodies that well-known services take.
+// presets returns the bodies for well-known services.
 func presets() map[string]string {
 	return map[string]string{
 		"slack": `{"text":"*{{.Title}}*\n{{.Text}}"}`,
@@ -90,13 +90,13 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 	return w, err
 }
 
-// Name returns what the channel is called.
+// Name returns the name of the channel.
 func (*webhook) Name() string { return "webhook" }
 
-// Where returns the receiver's host: the rest of the address is a secret for many services.
+// Where returns the receiver's host: for many services the rest of the address is a secret.
 func (w *webhook) Where() string { return w.address.String() }
 
-// fields returns what a template may name.
+// fields returns the fields of a template.
 func (w *webhook) fields(m notice.Message) map[string]string {
 	stamp := func(t time.Time) string {
 		if t.IsZero() {
@@ -108,7 +108,7 @@ func (w *webhook) fields(m notice.Message) map[string]string {
 		"Link": m.Link, "At": stamp(m.At), "ExpiresAt": stamp(m.ExpiresAt), "Chat": w.chat}
 }
 
-// body returns the template with the message in it. In JSON what is put in is escaped, so that the body stays the JSON that it was.
+// body returns the template with the message inserted. In JSON, inserted values are escaped, so that the body stays valid.
 func (w *webhook) body(m notice.Message) ([]byte, error) {
 	if w.template == "" {
 		return json.Marshal(m)
@@ -142,7 +142,7 @@ func (w *webhook) body(m notice.Message) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Send posts the message, signed where there is a secret.
+// Send posts the message, signed if there is a secret.
 func (w *webhook) Send(ctx context.Context, m notice.Message) error {
 	to, err := w.address.url()
 	if err != nil {

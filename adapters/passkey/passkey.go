@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Signed is what an approval by passkey is proved by, beside the key: the browser's answer, and the origin of the page that asked. It is the Evidence of
+// Signed is the proof of an approval by passkey, besides the key: the browser's answer, and the origin of the page that asked. It is the Evidence of
 // such a proof.
 type Signed struct {
 	Origin            string `json:"origin"` // with its port, as the server knows it
@@ -32,13 +32,13 @@ type Signed struct {
 	Signature         []byte `json:"signature"`
 }
 
-// longest bounds what a browser's answer has, in bytes.
+// longest is the maximum size of a browser's answer, in bytes.
 const longest = 64 << 10
 
 // Verifier is the ports.KeyVerifier of passkeys.
 type Verifier struct{}
 
-// Usable fails with enrolled.ErrKey unless the key is one that the library knows how to verify with.
+// Usable fails with enrolled.ErrKey unless the library can verify signatures of the key.
 func (Verifier) Usable(k enrolled.Key) error {
 	id, err := base64.RawURLEncoding.DecodeString(k.Credential)
 	if err != nil || len(id) == 0 {
@@ -53,8 +53,8 @@ func (Verifier) Usable(k enrolled.Key) error {
 	return nil
 }
 
-// Verify fails with enrolled.ErrUnproven unless signed is an assertion of the passkey over that challenge, made for a page of the origin that stands with
-// it, whose host is the name that the passkey is bound to, after the authenticator has verified its user.
+// Verify fails with enrolled.ErrUnproven unless signed is an assertion of the passkey over that challenge, made on a page of the recorded origin,
+// whose host is the name that the passkey is bound to, after the authenticator has verified its user.
 func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error {
 	if err := v.Usable(k); err != nil {
 		return err
@@ -68,7 +68,7 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	if name, ok := RPID(s.Origin); !ok || name != k.RPID {
 		return enrolled.ErrUnproven.Sayf("the passkey is bound to %s, and the page that asked is of %s", k.RPID, s.Origin)
 	}
-	id, _ := base64.RawURLEncoding.DecodeString(k.Credential) // Usable has looked
+	id, _ := base64.RawURLEncoding.DecodeString(k.Credential) // Usable has checked it
 	answer := protocol.CredentialAssertionResponse{AssertionResponse: protocol.AuthenticatorAssertionResponse{
 		AuthenticatorResponse: protocol.AuthenticatorResponse{ClientDataJSON: s.ClientData}, AuthenticatorData: s.AuthenticatorData, Signature: s.Signature}}
 	answer.ID, answer.RawID, answer.Type = k.Credential, id, string(protocol.PublicKeyCredentialType)
@@ -79,7 +79,7 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	if err := plain(parsed.Response.CollectedClientData, s.Origin); err != nil {
 		return err
 	}
-	if !parsed.Response.AuthenticatorData.Flags.HasUserVerified() { // the library is told so as well; this is what an approval rests on
+	if !parsed.Response.AuthenticatorData.Flags.HasUserVerified() { // the library checks it too; the approval depends on it
 		return enrolled.ErrUnproven.Sayf("the authenticator did not verify its person (fingerprint, face or PIN)")
 	}
 	err = parsed.Verify(protocol.URLEncodedBase64(challenge[:]).String(), k.RPID, "", []string{s.Origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
@@ -90,8 +90,8 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	return nil
 }
 
-// Registered returns the passkey that a browser has just made for a page of that origin, when it was asked with that challenge. It has no name and no owner yet.
-// It fails with enrolled.ErrKey. Who made it, it does not prove: a program can make one as well.
+// Registered returns the passkey that a browser has just created for a page of that origin with that challenge. It has no name and no owner yet. It
+// fails with enrolled.ErrKey. It does not prove who created the passkey: a program can create one as well.
 func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key, error) {
 	name, ok := RPID(origin)
 	if !ok {
@@ -127,10 +127,11 @@ func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key,
 	return k, Verifier{}.Usable(k)
 }
 
-// Algorithms returns those a new passkey may sign with, in COSE's numbers, the one wanted most first: ES256, EdDSA, RS256 (Windows Hello).
+// Algorithms returns the signature algorithms of new passkeys, as COSE numbers in order of preference: ES256, EdDSA, RS256 (Windows Hello).
 func Algorithms() []int { return []int{-7, -8, -257} }
 
-// RPID returns the name that passkeys of pages of that origin are bound to: its host. False says that it has none that browsers take: an IP address is none.
+// RPID returns the name that passkeys for pages of that origin are bound to: its host. It reports false if browsers accept none, as for an IP
+// address.
 func RPID(origin string) (string, bool) {
 	u, err := url.Parse(origin)
 	if err != nil || u.Host == "" || u.User != nil || origin != u.Scheme+"://"+u.Host || u.Scheme != "https" && !(u.Scheme == "http" && local(u.Hostname())) {
@@ -139,16 +140,16 @@ func RPID(origin string) (string, bool) {
 	return u.Hostname(), named(u.Hostname())
 }
 
-// local reports a name whose pages browsers take for secure without TLS.
+// local reports a name whose pages browsers treat as secure without TLS.
 func local(name string) bool { return name == "localhost" || strings.HasSuffix(name, ".localhost") }
 
-// named reports a host name in lower case that is no address.
+// named reports whether the host is a lower-case host name and not an address.
 func named(host string) bool {
 	_, err := netip.ParseAddr(host)
 	return err != nil && host != "" && host == strings.ToLower(host) && !strings.ContainsAny(host, "/:@ ")
 }
 
-// plain fails unless the browser says that a page of that very origin asked, and no page of another site around it.
+// plain fails unless the browser states that a page of exactly that origin asked, not embedded in a page of another site.
 func plain(c protocol.CollectedClientData, origin string) error {
 	if c.Origin != origin {
 		return enrolled.ErrUnproven.Sayf("a page of %s asked for it, and this is %s", c.Origin, origin)

@@ -17,28 +17,28 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Socket is the environment variable that says where the ssh agent listens.
+// Socket is the environment variable with the socket of the ssh agent.
 const Socket = "SSH_AUTH_SOCK"
 
-// How long the agent is waited for: until it says which keys it has, and until somebody has touched one.
+// Time limits of the agent: for listing its keys, and for a touch.
 const (
 	listWait  = 10 * time.Second
 	touchWait = 2 * time.Minute
 )
 
-// What is wrong with the agent.
+// The errors of the agent.
 var (
 	ErrAgent   = fault.New(fault.Unavailable, "ssh_agent_unavailable", "there is no ssh agent here to ask")
 	ErrRefused = fault.New(fault.Unavailable, "ssh_agent_refused", "the ssh agent did not sign")
 )
 
-// Agent is the ssh agent of the user who runs this process. The zero Agent has no keys.
+// Agent is the ssh agent of the user of this process. The zero Agent has no keys.
 type Agent struct {
-	Path string // of its socket; empty where there is none
+	Path string // of its socket; empty if there is none
 }
 
-// Keys returns the security keys that the agent has, each under the comment that the agent has for it, and how many others it has: those are plain, and prove
-// nothing. It fails with ErrAgent.
+// Keys returns the agent's security keys, each named by the agent's comment, and the number of its plain keys, which prove nothing. It fails with
+// ErrAgent.
 func (a Agent) Keys(ctx context.Context) (keys []enrolled.Key, plainOnes int, err error) {
 	err = a.ask(ctx, listWait, func(c agent.ExtendedAgent) error {
 		all, err := c.List()
@@ -60,8 +60,8 @@ func (a Agent) Keys(ctx context.Context) (keys []enrolled.Key, plainOnes int, er
 	return keys, plainOnes, err
 }
 
-// Sign has the key sign the challenge, which takes until somebody touches it. What comes back is a Signed that holds. It fails with ErrAgent, with
-// ErrRefused where nobody touched the key, as Judge does, and with ctx's error.
+// Sign has the key sign the challenge and blocks until it is touched. The result is a valid Signed. It fails with ErrAgent, with ErrRefused without a
+// touch, with the errors of Judge, and with ctx's error.
 func (a Agent) Sign(ctx context.Context, k enrolled.Key, challenge [32]byte) (json.RawMessage, error) {
 	key, err := parse(k.Public)
 	if err != nil {
@@ -85,7 +85,7 @@ func (a Agent) Sign(ctx context.Context, k enrolled.Key, challenge [32]byte) (js
 	return json.Marshal(s)
 }
 
-// ask has do talk to the agent, until ctx ends or it takes longer than wait.
+// ask calls do with the agent, until ctx ends or wait has passed.
 func (a Agent) ask(ctx context.Context, wait time.Duration, do func(agent.ExtendedAgent) error) error {
 	if strings.TrimSpace(a.Path) == "" {
 		return ErrAgent.Sayf("there is no ssh agent here to ask: %s is not set. Start one (eval $(ssh-agent)) and add the key (ssh-add)", Socket)
@@ -100,7 +100,7 @@ func (a Agent) ask(ctx context.Context, wait time.Duration, do func(agent.Extend
 		return ErrAgent.Sayf("the ssh agent at %s cannot be reached", plain(a.Path)).Because(err)
 	}
 	defer conn.Close()                                                                  //nolint:errcheck // nothing was written that counts
-	defer context.AfterFunc(asking, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // whatever is waited for ends
+	defer context.AfterFunc(asking, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // ends all waiting
 	err = do(agent.NewClient(conn))
 	switch {
 	case err == nil:

@@ -21,19 +21,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// Namespace is what signatures of approvals are made for: one that was made for anything else (a commit, a log-in) is none.
+// Namespace is the namespace of approval signatures: a signature for another purpose (a commit, a login) is not valid.
 const Namespace = "countersign-approval@v1"
 
-// maxSignature is the longest signature that is looked at, in bytes. Those of either kind of key take less than half of it.
+// maxSignature is the maximum size of a signature, in bytes. Signatures of both kinds of keys take less than half of it.
 const maxSignature = 1024
 
-// The flags of an authenticator, as a security key signs them.
+// The flags of an authenticator, as signed by a security key.
 const (
 	flagTouched  = 0x01
 	flagVerified = 0x04
 )
 
-// parse reads the public half of a key that lives in a security key, and what it was made for. It fails with enrolled.ErrKey for every other key.
+// parse parses the public part of a security key, and its application. It fails with enrolled.ErrKey for every other key.
 func parse(public []byte) (key ssh.PublicKey, err error) {
 	key, err = ssh.ParsePublicKey(public)
 	if err != nil {
@@ -55,7 +55,7 @@ func parse(public []byte) (key ssh.PublicKey, err error) {
 	return key, nil
 }
 
-// application returns what a key was made for: the last of the strings that it consists of, which are well-formed.
+// application returns the application of a key: the last of its strings, which are well-formed.
 func application(public []byte) (last string) {
 	for len(public) >= 4 {
 		n := binary.BigEndian.Uint32(public)
@@ -67,7 +67,7 @@ func application(public []byte) (last string) {
 	return last
 }
 
-// plain returns what others wrote, in one line and not too long.
+// plain returns untrusted text in one line, shortened.
 func plain(s string) string {
 	if runes := []rune(visible.OneLine(s)); len(runes) > enrolled.MaxName {
 		return string(runes[:enrolled.MaxName])
@@ -75,13 +75,13 @@ func plain(s string) string {
 	return visible.OneLine(s)
 }
 
-// magic begins what is signed, and the signature (OpenSSH's PROTOCOL.sshsig).
+// magic is the prefix of what is signed, and of the signature (OpenSSH's PROTOCOL.sshsig).
 const magic = "SSHSIG"
 
-// hashing is how the message is hashed; ssh-keygen's own choice, and the only one taken.
+// hashing is the hash of the message; ssh-keygen's default, and the only one accepted.
 const hashing = "sha512"
 
-// blob is a signature as OpenSSH writes it.
+// blob is a signature in OpenSSH's form.
 type blob struct {
 	Magic     [6]byte
 	Version   uint32
@@ -92,7 +92,7 @@ type blob struct {
 	Signature []byte
 }
 
-// message returns what is signed for a challenge.
+// message returns the data to sign for a challenge.
 func message(challenge [32]byte) []byte {
 	sum := sha512.Sum512(challenge[:])
 	return ssh.Marshal(struct {
@@ -104,27 +104,27 @@ func message(challenge [32]byte) []byte {
 	}{Magic: [6]byte([]byte(magic)), Namespace: Namespace, Hash: hashing, Sum: sum[:]})
 }
 
-// Signed is what a security key has signed, as it stands on record.
+// Signed is the signature of a security key, as recorded.
 type Signed struct {
-	Signature []byte `json:"sshsig"` // as OpenSSH's PROTOCOL.sshsig has it; base64 of it is what stands between the lines of a file of ssh-keygen -Y sign
+	Signature []byte `json:"sshsig"` // as in OpenSSH's PROTOCOL.sshsig; ssh-keygen -Y sign writes it in base64 between its header and footer
 }
 
-// Armored returns the signature as ssh-keygen reads it (ssh-keygen -Y verify -n countersign-approval@v1), so that it can be looked at without this software.
-// What ssh-keygen says holds for the signature, and not for the touch: it takes one that nobody touched the key for.
+// Armored returns the signature as ssh-keygen reads it (ssh-keygen -Y verify -n countersign-approval@v1), so that it can be verified without this
+// software. ssh-keygen verifies the signature but not the touch: it accepts one made without a touch.
 func (s Signed) Armored() string {
 	return string(pem.EncodeToMemory(&pem.Block{Type: "SSH SIGNATURE", Bytes: s.Signature}))
 }
 
-// presence is what a signature says of the user who was there.
+// presence is what a signature states about the user's presence.
 type presence struct {
-	Verified bool   // the security key asked for a PIN or a finger, beyond the touch
-	Counter  uint32 // how often the security key has signed, as it says; some never count
+	Verified bool   // the security key required a PIN or a fingerprint besides the touch
+	Counter  uint32 // number of signatures according to the security key; some never count
 }
 
-// Verifier is the ports.KeyVerifier of security keys. It needs no agent, and nothing else of this machine.
+// Verifier is the ports.KeyVerifier of security keys. It needs no agent and nothing else of this machine.
 type Verifier struct{}
 
-// Usable fails with enrolled.ErrKey for every key but one that wants a touch, under its own fingerprint.
+// Usable fails with enrolled.ErrKey unless the key requires a touch and matches its fingerprint.
 func (Verifier) Usable(k enrolled.Key) error {
 	key, err := parse(k.Public)
 	if err != nil {
@@ -136,7 +136,7 @@ func (Verifier) Usable(k enrolled.Key) error {
 	return nil
 }
 
-// Verify fails with enrolled.ErrUnproven unless the key has signed that challenge, and was touched for it.
+// Verify fails with enrolled.ErrUnproven unless the key has signed that challenge with a touch.
 func (Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessage) error {
 	var s Signed
 	dec := json.NewDecoder(bytes.NewReader(signed))
@@ -151,8 +151,8 @@ func (Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessag
 	return err
 }
 
-// Judge says what a signature of a key for a challenge proves of the user, from the bytes alone. It fails with enrolled.ErrKey for every key but one that
-// wants a touch, and with enrolled.ErrUnproven for what is not exactly such a signature, or was made without a touch.
+// Judge returns what a signature of a key for a challenge proves about the user, from the bytes alone. It fails with enrolled.ErrKey for a key that
+// requires no touch, and with enrolled.ErrUnproven for an invalid signature, or one made without a touch.
 func Judge(public []byte, challenge [32]byte, signature []byte) (presence, error) {
 	key, err := parse(public)
 	if err != nil {
@@ -177,7 +177,7 @@ func Judge(public []byte, challenge [32]byte, signature []byte) (presence, error
 	return presence{Verified: sig.Rest[0]&flagVerified != 0, Counter: binary.BigEndian.Uint32(sig.Rest[1:])}, nil
 }
 
-// read takes a signature apart. What is not written exactly as it would be again is none: nothing can be hidden in it.
+// read parses a signature. It rejects any encoding other than the canonical one, so that nothing can be hidden in it.
 func read(signature []byte) (b blob, sig *ssh.Signature, err error) {
 	if len(signature) > maxSignature {
 		return b, nil, enrolled.ErrUnproven
