@@ -23,9 +23,9 @@ import (
 type Options struct {
 	App         *app.App
 	Credentials adminpages.Credentials
-	// Person makes a handler of one for visitors who came by a browser that somebody has logged in.
+	// Person wraps a handler for visitors with a logged-in browser.
 	Person func(httpauth.Handler) http.Handler
-	IDs    func() string // makes identifiers that nobody can guess
+	IDs    func() string // creates unguessable identifiers
 }
 
 // section is a part of the console.

@@ -17,10 +17,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// maxWorkers bounds the processes of ecosystems: workers that wait, and services of the built-in provisioner.
+// maxWorkers is the maximum number of ecosystem processes: waiting workers, and services of the built-in provisioner.
 const maxWorkers = 256
 
-// parts is what the tools about ecosystems work with on this machine.
+// parts is the adapters of the ecosystem tools on this machine.
 type parts struct {
 	files     *ecosystemfile.Store
 	processes *osproc.Processes
@@ -35,10 +35,10 @@ type parts struct {
 	finder    ecosystemfile.ProvisionerFinder
 }
 
-// pause is what comes before a push is tried again, doubled each time (amof contract §20.9).
+// pause is the delay before a push is retried, doubled each time (amof contract §20.9).
 const pause = time.Second
 
-// grace is how long programs that a killed process had started have to end themselves.
+// grace is how long programs started by a killed process have to exit.
 const grace = 5 * time.Second
 
 func (h *EcosystemHost) adapters() parts {
@@ -59,7 +59,7 @@ func orphans(work string) []int {
 	return left
 }
 
-// workers has a process of its own carry runs out; where nobody said which, this one.
+// workers runs the queue in a worker process; without a configured one, in this process.
 func (h *EcosystemHost) workers(files *ecosystemfile.Store, processes *osproc.Processes) ecosystemport.Workers {
 	if len(h.options.Worker) == 0 || len(h.options.Supervisor) == 0 {
 		return &within{Workers: ecosystemfile.NewWorkers(ecosystemfile.WorkerOptions{Dir: files.WorkerDir, Command: []string{"-"}, Start: nil}), host: h}
@@ -70,7 +70,7 @@ func (h *EcosystemHost) workers(files *ecosystemfile.Store, processes *osproc.Pr
 	}})
 }
 
-// environment returns what a worker inherits: what programs need, where things are, who commits, and how SSH and proxies are reached.
+// environment returns the environment of a worker: what programs need, paths, the committer, and the settings of SSH and proxies.
 func (h *EcosystemHost) environment() map[string]string {
 	inherited := os.Environ()
 	var pass []string
@@ -86,7 +86,7 @@ func (h *EcosystemHost) environment() map[string]string {
 	return env
 }
 
-// within carries runs out in this process.
+// within runs the queue in this process.
 type within struct {
 	*ecosystemfile.Workers
 	host  *EcosystemHost
@@ -104,7 +104,7 @@ func (w *within) Wake(ctx context.Context, l ecosystem.Layout) error {
 	return nil
 }
 
-// Close waits for the runs that are carried out.
+// Close waits for the running runs.
 func (w *within) Close() error {
 	w.going.Wait()
 	return nil

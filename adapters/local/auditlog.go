@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// recorded returns the audit of a store: its ends signed by the key of this machine, and put into the anchors.
+// recorded returns the audit log of a store, signed by the key of this machine and written to the anchors.
 func (c Config) recorded(store *sqlitestore.Store) *anchoring.AnchoredLog {
 	home, machine := settledPath(c.Dir), system.Machine()
 	signer := docfile.NewSigner(filepath.Join(c.Dir, "keys"), home, machine, system.Clock{}.Now)

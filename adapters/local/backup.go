@@ -16,7 +16,7 @@ func (c Config) archive() *homearchive.Archive {
 		ID: func() string { return system.IDs{}.NewID("restore_", 16) }})
 }
 
-// InUse fails where another process uses the home that the environment names: nothing can be put in its place then.
+// InUse fails if another process uses the home in the environment: it cannot be replaced then.
 func InUse(ctx context.Context, env func(string) string) error {
 	dir, err := Config{Env: env}.home()
 	if err != nil {
@@ -29,7 +29,7 @@ func InUse(ctx context.Context, env func(string) string) error {
 	return homearchive.InUse(ctx, dir)
 }
 
-// upgraded tells users that a database was brought up to date, and where it is as it was.
+// upgraded tells users that a database was upgraded, and where the old one is.
 func (c Config) upgraded(u sqlitestore.Upgrade) {
 	if c.Log != nil {
 		c.Log.Info("the database was upgraded", "path", u.Path, "from", u.From, "to", u.To, "copy", u.Copy)

@@ -6,7 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 )
 
-// Admission returns what makes and knows the credentials of those who come over a network. It opens nothing, and is good until Close.
+// Admission issues and checks credentials for network requests. It opens nothing, and is valid until Close.
 func (l *Local) Admission() *app.Credentials {
 	return app.NewCredentials(app.CredentialsConfig{Credentials: sqlitestore.NewCredentials(l.store), Clock: system.Clock{}, IDs: system.IDs{}, Audit: l.audit, Log: l.config.Log})
 }

@@ -53,7 +53,7 @@ func NewEcosystemHost(o EcosystemOptions) *EcosystemHost {
 	return h
 }
 
-// Close waits for the runs that this very process carries out.
+// Close waits for the runs in this process.
 func (h *EcosystemHost) Close() error { return h.atClose() }
 
 // Capability returns the toolset.
@@ -66,14 +66,14 @@ func (h *EcosystemHost) Capability() tool.Capability {
 // EcosystemToolset is the toolset's name.
 const EcosystemToolset = ecosystems.Name
 
-// Over returns the options of a core that enables the toolset: where its settings say so, only the user may confirm, by the client's form or in a
-// terminal (amof contract §14, rule 6), and confirmations live as long as they say (§20.8) unless the operator said it.
+// Over returns the options of a core that enables the toolset: if its settings say so, only the user may approve, in the client's form or in a
+// terminal (amof contract §14, rule 6), and approval requests expire as the settings say (§20.8) unless the server configuration sets the time.
 func (h *EcosystemHost) Over(o app.Options) app.Options {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
 	if err != nil {
 		return o // nothing of the toolset changes anything then
 	}
-	// It loosens nothing, and switches no form on: users approve unless policy says otherwise (consent design, section 5).
+	// This widens nothing and enables no form: users approve unless policy says otherwise (consent design, section 5).
 	if s.Confirm == "token" {
 		h.options.Core.Log.Warn("AMOF_CONFIRM=token is ignored: a person approves, unless a stored setting or the system's file says otherwise (countersign policy approval caller)")
 	}
@@ -83,8 +83,7 @@ func (h *EcosystemHost) Over(o app.Options) app.Options {
 	return o
 }
 
-// modes returns the toolset's default mode, and what none of its calls may pass (amof contract §11 and §20.8). Settings that cannot be read let
-// nothing change.
+// modes returns the toolset's default mode, and its maximum mode (amof contract §11 and §20.8). Settings that cannot be read allow no change.
 func (h *EcosystemHost) modes() (mode, ceiling policy.Mode) {
 	s, err := h.deps.Basis.Places.Settings(context.Background())
 	if err != nil {
@@ -142,8 +141,8 @@ func (h *EcosystemHost) Drain(ctx context.Context, root, name string) error {
 	return h.worker().Drain(ctx, root, name)
 }
 
-// Recover ends what processes that are gone left running, and has somebody see to runs that wait although nobody is there to carry them out, and
-// to those whose process is gone. With nothing to do it costs next to nothing.
+// Recover ends the processes that ended workers left running, and starts a worker for queued runs without one and for runs whose process is gone. It
+// is fast if there is nothing to do.
 func (h *EcosystemHost) Recover(ctx context.Context) error {
 	_, err := h.table.Recover(ctx)
 	return errors.Join(err, h.worker().Recover(ctx))

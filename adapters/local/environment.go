@@ -20,10 +20,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// DefaultToolsets are served when nobody chooses: together few enough for every host.
+// DefaultToolsets are the toolsets enabled by default: few enough tools for every host.
 const DefaultToolsets = "packs,deployments"
 
-// ErrConfig reports an environment variable, flag or configuration file that is not understood. Nothing runs on a guess.
+// ErrConfig is returned for an invalid environment variable, flag or configuration file. Nothing runs with a guessed configuration.
 var ErrConfig = fault.New(fault.Invalid, "config_invalid", "the configuration is not understood")
 
 // file is COUNTERSIGN_HOME/config.yaml. Every entry but notify has an environment variable, which outranks it.
@@ -45,28 +45,28 @@ type file struct {
 	Notify notifyFile `yaml:"notify"`
 }
 
-// settings reads one entry after the other, from the environment or the file, and keeps what is wrong with them.
+// settings reads the entries one by one, from the environment or the file, and collects their errors.
 type settings struct {
 	env      func(string) string
-	path     string // of config.yaml; empty where no file stands behind the entries
-	written  []byte // what it holds
+	path     string // of config.yaml; empty if there is no file
+	written  []byte // its content
 	problems []string
 }
 
-// Environment returns the Config that environment variables and COUNTERSIGN_HOME/config.yaml describe, in that order of precedence. It
-// fails with ErrConfig, naming every entry that is not understood.
+// Environment returns the Config from environment variables and COUNTERSIGN_HOME/config.yaml, in that order of precedence. It fails with ErrConfig,
+// naming every invalid entry.
 func Environment(env func(string) string) (Config, error) {
 	return EnvironmentOver(Config{Options: Defaults()}, env)
 }
 
-// EnvironmentOver is Environment over what an embedding program has chosen in code: Options.Policy, which is what is built in for it, and Trust.
+// EnvironmentOver is Environment on top of what an embedding program sets in code: Options.Policy, its built-in policy, and Trust.
 func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	c.Env, c.Toolsets, c.Known = env, strings.Split(DefaultToolsets, ","), secrets
 	dir, err := c.home()
 	if err != nil {
 		return c, err
 	}
-	if err := (Config{Dir: dir}).archive().Resume(context.Background()); err != nil { // config.yaml may be one of what comes back
+	if err := (Config{Dir: dir}).archive().Resume(context.Background()); err != nil { // an interrupted restore may be about to put config.yaml back
 		return c, err
 	}
 	s := &settings{env: env, path: filepath.Join(dir, "config.yaml")}
@@ -138,7 +138,7 @@ func (s *settings) word(variable, written string, into interface{ UnmarshalText(
 	}
 }
 
-// wrong keeps a problem, naming the variable and the flag that stands for it, or the place in the file where neither is given.
+// wrong records a problem, naming the variable and its flag, or the entry in the file if neither is set.
 func (s *settings) wrong(variable, problem string) {
 	name, own := strings.CutPrefix(variable, "COUNTERSIGN_")
 	switch {
@@ -160,7 +160,7 @@ func (s *settings) problem(key, what string) {
 	s.problems = append(s.problems, at+": "+key+": "+what)
 }
 
-// truthy reports a word that means yes.
+// truthy reports a word that means true.
 func truthy(word string) bool {
 	switch strings.ToLower(strings.TrimSpace(word)) {
 	case "1", "true", "yes", "y", "on":
@@ -218,10 +218,10 @@ func (s *settings) roots(written map[string]string) map[string]string {
 // secretNames are words in the names of environment variables whose values are secrets.
 const secretNames = `(?i)(token|secret|passw(or)?d|api_?key|private_?key|access_?key|credential)`
 
-// shortestSecret is the shortest value that is masked: shorter ones are words of ordinary text.
+// shortestSecret is the minimum length of a redacted value: shorter ones occur in ordinary text.
 const shortestSecret = 8
 
-// secrets returns the values of this process's environment variables that are named like secrets.
+// secrets returns the values of this process's environment variables whose names indicate secrets.
 func secrets() []string {
 	named := regexp.MustCompile(secretNames)
 	var out []string

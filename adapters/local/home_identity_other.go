@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// homeIdentity tells a home from copies of it by where it is.
+// homeIdentity distinguishes a home from copies of it by its path.
 func homeIdentity(dir string) string {
 	if real, err := filepath.EvalSymlinks(dir); err == nil {
 		dir = real

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// homeIdentity tells a home from every copy of it, under whatever path either is seen: by the file that its database is. Empty while there is none.
+// homeIdentity distinguishes a home from every copy of it, independent of its path: by the file of its database. It is empty without one.
 func homeIdentity(dir string) string {
 	info, err := os.Stat(filepath.Join(dir, database))
 	if err != nil {

@@ -15,15 +15,15 @@ import (
 
 // NewSurroundings returns the surroundings of this process, with Countersign's home and an environment.
 func NewSurroundings(home string, env func(string) string) mcpclients.HostEnvironment {
-	if abs, err := filepath.Abs(home); err == nil { // without a working directory a relative home is refused by whoever writes there
+	if abs, err := filepath.Abs(home); err == nil { // without a working directory, writing to a relative home fails later
 		home = abs
 	}
 	return mcpclients.HostEnvironment{Home: home, Chosen: env(mcpclients.HomeVariable) != "", System: runtime.GOOS, Sep: filepath.Separator, Env: env,
 		Program: ExecutablePath, Real: ResolvePath, Installed: installed(env)}
 }
 
-// ExecutablePath returns the absolute path of this executable, by the name under which it is found on PATH where that leads to it: package managers move
-// what such a name leads to. lasting is false for one that a build has put into a temporary directory.
+// ExecutablePath returns the absolute path of this executable, by its name on PATH if that leads to it: package managers move the target of such a
+// name. lasting is false for one that a build has put into a temporary directory.
 func ExecutablePath() (path string, lasting bool, err error) {
 	path, err = os.Executable()
 	if err != nil {
@@ -50,8 +50,8 @@ func temporary(path string) bool {
 		strings.HasSuffix(path, ".test")
 }
 
-// ResolvePath returns where a path leads once every symbolic link in it is followed, whether something stands there or not. It fails with deployment.ErrPath on
-// a link that leads nowhere, and on links that lead in a circle.
+// ResolvePath returns a path with every symbolic link resolved, whether or not the file exists. It fails with deployment.ErrPath on a dangling link,
+// and on a cycle of links.
 func ResolvePath(path string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	if err == nil {
@@ -65,7 +65,7 @@ func ResolvePath(path string) (string, error) {
 	case absent == nil && info.Mode()&fs.ModeSymlink != 0:
 		return "", deployment.ErrPath.Sayf("%s is a symbolic link that cannot be followed: %v", path, err).With(deployment.Details{}.AddPath("path", path))
 	case !errors.Is(absent, fs.ErrNotExist) || filepath.Dir(path) == path:
-		return path, nil // what cannot be looked at is told of by whoever looks
+		return path, nil // the caller reports what cannot be read
 	}
 	above, err := ResolvePath(filepath.Dir(path))
 	return filepath.Join(above, filepath.Base(path)), err

@@ -19,7 +19,7 @@ type Admission interface {
 // HostTokens makes the access tokens of hosts. It implements mcpclients.TokenIssuer.
 type HostTokens struct{ Admission Admission }
 
-// by is who asks for tokens, in the audit.
+// by is the author of tokens, in the audit log.
 const by = "connect"
 
 // Good implements mcpclients.TokenIssuer.

@@ -37,23 +37,23 @@ import (
 // database is the file in a home that nearly all of its state is in.
 const database = "countersign.db"
 
-// Config says where data is stored and how the core is configured. The zero Config keeps its state where the environment says and lets nothing
-// change; start Options from Defaults, or take the whole Config from Environment.
+// Config says where data is stored and how the core is configured. The zero Config keeps its state in the directory from the environment and allows
+// no change; start Options from Defaults, or take the whole Config from Environment.
 type Config struct {
-	Dir         string              // Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
+	Dir         string              // directory of Countersign's own state; default $COUNTERSIGN_HOME, else ~/.countersign
 	Packs       Packs               // where context packs are
 	Deployments Deployments         // where deployments work
 	Projects    Projects            // how projects' programs are started
 	Sandboxes   Sandboxes           // how the gateway of agent servers is started
 	Ecosystems  Ecosystems          // how the runs of ecosystems are carried out
-	Notify      Notify              // how people are told that something waits
-	Options     app.Options         // policy and bounds
-	Trust       Trust               // where the layers of policy are that no caller chooses
-	Toolsets    []string            // served when Options.Serve chooses nothing; those that do not exist are left out. Empty: all
-	Journal     string              // socket of the system's journal, which takes heads of the audit; default anchoring.JournalSocket
+	Notify      Notify              // how users are notified of pending approvals
+	Options     app.Options         // policy and limits
+	Trust       Trust               // location of the policy layers that no caller chooses
+	Toolsets    []string            // enabled if Options.Serve selects nothing; unknown ones are ignored. Empty: all
+	Journal     string              // socket of the system's journal, for heads of the audit log; default anchoring.JournalSocket
 	Log         *slog.Logger        // default: discard
-	Notice      func(line string)   // told what people should know although nothing failed; may be nil
-	Known       func() []string     // secrets this process holds, masked wherever they appear; called once, when needed; may be nil
+	Notice      func(line string)   // called with messages for users about events that are not failures; may be nil
+	Known       func() []string     // secrets of this process, redacted wherever they appear; called once, when needed; may be nil
 	Env         func(string) string // default os.Getenv
 }
 
@@ -61,7 +61,7 @@ type Config struct {
 type Local struct {
 	*app.App
 	config         Config
-	operator       policy.Policy // what no person's settings change while the process lives
+	operator       policy.Policy // the policy that no user settings change while the process runs
 	store          *sqlitestore.Store
 	archive        *homearchive.Archive
 	audit          *anchoring.AnchoredLog
@@ -74,7 +74,7 @@ type Local struct {
 	atClose        []func() error
 }
 
-// Defaults is how Countersign runs when nobody says otherwise: toolsets' own modes up to execute, execute_with_confirm.
+// Defaults returns the default options: the toolsets' own modes up to execute, execute_with_confirm.
 func Defaults() app.Options {
 	return app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 }
@@ -146,30 +146,30 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	}
 }
 
-// place is the directory that tools take for the one they are called in, and what else says where they look. It tells processes apart that stand
-// elsewhere.
+// place identifies the working directory for tools, and other settings that select their directories. It differs between processes in different
+// directories.
 func (c Config) place() string {
 	dir, err := filepath.Abs(c.Deployments.Dir)
-	if err != nil { // the directory is gone: nothing stands there
+	if err != nil { // the directory was deleted
 		return "?"
 	}
 	around := []string{dir, c.Packs.Source, c.Packs.Root}
 	for _, name := range []string{"HOME", "AGENTPACK_HOME", "AGENTPACK_PROJECT_ROOT", "CODEX_HOME", "AMOF_HOME", "AMOF_WORKSPACE_ROOT"} {
 		around = append(around, c.Env(name))
 	}
-	if scope := c.Env("AGENTPACK_SCOPE"); scope != "" { // other processes cannot work out what --scope narrowed
+	if scope := c.Env("AGENTPACK_SCOPE"); scope != "" { // other processes cannot compute plans narrowed by --scope
 		around = append(around, scope)
 	}
 	return strings.Join(around, "\n")
 }
 
-// viewID tells processes of one place apart that do not see the same files: those of another mount namespace, and those of another user.
+// viewID distinguishes processes of one place that see different files: those of another mount namespace or user.
 func viewID() string {
 	mounts, _ := os.Readlink("/proc/self/ns/mnt") // elsewhere there are none
 	return mounts + " " + strconv.Itoa(os.Getuid())
 }
 
-// Owner is the person at this machine, with what the options grant: everything, or reading alone.
+// Owner returns the user of this machine, with the permissions from the options: all, or read-only.
 func (l *Local) Owner() policy.Principal {
 	if l.config.Options.Serve.ReadOnly {
 		return policy.Principal{ID: "local", Grants: app.ReadOnlyPermissions}
@@ -180,7 +180,7 @@ func (l *Local) Owner() policy.Principal {
 // SourceRoot is the absolute directory that the paths of anchors begin at.
 func (l *Local) SourceRoot() string { return l.config.Packs.Source }
 
-// Close writes what is still on its way and closes what was opened. A second Close does nothing.
+// Close writes pending data and closes what was opened. A second Close does nothing.
 func (l *Local) Close() error {
 	l.notifier.Close(context.Background())
 	err := l.App.Close(context.Background())
@@ -188,7 +188,7 @@ func (l *Local) Close() error {
 		l.audit.Close(context.Background()) //nolint:errcheck // what an anchor does not know yet, the next process puts there
 		return nil
 	}
-	finish := func() error { return l.archive.Finish(context.Background()) } // what a restore has made ready, now that nothing here is open
+	finish := func() error { return l.archive.Finish(context.Background()) } // complete a prepared restore, now that nothing here is open
 	for _, closing := range append(l.atClose, record, l.store.Close, finish) {
 		if closeErr := closing(); err == nil {
 			err = closeErr
@@ -224,7 +224,7 @@ func (c Config) home() (string, error) {
 		return dir, nil
 	}
 	home, err := os.UserHomeDir()
-	if err != nil { // hosts start servers with next to no environment
+	if err != nil { // hosts start servers with a minimal environment
 		if me, lookUp := user.Current(); lookUp == nil && me.HomeDir != "" {
 			home, err = me.HomeDir, nil
 		}

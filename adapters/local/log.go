@@ -10,9 +10,9 @@ import (
 // ownTargets are the names under which directives like "target=level" mean this program.
 var ownTargets = []string{"", "countersign", "context_pack", "mcp_context_pack"}
 
-// Logger writes structured lines to w at the level that COUNTERSIGN_LOG says, else CONTEXT_PACK_LOG, else otherwise. The value is off,
-// a level (trace, debug, info, warn, error), or directives like mcp_context_pack=debug, separated by commas; those about other
-// programs, and what is not understood, count for nothing (context-pack contract §6.6).
+// Logger writes structured lines to w at the level of COUNTERSIGN_LOG, else CONTEXT_PACK_LOG, else otherwise. The value is off, a level (trace,
+// debug, info, warn, error), or directives like mcp_context_pack=debug, separated by commas; directives about other programs, and invalid ones, are
+// ignored (context-pack contract §6.6).
 func Logger(w io.Writer, env func(string) string, otherwise string) *slog.Logger {
 	for _, text := range []string{env("COUNTERSIGN_LOG"), env("CONTEXT_PACK_LOG"), otherwise} {
 		level, off, ok := logLevel(text)

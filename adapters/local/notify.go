@@ -17,15 +17,15 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Notify is how users are told that something waits. The zero Notify tells nobody.
+// Notify configures notifications of pending approvals. The zero Notify sends none.
 type Notify struct {
-	// Desktop says that, where nobody says otherwise, the desktop is told of what waits if this process belongs to one. The commands do.
+	// Desktop enables notifications on the desktop session of this process by default. The commands set it.
 	Desktop  bool
 	Channels []ports.Channel
 	Rules    notice.Rules // its Link is filled in
 }
 
-// serverFile is where the server of a home says where it is.
+// serverFile is the file in which the server of a home records its address.
 const serverFile = "serve.json"
 
 // notifyFile is the part notify of config.yaml.
@@ -106,7 +106,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 	return n
 }
 
-// reminder returns how long before a question runs out it is told of once more.
+// reminder returns how long before a request expires a reminder is sent.
 func (s *settings) reminder(written string) time.Duration {
 	switch v := strings.ToLower(strings.TrimSpace(written)); v {
 	case "":
@@ -122,20 +122,20 @@ func (s *settings) reminder(written string) time.Duration {
 	}
 }
 
-// notifier tells users what waits in this home. It opens nothing.
+// notifier notifies users of pending approvals in this home. It opens nothing.
 func (c Config) notifier(core app.Core) *notify.Notifier {
 	rules := c.Notify.Rules
 	rules.Link = func(id string) string { return c.console(core.Owner, id) }
 	return notify.NewNotifier(notify.Options{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
 }
 
-// console returns the page of a question, or of all of them, where a server of this home is on record and not known to have ended; empty otherwise.
+// console returns the page of a request, or of all, if a server of this home is recorded and not known to have ended; empty otherwise.
 func (c Config) console(owners ports.Owner, id string) string {
 	text, err := os.ReadFile(filepath.Join(c.Dir, serverFile))
 	var at struct {
 		Process string `json:"process"`
 		URL     string `json:"url"`
-		Console string `json:"console"` // by name: a browser is logged in there, and not at the address
+		Console string `json:"console"` // with the host name: browsers are logged in there, not at the address
 	}
 	if err != nil || json.Unmarshal(text, &at) != nil || at.Process == "" || owners.Judge(at.Process).Dead() {
 		return ""

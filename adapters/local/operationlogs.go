@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// journals has the audit know which journal a home of deployments has.
+// journals records in the audit log which operation log a deployment home has.
 type journals struct {
 	audit ports.AuditLog
 	clock ports.Clock
@@ -17,7 +17,7 @@ type journals struct {
 
 var _ deployfile.Operations = journals{}
 
-// log returns the same whatever links lead to the home: who comes after may have gone another way.
+// log returns the same for every path to the home: later processes may use another link.
 func (j journals) log(home string) audit.OperationLog {
 	if real, err := filepath.EvalSymlinks(home); err == nil {
 		home = real

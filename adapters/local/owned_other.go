@@ -4,6 +4,6 @@ package local
 
 import "io/fs"
 
-// rootsAlone reports a file that nobody but the system's administrator can change. Who owns a file is not looked up on this operating system: the
-// directory that it lies in is the administrator's.
+// rootsAlone reports whether only the administrator can change a file. On this operating system the owner is not checked: the file's directory
+// belongs to the administrator.
 func rootsAlone(_ string, info fs.FileInfo) bool { return info.Mode().IsRegular() }

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// rootsAlone reports whether nobody but root can change the file: it and every directory above it belong to root, and nobody else may write them.
+// rootsAlone reports whether only root can change the file: it and every directory above it belong to root and are not writable by others.
 func rootsAlone(path string, info fs.FileInfo) bool {
 	if !info.Mode().IsRegular() {
 		return false

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Upkeep is the toolset of repairs that the user runs with countersign pack doctor. It is served only where it is asked for.
+// Upkeep is the toolset of repairs that the user runs with countersign pack doctor. It must be enabled explicitly.
 const Upkeep = "upkeep"
 
 // The typed handles of the upkeep tools.

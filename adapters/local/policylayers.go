@@ -18,11 +18,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Trust is where the layers are that no caller of a command line chooses. The zero Trust is the machine's own; tests and embedding programs name
-// others in code, never by a variable (consent design, section 5).
+// Trust is the location of the policy layers that no caller of a command line chooses. The zero Trust is the machine's own; tests and embedding
+// programs set others in code, never by a variable (consent design, section 5).
 type Trust struct {
-	SystemFile  string // the system's policy; default SystemPolicy. It counts only when root owns it and nobody else may write it
-	AnyOwner    bool   // the file counts whoever owns it
+	SystemFile  string // the system's policy; default SystemPolicy. It counts only if root owns it and no other user may write it
+	AnyOwner    bool   // the file counts for any owner
 	AccountHome string // the account's own directory; default that of the account database, not $HOME
 }
 
@@ -45,7 +45,7 @@ type systemFile struct {
 	MaxMode  string            `yaml:"max_mode"`
 	ReadOnly string            `yaml:"read_only"`
 	Require  map[string]string `yaml:"require"`
-	Forget   []string          `yaml:"forget_keys"` // ids of enrolled keys that do not count any more
+	Forget   []string          `yaml:"forget_keys"` // IDs of enrolled keys that no longer count
 }
 
 // forgotten returns the ids of the enrolled keys that the system's file clears.
@@ -80,8 +80,8 @@ func (t Trust) system() (policy.Layer, bool, error) {
 	return l, true, nil
 }
 
-// read returns the system's file, where it is, and whether there is one. A file that others than root may write is refused aloud: it would let anybody switch
-// users off.
+// read returns the system's file, its path, and whether it exists. A file that users other than root may write is an error: it would let them disable
+// approvals.
 func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	path = t.SystemFile
 	if path == "" {
@@ -108,7 +108,7 @@ func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	return f, path, true, nil
 }
 
-// home returns the directory of Countersign's state below the account's own directory; empty where the account is not known.
+// home returns Countersign's directory below the account's own directory; empty if the account is unknown.
 func (t Trust) home() string {
 	dir := t.AccountHome
 	if dir == "" {
@@ -121,7 +121,7 @@ func (t Trust) home() string {
 	return filepath.Join(dir, ".countersign")
 }
 
-// account returns the settings below the account's own directory, where this home is another one and they exist; nil otherwise.
+// account returns the settings in the account's own directory if this home is another one and they exist; nil otherwise.
 func (t Trust) account(dir string) (*sqlitestore.Store, func() error) {
 	own := t.home()
 	if own == "" || same(own, dir) {
@@ -145,7 +145,7 @@ func same(a, b string) bool {
 	return filepath.Clean(a) == filepath.Clean(b)
 }
 
-// cloned reports a directory inside a Git work tree: what is stored there may have come with a clone, and opens nothing.
+// cloned reports a directory inside a git worktree: what is stored there may have come with a clone, and widens nothing.
 func cloned(dir string) bool {
 	abs, err := filepath.Abs(dir)
 	if err != nil {
@@ -198,7 +198,7 @@ func (s *settings) layers(f file) []policy.Layer {
 	return []policy.Layer{written, given}
 }
 
-// narrow refuses, at start, configuration that would widen what stands above it. What users stored is looked at only where something might.
+// narrow rejects, at start, configuration that would widen a layer above it. The user's stored settings are read only if an entry might.
 func (s *settings) narrow(c Config, dir string) {
 	wide := false
 	for _, l := range c.Options.Below {
@@ -222,7 +222,7 @@ func (s *settings) narrow(c Config, dir string) {
 		_ = store.Close()
 	}
 	for _, w := range policy.Resolve(c.Options.Policy, append(layers, c.Options.Below...)...).Wider {
-		if w.Key == "permission_level" && w.By == policy.BuiltIn { // it asks all the same until the user says so
+		if w.Key == "permission_level" && w.By == policy.BuiltIn { // it still asks until the user approves
 			continue
 		}
 		from, way := w.By, "change "+w.By
@@ -236,7 +236,7 @@ func (s *settings) narrow(c Config, dir string) {
 	}
 }
 
-// above returns the layers above what users store in this home: the system's file, and the settings below the account's own directory.
+// above returns the layers above the user's settings in this home: the system's file, and the settings in the account's own directory.
 func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.Layer, error) {
 	layers, err := t.fixed(dir)
 	if err != nil {
@@ -252,8 +252,8 @@ func (t Trust) above(dir string, upgraded func(sqlitestore.Upgrade)) ([]policy.L
 	return layers, nil
 }
 
-// fixed returns the layers that do not change while the process lives: the system's file, and users' approval in a home that may have come with a clone. In such
-// a home, other than the account's own, nothing that is stored lets a call run unasked either: somebody else may have answered for it.
+// fixed returns the layers that do not change while the process runs: the system's file, and mandatory user approval in a home that may have come
+// with a clone. In such a home, other than the account's own, stored grants do not let a call run either: another user may have given them.
 func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 	var layers []policy.Layer
 	system, ok, err := t.system()
@@ -276,7 +276,7 @@ func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 	return layers, nil
 }
 
-// strange reports a home that may have come with a clone, and is not the account's own.
+// strange reports a home that may have come with a clone and is not the account's own.
 func (t Trust) strange(dir string) bool {
 	own := t.home()
 	return cloned(dir) && (own == "" || !same(own, dir))

@@ -34,8 +34,8 @@ type Projects struct {
 	Supervisor []string
 }
 
-// Supervise is what the supervisor of a background process does, on the standard input that it was started with: it starts the process, and stays with it to
-// its end, whoever ends before. An error has been told to whoever started it.
+// Supervise runs the supervisor of a background process, with the input that it was started with: it starts the process and stays with it to its end,
+// even if the process that started it ends first. An error has already been reported to the process that started it.
 func Supervise() error { return osproc.Supervise(os.Stdin, osproc.Options{}) }
 
 // projects returns the toolsets about projects. It opens nothing.
@@ -59,7 +59,8 @@ type projectTools struct {
 	git    gitwork.Deps
 }
 
-// named reports whether the server configuration names a toolset, or one of its tools: what is served to agents only then is served to users always.
+// named reports whether the server configuration names a toolset or one of its tools: some toolsets are enabled for agents only then, but always for
+// users.
 func (l *Local) named(toolset string) bool {
 	return slices.Contains(l.config.Options.Serve.Toolsets, toolset) || slices.ContainsFunc(l.config.Options.Serve.Tools, func(name string) bool { return strings.HasPrefix(name, toolset+"_") })
 }
@@ -97,8 +98,8 @@ func (l *Local) projectTools(core app.Core) projectTools {
 	}
 }
 
-// Recover settles what Countersign processes that are gone have left running: it is ended and marked lost, never forgotten. It costs next to
-// nothing when there is nothing; servers do it as they start.
+// Recover ends the processes that ended Countersign processes left running, and marks them lost. It is fast if there are none; servers call it when
+// they start.
 func (l *Local) Recover(ctx context.Context) ([]process.State, error) {
 	ended, err := l.processes().Recover(ctx)
 	servers, other := l.servers().Recover(ctx)

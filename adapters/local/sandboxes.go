@@ -24,7 +24,7 @@ type Sandboxes struct {
 	Table   string   // path of the table of servers that is routed by; default the one that is kept
 	// Isolate is a program, absolute, with arguments that make it call Isolate on the rest: it starts programs with Landlock. Without it there is no Landlock.
 	Isolate []string
-	// Ensure has the stopped server of that ID run, for who routes to it. Nil: stopped servers are refused.
+	// Ensure starts the stopped server with that ID for a routed call. Nil: calls to stopped servers are rejected.
 	Ensure func(ctx context.Context, sc tool.Scope, id string) error
 }
 
@@ -86,7 +86,7 @@ func (l *Local) routing() tool.Capability {
 	return gateway.Capability(gateway.Deps{Router: router, Ensure: l.config.Sandboxes.Ensure, Used: l.serving})
 }
 
-// serving notes that a server is in use, now and as long as it is.
+// serving records that a server is in use until done is called.
 func (l *Local) serving(ctx context.Context, id string) (done func()) {
 	over := make(chan struct{})
 	go func() {
@@ -115,7 +115,7 @@ func (l *Local) Router() *opencode.Router {
 	}})
 }
 
-// EvictServers stops agent servers that are idle, or too large, as the settings say, and names their projects.
+// EvictServers stops agent servers that exceed the idle or size limits of the settings, and returns their projects.
 func (l *Local) EvictServers(ctx context.Context) ([]string, error) {
 	return l.projectManager().StopIdle(ctx)
 }
@@ -135,7 +135,7 @@ func (l *Local) SandboxSecrets(ctx context.Context) (password, token string, err
 // Isolate confines this process as its arguments say, and has a program take its place. It is what Sandboxes.Isolate calls, and only returns with an error.
 func Isolate(args []string) error { return isolation.Launch(args) }
 
-// IsolatedCommand returns the command that runs argv in a sandbox, kept inside as the sandbox says.
+// IsolatedCommand returns the command that runs argv in a sandbox, with the sandbox's isolation.
 func (l *Local) IsolatedCommand(ctx context.Context, url, name, path string, argv []string) ([]string, error) {
 	return l.projectManager().Isolated(ctx, url, name, path, argv)
 }

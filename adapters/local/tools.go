@@ -20,7 +20,7 @@ type ConnectToolsOptions struct {
 	Dir       string // stands for the working directory; the project is looked for from here
 	Env       func(string) string
 	Clock     ports.Clock
-	Audit     ports.AuditLog // nil: an interrupted connection is believed to be ours
+	Audit     ports.AuditLog // nil: an interrupted connection counts as our own
 	Admission Admission      // nil: no host is connected over HTTP
 	Default   []string       // the toolsets that are served by themselves
 	Policy    func(ctx context.Context) (policy.Resolved, error)
@@ -49,7 +49,7 @@ func ConnectTools(p ConnectToolsOptions) []tool.Entry {
 	return mcpclients.Entries(d)
 }
 
-// durable has files of hosts survive a crash of the machine: they are few, and none of them is ours to lose.
+// durable makes files of hosts survive a crash of the machine: they are few, and must not be lost.
 func durable(name string) string {
 	if name == "AGENTPACK_FSYNC" {
 		return "1"

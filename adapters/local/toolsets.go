@@ -13,12 +13,12 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// toolset is the name of a toolset and how its tools are made. Making them takes its part of the time in which a server has to answer its
-// first message, so that only those are made that are served.
+// toolset is the name of a toolset and the function that creates its tools. Creating them delays the server's first answer, so only enabled toolsets
+// are created.
 type toolset struct {
 	name  string
 	build func() tool.Capability
-	way   string // to have it served, where that is not the flag
+	way   string // how to enable it, if not by the flag
 }
 
 // toolsets returns every toolset there is, and makes none. One is left out by leaving out its line.
@@ -88,7 +88,7 @@ func choose(sets []toolset, o app.Options) ([]tool.Capability, app.Options) {
 	return caps, o
 }
 
-// ownerOf tells which of the toolsets that are not served has a tool. They are made for that when somebody asks the first time.
+// ownerOf returns a function that finds the disabled toolset of a tool. The toolsets are created on its first call.
 func ownerOf(sets []toolset, served map[string]bool) func(name string) string {
 	owners := sync.OnceValue(func() map[string]string {
 		out := map[string]string{}

@@ -21,7 +21,7 @@ import (
 // hookClient is who started a workflow, in the audit and in its history, when a request from outside did.
 const hookClient = "webhook"
 
-// errReopen reports a workflow that was changed after the user let requests start it.
+// errReopen is returned for a workflow that changed after the user enabled its incoming webhook.
 var errReopen = fault.New(fault.State, "webhook_approval_outdated", "the workflow was changed since requests may start it; look at it, and open it again with countersign workflow incoming")
 
 // Hooks serves. Both fields are required.
@@ -30,8 +30,8 @@ type Hooks struct {
 	Flows projectport.Workflows
 }
 
-// Serve lets signed requests start the workflows that the user has opened to them, on a loopback address, until ctx ends. Where it listens, and
-// then every answer, is reported in a line.
+// Serve serves incoming webhooks on a loopback address, for the workflows that the user has enabled them for, until ctx ends. The address, and then
+// every answer, is reported in a line.
 func (h Hooks) Serve(ctx context.Context, addr string, report func(line string)) error {
 	flows := h.Flows
 	var running sync.WaitGroup
@@ -81,8 +81,8 @@ func incomingOf(i project.Incoming) webhook.Incoming {
 	return webhook.Incoming{Enabled: i.Enabled, TokenDigest: i.TokenDigest, Secret: []byte(i.Secret), RequireSignature: i.RequireSignature, Untimed: i.Untimed}
 }
 
-// start runs a workflow that the user has approved as it is now, and answers with the call's ID once nothing speaks against the
-// start. Whatever needs a name typed, or is of high risk, waits for the user to approve it.
+// start runs a workflow that the user has approved in its current form, and answers with the call's ID once the start is accepted. A plan with a name
+// to type, or of high risk, waits for the user's approval.
 func (h Hooks) start(ctx context.Context, id string, running *sync.WaitGroup) (string, error) {
 	args, err := tool.Encode(map[string]string{"workflow_id": id})
 	if err != nil {

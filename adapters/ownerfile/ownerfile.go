@@ -31,13 +31,13 @@ type leases struct{ dir *docfile.Dir }
 // NewLeases returns the leases in that directory, which is made when the first one is kept.
 func NewLeases(dir string) *leases { return &leases{docfile.NewDir(dir)} }
 
-// Renew puts on record that the owner is there now.
+// Renew records that the owner is active now.
 func (l *leases) Renew(ctx context.Context, of string, now time.Time) error {
 	name := owner.Name(of)
 	return l.write(ctx, name+ending, owner.Lease{Name: name, Owner: of, RenewedAt: now.UTC()})
 }
 
-// Release forgets the lease; what the user said stays.
+// Release deletes the lease; the user's declaration stays.
 func (l *leases) Release(ctx context.Context, of string) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -48,7 +48,7 @@ func (l *leases) Release(ctx context.Context, of string) error {
 	return nil
 }
 
-// Find returns the lease of that name, with what the user said.
+// Find returns the lease with that name, with the user's declaration.
 func (l *leases) Find(ctx context.Context, name string) (owner.Lease, error) {
 	if err := cmp.Or(owner.CheckName(name), ctx.Err()); err != nil {
 		return owner.Lease{}, err
@@ -89,7 +89,7 @@ func (l *leases) List(ctx context.Context) ([]owner.Lease, error) {
 	return all, nil
 }
 
-// Forget puts the user's word on record, unless it is there.
+// Forget records the user's declaration, unless it is recorded already.
 func (l *leases) Forget(ctx context.Context, name, by string, now time.Time) (owner.Lease, error) {
 	found, err := l.Find(ctx, name)
 	if err != nil || !found.Forgotten.IsZero() {
@@ -109,7 +109,7 @@ func (l *leases) write(ctx context.Context, file string, doc owner.Lease) error 
 	return l.dir.Write(file, append(text, '\n'))
 }
 
-// read returns the document in that file; one that there is not is empty.
+// read returns the document in that file; a missing one is empty.
 func (l *leases) read(file string) (doc owner.Lease, err error) {
 	text, _, err := l.dir.Read(file, maxFile)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -161,7 +161,7 @@ func about(o tool.Outcome, ecosystem string) amofEnvelope {
 	return c
 }
 
-// valid reports what could be an ecosystem's name: whatever else somebody sent does not stand in a breadcrumb.
+// valid reports whether a name could be an ecosystem's: other input is not shown in a breadcrumb.
 func valid(name string) bool {
 	const others = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789._-"
 	return name != "" && len(name) <= 64 && strings.Trim(name, others) == ""

@@ -137,7 +137,7 @@ func (s Step) When(names map[string]string) string {
 	return strings.Join(out, "; ")
 }
 
-// WorkflowInput is something that whoever runs a workflow may say (get_workflow).
+// WorkflowInput is an input that can be set when a workflow is run (get_workflow).
 type WorkflowInput struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type,omitempty"`

@@ -27,7 +27,7 @@ type Change struct {
 // Key names the file of the change.
 func (c Change) Key() string { return c.Target + " " + c.Path }
 
-// Adopts reports a change that overwrites or deletes somebody's own work, and so needs adopt (agentpack contract §4.4).
+// Adopts reports a change that overwrites or deletes an unmanaged or modified file, and so needs adopt (agentpack contract §4.4).
 func (c Change) Adopts() bool {
 	return c.UpdateKind == "adopt_update" || c.UpdateKind == "drifted_update" || c.DeleteKind == "drifted_delete"
 }
@@ -52,7 +52,7 @@ func StateWords(state string) string {
 	return ""
 }
 
-// Held is how a file stands that another config repository deployed, in words: it is that one's, or this one deployed it as well.
+// Held describes the status of a file that another config repository deployed: it belongs to that one, or this one deployed it as well.
 func Held(state, repo string) string {
 	if state == "not_deployed" {
 		return "owned by " + repo
@@ -63,7 +63,7 @@ func Held(state, repo string) string {
 // claimed reports a change that no operation on record is a reason for.
 func (c Change) claimed() bool { return strings.HasPrefix(c.Reason, "no operation on record ") }
 
-// Note is what people have to know of a change besides what it does: the state of the file, and whose work is concerned; often nothing.
+// Note returns what users must know about a change besides what it does: the state of the file, and whose work it affects; often empty.
 func (c Change) Note() string {
 	words, note := ChangeWords(c.Op, c.State), ""
 	switch cmp.Or(c.UpdateKind, c.DeleteKind) {
@@ -113,10 +113,10 @@ func linkWords(op, before, after string) string {
 	return ""
 }
 
-// NotWanted is what becomes of a file that was deployed and that the config repository does not want any more.
+// NotWanted describes a deployed file that the config repository no longer contains.
 const NotWanted = "not wanted any more"
 
-// ChangeWords is the state of a file that is about to change, in words. Of one that goes because nobody wants it, that is what changed upstream.
+// ChangeWords describes the state of a file that will change. For a file that is deleted because it is no longer wanted, that is the upstream change.
 func ChangeWords(op, state string) string {
 	if op == "delete" && state == "changed_upstream" {
 		return NotWanted
@@ -137,7 +137,7 @@ func Why(change []Field) string {
 	return joined(joined(cmp.Or(ChangeWords(op, state), Text(change, "reason")), linkWords(op, Text(change, "before_link"), Text(change, "link"))), differs)
 }
 
-// Costs is what a change in a plan does to somebody's own work; empty where it does nothing to it.
+// Costs describes what a change in a plan does to unmanaged or modified files; empty if nothing.
 func Costs(change []Field) string {
 	switch Text(change, "update_kind") + Text(change, "delete_kind") {
 	case "adopt_update":

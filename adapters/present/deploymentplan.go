@@ -50,7 +50,7 @@ func DeploymentPlan(data []Field) []Field {
 	return append(out, rest...)
 }
 
-// forPrograms reports a member that says nothing to whoever decides: how the answer came about, what to run afterwards, and paths that stand beside it.
+// forPrograms reports a member that does not help the user decide: how the answer was computed, commands to run afterwards, and additional paths.
 func forPrograms(f Field) bool {
 	switch f.Name {
 	case "reason":

@@ -72,18 +72,18 @@ func opencodeCodes() map[fault.Code]string {
 
 		"confirm_token_required": "confirmation_required",
 		"confirm_pending":        "confirmation_pending",
-		// A token that nothing waits under any more has run out, whatever ended it.
+		// A token without a pending request has expired, for whatever reason.
 		"confirm_token_expired": "confirmation_expired",
 		"confirm_token_unknown": "confirmation_expired",
 		"confirm_token_burnt":   "confirmation_expired",
 		"confirm_canceled":      "confirmation_expired",
-		// Somebody was first.
+		// Another call used it first.
 		"confirm_token_used": "confirmation_used",
-		// What was agreed to is not what would be done now.
+		// The plan changed after the approval.
 		"confirm_token_mismatch": "confirmation_mismatch",
-		// The confirmation stays good; the value sent with it is wrong.
+		// The approval stays valid; the value sent with it is wrong.
 		"confirm_typed_value_wrong": "invalid_arguments",
-		// A user looked at this very call and said no; policy refuses as permission_denied.
+		// A user denied this call; denials of policy are permission_denied.
 		"confirm_denied": "confirmation_denied",
 	}
 }

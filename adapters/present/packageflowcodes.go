@@ -28,16 +28,16 @@ func packageflowCodes() map[fault.Code]string {
 
 		"confirm_token_required": "CONFIRMATION_PENDING",
 		"confirm_pending":        "CONFIRMATION_PENDING",
-		// A token that nothing waits under any more has run out, whatever ended it.
+		// A token without a pending request has expired, for whatever reason.
 		"confirm_token_expired": "CONFIRMATION_EXPIRED",
 		"confirm_token_unknown": "CONFIRMATION_EXPIRED",
 		"confirm_token_burnt":   "CONFIRMATION_EXPIRED",
 		"confirm_canceled":      "CONFIRMATION_EXPIRED",
-		// Somebody was first, or what was agreed to is not what there is now.
+		// Another call used it first, or the plan changed after the approval.
 		"confirm_token_used":     "CONFLICT",
 		"confirm_token_mismatch": "CONFLICT",
 		"plan_stale":             "CONFLICT",
-		// The confirmation stays good; the value sent with it is wrong.
+		// The approval stays valid; the value sent with it is wrong.
 		"confirm_typed_value_wrong": "INVALID_ARGUMENT",
 		// Policy refuses with PERMISSION_DENIED; this is the user who looked at this very call and said no (packageflow contract: deny cancels).
 		"confirm_denied": "USER_CANCELLED",

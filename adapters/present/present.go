@@ -31,7 +31,7 @@ const (
 	Amof        tool.Contract = "amof.v1"
 )
 
-// MetaApproval is the key in MCP's _meta of a result that says who approves where that is no user: "caller".
+// MetaApproval is the key in MCP's _meta of a result that names the approver if it is not a user: "caller".
 const MetaApproval = "countersign/approval"
 
 // For returns the presenter of a contract; outcomes of no known contract (an unknown tool) are presented as Control's. Whatever the contract, an answer says

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Machine returns a name for this machine that others cannot tell it by: a sum over the id that its system was given, or else over its host name.
+// Machine returns an identifier of this machine that does not reveal its name: a hash of the system's machine ID, or else of its host name.
 func Machine() string {
 	for _, path := range []string{"/etc/machine-id", "/var/lib/dbus/machine-id"} {
 		if id, err := os.ReadFile(path); err == nil && strings.TrimSpace(string(id)) != "" {

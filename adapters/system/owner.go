@@ -12,17 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Owner is a ports.Owner that knows what the system tells, and nothing else. The zero Owner is ready; all methods may be called from many
-// goroutines.
+// Owner is a ports.Owner that uses only what the system reports. The zero Owner is ready; it is safe for concurrent use.
 type Owner struct{}
 
-// Self is this process.
+// Self returns the identity of this process.
 func (Owner) Self() string { return string(osproc.SelfIdentity()) }
 
-// Judge returns what the system tells of the process of that name. A number that belongs to another process now is not it.
+// Judge returns what the system reports about the process with that identity. A reused pid does not match.
 func (Owner) Judge(name string) owner.Verdict { return osproc.JudgeIdentity(name, false) }
 
-// Elsewhere says where a process is that the system tells nothing of.
+// Elsewhere describes where a process is that the system does not report.
 func (o Owner) Elsewhere(name string) string {
 	if o.Judge(name) != owner.Unknown {
 		return ""
@@ -30,11 +29,11 @@ func (o Owner) Elsewhere(name string) string {
 	return owner.Elsewhere(name, osproc.LocalPlace())
 }
 
-// findWait bounds how long a verdict waits for a lease.
+// findWait is how long a verdict waits for a lease.
 const findWait = 5 * time.Second
 
-// Owners is a ports.Owner that also heeds leases and what users said, and that renews the lease of this process as long as it lives, once it
-// owns something. NewOwners makes it; all methods may be called from many goroutines.
+// Owners is a ports.Owner that also uses leases and the user's declarations, and that renews the lease of this process once it owns something.
+// NewOwners makes it; it is safe for concurrent use.
 type Owners struct {
 	leases  ports.Leases
 	clock   ports.Clock
@@ -51,13 +50,13 @@ func NewOwners(leases ports.Leases, clock ports.Clock, log *slog.Logger) *Owners
 	return &Owners{leases: leases, clock: clock, log: log, end: make(chan struct{}), over: make(chan struct{})}
 }
 
-// Self is this process, which owns something from now on.
+// Self returns the identity of this process, which then counts as owning something.
 func (o *Owners) Self() string {
 	o.begin.Do(func() { go o.live() })
 	return Owner{}.Self()
 }
 
-// live renews the lease every owner.RenewalInterval until Close. A process that is over before leaves none: whatever it owned, the system tells of it.
+// live renews the lease every owner.RenewalInterval until Close. A process that ends earlier leaves none: the system reports its end.
 func (o *Owners) live() {
 	defer close(o.over)
 	tick := time.NewTicker(owner.RenewalInterval)
@@ -76,7 +75,7 @@ func (o *Owners) live() {
 	}
 }
 
-// Renew renews the lease of this process, and the first time forgets those of processes that are known to have ended.
+// Renew renews the lease of this process, and the first time deletes those of processes that are known to have ended.
 func (o *Owners) Renew(ctx context.Context) error {
 	if !o.renewed.Swap(true) {
 		all, err := o.leases.List(ctx)
@@ -94,7 +93,7 @@ func (o *Owners) Renew(ctx context.Context) error {
 	return o.leases.Renew(ctx, Owner{}.Self(), o.clock.Now())
 }
 
-// Close ends renewing, and the lease. What this process still owns is judged by what the system tells.
+// Close ends renewing, and the lease. What this process still owns is judged by what the system reports.
 func (o *Owners) Close() error {
 	o.begin.Do(func() { close(o.over) })
 	o.closing.Do(func() { close(o.end) })
@@ -107,7 +106,7 @@ func (o *Owners) Close() error {
 	return o.leases.Release(ctx, Owner{}.Self())
 }
 
-// Judge returns what the system tells of the process of that name, and where it tells nothing, what the user said and what its lease says.
+// Judge returns what the system reports about the process with that identity, and otherwise what the user declared and what its lease says.
 func (o *Owners) Judge(name string) owner.Verdict {
 	v := Owner{}.Judge(name)
 	if v != owner.Unknown {
@@ -125,7 +124,7 @@ func (o *Owners) Judge(name string) owner.Verdict {
 	return osproc.JudgeIdentity(name, lease.Lapsed(o.clock.Now()))
 }
 
-// Elsewhere says where a process is that nothing is known of.
+// Elsewhere describes where a process is that cannot be observed from here.
 func (o *Owners) Elsewhere(name string) string {
 	if o.Judge(name) != owner.Unknown {
 		return ""

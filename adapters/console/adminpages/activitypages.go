@@ -30,7 +30,7 @@ const (
 // listed is how many runs, or records, a page has.
 const listed = 50
 
-// ActivityCore is what is asked: an *app.App.
+// ActivityCore is the core: an *app.App.
 type ActivityCore interface {
 	runs
 	AuditLog
@@ -38,7 +38,7 @@ type ActivityCore interface {
 	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
 }
 
-// runs are the calls that wanted to change something.
+// runs reads the call records.
 type runs interface {
 	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
 	RunRecord(ctx context.Context, id string) (tool.Record, error)
@@ -113,7 +113,7 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	p.Write(w, http.StatusOK, v)
 }
 
-// errMoment reports a parameter that is no moment.
+// errMoment is returned for an invalid time.
 var errMoment = fault.New(fault.Invalid, "moment_invalid", "that is no moment")
 
 func filter(f app.RunFilter) ui.Node {
@@ -130,7 +130,7 @@ func statusWord(s tool.Status) string {
 		tool.StatusDenied: "not done"}[s]
 }
 
-// always returns which confirmations were answered with an "always" that still holds.
+// always returns the approval requests with an active session grant.
 func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.Always, error) {
 	all, err := s.core.AlwaysAllowed(ctx)
 	held := make(map[string]confirm.Always, len(all))
@@ -153,7 +153,7 @@ func row(v httpauth.Visitor, r tool.Record, always map[string]confirm.Always) ui
 		ui.TextNode(ui.Printable(r.Client)), decided, ui.TextNode(took(r)))
 }
 
-// took returns how long it was carried out; empty for what was not.
+// took returns how long the call ran; empty if it was not applied.
 func took(r tool.Record) string {
 	if r.StartedAt.IsZero() || r.EndedAt.IsZero() || r.Reason == tool.ReasonInterrupted {
 		return ""
@@ -176,7 +176,7 @@ func (s *ActivitySection) fail(w http.ResponseWriter, v httpauth.Visitor, err er
 	ui.Fail(w, v, path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
-// one is everything about one call.
+// one shows everything about one call.
 func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 	if err != nil {
@@ -191,11 +191,11 @@ func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	p.Write(w, http.StatusOK, v)
 }
 
-// decided returns who decided about the call, and on which surface: as the audit has the answer, else as the record has it.
+// decided returns who decided on the call, and on which surface: from the audit log, else from the call record.
 func (s *ActivitySection) decided(ctx context.Context, rec tool.Record) string {
 	if rec.ConfirmationID != "" && rec.Reason != tool.ReasonExpired {
 		found, err := s.core.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: rec.ConfirmationID, Limit: audit.MaxListed})
-		for _, r := range slices.Backward(found) { // the first answer counts
+		for _, r := range slices.Backward(found) { // the first decision counts
 			if err == nil && r.Event.Code == "" && (r.Event.Verdict == "approve" || r.Event.Verdict == "deny") {
 				return map[string]string{"approve": "approved by ", "deny": "denied by "}[r.Event.Verdict] + ui.AnsweredBy(r.Event)
 			}
@@ -225,7 +225,7 @@ func facts(r tool.Record, decided string) ui.Node {
 		ui.Fact{Name: "Confirmation", Value: word(r.ConfirmationID)})
 }
 
-// plan returns what the call would do, as long as it waits: it is not kept longer.
+// plan returns the plan of a pending call: it is not kept longer.
 func (s *ActivitySection) plan(ctx context.Context, rec tool.Record) ui.Node {
 	if rec.Status != tool.StatusPendingConfirmation {
 		return nil
@@ -259,7 +259,7 @@ func result(r tool.Record) ui.Node {
 	return ui.Part("Result", body)
 }
 
-// records returns what the audit has of the call and of its confirmation.
+// records returns the audit records of the call and of its approval request.
 func (s *ActivitySection) records(ctx context.Context, rec tool.Record) ui.Node {
 	var found []audit.Record
 	for _, id := range []string{rec.ConfirmationID, rec.CallID, rec.Redeemed} {

@@ -55,7 +55,7 @@ func (s *approvalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 	mux.Handle("POST "+approvalPath+"/{id}/"+ui.Revealing, person(s.reveal))
 }
 
-// count answers with how many wait to be decided, for the navigation.
+// count answers with the number of pending requests, for the navigation.
 func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
@@ -70,7 +70,7 @@ func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("Cache-Control", "no-store")
-	_, _ = w.Write([]byte(strconv.Itoa(n))) // the client that asked may be gone
+	_, _ = w.Write([]byte(strconv.Itoa(n))) // the client may be gone
 }
 
 func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -96,7 +96,7 @@ func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{body, telling()}}.Write(w, http.StatusOK, v)
 }
 
-// telling returns how this browser tells its user that something waits. Without scripts it tells nobody, and nothing of this is seen.
+// telling returns the control for notifications in this browser. Without scripts it is invisible and does nothing.
 func telling() ui.Node {
 	pressed := func(means, label string) ui.Node {
 		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.TextNode(label))
@@ -118,7 +118,7 @@ func (s *approvalSection) card(ctx context.Context, v httpauth.Visitor, c confir
 	return ui.Article(ui.ID(c.ID), ui.Class("card"), append(body, s.decide(v, c, whole)))
 }
 
-// client returns who asks, as the record of the call has it.
+// client returns the client of the request, from the call record.
 func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	rec, err := s.core.RunRecord(ctx, c.ID)
 	if err != nil || rec.Client == "" {
@@ -127,7 +127,7 @@ func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	return rec.Client
 }
 
-// decide returns how the confirmation can be answered, by this visitor and from this page; whole says that the page shows the whole plan.
+// decide returns how this visitor can decide the request on this page; whole says that the page shows the whole plan.
 func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
 	if job, own := s.runner.Asking(c.ID); own {
 		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
@@ -144,7 +144,7 @@ func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool)
 	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session)
 }
 
-// until returns how the same can be allowed until a time, by this visitor, where the whole plan is shown; nil where it cannot.
+// until returns the form for a dated grant, if this visitor can give one and the whole plan is shown; nil otherwise.
 func (s *approvalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
 	if _, own := s.runner.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.runner.Decides(v, tool.Name(c.Tool)) {
 		return nil
@@ -173,7 +173,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	}
 }
 
-// waiting returns the confirmation of that id, if it waits.
+// waiting returns the approval request with that ID if it is pending.
 func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View, bool, error) {
 	views, err := s.core.Confirmations(ctx, "")
 	for _, c := range views {
@@ -199,7 +199,7 @@ func (s *approvalSection) approvalSheet(ctx context.Context, v httpauth.Visitor,
 func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c approvalSheet, status int, above ...ui.Node) {
 	p := ui.Page{Title: "Approval", Section: approvalPath, Crumbs: crumbs(), Live: ui.Decided()}
 	if len(above) > 0 || c.Revealed {
-		p.Live = nil // what was wrong, or was revealed, stays in sight
+		p.Live = nil // an error or revealed text stays visible
 	}
 	p.Body = append(above, ui.Div(ui.ID(c.ID), ui.Question(c.View, c.client), c.diffs, s.decide(v, c.View, true), c.until))
 	p.Write(w, status, v)

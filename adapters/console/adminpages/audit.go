@@ -20,10 +20,10 @@ import (
 // clipped is how much of a record's arguments the list shows, in bytes.
 const clipped = 120
 
-// errRecord reports a record that there is not.
+// errRecord is returned for an unknown record.
 var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit has no such record")
 
-// trail is the audit, newest first.
+// trail shows the audit log, newest first.
 func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	q := r.URL.Query()
 	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
@@ -153,7 +153,7 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 	p.Write(w, http.StatusOK, v)
 }
 
-// export sends every record as a line of JSON, oldest first. What breaks off on the way breaks the answer off, too: half of it must not look whole.
+// export sends every record as a line of JSON, oldest first. On an error it aborts the answer: a partial export must not look complete.
 func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	out, begun := bufio.NewWriterSize(w, 64<<10), false
 	for record, err := range s.core.AuditTrail(r.Context(), 0) {
@@ -173,13 +173,13 @@ func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpa
 			panic(http.ErrAbortHandler)
 		}
 		if _, err := out.Write(append(line, '\n')); err != nil {
-			return // the client that asked is gone
+			return // the client is gone
 		}
 	}
 	if !begun {
 		w.Header().Set("Content-Type", "application/x-ndjson")
 	}
-	_ = out.Flush() // the client that asked may be gone
+	_ = out.Flush() // the client may be gone
 }
 
 // inOrder is records in the order of the chain, each once.

@@ -20,7 +20,7 @@ const (
 	patience = 400 * time.Millisecond
 )
 
-// check is the last check of the chain, or the one that runs: there is one at a time.
+// check is the last or running check of the chain; only one runs at a time.
 type check struct {
 	life context.Context //nolint:containedctx // a check goes on when its page is closed, and ends with the server
 	core AuditLog
@@ -83,7 +83,7 @@ func (c *check) show(v httpauth.Visitor) (n ui.Node, running bool) {
 		ui.When(c.ended))), button), false
 }
 
-// held returns how far the chain holds where something is wrong with it, or with what is said of it elsewhere.
+// held returns up to where the chain is valid if it, or an anchor, has a problem.
 func (c *check) held() string {
 	if errors.Is(c.err, audit.ErrBroken) {
 		return fmt.Sprintf("%d records before it hold", c.records)

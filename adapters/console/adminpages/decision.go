@@ -19,10 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// answeredParam is the parameter that tells the list which confirmation was just answered on it.
+// answeredParam is the parameter that tells the list which request was just decided on it.
 const answeredParam = "answered"
 
-// answer takes what the user decided.
+// answer handles the user's decision.
 func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
 	if job, own := s.runner.Asking(id); own {
@@ -66,7 +66,7 @@ func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 	}
 }
 
-// taken says that somebody else has approved it first.
+// taken says that another user approved it first.
 func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, c confirm.View) {
 	who := cmp.Or(ui.AnsweredBy(s.first(r.Context(), c.ID, "approve")), ui.DecidedBy(c.Answerer))
 	ui.Page{Title: "Approved already", Section: approvalPath, Crumbs: crumbs(), Body: []ui.Node{
@@ -75,7 +75,7 @@ func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpau
 	}}.Write(w, http.StatusConflict, v)
 }
 
-// outdated says that what would be done is not what was shown any more, where the two differ, and what to do about it.
+// outdated says that the plan changed since it was shown, with the differences and the next step.
 func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c confirm.View, f *fault.Error) {
 	changed, differs := f.Details.(app.PlanChange)
 	why := ui.Printable(f.Message)
@@ -105,7 +105,7 @@ func side(doc json.RawMessage) ui.Node {
 	return ui.JSONValue(doc)
 }
 
-// late says that it was decided before this answer came, by whom and how, or that it has run out.
+// late says that it was decided before, by whom and how, or that it has expired.
 func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, cause error) {
 	rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 	if err != nil { // it left no record: what the ledger says is all there is
@@ -116,7 +116,7 @@ func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpaut
 	s.told(w, v, http.StatusConflict, ending{rec, s.answerer(r.Context(), r.PathValue("id"), rec)}, notice)
 }
 
-// answerer returns who settled the confirmation, and how, as the audit has it: the first who said what came of it. What settled nothing has a code.
+// answerer returns who decided the request, and how: the first decision in the audit log that had an effect. Decisions without effect have a code.
 func (s *approvalSection) answerer(ctx context.Context, id string, rec tool.Record) audit.Event {
 	verdict := "approve"
 	switch {
@@ -139,18 +139,18 @@ func (s *approvalSection) first(ctx context.Context, id, verdict string) audit.E
 	return audit.Event{}
 }
 
-// over is the page of a confirmation that does not wait any more.
+// over is the page of a request that is no longer pending.
 func (s *approvalSection) over(w http.ResponseWriter, v httpauth.Visitor, rec tool.Record, by audit.Event) {
 	s.told(w, v, http.StatusOK, ending{rec, by})
 }
 
-// ending is what has become of a confirmation, and the answer that did it.
+// ending is the result of a request, and the decision behind it.
 type ending struct {
 	tool.Record
 	by audit.Event
 }
 
-// state returns how it stands: what is approved waits for its call, not for the user.
+// state returns the status: an approved request waits for its call, not for the user.
 func state(e ending) ui.Node {
 	if e.Status == tool.StatusPendingConfirmation && e.by.Verdict == "approve" {
 		return ui.Badge(ui.Good, "approved; waits for its call")
@@ -158,7 +158,7 @@ func state(e ending) ui.Node {
 	return ui.CallStatus(e.Record)
 }
 
-// told says what has become of a confirmation, and by whose answer.
+// told shows the result of a request, and whose decision it was.
 func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Visitor, status int, e ending, above ...ui.Node) {
 	rec, by := e.Record, e.by
 	verb := map[string]string{"approve": "approved it", "deny": "denied it", "cancel": "withdrew it"}[by.Verdict]
@@ -183,7 +183,7 @@ func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Visitor, status
 	ui.Page{Title: "Decided already", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, status, v)
 }
 
-// came tells, on the list, what came of the confirmation that was just answered there; nil when none was.
+// came shows, on the list, the result of the request that was just decided there; nil if none was.
 func (s *approvalSection) came(r *http.Request) ui.Node {
 	id := r.URL.Query().Get(answeredParam)
 	if id == "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// layers returns the policy in force, a line each, with the layer that decided it.
+// layers returns the effective policy, a line each, with the layer that decided it.
 func layers(r policy.Resolved) ui.Node {
 	var rows []ui.Node
 	line := func(name, key, value string) {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// reveal shows a question with nothing masked, to the user who could approve it.
+// reveal shows a request without redaction, to the user who could approve it.
 func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
 	switch {

@@ -15,13 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The ways a change is refused.
+// The errors of rejected changes.
 var (
 	ErrSettingsChanged = fault.New(fault.Conflict, "settings_changed_meanwhile", "somebody else has changed this meanwhile, and nothing was changed here; go back and look again")
 	ErrReach           = fault.New(fault.Denied, "settings_out_of_reach", "this browser's log-in is for a part of the tools, so it cannot change what holds for all of them")
 )
 
-// whole fails with ErrReach for a visitor who may do less than the operator's policy: nobody gives others what is closed to himself.
+// whole fails with ErrReach for a visitor with less permissions than the server configuration allows: no one may grant more than they have.
 func whole(v httpauth.Visitor) error {
 	if free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute; !free || v.Principal.Grants != policy.All ||
 		!tool.Covered(v.Within, tool.Spec{Class: policy.ClassDangerous}) {
@@ -30,8 +30,8 @@ func whole(v httpauth.Visitor) error {
 	return nil
 }
 
-// change has a change of the settings stored: at once where it only narrows, else once it was approved on a page that shows what it would open. edit
-// says what the settings' page then tells of it.
+// change stores a change of the settings: at once if it only narrows, else after an approval on a page that shows what it would widen. edit returns
+// the message for the settings page.
 func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, title string, edit func(*app.Settings) (told string, err error)) {
 	err := whole(v)
 	var told string
@@ -90,7 +90,7 @@ func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpaut
 	})
 }
 
-// ceiling sets the highest mode of any call.
+// ceiling sets the maximum mode.
 func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.change(w, r, v, "Set the highest mode", func(set *app.Settings) (string, error) {
 		before := set.MaxMode
@@ -104,7 +104,7 @@ func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth
 	})
 }
 
-// require sets the least proof that an approval has to come with: of a tool, of what is of high risk, or of what wants a name typed.
+// require sets the weakest proof that approvals need: for a tool, for high risk, or for plans with a name to type.
 func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	s.change(w, r, v, "Set the proof that "+ui.Printable(key)+" needs", func(set *app.Settings) (string, error) {
@@ -149,7 +149,7 @@ func names(text string) []string {
 	return slices.Compact(found)
 }
 
-// auto stores the list of tools that are answered for. A name that is no tool is refused: a list that silently holds a mistake answers nothing.
+// auto stores the auto-approve list. An unknown tool is rejected: a list with a mistake would silently not apply.
 func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	tools := names(r.PostFormValue("tools"))
 	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
@@ -176,7 +176,7 @@ func autoTold(a policy.AutoApprove) string {
 	return word + ", with " + number(len(a.Tools)) + " tools on the list"
 }
 
-// reset forgets what was set for a tool, whether it is served here or not.
+// reset deletes the setting of a tool, enabled or not.
 func (s settingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	name := r.PathValue("name")
 	s.change(w, r, v, "Forget the setting of "+ui.Printable(name), func(set *app.Settings) (string, error) {
@@ -212,7 +212,7 @@ func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		}})
 }
 
-// again has calls ask again that the user said need not.
+// again revokes grants, so that calls ask again.
 func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	if _, err := s.core.RevokeAlways(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
 		settingFail(w, v, err)
@@ -223,7 +223,7 @@ func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.V
 
 func (s settingPages) revoke(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	err := whole(v)
-	if err == nil || r.PathValue("id") == v.Credential { // everybody may leave
+	if err == nil || r.PathValue("id") == v.Credential { // logging out is always allowed
 		_, err = s.credentials.Revoke(r.Context(), ui.AnswererOf(v), r.PathValue("id"))
 	}
 	if err != nil {

@@ -147,7 +147,7 @@ func overrides(v httpauth.Visitor, set app.Settings) ui.Node {
 		"Every tool follows the level. The page of a tool has a switch."))
 }
 
-// allowances returns what need not be asked about any more: for the rest of a session, and until a date.
+// allowances returns the session grants and the dated grants.
 func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Node {
 	all, err := s.core.AlwaysAllowed(ctx)
 	if err != nil {
@@ -173,7 +173,7 @@ func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Nod
 			ui.DataTable("Allowed until a date", []string{"What", "Tool", "Asked by", "Allowed by", "Since", "Until", "Used", ""}, dated, "Nothing."))}
 }
 
-// open returns who may ask for what is allowed until a date, and with which arguments.
+// open returns which host entries may use a dated grant, and with which arguments.
 func open(g confirm.Always) string {
 	who := "calls that name no agent host"
 	switch {

@@ -27,8 +27,8 @@ func tokenForm(v httpauth.Visitor) ui.Node {
 		ui.SelectField("token-lasts", "lasts", "Good", "", lasting()...), ui.SubmitButton("Make the token")))
 }
 
-// token makes a token once the user has approved what it opens. The secret stays in this process until its page has shown it; the call carries its
-// digest alone.
+// token creates a token once the user has approved its scope. The secret stays in this process until its page has shown it; the call contains only
+// its digest.
 func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	c := access.Credential{Kind: access.Token, Name: strings.TrimSpace(r.PostFormValue("name")),
 		Scope: access.Scope{Toolsets: names(r.PostFormValue("toolsets")), ReadOnly: r.PostFormValue("read_only") == "true"}}
@@ -56,7 +56,7 @@ func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.V
 		Show: told(secret)})
 }
 
-// toldFor is how long a page shows a secret, from the first time that it is asked for it.
+// toldFor is how long a page shows a secret, from the first request for it.
 const toldFor = 5 * time.Minute
 
 // told shows a secret for a while.
@@ -81,7 +81,7 @@ func told(secret string) func(tool.Outcome) ui.Node {
 	}
 }
 
-// known fails for a toolset that there is not: a token for it would let nothing be done, and nobody would know why.
+// known fails for an unknown toolset: a token for it would allow nothing, without an explanation.
 func (s settingPages) known(toolsets []string) error {
 	there := map[string]bool{}
 	for _, t := range s.core.Toolsets() {

@@ -29,7 +29,7 @@ func word(s policy.Setting) string {
 	return s.String()
 }
 
-// switches returns the form that sets a tool. It carries what the setting was, so that nobody overwrites what he has not seen.
+// switches returns the form that sets a tool. It contains the previous setting, so that a concurrent change is not overwritten unseen.
 func switches(v httpauth.Visitor, spec tool.Spec, now policy.Setting, from string) ui.Node {
 	name := string(spec.Name)
 	return ui.PostForm(v, toolPathOf(spec.Name)+"/setting", ui.Hidden("was", now.String()), ui.Hidden("from", from),
@@ -75,5 +75,5 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	s.runner.Do(w, r, v, ui.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: name + " was " + word(was) + " and is " + word(to) + " now."})
 }
 
-// ErrReach reports a browser that would allow more than its log-in may do.
+// ErrToolReach is returned if a browser's login does not cover the tool that it would allow.
 var ErrToolReach = fault.New(fault.Denied, "setting_out_of_reach", "this browser's log-in does not reach as far as this tool, so it cannot allow it")

@@ -25,7 +25,7 @@ func New(desk *ui.CallRunner) *Section {
 	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
 }
 
-// Mount adds the pages to a mux, through what lets people in.
+// Mount adds the pages to a mux, behind the authentication of users.
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                       s.overview,
@@ -46,7 +46,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	})
 }
 
-// place is what a page is about: a config repository, a profile, agents and a machine. What is empty is the operator's.
+// place is the subject of a page: a config repository, a profile, agents and a machine. Empty fields use the server configuration.
 type place struct{ repo, profile, target, machine string }
 
 // everywhere is the target that stands for all of them.

@@ -34,7 +34,7 @@ type Plan struct{ present.Plan }
 // NewPlan is a plan of those changes alone.
 func NewPlan(changes []present.Change) Plan { return Plan{present.Plan{Changes: changes}} }
 
-// Unedited is the plan without the files that are somebody's own work.
+// Unedited returns the plan without unmanaged and modified files.
 func (p Plan) Unedited() Plan {
 	own := map[string]bool{}
 	for _, c := range p.Adoptions() {
@@ -58,7 +58,7 @@ func (p Plan) Unedited() Plan {
 	return rest
 }
 
-// Mark names a plan by all that is shown of it: whoever decides about it says so with its mark.
+// Mark returns a hash of everything shown of a plan: a decision about it contains the mark.
 func (p Plan) Mark() string {
 	return mark(struct {
 		Changes []present.Change `json:"changes"`
@@ -67,7 +67,7 @@ func (p Plan) Mark() string {
 	}{p.Changes, p.Omitted, p.Summary})
 }
 
-// mark names what was shown; nothing, when that cannot be told, which fits nothing.
+// mark returns the mark of what was shown; empty, which matches nothing, if it cannot be computed.
 func mark(shown any) string {
 	sum, err := canon.Sum("console.shown.v1", shown)
 	if err != nil {

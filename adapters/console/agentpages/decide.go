@@ -17,7 +17,7 @@ import (
 // markField carries the mark of the plan that a page showed.
 const markField = "shown"
 
-// ErrShown reports a decision about a plan that is not the one there is now.
+// ErrShown is returned for a decision about a plan that has changed.
 var ErrShown = fault.New(fault.Conflict, "deployment_plan_changed", "what would be done is not what this page showed before; nothing was done. Look at it as it is now, and decide again")
 
 // posted is the fields of a form.
@@ -28,7 +28,7 @@ func posted(r *http.Request) url.Values {
 	return r.PostForm
 }
 
-// decision is the form in which a person lets what the page shows happen, and exactly that: it carries the mark of what is shown.
+// decision returns the form that applies exactly what the page shows: it contains the mark of that.
 func decision(v httpauth.Visitor, action, label, mark string, fields ...ui.Node) ui.Node {
 	return ui.Div(ui.Class("decide"), ui.PostForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
 		ui.Div(ui.Class("buttons"), ui.SubmitButton(label, ui.Class("go"), ui.Data("patience", "700")))))
@@ -40,8 +40,8 @@ func again(w http.ResponseWriter, v httpauth.Visitor, p ui.Page, err error) {
 	p.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
-// decided begins a task that a person has decided about on the page that showed what it does. Where it asks about the very same thing, that decision is
-// the answer; about anything else it asks on a page of its own. markOf is the mark of a plan that is asked about.
+// decided starts a task that the user decided on the page that showed its plan. If the task asks about the same plan, that decision is the answer;
+// anything else is asked on its own page. markOf returns the mark of a plan that is asked about.
 func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t ui.Task, markOf func(plan json.RawMessage) string) {
 	shown := r.PostFormValue(markField)
 	job := s.Calls.Begin(r.Context(), v, t)

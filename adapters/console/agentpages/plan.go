@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrAdopt reports a deployment that would overwrite somebody's own work, and nobody has said that it may.
+// ErrAdopt is returned for a deployment that would overwrite unmanaged or modified files without permission.
 var ErrAdopt = fault.New(fault.Invalid, "deployment_adopt_unticked", "some of the files were not written by a deployment, or were edited since; tick the box that lets them be overwritten, "+
 	"or take the edits back into the config repository first. Nothing was done")
 
@@ -100,7 +100,7 @@ func (r reading) deploying(d Plan) ui.Node {
 		decision(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt), r.leaving(d))
 }
 
-// leaving is the form in which a person deploys what the page shows but for what is somebody's own work, where there is anything else.
+// leaving returns the form that deploys what the page shows except unmanaged and modified files, if anything else remains.
 func (r reading) leaving(d Plan) ui.Node {
 	rest := d.Unedited()
 	if len(rest.Changes) == 0 || len(d.Adoptions()) == 0 || d.Omitted > 0 || !r.serves("agents_deploy_unedited") {
@@ -110,7 +110,7 @@ func (r reading) leaving(d Plan) ui.Node {
 		decision(r.v, root+"/deploy-unedited", "Deploy the rest: "+rest.Files().Words(), rest.Mark(), r.at.hidden())}
 }
 
-// deployUnedited carries out what the page of the plan showed, but for what is somebody's own work.
+// deployUnedited applies what the plan page showed, except for unmanaged and modified files.
 func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p := placeOf(posted(r))
 	plan, shown, err := s.planned(r, v, p)
@@ -128,7 +128,7 @@ func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpa
 	s.decided(w, r, v, ui.Task{Title: "Deploy the rest: " + rest.Files().Words(), Tool: "agents_deploy_unedited", Args: args, Back: p.at("")}, marked[Plan])
 }
 
-// deploy carries out what the page of the plan showed: the token for it comes from the tool deploy, which makes the plan once more.
+// deploy applies what the plan page showed: its token comes from the tool deploy, which computes the plan again.
 func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p := placeOf(posted(r))
 	plan, shown, err := s.planned(r, v, p)

@@ -14,7 +14,7 @@ import (
 type gate struct {
 	Mode    string // ask, plan or execute: of a call that says none
 	Most    string // the operator's ceiling
-	problem string // why the settings cannot be read: then nothing may change
+	problem string // why the settings cannot be read: no change is allowed then
 	rows    []ecosystems.PolicyRow
 }
 
