@@ -66,7 +66,7 @@ type BackupView struct {
 	Config    string   // config.yaml, where it is another one than there is now
 	Replaces  []string // names in the home that are set aside
 	Brings    []string // names that come back
-	Keeps     []string // of what is there and in the backup: what stays as it is now
+	Keeps     []string // in both the home and the backup: data that stays unchanged
 }
 
 // Withdrawn counts what a restored home leaves out.

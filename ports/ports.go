@@ -163,7 +163,7 @@ func (s Settings) Sum() canon.Hash {
 	}
 	s.Auto.Tools = append([]string{}, s.Auto.Tools...) // none is none, however it was kept
 	sum, err := canon.Sum("settings.v1", s)
-	if err != nil { // words and whole numbers always have a form; what has none is nobody's
+	if err != nil { // strings and integers always encode; a failure matches no record
 		return canon.Hash{}
 	}
 	return sum
@@ -304,7 +304,7 @@ type Limiter interface {
 	Take(ctx context.Context, key string) error
 }
 
-// How many runs a list has when nobody says, and at most.
+// The default and maximum number of records in a list.
 const (
 	RunsListed = 50
 	RunsAtMost = 200

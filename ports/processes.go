@@ -25,8 +25,8 @@ type Processes interface {
 	// process.ErrNotFound, and with process.ErrElsewhere for a process whose owner cannot be observed from here and does not respond.
 	Stop(ctx context.Context, id process.ID, grace time.Duration) (process.State, error)
 
-	// All processes of every Countersign process that shares the place they are kept in. A process whose owner died is never shown as running: it is
-	// Lost. One whose owner cannot be seen from here is as it was recorded, with Elsewhere, and nobody ends it.
+	// All returns the processes of every Countersign process that shares this store. A process whose owner died is never shown as running: it is
+	// Lost. If its owner cannot be observed from here, it is shown as recorded, with Elsewhere, and is not ended.
 
 	// Inspect returns one process, or process.ErrNotFound.
 	Inspect(ctx context.Context, id process.ID) (process.State, error)

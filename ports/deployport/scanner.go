@@ -10,7 +10,7 @@ import (
 type Found struct {
 	Name string
 	Path string              // absolute, native
-	Kind deployment.FileKind // of what is there, links followed: Absent for a link that leads nowhere
+	Kind deployment.FileKind // of the existing file, links followed: Absent for a dangling link
 	Link bool                // a symbolic link stands there
 }
 

@@ -5,8 +5,8 @@ import "context"
 // Forge opens releases and requests on the sites that host repositories, through the site's own program: gh on GitHub, glab on GitLab. The program is started
 // outside of every repository, with the login that the user gave it.
 type Forge interface {
-	// Program returns the program for a remote: "gh" or "glab". It is empty where the site has none; it fails with ecosystem.ErrForge where the site has one that
-	// is not installed.
+	// Program returns the program for a remote: "gh" or "glab". It is empty if the site has none; it fails with ecosystem.ErrForge if the site's
+	// program is not installed.
 	Program(remote string) (string, error)
 	// Release makes a release of a tag that the site has, and returns its page. One that is there already stays as it is.
 	Release(ctx context.Context, r ForgeRelease) (page string, err error)

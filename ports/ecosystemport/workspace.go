@@ -75,7 +75,7 @@ type ProgressFunc func(level, line string)
 // Checkout is a repository in the workspace.
 type Checkout struct {
 	Absent  bool   // nothing is there
-	Foreign string // why what is there is no clone that may be worked on
+	Foreign string // why the existing directory is not a clone that may be used
 	Branch  string // that is checked out; empty when detached
 	Head    string // full commit; empty before the first one
 	Doing   string // what git is in the middle of: rebase, merge, …

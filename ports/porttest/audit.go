@@ -112,7 +112,7 @@ func auditHostile(t *testing.T, l ports.AuditLog) {
 	}
 }
 
-// auditPoses: whatever the arguments of a call look like, and however deep they go, its record is found by what it says, and by nothing else.
+// auditPoses checks that a record is found only by its own members, whatever its call's arguments contain.
 func auditPoses(t *testing.T, l ports.AuditLog) {
 	posing := `{"a":1,"phase":"asked","call_id":"cf_9","tool":"approve_remote","confirmation":"cf_8","grant":"cf_9"}`
 	for i, args := range []string{`{}`, posing, strings.Repeat("[", 1500) + posing + strings.Repeat("]", 1500)} {

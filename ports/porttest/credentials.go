@@ -275,7 +275,7 @@ func credentialsOrder(t *testing.T, s ports.Credentials) {
 	assert.Equal(t, want, listCredentials(t, s))
 }
 
-// credentialsFresh: whatever Find remembers, it says what is stored now.
+// credentialsFresh checks that Find returns what is stored now, whatever it caches.
 func credentialsFresh(t *testing.T, s ports.Credentials) {
 	_, err := s.Find(t.Context(), Credential(1).Digest)
 	require.ErrorIs(t, err, access.ErrUnknown)

@@ -129,7 +129,7 @@ func runsIDs(t *testing.T, s ports.Runs) {
 	require.NoError(t, s.Add(t.Context(), one))
 	require.NoError(t, s.Add(t.Context(), other))
 	bare := Run(3)
-	bare.ConfirmationID = "" // an empty id is nobody's
+	bare.ConfirmationID = "" // an empty ID matches no record
 	require.NoError(t, s.Add(t.Context(), bare))
 	for _, id := range []string{one.CallID, "call_again", one.ConfirmationID} {
 		assert.Equal(t, one.CallID, loadRun(t, s, id).CallID)

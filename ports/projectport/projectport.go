@@ -116,8 +116,8 @@ type Directories interface {
 	// Services returns the services of a file in dir, as they stand there: a Procfile, or YAML. An empty name is the first of services.yaml, services.yml, Procfile.dev and Procfile
 	// that there is. It returns the name of the file, and fails with project.ErrArgument when there is none, or when it cannot be read.
 	Services(ctx context.Context, dir, file string) (all []project.Service, name string, err error)
-	// Program returns the path of a program that a process in the directory would be started with: on the PATH, but never one that lies in the project at root; or, for a
-	// name that begins with "./", the executable file of that name in dir. It fails with project.ErrExecutionFailed when there is none.
+	// Program returns the path of the program that a process in the directory would start: from the PATH, but never one inside the project at root;
+	// or, for a name that begins with "./", the executable file of that name in dir. It fails with project.ErrExecutionFailed if there is none.
 	Program(ctx context.Context, root, dir, name string) (string, error)
 }
 

@@ -170,9 +170,8 @@ type Repositories interface {
 	Include(ctx context.Context, repo, dir string) (copied []string, err error)
 	// Script returns the text of .worktreesetup in a ref: commands, one per line. It is empty if there is none.
 	Script(ctx context.Context, repo, ref string) (string, error)
-	// RecordSetup remembers the changes that are in the worktree now as its set-up's: as long as a file stays as it is, it counts as nobody's work, in all
-	// that this port says of work, and is left out of what is compared. Remove and Reset back it up all the same; where that would be more than 32 MiB, it counts
-	// as work.
+	// RecordSetup records the current changes in the worktree as those of its set-up: as long as such a file is unchanged, this port does not count
+	// it as work, and comparisons leave it out. Remove and Reset back it up all the same; where that would be more than 32 MiB, it counts as work.
 	RecordSetup(ctx context.Context, repo, dir string) error
 	// Commit returns the commit of a ref, or sandbox.ErrBranch.
 	Commit(ctx context.Context, repo, ref string) (string, error)
@@ -272,7 +271,7 @@ type Comparison struct {
 	MoreFiles   int           `json:"more_files,omitempty"`
 	Uncommitted []string      `json:"uncommitted"` // at most sandbox.MaxChanges, porcelain lines
 	MoreChanges int           `json:"more_uncommitted,omitempty"`
-	Setup       int           `json:"setup_output,omitempty"` // files that the set-up made or changed and nobody has since; left out
+	Setup       int           `json:"setup_output,omitempty"` // files that the set-up created or changed and that are unchanged since; left out
 	Lines       string        `json:"diff,omitempty"`         // unified
 	Cut         bool          `json:"diff_cut,omitempty"`
 }

@@ -7,8 +7,8 @@ import (
 	"strings"
 )
 
-// Answers reports where a transport takes more from a use case than the types of what its tools take and answer, its constants, and its typed handles:
-// whatever a transport has done is done through the core.
+// Answers reports where a transport uses more of a use case than the types of its tools' inputs and results, its constants, and its typed handles:
+// transports must do everything through the core.
 func Answers(m *Module, transports []string) (found []Finding) {
 	for _, p := range m.Packages {
 		if !slices.ContainsFunc(transports, func(pattern string) bool { return covers(pattern, p.Dir) }) {

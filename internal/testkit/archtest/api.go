@@ -177,7 +177,7 @@ func (l *listing) signature(t *ast.FuncType) string {
 	return "(" + strings.Join(l.types(t.Params), ", ") + ")"
 }
 
-// types returns the types of parameters or results, without their names, which bind nobody.
+// types returns the types of parameters or results, without their names, which are not part of the API.
 func (l *listing) types(fields *ast.FieldList) (types []string) {
 	if fields == nil {
 		return nil

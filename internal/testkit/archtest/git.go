@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// OneGit reports where product code starts git outside of the package home: the name of the program in a file that can start programs, and a command
-// line that begins with it anywhere, as whoever it is handed to will start it. Scripts and commands of users are no text of the product.
+// OneGit reports where product code starts git outside of the package home: the program name in a file that can start programs, and any command line
+// that begins with it. Scripts and commands of users are not product text.
 func OneGit(m *Module, home string) (found []Finding) {
 	for _, p := range m.Packages {
 		if p.Dir == home || strings.HasPrefix(p.Dir, "internal/testkit") {

@@ -29,7 +29,7 @@ type kept[T any] struct {
 	full  func(id string) T // every field set; only one value may have it, if the kind is picky
 	id    func(*T) *string  // where the ID is
 	head  func(T) T         // what of a value is listed
-	next  func(T) T         // what an update makes of a value that nobody changes
+	next  func(T) T         // updates an unshared value
 	spoil func(*T)          // writes to everything a value refers to
 	notes func(T) []string  // some texts that a value has any number of
 
@@ -70,7 +70,7 @@ func keepsEveryField[T any](t *testing.T, k kept[T]) {
 	assert.Equal(t, []T{k.head(k.next(v))}, k.listed(t))
 }
 
-// complete fails for whatever is left empty in v: what is empty cannot show that it is kept.
+// complete fails for every empty field of v: an empty field cannot show that it is stored.
 func complete(t *testing.T, v reflect.Value, where string) {
 	t.Helper()
 	assert.False(t, v.IsZero(), "%s is empty", where)

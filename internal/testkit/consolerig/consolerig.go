@@ -35,7 +35,7 @@ type Site struct {
 	Mux    *http.ServeMux
 	web    *http.Client
 	runner *ui.CallRunner
-	calm   time.Duration // as long as pages wait when nobody says otherwise
+	calm   time.Duration // the default wait of pages
 }
 
 // Person returns who sits at the console.

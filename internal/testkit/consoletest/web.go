@@ -32,7 +32,7 @@ func (p poll) wait() bool {
 	}
 }
 
-// Visitor is somebody who has logged in with a browser of that credential.
+// Visitor returns the visitor of a browser that is logged in with that credential.
 func Visitor(credential string) httpauth.Visitor {
 	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: httpauth.Session, Client: "console", Person: true,
 		Credential: credential, Form: "form-" + credential}
@@ -61,12 +61,12 @@ func Person(change ...func(*httpauth.Visitor)) func(httpauth.Handler) http.Handl
 	}
 }
 
-// Nobody lets nobody in.
+// Nobody rejects every request.
 func Nobody(httpauth.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { http.Error(w, "log in first", http.StatusUnauthorized) })
 }
 
-// Web is a running server of pages, and somebody who asks it.
+// Web is a running server of pages, with a client.
 type Web struct {
 	URL string
 

@@ -106,7 +106,7 @@ func hold(args []string) int {
 		memory[i] = byte(i)
 	}
 	fmt.Println("holding")
-	_, _ = io.Copy(io.Discard, os.Stdin) // until whoever started it is gone
+	_, _ = io.Copy(io.Discard, os.Stdin) // until the process that started it has ended
 	return int(memory[0])
 }
 

@@ -27,8 +27,8 @@ var wishes = [][2]string{{"filter.evil.required", "true"}, {"commit.gpgSign", "t
 var hooks = []string{"post-index-change", "reference-transaction", "post-checkout", "pre-commit", "prepare-commit-msg", "commit-msg", "post-commit", "pre-merge-commit", "post-merge",
 	"pre-auto-gc", "post-rewrite", "pre-rebase", "pre-push", "fsmonitor-watchman"}
 
-// Configure has the configuration in a repository's administration (its .git) name a program wherever there is a place for one, and want it. own leaves
-// the hooks where git looks by itself; else they are elsewhere, and configured too.
+// Configure makes the configuration in a repository's administration (its .git) name a program in every place that accepts one. own leaves the hooks
+// in git's default directory; otherwise they are in another one, which is configured.
 func (r Traps) Configure(admin string, own bool) {
 	r.t.Helper()
 	var text strings.Builder

@@ -69,7 +69,7 @@ func (h host) commands(project string) []string {
 // lists are the host's own lists, where they tell more than the host tells its model.
 func (h host) lists() [][]string {
 	return map[string][][]string{
-		"claude-code": {{"mcp", "list"}}, // servers of a project that nobody has allowed yet are there alone
+		"claude-code": {{"mcp", "list"}}, // servers of a project that are not allowed yet are listed only there
 		"codex":       {{"mcp", "list"}},
 		"opencode":    {{"agent", "list"}},
 		"gemini-cli":  {{"skills", "list"}},

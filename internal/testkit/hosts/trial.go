@@ -40,7 +40,7 @@ type trial struct {
 	env                []string
 	http               bool          // the host reaches a server over HTTP, and starts none
 	ends               func() error  // ends the server; nil: none runs
-	eyes               *eyes         // on the console; nil: nobody looks at it
+	eyes               *eyes         // on the console; nil: none
 	page               *browser.Page // of approvals, in the console
 }
 
@@ -136,7 +136,7 @@ func (d *trial) atTerminal(typed string, arguments ...string) (string, error) {
 	var seen bytes.Buffer
 	for asked, part := 0, make([]byte, 4096); ; {
 		n, err := person.Read(part)
-		if seen.Write(part[:n]); err != nil { // nobody holds the other side any more
+		if seen.Write(part[:n]); err != nil { // no process holds the other side any longer
 			break
 		}
 		for questions := len(prompts.FindAllString(seen.String(), -1)); asked < questions; asked++ {

@@ -115,7 +115,7 @@ func (r *rig) person(arguments ...string) error {
 	if err != nil {
 		return err
 	}
-	seen, _ := io.ReadAll(ours) // it ends with an error once nobody holds the other side
+	seen, _ := io.ReadAll(ours) // it ends with an error once no process holds the other side
 	if err := cmd.Wait(); err != nil {
 		return fmt.Errorf("countersign %s: %w\n%s", strings.Join(arguments, " "), err, seen)
 	}
@@ -238,7 +238,7 @@ func (s *server) approve() error {
 	return errors.New("no approval request came")
 }
 
-// find returns the text of a member of a JSON document, wherever it stands, in text that is JSON itself too; "" where there is none.
+// find returns the text of a member of a JSON document, at any depth, also in text that is JSON itself; "" if there is none.
 func find(document json.RawMessage, member string) string {
 	_, rest, _ := strings.Cut(strings.ReplaceAll(string(document), `\"`, `"`), `"`+member+`":"`)
 	value, _, _ := strings.Cut(rest, `"`)

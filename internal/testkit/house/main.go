@@ -1,8 +1,7 @@
 //go:build linux
 
-// Command fixture prints what a reader of this module may want to look at: large and small packages, long files and functions, names that nobody uses or
-// that exist twice, structs that are declared twice, totals, and with -calls which functions a call of a tool runs. No figure of it is a rule: a reader
-// decides.
+// Command fixture prints figures about this module for its readers: large and small packages, long files and functions, unused or duplicate names,
+// duplicate structs, totals, and with -calls the functions that a tool call runs. No figure is a rule.
 package main
 
 import (

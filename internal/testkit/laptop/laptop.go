@@ -1,5 +1,5 @@
-// Package laptop is what somebody works with who uses five agent hosts: more than 25 artefacts in a home and in two projects, in the forms in which the
-// hosts themselves and their documents write them. Each says something that is found nowhere else, by which a test recognises it.
+// Package laptop is the setup of a user of five agent hosts: more than 25 artefacts in a home and in two projects, in the forms that the hosts
+// themselves and their documents use. Each contains a unique text by which a test recognises it.
 package laptop
 
 import (
@@ -45,7 +45,7 @@ func Lay(top string) error {
 	return nil
 }
 
-// Projects are the projects below work, in the order in which somebody comes to them.
+// Projects are the projects below work, in the order in which the user opens them.
 var Projects = [...]string{"shop", "blog", "side"}
 
 // Remote is where a project is shared. Nothing answers there.

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// page is how many records Records lists when nobody says.
+// page is the default number of records of Records.
 const page = 100
 
 // auditLog is the audit, with where in it the records are that are looked for.

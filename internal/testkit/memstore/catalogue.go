@@ -21,7 +21,7 @@ func NewCatalogue() projectport.Catalogue {
 
 // catalogueLock is where everybody who writes to one catalogue waits. Whoever reads does not wait for a change that is being thought about.
 type catalogueLock struct {
-	turn chan struct{} // held by whoever writes
+	turn chan struct{} // held by the writer
 	mu   sync.RWMutex  // guards what is kept
 }
 
@@ -39,7 +39,7 @@ func (d *catalogueLock) change(ctx context.Context, f func() error) error {
 	return f()
 }
 
-// store runs f while nobody reads, unless ctx has ended.
+// store runs f while there are no readers, unless ctx has ended.
 func (d *catalogueLock) store(ctx context.Context, f func()) error {
 	if err := ctx.Err(); err != nil {
 		return err
@@ -50,7 +50,7 @@ func (d *catalogueLock) store(ctx context.Context, f func()) error {
 	return nil
 }
 
-// read runs f while nobody stores, unless ctx has ended.
+// read runs f while nothing is stored, unless ctx has ended.
 func (d *catalogueLock) read(ctx context.Context, f func() error) error {
 	if err := ctx.Err(); err != nil {
 		return err

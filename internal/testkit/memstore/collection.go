@@ -15,7 +15,7 @@ type collection[K ~string, T any] struct {
 	lock   *catalogueLock
 	kind   string       // what a value is called
 	absent *fault.Error // what is said when there is none
-	kept   []entry      // whoever has the turn may read it without the lock
+	kept   []entry      // the holder of the turn may read it without the lock
 
 	id     func(*T) *K          // where a value has its ID
 	aside  func(*T) *string     // what of a value is kept beside its JSON; nil is nothing

@@ -27,7 +27,7 @@ func newProjects(d *catalogueLock, workflows *workflows, actions *actions) *proj
 	return s
 }
 
-// List returns every project by name, whatever the case, then by path.
+// List returns every project sorted by name, ignoring case, then by path.
 func (s *projects) List(ctx context.Context) ([]project.Project, error) {
 	found, err := s.newest(ctx, nil)
 	slices.SortFunc(found, func(a, b project.Project) int {
@@ -138,7 +138,7 @@ func newTemplates(d *catalogueLock) *templates {
 	}}
 }
 
-// List returns every custom template by name, whatever the case; the first created first among equals.
+// List returns every custom template sorted by name, ignoring case; among equals the oldest first.
 func (s *templates) List(ctx context.Context) ([]shellcmd.Template, error) {
 	found, err := s.newest(ctx, nil)
 	slices.Reverse(found)

@@ -66,7 +66,7 @@ func (s *rules) Delete(ctx context.Context, actionID string, kind project.Kind) 
 	return gone, err
 }
 
-// place returns where the rule for that action, type, or all is. A rule for an action is for that action whatever its type.
+// place returns the index of the rule for that action, type, or all. A rule for an action applies to it whatever its type.
 func (s *rules) place(actionID string, kind project.Kind) int {
 	return slices.IndexFunc(s.kept, func(r webhook.ActionRule) bool {
 		return r.ActionID == actionID && (actionID != "" || r.Type == kind)

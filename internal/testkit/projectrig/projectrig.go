@@ -43,7 +43,7 @@ func Main(run func() int) {
 		}
 	}
 	code := run()
-	for { // supervisors that nobody asked about since they ended
+	for { // ended supervisors that were not queried since
 		if pid, err := syscall.Wait4(-1, nil, 0, nil); pid <= 0 && err != syscall.EINTR {
 			os.Exit(code)
 		}

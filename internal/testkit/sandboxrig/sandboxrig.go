@@ -187,7 +187,7 @@ func (r *Rig) Git(dir string, args ...string) string {
 	return strings.TrimSpace(string(out))
 }
 
-// Origin returns a new bare repository with a commit of these files on main, and a clone that somebody else works in.
+// Origin returns a new bare repository with a commit of these files on main, and a clone for another user's work.
 func (r *Rig) Origin(name string, files map[string]string) (origin, work string) {
 	r.T.Helper()
 	origin, work = filepath.Join(r.Top, "origins", name+".git"), filepath.Join(r.Top, "works", name)

@@ -17,7 +17,7 @@ const memory = "/dev/shm"
 // template is what new repositories begin with: places for hooks and exclusions, and none of git's samples.
 const template = "\n[init]\n\ttemplateDir = ~/template\n"
 
-// Run is m.Run in a room that is taken down afterwards. In it git is configured so by the user, and by nobody else.
+// Run is m.Run with temporary directories that are removed afterwards. Only the given git configuration of the user applies.
 func Run(m *testing.M, gitconfig string) int {
 	room, err := open(gitconfig)
 	if err != nil {
