@@ -11,6 +11,7 @@ import (
 	"runtime"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -196,6 +197,19 @@ type limited struct {
 	full   context.CancelFunc
 }
 
+// buffers hold what a git prints on its way: one made for each of hundreds of gits has garbage collected while others are being started, and that waits.
+var buffers = sync.Pool{New: func() any { return new([32 << 10]byte) }}
+
+// drain has w take all that r has, through a buffer that is used again.
+func drain(w io.Writer, r io.Reader) (int64, error) {
+	buffer := buffers.Get().(*[32 << 10]byte)
+	defer buffers.Put(buffer)
+	return io.CopyBuffer(struct{ io.Writer }{w}, struct{ io.Reader }{r}, buffer[:])
+}
+
+// ReadFrom is what os/exec reads a program's output with.
+func (l *limited) ReadFrom(r io.Reader) (int64, error) { return drain(l, r) }
+
 func (l *limited) Write(p []byte) (int, error) {
 	l.taken += int64(len(p))
 	switch {
@@ -221,6 +235,9 @@ type tail struct {
 	cut   bool      // something was left out
 	watch io.Writer // may be nil
 }
+
+// ReadFrom is what os/exec reads a program's words with.
+func (t *tail) ReadFrom(r io.Reader) (int64, error) { return drain(t, r) }
 
 func (t *tail) Write(p []byte) (int, error) {
 	if t.watch != nil {
