@@ -68,18 +68,19 @@ func compare(b *testing.B, places []ecosystem.Checkout, surveyor func() *ecogit.
 	}
 	plain() // both find the files read, and the second look is what is measured of a surveyor that remembers
 	surveyor().Survey(b.Context(), places)
-	var ours, theirs time.Duration
+	var ours, theirs, busy, floor time.Duration
 	for b.Loop() {
 		s := surveyor()
-		begin := time.Now()
+		begin, used := time.Now(), gitfixture.Processor(b)
 		found := s.Survey(b.Context(), places)
-		ours += time.Since(begin)
+		ours, busy = ours+time.Since(begin), busy+gitfixture.Processor(b)-used
 		b.StopTimer()
 		require.Len(b, found, len(places))
-		begin = time.Now()
+		begin, used = time.Now(), gitfixture.Processor(b)
 		plain()
-		theirs += time.Since(begin)
+		theirs, floor = theirs+time.Since(begin), floor+gitfixture.Processor(b)-used
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+	b.ReportMetric(float64(busy)/float64(floor), "cpu-ratio")
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
+	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -433,20 +434,21 @@ func BenchmarkMerge(b *testing.B) {
 	p.Save(dir, "work")
 	p.onMain("late.txt", "late\n")
 	start := p.In(p.Clone, "rev-parse", "main")
-	var ours, theirs time.Duration
+	var ours, theirs, busy, floor time.Duration
 	for b.Loop() {
-		began := time.Now()
+		began, used := time.Now(), gitfixture.Processor(b)
 		bare(b, p.Clone, "-c", "user.name=A", "-c", "user.email=a@x", "merge", "--no-edit", "sandbox/one")
-		theirs += time.Since(began)
+		theirs, floor = theirs+time.Since(began), floor+gitfixture.Processor(b)-used
 		p.In(p.Clone, "reset", "--quiet", "--hard", start)
-		began = time.Now()
+		began, used = time.Now(), gitfixture.Processor(b)
 		plan, err := p.Repos.PlanMerge(b.Context(), p.Clone, sandboxport.Merge{Name: "one", Dir: dir, BaseRef: "main", At: when()})
 		require.NoError(b, err)
 		_, err = p.Repos.Merge(b.Context(), p.Clone, plan, unheeded)
 		require.NoError(b, err)
-		ours += time.Since(began)
+		ours, busy = ours+time.Since(began), busy+gitfixture.Processor(b)-used
 		p.In(p.Clone, "reset", "--quiet", "--hard", start)
 	}
+	b.ReportMetric(float64(busy)/float64(floor), "cpu-ratio")
 	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
 	b.ReportMetric(float64(theirs.Milliseconds())/float64(b.N), "git-ms")
 }
