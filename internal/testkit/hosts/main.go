@@ -4,7 +4,8 @@
 // needs an approval: a deployment and its rollback, a script, a workflow. Approvals are given at a pseudo-terminal, in the console in a headless browser, in
 // the host's own view, and in countersign approvals, the last two in tmux. It compares the files on disk, the answers to the host and the audit log with what
 // is promised, prints a table, and exits with 1 if a promise is broken. Before that it sets up two laptops for each host, and compares what the host finds of
-// somebody's artefacts at each step from one to the other and back.
+// somebody's artefacts at each step from one to the other and back. With -sandboxes it tells another story alone: agents in three sandboxes of one repository,
+// a person who merges their work, and the release of an ecosystem that the repository is a part of.
 //
 // It is not part of the CI gate, because the hosts are other projects' programs and change daily. .ci/hosts installs them and starts it.
 package main
@@ -30,22 +31,33 @@ func main() {
 	exe := flag.String("countersign", "countersign", "the program")
 	dir := flag.String("dir", ".", "an empty directory for homes and projects, below no Git work tree")
 	packages := flag.Bool("packages", false, "only print what npm has to install")
+	onlySandboxes := flag.Bool("sandboxes", false, "only the story of three agents in sandboxes of one repository, with opencode")
 	onlyLaptops := flag.Bool("laptops", false, "only the story of two laptops")
 	flag.Usage = func() {
 		fmt.Fprintln(flag.CommandLine.Output(), "usage: hosts [flags] [HOST...]")
 		flag.PrintDefaults()
 	}
 	flag.Parse()
-	chosen := slices.DeleteFunc(hosts(), func(h host) bool { return flag.NArg() > 0 && !slices.Contains(flag.Args(), h.name) })
-	if len(chosen) < flag.NArg() || len(chosen) == 0 {
-		fmt.Fprintf(os.Stderr, "not all of these are hosts: %q\n", flag.Args())
+	names := flag.Args()
+	if *onlySandboxes {
+		names = []string{"opencode"}
+	}
+	chosen := slices.DeleteFunc(hosts(), func(h host) bool { return len(names) > 0 && !slices.Contains(names, h.name) })
+	if len(chosen) < len(names) || len(chosen) == 0 {
+		fmt.Fprintf(os.Stderr, "not all of these are hosts: %q\n", names)
 		os.Exit(2)
 	}
 	if *packages {
 		for _, h := range chosen {
 			fmt.Printf("%s %s\n", h.pkg, h.version)
 		}
+		if *onlySandboxes {
+			fmt.Println("pnpm 10.34.9")
+		}
 		return
+	}
+	if *onlySandboxes {
+		os.Exit(tellSandboxes(*exe, *dir, chosen[0]))
 	}
 	failed, err := try(*exe, *dir, chosen, *onlyLaptops)
 	if err != nil {
@@ -54,6 +66,19 @@ func main() {
 	if err != nil || failed > 0 {
 		os.Exit(1)
 	}
+}
+
+// tellSandboxes has opencode's agents and a person go through the story of sandboxes, and returns the exit code.
+func tellSandboxes(exe, dir string, opencode host) int {
+	m, err := newModel()
+	if err == nil {
+		err = sandboxes(exe, filepath.Join(dir, "sandboxes"), opencode, m)
+	}
+	if err != nil {
+		fmt.Fprintf(os.Stderr, "three agents in sandboxes: BROKEN: %v\n", err)
+		return 1
+	}
+	return 0
 }
 
 // try has each host do each job, over stdin and stdout and over HTTP, and says how many of them went wrong.

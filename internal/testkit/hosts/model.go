@@ -28,10 +28,11 @@ type model struct {
 	server *http.Server
 	mu     sync.Mutex
 	steps  []step
-	heard  bool     // a request has come
-	told   []string // the results that the latest request carried
-	odd    []string // what a host wanted and could not have
-	all    []byte   // every request since play
+	by     map[string][]step // by what the user said last, for sessions side by side; nil: steps are for every session
+	heard  bool              // a request has come
+	told   []string          // the results that the latest request carried
+	odd    []string          // what a host wanted and could not have
+	all    []byte            // every request since play
 }
 
 // done is what the model says after the last step.
@@ -53,6 +54,14 @@ func (m *model) play(steps ...step) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.steps, m.heard, m.told, m.odd, m.all = steps, false, nil, nil, nil
+}
+
+// plays has each turn follow the steps of the prompt that it answers, until play or plays is called again. Results count from that prompt on.
+func (m *model) plays(by map[string][]step) {
+	m.play()
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.by = by
 }
 
 // asked reports whether a host has asked for a turn.
@@ -96,9 +105,19 @@ type reply struct {
 type offer struct{ space, name string }
 
 // next returns the model's turn after these results, with these tools.
-func (m *model) next(offers []offer, results []string) reply {
+func (m *model) next(offers []offer, q request) reply {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	steps, results := m.steps, q.results()
+	if m.by != nil {
+		var prompt string
+		prompt, results = q.latest()
+		for text, one := range m.by {
+			if strings.Contains(prompt, text) {
+				steps = one
+			}
+		}
+	}
 	r := reply{id: len(results) + 1, text: done}
 	if len(offers) == 0 { // a host that wants a title, or the like
 		return reply{id: r.id, text: "{}"}
@@ -107,10 +126,10 @@ func (m *model) next(offers []offer, results []string) reply {
 	if len(results) > 0 { // as models do
 		r.text += " I was told: " + results[len(results)-1]
 	}
-	if len(results) >= len(m.steps) {
+	if len(results) >= len(steps) {
 		return r
 	}
-	want := m.steps[len(results)]
+	want := steps[len(results)]
 	for _, o := range offers {
 		if o.name == want.tool || strings.HasSuffix(o.name, "_"+want.tool) {
 			r.space, r.tool, r.args = o.space, o.name, want.args(results)
@@ -187,6 +206,19 @@ func (q request) results() (out []string) {
 	return out
 }
 
+// latest returns what the user said last in chat completions, and the results since.
+func (q request) latest() (prompt string, results []string) {
+	for _, m := range q.Messages {
+		switch m.Role {
+		case "user":
+			prompt, results = flat(m.Content), nil
+		case "tool":
+			results = append(results, flat(m.Content))
+		}
+	}
+	return prompt, results
+}
+
 // flat returns every text in a value, whatever it is wrapped in.
 func flat(v any) string {
 	switch v := v.(type) {
@@ -224,7 +256,7 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		m.all = append(append(m.all, flat(whole)...), '\n')
 		m.mu.Unlock()
 	}
-	turn := func() reply { return m.next(offers(q.Tools, ""), q.results()) }
+	turn := func() reply { return m.next(offers(q.Tools, ""), q) }
 	switch path := r.URL.Path; {
 	case strings.HasSuffix(path, "/count_tokens"):
 		answer(w, object{"input_tokens": 1})
