@@ -49,6 +49,7 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		"POST " + root + "/{name}/restore":   s.restore,
 		"GET " + root + "/{name}/work/{box}": s.work,
 		"POST " + root + "/{name}/seen":      s.seen,
+		"POST " + root + "/{name}/comment":   s.comment,
 		"POST " + root + "/{name}/merge":     s.merge,
 		"POST " + root + "/{name}/update":    s.update,
 		"POST " + root + "/{name}/push":      s.push,

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -24,8 +25,13 @@ func (s *section) work(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 			s.Fail(w, v, err)
 			return
 		}
+		var said sandboxes.ReviewComments
+		if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxReview.Name, ui.Args{"git_url": of.URL, "name": d.Name}, &said); err != nil {
+			s.Fail(w, v, err)
+			return
+		}
 		s.Show(w, r, v, ui.Page{Title: "Work in " + ui.Printable(d.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")}), Live: []string{"ai-tool-result"},
-			Body: []ui.Node{standing(d), uncommitted(d), looked(v, of, d, r.URL.Query().Get("since_review") == "true" && d.Seen != nil), integrating(v, of, d), commitTable(d), fileTable(d), lines(d)}})
+			Body: []ui.Node{standing(d), uncommitted(d), looked(v, of, d, r.URL.Query().Get("since_review") == "true" && d.Seen != nil), comments(v, of, said), integrating(v, of, d), commitTable(d), fileTable(d), lines(d)}})
 	})
 }
 
@@ -47,6 +53,41 @@ func looked(v httpauth.Visitor, of sandboxes.ProjectItem, d sandboxes.SandboxCom
 	return ui.Part("Your review", about)
 }
 
+// comments lists what was said of the work, and adds to it.
+func comments(v httpauth.Visitor, of sandboxes.ProjectItem, said sandboxes.ReviewComments) ui.Node {
+	box := ui.Hidden("box", said.Name)
+	var rows []ui.Node
+	for _, c := range said.Comments {
+		number, where := strconv.Itoa(c.Number), ui.Printable(c.Path)
+		if c.Line > 0 {
+			where += ":" + strconv.Itoa(c.Line)
+		}
+		state := ui.Badge(ui.Plain, "settled")
+		if !c.Done {
+			state = ui.ActionForm(v, at(of.Name, "/comment"), "Settle", "comment "+number, box, ui.Hidden("done", number))
+		}
+		rows = append(rows, ui.Row(ui.Text(number), ui.Text(where), ui.OptionalText(c.Text), ui.When(c.At), state))
+	}
+	return ui.Part("Comments", ui.P(ui.Text("The agent in the sandbox reads them with the tool sandbox_review. Start it again to have it go on.")),
+		ui.DataTable("comments on the work", []string{"Number", "Where", "Comment", "When", "State"}, rows, "Nobody has commented on this work."),
+		ui.Disclosure("Add a comment", false, ui.PostForm(v, at(of.Name, "/comment"), box, ui.Field("comment-text", "text", "Comment", ""),
+			ui.Field("comment-path", "path", "File (empty: all of the work)", ""), ui.NumberField("comment-line", "line", "Line (may be empty)", ""),
+			ui.SubmitButton("Comment", ui.Aria("label", "Comment on sandbox "+ui.Printable(said.Name))))))
+}
+
+func (s *section) comment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name, done := r.PostFormValue("box"), r.PostFormValue("done")
+		title := "Comment on sandbox " + ui.Printable(name)
+		if done != "" {
+			title = "Settle a comment on sandbox " + ui.Printable(name)
+		}
+		s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: sandboxes.SandboxComment.Name, Back: workPath(of, name),
+			Args: ui.Args{"git_url": of.URL, "name": name}.Set("text", r.PostFormValue("text")).Set("path", r.PostFormValue("path")).
+				Number("line", r.PostFormValue("line")).Number("done", done)})
+	})
+}
+
 func (s *section) seen(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
@@ -58,7 +99,7 @@ func (s *section) seen(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 func standing(d sandboxes.SandboxComparison) ui.Node {
 	return ui.Facts(ui.Fact{Name: "Branch", Value: ui.OptionalText(d.Branch)}, ui.Fact{Name: "Base", Value: ui.OptionalText(d.Base)},
 		ui.Fact{Name: "Against the base", Value: ui.Text(fmt.Sprintf("%s ahead, %d behind", ui.Count(d.Ahead, "commit", "commits"), d.Behind))},
-		ui.Fact{Name: "Changes", Value: ui.Text(fmt.Sprintf("%s, %d lines added, %d deleted", ui.Count(d.FileCount, "file", "files"), d.Added, d.Deleted))},
+		ui.Fact{Name: "Changes", Value: ui.Text(fmt.Sprintf("%s, %s added, %d deleted", ui.Count(d.FileCount, "file", "files"), ui.Count(d.Added, "line", "lines"), d.Deleted))},
 		ui.Fact{Name: "In progress", Value: ui.OptionalText(d.Doing)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(d.Directory)})
 }
 
