@@ -287,6 +287,15 @@ func recoverRun(t *testing.T, r *fixture) {
 	assert.Empty(t, settled, "once")
 }
 
+// endsWithItsOwner: nobody has to come and find what a killed process was running.
+func endsWithItsOwner(t *testing.T, r *fixture) {
+	server := r.server(t)
+	s := server.start(t, false, r.script(t, "sh -c 'sleep 300; :' & "+forever))
+	r.awaitReady(t, s.ID)
+	server.kill()
+	require.Eventually(t, func() bool { return len(carriers(s.ID)) == 0 }, time.Minute, 5*time.Millisecond)
+}
+
 func recoverStart(t *testing.T, r *fixture) {
 	server := r.server(t)
 	s := server.start(t, true, r.script(t, "(setsid sleep 300 & sleep 300 & wait) & echo ready; sleep 0.5; echo again; exec sleep 300"))

@@ -80,6 +80,9 @@ func (c *child) start(s process.Spec) error {
 		return err
 	}
 	c.rec.State.PID = c.cmd.Process.Pid
+	if !c.rec.State.Background { // what runs in the background has a supervisor, and outlives this process
+		ours.guard(c.rec.State.PID)
+	}
 	c.rec.Leader, _ = IdentityOf(c.rec.State.PID) // it is there: nobody has waited for it
 	c.kin = treeOf(c.rec)
 	c.kin.Child = true
@@ -189,6 +192,7 @@ func (c *child) finish(why process.Status, left []int) {
 	close(c.full)
 	c.box.StopListening()
 	c.tasks.Wait()
+	ours.release(c.rec.State.PID)
 	_ = c.cmd.Wait() // how it ended is in its state
 	c.closeFiles()
 	s := &c.rec.State

@@ -6,6 +6,7 @@
 // and keeps no secret on disk.
 //
 //   - osproc.go, child.go, ending.go, processdir.go: programs in the foreground, how they end, and the record in the directory
+//   - watchdog_unix.go, watchdog_other.go: a shell beside this process that ends what it runs in the foreground when it is killed
 //   - supervise.go: Start starts a supervisor; Supervise is its program: it starts what it is told, answers, and stays with it to its end.
 //     Told to end itself, it ends the program first
 //   - launchrequest.go: what a supervisor is told: which program to run and how, on its standard input and nowhere else, because there are secrets

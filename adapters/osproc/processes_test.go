@@ -54,6 +54,7 @@ func processes(t *testing.T, h opener) {
 		"KeepsTheNewest":            outputNewest,
 		"Watch":                     outputWatch,
 		"OwnerOfRunKilled":          recoverRun,
+		"RunEndsWithItsOwner":       endsWithItsOwner,
 		"ServerKilledThenOwner":     recoverStart,
 		"StopOfALostOne":            recoverByStop,
 		"NothingToRecover":          recoverNothing,
