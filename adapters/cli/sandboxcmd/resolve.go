@@ -28,7 +28,8 @@ func (d Runner) Projects(ctx context.Context) ([]sandboxes.ProjectItem, error) {
 }
 
 // URL returns the git URL that a command is about: of the project that word names, or that has the directory it names; word itself where it can only be
-// a URL or another path; and of the project of the working directory when word is empty.
+// a URL or another path; and of the project of the working directory when word is empty: one that has the directory, or one of countersign project, by its
+// path.
 func (d Runner) URL(ctx context.Context, word string) (string, error) {
 	if word != "" && !isPath(word) && strings.ContainsAny(word, ":/") {
 		return word, nil
@@ -43,6 +44,9 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 		case found:
 			return p.URL, nil
 		case word == "":
+			if top := d.registered(ctx); top != "" {
+				return top, nil
+			}
 			return "", ErrNowhere.With(command.Hint("name one: countersign sandbox list shows them; countersign sandbox create . NAME makes a sandbox of the repository that you stand in"))
 		}
 		return word, nil
@@ -92,6 +96,24 @@ func having(all []sandboxes.ProjectItem, dir string) (found sandboxes.ProjectIte
 		}
 	}
 	return found, ok
+}
+
+// registered returns the directory of the registered project (countersign project) that the working directory lies in; empty where it lies in none.
+func (d Runner) registered(ctx context.Context) (top string) {
+	var all []sandboxes.ProjectItem
+	var list struct {
+		Projects []struct {
+			Path string `json:"path"`
+		} `json:"projects"`
+	}
+	if !d.Quietly(ctx, "list_projects", command.Arguments{}, &list) {
+		return ""
+	}
+	for _, p := range list.Projects {
+		all = append(all, sandboxes.ProjectItem{URL: p.Path, BaseDir: p.Path})
+	}
+	found, _ := having(all, "")
+	return found.URL
 }
 
 // real returns a path, absolute and without links.

@@ -16,7 +16,7 @@ import (
 // homes is two projects with directories, one below the other, reached over a link, and a tool that tells which of them a command is about.
 func homes(t *testing.T) (s stage, root string, about func(words ...string) (string, error)) {
 	root = t.TempDir()
-	for _, dir := range []string{"a/repo", "a/worktrees/x", "a/worktrees/deep/repo", "ab"} {
+	for _, dir := range []string{"a/repo", "a/worktrees/x", "a/worktrees/deep/repo", "ab", "registered/src"} {
 		require.NoError(t, os.MkdirAll(filepath.Join(root, "real", dir), 0o755))
 	}
 	require.NoError(t, os.Symlink(filepath.Join(root, "real"), filepath.Join(root, "link")))
@@ -24,6 +24,7 @@ func homes(t *testing.T) (s stage, root string, about func(words ...string) (str
 		{"git_url":"file:///gone","name":"o-gone","base_dir":%q}]}`, filepath.Join(root, "real/a/worktrees/deep"), filepath.Join(root, "link/a"), filepath.Join(root, "gone"))
 	asked := ""
 	s = stage{answers: answers{"opencode_project_list": says(list),
+		"list_projects": says(fmt.Sprintf(`{"projects":[{"path":%q}]}`, filepath.Join(root, "real/registered"))),
 		"opencode_sandbox_delete": func(in input) (any, error) {
 			asked = in.URL + " " + in.Name
 			return struct{}{}, nil
@@ -57,6 +58,7 @@ func TestWhichProjectIsMeant(t *testing.T) {
 		"the nearest of two":               {"real/a/worktrees/deep/repo", []string{"x"}, "ssh://git@h/o/deep x"},
 		"a directory of the project":       {"", []string{"./real/a/repo", "x"}, "ssh://git@h/o/a x"},
 		"the working directory, by a dot":  {"real/a/repo", []string{".", "x"}, "ssh://git@h/o/a x"},
+		"in a registered project":          {"real/registered/src", []string{"x"}, filepath.Join(root, "real/registered") + " x"},
 		"a path that belongs to none":      {"", []string{"./real/ab", "x"}, "./real/ab x"},
 		"a path that is not there":         {"", []string{"/no/where", "x"}, "/no/where x"},
 		"a name that looks like an option": {"real/a", []string{"--", "-x"}, "ssh://git@h/o/a -x"},

@@ -46,13 +46,14 @@ func (g sandboxGroup) create() *cobra.Command {
 	var isolate string
 	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", ValidArgsFunction: g.CompleteURL,
 		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
+			"Without a URL it is of the project that the working directory lies in, or of the registered project (countersign project) there.\n" +
 			"A repository that is no project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
 			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n" +
 			"NAME may be pr:NUMBER: a sandbox pr-NUMBER with the commits of that pull request (or of GitLab's merge request), which --branch takes too. With --issue the\n" +
 			"name is made of the issue's number and, where gh is installed and logged in, its title, and need not be given.\n" +
-			"--isolate keeps its set-up, --run, agent and what countersign sandbox exec runs from writing outside of it and reading your home (landlock and\n" +
+			"--isolate keeps its set-up, --run, agent and what countersign sandbox exec and enter run from writing outside of it and reading your home (landlock and\n" +
 			"bubblewrap on Linux; container needs docker or podman, and container:IMAGE names what is in it, by default docker.io/library/buildpack-deps:scm);\n" +
-			"-offline, like container-offline:IMAGE, from TCP or all networks, too. The plan says what it holds and what it does not. The agent server and countersign sandbox enter are not isolated.\n" +
+			"-offline, like container-offline:IMAGE, from TCP or all networks, too. The plan says what it holds and what it does not. The agent server is not isolated.\n" +
 			"--agent starts an agent in it (countersign sandbox agent), after you approved the very command.\n\n" +
 			"Exit code 1: the sandbox is there, and its set-up, --run or the start of its agent failed.",
 		Example: `  countersign sandbox create acme-shop fix-login

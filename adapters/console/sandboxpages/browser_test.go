@@ -61,7 +61,7 @@ func TestSandboxesInABrowser(t *testing.T) {
 	p.WaitText("main", "changes that were not committed")
 	p.Axe()
 	require.NoDirExists(t, dirs["fix-login"])
-	p.Press("Delete the 1 worktree that can go: project origins-shop")
+	p.Press("Delete the 1 sandbox that can go: project origins-shop")
 	p.WaitText("h1", "Clean-up of origins-shop")
 	p.WaitText("main", "done")
 	p.Axe()

@@ -34,11 +34,11 @@ func cleanup(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.Sandb
 	}
 	var press ui.Node
 	if going > 0 {
-		label := "Delete the " + ui.Count(going, "worktree", "worktrees") + " that can go"
+		label := "Delete the " + ui.Count(going, "sandbox", "sandboxes") + " that can go"
 		press = ui.PostForm(v, at(of.Name, "/clean"), ui.Danger(label, ui.Aria("label", label+": project "+ui.Printable(of.Name))),
 			ui.P(ui.Class("quiet"), ui.Text("Never one that holds work which is nowhere else, also not when it came there meanwhile.")))
 	}
-	return ui.Part("Clean-up", ui.DataTable("what a clean-up takes and what it leaves", []string{"Worktree", "Verdict", "Why"}, rows, ""), press)
+	return ui.Part("Clean-up", ui.DataTable("what a clean-up takes and what it leaves", []string{"Sandbox", "Verdict", "Why"}, rows, ""), press)
 }
 
 // atOnce is how many sandboxes one press deletes.

@@ -37,7 +37,7 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	sandboxList, err := s.sandboxList(r, v, of.URL)
 	body := []ui.Node{facts(p, of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
 	if err != nil {
-		body = append(body, ui.Part("Worktrees", ui.ErrorNotice(err)))
+		body = append(body, ui.Part("Sandboxes", ui.ErrorNotice(err)))
 	} else {
 		body = append(body, table(v, of, sandboxList), creating(v, of), cleanup(v, of, sandboxList))
 	}
@@ -92,7 +92,7 @@ func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 // destroying returns the buttons that take the whole project away from this machine.
 func destroying(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
-	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all worktrees are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
+	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all sandboxes are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
 		ui.PostForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
 		ui.Disclosure("Work that is nowhere else may be lost …", false, ui.PostForm(v, to, ui.Hidden("force", "true"),
 			ui.P(ui.Text("What would be lost is shown, and the project's name has to be typed.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))

@@ -59,7 +59,7 @@ func table(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.Sandbox
 	for i, b := range all {
 		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), ui.Group{state(b), working(b.Agent)}, ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
 	}
-	return ui.Part("Worktrees", ui.DataTable("worktrees", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no worktrees. Make one below: agents work there side by side."))
+	return ui.Part("Sandboxes", ui.DataTable("sandboxes", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no sandboxes. Make one below: agents work there side by side."))
 }
 
 // working returns what the sandbox's agent is doing.
@@ -124,7 +124,7 @@ func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.Pr
 }
 
 func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
-	return ui.Part("Make a worktree", ui.PostForm(v, at(of.Name, "/create"),
+	return ui.Part("Make a sandbox", ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
 		ui.Field("box-branch", "branch", "Branch to stand on (empty: a new one of its own)", ""),
 		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""),
@@ -132,7 +132,7 @@ func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 			ui.Choice{Value: "landlock-offline", Text: "landlock, without TCP"}, ui.Choice{Value: "bubblewrap", Text: "bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "bubblewrap, without network"},
 			ui.Choice{Value: "container", Text: "a container"}, ui.Choice{Value: "container-offline", Text: "a container, without network"}),
 		ui.Field("box-image", "image", "Image of the container (empty: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255")),
-		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Make worktree")))
+		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Make sandbox")))
 }
 
 // agentField returns the choice of an agent; none is the word for none, empty for the one that was started last.

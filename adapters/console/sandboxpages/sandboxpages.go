@@ -103,11 +103,11 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	var rows []ui.Node
 	for _, p := range all.Projects {
 		rows = append(rows, ui.Row(ui.LinkTo(at(p.Name, ""), ui.Printable(p.Name)), ui.OptionalCode(p.URL), running(p.Running), number(p.Port),
-			ui.Text(ui.Count(p.Worktrees, "worktree", "worktrees")), servers(v, p)))
+			ui.Text(ui.Count(p.Worktrees, "sandbox", "sandboxes")), servers(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
 		ui.P(ui.LinkTo(root+"/-/upkeep", "Duplicates, orphans and models")),
-		ui.DataTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Worktrees", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
+		ui.DataTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Sandboxes", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
 		gatewayPart(v, all.Gateway), starting(v)}})
 }
 

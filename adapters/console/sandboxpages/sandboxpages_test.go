@@ -79,7 +79,7 @@ func TestServers(t *testing.T) {
 	at := regexp.MustCompile(`href="(/sandboxes/[^"]+)">See `).FindStringSubmatch(p.HTML)[1]
 	list := b.web.Get("/sandboxes").See("running", "origins-shop", "Gateway", "Active projects 1").Sound()
 	assert.True(t, list.Has("Restart the gateway"))
-	b.web.Get(at).See("healthy", "1.18.33-fake", "It has no worktrees", "No work was kept", "Server log").Sound()
+	b.web.Get(at).See("healthy", "1.18.33-fake", "It has no sandboxes", "No work was kept", "Server log").Sound()
 	b.web.Get(at + "/log").See(b.Memory).Sound()
 
 	before := b.Running()
@@ -136,10 +136,10 @@ func TestHostileLog(t *testing.T) {
 func TestSandboxes(t *testing.T) {
 	b := newBench(t)
 	at, _, dir := b.project("shop")
-	b.web.Get(at).Press("Make worktree", "box", "fix-login").Settled().See("fix-login", "sandbox/fix-login")
-	b.web.Get(at).Press("Make worktree", "box", "fix-login").Settled().See("code sandbox_exists")
-	b.web.Get(at).Press("Make worktree", "box", "no name").Settled().See("code ")
-	asked := b.web.Get(at).Press("Make worktree", "box", "second", "command", "printf '\\033[32m<b>port\\033[0m '$SANDBOX_PORT; exit 3").See("SANDBOX_PORT")
+	b.web.Get(at).Press("Make sandbox", "box", "fix-login").Settled().See("fix-login", "sandbox/fix-login")
+	b.web.Get(at).Press("Make sandbox", "box", "fix-login").Settled().See("code sandbox_exists")
+	b.web.Get(at).Press("Make sandbox", "box", "no name").Settled().See("code ")
+	asked := b.web.Get(at).Press("Make sandbox", "box", "second", "command", "printf '\\033[32m<b>port\\033[0m '$SANDBOX_PORT; exit 3").See("SANDBOX_PORT")
 	asked.Approve().See("start command failed", "exit code 3", "<b>port 4").Safe("<b>port")
 
 	tree := filepath.Join(dir, "worktrees", "fix-login")
@@ -207,7 +207,7 @@ func TestCleanUp(t *testing.T) {
 	b.Write(dirs["worked"], "new.txt", "work\n")
 	p := b.web.Get(at).See("old can go it is clean", "older can go", "young stays it is less than 7 days old", "worked stays 1 file has changes").Sound()
 	b.Write(dirs["older"], "late.txt", "work\n") // after the page was made
-	after := p.Press("Delete the 2 worktrees that can go: project origins-shop").See("Delete sandbox old done")
+	after := p.Press("Delete the 2 sandboxes that can go: project origins-shop").See("Delete sandbox old done")
 	after.Miss("Delete sandbox older done")
 	assert.NoDirExists(t, dirs["old"])
 	assert.DirExists(t, dirs["older"])
