@@ -175,7 +175,7 @@ func (g sandboxGroup) session(ctx context.Context, to place, view *sandboxes.Age
 		}
 		to.Environment["OPENCODE_SERVER_PASSWORD"] = access.Password
 	}
-	return g.become(to, []string{cmp.Or(g.Lookup("OPENCODE_BIN"), "opencode"), "attach", view.Server, "--dir", to.Directory, "--session", view.Session})
+	return g.become(to, []string{cmp.Or(g.Lookup("OPENCODE_BIN"), "opencode"), "attach", view.Server, "--dir", to.Directory, "--session", view.Session}, false)
 }
 
 // follow shows what an agent prints until it ends.

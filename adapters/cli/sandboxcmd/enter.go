@@ -12,6 +12,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"golang.org/x/term"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -38,7 +39,8 @@ type place struct {
 func (g sandboxGroup) enter() *cobra.Command {
 	c := &cobra.Command{Use: "enter [[URL] NAME]", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Open $SHELL in a sandbox, with what it leased as variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
-			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. With --json directory and variables are printed instead.",
+			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. In a sandbox with isolation the shell is isolated as its\n" +
+			"commands are; in a container it is /bin/sh of the image. With --json directory and variables are printed instead.",
 		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := g.there(cmd.Context(), args)
@@ -48,9 +50,26 @@ func (g sandboxGroup) enter() *cobra.Command {
 		if g.JSON {
 			return g.PrintJSON(to)
 		}
-		return g.become(to, []string{cmp.Or(g.Lookup("SHELL"), "/bin/sh")})
+		argv, err := g.shell(cmd.Context(), to)
+		if err != nil {
+			return err
+		}
+		return g.become(to, argv, true)
 	}
 	return c
+}
+
+// shell returns the shell to open in a sandbox, isolated as it says.
+func (g sandboxGroup) shell(ctx context.Context, to place) ([]string, error) {
+	own := []string{cmp.Or(g.Lookup("SHELL"), "/bin/sh")}
+	if !strings.HasPrefix(to.Isolation, "container") {
+		return g.isolated(ctx, to, own)
+	}
+	argv, err := g.isolated(ctx, to, []string{"/bin/sh"}) // the user's own need not be in the image
+	if i := slices.Index(argv, "--interactive"); err == nil && i > 0 && term.IsTerminal(int(os.Stdin.Fd())) {
+		argv = slices.Insert(argv, i, "--tty")
+	}
+	return argv, err
 }
 
 // there is place, of a sandbox whose directory is there.
@@ -92,9 +111,8 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	return place{}, errNotThere.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
 }
 
-// become has a program take the place of this process, so that nothing stands between it and the terminal: the user's shell when it is argv alone.
-func (g sandboxGroup) become(to place, argv []string) error {
-	shell := len(argv) == 1 && argv[0] == cmp.Or(g.Lookup("SHELL"), "/bin/sh")
+// become has a program take the place of this process, so that nothing stands between it and the terminal; shell: the user's shell.
+func (g sandboxGroup) become(to place, argv []string, shell bool) error {
 	program, err := exec.LookPath(argv[0])
 	if err == nil {
 		program, err = filepath.Abs(program) // of the directory that is about to be left
@@ -112,7 +130,11 @@ func (g sandboxGroup) become(to place, argv []string) error {
 		return errNoDirectory.Sayf("nobody can go to %s: %v", to.Directory, err)
 	}
 	if shell {
-		g.Note("sandbox %s of %s, branch %s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch))
+		within := ""
+		if to.Isolation != "" {
+			within = ", isolated by " + command.Plain(to.Isolation)
+		}
+		g.Note("sandbox %s of %s, branch %s%s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch), within)
 	}
 	err = syscall.Exec(program, argv, environment(os.Environ(), to))
 	return errNoShell.Sayf("%s did not start: %v", program, err).Because(err)

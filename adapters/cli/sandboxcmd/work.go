@@ -311,7 +311,7 @@ func (g sandboxGroup) exec() *cobra.Command {
 		if err != nil {
 			return err
 		}
-		return g.become(to, argv)
+		return g.become(to, argv, false)
 	}
 	return c
 }
