@@ -335,7 +335,7 @@ func (g group) gitStash(project *string) *cobra.Command {
 // gitRebase says what there is in place of a rebase.
 func gitRebase() *cobra.Command {
 	return &cobra.Command{Use: "rebase", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return command.ErrUsage.Sayf("countersign git does not rebase: it would rewrite commits one by one, which no plan can show beforehand").
+		return command.ErrUsage.Sayf("commits are not rebased from here: that rewrites them one by one, which no plan can show beforehand").
 			With(command.Hint("countersign git pull --merge brings in what the upstream has, countersign git commit --amend replaces the last commit, countersign sandbox update --rebase rebases a sandbox; git rebase does it by hand"))
 	}}
 }
