@@ -7,6 +7,7 @@ package keychain
 import (
 	"errors"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strconv"
@@ -50,8 +51,8 @@ func sessionBus(env func(string) string) bool {
 	return err == nil
 }
 
-// HowToStore returns the operating system's command that stores a secret for Get. The command asks for the value, so that no command line contains
-// it.
+// HowToStore returns the operating system's command that stores a secret for Get, and what installs it if it is missing. The command asks for the
+// value, so that no command line contains it.
 func HowToStore(name string) string {
 	switch runtime.GOOS {
 	case "darwin":
@@ -59,5 +60,9 @@ func HowToStore(name string) string {
 	case "windows":
 		return "cmdkey /generic:" + Service + ":" + name + " /user:" + name + " /pass"
 	}
-	return "secret-tool store --label=" + name + " service " + Service + " username " + name
+	command := "secret-tool store --label=" + name + " service " + Service + " username " + name
+	if _, err := exec.LookPath("secret-tool"); err != nil {
+		command += " (secret-tool comes with libsecret)"
+	}
+	return command
 }

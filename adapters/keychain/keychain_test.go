@@ -30,4 +30,7 @@ func TestWithoutAKeychain(t *testing.T) {
 		assert.Empty(t, value)
 	}
 	assert.NoFileExists(t, started)
+	assert.Equal(t, "secret-tool store --label=TOKEN service countersign username TOKEN (secret-tool comes with libsecret)", keychain.HowToStore("TOKEN"))
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "secret-tool"), []byte("#!/bin/sh\n"), 0o755))
+	assert.Equal(t, "secret-tool store --label=TOKEN service countersign username TOKEN", keychain.HowToStore("TOKEN"))
 }
