@@ -108,7 +108,7 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 
 // differs reports a module of the config repository that says something else than what stands under its name here, and that goes to an agent that has it.
 func (s *importService) differs(ctx context.Context, f *found, c candidate, known deployment.Module) bool {
-	goes := known.Enabled && known.In(c.scope, f.at.ProjectID) && c.aside != target.KeptUnread && slices.ContainsFunc(c.from, func(l target.ActiveRule) bool { return known.For(l.Agent) })
+	goes := known.Enabled && known.In(c.scope, f.at.ProjectID) && c.aside != target.KeptUnread && c.aside != asideElse && slices.ContainsFunc(c.from, func(l target.ActiveRule) bool { return known.For(l.Agent) })
 	if !goes {
 		return false
 	}

@@ -48,6 +48,10 @@ func (s *importService) places(f found) (out []importPlace) {
 			continue
 		}
 		out = append(out, importPlace{l, ""})
+		if one, many := strings.CutSuffix(l.Dir, "s"); many && l.Agent == opencodeName && l.Scan { // which reads commands from command as well, and so on
+			l.Dir = one
+			out = append(out, importPlace{l, asideElse})
+		}
 	}
 	return out
 }
@@ -56,7 +60,9 @@ func (s *importService) places(f found) (out []importPlace) {
 const (
 	codexName  = "codex"
 	claudeName = "claude_code"
-	exportName = "export_dir" // no agent reads it
+
+	opencodeName = "opencode"
+	exportName   = "export_dir" // no agent reads it
 )
 
 func scopeOf(l target.ActiveRule) deployment.Scope {

@@ -268,6 +268,7 @@ modules:
 	home(".claude.json", `{"mcpServers":{"bad":{"command":"x","args":["ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"]}}}`)
 
 	home(".config/opencode/AGENTS.md", "mine\n")
+	home(".config/opencode/command/tidy.md", commandText+"Tidy.\n")
 	home(".qwen/QWEN.md", "mine, for Gemini\n")
 
 	out := w.Call("agents_import_apply", yes())
@@ -291,7 +292,7 @@ modules:
 		got[i.ID] = i.Aside + i.Reason
 	}
 	assert.Equal(t, map[string]string{"command:ship": "module_id_already_exists", "command:token": "literal_secret", "instructions:claude_code": "switched_off", "instructions:codex": "",
-		"instructions:gemini_cli": "", "prompt:odd": "scope_of_target", "skill:old": "other_place_chosen"}, got)
+		"command:tidy": "other_place_chosen", "instructions:gemini_cli": "", "prompt:odd": "scope_of_target", "skill:old": "other_place_chosen"}, got)
 	assert.Equal(t, []struct{ Key, Reason string }{{"mcpServers.bad", "literal_secret"}}, data.Left)
 	require.Len(t, data.Conflicts, 2)
 	assert.Equal(t, "differs_from_module", data.Conflicts[0].Kind)
