@@ -92,6 +92,15 @@ func TestEveryOrderOfRollbacksRestoresWhatWasThere(t *testing.T) {
 		}
 	}
 
+	// What a deployment had of a document is the person's again as it was written, although it was edited where it stood.
+	lays(o.Repo.Dir, "first", "file")
+	o.deploys(o.Repo.Dir, `,"adopt":true`)
+	settings := o.Read(o.UserHome, ".gemini/settings.json")
+	o.Write(o.UserHome, ".gemini/settings.json", strings.Replace(settings, `"first"}`, `"edited",  "args": []}`, 1))
+	require.NotEqual(t, settings, o.Read(o.UserHome, ".gemini/settings.json"))
+	o.back(o.Repo.Dir, "initial")
+	require.Equal(t, was, standing(t, o.UserHome))
+
 	// What was edited around a section that took the place of a whole file is the person's, and stays.
 	lays(o.Repo.Dir, "first", "file")
 	lays(o.mine, "second", "section")

@@ -382,6 +382,14 @@ func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte,
 		d.Merge.Claimed = d.Merge.Claimed || claimed
 		return original, nil
 	}
+	if len(original) > 0 && len(d.Part.Keys) == 0 { // values that were edited since may be written otherwise; what is around them decides
+		rest, errRest := p.Documents.Remove(format, doc, have.Part.Keys, have.Made)
+		was, errWas := p.Documents.Remove(format, original, have.Part.Keys, nil)
+		if errRest == nil && errWas == nil && bytes.Equal(rest, was) {
+			d.Merge.Claimed = d.Merge.Claimed || claimed
+			return original, nil
+		}
+	}
 	had, err := p.Documents.Values(format, original, dropped)
 	if err != nil {
 		had = nil // what the document was is no document: then nothing of it can be put back by keys
