@@ -7,8 +7,9 @@
 // neither written nor read.
 //
 //   - packfile.go, create.go: Store; doctor.go: damaged and hidden content found, and files set aside
-//   - format.go, frontmatter.go: the file format (context-pack contract §7.1, §7.2), Encode and Decode
-//   - index.go, cache.go: caches of summaries and packs. The file system is the truth: an entry counts only while its file is what it was
+//   - format.go, frontmatter.go, encode.go: the file format (context-pack contract §7.1, §7.2), Decode and Encode
+//   - index.go, listing.go, cache.go, stamp.go: caches of summaries, in memory and for the next process, and of packs. The file system is the truth: an
+//     entry counts only while its file's identity, size and both times, or its bytes, are what they were
 //   - srcfile.go, walk.go: Source, a packport.Excerpts: lines of source files below named roots. Nothing outside a root is read: every file
 //     is opened through os.Root, and a symbolic link is followed only while it stays inside. Nothing is kept open between calls, and a
 //     chunk of a file and at most one line are held at a time, whatever the file's size
