@@ -167,8 +167,8 @@ func stateRows() []row {
 		state(simple("finalize without content", "set_status", args{"status": "finalized"}, "")).after(func(_ *testing.T, b bench) {
 			b.do(args{"action": "delete_ref", "section_key": "flow", "ref_key": "verify"})
 		}),
-		state(simple("finalize with a stale ref", "set_status", args{"status": "finalized"}, "flow::verify (src/token.go:90-91)")).after(func(_ *testing.T, b bench) {
-			b.ref("src/token.go", 90, 91)
+		state(simple("finalize with a stale ref", "set_status", args{"status": "finalized"}, "flow::verify (src/gone.go:90-91)")).after(func(_ *testing.T, b bench) {
+			b.ref("src/gone.go", 90, 91)
 		}),
 		{name: "output of another status", tool: "output", kind: "invalid_state", code: "invalid_state", call: func(b bench) args { return args{"id": b.id, "status": "finalized"} }},
 	}
