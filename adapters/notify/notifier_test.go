@@ -108,7 +108,7 @@ func TestOneProcessTells(t *testing.T) {
 	two.Asked("cf_1", false)
 	two.Watch()
 	m := <-box.messages
-	assert.Equal(t, "Approval needed: run_script in shop", m.Title)
+	assert.Equal(t, "Approval needed: run_script in shop (low risk)", m.Title)
 	one.Close(t.Context())
 	two.Close(t.Context())
 	assert.Empty(t, box.messages)
