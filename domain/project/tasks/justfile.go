@@ -1,21 +1,23 @@
 package tasks
 
 import (
+	"maps"
 	"path"
 	"regexp"
 	"slices"
 	"strings"
+	"unicode"
 )
 
 var (
-	justRecipe = regexp.MustCompile(`^@?([A-Za-z_][A-Za-z0-9_-]*)(\s[^:]*)?:(.*)$`)
-	justAssign = regexp.MustCompile(`^(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*:=\s*(.*)$`)
-	justLoad   = regexp.MustCompile(`^(import|mod)\??\s+(.*)$`)
+	justRecipe = regexp.MustCompile(`(?s)^@?([A-Za-z_][A-Za-z0-9_-]*)(\s.*)?$`)
+	justAssign = regexp.MustCompile(`(?s)^(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*:=\s*(.*)$`)
+	justLoad   = regexp.MustCompile(`(?s)^(import|mod)\??\s+(.*)$`)
 	justName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	justRuns   = regexp.MustCompile("`[^`]+`")
 	justCalls  = regexp.MustCompile(`\bshell\s*\(\s*['"]([^'"]*)['"]`)
 	justSet    = regexp.MustCompile(`^(set\s+\S+|export\s+[A-Za-z_]|unexport\s)`)
-	justNeed   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*`)
+	justNeed   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*(?:::[A-Za-z_][A-Za-z0-9_-]*)*`)
+	justShells = regexp.MustCompile(`\bshell\s*\(`)
 )
 
 // justIn returns the justfile of a directory; empty without one. One of a module may be called mod.just as well.
@@ -30,25 +32,30 @@ func justIn(d Documents, dir string, module bool) string {
 // readJustfile lists the recipes of a justfile that are not private, and of those in the directory that it loads.
 func readJustfile(l *List, d Documents) {
 	if file := justIn(d, ".", false); file != "" {
-		justfile(l, d, file, "", new(int), 0)
-	}
-}
-
-// justfile lists the recipes of one file and its imports, then those of its modules, under the names by which just knows them.
-func justfile(l *List, d Documents, file, prefix string, files *int, depth int) {
-	r := justReader{l: l, d: d, prefix: prefix, files: files, vars: map[string]string{}, depth: map[string]int{}}
-	r.read(file, nil, depth)
-	if len(r.before) > 0 { // just works out every variable, whichever recipe it is called for
+		var before []string
+		justfile(l, d, file, "", new(int), 0, &before)
+		if len(before) == 0 {
+			return
+		}
+		text := strings.Join(before, "\n")
 		for _, all := range [][]Task{l.Tasks, l.hidden} {
 			for i := range all {
-				if all[i].Runner == Just && strings.HasPrefix(all[i].Name, prefix) {
-					all[i].Shell = joined(append(outputs(r.before, r.vars), all[i].Shell)...)
+				if all[i].Runner == Just {
+					all[i].Shell = joined(text, all[i].Shell)
 				}
 			}
 		}
 	}
+}
+
+// justfile lists the recipes of one file and its imports, then those of its modules, under the names by which just knows them. What the variables of all of them run
+// comes to before: just works out every variable, whichever recipe it is called for.
+func justfile(l *List, d Documents, file, prefix string, files *int, depth int, before *[]string) {
+	r := justReader{l: l, d: d, prefix: prefix, files: files, vars: map[string]string{}, from: map[string]justPlace{}}
+	r.read(file, nil, depth)
+	*before = append(*before, outputs(r.before, r.vars)...)
 	for _, m := range r.modules {
-		justfile(l, d, m.file, prefix+m.name+"::", files, depth+m.depth)
+		justfile(l, d, m.file, prefix+m.name+"::", files, depth+m.depth, before)
 	}
 }
 
@@ -56,12 +63,29 @@ func justfile(l *List, d Documents, file, prefix string, files *int, depth int) 
 type justReader struct {
 	l       *List
 	d       Documents
-	prefix  string            // of its recipes' names
-	files   *int              // that are loaded
-	vars    map[string]string // of all of them
-	before  []string          // commands that just runs before any recipe
-	depth   map[string]int    // of the file that a recipe stands in: what imports goes before what is imported
+	prefix  string               // of its recipes' names
+	files   *int                 // that are loaded
+	vars    map[string]string    // of all of them
+	before  []string             // commands that just runs before any recipe
+	from    map[string]justPlace // where the recipe, or the variable, of a name stands that counts
 	modules []justModule
+}
+
+// justPlace is a file, and how deep it was imported.
+type justPlace struct {
+	file  string
+	depth int
+}
+
+// counts reports whether a definition takes the place of the one that was read before: what imports goes before what is imported, an earlier import before a later one,
+// and in one file the last one counts.
+func (r *justReader) counts(name, file string, depth int) bool {
+	have, known := r.from[name]
+	if known && have.depth <= depth && (have.depth < depth || have.file != file) {
+		return false
+	}
+	r.from[name] = justPlace{file, depth}
+	return true
 }
 
 type justModule struct {
@@ -108,6 +132,7 @@ func (r *justReader) read(file string, within []string, depth int) {
 	text, err := r.d.Text(file)
 	if err != nil {
 		l.unread(file, err)
+		l.open(Just, "just may run more than is shown: %s cannot be read", file)
 		return
 	}
 	var at *Task
@@ -119,31 +144,49 @@ func (r *justReader) read(file string, within []string, depth int) {
 			return
 		}
 		at.Command = strings.Join(body, "\n")
-		at.Shell = justShell(body, vars)
-		if inner := justCommands(strings.Join(templated.FindAllString(at.Command, -1), "\n") + strings.Join(at.Sets, "\n")); len(inner) > 0 {
+		own := maps.Clone(vars)
+		for _, set := range at.Sets { // a parameter hides the variable of its name
+			if given, is := strings.CutPrefix(set, "parameters: "); is {
+				for _, name := range justNeed.FindAllString(given, -1) {
+					delete(own, name)
+				}
+			}
+		}
+		at.Shell = justShell(body, own)
+		if inner := justInner(append(templated.FindAllString(at.Command, -1), at.Sets...)); len(inner) > 0 {
 			at.Shell = joined(append(outputs(inner, vars), at.Shell)...)
 		}
-		if have, known := r.depth[at.Name]; !known || have >= depth {
-			r.depth[at.Name] = depth
+		if r.counts("recipe "+at.Name, file, depth) {
 			same := func(o Task) bool { return o.Runner == Just && o.Name == at.Name }
 			l.Tasks, l.hidden = slices.DeleteFunc(l.Tasks, same), slices.DeleteFunc(l.hidden, same) // of several, the last one counts
 			l.add(*at)
 		}
 		at, body = nil, nil
 	}
-	for _, line := range lines(text) {
+	for all := strings.ReplaceAll(string(text), "\r\n", "\n"); all != ""; {
+		line, next, _ := strings.Cut(all, "\n")
 		bare := strings.TrimSpace(line)
 		switch {
 		case at != nil && (line != strings.TrimLeft(line, " \t") || bare == ""):
-			if bare = strings.TrimLeft(bare, "@-"); bare != "" && (len(body) == 0 && strings.HasPrefix(bare, "#!") || bare[0] != '#') {
+			all = next
+			if len(body) == 0 || !strings.HasPrefix(body[0], "#!") && !strings.HasSuffix(body[len(body)-1], `\`) {
+				bare = strings.TrimLeft(bare, "@-")
+			}
+			if bare != "" { // a comment as well: just fills in what stands in double braces there, and joins lines that end with a backslash
 				body = append(body, bare)
 			}
 			continue
 		case bare == "":
-			about = ""
+			all, about = next, ""
 			continue
 		}
 		finish()
+		all = strings.TrimLeftFunc(all, unicode.IsSpace)
+		statement, end := justScan(all, true)
+		bare, all = strings.TrimSpace(all[:end]), strings.TrimPrefix(all[end:], "\n")
+		if statement.open {
+			l.open(Just, "just may run more than is shown: %s has text that is not followed: %s", file, cut(bare))
+		}
 		switch {
 		case bare[0] == '#':
 			about = strings.TrimSpace(strings.TrimLeft(bare, "#"))
@@ -160,29 +203,36 @@ func (r *justReader) read(file string, within []string, depth int) {
 				l.open(Just, "%s loads an environment file (%s), which may change what variables come to", file, bare)
 			}
 		}
-		if a := justAssign.FindStringSubmatch(bare); a != nil && !strings.HasPrefix(bare, "set ") {
+		if a := justAssign.FindStringSubmatch(bare); a != nil {
+			l.sets(Just, "%s", bare)
 			r.before = append(r.before, justCommands(a[2])...)
-			vars[a[1]] = justValue(a[2])
+			if len(justShells.FindAllString(a[2], -1)) != len(justCalls.FindAllString(a[2], -1)) {
+				l.open(Just, "just may run more than is shown: what shell(…) runs in %s is computed", file)
+			}
+			if r.counts("variable "+a[1], file, depth) {
+				vars[a[1]] = justValue(a[2])
+			}
 		} else if load := justLoad.FindStringSubmatch(bare); load != nil {
 			if !r.load(file, within, depth, load[1], load[2]) {
 				l.note("%s loads %s, whose recipes are not listed", file, load[2])
 				l.open(Just, "just may run more than is shown: %s loads %s", file, load[2])
 			}
-		} else if m := justRecipe.FindStringSubmatch(bare); m != nil && m[1] != "set" && m[1] != "alias" {
+		} else if m := justRecipe.FindStringSubmatch(statement.before(bare)); m != nil && m[1] != "set" && m[1] != "alias" {
+			rest := bare[statement.colon+1:]
 			name := r.prefix + m[1]
 			at = &Task{Name: name, Runner: Just, File: file, Description: about, inner: private || m[1][0] == '_', Argv: []string{"just", name}}
 			if asks { // whoever approves the plan has been asked
 				at.Argv = []string{"just", "--yes", name}
 			}
-			for _, need := range justNeed.FindAllString(m[3], -1) {
+			for _, need := range justNeed.FindAllString(rest, -1) {
 				at.Needs = append(at.Needs, r.prefix+need)
 			}
 			at.Sets = attributes
 			if given := strings.TrimSpace(m[2]); given != "" {
 				at.Sets = append(slices.Clone(at.Sets), "parameters: "+given)
 			}
-			if strings.Contains(m[3], "(") {
-				at.Sets = append(slices.Clone(at.Sets), "first: "+strings.TrimSpace(m[3]))
+			if strings.Contains(rest, "(") {
+				at.Sets = append(slices.Clone(at.Sets), "first: "+strings.TrimSpace(rest))
 			}
 		}
 		about, private, asks, attributes = "", false, false, nil
@@ -190,13 +240,98 @@ func (r *justReader) read(file string, within []string, depth int) {
 	finish()
 }
 
-// justCommands returns the commands that an expression of just runs: what stands between backticks, or in shell(…).
-func justCommands(text string) (out []string) {
-	for _, found := range justRuns.FindAllString(text, -1) {
-		out = append(out, strings.Trim(found, "`"))
+// justText is what stands in an expression or a statement of just.
+type justText struct {
+	runs  []string // between backticks
+	colon int      // where the name and the parameters of a recipe end; -1 without one
+	open  bool     // a text or a bracket is not closed, or a text may have another in it
+}
+
+// before returns what stands before the colon; nothing without one.
+func (t justText) before(text string) string {
+	if t.colon < 0 {
+		return ""
 	}
+	return text[:t.colon]
+}
+
+// justScan reads an expression to its end, or a statement to the end of its line: texts between quotes and backticks, and brackets, go on to where they are closed.
+func justScan(text string, statement bool) (t justText, end int) {
+	t.colon = -1
+	depth := 0
+	for i := 0; i < len(text); i++ {
+		switch c := text[i]; c {
+		case '\n':
+			if statement && depth <= 0 {
+				return t, i
+			}
+		case '#':
+			if statement {
+				if n := strings.IndexByte(text[i:], '\n'); n >= 0 {
+					i += n - 1
+				} else {
+					i = len(text)
+				}
+			}
+		case '\\':
+			i++ // the line goes on
+		case '(', '[', '{':
+			depth++
+		case ')', ']', '}':
+			depth--
+		case ':':
+			if t.colon < 0 && depth <= 0 && !strings.HasPrefix(text[i:], ":=") {
+				t.colon = i
+			}
+		case '\'', '"', '`':
+			mark := string(c)
+			if three := strings.Repeat(mark, 3); strings.HasPrefix(text[i:], three) {
+				mark = three
+			}
+			if c != '`' && i > 0 && text[i-1] == 'f' && (i == 1 || !justNeed.MatchString(text[i-2:i-1])) {
+				t.open = true
+			}
+			from := i + len(mark)
+			to := from
+			for to < len(text) && !strings.HasPrefix(text[to:], mark) {
+				if c == '"' && text[to] == '\\' {
+					to++
+				}
+				to++
+			}
+			if to >= len(text) {
+				t.open = true
+				return t, len(text)
+			}
+			if c == '`' {
+				t.runs = append(t.runs, text[from:to])
+			}
+			i = to + len(mark) - 1
+		}
+	}
+	t.open = t.open || depth > 0
+	return t, len(text)
+}
+
+// cut returns the beginning of a text, for a sentence about it.
+func cut(text string) string {
+	line, _, _ := strings.Cut(text, "\n")
+	return sprintf("%.80q", line)
+}
+
+// justCommands returns the commands that an expression of just runs: what stands between backticks, or in shell(…).
+func justCommands(text string) []string {
+	t, _ := justScan(text, false)
 	for _, found := range justCalls.FindAllStringSubmatch(text, -1) {
-		out = append(out, found[1])
+		t.runs = append(t.runs, found[1])
+	}
+	return t.runs
+}
+
+// justInner returns the commands that several expressions run.
+func justInner(all []string) (out []string) {
+	for _, text := range all {
+		out = append(out, justCommands(text)...)
 	}
 	return out
 }

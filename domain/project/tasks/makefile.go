@@ -19,6 +19,8 @@ var (
 	makeRuns      = regexp.MustCompile(`\$[({]shell\s`)
 	makeEval      = regexp.MustCompile(`\$[({](eval|call|foreach|guile|file|load)\s`)
 	makeSpecial   = regexp.MustCompile(`^\.(ONESHELL|EXPORT_ALL_VARIABLES|SECONDEXPANSION|POSIX|DEFAULT|SILENT|IGNORE|NOTPARALLEL|DELETE_ON_ERROR)\b`)
+	makeOwn       = regexp.MustCompile(`^\.[A-Z][A-Z_]*$`)
+	makeSuffix    = regexp.MustCompile(`^\.[^./%]+\.[^./%]+$`)
 	makeExport    = regexp.MustCompile(`^(export|unexport|vpath)\b`)
 	makeLoad      = regexp.MustCompile(`^(?:-include|sinclude|include)\s+(.*)$`)
 	shellName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -176,6 +178,10 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	targets, rest := strings.Fields(m.shell(line[:at], nobody, 0)), strings.TrimLeft(line[at:], ":")
 	if a := makeAssign.FindStringSubmatch(strings.TrimSpace(rest)); a != nil { // a variable of that target
 		m.unsure[a[1]] = true
+		l.sets(Make, "%s", line)
+		if a[2] == "!=" || makeShell.MatchString(strings.TrimSpace(rest)) {
+			m.reads(strings.TrimSpace(rest))
+		}
 		return nil
 	}
 	rest, inline, _ := strings.Cut(rest, ";")
@@ -214,8 +220,11 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			open = append(open, m.rule("%", about, needs, strings.TrimSpace(inline)))
 			continue
 		}
-		if target[0] == '.' {
+		if makeOwn.MatchString(target) {
 			continue
+		}
+		if makeSuffix.MatchString(target) {
+			l.open(Make, "make may run more than is shown: %s in %s may be a rule for all files with such an ending", target, file)
 		}
 		open = append(open, m.rule(target, about, needs, strings.TrimSpace(inline)))
 	}
@@ -260,7 +269,7 @@ func (m *makefile) rule(target, about string, needs []string, inline string) *ma
 // run adds a line to the recipe.
 func (r *makeRule) run(line string) {
 	text := strings.TrimLeft(line, "@-+ \t")
-	for strings.HasPrefix(text, "#") { // for the shell a comment ends with its line, also where make joins the next one to it
+	for strings.HasPrefix(text, "#") && !strings.Contains(text, "$") { // make works out what stands in it all the same; for the shell a comment ends with its line, also where make joins the next one to it
 		_, text, _ = strings.Cut(text, "\n")
 		text = strings.TrimLeft(text, " \t")
 	}

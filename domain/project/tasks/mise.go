@@ -51,6 +51,15 @@ func miseTask(file, name string, v any) Task {
 				need, _, _ = strings.Cut(need, " ")
 				t.Needs = append(t.Needs, need)
 			}
+			for _, item := range items(m[field]) { // with arguments, or an environment of its own
+				need := leaf(branch(item, "task"))
+				if call := items(item); len(call) > 0 {
+					need = leaf(call[0])
+				}
+				if need != "" {
+					t.Needs, t.Sets = append(t.Needs, need), said(t.Sets, field+": "+written(item))
+				}
+			}
 		}
 		if script := leaf(m["file"]); script != "" {
 			run = script

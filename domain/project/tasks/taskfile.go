@@ -104,6 +104,7 @@ func (r *taskfiles) read(of taskfile) {
 	doc, err := r.d.Tree(file)
 	if err != nil {
 		l.unread(file, err)
+		l.open(Taskfile, "task may run more than is shown: %s cannot be read", file)
 		return
 	}
 	for _, field := range []string{"dotenv", "set", "shopt", "run", "method", "silent", "interval"} {
@@ -215,6 +216,10 @@ func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" }), "\n")
 }
 
+// toldApart are the fields of a task that are told otherwise than as they stand there, or that bear on nothing that runs. Of the others, each is shown, whichever a
+// later version of the runner may know.
+var toldApart = []string{"desc", "summary", "label", "silent", "interactive", "internal", "prompt", "vars", "env", "deps", "if", "preconditions", "status", "cmd", "cmds"}
+
 // taskOf reads one task. Others that it names are those of its own file, unless a colon stands before them.
 func taskOf(file, prefix, own string, v any, global map[string]string) Task {
 	name := prefix + own
@@ -242,9 +247,9 @@ func taskOf(file, prefix, own string, v any, global map[string]string) Task {
 				say(text)
 				continue
 			}
-			say(leaf(branch(item, "cmd")))
-			say(leaf(branch(item, "sh")))
-			say(leaf(branch(item, "defer")))
+			for _, text := range []any{branch(item, "if"), branch(item, "cmd"), branch(item, "sh"), branch(item, "defer"), branch(item, "defer", "cmd")} {
+				say(leaf(text))
+			}
 			for _, other := range []string{leaf(branch(item, "task")), leaf(branch(item, "defer", "task"))} {
 				if other != "" {
 					t.Needs = append(t.Needs, other)
@@ -261,8 +266,9 @@ func taskOf(file, prefix, own string, v any, global map[string]string) Task {
 		if m["prompt"] != nil { // whoever approves the plan has been asked
 			t.Argv = []string{"task", "--yes", name}
 		}
-		for _, field := range []string{"dir", "dotenv", "set", "shopt", "requires", "platforms", "sources", "generates", "run", "method", "ignore_error", "aliases"} {
-			if m[field] != nil {
+		fields, _ := branches(v)
+		for _, field := range fields {
+			if m[field] != nil && !slices.Contains(toldApart, field) {
 				t.Sets = said(t.Sets, field+": "+written(m[field]))
 			}
 		}
@@ -275,8 +281,11 @@ func taskOf(file, prefix, own string, v any, global map[string]string) Task {
 			if loop := branch(item, "for"); loop != nil {
 				t.Sets = said(t.Sets, "for each of "+written(loop)+": "+leaf(branch(item, "cmd"))+leaf(branch(item, "task")))
 			}
-			if given := branch(item, "vars"); given != nil {
-				t.Sets = said(t.Sets, leaf(branch(item, "task"))+" with "+written(given))
+			for _, call := range []any{item, branch(item, "defer")} {
+				if given := branch(call, "vars"); given != nil {
+					t.Sets = said(t.Sets, leaf(branch(call, "task"))+" with "+written(given))
+					shell = append(shell, outputs(commandsOf(given), vars)...)
+				}
 			}
 		}
 		taskVars(m["vars"], vars)
@@ -286,7 +295,7 @@ func taskOf(file, prefix, own string, v any, global map[string]string) Task {
 				t.Needs = append(t.Needs, other)
 			}
 		}
-		for _, field := range []string{"preconditions", "status", "cmd", "cmds"} {
+		for _, field := range []string{"if", "preconditions", "status", "cmd", "cmds"} {
 			many(m[field])
 		}
 	}

@@ -139,6 +139,7 @@ func Read(d Documents, f project.Facts) List {
 			}
 		}
 	}
+	l.unknown()
 	order := runners()
 	slices.SortStableFunc(l.Tasks, func(a, b Task) int {
 		return cmp.Or(cmp.Compare(slices.Index(order, a.Runner), slices.Index(order, b.Runner)), strings.Compare(a.Name, b.Name))
@@ -146,16 +147,42 @@ func Read(d Documents, f project.Facts) List {
 	return *l
 }
 
-// add takes a task that can be told to its runner: one whose name could pass for an option, or cannot be shown, is left out.
+// unknown takes down the tasks that others start and that no file read here has under that name: by an alias, a pattern, in a file that is not followed. What make
+// needs without a rule is a file, and what just takes for a need may be an argument of one.
+func (l *List) unknown() {
+	have := map[string]bool{}
+	for _, all := range [][]Task{l.Tasks, l.hidden} {
+		for _, t := range all {
+			have[t.ID()] = true
+		}
+	}
+	for _, all := range [][]Task{l.Tasks, l.hidden} {
+		for i, t := range all {
+			if t.Runner != Taskfile && t.Runner != Mise {
+				continue
+			}
+			for _, need := range t.Needs {
+				if !have[string(t.Runner)+":"+need] {
+					all[i].Open = said(slices.Clip(all[i].Open), sprintf("%s may run more than is shown: no task that is read has the name %s, which %s starts", t.Runner, need, t.Name))
+				}
+			}
+		}
+	}
+}
+
+// add lists a task that can be told to its runner: one whose name could pass for an option, or cannot be shown, is there for others alone.
 func (l *List) add(t Task) {
-	if t.Name == "" || t.Runner != Script && !callable(t.Name) {
+	if t.Name == "" {
 		return
 	}
-	if t.inner {
+	if t.inner || t.Runner != Script && !callable(t.Name) { // another may need it all the same
 		l.hidden = append(l.hidden, t)
 		return
 	}
 	if slices.ContainsFunc(l.Tasks, func(o Task) bool { return o.Runner == t.Runner && o.Name == t.Name }) {
+		if t.Runner == Taskfile {
+			l.open(Taskfile, "task may run another %s than is shown: several files have one", t.Name)
+		}
 		return
 	}
 	if len(l.Tasks) >= maxTasks {
