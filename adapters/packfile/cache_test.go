@@ -184,6 +184,12 @@ func TestListingIsBelievedWholeOrNotAtAll(t *testing.T) {
 			require.Equal(t, want, got, "byte %d", at)
 		}
 	}
+	require.NoError(t, os.Remove(listing))
+	require.NoError(t, syscall.Mkfifo(listing, 0o600))
+	got, err := list()
+	require.NoError(t, err)
+	require.Equal(t, want, got, "a pipe that nobody writes to")
+	require.NoError(t, os.Remove(listing))
 	require.NoError(t, os.WriteFile(listing, whole, 0o600))
 	require.NoError(t, os.WriteFile(s.path("packs", string(id)+".md"), []byte("damaged"), 0o600))
 	_, err = list()

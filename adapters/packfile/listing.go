@@ -22,6 +22,8 @@ const (
 	listingHeader = len(listingMagic) + 8
 	listingMost   = 64 << 20 // bytes; more is not read
 
+	listingLeast = 31 // bytes of the shortest entry: its file's name and sixteen numbers and lengths of one byte
+
 	listingText = 16 << 10 // a pack whose name, title and brief are longer is read again
 )
 
@@ -39,7 +41,7 @@ func (x *index) recall() {
 		return
 	}
 	x.recalled = true
-	if info, err := os.Stat(x.file); err != nil || info.Size() > listingMost {
+	if info, err := os.Stat(x.file); err != nil || !info.Mode().IsRegular() || info.Size() > listingMost {
 		return
 	}
 	data, err := os.ReadFile(x.file)
@@ -116,7 +118,7 @@ func decodeListing(data []byte) (map[string]*entry, bool) {
 	}
 	count := int(binary.LittleEndian.Uint32(data[listingHeader-4:]))
 	r := listingReader{data: data[listingHeader:], all: string(data[listingHeader:])}
-	if count > len(r.data) {
+	if count > len(r.data)/listingLeast {
 		return nil, false
 	}
 	entries := make(map[string]*entry, count)

@@ -63,10 +63,14 @@ func (g group) changes() *cobra.Command {
 
 // fenced returns text as a code block that nothing in it can end.
 func fenced(text string, plain bool) string {
-	fence := "```"
-	for strings.Contains(text, fence) {
-		fence += "`"
+	most, run := 2, 0
+	for _, c := range []byte(text) {
+		if run++; c != '`' {
+			run = 0
+		}
+		most = max(most, run)
 	}
+	fence := strings.Repeat("`", most+1)
 	language := "diff"
 	if plain {
 		language = "text"
