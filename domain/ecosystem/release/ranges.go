@@ -50,13 +50,11 @@ func SetRanges(file string, text []byte, packages map[string]Version) ([]byte, [
 	}
 	switch file {
 	case "package.json":
-		for name := range packages {
-			for _, list := range []string{"dependencies", "devDependencies", "peerDependencies", "optionalDependencies"} {
-				for _, at := range jsonPlaces(text, []string{list, name}) {
-					add(name, at)
-				}
+		jsonStrings(text, func(at []string, s span) {
+			if len(at) == 2 && slices.Contains([]string{"dependencies", "devDependencies", "peerDependencies", "optionalDependencies"}, at[0]) {
+				add(at[1], s)
 			}
-		}
+		})
 	case "Cargo.toml":
 		tomlLines(text, func(at int, table string, line []byte) {
 			cargoRange(table, line, func(name string, s span) { add(name, span{at + s.from, at + s.to}) })

@@ -60,6 +60,16 @@ func states(text []byte) bool {
 
 // jsonPlaces returns where the strings at those paths of a JSON object are, in their order in the text.
 func jsonPlaces(text []byte, paths ...[]string) (places []span) {
+	jsonStrings(text, func(at []string, s span) {
+		if slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, at) }) {
+			places = append(places, s)
+		}
+	})
+	return places
+}
+
+// jsonStrings calls do with every string of a JSON text that is in no list: the keys on the way to it, and where it stands.
+func jsonStrings(text []byte, do func(at []string, s span)) {
 	dec := json.NewDecoder(bytes.NewReader(text))
 	var at []string  // keys on the way to where the decoder is
 	var lists []bool // whether each level is a list
@@ -68,7 +78,7 @@ func jsonPlaces(text []byte, paths ...[]string) (places []span) {
 		before := int(dec.InputOffset())
 		token, err := dec.Token()
 		if err != nil {
-			return places
+			return
 		}
 		end := int(dec.InputOffset())
 		switch v := token.(type) {
@@ -86,9 +96,8 @@ func jsonPlaces(text []byte, paths ...[]string) (places []span) {
 				at[len(at)-1], key = v, false
 				continue
 			}
-			if slices.ContainsFunc(paths, func(p []string) bool { return slices.Equal(p, at) }) && !slices.Contains(lists, true) {
-				from := before + bytes.IndexByte(text[before:end], '"') + 1
-				places = append(places, span{from, end - 1})
+			if !slices.Contains(lists, true) {
+				do(at, span{before + bytes.IndexByte(text[before:end], '"') + 1, end - 1})
 			}
 		}
 		key = len(lists) > 0 && !lists[len(lists)-1]
