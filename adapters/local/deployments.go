@@ -33,7 +33,7 @@ func (l *Local) deployments(core app.Core) []toolset {
 		{name: deployments.Name, build: func() tool.Capability {
 			c := deployments.Capability(parts().deps)
 			c.Entries = append(c.Entries, ConnectTools(ConnectToolsOptions{Home: l.config.Dir, Dir: l.config.Deployments.Dir, Env: l.config.Env, Clock: core.Clock, Audit: core.Audit,
-				Admission: l.Admission(), Default: l.config.Toolsets, Policy: func(ctx context.Context) (policy.Resolved, error) { return l.PolicyInForce(ctx) }})...)
+				Admission: l.Admission(), Gateway: l.GatewayAccess, Default: l.config.Toolsets, Policy: func(ctx context.Context) (policy.Resolved, error) { return l.PolicyInForce(ctx) }})...)
 			return c
 		}},
 		{name: deployments.AuthoringName, build: func() tool.Capability { return parts().authoring() }},

@@ -2,8 +2,11 @@ package local
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -13,8 +16,10 @@ import (
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
 	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/app/sandboxes/gateway"
+	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -130,6 +135,26 @@ func (l *Local) InitSandboxes(ctx context.Context) (path string, created bool, e
 func (l *Local) SandboxSecrets(ctx context.Context) (password, token string, err error) {
 	settings, err := l.files().Settings(ctx, "")
 	return settings.Password, settings.GatewayToken, err
+}
+
+// GatewayAccess returns how the gateway is reached by which the agent server of a project, or of a sandbox's project, is asked. Only tools for people use it.
+func (l *Local) GatewayAccess(ctx context.Context, name string) (mcpclients.GatewayAccess, error) {
+	state, err := l.projectManager().Current(ctx)
+	if err != nil {
+		return mcpclients.GatewayAccess{}, err
+	}
+	known := slices.ContainsFunc(sandbox.ProjectsByName(state), func(p sandbox.Project) bool {
+		_, has := p.Sandboxes[sandbox.SandboxKey(name)]
+		return has || strings.EqualFold(p.Name, name)
+	})
+	switch {
+	case !known:
+		return mcpclients.GatewayAccess{}, mcpclients.ErrServer.Sayf("no project and no sandbox is called %q; countersign sandbox list shows the projects", name)
+	case state.Gateway.Status != sandbox.Running:
+		return mcpclients.GatewayAccess{}, mcpclients.ErrServer.Sayf("the gateway of sandboxes does not run; countersign sandbox start PROJECT starts it with the project's server")
+	}
+	_, token, err := l.SandboxSecrets(ctx)
+	return mcpclients.GatewayAccess{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", state.Gateway.Port), Secret: token}, err
 }
 
 // Isolate confines this process as its arguments say, and has a program take its place. It is what Sandboxes.Isolate calls, and only returns with an error.

@@ -24,6 +24,8 @@ type ConnectToolsOptions struct {
 	Admission Admission      // nil: no host is connected over HTTP
 	Default   []string       // the toolsets that are served by themselves
 	Policy    func(ctx context.Context) (policy.Resolved, error)
+	// Gateway is that of mcpclients.Deps.
+	Gateway func(ctx context.Context, sandbox string) (mcpclients.GatewayAccess, error)
 }
 
 // ConnectTools returns the tools that connect hosts. It opens nothing.
@@ -35,7 +37,7 @@ func ConnectTools(p ConnectToolsOptions) []tool.Entry {
 	}
 	machine := deployfile.NewMachine(options)
 	d := mcpclients.Deps{Places: configrepo.NewPlaces(p.Env, p.Dir), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
-		Clock: p.Clock, Here: here, Default: p.Default, Rules: func(ctx context.Context) (mcpclients.PolicyInfo, error) {
+		Clock: p.Clock, Here: here, Gateway: p.Gateway, Default: p.Default, Rules: func(ctx context.Context) (mcpclients.PolicyInfo, error) {
 			now, err := p.Policy(ctx)
 			rules := mcpclients.PolicyInfo{ByCaller: now.Approval.ByCaller(), By: cmp.Or(now.By["approval"], policy.BuiltIn)}
 			for _, needs := range now.Require {

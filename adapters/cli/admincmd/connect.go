@@ -28,6 +28,7 @@ type asked struct {
 	Name     string   `json:"name,omitempty"`
 	URL      string   `json:"url,omitempty"`
 	Toolsets []string `json:"toolsets,omitempty"`
+	Sandbox  string   `json:"sandbox,omitempty"`
 }
 
 // wanted is the additional arguments of connect_host.
@@ -61,6 +62,8 @@ func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 			"person: less, so that the agent is told to repeat it before the host gives up.\n\n" +
 			"With --http it connects to a server that runs (countersign up) instead, with a token made for that host, for the toolsets that are served by\n" +
 			"themselves unless --toolsets says otherwise. Connecting it without --http again revokes that token.\n\n" +
+			"With --sandbox it connects to the gateway to the agent servers of sandboxes, which one entry (countersign-gateway) reaches all of, with the gateway's\n" +
+			"token. NAME is a project or a sandbox. --remove takes the entry away; the gateway keeps its token.\n\n" +
 			"With --forms a form that the host shows may approve what is below high risk and fits into it. Any program that runs as you can start that entry\n" +
 			"and answer the form itself, so this is asked about on its own; --forms=off takes it back, asks nobody and leaves the entry as it is.\n\n" +
 			"What is not named stays as it is in an entry there is: its toolsets, how long it waits, and arguments that you have added.",
@@ -68,6 +71,7 @@ func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
   countersign connect claude-code
   countersign connect claude-code --forms     let the host's own form approve, too
   countersign connect codex --scope project --toolsets packs,projects
+  countersign connect codex --sandbox acme-shop   the agents in sandboxes, through their gateway
   countersign connect cursor --print          only say what to write where
   countersign connect cursor --remove`,
 		ValidArgsFunction: g.complete}
@@ -76,21 +80,26 @@ func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those the entry has, else those that are served by themselves)")
 	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
 	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
+	c.Flags().StringVar(&f.Sandbox, "sandbox", "", "connect to the gateway to the agent server of this project or sandbox, over HTTP, with the gateway's token")
 	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
 	c.Flags().BoolVar(&f.Remove, "remove", false, "take the entry away")
 	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry of that name that is not Countersign's")
 	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the change and write nothing")
 	c.Flags().StringVar(&f.forms, "forms", "", "whether the host's own form may approve: on (also without a value) or off")
 	c.Flags().Lookup("forms").NoOptDefVal = formsOn
-	for _, other := range []string{"print", "remove", "dry-run", "http", "url"} {
+	for _, other := range []string{"print", "remove", "dry-run", "http", "url", "sandbox"} {
 		c.MarkFlagsMutuallyExclusive("forms", other)
 	}
 	c.MarkFlagsMutuallyExclusive("print", "remove")
 	c.MarkFlagsMutuallyExclusive("print", "dry-run")
-	c.MarkFlagsMutuallyExclusive("http", "url")
+	c.MarkFlagsMutuallyExclusive("http", "url", "sandbox")
+	c.MarkFlagsMutuallyExclusive("sandbox", "toolsets")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			f.Host = args[0]
+		}
+		if f.Sandbox != "" && !cmd.Flags().Changed("name") {
+			f.Name = mcpclients.GatewayName
 		}
 		return g.run(cmd, f)
 	}
@@ -192,7 +201,7 @@ func (g connectCommand) connect(ctx context.Context, f *flags) error {
 			g.serving(d, f)
 		}
 		wanted := f.forms
-		if f.Remove || f.URL != "" { // no server starts from that entry any longer
+		if f.Remove || f.URL != "" || f.Sandbox != "" { // no server starts from that entry any longer
 			wanted = formsOff
 		}
 		if o, err := g.setForms(ctx, f.Host, d.HostEntry, wanted, f.forms != ""); err != nil {
@@ -243,7 +252,7 @@ const more = "projects"
 
 // serving prints what the entry serves, and the command that also enables projects.
 func (g connectCommand) serving(d mcpclients.ConnectResult, f *flags) {
-	if len(d.Toolsets) == 0 || f.Remove {
+	if len(d.Toolsets) == 0 || f.Remove || f.Sandbox != "" {
 		return
 	}
 	g.Note("it serves the toolsets: %s", command.Plain(strings.Join(d.Toolsets, ", ")))
@@ -366,7 +375,10 @@ func (g connectCommand) byHand(ctx context.Context, a asked) error {
 		g.Note("or have %s do it:", h.Title)
 		g.Line("%s", command.Plain(present.CommandLine(h.Command)))
 	}
-	if a.URL != "" {
+	switch {
+	case a.Sandbox != "":
+		g.Note("<token> stands for the gateway's token; countersign sandbox gateway access shows it")
+	case a.URL != "":
 		g.Note("<token> stands for a token; countersign connect %s --http makes one", h.Host)
 	}
 	return nil

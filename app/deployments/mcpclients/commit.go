@@ -71,18 +71,27 @@ func (s *service) mend(ctx context.Context, home string) error {
 	return deployment.ErrStale.Sayf("an earlier connection had been interrupted, and is finished now; look again")
 }
 
-// mint makes the token that the plan has a word for, and works the document out with it.
+// mint makes the token that the plan has a word for, or takes that of the gateway, and works the document out with it. minted is for one that was made.
 func (s *service) mint(ctx context.Context, k *work) (minted bool, err error) {
 	if !k.mints() {
 		return false, nil
 	}
-	if k.offer.Secret, err = s.Keys.Renew(ctx, k.key(), s.reach(k.in)); err != nil {
+	if k.in.Sandbox != "" {
+		at, err := s.access(ctx, k.in.Sandbox)
+		if err != nil {
+			return false, err
+		}
+		if at.URL != k.offer.URL {
+			return false, deployment.ErrStale.Sayf("the gateway moved to %s since the plan was made; look again", at.URL)
+		}
+		k.offer.Secret = at.Secret
+	} else if k.offer.Secret, err = s.Keys.Renew(ctx, k.key(), s.reach(k.in)); err != nil {
 		return false, err
 	}
 	if k.want, err = k.offer.Server(k.host, k.doc.Dialect); err == nil {
 		err = s.edit(k)
 	}
-	return true, err
+	return k.in.Sandbox == "", err
 }
 
 // unmint revokes a token that came to nothing.

@@ -25,6 +25,9 @@
 // an entry is changed to start the program instead of leading to the server, its token is revoked, and the plan says so. Whatever an entry allows,
 // its plan says; where the user approves, one at a terminal or in the console is asked about it, whatever was allowed beforehand.
 //
+// With a sandbox the entry leads to the gateway in front of the agent servers, with the gateway's own token, which is the same for every client: it is
+// read when the plan is carried out, and is in no plan, record, diff or answer. remove takes the entry out; the gateway keeps its token.
+//
 // An entry of another program under the same name is left alone (ErrForeign) unless force replaces it, and the plan shows it then. In an entry of
 // ours, keys that are not ours stay, and so do its arguments: the toolsets unless others are named, how long it waits, and whatever else the user has
 // added. An entry that is already as it should be is reported as connected, and nothing is written or asked.

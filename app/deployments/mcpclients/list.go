@@ -21,11 +21,12 @@ type Query struct {
 	Name        string           `json:"name,omitempty" jsonschema:"description=of the server (default countersign)"`
 	URL         string           `json:"url,omitempty" jsonschema:"description=of a server that runs"`
 	Toolsets    []string         `json:"toolsets,omitempty" jsonschema:"description=served to the host"`
+	Sandbox     string           `json:"sandbox,omitempty" jsonschema:"description=of this project or sandbox: the gateway to its agent server"`
 	ProjectRoot string           `json:"project_root,omitempty" jsonschema:"description=of the scope project"`
 }
 
 func (q Query) input(h string) Input {
-	return Input{Host: h, Scope: q.Scope, Name: q.Name, URL: q.URL, Toolsets: q.Toolsets, ProjectRoot: q.ProjectRoot}
+	return Input{Host: h, Scope: q.Scope, Name: q.Name, URL: q.URL, Toolsets: q.Toolsets, Sandbox: q.Sandbox, ProjectRoot: q.ProjectRoot}
 }
 
 // Validate fails as that of Input.
@@ -159,11 +160,11 @@ func (s *service) describe(ctx context.Context, k *work, l *HostStatus) error {
 
 // standing is whether an entry of ours starts this program for this home, whatever its other arguments, or leads to a server.
 func (s *service) standing(k *work) string {
-	if at, _ := EntryEndpoint(k.before, k.doc.Dialect); at != "" && (k.in.URL == "" || at == k.in.URL) {
+	if at, _ := EntryEndpoint(k.before, k.doc.Dialect); at != "" && (!k.in.remote() || at == k.offer.URL) {
 		return connected
 	}
 	argv, home := EntryCommand(k.before), cmp.Or(EntryHome(k.before, k.doc.Dialect), s.otherwise(k))
-	if k.in.URL != "" || len(argv) == 0 || argv[0] != k.offer.Program || home != s.Here.Home {
+	if k.in.remote() || len(argv) == 0 || argv[0] != k.offer.Program || home != s.Here.Home {
 		return outdated
 	}
 	return connected

@@ -51,7 +51,7 @@ type HostEnvironment struct {
 	Installed func(program string) bool                     // a program of that name can be started
 }
 
-// Deps is what the use cases need. All of it is required, but Keys: without them no host is connected over HTTP.
+// Deps is what the use cases need. All of it is required, but Keys and Gateway: without Keys no host is connected over HTTP.
 type Deps struct {
 	Places    deployport.Places
 	Machine   deployport.Machine
@@ -60,10 +60,20 @@ type Deps struct {
 	Differ    deployport.Differ
 	Clock     ports.Clock
 	Keys      TokenIssuer
+	Gateway   func(ctx context.Context, sandbox string) (GatewayAccess, error) // nil: no host is connected to the gateway of sandboxes
 	Here      HostEnvironment
 	Default   []string // the toolsets that are served by themselves
 	Rules     func(ctx context.Context) (PolicyInfo, error)
 }
+
+// GatewayAccess is how clients reach the gateway in front of the agent servers of sandboxes.
+type GatewayAccess struct {
+	URL    string
+	Secret string // the bearer token, the same for every client
+}
+
+// GatewayName is what a host calls the gateway unless the call says otherwise.
+const GatewayName = ProgramName + "-gateway"
 
 type service struct{ Deps }
 

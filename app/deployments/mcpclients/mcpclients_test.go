@@ -162,6 +162,54 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
+// TestTheGatewayOfSandboxes: its token is in the host's file alone, never in a plan, an answer or a record; a token that the entry had before is revoked,
+// a gateway that moved since the plan is not written, and remove leaves the file as it was.
+func TestTheGatewayOfSandboxes(t *testing.T) {
+	t.Parallel()
+	const secret, later = "0123456789abcdef-one", "0123456789abcdef-two"
+	s := newStage(t)
+	_, err := s.begin("connect_host", args{"host": "codex", "sandbox": "shop"})
+	require.ErrorIs(t, err, mcpclients.ErrServer)
+	s.gateway = mcpclients.GatewayAccess{URL: "http://127.0.0.1:5100/mcp", Secret: secret}
+	path := s.put(filepath.Join(s.home, ".codex", "config.toml"), "model = \"x\"\n")
+	call := args{"host": "codex", "sandbox": "shop"}
+	s.must(args{"host": "codex", "name": mcpclients.GatewayName, "url": "http://127.0.0.1:7447/mcp"})
+	for _, now := range []string{secret, later, later} { // connected, after its token was changed, and once more
+		s.gateway.Secret = now
+		b, err := s.begin("connect_host", call)
+		require.NoError(t, err)
+		data, _, err := b.commit()
+		require.NoError(t, err)
+		again, err := s.begin("connect_host", call)
+		require.NoError(t, err)
+		assert.True(t, again.plan.Idle())
+		shown, err := json.Marshal([]any{b.plan, data, again.plan, s.listed(call)})
+		require.NoError(t, err)
+		assert.NotContains(t, string(shown), "0123456789abcdef")
+		assert.Contains(t, s.read(path), "Bearer "+now)
+		assert.Empty(t, s.keys.secrets, "the token of the entry before")
+	}
+	records, err := filepath.Glob(filepath.Join(s.own, "connections", "*.json"))
+	require.NoError(t, err)
+	require.Len(t, records, 1)
+	assert.NotContains(t, s.read(records[0]), "0123456789abcdef")
+
+	s.gateway.Secret = secret
+	b, err := s.begin("connect_host", call)
+	require.NoError(t, err)
+	assert.Equal(t, policy.RiskHigh, b.plan.Assessment().Risk)
+	s.gateway.URL = "http://127.0.0.1:5101/mcp"
+	_, _, err = b.commit()
+	require.ErrorIs(t, err, deployment.ErrStale)
+	s.gateway = mcpclients.GatewayAccess{} // it does not run
+	s.must(args{"host": "codex", "sandbox": "shop", "remove": true})
+	assert.Equal(t, "model = \"x\"\n", s.read(path))
+	for field, value := range map[string]any{"toolsets": []string{"packs"}, "url": "http://127.0.0.1:1/mcp", "scope": "project"} {
+		_, err = s.begin("connect_host", call.with(field, value))
+		require.Error(t, err, field)
+	}
+}
+
 // TestTheTokenGoesWithTheEntry: an entry that starts the program again has no use for its token, whoever has changed it; the plan says so before.
 func TestTheTokenGoesWithTheEntry(t *testing.T) {
 	t.Parallel()

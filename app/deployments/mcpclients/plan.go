@@ -22,6 +22,7 @@ type Input struct {
 	Name        string           `json:"name,omitempty" jsonschema:"description=what the host calls the server (default countersign)"`
 	URL         string           `json:"url,omitempty" jsonschema:"description=of a server that runs: connect over HTTP with a token instead of starting a program"`
 	Toolsets    []string         `json:"toolsets,omitempty" jsonschema:"description=served to the host (default: those that are served by themselves; all is every one)"`
+	Sandbox     string           `json:"sandbox,omitempty" jsonschema:"description=of this project or sandbox: connect to the gateway to its agent server"`
 	Remove      bool             `json:"remove,omitempty" jsonschema:"description=take the entry away"`
 	Force       bool             `json:"force,omitempty" jsonschema:"description=replace or remove an entry of that name that is not Countersign's"`
 	ProjectRoot string           `json:"project_root,omitempty" jsonschema:"description=of the scope project (default: the project around the working directory)"`
@@ -45,17 +46,26 @@ func (in Input) Validate() error {
 			return tool.ErrArguments.Sayf("toolsets: %q is no name of a toolset", name)
 		}
 	}
-	if in.URL == "" || in.Remove {
+	switch {
+	case in.Sandbox != "" && in.URL != "":
+		return tool.ErrArguments.Sayf("sandbox and url: a host is connected to one or the other; leave one out")
+	case in.Sandbox != "" && len(in.Toolsets) > 0:
+		return tool.ErrArguments.Sayf("toolsets: the gateway serves its own tools alone; leave toolsets out")
+	case in.Remove || !in.remote():
+		return nil
+	case in.scope() == deployment.ScopeProject:
+		return ErrShared.Sayf("a project's file is shared with everybody who has the repository, and a token in it would be everybody's; connect for the scope user, or without HTTP")
+	case in.Sandbox != "":
 		return nil
 	}
 	if at, err := url.Parse(in.URL); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
 		return tool.ErrArguments.Sayf("url: %q is no address of a server, such as http://127.0.0.1:7447/mcp", in.URL)
 	}
-	if in.scope() == deployment.ScopeProject {
-		return ErrShared.Sayf("a project's file is shared with everybody who has the repository, and a token in it would be everybody's; connect for the scope user, or without HTTP")
-	}
 	return nil
 }
+
+// remote reports a connection over HTTP.
+func (in Input) remote() bool { return in.URL != "" || in.Sandbox != "" }
 
 func plain(name string) bool {
 	return name != "" && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
@@ -82,10 +92,13 @@ func (in Input) scope() deployment.Scope {
 }
 
 func (in Input) name() string {
-	if in.Name == "" {
-		return ProgramName
+	switch {
+	case in.Name != "":
+		return in.Name
+	case in.Sandbox != "":
+		return GatewayName
 	}
-	return in.Name
+	return ProgramName
 }
 
 // Plan is one document's change.
@@ -173,7 +186,7 @@ func (k *work) changes() bool { return k.writes() || k.revoke }
 // writes reports that the document changes.
 func (k *work) writes() bool { return k.gone || !bytes.Equal(k.after, k.sight.data) }
 
-// mints reports that a token is to be made.
+// mints reports that a token is to be made, or that of the gateway to be written.
 func (k *work) mints() bool { return !k.in.Remove && k.offer.Remote() && !k.good }
 
 // prepare works out what would be done.
@@ -246,7 +259,7 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 // revokes reports whether a token was made for this entry that nothing leads in by any more.
 func (s *service) revokes(ctx context.Context, k *work) (bool, error) {
 	_, secret := EntryEndpoint(k.before, k.doc.Dialect)
-	if s.Keys == nil || !k.in.Remove && k.offer.Remote() || k.memory.URL == "" && secret == "" {
+	if s.Keys == nil || !k.in.Remove && k.in.URL != "" || k.memory.URL == "" && secret == "" {
 		return false, nil
 	}
 	return s.Keys.Live(ctx, k.key(), secret)
@@ -263,14 +276,18 @@ func foreign(k *work) error {
 
 // make works out the entry as it should be. Of one of ours that starts this program, the arguments that the call does not name stay; of one that leads to the same server with a token that still opens it, the token stays.
 func (s *service) make(ctx context.Context, k *work) error {
-	if k.ours && k.in.URL == "" { // what is not named stays
+	if k.ours && !k.in.remote() { // what is not named stays
 		k.kept = EntryArguments(k.before)
 		if len(k.in.Toolsets) == 0 {
 			k.in.Toolsets = EntryToolsets(k.kept)
 		}
 	}
 	o := Connection{Name: k.in.name(), Scope: k.in.scope(), URL: k.in.URL, Toolsets: k.in.Toolsets, Kept: k.kept}
-	if o.Remote() {
+	if k.in.Sandbox != "" {
+		if err := s.gateway(ctx, k, &o); err != nil {
+			return err
+		}
+	} else if o.Remote() {
 		if s.Keys == nil {
 			return ErrServer
 		}
@@ -291,6 +308,31 @@ func (s *service) make(ctx context.Context, k *work) error {
 	var err error
 	k.want, err = o.Server(k.host, k.doc.Dialect)
 	return err
+}
+
+// gateway has the offer lead to the gateway of sandboxes. Its token is in the offer only where the entry has it already.
+func (s *service) gateway(ctx context.Context, k *work, o *Connection) error {
+	at, err := s.access(ctx, k.in.Sandbox)
+	if err != nil {
+		return err
+	}
+	o.URL, o.Secret = at.URL, TokenPlaceholder
+	if url, secret := EntryEndpoint(k.before, k.doc.Dialect); url == at.URL && secret == at.Secret {
+		o.Secret, k.good = secret, true
+	}
+	return nil
+}
+
+// access is how the gateway is reached. It fails with ErrServer where there is none, and where it has no token.
+func (s *service) access(ctx context.Context, sandbox string) (GatewayAccess, error) {
+	if s.Gateway == nil {
+		return GatewayAccess{}, ErrServer
+	}
+	at, err := s.Gateway(ctx, sandbox)
+	if err == nil && at.Secret == "" {
+		err = ErrServer.Sayf("the gateway of sandboxes has no token; countersign sandbox init makes one")
+	}
+	return at, err
 }
 
 // local has the offer start this program.
@@ -323,6 +365,9 @@ func (s *service) reach(in Input) []string {
 
 // named is the same, with the word for every one.
 func (s *service) named(in Input) []string {
+	if in.Sandbox != "" {
+		return []string{"gateway"}
+	}
 	if sets := s.reach(in); len(sets) > 0 {
 		return sets
 	}
@@ -331,6 +376,9 @@ func (s *service) named(in Input) []string {
 
 // tools is what an entry has its host's agent call, in words.
 func (s *service) tools(in Input) string {
+	if in.Sandbox != "" {
+		return "the tools of the gateway, which read and write to the agents of all projects with sandboxes"
+	}
 	sets := s.reach(in)
 	if len(sets) == 0 {
 		return "every tool that is served"

@@ -66,7 +66,7 @@ func (p *Plan) answer(applied bool) ConnectResult {
 	if k.revoke {
 		a.Revoked = k.key()
 	}
-	if !k.in.Remove && k.offer.Remote() {
+	if !k.in.Remove && k.in.URL != "" {
 		a.LetInBy = k.key()
 	}
 	return a
@@ -89,6 +89,11 @@ func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
 		p.Context.Replaces = RedactedEntry(k.before)
 	}
 	switch {
+	case k.mints() && k.in.Sandbox != "":
+		p.Context.LetInBy = "the gateway's one token, which all its clients share, is written into the file; removing the entry does not end it"
+		if k.revoke {
+			p.Context.LetInBy += "; the token " + k.key() + " is revoked"
+		}
 	case k.mints():
 		p.Context.LetInBy = "a new one is made, named " + k.key() + ", for " + s.tools(k.in) + ", in place of any before it"
 	case k.revoke:
@@ -117,7 +122,10 @@ func (s *service) opens(k *work) []string {
 		asks = "no person is asked: it approves its own plans"
 	}
 	how := "starts Countersign"
-	if k.offer.Remote() {
+	switch {
+	case k.in.Sandbox != "":
+		how = "reaches the gateway of sandboxes over HTTP, as whoever reads the token in that file does, as long as the gateway has that token"
+	case k.offer.Remote():
 		how = "reaches Countersign over HTTP, as whoever reads the token in that file does, until it is revoked"
 	}
 	return []string{fmt.Sprintf("%s %s, and its agent calls %s; %s", k.host.Title, how, s.tools(k.in), asks)}

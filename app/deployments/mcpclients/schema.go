@@ -7,6 +7,7 @@ const (
 		`"name":{"type":"string","description":"what the host calls the server (default countersign)"},` +
 		`"url":{"type":"string","description":"of a server that runs: connect over HTTP with a token instead of starting a program"},` +
 		`"toolsets":{"items":{"type":"string"},"type":"array","description":"served to the host (default: those that are served by themselves; all is every one)"},` +
+		`"sandbox":{"type":"string","description":"of this project or sandbox: connect to the gateway to its agent server"},` +
 		`"remove":{"type":"boolean","description":"take the entry away"},` +
 		`"force":{"type":"boolean","description":"replace or remove an entry of that name that is not Countersign's"},` +
 		`"project_root":{"type":"string","description":"of the scope project (default: the project around the working directory)"},` +
@@ -15,5 +16,6 @@ const (
 		`"scope":{"type":"string","enum":["user","project"],"description":"whose configuration (default user)"},` +
 		`"name":{"type":"string","description":"of the server (default countersign)"},"url":{"type":"string","description":"of a server that runs"},` +
 		`"toolsets":{"items":{"type":"string"},"type":"array","description":"served to the host"},` +
+		`"sandbox":{"type":"string","description":"of this project or sandbox: the gateway to its agent server"},` +
 		`"project_root":{"type":"string","description":"of the scope project"}},"additionalProperties":false,"type":"object"}`
 )

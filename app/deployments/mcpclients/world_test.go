@@ -38,6 +38,7 @@ type stage struct {
 	step                    func(step, path string)
 	lasting                 bool
 	rules                   mcpclients.PolicyInfo
+	gateway                 mcpclients.GatewayAccess
 }
 
 func newStage(t testing.TB) *stage {
@@ -61,6 +62,9 @@ func (s *stage) tools() []tool.Entry {
 	here.System, here.Program = "linux", func() (string, bool, error) { return program, s.lasting, nil }
 	d := mcpclients.Deps{Places: configrepo.NewPlaces(env, s.project), Machine: machine, Recovery: machine, Documents: docedit.Documents{}, Differ: docedit.Differ{},
 		Clock: s.clock, Here: here, Default: []string{"packs", "deployments"}, Rules: func(context.Context) (mcpclients.PolicyInfo, error) { return s.rules, nil }}
+	if s.gateway.URL != "" {
+		d.Gateway = func(context.Context, string) (mcpclients.GatewayAccess, error) { return s.gateway, nil }
+	}
 	if s.keys != nil {
 		d.Keys = s.keys
 	}
