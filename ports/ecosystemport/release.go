@@ -80,8 +80,8 @@ type ReleaseGit interface {
 
 	// HasTag reports whether the origin has a tag of that name. It waits at most 10 seconds.
 	HasTag(ctx context.Context, dir, tag string) (bool, error)
-	// Origin returns where a checkout's branch would be pushed to, and its commits that no known branch of the origin has, at most most. It contacts
-	// no remote.
+	// Origin returns where a checkout's branch would be pushed to, and its commits that no branch of the origin has, at most most. The origin itself
+	// is asked for its branches, at most 10 seconds; where most is 0, it is not, and no commits are returned.
 	Origin(ctx context.Context, dir, branch string, most int) (ReleaseOrigin, error)
 	// Push pushes the branch and the tags to the origin atomically.
 	Push(ctx context.Context, dir, branch string, tags []string) error

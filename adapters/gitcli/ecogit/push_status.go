@@ -125,14 +125,14 @@ func compare(ctx context.Context, b ecosystemport.Worktree, ask bool, status *ec
 	if status.Branch == "" && len(status.Tags) == 0 {
 		return nil
 	}
-	dir, ref := b.Dir, "refs/heads/"+status.Branch
+	dir, ref := b.Dir, git.HeadsPrefix+status.Branch
+	var there map[string]string
 	if ask {
-		wanted := []string{ref}
+		wanted := []string{git.HeadsPrefix + "*"}
 		if len(status.Tags) > 0 {
 			wanted = append(wanted, tags+"*")
 		}
-		there, err := remoteHeads(ctx, dir, wanted...)
-		if ctx.Err() != nil {
+		if there, err = remoteHeads(ctx, dir, wanted...); ctx.Err() != nil {
 			return err
 		}
 		if status.Asked, status.RemoteHead = err == nil, there[ref]; status.Asked && len(status.Tags) > 0 {
@@ -165,9 +165,29 @@ func compare(ctx context.Context, b ecosystemport.Worktree, ask bool, status *ec
 		}
 		status.Behind = -1 // origin is at a commit that was never fetched
 	}
+	if status.Asked {
+		status.Ahead, err = aheadOf(ctx, dir, there)
+		return named(dir, err)
+	}
 	text, err := word(ctx, dir, "rev-list", "--count", "HEAD", "--not", "--remotes=origin", "--")
 	status.Ahead, _ = strconv.Atoi(text)
 	return named(dir, err)
+}
+
+// aheadOf counts the commits of HEAD that are on no branch of origin, as origin itself lists them: what is noted of it in the clone can be written by any
+// program there, and would have a plan show fewer commits than are pushed.
+func aheadOf(ctx context.Context, dir string, there map[string]string) (int, error) {
+	span := "HEAD\n"
+	for ref, commit := range there {
+		if strings.HasPrefix(ref, git.HeadsPrefix) {
+			span += "^" + commit + "\n"
+		}
+	}
+	out, err := gitPush(ctx, dir, gitcli.Command{Stdin: []byte(span), Args: []string{"rev-list", "--count", "--ignore-missing", "--stdin"}})
+	if err != nil {
+		return 0, err
+	}
+	return strconv.Atoi(strings.TrimSpace(string(out)))
 }
 
 // localTags returns the tags of a repository and their objects.

@@ -39,8 +39,22 @@ func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int
 		return found, err
 	}
 	found.URL = gitcli.Mask(strings.ReplaceAll(url, "\n", ", ")) // git pushes to all of them
+	if most == 0 {
+		return found, nil
+	}
+	out, err := own(ctx, t, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--heads", "--end-of-options", releaseOrigin}, Timeout: releaseAskTime, Protocols: gitcli.Network,
+		Env: []string{gitcli.SSH("")}, Settings: absoluteOrigin(ctx, dir)})
+	if err != nil {
+		return found, namedRelease(err)
+	}
+	span := []string{"--ignore-missing", heads + branch}
+	for line := range strings.Lines(string(out)) {
+		if commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); strings.HasPrefix(ref, heads) {
+			span = append(span, "^"+commit)
+		}
+	}
 	var h ecosystemport.History
-	err = sinceOrigin(ctx, t, heads+branch, most, &h)
+	err = history(ctx, t, span, most, &h)
 	found.Ahead, found.Total = h.Commits, h.Total
 	return found, namedRelease(err)
 }

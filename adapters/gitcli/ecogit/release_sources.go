@@ -120,11 +120,6 @@ func since(ctx context.Context, s ecosystemport.CommitRange, most int, h *ecosys
 	return history(ctx, t, spanArgs(s), most, h)
 }
 
-// sinceOrigin is the history of a ref that no branch of the origin is known to have.
-func sinceOrigin(ctx context.Context, t *gitcli.Tree, ref string, most int, h *ecosystemport.History) error {
-	return history(ctx, t, []string{ref, "--not", "--remotes=" + releaseOrigin}, most, h)
-}
-
 func history(ctx context.Context, t *gitcli.Tree, span []string, most int, h *ecosystemport.History) error {
 	args := append([]string{"log", "-z", "--no-show-signature", "--no-color", "--format=%H %ct %s", "--max-count=" + strconv.Itoa(most)}, span...)
 	out, err := t.Git(ctx, gitcli.Command{Args: append(args, "--"), Settings: []gitcli.Setting{{Name: "i18n.logOutputEncoding", Value: "UTF-8"}}})
