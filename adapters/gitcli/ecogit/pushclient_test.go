@@ -122,6 +122,10 @@ func TestAheadAndBehind(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, "up_to_date", pushed.Status)
 	assert.Equal(t, "origin/new", r.Git("rev-parse", "--abbrev-ref", "new@{upstream}"))
+
+	r.Git("remote", "set-url", "origin", filepath.Join(r.Dir, "nowhere"))
+	_, err = ecogit.NewReleaseClient().Origin(t.Context(), r.Dir, "new", 9)
+	require.ErrorContains(t, err, "does not answer")
 }
 
 // TestTheNetworkIsTriedThreeTimes and what is no network's fault once.

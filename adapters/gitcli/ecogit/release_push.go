@@ -5,6 +5,8 @@ import (
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
+	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -45,7 +47,10 @@ func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int
 	out, err := own(ctx, t, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--heads", "--end-of-options", releaseOrigin}, Timeout: releaseAskTime, Protocols: gitcli.Network,
 		Env: []string{gitcli.SSH("")}, Settings: absoluteOrigin(ctx, dir)})
 	if err != nil {
-		return found, namedRelease(err)
+		if ctx.Err() != nil {
+			return found, err
+		}
+		return found, ecosystem.ErrGit.Sayf("origin of %s does not answer, so that nobody can say what would be pushed: %s; try again when it does, or without a push", t.Dir, fault.From(err).Message).Because(err)
 	}
 	span := []string{"--ignore-missing", heads + branch}
 	for line := range strings.Lines(string(out)) {
