@@ -81,9 +81,17 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 	return p, err
 }
 
+// largeSetup returns how many of the changes are files that set-ups left behind, too large to be backed up unasked.
+func largeSetup(losses []sandboxport.Loss) (files int) {
+	for _, l := range losses {
+		files += l.SetUp
+	}
+	return files
+}
+
 // dirty refuses to delete what is nowhere else, and lists it.
 func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
-	changes, commits, more := []string{}, []string{}, 0
+	changes, commits, more, large := []string{}, []string{}, 0, largeSetup(losses)
 	for _, l := range losses {
 		changes, commits, more = append(changes, l.Changes...), append(commits, l.Commits...), more+l.More
 	}
@@ -91,7 +99,10 @@ func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
 	if more > 0 {
 		details["more"] = more
 	}
-	return sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %s; commit and push it, or call again with force: true, which a person then confirms", box.Name, lost(losses)).With(details)
+	if large > 0 {
+		details["set_up_files"] = large
+	}
+	return sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %s; commit and push it, or call again with force: true, which a person then confirms%s", box.Name, lost(losses), sandbox.LargeSetup(large)).With(details)
 }
 
 func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan) (SandboxDone, error) {
@@ -157,7 +168,11 @@ func (s sandboxService) planArchive(ctx context.Context, _ tool.Scope, in Archiv
 	case errors.Is(err, sandbox.ErrConflicts):
 		return deletePlan{}, sandbox.ErrUnmerged.Sayf("sandbox %s has work that its base branch does not have; merge it (sandbox_merge), or delete the sandbox with force", box.Name)
 	case errors.Is(err, sandbox.ErrUncommitted):
-		return deletePlan{}, sandbox.ErrUncommitted.Sayf("sandbox %s has changes that are not committed; commit and merge them, or delete the sandbox with force", box.Name).With(fault.From(err).Details)
+		losses, unknown := s.unsavedIn(ctx, f, box)
+		if unknown != nil {
+			return deletePlan{}, unknown
+		}
+		return deletePlan{}, sandbox.ErrUncommitted.Sayf("sandbox %s has changes that are not committed; commit and merge them, or delete the sandbox with force%s", box.Name, sandbox.LargeSetup(largeSetup(losses))).With(fault.From(err).Details)
 	case err != nil:
 		return deletePlan{}, err
 	case left.Method != sandboxport.MergeNothing:

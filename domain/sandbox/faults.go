@@ -1,6 +1,10 @@
 package sandbox
 
-import "github.com/countersign-dev/countersign/domain/fault"
+import (
+	"fmt"
+
+	"github.com/countersign-dev/countersign/domain/fault"
+)
 
 // The ways this capability refuses. In answers over the wire each code stands without the prefix that tells it from other capabilities' (opencode
 // contract §14).
@@ -44,3 +48,11 @@ var (
 	ErrReviewGone      = fault.New(fault.NotFound, "sandbox_review_gone", "what the sandbox held at the last review is not kept any more")
 	ErrState           = fault.New(fault.Conflict, "sandbox_state_damaged", "the state file cannot be read; nothing is changed until it is mended or moved away")
 )
+
+// LargeSetup returns what the refusal to delete a sandbox adds where so many of its changes are files that the set-up left behind; nothing where none is.
+func LargeSetup(files int) string {
+	if files == 0 {
+		return ""
+	}
+	return fmt.Sprintf("; the set-up (.worktreesetup) left %d of the changes behind, over 32 MiB together and so too large to be backed up unasked: have git ignore what a set-up downloads or builds (.gitignore)", files)
+}

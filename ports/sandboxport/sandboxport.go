@@ -230,6 +230,7 @@ type Loss struct {
 	Changes   []string `json:"changes"`          // at most sandbox.MaxChanges, porcelain lines
 	Commits   []string `json:"unpushed_commits"` // likewise, one line each
 	More      int      `json:"more,omitempty"`
+	SetUp     int      `json:"set_up_files,omitempty"` // of the changes: files that the set-up left behind, too large together to be backed up unasked
 }
 
 // Backup is a ref under refs/opencode-backup with saved work.

@@ -116,7 +116,7 @@ func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h UnsavedWork) er
 		return err
 	}
 	if (h.Dirty() || loseHead || loseTip) && !m.Force {
-		return sandbox.ErrDirty.Sayf("the worktree %s has %d changed files, or commits that no remote has; commit and push them, or force", m.dir, len(h.Changes))
+		return sandbox.ErrDirty.Sayf("the worktree %s has %d changed files, or commits that no remote has; commit and push them, or force%s", m.dir, len(h.Changes), sandbox.LargeSetup(h.Large))
 	}
 	if loseHead {
 		if err := m.keep.Keep(ctx, sandbox.BackupCommits, head); err != nil {

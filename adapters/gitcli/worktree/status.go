@@ -95,6 +95,7 @@ type UnsavedWork struct {
 	// Setup is what the record of the worktree's set-up accounts for. It need not be asked about, but is backed up before it is removed: somebody may have
 	// written it while the set-up ran, and programs in the worktree can write to the record. What is too large for that is among the Changes.
 	Setup []git.Change
+	Large int // of the Changes: files of the set-up that are too large together to be backed up unasked
 
 	nested []nestedRepo
 }
@@ -142,7 +143,7 @@ func workIn(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
 	s, setup, err := statusOfWork(ctx, t, "normal")
 	h.Changes, h.Setup = s.Changes, setup
 	if tooLarge(t.Dir, setup) {
-		h.Changes, h.Setup = append(h.Changes, setup...), nil
+		h.Changes, h.Setup, h.Large = append(h.Changes, setup...), nil, len(setup)
 	}
 	return h, err
 }

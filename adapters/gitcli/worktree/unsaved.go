@@ -139,7 +139,7 @@ func all(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, inner []string, er
 		}
 		h.Changes = append(s.Changes, nestedChanges(h.nested)...)
 		if len(h.Setup) == 0 { // then it was too large
-			h.Changes = append(h.Changes, setup...)
+			h.Changes, h.Large = append(h.Changes, setup...), len(setup)
 		}
 	}
 	for _, n := range h.nested {
@@ -206,6 +206,7 @@ func loss(dir string, h UnsavedWork, g sandbox.Graph, inner []string) sandboxpor
 		l.Changes = append(l.Changes, change.String())
 	}
 	l.More += len(h.Changes) - len(l.Changes)
+	l.SetUp = h.Large
 	return l
 }
 
