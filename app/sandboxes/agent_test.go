@@ -182,6 +182,41 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	}
 }
 
+// TestIsolationIsChangedLater: only people change it, a plan that takes it away says what that means and is high risk, and one that another change overtook
+// is not carried out.
+func TestIsolationIsChangedLater(t *testing.T) {
+	const isolate = "sandbox_isolate"
+	r, url, _ := started(t, nil)
+	bin := filepath.Join(r.Home, "engine")
+	r.Write(bin, "docker", "#!/bin/sh\n")
+	require.NoError(t, os.Chmod(filepath.Join(bin, "docker"), 0o755))
+	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
+	one := sandboxArgs{"git_url": url, "name": "one"}
+	r.Do(sandboxCreate, one)
+	kept, none := with(one, sandboxArgs{"isolate": "container:here:1"}), with(one, sandboxArgs{"isolate": "none"})
+	require.Error(t, r.Confirmed(isolate, kept).Err, "an agent")
+	assert.Equal(t, "container:here:1", r.ByPerson(isolate, kept)["isolation"])
+	status := r.Do("opencode_project_status", sandboxArgs{"git_url": url})
+	assert.Equal(t, []any{"none", []any{"one"}}, []any{status["server_isolation"], status["isolated_worktrees"]})
+
+	call := r.New(isolate, none)
+	call.Person = true
+	asked := r.Call(t.Context(), call)
+	require.NotNil(t, asked.Issued)
+	assert.Equal(t, "high", asked.Issued.Risk)
+	for _, want := range []string{`"means":["commands, set-up and agents`, `"held_until_now":["of this machine's files`} {
+		assert.Contains(t, string(asked.Issued.Plan), want)
+	}
+	assert.Equal(t, "container:here:1", firstIsolation(r, url), "a plan changes nothing")
+	assert.Equal(t, "none", r.ByPerson(isolate, none)["isolation"])
+	assert.Nil(t, firstIsolation(r, url))
+	assert.Equal(t, "the sandbox was isolated so already", r.ByPerson(isolate, none)["message"])
+}
+
+func firstIsolation(r *sandboxrig.Rig, url string) any {
+	return r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any)[0].(sandboxArgs)["isolation"]
+}
+
 // TestAnAgentInTheServer: a session of the project's server, which is started for it, gets the prompt.
 func TestAnAgentInTheServer(t *testing.T) {
 	r, url, _ := started(t, nil)

@@ -8,7 +8,7 @@
 //     in line with the processes that really run (Deps.Current)
 //   - projects (ProjectEntries in projects.go; project_start.go, project_stop.go): start (every step that is missing), status, stop, restart, destroy, list
 //   - sandboxes (SandboxEntries in sandbox_tools.go; sandbox_create.go, sandbox_delete.go): git worktrees created, listed, reset and deleted, whether the project's server runs
-//     or not; UserOnlyEntries are sandbox_backups and sandbox_restore, for users only
+//     or not; UserOnlyEntries are sandbox_backups, sandbox_restore, sandbox_isolate and others, for users only
 //   - work that comes back (WorkEntries in sandbox_tools.go; compare.go, merge.go, push.go, apply.go, review.go): sandbox_diff, sandbox_review, sandbox_merge, sandbox_update, sandbox_push and
 //     sandbox_archive. A plan names
 //     both sides by their commits and what comes of it by its tree, so that nothing else can be done

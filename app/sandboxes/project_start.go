@@ -48,7 +48,7 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	}
 	p := startPlan{found: f, key: strings.TrimSpace(in.Key), runs: f.Project.Doing == nil && f.Project.Server.Status == sandbox.Running && f.State.Gateway.Status == sandbox.Running}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
-		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key, "not_bound": serves()}
+		"known": f.Known, "running": f.Project.Server.Status == sandbox.Running, "user_ssh_key": p.key, "not_bound": serves(f.Project)}
 	if others := p.Remotes()[1:]; len(others) > 0 && !f.URL.IsLocal() {
 		shown["fetch_from"] = others
 	}
@@ -75,9 +75,24 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	return p, err
 }
 
-// serves returns what no plan to start a server can hold.
-func serves() []string {
-	return []string{"what the server loads of the repository (opencode.json, plugins, MCP servers), and what its agent does when it is asked to"}
+// serves returns what no plan to start a server can hold: there is one server for the clone and all sandboxes, which no isolation of one of them keeps inside.
+func serves(p sandbox.Project) []string {
+	where := "the server is not isolated: what it starts has all your permissions"
+	if boxes := isolatedIn(p); len(boxes) > 0 {
+		where += ", also in sandboxes that are isolated (" + strings.Join(boxes, ", ") + ")"
+	}
+	return []string{"what the server loads of the repository (opencode.json, plugins, MCP servers), and what its agent does when it is asked to", where}
+}
+
+// isolatedIn returns the names of a project's sandboxes that are isolated, sorted.
+func isolatedIn(p sandbox.Project) (names []string) {
+	for _, box := range p.Sandboxes {
+		if box.Isolation != "" {
+			names = append(names, box.Name)
+		}
+	}
+	slices.Sort(names)
+	return names
 }
 
 // anew returns a project of which nothing is recorded.

@@ -58,7 +58,7 @@ func (s service) planRestart(ctx context.Context, _ tool.Scope, in URLInput) (fo
 		return foundPlan{}, err
 	}
 	p := foundPlan{found: f}
-	p.Plan, err = NewPlan(ProjectRestart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "not_bound": serves()}, ConfirmOptions{})
+	p.Plan, err = NewPlan(ProjectRestart.Name, "restart the server of project "+f.Project.Name, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "not_bound": serves(f.Project)}, ConfirmOptions{})
 	return p, err
 }
 

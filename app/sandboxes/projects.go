@@ -138,6 +138,8 @@ type ProjectDetails struct {
 	LastHealth *time.Time   `json:"last_health_check"`
 	Healthy    bool         `json:"healthy"`
 	Worktrees  []string     `json:"worktrees"`
+	Isolation  string       `json:"server_isolation"`             // none: what the server starts has all the user's permissions
+	Isolated   []string     `json:"isolated_worktrees,omitempty"` // sandboxes with an isolation, which does not hold the server
 	Exposed    bool         `json:"exposed"`
 	Log        string       `json:"log"` // file of the server's output
 }
@@ -163,7 +165,7 @@ func exposed(host string) bool {
 func (s service) view(ctx context.Context, f FoundProject) ProjectView {
 	p := f.Project
 	v := ProjectView{Status: "ok", Project: p.Name, URL: f.URL.String(), ProjectDetails: &ProjectDetails{BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, CreatedAt: p.CreatedAt, LastHealth: tool.NilIfZero(p.LastHealth),
-		Worktrees: sandbox.SandboxNames(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}}
+		Worktrees: sandbox.SandboxNames(p), Isolation: sandbox.IsolationNone, Isolated: isolatedIn(p), Gateway: BriefOf(f.State), Log: f.Layout.ServerLog}}
 	running := p.Server.Status == sandbox.Running
 	v.Server = ServerView{PID: tool.NilIfZero(p.Server.PID), Port: tool.NilIfZero(p.Server.Port), Status: string(p.Server.Status), Running: running, Version: p.Server.Version, Error: p.Server.LastError}
 	if !running {

@@ -31,6 +31,7 @@ var (
 	SandboxComment = tool.Ref[CommentInput, ReviewComments]{Name: "sandbox_comment"}
 	SandboxApply   = tool.Ref[ApplyInput, SandboxApplied]{Name: "sandbox_apply"}
 	SandboxRestore = tool.Ref[RestoreInput, SandboxCreated]{Name: "sandbox_restore"}
+	SandboxIsolate = tool.Ref[IsolateInput, SandboxIsolated]{Name: "sandbox_isolate"}
 	SandboxBackups = tool.Ref[URLInput, BackupList]{Name: "sandbox_backups"}
 )
 
@@ -73,6 +74,7 @@ func UserOnlyEntries(d Deps) []tool.Entry {
 	entries := []tool.Entry{
 		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
 		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
+		bind.Command(SandboxIsolate, ConfirmWhen(MergeSpec("Isolate sandbox", "Change what keeps the programs of a sandbox inside of it, or take it away.", isolateSchema), "unless it is isolated so already"), s.planIsolate, s.isolate),
 		bind.Command(SandboxComment, MergeSpec("Comment on sandbox", "Say something of a sandbox's work, for the agent that works in it, settle a comment, or note that its work was seen.", commentSchema), s.planComment, s.comment),
 		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Put a sandbox's changes into another working tree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
 	}

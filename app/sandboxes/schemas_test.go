@@ -30,6 +30,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		{Name: "pushSchema", Doc: bind.SchemaOf[PushInput]()},
 		{Name: "applySchema", Doc: bind.SchemaOf[ApplyInput]()},
 		{Name: "agentSchema", Doc: bind.SchemaOf[AgentInput]()},
+		{Name: "isolateSchema", Doc: bind.SchemaOf[IsolateInput]()},
 		{Name: "archiveSchema", Doc: bind.SchemaOf[ArchiveInput]()},
 		{Name: "restoreSchema", Doc: bind.SchemaOf[RestoreInput]()},
 	})

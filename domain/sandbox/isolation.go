@@ -46,6 +46,9 @@ func isImage(name string) bool {
 	})
 }
 
+// notServer is what no isolation of a sandbox holds: the server is one for all sandboxes of a project, and for its clone.
+const notServer = "the project's agent server (opencode), which is not isolated: where it works in this sandbox, it does so with all your permissions"
+
 // IsolationHolds says what an isolation keeps programs from, and what it does not.
 func IsolationHolds(word string) (holds, not []string) {
 	kind, noNetwork, err := ParseIsolation(word)
@@ -58,6 +61,7 @@ func IsolationHolds(word string) (holds, not []string) {
 		not = []string{"refs and objects of the clone's other branches", "what others run of the sandbox's files afterwards, like its build scripts",
 			"what is in the image, which is downloaded where it is missing and which its tag may come to mean; a digest (IMAGE@sha256:…) stays the same. The program has to be in it",
 			"faults of the kernel, which the container shares", "a container whose command was killed outright: it goes on until docker or podman stops it", "ports: none is reached from outside of the container"}
+		not = append(not, notServer)
 		if noNetwork {
 			return append(holds, "no network"), not
 		}
@@ -67,6 +71,7 @@ func IsolationHolds(word string) (holds, not []string) {
 		"of the home directory nothing is read but the sandbox, the clone's .git, and directories of the PATH; so a program's own settings and logins in the home are not there"}
 	not = []string{"refs and objects of the clone's other branches", "what others run of the sandbox's files afterwards, like its build scripts",
 		"what every user of this machine may read in /usr, /etc, /opt and /proc"}
+	not = append(not, notServer)
 	if kind == IsolationLandlock {
 		not = append(not, "modes, times and attributes of your files elsewhere, and your other terminals",
 			"sockets of other programs in the file system, like D-Bus, Docker and an ssh agent: what these do for a program is done outside")

@@ -41,7 +41,7 @@ func (g sandboxGroup) agent() *cobra.Command {
 		Long: "Start an agent in a sandbox, in the background, after you approved the very command: opencode in a session of the project's server, which is started where it\n" +
 			"does not run; claude (claude -p) and codex (codex exec) as processes of their own, which may change files without asking, and end when they are done.\n" +
 			"Without --agent it is the one that was started last. countersign sandbox ls says what it is doing, countersign sandbox attach shows what it prints.\n" +
-			"--stop ends a process; a session's turn is ended with opencode. Only the isolation that the sandbox was made with keeps it inside.",
+			"--stop ends a process; a session's turn is ended with opencode. Only the isolation of the sandbox keeps it inside.",
 		Example: "  countersign sandbox agent acme-shop fix-login --agent claude --prompt \"Read the review and go on\"\n  countersign sandbox agent fix-login --stop"}
 	c.Flags().StringVar(&name, "agent", "", "opencode, claude or codex (default: the one that was started last)")
 	c.Flags().StringVarP(&prompt, "prompt", "p", "", "what it is to do")

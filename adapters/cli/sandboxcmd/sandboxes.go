@@ -26,7 +26,7 @@ type sandboxGroup struct{ Runner }
 // commands returns every command about sandboxes.
 func commands(d Runner) []*cobra.Command {
 	g := sandboxGroup{d}
-	return []*cobra.Command{g.create(), g.list(), g.enter(), g.exec(), g.agent(), g.attach(), g.diff(), g.log(), g.review(), g.update(), g.merge(), g.apply(), g.push(), g.request(), g.archive(), g.reset(), g.remove(), g.restore(), g.clean()}
+	return []*cobra.Command{g.create(), g.list(), g.enter(), g.exec(), g.isolate(), g.agent(), g.attach(), g.diff(), g.log(), g.review(), g.update(), g.merge(), g.apply(), g.push(), g.request(), g.archive(), g.reset(), g.remove(), g.restore(), g.clean()}
 }
 
 // created is a new sandbox.

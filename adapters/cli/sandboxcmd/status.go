@@ -88,6 +88,9 @@ func (g group) drawView(v view) {
 		command.Pair{Name: "at", Value: known(v.Server.URL)}, command.Pair{Name: "pid", Value: number(known(v.Server.PID))}, command.Pair{Name: "gateway", Value: gatewayWords(v.Gateway)},
 		command.Pair{Name: "directory", Value: v.BaseDir}, command.Pair{Name: "sandboxes", Value: strings.Join(v.Worktrees, ", ")},
 		command.Pair{Name: "created", Value: command.Age(v.CreatedAt)}, command.Pair{Name: "log", Value: v.Log})
+	if len(v.Isolated) > 0 {
+		g.Note("the agent server is not isolated: what it starts has all your permissions, also in the sandboxes that are isolated (%s)", command.Plain(strings.Join(v.Isolated, ", ")))
+	}
 	if v.Exposed {
 		g.Note("warning: %s", exposure)
 	}

@@ -291,7 +291,7 @@ func (g sandboxGroup) isolated(ctx context.Context, to place, argv []string) ([]
 func (g sandboxGroup) exec() *cobra.Command {
 	c := &cobra.Command{Use: "exec [[URL] NAME] -- COMMAND [ARGUMENT…]", Short: "Run a command in a sandbox, with its ports and names as variables",
 		Long: "Run a command in a sandbox's directory, with what it leased as variables (countersign help sandboxes). The command takes this one's place: its exit code\n" +
-			"is the command's. It is yours, so nobody is asked, and nothing keeps it inside of the sandbox but the isolation that the sandbox was made with.",
+			"is the command's. It is yours, so nobody is asked, and nothing keeps it inside of the sandbox but the isolation of the sandbox.",
 		Example: "  countersign sandbox exec acme-shop fix-login -- npm test"}
 	c.ValidArgsFunction = g.CompleteSandbox
 	c.Args = func(cmd *cobra.Command, args []string) error {
