@@ -50,7 +50,7 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 		"a rule for a hidden file":      {"Makefile", "a: .b\n\techo\n.b:\n\tevil\n", "make:a", []string{"evil"}, nil},
 		"a rule for an ending":          {"Makefile", "a: x.o\n.c.o:\n\tevil\n", "make:a", nil, []string{".c.o in Makefile may be a rule for all files"}},
 		"variables of one target":       {"Makefile", "a: SHELL = evil 1\na: X != evil 2\na:\n\techo\n", "make:a", []string{"a: SHELL = evil 1", "a: X != evil 2", ": $(evil 2)"}, nil},
-		"comments that make fills in":   {"Makefile", "a:\n\t# $(shell evil)\n\techo\n", "make:a", []string{"$(evil)"}, nil},
+		"comments that make fills in":   {"Makefile", "a:\n\t# $(shell evil)\n\techo\n", "make:a", []string{"\n: $(evil)\n"}, nil},
 		"needs with arguments":          {"mise.toml", `{"tasks":{"a":{"depends":[["b","x"],{"task":"c"},"d*"]},"b":{"run":"evil 1"},"c":{"run":"evil 2"}}}`, "mise:a", []string{"evil 1", "evil 2", "depends: [b, x]"}, []string{"the name d*, which a starts"}},
 		"what loads itself":             {"justfile", "import 'justfile'\na:\n  echo\n", "just:a", nil, []string{"justfile loads 'justfile'"}},
 	} {

@@ -75,6 +75,9 @@ func readMakefile(l *List, d Documents) {
 		}
 		var shell []string
 		for _, line := range r.recipe {
+			if strings.ContainsAny(line, "#'") { // where the shell would not look, make does
+				shell = append(shell, m.runs(line, r)...)
+			}
 			shell = append(shell, m.shell(line, r, 0))
 		}
 		t.Shell = strings.Join(shell, "\n")
@@ -325,6 +328,14 @@ func (m *makefile) shell(text string, r *makeRule, depth int) string {
 		}
 	}
 	return out.String()
+}
+
+// runs returns shell text that runs what make itself runs for a line, for what it prints.
+func (m *makefile) runs(line string, r *makeRule) (out []string) {
+	for _, at := range makeRuns.FindAllStringIndex(line, -1) {
+		out = append(out, ": "+m.shell(line[at[0]:min(closing(line, at[0]+1)+1, len(line))], r, 0))
+	}
+	return out
 }
 
 // closing returns where the bracket at i is closed, or the end.
