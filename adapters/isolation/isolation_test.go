@@ -8,7 +8,9 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
+	"unsafe"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,10 +19,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// The words by which the test program is started as the launcher, and as a program that calls somebody.
+// The words by which the test program is started as the launcher, as a program that calls somebody, and as one that types into its terminal.
 const (
 	launch = "isolation-launch"
 	dial   = "isolation-dial"
+	types  = "isolation-types"
 )
 
 func TestMain(m *testing.M) {
@@ -33,6 +36,11 @@ func TestMain(m *testing.M) {
 			var c net.Conn
 			if c, err = net.Dial("tcp", os.Args[2]); err == nil {
 				err = c.Close()
+			}
+		case types:
+			key := byte('x')
+			if _, _, no := syscall.Syscall(syscall.SYS_IOCTL, 0, syscall.TIOCSTI, uintptr(unsafe.Pointer(&key))); no != 0 {
+				err = no
 			}
 		default:
 			os.Exit(m.Run())
@@ -125,6 +133,9 @@ func TestLandlockKeepsProgramsInside(t *testing.T) {
 	out, err = in("landlock-offline", os.Args[0], dial, l.Addr().String())
 	require.Error(t, err)
 	assert.Contains(t, out, "permission denied")
+	out, err = in("landlock", os.Args[0], types, "x")
+	require.Error(t, err)
+	assert.Contains(t, out, "operation not permitted", "that its input is no terminal is not what stops it")
 }
 
 // TestAWorktreeCannotWidenItsOwnRules: what its .git says is not asked.

@@ -171,5 +171,5 @@ func confine(r rules) error {
 	if _, _, no := unix.Syscall(unix.SYS_LANDLOCK_RESTRICT_SELF, ruleset, 0, 0); no != 0 {
 		return os.NewSyscallError("landlock_restrict_self", no)
 	}
-	return nil
+	return noTyping()
 }

@@ -32,6 +32,7 @@ var attackTests = map[string][]string{
 	"git: a remote that is a program, a site with the user's login": {"adapters/gitcli/workgit TestARemoteThatIsAProgramIsNotStarted", "adapters/forge TestASiteThatNobodyApprovedIsNotAsked"},
 	"git: index, commit, branch, stash swapped after the plan":      {"adapters/gitcli/workgit TestWhatMovedMeanwhileIsNotDone", "app/projects/gitwork TestWhatIsStagedIsWhatWasShown"},
 	"tasks: commands that a runner's file hides":                    {"domain/project/tasks TestWhatStandsAroundATaskIsSaid"},
+	"a program in a sandbox types into the terminal of its user":    {"adapters/isolation TestLandlockKeepsProgramsInside"},
 	"a payload in a masked span":                                    {"app TestAMaskedPayloadIsRevealedBeforeItIsApproved", "adapters/cli/admincmd TestWhatIsMaskedIsRevealedFirst", "app TestWhatIsMaskedIsCountedAndJudged"},
 	"power handed on":                                               {"app/deployments TestPowerHandedOn"},
 	"a passkey enrolled by a program, a log-in link read by one":    {"app/control TestTheFirstPasskeyIsApprovedInATerminal", "app/control TestAFurtherPasskeyWantsOneThatCounts", "adapters/console/adminpages TestAProgramWithABrowsersLogIn", "app TestOneBrowserALogIn"},
