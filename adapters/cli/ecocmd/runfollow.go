@@ -53,7 +53,9 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 		return err
 	}
 	id = now.ID
-	l.expect(ctx, now.Ecosystem)
+	if now.Action != "exec" { // whose output is what one wants to read
+		l.expect(ctx, now.Ecosystem)
+	}
 	var end tool.Outcome // the status of a run that has ended: what it said before that is still to be heard
 	for next, tail := int64(0), last; ; tail = mostEvents {
 		var heard news
