@@ -138,7 +138,7 @@ func TestBranchLeftBehind(t *testing.T) {
 	r.Git(box, "checkout", "-q", "-b", "other", "origin/main")
 	said := r.Refused("sandbox_dirty", remove, sandboxArgs{"git_url": url, "name": "one"})
 	assert.Contains(t, string(sandboxrig.JSON(t, said.Details)), "only here")
-	assert.Contains(t, said.Message, "1 commits")
+	assert.Contains(t, said.Message, "1 commit")
 }
 
 // TestDestroyTellsEverything: work in worktrees that nobody recorded, in directories that git has forgotten, and what was kept earlier.

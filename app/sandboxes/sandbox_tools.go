@@ -249,9 +249,9 @@ func lost(losses []sandboxport.Loss) string {
 		changes, commits, more = changes+len(l.Changes), commits+len(l.Commits), more+l.More
 	}
 	if more > 0 {
-		return fmt.Sprintf("%d changes, %d commits and %d more of them", changes, commits, more)
+		return fmt.Sprintf("%s, %s and %d more of them", counted(changes, "change"), counted(commits, "commit"), more)
 	}
-	return fmt.Sprintf("%d changes and %d commits", changes, commits)
+	return fmt.Sprintf("%s and %s", counted(changes, "change"), counted(commits, "commit"))
 }
 
 // BackupList is work that was kept.

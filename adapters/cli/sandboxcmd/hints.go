@@ -6,8 +6,8 @@ import "strings"
 func commandText(message string) string {
 	return strings.NewReplacer(
 		"opencode_sandbox_create without branch", "countersign sandbox create without --branch",
-		"call again with force: true, which a person then confirms by typing the project's name", "repeat with --force and type the project's name",
-		"call again with force: true, which a person then confirms", "repeat with --force",
+		"; push it, or call again with force: true, which a person then confirms by typing the project's name", "", // the hint says it
+		"; commit and push it, or call again with force: true, which a person then confirms", "",
 		"opencode_project_start", "countersign sandbox start",
 		"opencode_project_status", "countersign sandbox status",
 		"opencode_project_stop", "countersign sandbox stop",
@@ -21,6 +21,7 @@ func commandText(message string) string {
 		"or merge what is committed alone (committed_only)", "or merge what is committed alone (--committed-only)",
 		"or call again with force: true to replace them", "or repeat with --force to replace them",
 		"sandbox_merge", "countersign sandbox merge",
+		"sandbox_update with from: ", "countersign sandbox update --from ",
 		"sandbox_update", "countersign sandbox update",
 		"delete the sandbox with force", "countersign sandbox rm --force",
 		"opencode_mcp_status", "countersign sandbox gateway status",

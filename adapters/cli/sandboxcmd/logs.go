@@ -27,7 +27,7 @@ type printed struct {
 func (g group) logs() *cobra.Command {
 	var lines int
 	var follow bool
-	c := &cobra.Command{Use: "logs [URL]", Short: "Show what a project's server printed", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "logs [URL]", Short: "Show the log of a project's server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long:    "Show what a project's server printed. Secrets were masked when it was written down.\n\nWith --follow it goes on until Ctrl-C; exit code 130.",
 		Example: "  countersign sandbox logs acme-shop -n 20\n  countersign sandbox logs acme-shop -f"}
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines")

@@ -180,7 +180,7 @@ func (g group) completeModel(cmd *cobra.Command, args []string, begun string) ([
 }
 
 func (g group) duplicates() *cobra.Command {
-	return &cobra.Command{Use: "duplicates", Short: "Find projects that are the same repository, and servers that nobody manages", Args: command.Args(0, 0), Example: "  countersign sandbox duplicates",
+	return &cobra.Command{Use: "duplicates", Short: "Find projects of the same repository, and unmanaged servers", Args: command.Args(0, 0), Example: "  countersign sandbox duplicates",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_detect_duplicates", command.Arguments{}, g.drawDuplicates)
 		}}
@@ -222,7 +222,7 @@ func (g group) drawDuplicates(found struct {
 }
 
 func (g group) orphans() *cobra.Command {
-	return &cobra.Command{Use: "orphans", Short: "Settle what dead processes left: records of servers that are gone, work that was interrupted", Args: command.Args(0, 0), Example: "  countersign sandbox orphans",
+	return &cobra.Command{Use: "orphans", Short: "Clean up after crashed servers and interrupted operations", Args: command.Args(0, 0), Example: "  countersign sandbox orphans",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.CallAndShow(cmd.Context(), g.Runner, "opencode_cleanup_orphaned", command.Arguments{}, func(found struct {
 				Orphans []struct {

@@ -35,7 +35,7 @@ func (s started) Verdict() error {
 
 func (g group) start() *cobra.Command {
 	var key string
-	c := &cobra.Command{Use: "start [URL]", Short: "Clone a repository if it is not there yet, and run its server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "start [URL]", Short: "Clone a repository if needed, and run its server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Clone a repository if it is not there yet, and run its server. A start that was interrupted goes on where it was.\n\n" +
 			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
 		Example: `  countersign sandbox start git@github.com:acme/shop.git
@@ -178,7 +178,7 @@ type keyed struct {
 }
 
 func (g group) key() *cobra.Command {
-	c := &cobra.Command{Use: "key [URL]", Short: "Print a repository's public deploy key, made when there is none",
+	c := &cobra.Command{Use: "key [URL]", Short: "Print a repository's public deploy key; create it if there is none",
 		Long: "Print a repository's public deploy key, made when there is none: alone on the output, so that it can be piped to where it belongs. The repository\n" +
 			"need not have been cloned; its host needs the key before countersign sandbox start can.",
 		Example: "  countersign sandbox key git@github.com:acme/shop.git\n  countersign sandbox key acme-shop > shop.pub"}

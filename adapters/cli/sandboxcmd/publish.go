@@ -142,7 +142,7 @@ func requester(p sandboxes.SandboxPushed, title, body string) (program string, a
 
 func (g sandboxGroup) apply() *cobra.Command {
 	var into, base string
-	c := &cobra.Command{Use: "apply [[URL] NAME] [-- PATH…]", Short: "Put a sandbox's changes into another working tree, without committing them",
+	c := &cobra.Command{Use: "apply [[URL] NAME] [-- PATH…]", Short: "Apply a sandbox's changes to another working tree, without committing them",
 		Long: "Put what a sandbox changes against its base branch, committed or not, into a working tree of git: the one you stand in, or --to. All of it fits, or nothing\n" +
 			"is changed. Nothing is committed or staged there.",
 		Example: "  countersign sandbox apply acme-shop fix-login --to ~/src/shop\n  countersign sandbox apply acme-shop fix-login -- src/login"}

@@ -2,6 +2,7 @@ package sandboxcmd
 
 import (
 	"context"
+	"net/url"
 	"os"
 	"path/filepath"
 	"strings"
@@ -29,7 +30,7 @@ func (d Runner) Projects(ctx context.Context) ([]sandboxes.ProjectItem, error) {
 
 // URL returns the git URL that a command is about: of the project that word names, or that has the directory it names; word itself where it can only be
 // a URL or another path; and of the project of the working directory when word is empty: one that has the directory, or one of countersign project, by its
-// path.
+// path; or one that is a clone of the repository there.
 func (d Runner) URL(ctx context.Context, word string) (string, error) {
 	if word != "" && !isPath(word) && strings.ContainsAny(word, ":/") {
 		return word, nil
@@ -46,6 +47,9 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 		case word == "":
 			if top := d.registered(ctx); top != "" {
 				return top, nil
+			}
+			if p, found = having(origins(all), ""); found {
+				return p.URL, nil
 			}
 			return "", ErrNowhere.With(command.Hint("name one: countersign sandbox list shows them; countersign sandbox create . NAME makes a sandbox of the repository that you stand in"))
 		}
@@ -96,6 +100,16 @@ func having(all []sandboxes.ProjectItem, dir string) (found sandboxes.ProjectIte
 		}
 	}
 	return found, ok
+}
+
+// origins returns the projects that are clones of a repository on this machine, with its directory as theirs.
+func origins(all []sandboxes.ProjectItem) (out []sandboxes.ProjectItem) {
+	for _, p := range all {
+		if at, err := url.Parse(p.URL); err == nil && at.Scheme == "file" {
+			out = append(out, sandboxes.ProjectItem{URL: p.URL, BaseDir: at.Path})
+		}
+	}
+	return out
 }
 
 // registered returns the directory of the registered project (countersign project) that the working directory lies in; empty where it lies in none.

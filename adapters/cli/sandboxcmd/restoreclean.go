@@ -33,7 +33,7 @@ type kept struct {
 
 func (g sandboxGroup) restore() *cobra.Command {
 	var name, isolate string
-	c := &cobra.Command{Use: "restore [URL] [REF]", Short: "Make a sandbox from work that was kept, or list what was", Args: command.Args(0, 2), ValidArgsFunction: g.completeKept,
+	c := &cobra.Command{Use: "restore [URL] [REF]", Short: "Create a sandbox from a backup, or list backups", Args: command.Args(0, 2), ValidArgsFunction: g.completeKept,
 		Long: "Make a sandbox from work that was kept when another was reset or deleted. Without REF, all that was kept is listed. REF is as listed, or the end\n" +
 			"of it when no other ends so. It is isolated as the old one was, unless --isolate says otherwise.",
 		Example: `  countersign sandbox restore acme-shop
@@ -153,7 +153,7 @@ type cleaning struct {
 
 func (g sandboxGroup) clean() *cobra.Command {
 	var apply bool
-	c := &cobra.Command{Use: "clean [URL]", Short: "Show which sandboxes can go and why, and delete them with --apply", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "clean [URL]", Short: "Show which sandboxes can be deleted and why; --apply deletes them", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long: "Show which sandboxes can go, and why, and why the others stay. With --apply those that can go are deleted: never one that holds work that is nowhere\n" +
 			"else, also not when it came there meanwhile.",
 		Example: "  countersign sandbox clean acme-shop\n  countersign sandbox clean acme-shop --apply"}

@@ -79,7 +79,7 @@ func placed(at string) (path string, line int) {
 // drawSince lists the files that have changed since the work was marked as seen.
 func (g sandboxGroup) drawSince(ctx context.Context, r sandboxes.ReviewComments) {
 	if r.Seen == nil {
-		g.Note("nobody has marked the work as seen yet; --seen does, after a look at countersign sandbox diff")
+		g.Note("the work is not marked as seen; --seen marks it, after you looked at countersign sandbox diff")
 		return
 	}
 	var d sandboxes.SandboxComparison

@@ -59,7 +59,7 @@ type made struct {
 }
 
 func (g group) secrets() *cobra.Command {
-	return &cobra.Command{Use: "init", Short: "Make the settings file with random secrets, where there is none", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "init", Short: "Create the settings file with random secrets, if there is none", Args: command.Args(0, 0),
 		Long: "Make the settings file that every server needs, with a random password and a random token, readable by you alone, and print where it is. One that\n" +
 			"is there already stays as it is. No tool does this: secrets never travel through tools.",
 		Example: "  countersign sandbox init",
@@ -97,7 +97,7 @@ type migrationResult struct {
 
 func (g group) migrate() *cobra.Command {
 	var dry bool
-	c := &cobra.Command{Use: "migrate", Short: "Bring files of an older form up to date, copies kept", Args: command.Args(0, 0),
+	c := &cobra.Command{Use: "migrate", Short: "Upgrade files of an older format; copies are kept", Args: command.Args(0, 0),
 		Long: "Bring the state file and the table of servers up to date, each after a copy of it was kept. The first command that reads them does the same; this\n" +
 			"one shows it.",
 		Example: "  countersign sandbox migrate --dry-run\n  countersign sandbox migrate"}

@@ -44,7 +44,7 @@ func (g sandboxGroup) create() *cobra.Command {
 	var branch, run, agent, prompt string
 	var issue int
 	var isolate string
-	c := &cobra.Command{Use: "create [URL] NAME", Short: "Make a sandbox: a worktree with a branch and ports of its own", ValidArgsFunction: g.CompleteURL,
+	c := &cobra.Command{Use: "create [URL] NAME", Short: "Create a sandbox: a worktree with its own branch and ports", ValidArgsFunction: g.CompleteURL,
 		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
 			"Without a URL it is of the project that the working directory lies in, or of the registered project (countersign project) there.\n" +
 			"A repository that is no project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
@@ -196,7 +196,7 @@ func leased(leases map[string]string) string {
 }
 
 func (g sandboxGroup) list() *cobra.Command {
-	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes with what they hold", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
+	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes and their unsaved work", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
 		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, what their agents are doing, and whether countersign sandbox clean would delete them.\n" +
 			"countersign sandbox list lists the projects."}
 	return ProjectCommand(g.Runner, c, sandboxes.SandboxList.Name, func(all sandboxes.SandboxListing) {
@@ -253,7 +253,7 @@ func holds(b sandboxes.SandboxItem) string {
 
 func (g sandboxGroup) reset() *cobra.Command {
 	var ignored bool
-	c := &cobra.Command{Use: "reset [[URL] NAME]", Short: "Bring a sandbox to the default branch; work is kept", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "reset [[URL] NAME]", Short: "Reset a sandbox to the default branch; its work is backed up", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
 			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
 		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
@@ -273,7 +273,7 @@ func (g sandboxGroup) reset() *cobra.Command {
 			To      string   `json:"reset_to"`
 			Backups []string `json:"backup_refs"`
 		}) {
-			g.Line("%s stands on %s, at %s (branch %s)", command.Plain(name), command.Plain(r.To), command.Plain(r.Head[:min(len(r.Head), 12)]), command.Plain(r.Branch))
+			g.Line("%s is now on %s, at %s (branch %s)", command.Plain(name), command.Plain(r.To), command.Plain(r.Head[:min(len(r.Head), 12)]), command.Plain(r.Branch))
 			g.drawBackups(r.Backups)
 		})
 	}

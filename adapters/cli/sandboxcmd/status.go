@@ -50,15 +50,18 @@ func (v view) standing() string {
 }
 
 func (g group) status() *cobra.Command {
-	c := &cobra.Command{Use: "status [URL] [NAME]", Short: "Show a project with its server, all of them, or a sandbox against its base", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is well. Without URL all projects are shown, and all servers\n" +
-			"are asked at once. With NAME it is that sandbox: commits ahead and behind of its base branch, changed files, and what is not committed.",
+	c := &cobra.Command{Use: "status [URL] [NAME]", Short: "Show all projects, one with its server, or a sandbox against its base", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is healthy. Without URL it is the sandbox that you are in;\n" +
+			"outside of sandboxes all projects are shown, and all servers are asked at once. With NAME it is that sandbox: commits ahead and behind of its base branch, changed files, and what is not committed.",
 		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop\n  countersign sandbox status acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		boxes := sandboxGroup(g)
 		if len(args) == 0 {
+			if url, name, err := g.here(cmd.Context()); err == nil {
+				return boxes.compared(cmd.Context(), url, name, nil, comparing{stat: true}, boxes.drawStanding)
+			}
 			return g.statusOfAll(cmd.Context())
 		}
-		boxes := sandboxGroup(g)
 		if len(args) == 2 {
 			url, name, err := g.Subject(cmd.Context(), args)
 			if err != nil {

@@ -208,7 +208,7 @@ func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
 		g.Line("nothing to do: %s has everything that %s has", command.Plain(m.Branch), command.Plain(m.Other))
 		return
 	}
-	g.Line("%s stands on %.12s, with %s and %s of %s", command.Plain(m.Branch), m.Commit, counted(m.Commits, "commit"), counted(m.Files, "file"), command.Plain(m.Other))
+	g.Line("%s is now at %.12s, with %s and %s of %s", command.Plain(m.Branch), m.Commit, counted(m.Commits, "commit"), counted(m.Files, "file"), command.Plain(m.Other))
 	g.drawBackups(m.Backups)
 	back := fmt.Sprintf("git branch --force %s %.12s", m.Branch, m.Previous)
 	if m.Place != "" {
@@ -220,7 +220,7 @@ func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
 func (g sandboxGroup) update() *cobra.Command {
 	var rebase bool
 	var from string
-	c := &cobra.Command{Use: "update [[URL] NAME]", Short: "Bring what the base branch has got since into a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "update [[URL] NAME]", Short: "Merge new commits of the base branch into a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Merge the base branch into a sandbox, or rebase the sandbox onto it. The remote is asked for news first; where it is ahead of the base, its branch is\n" +
 			"taken. Conflicts are refused with the files, and nothing is changed. Commits that a rebase makes anew are kept as a backup.",
 		Example: "  countersign sandbox update acme-shop fix-login\n  countersign sandbox update acme-shop fix-login --rebase"}
@@ -243,7 +243,7 @@ func (g sandboxGroup) update() *cobra.Command {
 
 func (g sandboxGroup) archive() *cobra.Command {
 	var base string
-	c := &cobra.Command{Use: "archive [[URL] NAME]", Short: "Delete a sandbox whose work is merged; its commits are kept", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "archive [[URL] NAME]", Short: "Delete a sandbox whose work is merged; its commits are backed up", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Delete a sandbox whose work its base branch has, in whatever commits, and the branch that was made for it. Its commits are kept as a backup, which\n" +
 			"countersign sandbox restore brings back. A sandbox with other work is refused.",
 		Example: "  countersign sandbox archive acme-shop fix-login"}
