@@ -149,7 +149,7 @@ func TestTheMainJob(t *testing.T) {
 	m := newMachine(t)
 	m.prepared()
 	p := browser.Open(t).Page(t, m.web.URL+"/")
-	p.WaitText("main", "Nothing waits for you")
+	p.WaitText("main", "No pending approvals")
 
 	deployed := m.asks("deploy_apply", `{"yes":true,"adopt":true}`)
 	p.WaitText("#waiting", "deploy to vscode: 0 to create, 1 to update, 0 to delete")

@@ -74,7 +74,7 @@ func TestAnAgentsDeploymentIsApprovedInTheConsole(t *testing.T) {
 	for way, connect := range b.callers("site", "deployments") {
 		b.part(way, func(t *testing.T) {
 			p := b.person("/approvals")
-			p.WaitText("main", "Nothing waits for you")
+			p.WaitText("main", "No pending approvals")
 			agent := connect()
 			edit(t, filepath.Join(b.home, ".agentpack/repo/modules/instructions/base/AGENTS.md"), "# House rules", "# House rules by "+way+"\n\n# House rules")
 			var answer func() stdiotest.Result
@@ -167,7 +167,7 @@ func TestAnAgentsScriptIsAnsweredInTheConsole(t *testing.T) {
 			_, failed = outcome(t, agent.later("run_script", hi)())
 			require.Nil(t, failed, "it is not asked about again")
 			p.Reload()
-			p.WaitText("main", "Nothing waits for you")
+			p.WaitText("main", "No pending approvals")
 		})
 	}
 }
@@ -322,7 +322,7 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 				assert.NotEqual(t, before, q.ID, "it does not wait any more")
 			}
 			p.Press("Approvals")
-			p.WaitText("main", "Nothing waits for you")
+			p.WaitText("main", "No pending approvals")
 		})
 	}
 	assert.NoFileExists(t, filepath.Join(shop, "ran"))
@@ -364,7 +364,7 @@ func TestApprovalsSurviveTheServer(t *testing.T) {
 	require.Nil(t, failed, "and whoever was cut off calls again, and is not asked again")
 	assert.ElementsMatch(t, []string{"hi", "ho"}, strings.Fields(read(t, filepath.Join(shop, "ran"))))
 	p.Go(b.pages() + "/approvals")
-	p.WaitText("main", "Nothing waits for you") // the browser is still logged in
+	p.WaitText("main", "No pending approvals") // the browser is still logged in
 
 	answer := local.later("run_script", ho)
 	q := b.questions(1)

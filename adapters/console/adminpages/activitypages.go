@@ -106,8 +106,8 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		p.Live = ui.Decided()
 	}
 	p.Body = []ui.Node{
-		ui.P(ui.TextNode("The calls that wanted to change something, newest first. What was only looked at is in the "), ui.LinkTo(auditPath, "audit"), ui.TextNode(".")),
-		filter(f), ui.DataTable("Calls that wanted to change something", []string{"Asked at", "What", "Tool", "Came to", "Asked by", "Decided by", "Took"}, rows,
+		ui.P(ui.TextNode("Tool calls that change something, newest first. Reads are in the "), ui.LinkTo(auditPath, "audit log"), ui.TextNode(".")),
+		filter(f), ui.DataTable("Tool calls that change something", []string{"Asked at", "What", "Tool", "Status", "Asked by", "Decided by", "Took"}, rows,
 			"There is no such call."), older(q, runs),
 	}
 	p.Write(w, http.StatusOK, v)
@@ -121,7 +121,7 @@ func filter(f app.RunFilter) ui.Node {
 	for _, s := range tool.Statuses() {
 		status = append(status, ui.Choice{Value: s.String(), Text: statusWord(s)})
 	}
-	return ui.Search(path, ui.SelectField("status", "status", "Came to", f.Status.String(), status...), ui.Field("tool", "tool", "Tool", f.Tool),
+	return ui.Search(path, ui.SelectField("status", "status", "Status", f.Status.String(), status...), ui.Field("tool", "tool", "Tool", f.Tool),
 		ui.Field("session", "session", "Session", f.Session), ui.SubmitButton("Filter"))
 }
 
@@ -217,7 +217,7 @@ func facts(r tool.Record, decided string) ui.Node {
 		}
 		return ui.When(t)
 	}
-	return ui.Facts(ui.Fact{Name: "Came to", Value: ui.CallStatus(r)}, ui.Fact{Name: "Because", Value: word(ui.FailureReason(r))},
+	return ui.Facts(ui.Fact{Name: "Status", Value: ui.CallStatus(r)}, ui.Fact{Name: "Because", Value: word(ui.FailureReason(r))},
 		ui.Fact{Name: "Tool", Value: ui.InlineCode(ui.Printable(r.Tool))}, ui.Fact{Name: "Risk", Value: ui.Risk(r.Risk.String())},
 		ui.Fact{Name: "Asked by", Value: word(r.Client)}, ui.Fact{Name: "Session", Value: word(r.Session)}, ui.Fact{Name: "On behalf of", Value: word(r.Principal)},
 		ui.Fact{Name: "Decided by", Value: word(decided)}, ui.Fact{Name: "Asked at", Value: moment(r.At)}, ui.Fact{Name: "Begun at", Value: moment(r.StartedAt)},

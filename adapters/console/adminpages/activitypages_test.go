@@ -143,7 +143,7 @@ func TestOneCall(t *testing.T) {
 		page = web.Get("/activity/" + runs[0].CallID)
 		return strings.Contains(page.Words(), "confirm_token_required")
 	}, time.Minute, 10*time.Millisecond)
-	for _, want := range []string{"write note first Came to done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by approved by a person in a terminal (tester, /dev/pts/0, here)", "Arguments name first text text of first",
+	for _, want := range []string{"write note first Status done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by approved by a person in a terminal (tester, /dev/pts/0, here)", "Arguments name first text text of first",
 		`Result written first`, "In the audit", "answer write_note approve", "intent write_note", "outcome write_note"} {
 		assert.Contains(t, page.Words(), want)
 	}
@@ -159,7 +159,7 @@ func TestOneCall(t *testing.T) {
 	refused := agent.Call("burn_note", map[string]any{"name": 1})
 	require.Error(t, refused.Err)
 	failed := web.Get("/activity/" + refused.CallID)
-	assert.Contains(t, failed.Words(), "Came to failed Because it was refused before it began")
+	assert.Contains(t, failed.Words(), "Status failed Because it was refused before it began")
 	assert.Contains(t, failed.Words(), "code invalid_arguments problems field name message 'name' must be a string")
 	assert.Equal(t, http.StatusNotFound, web.Get("/activity/nowhere").Status)
 }

@@ -79,7 +79,7 @@ func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		s.fail(w, v, err)
 		return
 	}
-	body := ui.Node(ui.Empty("Nothing waits for you. When an agent wants to do something that needs a person, it appears here by itself."))
+	body := ui.Node(ui.Empty("No pending approvals. When an agent proposes something that needs your approval, it appears here by itself."))
 	if len(views) > 0 {
 		var cards ui.Group
 		room := shownAll

@@ -57,7 +57,7 @@ func TestNothingWaits(t *testing.T) {
 	_, _, web := pair(t)
 	page := web.Get("/approvals")
 	assert.Equal(t, http.StatusOK, page.Status)
-	assert.Contains(t, page.Words(), "Nothing waits for you")
+	assert.Contains(t, page.Words(), "No pending approvals")
 	assert.Equal(t, "0", web.Get("/approvals/count").Body)
 }
 
@@ -309,7 +309,7 @@ func TestWhatHasRunOutHasExpired(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, late.Status)
 	assert.Contains(t, late.Words(), "Now expired Because it expired: nobody answered in time")
 	assert.NotContains(t, late.Words(), "denie")
-	assert.Contains(t, web.Get("/approvals").Words(), "Nothing waits")
+	assert.Contains(t, web.Get("/approvals").Words(), "No pending approvals")
 	assert.Contains(t, web.Get("/approvals/"+id).Words(), "nobody answered in time")
 }
 

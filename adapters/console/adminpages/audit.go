@@ -86,7 +86,7 @@ func earlier(f audit.Filter, found []audit.Record) ui.Node {
 }
 
 func auditHeads() []string {
-	return []string{"Number", "At", "Phase", "Tool", "Decided", "Came to", "Arguments", "By"}
+	return []string{"Number", "At", "Phase", "Tool", "Decided", "Status", "Arguments", "By"}
 }
 
 func auditRow(r audit.Record) ui.Node {

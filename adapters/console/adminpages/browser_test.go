@@ -58,7 +58,7 @@ func aQuestionAppearsByItself(t *testing.T, b *browser.Browser) {
 	agent, here, web := live(t)
 	require.NoError(t, here.Notes.Write("old", "one\ntwo"))
 	p := b.Page(t, web.URL+"/approvals")
-	p.WaitText("main", "Nothing waits for you")
+	p.WaitText("main", "No pending approvals")
 	p.Axe()
 	p.Shot("nothing waits")
 	p.WaitFor("performance.getEntriesByType('resource').some((r) => r.name.includes('/approvals/count'))")

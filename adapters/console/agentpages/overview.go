@@ -51,7 +51,7 @@ func first(list []string) string {
 // ways leads to what can be done.
 func (r reading) ways(st status, p Plan) ui.Node {
 	links := ui.Group{ui.LinkTo(r.at.at("/plan"), "Plan and deploy: "+p.Files().Words())}
-	for _, l := range []ui.PageLink{{Text: "Take edits back into the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and the way back", Href: r.at.at("/snapshots")},
+	for _, l := range []ui.PageLink{{Text: "Take edits back into the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and rollback", Href: r.at.at("/snapshots")},
 		{Text: "Modules and overlays", Href: r.at.at("/modules")}} {
 		links = append(links, ui.Text(" · "), ui.LinkTo(l.Href, l.Text))
 	}

@@ -91,7 +91,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 			ui.SubmitButton("Filter")),
 		ui.P(ui.Text(counted(found, want)+" "), ui.LinkTo(root+"/new", "Make a pack")),
 		ui.DataTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
-			"There is no such pack. Agents make packs with the tool input; you can make one yourself."),
+			"No packs. Agents create them with the tool input; you can create one yourself."),
 		pages(want, found),
 	}})
 }

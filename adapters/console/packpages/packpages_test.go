@@ -19,7 +19,7 @@ import (
 func TestNothingYet(t *testing.T) {
 	t.Parallel()
 	r := open(t)
-	r.Get("/packs").Sound().See("0 packs", "There is no such pack", "Make a pack")
+	r.Get("/packs").Sound().See("0 packs", "No packs.", "Make a pack")
 	p := r.Open("/packs/pk_aaaaaaaa")
 	assert.Equal(t, http.StatusNotFound, p.Status)
 	p.See("there is no pack pk_aaaaaaaa", "code pack_not_found").Sound()
@@ -90,7 +90,7 @@ func TestTheListIsFiltered(t *testing.T) {
 	p := r.Get("/packs").Sound().See("23 packs, here 1 to 20", "Number 22", "10 expiring soon", "Next page", "expiring soon").Miss("Number 02", "Earlier page")
 	r.Get("/packs?offset=20").Sound().See("here 21 to 23", "Number 02", "Earlier page").Miss("Next page")
 	p.Press("Filter", "query", "number 07").See("1 pack", "Number 07").Miss("Number 08")
-	p.Press("Filter", "status", "finalized").See("0 packs", "There is no such pack")
+	p.Press("Filter", "status", "finalized").See("0 packs", "No packs.")
 	soon := p.Press("Filter", "freshness", "expiring_soon").See("12 packs").Miss("Number 01")
 	assert.Contains(t, soon.HTML, `<option value="expiring_soon" selected>`)
 	assert.Equal(t, http.StatusBadRequest, r.Open("/packs?status=odd").Status)

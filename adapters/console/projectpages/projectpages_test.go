@@ -91,7 +91,7 @@ func TestNothingThereYet(t *testing.T) {
 	for _, path := range []string{"/projects/none", "/projects/workflows/wf-none", "/projects/processes/none", "/projects/actions/none", "/projects/executions/none"} {
 		p := b.Open(path)
 		assert.Equal(t, http.StatusNotFound, p.Status, "%s: %s", path, p.Text())
-		p.See("That did not work")
+		p.See("Error")
 	}
 }
 

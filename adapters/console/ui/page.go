@@ -115,5 +115,5 @@ func (p Page) crumbs() Node {
 // Fail answers with a page that shows the error and how to continue, with the HTTP status of the error's kind.
 func Fail(w http.ResponseWriter, v httpauth.Visitor, section string, status int, err error) {
 	f := fault.From(err)
-	Page{Title: "That did not work", Section: section, Body: []Node{Problem(f)}}.Write(w, status, v)
+	Page{Title: "Error", Section: section, Body: []Node{Problem(f)}}.Write(w, status, v)
 }
