@@ -181,11 +181,10 @@ const versionFlag = "version"
 // commands returns the whole tree. Making it opens nothing.
 func commands(p Program, s *command.Shell) *cobra.Command {
 	root := &cobra.Command{Use: "countersign", Short: "Agents propose; you countersign.", SilenceErrors: true, SilenceUsage: true,
-		Long: "Agents propose; you countersign. One door between coding agents and your machine: what an agent asks for becomes a plan,\n" +
-			"the plan is what you see, and nothing but that plan can run.",
-		Example: `  countersign up                       set it up, and open the console
-  countersign connect claude-code      put it into an agent host
-  countersign approvals                decide on what agents ask
+		Long: "Agents propose; you countersign. A tool call of a coding agent becomes a plan, you see all of it, and only the plan that you approved runs.",
+		Example: `  countersign up                       set Countersign up, and open the console
+  countersign connect claude-code      connect an agent host
+  countersign approvals                approve or deny what agents propose
   countersign pack new login-bug       build a context pack by hand`,
 		Args: command.Subcommand}
 	root.RunE = func(cmd *cobra.Command, args []string) error {
@@ -201,7 +200,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	root.Flags().Bool(listTools, false, "print every tool there is, like tools list")
 	root.Flags().BoolP(versionFlag, "v", false, "version for countersign")
 	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the contract's JSON, alone on stdout")
-	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "answer confirmations with yes (never those that want a name typed)")
+	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "approve without asking (except high risk, or where a name must be typed)")
 	root.PersistentFlags().StringVar(&s.Typed, "confirm-name", "", "the name to type where an approval asks for one")
 	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")
 	_ = root.PersistentFlags().MarkHidden("type")

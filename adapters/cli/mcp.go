@@ -16,7 +16,7 @@ const mcpName = "mcp"
 // mcpCommand returns the command mcp.
 func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 	var list bool
-	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, for an agent host to start", Args: command.Args(0, 0), Version: p.Version,
+	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, started by an agent host", Args: command.Args(0, 0), Version: p.Version,
 		Long: "Serve MCP on stdin and stdout, for an agent host to start. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE);\n" +
 			"an unknown toolset, tool or mode stops the start.",
 		Example: `  claude mcp add countersign -- countersign mcp

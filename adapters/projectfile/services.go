@@ -46,7 +46,10 @@ func (d *directories) Services(ctx context.Context, dir, file string) ([]project
 		all, err := readServices(name, doc)
 		return all, name, err
 	}
-	return nil, "", project.ErrArgument.Sayf("there is no %s in %s", strings.Join(names, ", "), dir)
+	if len(names) == 1 {
+		return nil, "", project.ErrArgument.Sayf("there is no %s in %s", names[0], dir)
+	}
+	return nil, "", project.ErrArgument.Sayf("no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
 }
 
 func readServices(name string, doc []byte) ([]project.Service, error) {

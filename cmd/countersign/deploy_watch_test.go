@@ -152,7 +152,7 @@ func TestWatchWithoutATerminal(t *testing.T) {
 	asked.Env = w.cmd.Env
 	text, err := asked.CombinedOutput()
 	require.NoError(t, err)
-	assert.Contains(t, string(text), "nothing waits")
+	assert.Contains(t, string(text), "no pending approvals")
 }
 
 // TestWatchAppliesNothingUnasked: an answer for all plans to come is not taken.

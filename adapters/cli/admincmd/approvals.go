@@ -21,7 +21,7 @@ import (
 
 // ConfirmationsCommand returns the command confirmations.
 func ConfirmationsCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "confirmations", Short: "List what waits for a person's answer, whichever client asked", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "confirmations", Short: "List pending approval requests of all clients", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return pending(cmd.Context(), s) }}
 }
 
@@ -38,7 +38,7 @@ func pending(ctx context.Context, s *command.Shell) error {
 		return s.PrintJSON(control.ConfirmationList{Count: len(views), Confirmations: views})
 	}
 	if len(views) == 0 {
-		s.Note("nothing waits for an answer")
+		s.Note("no pending approvals")
 		return nil
 	}
 	var rows [][]string
@@ -57,7 +57,7 @@ func pending(ctx context.Context, s *command.Shell) error {
 
 // ApprovalsCommand returns the command approvals.
 func ApprovalsCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "approvals", Short: "Decide on what waits, on a screen that keeps itself up to date", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "approvals", Short: "Approve or deny pending requests on a live screen", Args: command.Args(0, 0),
 		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
 			"it (? shows them). Without a terminal, and with --json, it prints what confirmations does.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return approvals(cmd.Context(), s) }}
@@ -77,7 +77,7 @@ func approvals(ctx context.Context, s *command.Shell) error {
 
 // ApproveCommand returns the command approve. It needs a terminal: its purpose is that the user sees the plan.
 func ApproveCommand(s *command.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "approve ID...", Short: "Approve a waiting confirmation, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
+	c := &cobra.Command{Use: "approve ID...", Short: "Approve a pending request, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
 			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
 	var said confirm.Answer
@@ -132,7 +132,7 @@ func identified(cmd *cobra.Command, args []string) error {
 
 // DenyCommand returns the command deny.
 func DenyCommand(s *command.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "deny ID...", Short: "Deny waiting confirmations", Args: identified, ValidArgsFunction: completeWaiting(s),
+	c := &cobra.Command{Use: "deny ID...", Short: "Deny pending requests", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
 			"no reason is passed on, and the exit code is 6."}
 	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))
@@ -306,7 +306,7 @@ func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {
 		return s.PrintJSON(v)
 	}
 	if said.Approve {
-		s.Line("approved %s; %s runs when its caller repeats the call, before %s, and at once where the call still waits", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
+		s.Line("approved %s; %s runs now if its call still waits, else when the client repeats the call before %s", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
 		if said.Always {
 			s.Line("the same again is not asked about any more in the session that asked")
 		}

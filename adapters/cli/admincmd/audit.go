@@ -31,7 +31,7 @@ type query struct {
 
 // AuditCommand returns the command group audit.
 func AuditCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "audit", Short: "Look up what was asked and done, and prove that the record was not changed", Args: command.Subcommand, RunE: command.Alone}
+	group := &cobra.Command{Use: "audit", Short: "Show the audit log, and verify that it was not changed", Args: command.Subcommand, RunE: command.Alone}
 	var q query
 	list := &cobra.Command{Use: "list", Short: "List the last records, oldest first", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditList(cmd.Context(), s, q) }}

@@ -37,7 +37,7 @@ func problems(faults []error) []problem {
 
 func verifyCommand(s *command.Shell) *cobra.Command {
 	var news bool
-	c := &cobra.Command{Use: "verify", Short: "Hold the audit against its chain, its signature and its anchors", Args: command.Args(0, 0),
+	c := &cobra.Command{Use: "verify", Short: "Verify the audit log's chain, signatures and anchors", Args: command.Args(0, 0),
 		Long: "Hold the whole audit against its chain, against the end that the key of this machine has signed, and against every anchor, and say which records each\n" +
 			"one vouches for. Exit codes: 0 it is whole · 4 it was cut, edited, rebuilt or replaced, or its key is gone · 7 an anchor could not be asked.\n\n" +
 			"--new goes on where the last verification ended, which takes moments however long the audit is. It does not find what was done since to the records\n" +
@@ -150,7 +150,7 @@ type stands struct {
 }
 
 func statusCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "Say how the audit stands without reading it: its key, and how far each anchor is", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "status", Short: "Show the audit log's key and anchors, without reading the log", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rec, err := record(s)
 			if err != nil {
@@ -201,7 +201,7 @@ func places(s *command.Shell, st audit.LogStatus) {
 }
 
 func anchorCommands(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "anchor", Short: "Choose where signed heads of the audit are put, outside the database", Args: command.Subcommand, RunE: command.Alone,
+	group := &cobra.Command{Use: "anchor", Short: "Manage where signed heads of the audit log are stored", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Signed heads of the audit are put beside its key, into the system's journal where there is one, and where you say: a file on other media, or a branch\n" +
 			"of a Git repository, which should be protected against forced pushes. audit verify holds the record against all of them."}
 	anchor := func(args []string) audit.Anchor {
@@ -211,7 +211,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 		}
 		return a
 	}
-	add := &cobra.Command{Use: "add file PATH | git URL | journal", Short: "Have heads put there as well, from now on", Args: command.Args(1, 2),
+	add := &cobra.Command{Use: "add file PATH | git URL | journal", Short: "Add an anchor", Args: command.Args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rec, err := record(s)
 			if err != nil {
@@ -223,7 +223,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 			}
 			return printResult(s, a, "heads of the audit are put into %s from now on", a)
 		}}
-	remove := &cobra.Command{Use: "remove file PATH | git URL | journal", Short: "Put nothing there any more; what is there stays", Args: command.Args(1, 2),
+	remove := &cobra.Command{Use: "remove file PATH | git URL | journal", Short: "Remove an anchor; what it holds stays", Args: command.Args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rec, err := record(s)
 			if err == nil {
@@ -238,7 +238,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 			}
 			return printResult(s, a, "%s is no anchor of the audit any more; that is on record", a)
 		}}
-	list := &cobra.Command{Use: "list", Short: "List the anchors, and how far each is", Args: command.Args(0, 0),
+	list := &cobra.Command{Use: "list", Short: "List the anchors and their last records", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rec, err := record(s)
 			if err != nil {
@@ -262,8 +262,8 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 }
 
 func keyCommands(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "key", Short: "The key of this machine, which signs the end of the audit", Args: command.Subcommand, RunE: command.Alone}
-	group.AddCommand(&cobra.Command{Use: "new", Short: "Sign with a new key from now on; that is on record", Args: command.Args(0, 0),
+	group := &cobra.Command{Use: "key", Short: "Manage the key that signs the audit log", Args: command.Subcommand, RunE: command.Alone}
+	group.AddCommand(&cobra.Command{Use: "new", Short: "Sign with a new key; the change is recorded", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rec, err := record(s)
 			if err == nil {
@@ -283,7 +283,7 @@ func keyCommands(s *command.Shell) *cobra.Command {
 
 func acceptCommand(s *command.Shell) *cobra.Command {
 	var reason string
-	c := &cobra.Command{Use: "accept", Short: "Take what contradicts the audit now for explained; that is on record, with its reason", Args: command.Args(0, 0),
+	c := &cobra.Command{Use: "accept", Short: "Accept an explained contradiction; it is recorded with your reason", Args: command.Args(0, 0),
 		Long: "Say that what audit verify finds has an explanation: the database was lost and begun anew, an older copy was put back on purpose, a file of an anchor is\n" +
 			"gone. What was found and the reason go on record, and audit verify holds the record against what is put into the anchors from then on. A chain that\n" +
 			"is broken in itself stays broken.",

@@ -14,7 +14,7 @@ import (
 // BackupCommand returns the command backup.
 func BackupCommand(s *command.Shell) *cobra.Command {
 	var over bool
-	c := &cobra.Command{Use: "backup FILE", Short: "Write the home with its keys into one file", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "backup FILE", Short: "Back up the home and its keys to one file", Args: command.Args(1, 1),
 		Long: "Write Countersign's home into one tar file that only you can read: the database as it is at one moment (servers and agents may go on), keys/, config.yaml and\n" +
 			"whatever else is state; not caches, and nothing of what runs just now. The file is as good as the home: whoever reads it has its keys. A person is shown what\n" +
 			"it holds and asked, in this terminal or the console; without either the question waits and the exit code is 6.",
@@ -64,7 +64,7 @@ func bytesSaid(n int64) string {
 
 // RestoreCommand returns the command restore.
 func RestoreCommand(s *command.Shell, m Machine) *cobra.Command {
-	c := &cobra.Command{Use: "restore FILE", Short: "Put a backup in the place of the home", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "restore FILE", Short: "Replace the home with a backup", Args: command.Args(1, 1),
 		Long: "Put a backup in the place of Countersign's home, whole or not at all. What is there now stays beside it, in a directory replaced-TIME of the home. Approvals that\n" +
 			"no call has used, grants, sessions, tokens and log-ins do not come back, and the audit tells that it was restored; what is put into its anchors from then on\n" +
 			"is held to it. No other process may use the home meanwhile: end servers and agents first. A person is shown what changes and asked, in this terminal or the\n" +

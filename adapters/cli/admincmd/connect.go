@@ -55,7 +55,7 @@ type connectCommand struct {
 // ConnectCommand returns the command connect.
 func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 	g, f := connectCommand{s, web}, &flags{}
-	c := &cobra.Command{Use: "connect [HOST]", Short: "Put Countersign into an agent host's MCP configuration", Args: command.Args(0, 1),
+	c := &cobra.Command{Use: "connect [HOST]", Short: "Add Countersign to an agent host's MCP configuration", Args: command.Args(0, 1),
 		Long: "Put Countersign into the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
 			"diff first, a copy of the file is kept, and the rest of the file, comments included, stays as it is. Without HOST the hosts are listed.\n\n" +
 			"The host starts this very program. The entry raises the host's limit on the time of a call where it has one, and says how long a call waits for a\n" +

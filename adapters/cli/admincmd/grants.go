@@ -17,16 +17,16 @@ import (
 
 // GrantsCommand returns the command group grants.
 func GrantsCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "grants", Short: "List and revoke what is always allowed, for the rest of a session or until a date", Args: command.Subcommand, RunE: command.Alone,
+	group := &cobra.Command{Use: "grants", Short: "List and revoke what is allowed for a session or until a date", Args: command.Subcommand, RunE: command.Alone,
 		Long: "List and revoke what is allowed without asking, for the rest of a session or until a date. It is given where a plan is approved, so that it is bound to what was seen:\n\n" +
 			"  countersign approve ID --always                    the same again, for the rest of that session\n" +
 			"  countersign approve ID --for 8h                    the same again, in any session\n" +
 			"  countersign approve ID --for 8h --any-arguments    the same script with any arguments\n" +
 			"  A and u in countersign approvals                   the same with a key\n\n" +
 			"countersign policy allow TOOL lets a tool run without asking for good."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is always allowed, in whichever session or until a date, oldest first", Args: command.Args(0, 0),
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is allowed for a session or until a date, oldest first", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }},
-		&cobra.Command{Use: "revoke ID...", SuggestFor: []string{"remove", "rm", "delete"}, Short: "Have calls ask again, from the next one on", Args: command.Args(1, -1), ValidArgsFunction: completeGrants(s),
+		&cobra.Command{Use: "revoke ID...", SuggestFor: []string{"remove", "rm", "delete"}, Short: "Revoke grants: the next call asks again", Args: command.Args(1, -1), ValidArgsFunction: completeGrants(s),
 			RunE: func(cmd *cobra.Command, args []string) error { return revokeGrants(cmd.Context(), s, args) }})
 	return group
 }

@@ -21,7 +21,7 @@ import (
 
 // KeysCommand returns the command group keys.
 func KeysCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "keys", Short: "Show, enrol and remove the keys that prove a person: passkeys and security keys", Args: command.Subcommand, RunE: command.Alone}
+	group := &cobra.Command{Use: "keys", Short: "Manage passkeys and security keys for approvals", Args: command.Subcommand, RunE: command.Alone}
 	var o adding
 	add := &cobra.Command{Use: "add", Short: "Enrol a security key that your ssh agent has", Args: command.Args(0, 0),
 		Long: "Enrol a security key (sk-ssh-ed25519 or sk-ecdsa, made by ssh-keygen -t ed25519-sk) that your ssh agent has: touching it then approves, in a terminal.\n" +
@@ -32,7 +32,7 @@ func KeysCommand(s *command.Shell) *cobra.Command {
 	group.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the enrolled keys", Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return listKeys(cmd.Context(), s) }},
 		add,
-		&cobra.Command{Use: "remove ID", Short: "Have an enrolled key prove nothing any more", Args: command.Args(1, 1), ValidArgsFunction: completeKeys(s),
+		&cobra.Command{Use: "remove ID", Short: "Remove an enrolled key", Args: command.Args(1, 1), ValidArgsFunction: completeKeys(s),
 			RunE: func(cmd *cobra.Command, args []string) error { return removeKey(cmd.Context(), s, args[0]) }})
 	return group
 }

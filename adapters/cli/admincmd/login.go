@@ -56,7 +56,7 @@ func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Cr
 // LoginCommand returns the command login.
 func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 	var printed bool
-	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the server that runs, by a new one-time link", Args: command.Args(0, 1),
+	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the running server with a new one-time link", Args: command.Args(0, 1),
 		Long: "Make a one-time link that logs a browser in to the console of the server that runs, and open it. The link is good for one browser, for five minutes. PATH is\n" +
 			"the page to go to then.",
 		Example: `  countersign login
@@ -88,7 +88,7 @@ func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 			s.Line("opened the console of %s in the browser", ConsoleURL(at.URL))
 		default:
 			s.Line("%s", l.URL)
-			s.Note("good for one browser until %s", l.ExpiresAt.Local().Format(time.TimeOnly))
+			s.Note("for one browser, until %s", l.ExpiresAt.Local().Format(time.TimeOnly))
 		}
 		return nil
 	}

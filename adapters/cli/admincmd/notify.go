@@ -27,11 +27,11 @@ type resultList struct {
 
 // NotifyCommand returns the command group notify.
 func NotifyCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "notify", Short: "List and test the channels on which you are told that something waits for you", Args: command.Subcommand, RunE: command.Alone,
+	group := &cobra.Command{Use: "notify", Short: "List and test notification channels", Args: command.Subcommand, RunE: command.Alone,
 		Long: "You are told when a call waits for a person, once more before it runs out, and when it has run out: by the notifications of this desktop, by ntfy, by a\n" +
 			"signed webhook and by mail, as the part notify of config.yaml says. A message names the tool, the risk, and the project, and says where to answer; it never holds\n" +
 			"a plan, arguments or a token."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List the channels, and how each does", Args: command.Args(0, 0),
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List the channels and their status", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listChannels(cmd.Context(), s) }},
 		&cobra.Command{Use: "test [CHANNEL]", Short: "Send a test message, on that channel or on all of them", Args: command.Args(0, 1), ValidArgsFunction: completeChannels(s),
 			RunE: func(cmd *cobra.Command, args []string) error {

@@ -20,13 +20,13 @@ type ownerList struct {
 
 // OwnersCommand returns the command group owners.
 func OwnersCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "owners", Short: "List the processes that have something under way here, other containers' and machines' too, and settle what is left of them",
+	group := &cobra.Command{Use: "owners", Short: "List processes with operations in progress, and clean up after dead ones",
 		Args: command.Subcommand, RunE: command.Alone,
 		Long: "Runs, background processes, sandboxes and servers belong to the process that looks after them. Of one in another container or on another machine nobody here\n" +
 			"can see whether it still runs: what it owns is left alone until it ends that itself, until the machine starts anew, or until a person says that it has ended."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List the owners on record that live, or of which nobody here knows", Args: command.Args(0, 0),
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List recorded processes that run, or whose state is unknown here", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listOwners(cmd.Context(), s) }},
-		&cobra.Command{Use: "forget OWNER", Short: "Say that an owner has ended for certain: what it owned counts as left behind", Args: command.Args(1, 1), ValidArgsFunction: completeOwners(s),
+		&cobra.Command{Use: "forget OWNER", Short: "Declare a process ended, so that its operations can be cleaned up", Args: command.Args(1, 1), ValidArgsFunction: completeOwners(s),
 			Long: "Say that an owner that cannot be seen from here has ended for certain. What it had under way counts as interrupted from now on: it is failed, ended or taken\n" +
 				"over by whoever comes across it. A person is asked, in this terminal or wherever approvals are answered, and that goes on record.",
 			RunE: func(cmd *cobra.Command, args []string) error { return forgetOwner(cmd.Context(), s, args[0]) }})

@@ -19,7 +19,7 @@ import (
 
 // PolicyCommand returns the command group policy.
 func PolicyCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "policy", Short: "Show and change what may run, what asks and what is blocked", Args: command.Subcommand, RunE: command.Alone,
+	group := &cobra.Command{Use: "policy", Short: "Show and change what runs, what asks, and what is denied", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Show and change what may run, what asks and what is blocked. What is set here holds until it is changed, for every client. To allow one script or plan for some\n" +
 			"time only, approve it so: countersign approve ID --for 8h (countersign grants --help)."}
 	group.AddCommand(
@@ -32,7 +32,7 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 		setting(s, "confirm", "Have a tool always ask", policy.AlwaysConfirm, "ask"),
 		setting(s, "block", "Block a tool, whatever else says", policy.Blocked, "deny", "forbid"),
 		setting(s, "reset", "Forget what was set for a tool", policy.SettingNone, "unset", "remove"),
-		&cobra.Command{Use: "approval WHO", Short: "Say who approves plans: human (a person) or caller (whoever calls, with a token; for scripts and CI)", Args: command.Args(1, 1),
+		&cobra.Command{Use: "approval WHO", Short: "Set who approves plans: human (you) or caller (the client, with a token; for scripts and CI)", Args: command.Args(1, 1),
 			ValidArgs: []cobra.Completion{"human", "caller"},
 			RunE: func(cmd *cobra.Command, args []string) error {
 				var who policy.Approval
@@ -62,7 +62,7 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 
 // requireCommand returns the command that sets the proof that approvals need.
 func requireCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "require PROOF [for] high|type|TOOL...", Short: "Have approvals come with a proof: person, touch, passkey, or none", Args: command.Args(2, -1),
+	return &cobra.Command{Use: "require PROOF [for] high|type|TOOL...", Short: "Require a proof for approvals: person, touch, passkey, or none", Args: command.Args(2, -1),
 		ValidArgs: []cobra.Completion{"person", "touch", "passkey", "none"},
 		Long: "Have approvals of plans of high risk (high), of plans for which a name is typed (type), or of single tools come with a proof:\n" +
 			"person is an answer in a terminal or the console, touch a touched security key, passkey a passkey; none takes the requirement away.",
@@ -146,7 +146,7 @@ func setting(s *command.Shell, verb, short string, to policy.Setting, alike ...s
 }
 
 func autoCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "auto", Short: "Answer the simple and preview confirmations of chosen tools in advance", Args: command.Subcommand, RunE: command.Alone}
+	group := &cobra.Command{Use: "auto", Short: "Manage the auto-approve list of tools", Args: command.Subcommand, RunE: command.Alone}
 	turn := func(name, short string, on bool) *cobra.Command {
 		return &cobra.Command{Use: name, Short: short, Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
 			return change(cmd.Context(), s, func(set *app.Settings) error {

@@ -36,8 +36,8 @@ type runList struct {
 
 // RunsCommand returns the command group runs; alone it lists.
 func RunsCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "runs", Short: "Look up the calls that wanted to change something, and what came of them", Args: command.Subcommand}
-	list := &cobra.Command{Use: "list", Short: "List the last ones, newest first", Args: command.Args(0, 0)}
+	group := &cobra.Command{Use: "runs", Short: "List tool calls and their results", Args: command.Subcommand}
+	list := &cobra.Command{Use: "list", Short: "List the last calls, newest first", Args: command.Args(0, 0)}
 	for _, c := range []*cobra.Command{group, list} {
 		var which chosen
 		c.Flags().StringVar(&which.status, "status", "", "only runs that are pending_confirmation, executing, completed, failed or denied")
@@ -46,7 +46,7 @@ func RunsCommand(s *command.Shell) *cobra.Command {
 		c.RunE = func(cmd *cobra.Command, _ []string) error { return runsList(cmd.Context(), s, which) }
 		_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions(statusWords(), cobra.ShellCompDirectiveNoFileComp)) // the flag is there
 	}
-	group.AddCommand(list, &cobra.Command{Use: "show ID", Short: "Show everything about one run, by the id of its call or of its confirmation",
+	group.AddCommand(list, &cobra.Command{Use: "show ID", Short: "Show one call, by its id or that of its approval request",
 		Args: command.Args(1, 1), ValidArgsFunction: completeRuns(s), RunE: func(cmd *cobra.Command, args []string) error { return showRun(cmd.Context(), s, args[0]) }})
 	return group
 }

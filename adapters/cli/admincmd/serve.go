@@ -150,7 +150,7 @@ func (v server) announce(ctx context.Context, core command.Core, at Server) erro
 			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", ConsoleURL(at.URL))
 		} else {
 			v.Line("console  %s", l.URL)
-			v.Line("         good for one browser until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
+			v.Line("         for one browser, until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
 		}
 		v.Line("MCP      %s/mcp", at.URL)
 		v.Line("token    countersign token create NAME")

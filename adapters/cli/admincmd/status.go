@@ -31,7 +31,7 @@ type serverStatus struct {
 
 // StatusCommand returns the command status.
 func StatusCommand(s *command.Shell, m Machine) *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "Say in a few lines what waits for you, whether the server runs, who approves, and how you are told", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "status", Short: "Show pending approvals, the server, who approves, and your notifications", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), s, m) }}
 }
 
@@ -90,7 +90,7 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 func (n serverStatus) print(s *command.Shell) {
 	switch n.Waiting {
 	case 0:
-		s.Line("waiting   nothing waits for you")
+		s.Line("waiting   no pending approvals")
 	case 1:
 		s.Line("waiting   1 call waits for you since %s, until %s; countersign approvals", clock(n.Oldest), clock(n.NextToEnd))
 	default:

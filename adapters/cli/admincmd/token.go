@@ -15,7 +15,7 @@ import (
 
 // TokenCommand returns the command token.
 func TokenCommand(s *command.Shell, m Machine) *cobra.Command {
-	c := &cobra.Command{Use: "token", Short: "Tokens of programs that call over HTTP", Args: command.Subcommand, RunE: command.Alone}
+	c := &cobra.Command{Use: "token", Short: "Manage access tokens of HTTP clients", Args: command.Subcommand, RunE: command.Alone}
 	c.AddCommand(create(s, m), list(s), revoke(s))
 	return c
 }
@@ -30,7 +30,7 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 	var scope access.Scope
 	var ceiling string
 	var expires time.Duration
-	c := &cobra.Command{Use: "create NAME", Short: "Make a token, and print it this once", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "create NAME", Short: "Create a token and print it once", Args: command.Args(1, 1),
 		Long: "Make a token for a program and print it, this once: it is not stored. What the program may do is what the server serves, less what the flags take away.",
 		Example: `  countersign token create ci --toolsets packs,deployments --max-mode plan --expires 720h
   countersign token create dashboard --read-only`}
@@ -102,7 +102,7 @@ type serveListing struct {
 
 func list(s *command.Shell) *cobra.Command {
 	var all bool
-	c := &cobra.Command{Use: "list", Short: "List the tokens that are good", Args: command.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List valid tokens", Args: command.Args(0, 0)}
 	c.Flags().BoolVar(&all, "all", false, "also browsers that are logged in, and one-time log-ins that wait for theirs")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		good, err := credentials(cmd.Context(), s, all)
@@ -162,7 +162,7 @@ func when(t time.Time, never string) string {
 }
 
 func revoke(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "revoke NAME|ID", Short: "End a token, a browser's log-in or a one-time link", Args: command.Args(1, 1), ValidArgsFunction: complete(s),
+	return &cobra.Command{Use: "revoke NAME|ID", Short: "Revoke a token, a browser session or a login link", Args: command.Args(1, 1), ValidArgsFunction: complete(s),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			core, err := s.Opened()
 			if err != nil {
@@ -178,7 +178,7 @@ func revoke(s *command.Shell) *cobra.Command {
 			if s.JSON {
 				return s.PrintJSON(ended)
 			}
-			s.Line("%s %s (%s) lets nobody in any more", ended.Kind, command.Plain(ended.Name), ended.ID)
+			s.Line("revoked %s %s (%s)", ended.Kind, command.Plain(ended.Name), ended.ID)
 			return nil
 		}}
 }

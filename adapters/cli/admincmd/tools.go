@@ -85,7 +85,7 @@ func showTool(ctx context.Context, s *command.Shell, name string) error {
 func callCommand(s *command.Shell) *cobra.Command {
 	var args string
 	var dryRun bool
-	c := &cobra.Command{Use: "call NAME", Short: "Call any tool by hand, with the confirmations it asks for", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "call NAME", Short: "Call any tool by hand, with its approvals", Args: command.Args(1, 1),
 		Example: `  countersign tools call list_toolsets
   countersign tools call output --args '{"name":"login-bug"}'
   countersign tools call input --args @pack.json`,

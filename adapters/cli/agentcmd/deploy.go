@@ -20,7 +20,7 @@ import (
 func (g group) deploy() *cobra.Command {
 	var apply, adopt, leave bool
 	var all *bool
-	c := g.Command("deploy", "Show a deployment, and with --apply carry out exactly what was shown", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("deploy", "Plan a deployment; --apply applies it", func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case leave && adopt:
 			return g.Misused(cmd, "--leave-edited contradicts --adopt")

@@ -27,7 +27,7 @@ func (g group) help(cmd *cobra.Command, args []string) {
 
 func (g group) helpCommand() *cobra.Command {
 	var markdown bool
-	c := g.Command("help [COMMAND]...", "Say what commands there are; --json is the catalogue for programs", func(cmd *cobra.Command, args []string) error {
+	c := g.Command("help [COMMAND]...", "List all commands (--json for programs)", func(cmd *cobra.Command, args []string) error {
 		of, rest, err := cmd.Parent().Find(args)
 		switch {
 		case err != nil || len(rest) > 0:
@@ -46,7 +46,7 @@ func (g group) helpCommand() *cobra.Command {
 }
 
 func (g group) schema() *cobra.Command {
-	return g.Command("schema", "Say how answers look; --json is for programs", func(cmd *cobra.Command, _ []string) error {
+	return g.Command("schema", "Show the JSON schemas of answers", func(cmd *cobra.Command, _ []string) error {
 		s := schemas()
 		if g.JSON {
 			return g.data(cmd, "agents_schema", s)

@@ -17,7 +17,7 @@ const maxEvent = 1 << 20
 
 func (g group) rollback() *cobra.Command {
 	var to string
-	c := g.Command("rollback [TO]", "Put files back as a snapshot had them; initial is before the first deployment", func(cmd *cobra.Command, args []string) error {
+	c := g.Command("rollback [TO]", "Roll back to a snapshot (initial: before the first deployment)", func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			if to != "" && to != args[0] {
 				return g.Misused(cmd, "%s and --to %s are two snapshots", args[0], to)
@@ -66,7 +66,7 @@ func (g group) drawRollback(data json.RawMessage, done bool) error {
 }
 
 func (g group) snapshots() *cobra.Command {
-	list := g.Command("list", "List what can be rolled back to, newest last", func(cmd *cobra.Command, _ []string) error {
+	list := g.Command("list", "List snapshots, newest last", func(cmd *cobra.Command, _ []string) error {
 		return g.Look(cmd, "agents_snapshots_list", nil, g.Screen().Snapshots)
 	})
 	one := g.Command("show ID", "Show a snapshot with every file it changed", func(cmd *cobra.Command, args []string) error {
@@ -87,7 +87,7 @@ func (g group) snapshots() *cobra.Command {
 		return err
 	})
 	prune.Flags().IntVar(&keep, "keep", 0, "how many of the newest to keep")
-	return g.Parent("snapshots", "What was deployed, and can be again", list, one, prune)
+	return g.Parent("snapshots", "List, show and prune snapshots", list, one, prune)
 }
 
 func (g group) record() *cobra.Command {
@@ -140,7 +140,7 @@ func (g group) manifests() *cobra.Command {
 // recovery shows what was interrupted, finishes it or takes it back.
 func (g group) recovery() *cobra.Command {
 	var resume, undo bool
-	c := g.Command("recover", "Show an interrupted deployment; finish it or take it back", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("recover", "Show, finish or undo an interrupted deployment", func(cmd *cobra.Command, _ []string) error {
 		kind := "undo"
 		switch {
 		case resume && undo:

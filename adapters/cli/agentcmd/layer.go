@@ -160,5 +160,5 @@ func (g author) evolve() *cobra.Command {
 		return err
 	})
 	restore.Flags().StringVar(&only, "module-id", "", "only this module's files")
-	return g.Parent("evolve", "Bring edits of deployed files back", propose, restore)
+	return g.Parent("evolve", "Propose edits of deployed files back to the config repository", propose, restore)
 }

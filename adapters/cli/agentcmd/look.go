@@ -105,8 +105,8 @@ func (g group) explain() *cobra.Command {
 			return g.Look(cmd, "explain", command.Arguments{"kind": kind}, g.Screen().Explained)
 		})
 	}
-	return g.Parent("explain", "Say which module and layer files come from", of("plan", "Say where every change of a plan comes from"),
-		of("diff", "The same as explain plan"), of("status", "Say which modules drifted files belong to"))
+	return g.Parent("explain", "Show which module and layer files come from", of("plan", "Show where every change of a plan comes from"),
+		of("diff", "The same as explain plan"), of("status", "List the modules of drifted files"))
 }
 
 func (g group) doctor() *cobra.Command {
@@ -155,5 +155,5 @@ func (g group) policy() *cobra.Command {
 			g.Line("%s the policy pack at %s in %s", DoneVerb(done, "pinned", "pin"), data.Text("resolved_version"), data.Text("lockfile_path"))
 		})
 	})
-	return g.Parent("policy", "Governance of the config repository", lint, lock, audit)
+	return g.Parent("policy", "Check the config repository against its policy", lint, lock, audit)
 }

@@ -71,7 +71,7 @@ func (g author) addModule() *cobra.Command {
 }
 
 func (g author) check() *cobra.Command {
-	return g.Command("check", "Say which modules have newer versions upstream, and which are not what was locked", func(cmd *cobra.Command, _ []string) error {
+	return g.Command("check", "List modules with newer versions, or that differ from the lockfile", func(cmd *cobra.Command, _ []string) error {
 		return g.Look(cmd, "agents_check", nil, g.Screen().Checked)
 	})
 }
@@ -114,7 +114,7 @@ func (g author) standsInRepo(source string) bool {
 }
 
 func (g author) removeModule() *cobra.Command {
-	return g.Command("remove MODULE_ID", "Take a module out of agentpack.yaml", func(cmd *cobra.Command, args []string) error {
+	return g.Command("remove MODULE_ID", "Remove a module from agentpack.yaml", func(cmd *cobra.Command, args []string) error {
 		return g.Simple(cmd, "agents_remove", command.Arguments{"module_id": args[0]}, func(data fields, done bool) {
 			g.Line("%s %s from %s", DoneVerb(done, "removed", "remove"), data.Text("module_id"), data.Text("manifest"))
 		})
@@ -209,7 +209,7 @@ func (g author) drawUpdate(data json.RawMessage, done bool) error {
 func (g author) importing() *cobra.Command {
 	var apply bool
 	var home string
-	c := g.Command("import", "Find agent files that exist already, and with --apply take them into the config repository", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("import", "Find existing agent files; --apply adds them to the config repository", func(cmd *cobra.Command, _ []string) error {
 		args := command.Arguments{"home_root": home}
 		if !apply || g.DryRun() {
 			return g.Look(cmd, "agents_import", args, g.Screen().Import)
@@ -231,7 +231,7 @@ func (g author) importing() *cobra.Command {
 func (g author) bootstrap() *cobra.Command {
 	var scope string
 	var adopt, remove bool
-	c := g.Command("bootstrap", "Write the files that teach agents to operate this", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("bootstrap", "Write commands and a skill with which agents operate deployments", func(cmd *cobra.Command, _ []string) error {
 		draw := func(data json.RawMessage, done bool) error {
 			p, err := DecodeData[present.Plan](data)
 			switch {
@@ -266,7 +266,7 @@ func (g author) remote() *cobra.Command {
 		})
 	})
 	set.Flags().StringVar(&name, "name", "", "name of the remote (default: origin)")
-	return g.Parent("remote", "Where the config repository is shared", set)
+	return g.Parent("remote", "Manage the config repository's remote", set)
 }
 
 func (g author) sync() *cobra.Command {
@@ -285,7 +285,7 @@ func (g author) initialise() *cobra.Command {
 	var git, bootstrap, guided bool
 	var targets []string
 	var scope, from string
-	c := g.Command("init", "Make a config repository, or clone an existing one", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("init", "Create a config repository, or clone one", func(cmd *cobra.Command, _ []string) error {
 		args := command.Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope, "from": from}
 		if guided && from != "" {
 			return g.Misused(cmd, "--guided makes a new config repository, and --from clones one; leave one of them out")

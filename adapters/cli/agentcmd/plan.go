@@ -227,7 +227,7 @@ func (s Screen) Deployed(data json.RawMessage) error {
 	default:
 		sum := p.Files()
 		s.Line("deployed: %d created, %d updated, %d deleted; snapshot %s", sum.Create, sum.Update, sum.Delete, command.Plain(p.SnapshotID))
-		s.Note("to undo it: countersign agents rollback ID, of an earlier one of countersign agents snapshots, or initial for before the first")
+		s.Note("to undo it: countersign agents rollback ID, with the ID of an earlier snapshot (countersign agents snapshots), or initial for the state before the first deployment")
 	}
 	return nil
 }

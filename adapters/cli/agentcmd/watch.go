@@ -13,7 +13,7 @@ import (
 
 // watch plans again whenever the config repository changes.
 func (g group) watch() *cobra.Command {
-	c := g.Command("watch", "Plan again whenever the config repository changes; ask in a terminal, and apply nothing unasked", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("watch", "Plan again on each change of the config repository; applying always asks", func(cmd *cobra.Command, _ []string) error {
 		if _, err := g.App(); err != nil {
 			return g.Failed(cmd, tool.Outcome{}, err)
 		}

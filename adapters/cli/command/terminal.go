@@ -228,6 +228,7 @@ func (t *Terminal) Table(headings []string, rows [][]string) {
 		style = table.StyleLight
 	}
 	style.Options = table.OptionsNoBordersAndSeparators
+	style.Box.UnfinishedRow = "…"
 	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
 	style.Format.Header = text.FormatUpper
 	if t.colour(t.Out) {

@@ -14,7 +14,7 @@ import (
 func (g *group) create() *cobra.Command {
 	var description, provisioner string
 	var repos, readonly []string
-	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Make an ecosystem in this workspace", Args: command.Args(1, 1),
+	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Create an ecosystem in this workspace", Args: command.Args(1, 1),
 		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, or the nearest directory from here up that has\n" +
 			"ecosystems/, or else here. A directory that is no git repository yet becomes one."})
 	shown(c, "create shop --repo api=git@github.com:acme/api.git#main --readonly-repo lib=../lib.git", "create shop --repo api=../api.git --provisioner noop")
@@ -73,7 +73,7 @@ func (g *group) list() *cobra.Command {
 }
 
 func (g *group) policy() *cobra.Command {
-	c := shown(&cobra.Command{Use: "policy", Short: "Show how every tool is treated in each mode", Args: command.Args(0, 0)}, "policy")
+	c := shown(&cobra.Command{Use: "policy", Short: "Show the policy of each tool in each mode", Args: command.Args(0, 0)}, "policy")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		return g.look(cmd.Context(), "amof_policy", command.Arguments{}, g.Policy)
 	}
@@ -81,7 +81,7 @@ func (g *group) policy() *cobra.Command {
 }
 
 func (g *group) use() *cobra.Command {
-	c := shown(g.named("use", "Select the ecosystem that commands are about when they name none"), "use shop")
+	c := shown(g.named("use", "Select the default ecosystem"), "use shop")
 	c.Long = "Select the ecosystem that commands in this workspace are about when they name none. Without ECOSYSTEM none is selected any more."
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.look(cmd.Context(), "ecosystem_use", g.about(args), func(a answer) {
@@ -95,7 +95,7 @@ func (g *group) use() *cobra.Command {
 }
 
 func (g *group) describe() *cobra.Command {
-	return shown(g.reading("describe", "Show what an ecosystem is made of", "amof_describe_ecosystem", g.Description), "describe", "describe shop --json")
+	return shown(g.reading("describe", "Show an ecosystem's repositories and settings", "amof_describe_ecosystem", g.Description), "describe", "describe shop --json")
 }
 
 // invalid is the exit code of a manifest or release that is found wanting.
@@ -127,7 +127,7 @@ func (g *group) judge(cmd *cobra.Command, name tool.Name, a command.Arguments, m
 }
 
 func (g *group) status() *cobra.Command {
-	return shown(g.reading("status", "Show the repositories: branches, changes, what is not pushed", "amof_get_ecosystem_status", g.Workspace), "status", "status shop --json")
+	return shown(g.reading("status", "Show branches, changes and unpushed commits of the repositories", "amof_get_ecosystem_status", g.Workspace), "status", "status shop --json")
 }
 
 func (g *group) install() *cobra.Command {
@@ -141,7 +141,7 @@ func (g *group) install() *cobra.Command {
 
 func (g *group) sync() *cobra.Command {
 	var repos []string
-	c := g.changing("sync", "Bring the repositories up to date, by fast-forward alone", "amof_sync_ecosystem", func(a command.Arguments) { set(a, "repos", repos) })
+	c := g.changing("sync", "Update the repositories, fast-forward only", "amof_sync_ecosystem", func(a command.Arguments) { set(a, "repos", repos) })
 	return shown(g.repoFlag(c, &repos), "sync", "sync shop --repo api")
 }
 
@@ -183,7 +183,7 @@ func (g *group) exec() *cobra.Command {
 }
 
 func (g *group) commands() *cobra.Command {
-	return shown(g.reading("commands", "List the commands that ecosystem.yaml has names for", "amof_describe_ecosystem", g.SavedCommands), "commands", "exec --command test")
+	return shown(g.reading("commands", "List the named commands of ecosystem.yaml", "amof_describe_ecosystem", g.SavedCommands), "commands", "exec --command test")
 }
 
 func (g *group) push() *cobra.Command {
@@ -202,7 +202,7 @@ func (g *group) push() *cobra.Command {
 func (g *group) archive() *cobra.Command {
 	var message string
 	var workspace, features, offline bool
-	c := g.changing("archive", "Push everything, put it on record, and remove the workspace", "amof_archive_ecosystem", func(a command.Arguments) {
+	c := g.changing("archive", "Push everything, record it, and remove the workspace", "amof_archive_ecosystem", func(a command.Arguments) {
 		on(a.Set("message", message), map[string]bool{"delete_workspace": workspace, "cleanup_features": features, "offline": offline})
 	})
 	c.Flags().StringVarP(&message, "message", "m", "", "why, for the record")
@@ -218,7 +218,7 @@ func (g *group) discard() *cobra.Command {
 
 func (g *group) restore() *cobra.Command {
 	var id string
-	c := g.named("restore", "Bring a workspace back from the trash")
+	c := g.named("restore", "Restore a workspace from the trash")
 	c.Flags().StringVar(&id, "id", "", "which entry, of those that eco trash shows (default: the newest)")
 	g.completed(c, "id", g.entries)
 	c.RunE = func(cmd *cobra.Command, args []string) error {

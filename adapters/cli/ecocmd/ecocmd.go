@@ -30,7 +30,7 @@ func Command(s *command.Shell) *cobra.Command {
 	g := &group{View: View{Runner: NewRunner(s)}}
 	c := command.Group("eco", "Work on several repositories as one: install, tickets, spin, release")
 	c.AddGroup(&cobra.Group{ID: "what", Title: "Ecosystems:"}, &cobra.Group{ID: "work", Title: "The workspace:"}, &cobra.Group{ID: "ship", Title: "Deploy and release:"},
-		&cobra.Group{ID: "watch", Title: "What is going on:"})
+		&cobra.Group{ID: "watch", Title: "Monitor:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, below := range commands {
 			below.GroupID = group
@@ -42,7 +42,7 @@ func Command(s *command.Shell) *cobra.Command {
 		g.exec(), g.commands(), g.archive(), g.discard(), g.trash(), g.restore())
 	add("ship", shown(command.Group("spin", "Deploy an ecosystem's environment, and take it down", g.environments()...), "spin deploy --dry-run", "spin status"),
 		shown(command.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
-	add("watch", shown(command.Group("runs", "Follow and cancel what is carried out", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
+	add("watch", shown(command.Group("runs", "List, follow and cancel runs", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
 	c.Aliases = []string{"ecosystem"}
 	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory that AMOF_WORKSPACE_ROOT names, or the " +
 		"nearest one from here up that has ecosystems/. Long work is a run that goes on when this command is interrupted; countersign eco runs follows it."

@@ -9,14 +9,14 @@ import (
 
 // CommandText returns a text in words of the command line: what agents are told to call, users type.
 func CommandText(text string) string {
-	if !strings.Contains(text, "_") && !strings.Contains(text, "execute mode") && !strings.Contains(text, "force: true") {
+	if !strings.Contains(text, "_") && !strings.Contains(text, "execute mode") && !strings.Contains(text, ": true") {
 		return text
 	}
 	return strings.NewReplacer(
 		"name one as ecosystem, or select one with amof_switch_ecosystem", "name one, or select one with countersign eco use NAME",
 		"amof_push_ecosystem with commit_all and message", "countersign eco push --commit-all --message TEXT",
 		"commit_all needs a message for the commits it makes; call again with message", "--commit-all needs --message for the commits it makes",
-		"cleanup: local", "--cleanup local", "cleanup: all", "--cleanup all", "force: true", "--force", "skip_validation: true", "--skip-validation",
+		"cleanup: local", "--cleanup local", "cleanup: all", "--cleanup all", "force: true", "--force", "offline: true", "--offline", "skip_validation: true", "--skip-validation",
 		"commit_all", "--commit-all", "delete_workspace", "--delete-workspace", "cleanup_features", "--cleanup-features",
 		"amof_set_mode", "the mode",
 		"amof_list_ecosystems", "countersign eco list", "amof_switch_ecosystem", "countersign eco use", "amof_create_ecosystem", "countersign eco create",

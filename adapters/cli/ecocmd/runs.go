@@ -10,13 +10,13 @@ import (
 
 func (g *group) runs() []*cobra.Command {
 	return []*cobra.Command{g.runList(), g.runLogs(),
-		g.ofRun("status", "Show how far a run is", func(ctx context.Context, id string) error {
+		g.ofRun("status", "Show the status of a run", func(ctx context.Context, id string) error {
 			return g.look(ctx, "amof_get_run_status", command.Arguments{"run_id": id}, func(a answer) {
 				g.Run(a)
 				g.Results(a.Object("result"))
 			})
 		}),
-		g.ofRun("summary", "Show how a run went, in short", func(ctx context.Context, id string) error {
+		g.ofRun("summary", "Show a summary of a run", func(ctx context.Context, id string) error {
 			return g.look(ctx, "amof_summarize_run", command.Arguments{"run_id": id}, g.Run)
 		}),
 		g.dry(g.ofRun("cancel", "Cancel a run; what it did is finished or undone", func(ctx context.Context, id string) error {
@@ -50,7 +50,7 @@ func (g *group) runLogs() *cobra.Command {
 	var tail int
 	var follow bool
 	var level string
-	c := g.ofRun("logs", "Show what a run said", nil)
+	c := g.ofRun("logs", "Show the log of a run", nil)
 	c.Long = "Show what a run said.\n\nWith --follow it goes on until the run ends, and the run's exit code is the command's: 0, 1 for one that failed, 124 for one that took too long,\n" +
 		"130 for one that was cancelled. Ctrl-C ends the following, not the run; exit code 130."
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends; its exit code is the command's")

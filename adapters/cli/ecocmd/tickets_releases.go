@@ -48,7 +48,7 @@ func (g *group) tickets() []*cobra.Command {
 	_ = end.RegisterFlagCompletionFunc("cleanup", cobra.FixedCompletions([]cobra.Completion{"none", "local", "all"}, cobra.ShellCompDirectiveNoFileComp))
 	end.Flags().BoolVar(&force, "force", false, "also with work that is nowhere else; it is kept under refs")
 	return []*cobra.Command{g.ticketSync(), g.ticketMerge(), g.ticketRequests(), g.ticketStatus(), shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
-		shown(g.ofTicket("switch", "Work on another ticket; main leaves tickets", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
+		shown(g.ofTicket("switch", "Switch to another ticket; main switches back to no ticket", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
 		shown(end, "ticket end", "ticket end PROJ-12 --cleanup local")}
 }
 
@@ -66,7 +66,7 @@ func (g *group) aboutTicket(args []string) command.Arguments {
 }
 
 func (g *group) ticketSync() *cobra.Command {
-	c := g.ofActive("sync", "Rebase a ticket's branches on their bases, as those are at origin now")
+	c := g.ofActive("sync", "Rebase a ticket's branches on origin's current bases")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.do(cmd.Context(), "ecosystem_ticket_sync", g.aboutTicket(args), g.Finished)
 	}
@@ -179,7 +179,7 @@ func (g *group) deploy(environment *string, asking func(cmd *cobra.Command, args
 }
 
 func (g *group) release() []*cobra.Command {
-	return []*cobra.Command{shown(g.reading("status", "Show the current version, and what may come next", "amof_release_status", g.Release), "release status"),
+	return []*cobra.Command{shown(g.reading("status", "Show the current version and the possible next ones", "amof_release_status", g.Release), "release status"),
 		g.releaseValidate(), g.bump(), g.promote(), g.releaseLog()}
 }
 
@@ -246,7 +246,7 @@ func (g *group) releaseValidate() *cobra.Command {
 
 func (g *group) releaseLog() *cobra.Command {
 	var limit int
-	c := shown(g.named("log", "List the releases there were"), "release log --limit 3")
+	c := shown(g.named("log", "List the releases"), "release log --limit 3")
 	c.Flags().IntVar(&limit, "limit", 10, "how many, at most 30")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(args)

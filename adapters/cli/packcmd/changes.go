@@ -19,7 +19,7 @@ func (g group) changes() *cobra.Command {
 	var where place
 	var log bool
 	var most int
-	c := &cobra.Command{Use: "changes [RANGE] [-- PATH...]", Short: "Put the output of git diff or git log into a section of a pack", Args: command.Args(0, -1), ValidArgsFunction: cobra.NoFileCompletions,
+	c := &cobra.Command{Use: "changes [RANGE] [-- PATH...]", Short: "Add the output of git diff or git log to a pack", Args: command.Args(0, -1), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Put the output of git diff into a section of a pack, as it is now: without a range what is not committed, else what the range of commits changed. " +
 			"With --log it is the commits and their first lines. Paths limit both. At most 128 KiB are taken. Secrets in them are masked before they are stored.",
 		Example: "  countersign pack changes\n  countersign pack changes main..HEAD -- internal/auth\n  countersign pack changes --log main..HEAD"}

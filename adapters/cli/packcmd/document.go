@@ -107,7 +107,7 @@ func (g group) addAll(ctx context.Context, where place, refs []documentRef) erro
 func (g group) imported() *cobra.Command {
 	var where place
 	var name, ttl string
-	c := &cobra.Command{Use: "import FILE", Short: "Make a pack of a document, or add anchors from a list of FILE:LINE; - reads stdin", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "import FILE", Short: "Create a pack from a document, or add anchors from a list of FILE:LINE; - reads stdin", Args: command.Args(1, 1),
 		Long: "Make a pack of a document: JSON as pack export --json writes it, or as the action write of the tool input takes it. " +
 			"Any other file is a list: each line begins with FILE:12 or FILE:12-40, as grep -n, linters and compilers print them, and what follows a colon or a space becomes the reason. " +
 			"The anchors are added to a draft, all in one change.",
@@ -206,7 +206,7 @@ func (g group) listed(text string) ([]documentRef, error) {
 		}
 		m := form.FindStringSubmatch(line)
 		if m == nil {
-			return nil, command.ErrUsage.Sayf("line %d of the list names no line of a file: %q", n, clipped(line)).With(command.Hint("write FILE:12 or FILE:12-40, and the reason behind it"))
+			return nil, command.ErrUsage.Sayf("line %d of the list names no line of a file: %q", n, clipped(line)).With(command.Hint("write FILE:12 or FILE:12-40, and the reason behind it; grep needs -n and -H"))
 		}
 		arg := m[1] + ":" + m[2]
 		if m[3] != "" {

@@ -302,7 +302,7 @@ func freeKey(file string, line int, taken []keyed) string {
 func (g group) note() *cobra.Command {
 	var where place
 	var replace bool
-	c := &cobra.Command{Use: "note TEXT...", Short: "Write a note into a section; - reads it from stdin", Args: command.Args(1, -1), ValidArgsFunction: cobra.NoFileCompletions,
+	c := &cobra.Command{Use: "note TEXT...", Short: "Add a note to a section; - reads it from stdin", Args: command.Args(1, -1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  countersign pack note "The token is refreshed twice." --section findings`}
 	where.flags(c, g, "notes")
 	c.Flags().BoolVar(&replace, "replace", false, "replace the section's text instead of adding a paragraph")
@@ -342,7 +342,7 @@ func (g group) describe(ctx context.Context, where place, text string, replace b
 func (g group) diagram() *cobra.Command {
 	var where place
 	var key, title, why string
-	c := &cobra.Command{Use: "diagram FILE", Short: "Put a Mermaid diagram into a section; - reads it from stdin", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "diagram FILE", Short: "Add a Mermaid diagram to a section; - reads it from stdin", Args: command.Args(1, 1),
 		Example: `  countersign pack diagram flow.mmd --title "Call order" --why "the retry is here"`}
 	where.flags(c, g, "diagrams")
 	c.Flags().StringVar(&key, "key", "", "key of the diagram (default: from the file's name)")

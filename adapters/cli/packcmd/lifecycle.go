@@ -23,7 +23,7 @@ const staleRefs = "pack_refs_stale"
 
 func (g group) finalize() *cobra.Command {
 	var snapshot bool
-	c := &cobra.Command{Use: "finalize [PACK]", Short: "Close a draft: every anchor must resolve, and then it is fixed", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
+	c := &cobra.Command{Use: "finalize [PACK]", Short: "Finalize a draft: every anchor must resolve, and it can no longer change", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
 	c.Flags().BoolVar(&snapshot, "snapshot", false, "keep the anchored text, so that the pack can prove what it showed")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ident, err := g.resolve(cmd.Context(), command.First(args), "draft")
@@ -61,7 +61,7 @@ func (g group) reopen() *cobra.Command {
 
 func (g group) touch() *cobra.Command {
 	var ttl, extend string
-	c := &cobra.Command{Use: "touch [PACK]", Short: "Give a pack more time to live", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
+	c := &cobra.Command{Use: "touch [PACK]", Short: "Extend the expiry of a pack", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		Example: "  countersign pack touch login-bug --extend 2d"}
 	c.Flags().StringVar(&ttl, "ttl", "", "so long from now: 90m, 24h, 7d")
 	c.Flags().StringVar(&extend, "extend", "", "so much longer than it had")
@@ -97,7 +97,7 @@ func (g group) touch() *cobra.Command {
 }
 
 func (g group) reanchor() *cobra.Command {
-	return &cobra.Command{Use: "reanchor [PACK]", Short: "Move a draft's anchors to where their text stands now", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft"),
+	return &cobra.Command{Use: "reanchor [PACK]", Short: "Move a draft's anchors to where their text is now", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ident, err := g.resolve(cmd.Context(), command.First(args), "draft")
 			if err != nil {
@@ -125,7 +125,7 @@ func (g group) reanchor() *cobra.Command {
 // take is remove: an anchor or a diagram out of a draft.
 func (g group) take() *cobra.Command {
 	var named string
-	c := &cobra.Command{Use: "remove ANCHOR...", Short: "Take anchors, diagrams or sections out of a draft", Args: command.Args(1, -1),
+	c := &cobra.Command{Use: "remove ANCHOR...", Short: "Remove anchors, diagrams or sections from a draft", Args: command.Args(1, -1),
 		Long: "Take anchors and diagrams out of a draft, by their keys, as pack show and pack diff show them; SECTION::KEY where two sections have one of that key, " +
 			"and SECTION:: for a section with all that is in it. What one command removes is one change. pack rm deletes a whole pack.",
 		Example: "  countersign pack remove token-go-12\n  countersign pack remove findings::token-go-12 notes:: --pack login-bug"}
@@ -213,7 +213,7 @@ type examined struct {
 
 func (g group) doctor() *cobra.Command {
 	var quarantine bool
-	c := &cobra.Command{Use: "doctor", Short: "Find files in the pack store that are no readable packs, and set them aside on request", Args: command.Args(0, 0),
+	c := &cobra.Command{Use: "doctor", Short: "Find unreadable files in the pack store, and quarantine them on request", Args: command.Args(0, 0),
 		Long: "Find files in the pack store that are no readable packs. With --quarantine each is moved out of the store's way, after a yes; nothing is ever deleted.\n" +
 			"Packs with characters that a reader would not see, or would take for others, are listed as well. Damage that stays makes the exit code 4."}
 	c.Flags().BoolVar(&quarantine, "quarantine", false, "move the damaged files aside, after a yes for each (--yes answers)")

@@ -27,7 +27,7 @@ func NewRunner(s *command.Shell) command.Runner {
 // PackCommand returns the command group pack.
 func PackCommand(s *command.Shell) *cobra.Command {
 	g := group{NewRunner(s)}
-	root := &cobra.Command{Use: "pack", Short: "Build, show and keep context packs", Args: command.Subcommand, RunE: command.Alone,
+	root := &cobra.Command{Use: "pack", Short: "Create, edit and show context packs", Args: command.Subcommand, RunE: command.Alone,
 		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +
 			"Where a command takes [PACK] and none is named, it works on the pack changed last (a draft, where it changes one).",
 		Example: `  countersign pack new login-bug --brief "why refresh fails"

@@ -26,7 +26,7 @@ type summary struct {
 func (g group) list() *cobra.Command {
 	var status, query, freshness string
 	var limit, offset int
-	c := &cobra.Command{Use: "list", Short: "List the packs, the one changed last first", Args: command.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List packs, most recently changed first", Args: command.Args(0, 0)}
 	c.Flags().StringVar(&status, "status", "", "only draft or finalized packs")
 	c.Flags().StringVar(&query, "query", "", "only packs with this in title, name or brief")
 	c.Flags().StringVar(&freshness, "freshness", "", "only fresh or expiring_soon packs")

@@ -30,7 +30,7 @@ const lifetime = 60
 
 // TourCommand returns the command tour.
 func TourCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "tour", Short: "See the main job done on the repository you stand in; nothing of yours is changed", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "tour", Short: "Run a demo in the current repository without changing it", Args: command.Args(0, 0),
 		Long: "Build a context pack out of the repository you stand in, in any language: anchors in real files, notes and a diagram; finalize it, and print it rendered.\n" +
 			"It happens in a temporary store that is removed at the end; the repository is only read. The pack goes to stdout, what happens to stderr.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return runTour(cmd.Context(), s) }}

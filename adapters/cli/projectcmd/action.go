@@ -22,7 +22,7 @@ func types() []cobra.Completion {
 // ActionCommand returns the command group action.
 func ActionCommand(d Runner) *cobra.Command {
 	g := actionGroup{d}
-	c := command.Group("action", "Keep programs and webhooks to be triggered, and say which may", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
+	c := command.Group("action", "Store programs and webhooks to run later, and set which may run", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
 		g.remove(), g.rule(), g.rules(), g.trigger(), g.run())
 	c.Long = "Keep programs, webhooks and workflows that agents may trigger by their id, and say which run unasked, which ask, and which never run.\n\n" +
 		"An action is named by its id, the beginning of it, or its name."
@@ -36,7 +36,7 @@ func ActionCommand(d Runner) *cobra.Command {
 func (g actionGroup) list() *cobra.Command {
 	var project, kind string
 	var enabled bool
-	c := &cobra.Command{Use: "list", Short: "List the actions, the last changed first", Args: command.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List actions, most recently changed first", Args: command.Args(0, 0)}
 	g.ProjectFlag(c, &project, "those of this project and of none")
 	c.Flags().StringVar(&kind, "of-type", "", "only those of this type: script, webhook or workflow")
 	c.Flags().BoolVar(&enabled, "enabled", false, "leave out those that are switched off")
@@ -80,7 +80,7 @@ func (g actionGroup) drawList(found []present.Action, projects map[string]string
 }
 
 func (g actionGroup) show() *cobra.Command {
-	return &cobra.Command{Use: "show A", Short: "Show an action, its secrets masked, and the rule that holds for it", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Actions),
+	return &cobra.Command{Use: "show A", Short: "Show an action, with secrets redacted, and the rule that applies to it", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Actions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			id, err := g.Action(ctx, args[0])
@@ -153,7 +153,7 @@ func (g actionGroup) turn(verb string, on bool) *cobra.Command {
 }
 
 func (g actionGroup) remove() *cobra.Command {
-	return &cobra.Command{Use: "remove A", Short: "Forget an action and its rules; its history stays", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Actions),
+	return &cobra.Command{Use: "remove A", Short: "Delete an action and its rules; keep its executions", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Actions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := g.Action(cmd.Context(), args[0])
 			if err != nil {

@@ -20,7 +20,7 @@ func levels() []cobra.Completion {
 func (g actionGroup) rule() *cobra.Command {
 	var kind string
 	var all bool
-	c := &cobra.Command{Use: "rule [A] LEVEL", Short: "Say whether an action, all of a type, or all of them run unasked, ask, or never run", Args: command.Args(0, 2),
+	c := &cobra.Command{Use: "rule [A] LEVEL", Short: "Set the rule for one action, one type or all actions", Args: command.Args(0, 2),
 		Long: "Say whether an action, all of a type (--of-type), or all of them (--all) run unasked (auto_approve), ask (require_confirm) or never run (deny).\n" +
 			"The rule of an action goes before that of its type, and that before the one for all. Risky calls ask whatever a rule says.",
 		Example: `  countersign action rule backup auto_approve
@@ -199,7 +199,7 @@ func (g actionGroup) drawAnswer(a answered) {
 }
 
 func (g actionGroup) run() *cobra.Command {
-	return &cobra.Command{Use: "run A [-- ARGS...]", Short: "Run a stored action, after showing what that means", Args: command.Args(1, -1), ValidArgsFunction: command.Complete(g.Actions),
+	return &cobra.Command{Use: "run A [-- ARGS...]", Short: "Run a stored action, after showing its plan", Args: command.Args(1, -1), ValidArgsFunction: command.Complete(g.Actions),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			id, err := g.Action(ctx, args[0])

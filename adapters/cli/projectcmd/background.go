@@ -36,7 +36,7 @@ type process struct {
 }
 
 func (g group) processes() *cobra.Command {
-	return &cobra.Command{Use: "ps", Short: "List background processes, whoever started them", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "ps", Short: "List background processes of all clients", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.CallAndShow(cmd.Context(), g.Runner, "list_background_processes", command.Arguments{}, func(found struct {
 				Processes []process `json:"processes"`
@@ -75,7 +75,7 @@ type output struct {
 func (g group) logs() *cobra.Command {
 	var lines int
 	var follow bool
-	c := &cobra.Command{Use: "logs ID", Short: "Show what a background process printed", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes),
+	c := &cobra.Command{Use: "logs ID", Short: "Show the output of a background process", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes),
 		Long: "Show what a background process printed: its output on the output, its errors on the error stream. ID is as countersign ps shows it, the beginning\n" +
 			"of it, or the name of a script that runs once.",
 		Example: `  countersign logs dev -f
@@ -174,7 +174,7 @@ func (g group) follow(ctx context.Context, id string, now output) error {
 
 func (g group) stop() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "stop ID", Short: "Stop a background process and everything it started", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes)}
+	c := &cobra.Command{Use: "stop ID", Short: "Stop a background process and its process tree", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes)}
 	c.Flags().BoolVarP(&force, "force", "f", false, "kill it without asking it to end first")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := g.Process(cmd.Context(), args[0])

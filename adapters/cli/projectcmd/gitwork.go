@@ -20,7 +20,7 @@ func (g group) gitCommand() *cobra.Command {
 		g.ProjectFlag(c, &project, "name, id or directory of the project (default: the one you stand in)")
 		return c
 	}
-	c := command.Group("git", "Stage, commit, branch, stash, push and pull in projects, each shown before it is done", on(g.gitChanges(&project)), on(g.gitStage(&project, false)), on(g.gitStage(&project, true)), on(g.gitCommit(&project)),
+	c := command.Group("git", "Stage, commit, branch, stash, push and pull in projects, after showing each change", on(g.gitChanges(&project)), on(g.gitStage(&project, false)), on(g.gitStage(&project, true)), on(g.gitCommit(&project)),
 		on(g.gitBranch(&project)), on(g.gitSwitch(&project)), on(g.gitStash(&project)), on(g.gitPush(&project)), on(g.gitPull(&project)), gitRebase())
 	c.Long = "Work with the git repository of a project. Each command shows what it would do - lines, commits, the URL - and asks. Nothing that is not committed is overwritten, and\n" +
 		"hooks of the repository run only with --hooks. Agents have these as tools only where you name them: countersign connect HOST --toolsets packs,deployments,projects,git."
@@ -76,7 +76,7 @@ func below(top, dir, project string, files []string) ([]string, error) {
 
 func (g group) gitChanges(project *string) *cobra.Command {
 	var stat bool
-	c := &cobra.Command{Use: "changes [FILE...]", Aliases: []string{"status", "diff"}, Short: "Show what differs, with the id of every hunk, and branches and stashes", Args: command.Args(0, -1)}
+	c := &cobra.Command{Use: "changes [FILE...]", Aliases: []string{"status", "diff"}, Short: "Show changes with the id of every hunk, branches and stashes", Args: command.Args(0, -1)}
 	c.Flags().BoolVar(&stat, "stat", false, "files and counts only")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -163,7 +163,7 @@ func (g group) gitStage(project *string, back bool) *cobra.Command {
 	name, done := gitwork.Stage.Name, "staged"
 	if back {
 		c.Example = "  countersign git unstage src/login.go\n  countersign git unstage --hunk 3f9a01c2d4e5"
-		c.Use, c.Short, name, done = "unstage [FILE...]", "Take files or hunks out of what is staged; the files stay as they are", gitwork.Unstage.Name, "took back"
+		c.Use, c.Short, name, done = "unstage [FILE...]", "Unstage files or hunks; the files stay as they are", gitwork.Unstage.Name, "took back"
 	}
 	c.Flags().StringArrayVar(&hunks, "hunk", nil, "id of a hunk, as git changes shows it; FILE is then not named; may be repeated")
 	_ = c.RegisterFlagCompletionFunc("hunk", func(cmd *cobra.Command, _ []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
@@ -264,7 +264,7 @@ func (g group) completeBranch(project *string) cobra.CompletionFunc {
 func (g group) gitBranch(project *string) *cobra.Command {
 	var from string
 	var remove bool
-	c := &cobra.Command{Use: "branch NAME", Short: "Make a branch, or delete one whose commits another has", Args: command.Args(1, 1), ValidArgsFunction: g.completeBranch(project)}
+	c := &cobra.Command{Use: "branch NAME", Short: "Create a branch, or delete one that another contains", Args: command.Args(1, 1), ValidArgsFunction: g.completeBranch(project)}
 	c.Flags().StringVar(&from, "from", "", "branch or commit that it begins at (default: the one checked out)")
 	c.Flags().BoolVarP(&remove, "delete", "d", false, "delete it")
 	return gitCall(g, c, project, "git_branch", func(call command.Arguments, args []string) error {
@@ -296,18 +296,21 @@ func (g group) gitSwitch(project *string) *cobra.Command {
 
 func (g group) gitStash(project *string) *cobra.Command {
 	var message string
-	push := &cobra.Command{Use: "push", Short: "Lay aside what is not committed, new files too", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions}
+	push := &cobra.Command{Use: "push", Short: "Stash uncommitted changes, new files too", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions}
 	push.Flags().StringVarP(&message, "message", "m", "", "what it is")
 	draw := func(a gitwork.StashAnswer) {
-		verb := map[string]string{"push": "laid aside", "pop": "brought back", "apply": "brought back, and kept", "drop": "forgot"}[a.Action]
+		verb := map[string]string{"push": "stashed as", "pop": "applied and dropped", "apply": "applied and kept", "drop": "dropped"}[a.Action]
 		g.Line("%s %s (%s)", verb, a.Stash.Name, counted(len(a.Files), "file"))
+		if a.Action == "push" {
+			g.Note("countersign git stash pop brings it back")
+		}
 	}
 	gitCall(g, push, project, "git_stash", func(call command.Arguments, _ []string) error {
 		call.Set("action", "push").Set("message", message)
 		return nil
 	}, draw)
 	out := []*cobra.Command{push}
-	for _, action := range []struct{ name, short string }{{"pop", "Bring a stash back, and forget it when all of it is back"}, {"apply", "Bring a stash back, and keep it"}, {"drop", "Forget a stash, after you saw what it holds"}} {
+	for _, action := range []struct{ name, short string }{{"pop", "Apply a stash and drop it"}, {"apply", "Apply a stash and keep it"}, {"drop", "Drop a stash, after showing what it holds"}} {
 		c := &cobra.Command{Use: action.name + " [STASH]", Short: action.short, Args: command.Args(0, 1),
 			ValidArgsFunction: func(cmd *cobra.Command, args []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 				found, _, err := g.changed(cmd.Context(), *project, "-")
@@ -322,7 +325,7 @@ func (g group) gitStash(project *string) *cobra.Command {
 			return nil
 		}, draw))
 	}
-	c := command.Group("stash", "Lay changes aside, and bring them back", out...)
+	c := command.Group("stash", "Stash changes, and apply them later", out...)
 	c.Use, c.RunE = "stash", push.RunE // as git does
 	c.Long = "Lay changes aside, and bring them back. Alone it is stash push."
 	c.Flags().StringVarP(&message, "message", "m", "", "what it is")
@@ -343,7 +346,7 @@ func gitRebase() *cobra.Command {
 func (g group) gitPush(project *string) *cobra.Command {
 	var remote string
 	var force, hooks bool
-	c := &cobra.Command{Use: "push [BRANCH]", Short: "Push a branch, after you saw its commits and the URL", Args: command.Args(0, 1), ValidArgsFunction: g.completeBranch(project),
+	c := &cobra.Command{Use: "push [BRANCH]", Short: "Push a branch, after showing its commits and the URL", Args: command.Args(0, 1), ValidArgsFunction: g.completeBranch(project),
 		Long: "Push a branch to its remote. The plan names every commit and the URL. Commits that the remote has and you do not are never replaced, unless with --force-with-lease,\n" +
 			"and then only those that were seen: the plan lists them."}
 	c.Flags().StringVar(&remote, "remote", "", "remote to push to (default: as git is configured)")
@@ -361,7 +364,7 @@ func (g group) gitPush(project *string) *cobra.Command {
 
 func (g group) gitPull(project *string) *cobra.Command {
 	var merge bool
-	c := &cobra.Command{Use: "pull", Short: "Bring in what the branch's upstream has, after you saw it", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+	c := &cobra.Command{Use: "pull", Short: "Pull the branch's upstream, after showing its commits", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
 		Long: "Fetch the upstream of the branch that is checked out, show its commits and lines, and bring them in. Refused where files that are not committed would be changed, and where\n" +
 			"both sides change the same places."}
 	c.Flags().BoolVar(&merge, "merge", false, "make a merge commit where both sides have commits")
@@ -373,7 +376,7 @@ func (g group) gitPull(project *string) *cobra.Command {
 			g.Line("%s has everything", command.Plain(a.Branch))
 			return
 		}
-		g.Line("%s stands on %.12s, with %s and %s", command.Plain(a.Branch), a.Commit, counted(a.Commits, "commit"), counted(len(a.Files), "file"))
+		g.Line("%s is now at %.12s, with %s and %s", command.Plain(a.Branch), a.Commit, counted(a.Commits, "commit"), counted(len(a.Files), "file"))
 	})
 }
 

@@ -24,14 +24,14 @@ func (g workflowGroup) webhook() *cobra.Command {
 	var url, on, template string
 	var headers []string
 	var off bool
-	c := &cobra.Command{Use: "webhook W", Short: "Show or set the address that a workflow's end is told to", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
+	c := &cobra.Command{Use: "webhook W", Short: "Show or set a workflow's completion webhook", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		Example: `  countersign workflow webhook release --url https://example.com/hook --on failure
   countersign workflow webhook release --off`}
 	c.Flags().StringVar(&url, "url", "", "where to")
 	c.Flags().StringVar(&on, "on", "always", "when: success, failure or always")
 	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE sent along; may be repeated")
 	c.Flags().StringVar(&template, "template", "", "payload with {{names}}, or @FILE with it (default: a JSON object that tells it all)")
-	c.Flags().BoolVar(&off, "off", false, "tell nobody any more")
+	c.Flags().BoolVar(&off, "off", false, "remove the completion webhook")
 	_ = c.RegisterFlagCompletionFunc("on", cobra.FixedCompletions([]cobra.Completion{"success", "failure", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -64,7 +64,7 @@ func (g workflowGroup) webhook() *cobra.Command {
 		}
 		return command.CallAndShow(ctx, g.Runner, "workflow_webhook_set", call, func(w changed) {
 			if off {
-				g.Line("the end of %s is told to nobody", command.Plain(w.Name))
+				g.Line("%s has no completion webhook", command.Plain(w.Name))
 				return
 			}
 			g.Line("the end of %s is told to %s (%s)", command.Plain(w.Name), command.Plain(url), on)
@@ -75,7 +75,7 @@ func (g workflowGroup) webhook() *cobra.Command {
 
 func (g workflowGroup) drawWebhook(w flow) {
 	if w.Webhook == nil || !w.Webhook.Enabled {
-		g.Note("the end of %s is told to nobody; --url sets an address", command.Plain(w.Name))
+		g.Note("%s has no completion webhook; --url sets one", command.Plain(w.Name))
 		return
 	}
 	pairs := []command.Pair{{Name: "url", Value: w.Webhook.URL}, {Name: "when", Value: w.Webhook.Trigger}}
@@ -96,7 +96,7 @@ type opened struct {
 
 func (g workflowGroup) incoming() *cobra.Command {
 	var off, signed, untimed bool
-	c := &cobra.Command{Use: "incoming W", Short: "Let requests from outside start a workflow as it is now, or not any more", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
+	c := &cobra.Command{Use: "incoming W", Short: "Enable or disable a workflow's incoming webhook", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		Long: "Let requests from outside start a workflow as it is now: a token is made, and shown once. Whoever changes the workflow closes it until it is opened again.\n" +
 			"countersign webhooks serve answers the requests.",
 		Example: `  countersign workflow incoming release --require-signature
@@ -175,7 +175,7 @@ func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) err
 // TemplateCommand returns the command group template.
 func TemplateCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
-	return command.Group("template", "Commands worth keeping, for steps of workflows", g.templates(), g.addTemplate(), g.removeTemplate())
+	return command.Group("template", "Manage command templates for workflow steps", g.templates(), g.addTemplate(), g.removeTemplate())
 }
 
 // template is a step template in a list.
@@ -228,7 +228,7 @@ func (g workflowGroup) templates() *cobra.Command {
 
 func (g workflowGroup) addTemplate() *cobra.Command {
 	var line, category, description string
-	c := &cobra.Command{Use: "add NAME", Short: "Keep a command as a template; {pm} and <placeholders> are filled in later", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c := &cobra.Command{Use: "add NAME", Short: "Add a template; {pm} and <placeholders> are filled in later", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
 	c.Flags().StringVar(&line, "command", "", "the command")
 	c.Flags().StringVar(&category, "category", "", "where it belongs (default: custom)")
 	c.Flags().StringVar(&description, "description", "", "what it does, in a sentence")
@@ -246,7 +246,7 @@ func (g workflowGroup) addTemplate() *cobra.Command {
 }
 
 func (g workflowGroup) removeTemplate() *cobra.Command {
-	return &cobra.Command{Use: "remove TEMPLATE", Short: "Forget a template of your own", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Templates),
+	return &cobra.Command{Use: "remove TEMPLATE", Short: "Delete one of your templates", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Templates),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := g.Runner.Template(cmd.Context(), args[0])
 			if err != nil {

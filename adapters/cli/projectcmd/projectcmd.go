@@ -29,7 +29,7 @@ func Commands(s *command.Shell) []*cobra.Command {
 }
 
 func (g group) project() *cobra.Command {
-	c := command.Group("project", "Register projects and look at them", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.tasks(), g.members(), g.status(), g.diff(), g.worktrees())
+	c := command.Group("project", "Register and show projects", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.tasks(), g.members(), g.status(), g.diff(), g.worktrees())
 	c.Long = "Register projects and look at them. Agents see registered projects alone, and nothing outside their directories.\n\n" +
 		"Where a command takes [PROJECT] (a name, an id or a directory) and none is named, it is about the one you stand in."
 	c.Example = `  countersign project add
@@ -207,7 +207,7 @@ func (s settings) pairs() []command.Pair {
 }
 
 func (g group) show() *cobra.Command {
-	return &cobra.Command{Use: "show [PROJECT]", Short: "Show a project: what it is, its scripts, git and settings", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "show [PROJECT]", Short: "Show a project: type, scripts, git and settings", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			dir, err := g.Dir(ctx, command.First(args))
@@ -247,7 +247,7 @@ func (g group) set() *cobra.Command {
 	var name, description string
 	var pass, hosts []string
 	var loopback bool
-	c := &cobra.Command{Use: "set PROJECT", Short: "Change a project's name, description, or what its processes and webhooks may", Args: command.Args(1, 1), ValidArgsFunction: g.completeOne,
+	c := &cobra.Command{Use: "set PROJECT", Short: "Change a project's name, description or permissions", Args: command.Args(1, 1), ValidArgsFunction: g.completeOne,
 		Example: `  countersign project set shop --env-pass DATABASE_URL,NODE_OPTIONS
   countersign project set shop --webhook-host localhost:8080 --webhook-loopback
   countersign project set shop --webhook-host ""          none any more`}
@@ -297,7 +297,7 @@ func told(given []string) []string {
 }
 
 func (g group) remove() *cobra.Command {
-	return &cobra.Command{Use: "remove PROJECT", Short: "Forget a project and its actions; its directory stays as it is", Args: command.Args(1, 1), ValidArgsFunction: g.completeOne,
+	return &cobra.Command{Use: "remove PROJECT", Short: "Unregister a project and delete its actions; keep its directory", Args: command.Args(1, 1), ValidArgsFunction: g.completeOne,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			word, err := g.Stored(cmd.Context(), args[0])
 			if err != nil {

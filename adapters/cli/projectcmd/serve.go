@@ -13,7 +13,7 @@ const defaultHooks = "127.0.0.1:9876"
 // webhooks returns the command group webhooks.
 func (g group) webhooks() *cobra.Command {
 	var addr string
-	serve := &cobra.Command{Use: "serve", Short: "Let signed requests start the workflows that were opened to them", Args: command.Args(0, 0),
+	serve := &cobra.Command{Use: "serve", Short: "Let signed requests start workflows with an incoming webhook", Args: command.Args(0, 0),
 		Long: "Answer POST /webhook/WORKFLOW on a loopback address until it is interrupted. Only workflows that countersign workflow incoming has opened are\n" +
 			"started, only as they were when it was run, and never those of high risk: these wait for countersign approve.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -27,5 +27,5 @@ func (g group) webhooks() *cobra.Command {
 			return door.ServeHooks(cmd.Context(), addr, func(line string) { g.Line("%s", line) })
 		}}
 	serve.Flags().StringVar(&addr, "addr", defaultHooks, "loopback address and port")
-	return command.Group("webhooks", "Take requests that start workflows", serve)
+	return command.Group("webhooks", "Accept HTTP requests that start workflows", serve)
 }

@@ -32,7 +32,7 @@ type serviceList struct {
 }
 
 func (g group) services() *cobra.Command {
-	c := command.Group("services", "Start the services of a project together, and look at them", g.servicesUp(), g.servicesDown(), g.servicesRestart(), g.servicesList(), g.servicesLogs())
+	c := command.Group("services", "Start, list and stop the services of a project", g.servicesUp(), g.servicesDown(), g.servicesRestart(), g.servicesList(), g.servicesLogs())
 	c.Long = "Start the services of a project together, in order, each when those that it depends on are ready; read them in one view, and stop them in reverse order.\n\n" +
 		"They stand in services.yaml, or in a Procfile, of the directory you stand in:\n\n" +
 		"  services:\n    db:\n      command: docker run --rm -p 5432:5432 postgres\n      ready: {port: 5432}        # or {http: URL} or {log: PATTERN}, with timeout_ms\n" +
@@ -74,7 +74,8 @@ func (g group) servicesUp() *cobra.Command {
 	var p place
 	var detach bool
 	var only []string
-	c := &cobra.Command{Use: "up [FILE]", Short: "Start services in order, and show what they print until Ctrl-C stops them", Args: command.Args(0, 1)}
+	c := &cobra.Command{Use: "up [FILE]", Short: "Start services in order, and show their output until Ctrl-C stops them", Args: command.Args(0, 1),
+		Example: "  countersign services up\n  countersign services up Procfile.dev --detach\n  countersign services up --only web"}
 	g.placeFlags(c, &p, false)
 	c.Flags().BoolVarP(&detach, "detach", "d", false, "let them run on, and come back when they are ready")
 	c.Flags().StringArrayVar(&only, "only", nil, "start this one and what it depends on; may be repeated")
@@ -89,7 +90,11 @@ func (g group) servicesUp() *cobra.Command {
 			call["names"] = only
 		}
 		if detach {
-			return g.servicesCall(ctx, "services_up", call)
+			err := g.servicesCall(ctx, "services_up", call)
+			if err == nil && !g.JSON {
+				g.Note("next: countersign services logs -f follows them, countersign services down stops them")
+			}
+			return err
 		}
 		call["attached"] = true
 		l := (&live{g: g, named: true}).always(ctx)
@@ -117,7 +122,7 @@ func (l *live) always(ctx context.Context) *live {
 
 func (g group) servicesDown() *cobra.Command {
 	var p place
-	c := &cobra.Command{Use: "down [NAME...]", Short: "Stop services, the last started first", ValidArgsFunction: g.completeServices(&p)}
+	c := &cobra.Command{Use: "down [NAME...]", Short: "Stop services, in reverse order of their start", ValidArgsFunction: g.completeServices(&p)}
 	g.placeFlags(c, &p, true)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call, err := g.serviceArguments(cmd.Context(), p)
@@ -134,7 +139,7 @@ func (g group) servicesDown() *cobra.Command {
 
 func (g group) servicesRestart() *cobra.Command {
 	var p place
-	c := &cobra.Command{Use: "restart NAME...", Short: "Stop services and start them again, as their file has them now", Args: command.Args(1, -1), ValidArgsFunction: g.completeServices(&p)}
+	c := &cobra.Command{Use: "restart NAME...", Short: "Stop services and start them again, with the current file", Args: command.Args(1, -1), ValidArgsFunction: g.completeServices(&p)}
 	g.placeFlags(c, &p, true)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call, err := g.serviceArguments(cmd.Context(), p)
@@ -149,7 +154,7 @@ func (g group) servicesRestart() *cobra.Command {
 
 func (g group) servicesList() *cobra.Command {
 	var p place
-	c := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List services, and which of them run", Args: command.Args(0, 0)}
+	c := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List services and their status", Args: command.Args(0, 0)}
 	g.placeFlags(c, &p, true)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		call, err := g.serviceArguments(cmd.Context(), p)
@@ -222,7 +227,7 @@ func (g group) servicesLogs() *cobra.Command {
 	var p place
 	var lines int
 	var follow bool
-	c := &cobra.Command{Use: "logs [NAME...]", Short: "Show what services printed, each line behind the name of its service", ValidArgsFunction: g.completeServices(&p)}
+	c := &cobra.Command{Use: "logs [NAME...]", Short: "Show the output of services, with the service's name on each line", ValidArgsFunction: g.completeServices(&p)}
 	g.placeFlags(c, &p, true)
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines of each: 1 to 2000")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until they have ended")

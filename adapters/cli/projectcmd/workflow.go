@@ -18,7 +18,7 @@ type workflowGroup struct{ Runner }
 // WorkflowCommand returns the command group workflow.
 func WorkflowCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
-	c := command.Group("workflow", "Put steps together, run them in order, and look at what came of it", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
+	c := command.Group("workflow", "Define workflows, run them, and show their executions", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
 		g.changeStep(), g.moveStep(), g.removeStep(), g.setInput(), g.removeInput(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
 	c.Long = "Put steps together, run them in order until one fails, and look at what came of it. A step may say which steps it needs; those that need one another less run\n" +
 		"side by side. A workflow may have inputs, which its steps find in their environment.\n\n" +
@@ -66,7 +66,7 @@ func does(s present.Step) string {
 
 func (g workflowGroup) list() *cobra.Command {
 	var project string
-	c := &cobra.Command{Use: "list", Short: "List the workflows, the last changed first", Args: command.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List workflows, most recently changed first", Args: command.Args(0, 0)}
 	g.ProjectFlag(c, &project, "only those of this project")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		call := command.Arguments{}
@@ -172,7 +172,7 @@ func (w flow) stepNames() map[string]string {
 func (g workflowGroup) create() *cobra.Command {
 	var project, description string
 	var global bool
-	c := &cobra.Command{Use: "create NAME", Short: "Start a workflow without steps", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
+	c := &cobra.Command{Use: "create NAME", Short: "Create a workflow without steps", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
 	g.ProjectFlag(c, &project, "project it belongs to (default: the one you stand in)")
 	c.Flags().BoolVar(&global, "global", false, "it belongs to no project; its steps name the directories they run in")
 	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
@@ -295,7 +295,7 @@ type changed struct {
 func (g workflowGroup) addWorkflow() *cobra.Command {
 	var order int
 	var noWait, goOn bool
-	c := &cobra.Command{Use: "add-workflow W NAME TARGET", Short: "Have a workflow start another one as a step", Args: command.Args(3, 3),
+	c := &cobra.Command{Use: "add-workflow W NAME TARGET", Short: "Add another workflow as a step", Args: command.Args(3, 3),
 		ValidArgsFunction: command.Complete(g.Workflows, nil, g.Workflows)}
 	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
 	c.Flags().BoolVar(&noWait, "no-wait", false, "its outcome does not matter; it runs after the other steps")
@@ -326,7 +326,7 @@ func (g workflowGroup) addWorkflow() *cobra.Command {
 func (g workflowGroup) rename() *cobra.Command {
 	var description string
 	var keep int
-	c := &cobra.Command{Use: "rename W [NAME]", Short: "Change a workflow's name, description or how much history is kept", Args: command.Args(1, 2), ValidArgsFunction: command.Complete(g.Workflows, nil)}
+	c := &cobra.Command{Use: "rename W [NAME]", Short: "Change a workflow's name, description or number of kept executions", Args: command.Args(1, 2), ValidArgsFunction: command.Complete(g.Workflows, nil)}
 	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
 	c.Flags().IntVar(&keep, "keep", 0, "how many runs its history keeps: 1 to 500 (default 50)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -350,7 +350,7 @@ func (g workflowGroup) rename() *cobra.Command {
 }
 
 func (g workflowGroup) remove() *cobra.Command {
-	return &cobra.Command{Use: "remove W", Short: "Forget a workflow; its history stays", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
+	return &cobra.Command{Use: "remove W", Short: "Delete a workflow; keep its executions", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			id, err := g.Runner.Workflow(cmd.Context(), args[0])
 			if err != nil {
@@ -361,7 +361,7 @@ func (g workflowGroup) remove() *cobra.Command {
 }
 
 func (g workflowGroup) removeStep() *cobra.Command {
-	return &cobra.Command{Use: "remove-step W STEP", Short: "Take a step out of a workflow, by its number, name or id", Args: command.Args(2, 2), ValidArgsFunction: command.Complete(g.Workflows, nil),
+	return &cobra.Command{Use: "remove-step W STEP", Short: "Remove a step, by its number, name or id", Args: command.Args(2, 2), ValidArgsFunction: command.Complete(g.Workflows, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			ctx := cmd.Context()
 			id, err := g.Runner.Workflow(ctx, args[0])

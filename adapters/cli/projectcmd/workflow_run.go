@@ -159,7 +159,7 @@ const executionMark = "exec-"
 func (g workflowGroup) history() *cobra.Command {
 	var limit int
 	var status string
-	c := &cobra.Command{Use: "history [W | EXECUTION]", Short: "List runs of workflows, or show one with its steps and output", Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.Workflows)}
+	c := &cobra.Command{Use: "history [W | EXECUTION]", Short: "List executions, or show one with its steps and output", Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.Workflows)}
 	c.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many: 1 to 200")
 	c.Flags().StringVar(&status, "status", "", "only those that are queued, running, completed, failed, cancelled or timed_out")
 	c.RunE = func(cmd *cobra.Command, args []string) error {

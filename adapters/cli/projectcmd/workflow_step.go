@@ -147,7 +147,7 @@ func (g workflowGroup) changeStep() *cobra.Command {
 }
 
 func (g workflowGroup) moveStep() *cobra.Command {
-	return &cobra.Command{Use: "move-step W STEP PLACE", Short: "Move a step to another place, 1 being the first", Args: command.Args(3, 3), ValidArgsFunction: g.steps,
+	return &cobra.Command{Use: "move-step W STEP PLACE", Short: "Move a step to another position (1: first)", Args: command.Args(3, 3), ValidArgsFunction: g.steps,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place, err := strconv.Atoi(args[2])
 			if err != nil || place < 1 {
@@ -186,7 +186,7 @@ func (g workflowGroup) sendStep(ctx context.Context, words []string, call comman
 func (g workflowGroup) setInput() *cobra.Command {
 	in := present.WorkflowInput{}
 	var preset string
-	c := &cobra.Command{Use: "set-input W NAME", Short: "Add or change something that a run may be given; its steps find it in the environment variable NAME", Args: command.Args(2, 2),
+	c := &cobra.Command{Use: "set-input W NAME", Short: "Add or change an input; steps read it from the environment variable NAME", Args: command.Args(2, 2),
 		ValidArgsFunction: command.Complete(g.Workflows, nil),
 		Example: `  countersign workflow set-input release VERSION
   countersign workflow set-input release TARGET --type choice --choice staging --choice production --default staging`}
@@ -215,7 +215,7 @@ func (g workflowGroup) setInput() *cobra.Command {
 }
 
 func (g workflowGroup) removeInput() *cobra.Command {
-	return &cobra.Command{Use: "remove-input W NAME", Short: "Take an input away from a workflow", Args: command.Args(2, 2), ValidArgsFunction: command.Complete(g.Workflows, nil),
+	return &cobra.Command{Use: "remove-input W NAME", Short: "Remove an input from a workflow", Args: command.Args(2, 2), ValidArgsFunction: command.Complete(g.Workflows, nil),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			w, err := g.read(cmd.Context(), args[0])
 			if err != nil {
