@@ -31,7 +31,7 @@ func AdoptError(adoptions []deployment.Change) error {
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
 		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample)
 	if held := byHolder(adoptions); held != "" {
-		details = details.Add("hint", "add --adopt to take them over; once you roll that back, countersign agents --repo "+adoptions[0].Holder+" deploy --apply brings that repository's back")
+		details = details.Add("hint", "add --adopt to take them over; once you roll that back, countersign agents deploy --apply --repo "+adoptions[0].Holder+" brings that repository's back")
 	} else if counts[deployment.DriftedUpdate]+counts[deployment.DriftedDelete] > 0 {
 		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back; countersign agents deploy --apply --leave-edited deploys the rest")
 	}
