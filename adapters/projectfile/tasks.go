@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"io/fs"
 	"os"
 	"path"
@@ -129,7 +130,9 @@ func (d documents) Tree(name string) (any, error) {
 	var doc any
 	switch path.Ext(name) {
 	case ".yml", ".yaml":
-		err = yamlcodec.Decode(text, &doc, yamlcodec.Options{})
+		if err = yamlcodec.Decode(text, &doc, yamlcodec.Options{}); err == nil {
+			doc, err = byText(doc)
+		}
 	case ".json":
 		err = json.Unmarshal([]byte(strings.TrimPrefix(string(text), "\ufeff")), &doc)
 	default:
@@ -139,4 +142,36 @@ func (d documents) Tree(name string) (any, error) {
 		}
 	}
 	return doc, err
+}
+
+// byText returns a tree whose keys are all text, as task runners take them: of one with a number or a boolean for a key, nothing would be seen.
+func byText(v any) (any, error) {
+	var err error
+	switch v := v.(type) {
+	case []any:
+		for i := range v {
+			if v[i], err = byText(v[i]); err != nil {
+				return nil, err
+			}
+		}
+	case map[string]any:
+		for key := range v {
+			if v[key], err = byText(v[key]); err != nil {
+				return nil, err
+			}
+		}
+	case map[any]any:
+		out := make(map[string]any, len(v))
+		for key, value := range v {
+			name := fmt.Sprint(key)
+			if _, twice := out[name]; twice {
+				return nil, fmt.Errorf("the key %.80q is there twice, as text and as a number or a boolean", name)
+			}
+			if out[name], err = byText(value); err != nil {
+				return nil, err
+			}
+		}
+		return out, nil
+	}
+	return v, nil
 }

@@ -17,6 +17,7 @@ var (
 	justCalls  = regexp.MustCompile(`\bshell\s*\(\s*['"]([^'"]*)['"]`)
 	justSet    = regexp.MustCompile(`^(set\s+\S+|export\s+[A-Za-z_]|unexport\s)`)
 	justNeed   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*(?:::[A-Za-z_][A-Za-z0-9_-]*)*`)
+	justGiven  = regexp.MustCompile(`(?:^|\s)[$+*]*([A-Za-z_][A-Za-z0-9_-]*)`)
 	justShells = regexp.MustCompile(`\bshell\s*\(`)
 )
 
@@ -147,8 +148,8 @@ func (r *justReader) read(file string, within []string, depth int) {
 		own := maps.Clone(vars)
 		for _, set := range at.Sets { // a parameter hides the variable of its name
 			if given, is := strings.CutPrefix(set, "parameters: "); is {
-				for _, name := range justNeed.FindAllString(given, -1) {
-					delete(own, name)
+				for _, found := range justGiven.FindAllStringSubmatch(given, -1) {
+					delete(own, found[1])
 				}
 			}
 		}
