@@ -52,6 +52,7 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 		"variables of one target":       {"Makefile", "a: SHELL = evil 1\na: X != evil 2\na:\n\techo\n", "make:a", []string{"a: SHELL = evil 1", "a: X != evil 2", ": $(evil 2)"}, nil},
 		"comments that make fills in":   {"Makefile", "a:\n\t# $(shell evil)\n\techo\n", "make:a", []string{"\n: $(evil)\n"}, nil},
 		"needs with arguments":          {"mise.toml", `{"tasks":{"a":{"depends":[["b","x"],{"task":"c"},"d*"]},"b":{"run":"evil 1"},"c":{"run":"evil 2"}}}`, "mise:a", []string{"evil 1", "evil 2", "depends: [b, x]"}, []string{"the name d*, which a starts"}},
+		"events of Composer":            {"composer.json", `{"scripts":{"a":["@pre-b","@far"],"pre-b":"evil 1","pre-command-run":"evil 2","init":"evil 3"}}`, "composer:a", []string{"evil 1", "evil 2", "evil 3"}, []string{"the name far, which a starts"}},
 		"what loads itself":             {"justfile", "import 'justfile'\na:\n  echo\n", "just:a", nil, []string{"justfile loads 'justfile'"}},
 	} {
 		l := list(map[string]string{c.file: c.text,

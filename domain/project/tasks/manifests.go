@@ -71,7 +71,10 @@ func hatchShell(text, env string, names []string) (shell string, needs []string)
 	return strings.Join(out, "\n"), needs
 }
 
-// readComposer lists the scripts of a composer.json that are no events.
+// composerEvents are those that every command of Composer causes.
+var composerEvents = []string{"init", "command", "pre-command-run"}
+
+// readComposer lists the scripts of a composer.json that are no events. Those may be needed: by others, or by all.
 func readComposer(l *List, d Documents) {
 	const file = "composer.json"
 	if !d.Has(file) {
@@ -84,10 +87,12 @@ func readComposer(l *List, d Documents) {
 	}
 	names, entries := branches(branch(doc, "scripts"))
 	for _, name := range names {
-		if strings.HasPrefix(name, "pre-") || strings.HasPrefix(name, "post-") {
-			continue
+		t := Task{Name: name, Runner: Composer, inner: strings.HasPrefix(name, "pre-") || strings.HasPrefix(name, "post-"), File: file, Description: leaf(branch(doc, "scripts-descriptions", name)), Argv: []string{"composer", "run-script", name}, After: true}
+		for _, event := range composerEvents {
+			if entries[event] != nil && event != name {
+				t.Needs = append(t.Needs, event)
+			}
 		}
-		t := Task{Name: name, Runner: Composer, File: file, Description: leaf(branch(doc, "scripts-descriptions", name)), Argv: []string{"composer", "run-script", name}, After: true}
 		var shell []string
 		for _, line := range leaves(entries[name]) {
 			word, rest, _ := strings.Cut(line, " ")

@@ -158,7 +158,7 @@ func (l *List) unknown() {
 	}
 	for _, all := range [][]Task{l.Tasks, l.hidden} {
 		for i, t := range all {
-			if t.Runner != Taskfile && t.Runner != Mise {
+			if t.Runner != Taskfile && t.Runner != Mise && t.Runner != Composer {
 				continue
 			}
 			for _, need := range t.Needs {
