@@ -1,6 +1,7 @@
 package tasks_test
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -53,6 +54,7 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 		"comments that make fills in":   {"Makefile", "a:\n\t# $(shell evil)\n\techo\n", "make:a", []string{"\n: $(evil)\n"}, nil},
 		"needs with arguments":          {"mise.toml", `{"tasks":{"a":{"depends":[["b","x"],{"task":"c"},"d*"]},"b":{"run":"evil 1"},"c":{"run":"evil 2"}}}`, "mise:a", []string{"evil 1", "evil 2", "depends: [b, x]"}, []string{"the name d*, which a starts"}},
 		"events of Composer":            {"composer.json", `{"scripts":{"a":["@pre-b","@far"],"pre-b":"evil 1","pre-command-run":"evil 2","init":"evil 3"}}`, "composer:a", []string{"evil 1", "evil 2", "evil 3"}, []string{"the name far, which a starts"}},
+		"more needs than are shown":     {"Makefile", "a:" + many(" n%d") + "\n\techo\n" + many("n%d:\n\techo\n"), "make:a", nil, []string{"a starts more than the 100 tasks that are shown"}},
 		"what loads itself":             {"justfile", "import 'justfile'\na:\n  echo\n", "just:a", nil, []string{"justfile loads 'justfile'"}},
 	} {
 		l := list(map[string]string{c.file: c.text,
@@ -68,6 +70,9 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 			assert.Contains(t, said, want, name)
 		}
 		open := strings.Join(task.Open, "\n")
+		for _, need := range l.Needed(task) {
+			open += strings.Join(need.Open, "\n")
+		}
 		for _, want := range c.open {
 			assert.Contains(t, open, want, name)
 		}
@@ -92,4 +97,13 @@ func TestCargoTakesInCratesThatAreNamedByPath(t *testing.T) {
 		names = append(names, m.Name)
 	}
 	assert.Equal(t, []string{"sys", "core", "app"}, names)
+}
+
+// many returns a text a hundred and one times, each with its number.
+func many(form string) string {
+	var out strings.Builder
+	for i := range 101 {
+		fmt.Fprintf(&out, form, i)
+	}
+	return out.String()
 }

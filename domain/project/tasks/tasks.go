@@ -288,13 +288,14 @@ func (l List) missing(word string) error {
 	return project.ErrScriptNotFound.Sayf("there is no task %.100q%s; there are: %s", word, meant, list)
 }
 
-// Needed returns the tasks that one starts, through others too, as far as they can be read: each once, in the order in which they are named.
+// Needed returns the tasks that one starts, through others too, as far as they can be read: each once, in the order in which they are named. Where there are
+// more than it returns, the last one says so.
 func (l List) Needed(of Task) (out []Task) {
 	seen := map[string]bool{of.Name: true}
 	var follow func(t Task)
 	follow = func(t Task) {
 		for _, name := range slices.Concat([]string{t.first}, t.Needs) {
-			if name == "" || seen[name] || len(out) >= maxNeeds {
+			if name == "" || seen[name] || len(out) > maxNeeds {
 				continue
 			}
 			seen[name] = true
@@ -305,6 +306,11 @@ func (l List) Needed(of Task) (out []Task) {
 		}
 	}
 	follow(of)
+	if len(out) > maxNeeds {
+		out = out[:maxNeeds]
+		last := &out[maxNeeds-1]
+		last.Open = append(slices.Clip(last.Open), sprintf("%s starts more than the %d tasks that are shown", of.Name, maxNeeds))
+	}
 	return out
 }
 
