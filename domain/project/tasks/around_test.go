@@ -54,7 +54,9 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 		"comments that make fills in":   {"Makefile", "a:\n\t# $(shell evil)\n\techo\n", "make:a", []string{"\n: $(evil)\n"}, nil},
 		"needs with arguments":          {"mise.toml", `{"tasks":{"a":{"depends":[["b","x"],{"task":"c"},"d*"]},"b":{"run":"evil 1"},"c":{"run":"evil 2"}}}`, "mise:a", []string{"evil 1", "evil 2", "depends: [b, x]"}, []string{"the name d*, which a starts"}},
 		"events of Composer":            {"composer.json", `{"scripts":{"a":["@pre-b","@far"],"pre-b":"evil 1","pre-command-run":"evil 2","init":"evil 3"}}`, "composer:a", []string{"evil 1", "evil 2", "evil 3"}, []string{"the name far, which a starts"}},
-		"more needs than are shown":     {"Makefile", "a:" + many(" n%d") + "\n\techo\n" + many("n%d:\n\techo\n"), "make:a", nil, []string{"a starts more than the 100 tasks that are shown"}},
+		"more needs than are shown":     {"Makefile", "a:" + many(101, " n%d") + "\n\techo\n" + many(101, "n%d:\n\techo\n"), "make:a", nil, []string{"a starts more than the 100 tasks that are shown"}},
+		"a need behind many tasks":      {"Makefile", "a: z\n" + many(500, "n%d:\n") + "z:\n\tevil\n", "make:a", []string{"evil"}, nil},
+		"more tasks than are read":      {"justfile", "a: z\n" + many(5001, "_n%d:\n") + "z:\n  evil\n", "just:a", nil, []string{"there are more tasks than are read"}},
 		"what loads itself":             {"justfile", "import 'justfile'\na:\n  echo\n", "just:a", nil, []string{"justfile loads 'justfile'"}},
 	} {
 		l := list(map[string]string{c.file: c.text,
@@ -99,10 +101,10 @@ func TestCargoTakesInCratesThatAreNamedByPath(t *testing.T) {
 	assert.Equal(t, []string{"sys", "core", "app"}, names)
 }
 
-// many returns a text a hundred and one times, each with its number.
-func many(form string) string {
+// many returns a text that often, each with its number.
+func many(times int, form string) string {
 	var out strings.Builder
-	for i := range 101 {
+	for i := range times {
 		fmt.Fprintf(&out, form, i)
 	}
 	return out.String()

@@ -157,9 +157,11 @@ func (r *justReader) read(file string, within []string, depth int) {
 		if inner := justInner(append(templated.FindAllString(at.Command, -1), at.Sets...)); len(inner) > 0 {
 			at.Shell = joined(append(outputs(inner, vars), at.Shell)...)
 		}
+		_, another := r.from["recipe "+at.Name]
 		if r.counts("recipe "+at.Name, file, depth) {
-			same := func(o Task) bool { return o.Runner == Just && o.Name == at.Name }
-			l.Tasks, l.hidden = slices.DeleteFunc(l.Tasks, same), slices.DeleteFunc(l.hidden, same) // of several, the last one counts
+			if same := func(o Task) bool { return o.Runner == Just && o.Name == at.Name }; another {
+				l.Tasks, l.hidden = slices.DeleteFunc(l.Tasks, same), slices.DeleteFunc(l.hidden, same)
+			}
 			l.add(*at)
 		}
 		at, body = nil, nil

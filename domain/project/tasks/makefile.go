@@ -42,6 +42,7 @@ type makefile struct {
 	vars   map[string]string
 	unsure map[string]bool // variables that are given more than one value: which one counts shows only when it runs
 	rules  []*makeRule
+	known  map[string]*makeRule // by target
 	phony  map[string]bool
 	spent  int // bytes that variables came to
 }
@@ -64,7 +65,7 @@ func readMakefile(l *List, d Documents) {
 		l.unread(file, err)
 		return
 	}
-	m := &makefile{file: file, prefix: "\t", vars: map[string]string{}, unsure: map[string]bool{}, phony: map[string]bool{}}
+	m := &makefile{file: file, prefix: "\t", vars: map[string]string{}, unsure: map[string]bool{}, phony: map[string]bool{}, known: map[string]*makeRule{}}
 	m.read(l, file, lines(text))
 	always := slices.ContainsFunc(m.rules, func(r *makeRule) bool { return r.target == file })
 	for _, r := range m.rules {
@@ -82,7 +83,7 @@ func readMakefile(l *List, d Documents) {
 		}
 		t.Shell = strings.Join(shell, "\n")
 		if strings.Contains(r.target, "%") {
-			l.hidden = append(l.hidden, t)
+			l.hide(t)
 			continue
 		}
 		l.add(t)
@@ -255,12 +256,11 @@ func (m *makefile) reads(line string) {
 
 // rule returns the rule of a target, which several lines may add to.
 func (m *makefile) rule(target, about string, needs []string, inline string) *makeRule {
-	i := slices.IndexFunc(m.rules, func(r *makeRule) bool { return r.target == target })
-	if i < 0 {
-		i = len(m.rules)
-		m.rules = append(m.rules, &makeRule{target: target})
+	r := m.known[target]
+	if r == nil {
+		r = &makeRule{target: target}
+		m.known[target], m.rules = r, append(m.rules, r)
 	}
-	r := m.rules[i]
 	if r.about == "" {
 		r.about = about
 	}

@@ -38,6 +38,7 @@ func runners() []Runner {
 // The bounds of what is read of one directory.
 const (
 	maxTasks = 500
+	maxInner = 5000 // tasks that are not listed, and others may need
 	maxNotes = 20
 	maxNeeds = 100 // tasks that one needs, through others counted
 )
@@ -176,7 +177,7 @@ func (l *List) add(t Task) {
 		return
 	}
 	if t.inner || t.Runner != Script && !callable(t.Name) { // another may need it all the same
-		l.hidden = append(l.hidden, t)
+		l.hide(t)
 		return
 	}
 	if slices.ContainsFunc(l.Tasks, func(o Task) bool { return o.Runner == t.Runner && o.Name == t.Name }) {
@@ -187,9 +188,19 @@ func (l *List) add(t Task) {
 	}
 	if len(l.Tasks) >= maxTasks {
 		l.note("there are more tasks than the %d that are listed", maxTasks)
+		l.hide(t)
 		return
 	}
 	l.Tasks = append(l.Tasks, t)
+}
+
+// hide takes a task that is there for others alone.
+func (l *List) hide(t Task) {
+	if len(l.hidden) >= maxInner {
+		l.open(t.Runner, "%s may run more than is shown: there are more tasks than are read", t.Runner)
+		return
+	}
+	l.hidden = append(l.hidden, t)
 }
 
 // callable reports a name that any runner takes for a task's.
