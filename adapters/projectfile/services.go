@@ -49,7 +49,7 @@ func (d *directories) Services(ctx context.Context, dir, file string) ([]project
 	if len(names) == 1 {
 		return nil, "", project.ErrArgument.Sayf("there is no %s in %s", names[0], dir)
 	}
-	return nil, "", project.ErrArgument.Sayf("no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
+	return nil, "", project.ErrArgument.Sayf("there is no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
 }
 
 func readServices(name string, doc []byte) ([]project.Service, error) {

@@ -97,7 +97,7 @@ func (n spun) show(name string) ui.Node {
 // environmentActions returns what can be done with an environment.
 func environmentActions(a *EcosystemPage, environment string) ui.Node {
 	in := ui.Hidden("environment", environment)
-	return ui.Part("What can be done",
+	return ui.Part("Actions",
 		ui.Card("Deploy", a.ActionForm("deploy", "Deploy", a.Name, in, ui.TextareaField("deploy-args", "args", "Arguments for the provisioner, one a line (may be empty)", ""))),
 		ui.Card("Take down", ui.P(ui.Text("Stops what is deployed and removes it.")), a.ActionForm("destroy", "Take down", a.Name, in)),
 		ui.Card("Ask the provisioner", ui.P(ui.Text("Its own programs for plan and status are run; they say more than is recorded here.")),

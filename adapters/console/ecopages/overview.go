@@ -117,7 +117,7 @@ func findings(errors, warnings []problem) ui.Node {
 	}
 	add(errors, ui.Bad, "error")
 	add(warnings, ui.Warn, "warning")
-	return ui.Part("What the check of the manifest finds", ui.DataTable("Findings", []string{"Level", "Where", "What", "Way out"}, rows, "Nothing: the manifest is valid."))
+	return ui.Part("Manifest check", ui.DataTable("Findings", []string{"Level", "Where", "What", "Fix"}, rows, "The manifest is valid."))
 }
 
 func manifest(d description) ui.Node {
@@ -154,10 +154,10 @@ func repositories(a *EcosystemPage, d description, st state) ui.Node {
 		rows = append(rows, ui.Row(WithNote(said(r.Name), strings.TrimPrefix(r.Directory, w.Dir+"/")), branch, mono(r.Commit), access(r.Mode == "RO"), WithNote(RepoStatusBadges(r.Status), r.Problem), said(changes), said(apart)))
 	}
 	return ui.Part("Repositories", ui.Facts(ui.Fact{Name: "Workspace", Value: ui.OptionalCode(w.Dir)}, ui.Fact{Name: "Branch of the workspace", Value: ui.OptionalCode(w.Branch)},
-		ui.Fact{Name: "It stands", Value: WithNote(RepoStatusBadges(w.Status), w.Problem)}, ui.Fact{Name: "Active ticket", Value: ui.OptionalText(FirstNonEmpty(ui.Deref(w.Active), "none"))},
+		ui.Fact{Name: "Status", Value: WithNote(RepoStatusBadges(w.Status), w.Problem)}, ui.Fact{Name: "Active ticket", Value: ui.OptionalText(FirstNonEmpty(ui.Deref(w.Active), "none"))},
 		ui.Fact{Name: "Open tickets", Value: ui.LinkTo(PagePath(a.Name, "tickets"), ui.Count(w.Tickets, "ticket", "tickets"))},
 		ui.Fact{Name: "Environment", Value: ui.LinkTo(PagePath(a.Name, "environment"), FirstNonEmpty(st.Spin.State, "none"))}, ui.Fact{Name: "Note", Value: ui.OptionalText(st.Hint)}),
-		ui.DataTable("Repositories", []string{"Repository", "Branch", "Commit", "Access", "Stands", "Changes", "Against its upstream"}, rows, "There are none."))
+		ui.DataTable("Repositories", []string{"Repository", "Branch", "Commit", "Access", "Status", "Changes", "Ahead and behind"}, rows, "There are none."))
 }
 
 func access(readonly bool) ui.Node {
@@ -181,5 +181,5 @@ func together(a *EcosystemPage, d description, st state) {
 		ui.Card("Journal", a.ActionForm("journal", "Write", "into the journal of "+a.Name, ui.Field("journal-title", "title", "Title", ""), ui.TextareaField("journal-body", "body", "Entry", ""))),
 		ui.Card("Selected ecosystem", ui.P(ui.Text("Calls in this workspace that name no ecosystem are about the selected one, for all sessions.")),
 			ui.ActionForm(a.V, PagePath(a.Name, "use"), "Select", a.Name)))
-	a.Add(ui.Part("What can be done", cards))
+	a.Add(ui.Part("Actions", cards))
 }

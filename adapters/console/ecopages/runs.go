@@ -27,7 +27,7 @@ func isOpen(r runs.RunItem) bool {
 func runTable(all []runs.RunItem, cancel func(runs.RunItem) ui.Node, empty string) ui.Node {
 	heads := []string{"Run", "Ecosystem", "What", "Is", "Asked for", "Started", "Ended", "Exit code"}
 	if cancel != nil {
-		heads = append(heads, "What can be done")
+		heads = append(heads, "Actions")
 	}
 	var rows []ui.Node
 	for _, r := range all {

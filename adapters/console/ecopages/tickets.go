@@ -32,7 +32,7 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	for i, t := range all.Tickets {
 		rows = append(rows, ticketRow(a, i, t))
 	}
-	a.Add(ui.Part("Tickets", ui.DataTable("Tickets", []string{"Ticket", "Started", "Repositories", "What can be done"}, rows, "There is no ticket. The form below starts one.")))
+	a.Add(ui.Part("Tickets", ui.DataTable("Tickets", []string{"Ticket", "Started", "Repositories", "Actions"}, rows, "There is no ticket. The form below starts one.")))
 	if ui.Deref(all.Active) != "" {
 		a.Add(ui.Part("Leave tickets", ui.P(ui.Text("The repositories go back to the branches of the manifest; the tickets stay.")),
 			a.ActionForm("ticket-switch", "Leave tickets", "of "+a.Name, ui.Hidden("ticket_id", "main"))))

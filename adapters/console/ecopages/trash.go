@@ -32,7 +32,7 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 		archives = append(archives, ui.Row(mono(each.ID), mono(each.File), list(each.Bundles)))
 	}
 	a.Add(ui.Part("Trash", ui.P(ui.Text("A workspace that was archived or discarded can be brought back for seven days. "+a.Gate.Hint("ecosystem_restore"))),
-		ui.DataTable("Trash", []string{"Entry", "Why", "Taken away", "Can be restored until", "Branches", "What can be done"}, entries, "The trash is empty.")),
+		ui.DataTable("Trash", []string{"Entry", "Why", "Taken away", "Can be restored until", "Branches", "Actions"}, entries, "The trash is empty.")),
 		ui.Part("Archives", ui.DataTable("Archives", []string{"Archive", "Its file", "Bundles"}, archives, "Nothing was archived.")))
 	a.Write("trash", liveRuns, liveCalls)
 }

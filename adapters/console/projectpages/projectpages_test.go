@@ -148,7 +148,7 @@ func TestRegisterChangeUnregister(t *testing.T) {
 func TestScripts(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	p := b.Get(at).See("Scripts", "build", "tsc -p .", "Run in the background").Sound()
+	p := b.Get(at).See("Scripts", "build", "tsc -p .", "Run in the background").Miss("services file").Sound()
 
 	asked := p.Press("Run build").See("run script build of shop: tsc -p .")
 	assert.Empty(t, b.Told(), "nothing runs before somebody says so")

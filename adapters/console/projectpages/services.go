@@ -18,7 +18,7 @@ func (a *about) services() ui.Node {
 	}
 	var all projects.ServiceList
 	if err := a.read(projects.ListServices.Name, ui.Args{"projectPath": a.dir}, &all); err != nil {
-		if strings.HasPrefix(fault.From(err).Message, "there is no ") { // which is nothing wrong
+		if strings.HasPrefix(fault.From(err).Message, "there is no ") { // services file, which is nothing wrong
 			return nil
 		}
 		return ui.Part("Services", ui.ErrorNotice(err))

@@ -126,7 +126,7 @@ func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.Pr
 func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 	return ui.Part("Make a sandbox", ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
-		ui.Field("box-branch", "branch", "Branch to stand on (empty: a new one of its own)", ""),
+		ui.Field("box-branch", "branch", "Branch (empty: a new one)", ""),
 		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""),
 		ui.SelectField("box-isolate", "isolate", "What keeps its commands and agent inside (the plan says how far)", "", ui.Choice{Text: "nothing"}, ui.Choice{Value: "landlock", Text: "landlock"},
 			ui.Choice{Value: "landlock-offline", Text: "landlock, without TCP"}, ui.Choice{Value: "bubblewrap", Text: "bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "bubblewrap, without network"},
@@ -240,7 +240,7 @@ func (s *section) kept(r *http.Request, v httpauth.Visitor, of sandboxes.Project
 	var all sandboxes.BackupList
 
 	if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxBackups.Name, ui.Args{"git_url": of.URL}, &all); err != nil {
-		return ui.Part("Kept work", ui.ErrorNotice(err))
+		return ui.Part("Backups", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for i, b := range all.Backups {
@@ -251,7 +251,7 @@ func (s *section) kept(r *http.Request, v httpauth.Visitor, of sandboxes.Project
 		rows = append(rows, ui.Row(ui.OptionalText(b.Sandbox), ui.Text(what), ui.When(b.At), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalCode(b.Ref),
 			ui.PostForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "As sandbox", b.Sandbox), ui.SubmitButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
 	}
-	return ui.Part("Kept work", ui.DataTable("work that was kept", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
+	return ui.Part("Backups", ui.DataTable("backups", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
 }
 
 func (s *section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {

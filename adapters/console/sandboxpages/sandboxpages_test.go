@@ -155,7 +155,7 @@ func TestSandboxes(t *testing.T) {
 	refused := p.Press("Delete sandbox fix-login").Settled().See("code sandbox_dirty", "new <i>.txt", "README.md").Safe("new <i>").Miss("Approve")
 	assert.DirExists(t, tree)
 	require.Contains(t, refused.Path, "/work/")
-	b.web.Get(at).Press("Delete with force: sandbox fix-login").See("2 changes", "kept under backup refs").Approve().See("Kept work")
+	b.web.Get(at).Press("Delete with force: sandbox fix-login").See("2 changes", "kept under backup refs").Approve().See("Backups")
 	assert.NoDirExists(t, tree)
 
 	kept := b.web.Get(at).See("changes that were not committed").Sound()
