@@ -46,7 +46,8 @@ func (g sandboxGroup) create() *cobra.Command {
 	var isolate string
 	c := &cobra.Command{Use: "create [URL] NAME", Short: "Create a sandbox: a worktree with its own branch and ports", ValidArgsFunction: g.CompleteURL,
 		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
-			"Without a URL it is of the project that the working directory lies in, or of the registered project (countersign project) there.\n" +
+			"Without a URL it is of the project that the working directory lies in, of the registered project (countersign project) there,\n" +
+			"or of the repository there, where a project is a clone of it.\n" +
 			"A repository that is no project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
 			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n" +
 			"NAME may be pr:NUMBER: a sandbox pr-NUMBER with the commits of that pull request (or of GitLab's merge request), which --branch takes too. With --issue the\n" +
