@@ -24,13 +24,14 @@ func AdoptError(adoptions []deployment.Change) error {
 	if n := len(paths); n > 1 {
 		what = fmt.Sprintf("%d files were not written by a deployment, or were edited since, and would be overwritten or deleted (%s …); look at them, then repeat with adopt (--adopt)", n, sample[0])
 	}
-	if held := byHolder(adoptions); held != "" {
+	held := byHolder(adoptions)
+	if held != "" {
 		what = held + "; leave it there, or look at it and repeat with adopt (--adopt) to take it over"
 	}
 	details := deployment.ReasonDetails("adopt_confirm_required", "retry_with_adopt").Add("flag", "--adopt").
 		Add("adopt_updates", len(adoptions)).Add("unmanaged", counts[deployment.AdoptUpdate]).Add("drifted_updates", counts[deployment.DriftedUpdate]).
 		Add("drifted_deletes", counts[deployment.DriftedDelete]).Add("sample_paths", sample)
-	if held := byHolder(adoptions); held != "" {
+	if held != "" {
 		details = details.Add("hint", "add --adopt to take them over; once you roll that back, countersign agents deploy --apply --repo "+adoptions[0].Holder+" brings that repository's back")
 	} else if counts[deployment.DriftedUpdate]+counts[deployment.DriftedDelete] > 0 {
 		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back; countersign agents deploy --apply --leave-edited deploys the rest")

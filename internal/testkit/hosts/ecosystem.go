@@ -100,7 +100,8 @@ func (s *story) releases() {
 	s.tells("release v0.1.0: killed with -9 when %d of 3 were pushed; eco push finished it: tags, versions and changelogs are everywhere", out)
 }
 
-// kills ends the worker of a release as soon as the first repository is pushed.
+// kills ends the worker of a release as soon as the first repository is pushed. It polls for the tag: nothing tells of a ref that git writes, and the time
+// between two pushes is short.
 func (s *story) kills() error {
 	first := filepath.Join(s.work, parts[0]+".git", "refs/tags/v0.1.0")
 	for until := time.Now().Add(patience); time.Now().Before(until); time.Sleep(100 * time.Microsecond) {

@@ -348,7 +348,7 @@ func (s *story) waits(names ...string) {
 			s.holds(len(list) == 0, "nothing is asked any more: %v", list)
 			return
 		}
-		time.Sleep(300 * time.Millisecond)
+		time.Sleep(300 * time.Millisecond) // each look starts the program, as a user would, and takes a processor that the agents need
 	}
 	s.holds(false, "the agents are done; they are %+v, the model was told %q, and it complains: %q", s.boxes(), s.model.results(), s.model.complaints())
 }
