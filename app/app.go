@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -85,7 +84,7 @@ type App struct {
 	journal  *AuditBuffer
 	runs     *Calls
 	grants   *Approvals
-	keys     *enrolment.KeyManager
+	keys     *KeyManager
 	resolved PolicyCache
 }
 
@@ -134,7 +133,7 @@ func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
 	if err != nil {
 		return nil, err
 	}
-	keys := enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
+	keys := NewKeyManager(KeyConfig{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: opts.Forgotten})
 	runs := NewCalls(core.Runs, core.Owner, core.Clock, core.Log)
 	return &App{core: core, opts: opts, registry: registry, served: served, journal: NewAuditBuffer(core.Audit, core.Log), runs: runs, keys: keys,
 		grants: NewApprovals(ApprovalsConfig{Ledger: core.Ledger, Audit: core.Audit, Sessions: core.Sessions, Dated: core.Dated, Clock: core.Clock, Runs: runs, Owner: core.Owner, Bell: core.Bell, Proofs: keys, Strange: opts.Strange, Home: core.Home, Log: core.Log})}, nil

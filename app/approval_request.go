@@ -7,7 +7,6 @@ import (
 	"errors"
 	"time"
 
-	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -481,7 +480,7 @@ func (a *App) asAsked(ctx context.Context, id string) error {
 // proven verifies the proof of a decision that claims an enrolled key; it trusts no channel that says a key has signed. A signature for another plan
 // or another request proves nothing.
 func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
-	if _, keyed := enrolment.KindOf(answer.Proof.Surface); !keyed {
+	if _, keyed := KeyKindOf(answer.Proof.Surface); !keyed {
 		answer.Proof.Evidence = nil
 		return nil
 	}
@@ -495,9 +494,6 @@ func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
 
 // Keys returns every enrolled key, oldest first, and whether it counts.
 func (a *App) Keys(ctx context.Context) ([]Key, error) { return a.keys.List(ctx) }
-
-// Key is an enrolled key and whether it counts.
-type Key = enrolment.KeyStatus
 
 // nopBell is the Bell used if Core has none.
 type nopBell struct{}

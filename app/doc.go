@@ -32,6 +32,7 @@
 //   - the audit log: auditbuffer.go (AuditBuffer writes the records of reads in batches, in the background; records that cannot be written are
 //     dropped and
 //     counted, a call never waits for it), auditpages.go (AuditRecords pages through records)
+//   - enrolled keys: keys.go (KeyManager). It decides which keys count, by the audit log, and verifies their signatures
 //   - redaction: redaction.go (Redaction, one for each call). Data that the redactor could not read is withheld, and texts are cut at their limit
 //   - credentials: credentials.go (Credentials). It issues, recognises, records and revokes the credentials that let requests in over a network, and
 //     writes

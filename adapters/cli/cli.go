@@ -228,13 +228,13 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		root.AddCommand(withSecretsCommand(p, s)) // nor does this one, behind which a host's server waits
 		return root
 	}
-	add("start", admincmd.UpCommand(s, p.Web), packcmd.TourCommand(s), admincmd.ServeCommand(s, p.Web), admincmd.LoginCommand(s, p.Web), admincmd.ConnectCommand(s, p.Web), admincmd.StatusCommand(s, p.Web), mcpCommand(p, s))
+	add("start", admincmd.UpCommand(s, p.Web), packcmd.TourCommand(s), admincmd.ServeCommand(s, p.Web), admincmd.LoginCommand(s, p.Web), admincmd.ConnectCommand(s, p.Web), admincmd.StatusCommand(s, p.Web), admincmd.DoctorCommand(s, p.Web), mcpCommand(p, s))
 	add("work", packcmd.PackCommand(s), agentcmd.AgentsCommand(s, p.Version), admincmd.ToolsCommand(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Command(s))
 	add("govern", admincmd.TokenCommand(s, p.Web), admincmd.PolicyCommand(s), admincmd.ApprovalsCommand(s), admincmd.ConfirmationsCommand(s), admincmd.ApproveCommand(s), admincmd.DenyCommand(s), admincmd.GrantsCommand(s), admincmd.KeysCommand(s), admincmd.RunsCommand(s), admincmd.OwnersCommand(s), admincmd.NotifyCommand(s), admincmd.AuditCommand(s), admincmd.BackupCommand(s), admincmd.RestoreCommand(s, p.Web))
 	for _, c := range root.Commands() { // what users try first
-		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "status": {"doctor", "health"}, "approvals": {"pending", "review"}, "run": {"task", "make", "just"}}[c.Name()]
+		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "doctor": {"health", "check", "diagnose"}, "approvals": {"pending", "review"}, "run": {"task", "make", "just"}}[c.Name()]
 	}
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s), withSecretsCommand(p, s))
 	root.SetHelpCommand(helpCommand(s))

@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
@@ -53,7 +54,7 @@ func with(t *testing.T, o app.Options) *consoletest.Web {
 	t.Helper()
 	dir := t.TempDir()
 	env := map[string]string{"HOME": dir, "AGENTPACK_HOME": dir + "/agents", "OPENCODE_PROJECTS_DIR": dir + "/projects", "AMOF_HOME": dir + "/amof"}
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(name string) string { return env[name] }})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(name string) string { return env[name] }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	life, end := context.WithCancel(context.Background())
@@ -111,7 +112,7 @@ func TestTheFirstPageIsSmall(t *testing.T) {
 
 func TestNobodyComesInOtherwise(t *testing.T) {
 	mux := http.NewServeMux()
-	l, err := local.Open(local.Config{Dir: t.TempDir(), Options: person.ByCaller(local.Defaults())})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: t.TempDir(), Options: person.ByCaller(local.Defaults())})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	console.Mount(t.Context(), mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Nobody, IDs: func() string { return "x" }})

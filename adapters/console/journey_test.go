@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
@@ -68,7 +69,7 @@ func newMachine(t *testing.T) *machine {
 func (m *machine) open(dir string) *local.Local {
 	env := map[string]string{"HOME": m.at("home"), "PATH": os.Getenv("PATH"), "AGENTPACK_HOME": m.at("agents"), "AMOF_WORKSPACE_ROOT": m.at("ws")}
 	options := local.Defaults()
-	l, err := local.Open(local.Config{Dir: m.at("state"), Options: options, Deployments: local.Deployments{Dir: m.at(dir)}, Packs: local.Packs{Root: m.at("packs"), Source: m.at(dir)},
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(m.t.TempDir()), Dir: m.at("state"), Options: options, Deployments: local.Deployments{Dir: m.at(dir)}, Packs: local.Packs{Root: m.at("packs"), Source: m.at(dir)},
 		Projects: local.Projects{Supervisor: []string{os.Args[0], "supervise"}}, Env: func(name string) string { return env[name] }})
 	require.NoError(m.t, err)
 	m.t.Cleanup(func() { require.NoError(m.t, l.Close()) })

@@ -62,7 +62,7 @@ type decoded struct {
 	Foreign bool           // written by the original tool, whose contents are in directories beside the record
 }
 
-// DecodeSnapshot reads a record, also one of the original tool: that has no status, which counts as applied, and no modes, which count as Plain. It
+// DecodeSnapshot reads a record, also one of the original tool: that has no status, which counts as applied, and no modes, which count as PlainMode. It
 // fails with ErrSnapshotDamaged.
 func DecodeSnapshot(data []byte) (decoded, error) {
 	var f file

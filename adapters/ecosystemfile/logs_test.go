@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 )
 
-// runLogs holds a RunLogs to its contract.
+// runLogs checks the contract of a store of run logs.
 func runLogs(t *testing.T, open opener) {
 	for name, test := range map[string]func(*testing.T, opener){
 		"NumbersAndTimes":      numbersAndTimes,

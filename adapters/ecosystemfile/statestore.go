@@ -33,7 +33,7 @@ type stateOptions struct {
 	End    func(work string) (left []int)                         // ends the programs that a process which was killed had started for the work, and reports those that could not be; nil ends none
 }
 
-// StateStore is the files. Any number of Books, in any number of processes, may share them. It implements ecosystemport.States.
+// StateStore reads and writes the files. Any number of StateStores, in any number of processes, may share them. It implements ecosystemport.States.
 type StateStore struct{ o stateOptions }
 
 // NewStateStore returns the files below the directories of o. Nothing is opened or made yet.

@@ -28,7 +28,7 @@ var verbs = map[string][]string{
 	"clone": asking, "ls-remote": asking, "fetch": fetching, "pull": fetching, "push": pushing,
 	"add": nil, "am": nil, "apply": nil, "bisect": nil, "branch": nil, "bundle": nil, "cat-file": nil, "check-ignore": nil, "checkout": nil, "checkout-index": nil, "cherry-pick": nil, "clean": nil,
 	"commit": nil, "commit-tree": nil, "config": nil, "for-each-ref": nil, "hash-object": nil, "init": nil, "ls-files": nil, "ls-tree": nil, "merge": nil,
-	"merge-base": nil, "merge-file": nil, "merge-tree": nil, "mktag": nil, "read-tree": nil, "rebase": nil, "remote": nil, "reset": nil, "rev-list": nil, "rev-parse": nil,
+	"merge-base": nil, "merge-file": nil, "merge-tree": nil, "mktag": nil, "pack-objects": nil, "read-tree": nil, "rebase": nil, "remote": nil, "reset": nil, "rev-list": nil, "rev-parse": nil,
 	"revert": nil, "rm": nil, "show-ref": nil, "stash": nil, "status": nil, "submodule": nil, "symbolic-ref": nil, "update-index": nil, "update-ref": nil, "var": nil,
 	"worktree": nil, "write-tree": nil,
 }

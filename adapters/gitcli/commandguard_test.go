@@ -92,7 +92,7 @@ func TestNothingThatARepositoryNamesRuns(t *testing.T) {
 				{"hash-object", "x.c"}, {"update-index", "--refresh"}, {"fetch", "origin"}, {"add", "--all"}, {"commit", "-m", "x"},
 				{"push", "origin", "main:other"}, {"worktree", "add", "--detach", then}, {"checkout", "--detach"}, {"checkout-index", "-a", "-f"}, {"reset", "--hard"},
 				{"read-tree", "--reset", "-u", "HEAD~1"}, {"reset", "--hard", "HEAD~1"}, {"merge", "-m", "x", "main"}, {"cherry-pick", "main"}, {"rebase", "HEAD~1"}, {"pull", "--rebase", "origin", "main"},
-				{"bundle", "create", then + ".bundle", "--all"}, {"branch", "new"}, {"rm", "--cached", "x.c"}, {"worktree", "remove", "--force", "--force", then},
+				{"bundle", "create", then + ".bundle", "--all"}, {"pack-objects", "--all", "--window=0", then + "-pack"}, {"branch", "new"}, {"rm", "--cached", "x.c"}, {"worktree", "remove", "--force", "--force", then},
 				{"submodule", "update", "--init", "--force", "--checkout"}, {"clean", "-n"},
 			} {
 				if i > 2 && name != "plainly" {

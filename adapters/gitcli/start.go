@@ -52,6 +52,20 @@ func Start(ctx context.Context, cmd Command) ([]byte, error) {
 	return nil, named(ctx, cmd, err)
 }
 
+// Version returns the version of the git on the PATH, such as 2.47.3. It needs no repository. It fails as Start does.
+func Version(ctx context.Context) (string, error) {
+	cmd := Command{Args: []string{"version"}}
+	out, err := cmd.start(ctx)
+	if err != nil {
+		return "", named(ctx, cmd, err)
+	}
+	words := strings.Fields(string(out)) // "git version 2.39.3 (Apple Git-145)"
+	if len(words) < 3 {
+		return "", sandbox.ErrGit.Sayf("git does not say its version: %q", Mask(string(out)))
+	}
+	return words[2], nil
+}
+
 // Held is the details of sandbox.ErrBusy.
 type Held struct {
 	Lock string `json:"lock,omitempty"` // file

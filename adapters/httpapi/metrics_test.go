@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -36,7 +37,7 @@ var (
 func open(t *testing.T) *local.Local {
 	t.Helper()
 	dir := t.TempDir()
-	c := local.Config{Dir: filepath.Join(dir, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"packs", "projects"}, Packs: local.Packs{Root: dir, Source: dir},
+	c := local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: filepath.Join(dir, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"packs", "projects"}, Packs: local.Packs{Root: dir, Source: dir},
 		Projects: local.Projects{Home: dir}, Log: slog.New(slog.DiscardHandler)}
 	c.Options.Policy.Approval = policy.ApprovalHuman
 	l, err := local.Open(c)

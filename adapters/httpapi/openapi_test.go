@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -28,7 +29,7 @@ var about = httpapi.About{Version: "1.2.3", Prefix: "/api/v1", Cookie: "counters
 func served(t *testing.T) []tool.Spec {
 	t.Helper()
 	dir := t.TempDir()
-	c := local.Config{Dir: dir, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"all"}, Packs: local.Packs{Root: dir, Source: dir}, Projects: local.Projects{Home: dir},
+	c := local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"all"}, Packs: local.Packs{Root: dir, Source: dir}, Projects: local.Projects{Home: dir},
 		Env: func(string) string { return "" }}
 	c.Options.Serve.Toolsets = []string{"all"}
 	l, err := local.Open(c)

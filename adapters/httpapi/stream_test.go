@@ -22,6 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -177,7 +178,7 @@ const asAgent = "HTTPAPI_PLAY_AGENT"
 
 // playAgent asks for a workflow of each name that it reads on its standard input, and says when it did.
 func playAgent(home string) error {
-	c := local.Config{Dir: home, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"projects"}, Packs: local.Packs{Root: home, Source: home}, Projects: local.Projects{Home: home}}
+	c := local.Config{Trust: nopolicy.Trust(home), Dir: home, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"projects"}, Packs: local.Packs{Root: home, Source: home}, Projects: local.Projects{Home: home}}
 	humanOnly(&c)
 	l, err := local.Open(c)
 	if err != nil {

@@ -21,12 +21,10 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
 	"github.com/countersign-dev/countersign/adapters/httpapi/events"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/local"
-	"github.com/countersign-dev/countersign/adapters/ratelimit"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
@@ -38,6 +36,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
@@ -122,7 +121,7 @@ func home(t testing.TB, change func(*local.Config)) *site {
 	dir := t.TempDir()
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": dir, "AMOF_HOME": filepath.Join(dir, "amof"), "AGENTPACK_HOME": filepath.Join(dir, "agentpack"), "HOME": dir,
 		"OPENCODE_PROJECTS_DIR": filepath.Join(dir, "opencode"), "PATH": os.Getenv("PATH")}
-	c := local.Config{Dir: filepath.Join(dir, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"all"}, Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir},
+	c := local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: filepath.Join(dir, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"all"}, Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir},
 		Projects: local.Projects{Home: dir}, Env: func(name string) string { return env[name] }}
 	c.Options.Version = "1.2.3"
 	c.Options.Serve.Toolsets = []string{"all"}
@@ -180,12 +179,12 @@ func newDepot(t testing.TB) *fixture {
 	}
 	wipe := func(_ context.Context, _ tool.Scope, p wiping) (wiping, error) { return p, nil }
 	spec := tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Risk: policy.RiskMedium}
-	core := app.Core{Bell: bell.New("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: ratelimit.New(d.clock, func(key string) ratelimit.Rate {
+	core := app.Core{Bell: system.NewBell("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: system.NewLimiter(d.clock, func(key string) system.Rate {
 			if strings.HasPrefix(key, "depot/read/") {
-				return ratelimit.Rate{Events: 60, Per: time.Minute, Burst: 2000}
+				return system.Rate{Events: 60, Per: time.Minute, Burst: 2000}
 			}
-			return ratelimit.Rate{}
+			return system.Rate{}
 		}), Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	options := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 	var served *app.App

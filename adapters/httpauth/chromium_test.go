@@ -11,9 +11,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
-// TestARealBrowser logs in and out by pages without a script; and at two servers of one machine, neither of which logs it out of the other. Axe has
+// TestLogInAndOutInABrowser logs in and out by pages without a script; and at two servers of one machine, neither of which logs it out of the other. Axe has
 // nothing serious against the pages, light or dark.
-func TestARealBrowser(t *testing.T) {
+func TestLogInAndOutInABrowser(t *testing.T) {
 	t.Parallel()
 	in := browser.Open(t)
 	one, other := open(t), open(t)

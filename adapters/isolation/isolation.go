@@ -92,7 +92,7 @@ func (i *Isolator) Wrap(word, repo, dir, path string, variables, argv []string) 
 	}
 	write := []string{dir, notes, filepath.Join(git, "objects"), filepath.Join(git, "refs"), filepath.Join(git, "logs")}
 	read := append([]string{git}, searched(path, write)...)
-	temp := filepath.Join(notes, "countersign-tmp")
+	temp := filepath.Join(notes, temporary)
 	if kind == sandbox.IsolationLandlock {
 		out := slices.Clone(i.o.Launcher)
 		for n, one := range write {
@@ -127,6 +127,15 @@ func (i *Isolator) Wrap(word, repo, dir, path string, variables, argv []string) 
 		out = append(out, "--bind-try", one, one)
 	}
 	return append(append(out, "--chdir", dir, wordEnd), argv...), nil
+}
+
+// temporary is the directory for temporary files, below git's notes on a worktree.
+const temporary = "countersign-tmp"
+
+// Home is sandboxport.Isolator.
+func (i *Isolator) Home(repo, dir string) (string, error) {
+	notes, err := notesOf(filepath.Join(repo, ".git"), dir)
+	return filepath.Join(notes, temporary, "home"), err
 }
 
 // notesOf returns git's notes on the worktree in dir: always below the clone's, whatever the worktree's own .git says, which programs in it may change.

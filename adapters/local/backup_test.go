@@ -33,7 +33,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "home")
 	open := func() *Local {
-		l, err := Open(Config{Dir: dir, Toolsets: []string{"control"}, Trust: Trust{SystemFile: filepath.Join(dir, "none"), AnyOwner: true, AccountHome: t.TempDir()}, Journal: filepath.Join(dir, "none"),
+		l, err := Open(Config{Dir: dir, Toolsets: []string{"control"}, Trust: noPolicy(t), Journal: filepath.Join(dir, "none"),
 			Options: app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}})
 		require.NoError(t, err)
 		return l

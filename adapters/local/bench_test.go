@@ -19,6 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/packfile"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 )
 
 // The budgets of context packs, through the whole core and on real files. Each reports how many times its floor it takes:
@@ -40,7 +41,7 @@ type packFixture struct {
 func newShop(b *testing.B) *packFixture {
 	s := &packFixture{b: b, root: filepath.Join(b.TempDir(), "packs"), src: b.TempDir()}
 	env := map[string]string{"COUNTERSIGN_HOME": filepath.Join(b.TempDir(), "home"), "CONTEXT_PACK_ROOT": s.root, "CONTEXT_PACK_SOURCE_ROOT": s.src}
-	c, err := local.Environment(func(name string) string { return env[name] })
+	c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(b.TempDir()), Options: local.Defaults()}, func(name string) string { return env[name] })
 	require.NoError(b, err)
 	s.core, err = local.Open(c)
 	require.NoError(b, err)

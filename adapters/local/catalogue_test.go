@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
@@ -24,7 +25,7 @@ func whole(t *testing.T) *local.Local {
 	t.Helper()
 	o := person.ByCaller(local.Defaults())
 	o.Serve.Toolsets = []string{"all"}
-	l, err := local.Open(local.Config{Dir: t.TempDir(), Options: o})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: t.TempDir(), Options: o})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return l

@@ -4,7 +4,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/countersign-dev/countersign/adapters/ratelimit"
+	"github.com/countersign-dev/countersign/adapters/system"
 )
 
 // How often programs are started and addresses called on behalf of one principal (product rulings on policy). Nothing else is limited.
@@ -14,9 +14,9 @@ const (
 )
 
 // rates returns the rate of a key "toolset/kind/principal".
-func rates(key string) ratelimit.Rate {
+func rates(key string) system.Rate {
 	if strings.HasPrefix(key, "projects/execute/") {
-		return ratelimit.Rate{Events: ExecutesPerMinute, Per: time.Minute, Burst: ExecutesAtOnce}
+		return system.Rate{Events: ExecutesPerMinute, Per: time.Minute, Burst: ExecutesAtOnce}
 	}
-	return ratelimit.Rate{}
+	return system.Rate{}
 }

@@ -13,14 +13,11 @@ import (
 	"sync"
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
-	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/homearchive"
 	"github.com/countersign-dev/countersign/adapters/notify"
 	"github.com/countersign-dev/countersign/adapters/osproc"
-	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/passkey"
-	"github.com/countersign-dev/countersign/adapters/ratelimit"
 	"github.com/countersign-dev/countersign/adapters/sandboxfile"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/sshkeys"
@@ -102,7 +99,7 @@ func Open(c Config) (*Local, error) {
 	store.OnUpgrade(c.upgraded)
 	record := c.recorded(store)
 	archive.KeepIn(record, sqlitestore.NewCatalogue(store).Rules.List)
-	leases := ownerfile.NewLeases(filepath.Join(c.Dir, "owners"))
+	leases := system.NewLeases(filepath.Join(c.Dir, "owners"))
 	owners := system.NewOwners(leases, system.Clock{}, c.Log)
 	core := c.core(store, record, leases, owners)
 	told := c.notifier(core)
@@ -141,7 +138,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 	})
 	return app.Core{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
-		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: bell.New(filepath.Join(c.Dir, "signals"), c.Log), Limiter: ratelimit.New(system.Clock{}, rates), Redact: redactor, Log: c.Log, Home: func() string { return homeIdentity(c.Dir) },
+		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: system.NewBell(filepath.Join(c.Dir, "signals"), c.Log), Limiter: system.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log, Home: func() string { return homeIdentity(c.Dir) },
 		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
 	}
 }

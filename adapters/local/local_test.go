@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 )
 
 // environment returns an env function over pairs, with a home of the test's own.
@@ -32,7 +33,7 @@ func environment(t *testing.T, pairs map[string]string) func(string) string {
 
 func open(t *testing.T, pairs map[string]string) *local.Local {
 	t.Helper()
-	c, err := local.Environment(environment(t, pairs))
+	c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, pairs))
 	require.NoError(t, err)
 	c.Packs.Root = first(c.Packs.Root, filepath.Join(t.TempDir(), "packs"))
 	l, err := local.Open(c)
@@ -74,16 +75,8 @@ func TestOpeningTouchesNothing(t *testing.T) {
 }
 
 // TestZeroOptionsRefuse: a host that configures nothing can change nothing.
-// TestAHomeIsFoundWithoutAnEnvironment: hosts may start a server with no variables at all.
-func TestAHomeIsFoundWithoutAnEnvironment(t *testing.T) {
-	t.Setenv("HOME", "")
-	l, err := local.Open(local.Config{Env: func(string) string { return "" }, Options: local.Defaults()})
-	require.NoError(t, err, "the user's own, as the system knows it")
-	require.NoError(t, l.Close())
-}
-
 func TestZeroOptionsRefuse(t *testing.T) {
-	l, err := local.Open(local.Config{Dir: t.TempDir(), Packs: local.Packs{Root: t.TempDir()}})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: t.TempDir(), Packs: local.Packs{Root: t.TempDir()}})
 	require.NoError(t, err)
 	defer l.Close()
 	o := l.As(policy.Principal{ID: "host", Grants: policy.All}).Call(context.Background(), "input", json.RawMessage(`{"action":"create","ttl_minutes":5}`))
@@ -92,7 +85,7 @@ func TestZeroOptionsRefuse(t *testing.T) {
 }
 
 func TestDefaultsOfTheEnvironment(t *testing.T) {
-	c, err := local.Environment(environment(t, nil))
+	c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, nil))
 	require.NoError(t, err)
 	defaults := local.Defaults()
 	defaults.Below = []policy.Layer{{Name: "config.yaml"}, {Name: "the environment or a flag"}}
@@ -109,7 +102,7 @@ func TestDefaultsOfTheEnvironment(t *testing.T) {
 }
 
 func TestEveryVariable(t *testing.T) {
-	c, err := local.Environment(environment(t, map[string]string{
+	c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, map[string]string{
 		"COUNTERSIGN_TOOLSETS": " packs, upkeep,", "COUNTERSIGN_TOOLS": "set_mode", "COUNTERSIGN_EXCLUDE_TOOLS": "input", "COUNTERSIGN_READ_ONLY": "TRUE",
 		"COUNTERSIGN_MODE": "plan", "COUNTERSIGN_MAX_MODE": "plan", "COUNTERSIGN_PERMISSION_LEVEL": "full_access", "COUNTERSIGN_APPROVAL": "human",
 		"COUNTERSIGN_CONFIRM_TTL": "10m", "CONTEXT_PACK_ROOT": "p", "CONTEXT_PACK_SOURCE_ROOT": "s", "CONTEXT_PACK_SOURCE_ROOTS": "api=../api, web=/srv/web",
@@ -127,7 +120,7 @@ func TestEveryVariable(t *testing.T) {
 func TestEveryProblemAtOnce(t *testing.T) {
 	bad := map[string]string{"COUNTERSIGN_READ_ONLY": "perhaps", "COUNTERSIGN_MODE": "x", "COUNTERSIGN_MAX_MODE": "x", "COUNTERSIGN_PERMISSION_LEVEL": "x",
 		"COUNTERSIGN_APPROVAL": "x", "COUNTERSIGN_CONFIRM_TTL": "11m", "CONTEXT_PACK_SOURCE_ROOTS": "x"}
-	_, err := local.Environment(environment(t, bad))
+	_, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, bad))
 	require.ErrorIs(t, err, local.ErrConfig)
 	for name := range bad {
 		if name != "COUNTERSIGN_HOME" {
@@ -138,7 +131,7 @@ func TestEveryProblemAtOnce(t *testing.T) {
 
 func TestConfirmTTLBounds(t *testing.T) {
 	for value, ok := range map[string]bool{"59s": false, "1m": true, "10m": true, "10m1s": false, "5": false} {
-		_, err := local.Environment(environment(t, map[string]string{"COUNTERSIGN_CONFIRM_TTL": value}))
+		_, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, map[string]string{"COUNTERSIGN_CONFIRM_TTL": value}))
 		assert.Equal(t, ok, err == nil, value)
 	}
 }
@@ -152,7 +145,7 @@ func TestConfigFile(t *testing.T) {
 	t.Run("below the environment", func(t *testing.T) {
 		pairs := write(t, "mode: plan\npermission_level: read_only\nread_only: true\ntoolsets: [upkeep]\nconfirm_ttl: 2m\npacks:\n  source_roots: {api: ../api}\n")
 		pairs["COUNTERSIGN_MODE"] = "ask"
-		c, err := local.Environment(environment(t, pairs))
+		c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, pairs))
 		require.NoError(t, err)
 		in := policy.Resolve(c.Options.Policy, c.Options.Below...)
 		assert.Equal(t, policy.Ask, in.Mode)
@@ -164,12 +157,12 @@ func TestConfigFile(t *testing.T) {
 		assert.Equal(t, map[string]string{"api": "../api"}, c.Packs.Sources)
 	})
 	t.Run("empty", func(t *testing.T) {
-		_, err := local.Environment(environment(t, write(t, "\n")))
+		_, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, write(t, "\n")))
 		assert.NoError(t, err)
 	})
 	for name, text := range map[string]string{"unknown key": "modus: plan\n", "repeated key": "mode: plan\nmode: ask\n", "no YAML": "{", "another type": "tools: 5\n"} {
 		t.Run(name, func(t *testing.T) {
-			_, err := local.Environment(environment(t, write(t, text)))
+			_, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, write(t, text)))
 			require.ErrorIs(t, err, local.ErrConfig)
 			assert.Contains(t, err.Error(), "config.yaml")
 		})
@@ -187,13 +180,13 @@ func TestSourceRootWords(t *testing.T) {
 
 func TestUnknownNamesFailClosed(t *testing.T) {
 	for variable, says := range map[string]string{"COUNTERSIGN_TOOLSETS": "no toolset", "COUNTERSIGN_TOOLS": "no tool", "COUNTERSIGN_EXCLUDE_TOOLS": "no tool"} {
-		c, err := local.Environment(environment(t, map[string]string{variable: "nothing-like-it"}))
+		c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, map[string]string{variable: "nothing-like-it"}))
 		require.NoError(t, err)
 		_, err = local.Open(c)
 		require.ErrorIs(t, err, app.ErrWiring, variable)
 		assert.Contains(t, err.Error(), says)
 	}
-	c, err := local.Environment(environment(t, map[string]string{"CONTEXT_PACK_SOURCE_ROOTS": "not a name=/x"}))
+	c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, map[string]string{"CONTEXT_PACK_SOURCE_ROOTS": "not a name=/x"}))
 	require.NoError(t, err)
 	_, err = local.Open(c)
 	require.ErrorIs(t, err, app.ErrWiring)

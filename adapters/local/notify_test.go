@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/local"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 )
 
 // told returns the channels, by name and place, that config.yaml and the environment make.
@@ -44,7 +45,7 @@ func TestChannelsOfTheConfiguration(t *testing.T) {
   ntfy: {url: "https://ntfy.example", topic: mine, token: "env:NTFY_TOKEN"}
   webhook: {url: "file:/home/me/hook-url", secret: "file:/home/me/hook", preset: slack}
   mail: {smtp: "127.0.0.1:25", from: me@example.org, to: [you@example.org], starttls: false}
-`, local.Config{Options: local.Defaults(), Notify: local.Notify{Desktop: true}}, map[string]string{"DISPLAY": ":0", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"})
+`, local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults(), Notify: local.Notify{Desktop: true}}, map[string]string{"DISPLAY": ":0", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"ntfy https://ntfy.example", "webhook file:/home/me/hook-url", "mail smtp://127.0.0.1:25"}, names)
 }
@@ -52,8 +53,8 @@ func TestChannelsOfTheConfiguration(t *testing.T) {
 // TestTheDesktopIsToldWhereThereIsOne, by programs that chose so, unless the configuration says otherwise.
 func TestTheDesktopIsToldWhereThereIsOne(t *testing.T) {
 	session := map[string]string{"DISPLAY": ":0", "DBUS_SESSION_BUS_ADDRESS": "unix:path=/nowhere"}
-	command := local.Config{Options: local.Defaults(), Notify: local.Notify{Desktop: true}}
-	embedded := local.Config{Options: local.Defaults()}
+	command := local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults(), Notify: local.Notify{Desktop: true}}
+	embedded := local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}
 	for name, c := range map[string]struct {
 		text string
 		over local.Config
@@ -80,13 +81,13 @@ func TestChannelsThatAreNotUnderstood(t *testing.T) {
 		"notify: {ntfy: {url: 'https://x'}}\n":                                        "notify.ntfy: a topic",
 		"notify: {webhook: {url: 'https://x', template: '{{.Arguments}}'}}\n":         "{{.Arguments}}",
 		"notify: {webhook: {url: 'https://x', secret: " + secret + "}}\n":             "env:NAME or file:PATH",
-		"notify: {mail: {smtp: host, from: a@b.c, to: [a@b.c]}}\n":                    "with its port",
+		"notify: {mail: {smtp: host, from: a@b.c, to: [a@b.c]}}\n":                    "with a port",
 		"notify: {reminder: soon}\n":                                                  "notify.reminder",
 		"notify: {per_minute: 1000}\n":                                                "per_minute",
 		"notify: {desktop: perhaps}\n":                                                "notify.desktop",
 		"notify: {mail: {smtp: 'h:25', from: a@b.c, to: [a@b.c], starttls: maybe}}\n": "starttls",
 	} {
-		_, err := told(t, text, local.Config{Options: local.Defaults()}, nil)
+		_, err := told(t, text, local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, nil)
 		require.ErrorIs(t, err, local.ErrConfig, text)
 		assert.Contains(t, err.Error(), says, text)
 		assert.NotContains(t, err.Error(), secret)

@@ -8,7 +8,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -23,7 +22,7 @@ import (
 func TestAPersonSaysThatAnOwnerHasEnded(t *testing.T) {
 	dir := t.TempDir()
 	open := func() *Local {
-		l, err := Open(Config{Dir: dir, Toolsets: []string{"control"}, Options: app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.FullAccess}}})
+		l, err := Open(Config{Trust: noPolicy(t), Dir: dir, Toolsets: []string{"control"}, Options: app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.FullAccess}}})
 		require.NoError(t, err)
 		t.Cleanup(func() { require.NoError(t, l.Close()) })
 		return l
@@ -49,6 +48,6 @@ func TestAPersonSaysThatAnOwnerHasEnded(t *testing.T) {
 	require.Len(t, all, 1)
 	assert.Equal(t, "local", all[0].By)
 
-	require.NoError(t, ownerfile.NewLeases(filepath.Join(dir, "owners")).Renew(t.Context(), system.Owner{}.Self(), system.Clock{}.Now()))
+	require.NoError(t, system.NewLeases(filepath.Join(dir, "owners")).Renew(t.Context(), system.Owner{}.Self(), system.Clock{}.Now()))
 	require.ErrorIs(t, person.Call(t.Context(), other.App, call(system.Owner{}.Self())).Err, owner.ErrAlive)
 }

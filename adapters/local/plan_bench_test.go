@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -80,7 +81,7 @@ func newFarm(b testing.TB, files int, targets ...string) *configFixture {
 
 func (f *configFixture) open(state string) *local.Local {
 	env := map[string]string{"HOME": f.home, "COUNTERSIGN_HOME": state}
-	c, err := local.Environment(func(name string) string { return env[name] })
+	c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(f.b.TempDir()), Options: local.Defaults()}, func(name string) string { return env[name] })
 	require.NoError(f.b, err)
 	c.Deployments.Dir, c.Options = f.project, person.ByCaller(c.Options)
 	core, err := local.Open(c)

@@ -23,6 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -62,7 +63,7 @@ func newProjectsFixture(b testing.TB, level policy.Level) *projectsFixture {
 	o.Policy.Level, o.Serve.Toolsets = level, []string{"all"}
 	exe, err := os.Executable()
 	require.NoError(b, err)
-	core, err := local.Open(local.Config{Dir: filepath.Join(base, "state"), Options: o,
+	core, err := local.Open(local.Config{Trust: nopolicy.Trust(b.TempDir()), Dir: filepath.Join(base, "state"), Options: o,
 		Projects: local.Projects{Home: filepath.Join(base, "home"), Supervisor: []string{exe, "supervise"}}})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, core.Close()) })

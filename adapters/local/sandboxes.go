@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -111,7 +110,7 @@ func (l *Local) serving(ctx context.Context, id string) (done func()) {
 
 // Router reaches the agent servers of the table.
 func (l *Local) Router() *opencode.Router {
-	return opencode.NewRouter(opencode.RouterOptions{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Secret: func(ctx context.Context, variable string) (string, error) {
+	return opencode.NewRouter(opencode.RouterOptions{Table: first(l.config.Sandboxes.Table, l.files().TablePath()), Log: l.config.Log, Listens: l.projectManager().Listens, Secret: func(ctx context.Context, variable string) (string, error) {
 		settings, err := l.files().Settings(ctx, "")
 		if err != nil || variable != "OPENCODE_PASSWORD" {
 			return "", err
@@ -131,10 +130,59 @@ func (l *Local) InitSandboxes(ctx context.Context) (path string, created bool, e
 	return l.files().Init(ctx)
 }
 
-// SandboxSecrets returns the password of agent servers and the token of their gateway. Only users' own commands get them: they never travel through tools.
-func (l *Local) SandboxSecrets(ctx context.Context) (password, token string, err error) {
+// GatewaySession returns the session of the gateway's callers who are let in to the server of that ID alone.
+func GatewaySession(id string) string { return gateway.SessionWithin(id) }
+
+// ServerOf returns the project, and the sandbox whose own server it is, that the gateway's table has under an ID.
+func ServerOf(id string) (url, box string) { return sandbox.SplitServerID(id) }
+
+// SandboxSecrets returns the password of agent servers and the token of their gateway: for no name those of all, else of the project of that URL, name or sandbox. Only
+// users' own commands get them: they never travel through tools.
+func (l *Local) SandboxSecrets(ctx context.Context, name string) (password, token string, err error) {
 	settings, err := l.files().Settings(ctx, "")
-	return settings.Password, settings.GatewayToken, err
+	if err != nil || name == "" {
+		return settings.Password, settings.GatewayToken, err
+	}
+	state, err := l.projectManager().Current(ctx)
+	if err != nil {
+		return "", "", err
+	}
+	p, box, err := named(state, name)
+	if err != nil {
+		return "", "", err
+	}
+	id, key := p.URL.String(), sandbox.SecretKey(p.CreatedAt)
+	if password = settings.Password; box.Isolation != "" {
+		id, key = sandbox.ServerID(id, box.Name), sandbox.SecretKey(box.CreatedAt)
+		password = sandbox.ServerPassword(password, id, key)
+	}
+	return password, sandbox.GatewayToken(settings.GatewayToken, id, key), nil
+}
+
+// named returns the project that somebody means, by its URL or name, or with a sandbox of it: by its name alone, where it is no other project's, or as PROJECT/NAME.
+func named(state sandbox.State, name string) (p sandbox.Project, box sandbox.Sandbox, err error) {
+	var found []sandbox.Project
+	for _, one := range sandbox.ProjectsByName(state) {
+		project, inside, qualified := strings.Cut(name, "/")
+		own, has := one.Sandboxes[sandbox.SandboxKey(name)]
+		switch {
+		case strings.EqualFold(one.Name, name) || one.URL.String() == name:
+			return one, sandbox.Sandbox{}, nil
+		case qualified && strings.EqualFold(one.Name, project):
+			if own, has = one.Sandboxes[sandbox.SandboxKey(inside)]; has {
+				return one, own, nil
+			}
+		case has:
+			p, box, found = one, own, append(found, one)
+		}
+	}
+	switch len(found) {
+	case 0:
+		return p, box, mcpclients.ErrServer.Sayf("no project and no sandbox is called %q; countersign sandbox list shows the projects", name)
+	case 1:
+		return p, box, nil
+	}
+	return p, box, mcpclients.ErrServer.Sayf("several projects have a sandbox %q; say which as PROJECT/%s", name, name)
 }
 
 // GatewayAccess returns how the gateway is reached by which the agent server of a project, or of a sandbox's project, is asked. Only tools for people use it.
@@ -143,17 +191,13 @@ func (l *Local) GatewayAccess(ctx context.Context, name string) (mcpclients.Gate
 	if err != nil {
 		return mcpclients.GatewayAccess{}, err
 	}
-	known := slices.ContainsFunc(sandbox.ProjectsByName(state), func(p sandbox.Project) bool {
-		_, has := p.Sandboxes[sandbox.SandboxKey(name)]
-		return has || strings.EqualFold(p.Name, name)
-	})
-	switch {
-	case !known:
-		return mcpclients.GatewayAccess{}, mcpclients.ErrServer.Sayf("no project and no sandbox is called %q; countersign sandbox list shows the projects", name)
-	case state.Gateway.Status != sandbox.Running:
+	if _, _, err := named(state, name); err != nil {
+		return mcpclients.GatewayAccess{}, err
+	}
+	if state.Gateway.Status != sandbox.Running {
 		return mcpclients.GatewayAccess{}, mcpclients.ErrServer.Sayf("the gateway of sandboxes does not run; countersign sandbox start PROJECT starts it with the project's server")
 	}
-	_, token, err := l.SandboxSecrets(ctx)
+	_, token, err := l.SandboxSecrets(ctx, name)
 	return mcpclients.GatewayAccess{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", state.Gateway.Port), Secret: token}, err
 }
 

@@ -7,7 +7,6 @@ import (
 
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
-	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports"
@@ -34,7 +33,7 @@ func (l *Local) control(core app.Core) tool.Capability {
 		Forms: func(ctx context.Context) ([]string, error) { return l.FormsCounting(ctx) },
 		Base:  func() policy.Mode { return l.BaseMode() }, Toolsets: sync.OnceValue(func() []tool.Toolset { return l.Toolsets() }),
 		Credentials: l.Admission(), Backups: l.archive,
-		Keys: enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
+		Keys: app.NewKeyManager(app.KeyConfig{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
 }
 
 // unserved returns the toolset as it is listed where nothing of it is served.

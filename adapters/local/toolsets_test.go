@@ -2,6 +2,7 @@ package local
 
 import (
 	"encoding/json"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
+
+// noPolicy returns layers of policy that do not exist, so that neither the machine's nor those of the account that runs the test count.
+func noPolicy(t *testing.T) Trust {
+	dir := t.TempDir()
+	return Trust{SystemFile: filepath.Join(dir, "no-policy.yaml"), AccountHome: filepath.Join(dir, "no-account")}
+}
 
 // fakeToolsets is toolsets of two tools each (a1, a2, b1, …) that note when they are made.
 func fakeToolsets(made *[]string, names ...string) (sets []toolset) {
@@ -75,7 +82,7 @@ func TestOnlyWhatIsServedIsMade(t *testing.T) {
 
 // TestEveryToolsetIsListedUnderItsOwnName: the name that chooses a toolset is that of its tools.
 func TestEveryToolsetIsListedUnderItsOwnName(t *testing.T) {
-	l, err := Open(Config{Dir: t.TempDir(), Toolsets: []string{"control"}})
+	l, err := Open(Config{Trust: noPolicy(t), Dir: t.TempDir(), Toolsets: []string{"control"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	var names []string
@@ -99,7 +106,7 @@ func listToolsets(t *testing.T, serve app.Selection) json.RawMessage {
 	t.Helper()
 	o := Defaults()
 	o.Serve = serve
-	l, err := Open(Config{Dir: t.TempDir(), Options: o, Toolsets: strings.Split(DefaultToolsets, ",")})
+	l, err := Open(Config{Trust: noPolicy(t), Dir: t.TempDir(), Options: o, Toolsets: strings.Split(DefaultToolsets, ",")})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	answer := l.As(l.Owner()).Call(t.Context(), "list_toolsets", json.RawMessage(`{}`))
@@ -123,7 +130,7 @@ func TestToolsetsAreListedAsTheyAreServed(t *testing.T) {
 
 // TestWhatIsNotThereIsRefused, whatever is made for the rest of the selection.
 func TestWhatIsNotThereIsRefused(t *testing.T) {
-	l, err := Open(Config{Dir: t.TempDir()})
+	l, err := Open(Config{Trust: noPolicy(t), Dir: t.TempDir()})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	all := strings.Join(namesOf(l.Toolsets()), ", ")
@@ -139,7 +146,7 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		{app.Selection{Toolsets: []string{"packs"}, Tools: []string{"input", "list_project"}}, `there is no tool "list_project"`},
 		{app.Selection{Toolsets: []string{"packs"}, Exclude: []string{"list_projects", "list_project"}}, `there is no tool "list_project"`},
 	} {
-		_, err := Open(Config{Dir: t.TempDir(), Options: app.Options{Serve: c.serve}})
+		_, err := Open(Config{Trust: noPolicy(t), Dir: t.TempDir(), Options: app.Options{Serve: c.serve}})
 		require.ErrorIs(t, err, app.ErrWiring)
 		assert.Contains(t, err.Error(), c.says)
 	}
@@ -147,7 +154,7 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 
 // TestAnUnservedToolsetIsUnknownToCalls and to whoever wants to see its tools.
 func TestAnUnservedToolsetIsUnknownToCalls(t *testing.T) {
-	l, err := Open(Config{Dir: t.TempDir(), Options: Defaults(), Toolsets: []string{"packs"}})
+	l, err := Open(Config{Trust: noPolicy(t), Dir: t.TempDir(), Options: Defaults(), Toolsets: []string{"packs"}})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	_, known := l.Spec("list_projects")
@@ -155,4 +162,12 @@ func TestAnUnservedToolsetIsUnknownToCalls(t *testing.T) {
 	assert.ErrorIs(t, l.As(l.Owner()).Call(t.Context(), "list_projects", json.RawMessage(`{}`)).Err, tool.ErrUnknown)
 	_, err = l.Recover(t.Context())
 	assert.NoError(t, err, "what is left running is settled whatever is served")
+}
+
+// TestAHomeIsFoundWithoutAnEnvironment: hosts may start a server with no variables at all.
+func TestAHomeIsFoundWithoutAnEnvironment(t *testing.T) {
+	t.Setenv("HOME", "")
+	dir, err := Config{Env: func(string) string { return "" }}.home()
+	require.NoError(t, err)
+	assert.True(t, filepath.IsAbs(dir), "the user's own, as the system knows it: %s", dir)
 }

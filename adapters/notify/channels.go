@@ -19,9 +19,9 @@ import (
 // The errors of sending a message.
 var (
 	ErrUnreachable = fault.New(fault.Unavailable, "notify_channel_unreachable", "the receiver could not be reached") // worth a retry
-	ErrRefused     = fault.New(fault.State, "notify_channel_refused", "the receiver does not take the message")
-	ErrSecret      = fault.New(fault.State, "notify_secret_missing", "a secret that the channel needs is not there")
-	ErrSettings    = fault.New(fault.Invalid, "notify_settings_invalid", "the settings of the channel are not understood")
+	ErrRefused     = fault.New(fault.State, "notify_channel_refused", "the receiver rejects the message")
+	ErrSecret      = fault.New(fault.State, "notify_secret_missing", "a secret of the channel is missing")
+	ErrSettings    = fault.New(fault.Invalid, "notify_settings_invalid", "invalid channel settings")
 )
 
 // maxSecret is the maximum length of a secret, in bytes.
@@ -42,11 +42,11 @@ func newSecret(where string, env func(string) string) (secret, error) {
 	case where == "":
 		return secret{}, nil
 	case kind == "file" && strings.TrimSpace(name) != "" && !filepath.IsAbs(name):
-		return secret{}, ErrSettings.Sayf("the file of a secret is named by its absolute path, without ~ and variables (file:/path/to/file): what is relative would be another file for each process")
+		return secret{}, ErrSettings.Sayf("the file of a secret needs an absolute path, without ~ and variables (file:/path/to/file), because processes have different working directories")
 	case (kind == "env" || kind == "file") && strings.TrimSpace(name) != "":
 		return secret{where, env}, nil
 	}
-	return secret{}, ErrSettings.Sayf("a secret is named by where it is, env:NAME or file:PATH, and not written into the configuration")
+	return secret{}, ErrSettings.Sayf("a secret is given as env:NAME or file:PATH, not as a value in the configuration")
 }
 
 // String returns the location of the secret.
@@ -69,16 +69,16 @@ func (s secret) read() (string, error) {
 	}
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // anything but a file must not block
 	if err != nil {
-		return "", ErrSecret.Sayf("the file %s cannot be read; it holds a secret that a channel needs", name)
+		return "", ErrSecret.Sayf("cannot read the file %s with a channel's secret", name)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", ErrSecret.Sayf("%s is no regular file; a channel needs one with a secret there", name)
+		return "", ErrSecret.Sayf("%s is not a regular file; it must hold a channel's secret", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	v := strings.TrimSpace(string(data))
 	if err != nil || v == "" || len(data) > maxSecret || strings.ContainsAny(v, "\r\n") {
-		return "", ErrSecret.Sayf("the file %s does not hold one line with a secret", name)
+		return "", ErrSecret.Sayf("the file %s must hold one line with a secret", name)
 	}
 	return v, nil
 }
@@ -102,7 +102,7 @@ func newAddress(text string, env func(string) string) (address, error) {
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, ErrSettings.Sayf("a url has to begin with http:// or https://, name a host, and hold no password")
+		return nil, ErrSettings.Sayf("a url must begin with http:// or https://, name a host, and contain no password")
 	}
 	return u, nil
 }
@@ -136,7 +136,7 @@ func client() *http.Client {
 func post(ctx context.Context, to *url.URL, host string, body []byte, headers map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return ErrSettings.Sayf("no request can be made to %s", host)
+		return ErrSettings.Sayf("cannot create a request to %s", host)
 	}
 	for name, value := range headers {
 		r.Header.Set(name, value)
@@ -154,7 +154,7 @@ func post(ctx context.Context, to *url.URL, host string, body []byte, headers ma
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
 		return ErrUnreachable.Sayf("%s answered with status %d", host, code)
 	default:
-		return ErrRefused.Sayf("%s answered with status %d; look at the channel's url, token and template", host, code)
+		return ErrRefused.Sayf("%s answered with status %d; check the channel's url, token and template", host, code)
 	}
 }
 
@@ -177,7 +177,7 @@ func why(err error) string {
 	}
 	var name *net.DNSError
 	if errors.As(err, &name) {
-		return "its name is not known"
+		return "unknown host"
 	}
 	return "the connection failed"
 }

@@ -106,7 +106,7 @@ func TestTemplates(t *testing.T) {
 		"no JSON":     {settings: notify.WebhookSettings{Template: `{"t":{{.Title}}}`}, refused: "no JSON"},
 		"no preset":   {settings: notify.WebhookSettings{Preset: "fax"}, refused: "discord, slack, teams, telegram"},
 		"no chat":     {settings: notify.WebhookSettings{Preset: "telegram"}, refused: "chat"},
-		"both":        {settings: notify.WebhookSettings{Preset: "slack", Template: "{}"}, refused: "leave one of them out"},
+		"both":        {settings: notify.WebhookSettings{Preset: "slack", Template: "{}"}, refused: "not both"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			url, requests := receiver(t, http.StatusOK)

@@ -21,7 +21,7 @@ const (
 )
 
 // ErrBook is returned if the delivery log cannot be used.
-var ErrBook = fault.New(fault.Unavailable, "notify_book_unusable", "what people were told cannot be read or written")
+var ErrBook = fault.New(fault.Unavailable, "notify_book_unusable", "the delivery log cannot be read or written")
 
 // book is the file of the delivery log. Several processes may use it.
 type book struct{ dir *docfile.Dir }
@@ -36,7 +36,7 @@ func (b book) load() (notice.DeliveryLog, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return kept, nil
 	case err != nil:
-		return kept, ErrBook.Sayf("%s cannot be read; make it readable, or take it away", b.dir.File(bookFile)).Because(err)
+		return kept, ErrBook.Sayf("%s cannot be read; make it readable, or remove it", b.dir.File(bookFile)).Because(err)
 	}
 	if json.Unmarshal(data, &kept) != nil {
 		return notice.DeliveryLog{}, nil

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrDesktop is returned if there is no desktop to show notifications.
-var ErrDesktop = fault.New(fault.State, "notify_no_desktop", "no desktop shows notifications here")
+var ErrDesktop = fault.New(fault.State, "notify_no_desktop", "no desktop session for notifications")
 
 // HasDesktopSession reports whether this process belongs to a desktop session.
 func HasDesktopSession(env func(string) string) bool {
@@ -37,7 +37,7 @@ func (DesktopChannel) Where() string { return "this desktop" }
 // Send shows the message. It returns when ctx ends, even if the desktop does not answer.
 func (c DesktopChannel) Send(ctx context.Context, m notice.Message) error {
 	if !HasDesktopSession(c.env) { // without one, a bus would be searched for, and possibly started
-		return ErrDesktop.Sayf("this process belongs to no desktop session; start it from one, or set notify: desktop: false")
+		return ErrDesktop.Sayf("this process has no desktop session; start it in one, or set notify: desktop: false")
 	}
 	beeep.AppName = "Countersign"
 	shown := make(chan error, 1)

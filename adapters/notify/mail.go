@@ -42,32 +42,32 @@ const tlsPort = "465"
 func NewMail(s MailSettings, env func(string) string) (*Mail, error) {
 	host, port, err := net.SplitHostPort(s.SMTP)
 	if err != nil || host == "" || port == "" {
-		return nil, ErrSettings.Sayf("smtp is the address of a server with its port, such as smtp.example.org:587")
+		return nil, ErrSettings.Sayf("smtp needs a server address with a port, such as smtp.example.org:587")
 	}
 	m := &Mail{host: host, port: port, user: s.User, plain: s.Plain}
 	from, err := mail.ParseAddress(s.From)
 	if err != nil {
-		return nil, ErrSettings.Sayf("from is no mail address")
+		return nil, ErrSettings.Sayf("from is not a mail address")
 	}
 	m.from = *from
 	for _, text := range s.To {
 		to, err := mail.ParseAddress(text)
 		if err != nil {
-			return nil, ErrSettings.Sayf("to holds something that is no mail address")
+			return nil, ErrSettings.Sayf("to contains something that is not a mail address")
 		}
 		m.to = append(m.to, *to)
 	}
 	if len(m.to) == 0 {
-		return nil, ErrSettings.Sayf("to names nobody")
+		return nil, ErrSettings.Sayf("to is empty")
 	}
 	if m.password, err = newSecret(s.Password, env); err != nil {
 		return nil, err
 	}
 	if (m.user == "") != m.password.None() {
-		return nil, ErrSettings.Sayf("user and password belong together; give both or none")
+		return nil, ErrSettings.Sayf("give both user and password, or neither")
 	}
 	if m.plain && m.user != "" && !loopback(host) {
-		return nil, ErrSettings.Sayf("a password is sent to another machine only over TLS; leave starttls: false out")
+		return nil, ErrSettings.Sayf("a password is only sent to another machine over TLS; remove starttls: false")
 	}
 	return m, nil
 }
@@ -174,7 +174,7 @@ func (m *Mail) judged(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return ErrUnreachable.Sayf("%s did not answer in time", m.Where())
 	case errors.As(err, &code) && code.Code >= 500:
-		return ErrRefused.Sayf("%s refuses with code %d; look at user, password, from and to", m.Where(), code.Code)
+		return ErrRefused.Sayf("%s rejects the message with code %d; check user, password, from and to", m.Where(), code.Code)
 	case errors.As(err, &code):
 		return ErrUnreachable.Sayf("%s answered with code %d", m.Where(), code.Code)
 	}

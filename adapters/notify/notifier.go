@@ -30,7 +30,7 @@ const (
 // The errors besides those of channels.
 var (
 	ErrTimeout = fault.New(fault.Unavailable, "notify_timeout", "the receiver did not answer in time") // worth a retry
-	ErrChannel = fault.New(fault.NotFound, "notify_channel_unknown", "there is no such channel")
+	ErrChannel = fault.New(fault.NotFound, "notify_channel_unknown", "no such channel")
 )
 
 // Options configures a Notifier. Every field except the last two is required.
@@ -182,7 +182,7 @@ func (n *Notifier) Look(ctx context.Context, over bool) {
 		return nil
 	})
 	if err != nil {
-		n.parts.Log.Warn("people could not be told of what waits", "cause", fault.From(err).Message)
+		n.parts.Log.Warn("the user could not be notified of pending requests", "cause", fault.From(err).Message)
 		return
 	}
 	for _, m := range due {
@@ -259,7 +259,7 @@ func (n *Notifier) send(l *line) {
 		}
 		n.mu.Unlock()
 		if n.life.Err() != nil {
-			n.parts.Log.Warn("the process ended before people were told", "channel", l.Name(), "message", m.ID)
+			n.parts.Log.Warn("the process ended before the user was notified", "channel", l.Name(), "message", m.ID)
 			n.came(m, ErrTimeout)
 			continue
 		}
@@ -315,7 +315,7 @@ func (n *Notifier) giveBack() {
 		return nil
 	})
 	if err != nil {
-		n.parts.Log.Warn("what people were not told could not be left to others", "cause", fault.From(err).Message)
+		n.parts.Log.Warn("unsent notifications could not be handed to other processes", "cause", fault.From(err).Message)
 	}
 }
 
@@ -348,7 +348,7 @@ func (n *Notifier) once(ctx context.Context, c ports.Channel, m notice.Message) 
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.ErrInternal.Sayf("the channel failed in an unforeseen way")
+			err = fault.ErrInternal.Sayf("internal error in the channel")
 		}
 	}()
 	if err = c.Send(ctx, m); err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
@@ -362,7 +362,7 @@ func (n *Notifier) note(channel string, m notice.Message, err error) {
 	failure := ""
 	if err != nil {
 		failure = fault.From(err).Message
-		n.parts.Log.Warn("people could not be told", "channel", channel, "message", m.ID, "cause", failure)
+		n.parts.Log.Warn("the user could not be notified", "channel", channel, "message", m.ID, "cause", failure)
 	}
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(n.life), noteTimeout)
 	defer cancel()
@@ -371,7 +371,7 @@ func (n *Notifier) note(channel string, m notice.Message, err error) {
 		return nil
 	})
 	if err != nil {
-		n.parts.Log.Warn("how a channel does could not be put on record", "channel", channel, "cause", fault.From(err).Message)
+		n.parts.Log.Warn("the status of a channel could not be recorded", "channel", channel, "cause", fault.From(err).Message)
 	}
 }
 
@@ -409,7 +409,7 @@ func (n *Notifier) Close(ctx context.Context) {
 		select {
 		case <-done:
 		case <-t.C:
-			n.parts.Log.Warn("a channel did not end in time and is not waited for")
+			n.parts.Log.Warn("a channel did not stop in time and was abandoned")
 		}
 	}
 	n.end()
@@ -454,7 +454,7 @@ func (n *Notifier) Test(ctx context.Context, name string) ([]notice.ChannelTestR
 		all = append(all, r)
 	}
 	if len(all) == 0 && name != "" {
-		return nil, ErrChannel.Sayf("there is no channel %q; countersign notify lists those there are", name)
+		return nil, ErrChannel.Sayf("unknown channel %q; countersign notify lists the channels", name)
 	}
 	return all, nil
 }

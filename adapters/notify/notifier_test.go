@@ -215,7 +215,7 @@ func TestAReceiverThatFailsIsAskedAgain(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 1, state[0].Failures, "seen from another process")
 	assert.Contains(t, state[0].Failure, "status 500")
-	assert.Contains(t, h.log.String(), "people could not be told")
+	assert.Contains(t, h.log.String(), "the user could not be notified")
 }
 
 // hung is a channel that answers nobody, and says when somebody waits for it.

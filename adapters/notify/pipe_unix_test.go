@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
-// TestASecretIsNotWaitedFor: a pipe that nobody writes into is no file with a secret.
+// TestASecretIsNotWaitedFor: a pipe that nobody writes into is not a file with a secret.
 func TestASecretIsNotWaitedFor(t *testing.T) {
 	pipe := filepath.Join(t.TempDir(), "pipe")
 	require.NoError(t, syscall.Mkfifo(pipe, 0o600))

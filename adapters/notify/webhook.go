@@ -72,9 +72,9 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 		ready, known := presets()[s.Preset]
 		switch {
 		case !known:
-			return nil, ErrSettings.Sayf("there is no preset %q; there are %s", s.Preset, strings.Join(slices.Sorted(maps.Keys(presets())), ", "))
+			return nil, ErrSettings.Sayf("unknown preset %q; use one of %s", s.Preset, strings.Join(slices.Sorted(maps.Keys(presets())), ", "))
 		case s.Template != "" || s.ContentType != "":
-			return nil, ErrSettings.Sayf("preset and template are two ways to say one thing; leave one of them out")
+			return nil, ErrSettings.Sayf("give either preset or template, not both")
 		case s.Preset == "telegram" && s.Chat == "":
 			return nil, ErrSettings.Sayf("the preset telegram needs chat, the id of the chat to write to")
 		}
@@ -84,7 +84,7 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 		w.media = "application/json"
 	}
 	if _, _, err := mime.ParseMediaType(w.media); err != nil {
-		return nil, ErrSettings.Sayf("%q is no content type", w.media)
+		return nil, ErrSettings.Sayf("invalid content type %q", w.media)
 	}
 	_, err = w.body(notice.Message{Title: `"t"`, Text: "x\ny"})
 	return w, err
@@ -134,7 +134,7 @@ func (w *webhook) body(m notice.Message) ([]byte, error) {
 		return string(quoted[1 : len(quoted)-1])
 	})
 	if wrong != "" {
-		return nil, ErrSettings.Sayf("the template names %s; there are {{.%s}}", wrong, strings.Join(slices.Sorted(maps.Keys(fields)), "}}, {{."))
+		return nil, ErrSettings.Sayf("the template names %s; the fields are {{.%s}}", wrong, strings.Join(slices.Sorted(maps.Keys(fields)), "}}, {{."))
 	}
 	if isJSON && !json.Valid([]byte(text)) {
 		return nil, ErrSettings.Sayf("the template makes no JSON; fields stand within quotation marks, as in {\"text\": \"{{.Title}}\"}, or content_type is another one")

@@ -23,7 +23,7 @@ const gatewayUser = "opencode"
 
 // Call is sandboxport.Router.
 func (r *Router) Call(ctx context.Context, q sandboxport.RouteRequest) (sandboxport.RouteAnswer, error) {
-	e, err := r.find(q.Server)
+	e, err := r.find(q)
 	if err != nil {
 		return sandboxport.RouteAnswer{}, err
 	}
@@ -99,7 +99,10 @@ func (r *Router) password(ctx context.Context, e entry) (string, error) {
 		return "", err
 	}
 	if word == "" {
-		word = e.Password
+		return e.Password, nil
+	}
+	if e.Sandbox != "" {
+		word = sandbox.ServerPassword(word, e.ID, e.KeyID)
 	}
 	return word, nil
 }
@@ -111,7 +114,7 @@ func (r *Router) send(ctx context.Context, e entry, w wire, password string) (st
 	}
 	at = at.JoinPath(w.path...)
 	at.RawQuery = w.query.Encode()
-	req, err := http.NewRequestWithContext(ctx, w.method, at.String(), bytes.NewReader(w.body))
+	req, err := http.NewRequestWithContext(context.WithValue(ctx, askedKey{}, e.ID), w.method, at.String(), bytes.NewReader(w.body))
 	if err != nil {
 		return 0, nil, err
 	}

@@ -8,6 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/opencode"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
 // Whatever stands in the table, it is read or refused as a whole, every server in it is found by its ID, and the default one is among them.
@@ -22,7 +23,7 @@ func FuzzTable(f *testing.F) {
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		r := opencode.NewRouter(opencode.RouterOptions{Table: path})
-		table, err := r.Table(t.Context())
+		table, err := r.Table(t.Context(), "")
 		require.NoError(t, err)
 		if table.Problem != "" {
 			require.Empty(t, table.Servers)
@@ -32,7 +33,7 @@ func FuzzTable(f *testing.F) {
 		for _, s := range table.Servers {
 			require.NotEmpty(t, s.ID)
 			require.NotEmpty(t, s.Status)
-			found, err := r.Resolve(t.Context(), s.ID)
+			found, err := r.Resolve(t.Context(), sandboxport.RouteRequest{Server: s.ID})
 			require.NoError(t, err)
 			require.Equal(t, s, found)
 			standard = standard || s.ID == table.Default

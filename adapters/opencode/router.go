@@ -2,6 +2,7 @@ package opencode
 
 import (
 	"context"
+	"crypto/subtle"
 	"log/slog"
 	"net"
 	"net/http"
@@ -27,8 +28,14 @@ const (
 type RouterOptions struct {
 	Table  string                                                     // path of opencode-mcp-tool-servers.json
 	Secret func(ctx context.Context, variable string) (string, error) // the value of a password_env, from the settings file; nil for none
-	Log    *slog.Logger
+	// Listens fails where another program listens at the port of the server with that ID. It is called for each new connection before anything is sent,
+	// because a program that takes the port of a server that has ended would be told its password. Nil asks nothing.
+	Listens func(ctx context.Context, id string) error
+	Log     *slog.Logger
 }
+
+// askedKey is the key, in the context of a request, of the ID of the server that it is for.
+type askedKey struct{}
 
 // Router is a sandboxport.Router. It is made by New and safe for concurrent use.
 type Router struct {
@@ -48,18 +55,30 @@ func NewRouter(o RouterOptions) *Router {
 	return &Router{o: o, rules: redact.New(redact.Options{}), client: &http.Client{
 		// A proxy would be told the password, and so would whatever a redirection leads to.
 		Transport: &http.Transport{
-			DialContext: (&net.Dialer{Timeout: requestTimeout}).DialContext, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute,
+			DialContext: o.dial, MaxIdleConnsPerHost: maxIdle, IdleConnTimeout: time.Minute,
 		},
 		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse },
 	}}
 }
 
+// dial connects to the server that a request is for, and to no program that has taken its port.
+func (o RouterOptions) dial(ctx context.Context, network, address string) (net.Conn, error) {
+	conn, err := (&net.Dialer{Timeout: requestTimeout}).DialContext(ctx, network, address)
+	if id, _ := ctx.Value(askedKey{}).(string); err == nil && id != "" && o.Listens != nil {
+		if err := o.Listens(ctx, id); err != nil {
+			_ = conn.Close()
+			return nil, err
+		}
+	}
+	return conn, err
+}
+
 // Table is sandboxport.Router.
-func (r *Router) Table(ctx context.Context) (sandboxport.RouteTable, error) {
+func (r *Router) Table(ctx context.Context, scope string) (sandboxport.RouteTable, error) {
 	if err := ctx.Err(); err != nil {
 		return sandboxport.RouteTable{}, err
 	}
-	t := r.current()
+	t := r.current().within(scope)
 	out := sandboxport.RouteTable{Default: t.standard, Problem: t.problem, Servers: make([]sandboxport.Route, 0, len(t.entries))}
 	for _, e := range t.entries {
 		out.Servers = append(out.Servers, e.route())
@@ -79,17 +98,55 @@ func (r *Router) Counts() (servers, active int) {
 }
 
 // Resolve is sandboxport.Router.
-func (r *Router) Resolve(ctx context.Context, server string) (sandboxport.Route, error) {
+func (r *Router) Resolve(ctx context.Context, q sandboxport.RouteRequest) (sandboxport.Route, error) {
 	if err := ctx.Err(); err != nil {
 		return sandboxport.Route{}, err
 	}
-	e, err := r.find(server)
+	e, err := r.find(q)
 	return e.route(), err
 }
 
+// Scope returns the ID of the server that a token derived from the gateway's lets in to, or for that of a project, to the project's servers. It compares in constant time.
+func (r *Router) Scope(token, given string) (id string, known bool) {
+	for _, e := range r.current().entries {
+		own := sandbox.GatewayToken(token, e.ID, e.KeyID)
+		if own != "" && subtle.ConstantTimeCompare([]byte(own), []byte(given)) == 1 {
+			id, known = e.ID, true
+		}
+	}
+	return id, known
+}
+
+// find returns the entry that a request means, within its scope. A sandbox that is isolated is asked at the server of its own, never at the project's.
+func (r *Router) find(q sandboxport.RouteRequest) (entry, error) {
+	t := r.current().within(q.Scope)
+	own := func(e entry) bool { return sandbox.SandboxKey(e.Sandbox) == sandbox.SandboxKey(q.Sandbox) }
+	e, err := t.find(q.Server)
+	if q.Sandbox == "" || err == nil && e.Sandbox != "" && own(e) {
+		return e, err
+	}
+	if err == nil && e.Sandbox != "" {
+		return entry{}, sandbox.ErrServer.Sayf("the server %s works in sandbox %s alone; name its project for another sandbox", e.called(), e.Sandbox)
+	}
+	url := e.GitURL
+	if err != nil { // the project itself may never have had a server
+		for _, one := range t.entries {
+			if one.Sandbox != "" && own(one) && (one.GitURL == q.Server || one.ProjectName == q.Server+"/"+one.Sandbox) {
+				return one, nil
+			}
+		}
+		return entry{}, err
+	}
+	for _, one := range t.entries {
+		if one.Sandbox != "" && own(one) && one.GitURL == url {
+			return one, nil
+		}
+	}
+	return e, nil
+}
+
 // find returns the entry that somebody means: an ID comes before a name, and a URL may be spelled in any way.
-func (r *Router) find(server string) (entry, error) {
-	t := r.current()
+func (t table) find(server string) (entry, error) {
 	if server == "" {
 		if server = t.standard; server == "" {
 			return entry{}, sandbox.ErrServer.Sayf("no server was named, and the table has no default one; say which with server, one of: %s", t.names())
@@ -129,7 +186,7 @@ func (t table) spelled(server string) (found []entry) {
 		return nil
 	}
 	for _, e := range t.entries {
-		if e.ID == url.String() || e.GitURL == url.String() {
+		if e.ID == url.String() || e.GitURL == url.String() && e.Sandbox == "" {
 			found = append(found, e)
 		}
 	}

@@ -84,26 +84,26 @@ func (r road) session(t testing.TB) string {
 
 func (h routerFixture) named(t *testing.T) {
 	r := h.open(t)
-	table, err := r.Table(t.Context())
+	table, err := r.Table(t.Context(), "")
 	require.NoError(t, err)
 	assert.Equal(t, sandboxport.RouteTable{Default: routerURL, Servers: []sandboxport.Route{
 		{ID: routerURL, Name: "owner-repo", Title: "A owner-repo", Description: "for tests", Status: "active"}}}, table)
 	for _, name := range []string{"", routerURL, "owner-repo", "ssh://git@github.com/owner/repo", "https://github.com/owner/repo/"} {
-		route, err := r.Resolve(t.Context(), name)
+		route, err := r.Resolve(t.Context(), sandboxport.RouteRequest{Server: name})
 		require.NoError(t, err, name)
 		assert.Equal(t, routerURL, route.ID, name)
 	}
-	_, err = r.Resolve(t.Context(), "another")
+	_, err = r.Resolve(t.Context(), sandboxport.RouteRequest{Server: "another"})
 	require.ErrorIs(t, err, sandbox.ErrServer)
 	assert.ErrorContains(t, err, "not found in configuration")
 	assert.ErrorContains(t, err, "owner-repo", "and which there are")
 	r.write(t, `{"servers":[%s,%s]}`, r.entry("a", "twin", "active"), r.entry("b", "twin", "active"))
-	_, err = r.Resolve(t.Context(), "twin")
+	_, err = r.Resolve(t.Context(), sandboxport.RouteRequest{Server: "twin"})
 	require.ErrorIs(t, err, sandbox.ErrServer)
 	assert.ErrorContains(t, err, "a, b")
-	_, err = r.Resolve(t.Context(), "")
+	_, err = r.Resolve(t.Context(), sandboxport.RouteRequest{Server: ""})
 	require.ErrorIs(t, err, sandbox.ErrServer, "there is no default one")
-	route, err := r.Resolve(t.Context(), "b")
+	route, err := r.Resolve(t.Context(), sandboxport.RouteRequest{Server: "b"})
 	require.NoError(t, err)
 	assert.Equal(t, "b", route.ID)
 }
@@ -201,7 +201,7 @@ func (h routerFixture) changes(t *testing.T) {
 	require.NoError(t, err, "a default may be a name")
 	for _, bad := range []string{"", "{", `{"servers":[`, `[1]`, `"text"`, `{"servers":7}`} {
 		r.write(t, "%s", bad)
-		table, err := r.Table(t.Context())
+		table, err := r.Table(t.Context(), "")
 		require.NoError(t, err)
 		assert.Len(t, table.Servers, 1, "%q: the old one stays", bad)
 		assert.NotEmpty(t, table.Problem, "%q", bad)
@@ -209,11 +209,11 @@ func (h routerFixture) changes(t *testing.T) {
 		require.NoError(t, err, bad)
 	}
 	require.NoError(t, os.WriteFile(r.table, []byte(`{"servers":[]}`), 0o600), "written in place, as others do")
-	table, err := r.Table(t.Context())
+	table, err := r.Table(t.Context(), "")
 	require.NoError(t, err)
 	assert.Equal(t, sandboxport.RouteTable{Servers: []sandboxport.Route{}}, table)
 	require.NoError(t, os.Remove(r.table))
-	_, err = r.Resolve(t.Context(), "owner-repo")
+	_, err = r.Resolve(t.Context(), sandboxport.RouteRequest{Server: "owner-repo"})
 	require.ErrorIs(t, err, sandbox.ErrServer, "no table has no servers")
 }
 
@@ -225,7 +225,7 @@ func (h routerFixture) tolerates(t *testing.T) {
 		{"id":"claude","project_name":"claude","backend_type":"claude_code","working_dir":"/w","model":"m","status":"active"},
 		{"id":"plain-id","url":"http://127.0.0.1:1","status":"active"}, {"id":"file","url":"file:///etc","status":"active"}, {"project_name":"no id","url":"http://127.0.0.1:1"}, "text",
 		{"id":"quiet","url":%q}]}`, r.server.URL, routerPassword, r.server.URL)
-	table, err := r.Table(t.Context())
+	table, err := r.Table(t.Context(), "")
 	require.NoError(t, err)
 	assert.Empty(t, table.Default, "a default that is not there is none")
 	assert.Empty(t, table.Problem)

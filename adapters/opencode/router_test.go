@@ -116,7 +116,7 @@ func TestTableChangesUnderLoad(t *testing.T) {
 		all.Go(func() {
 			for ctx.Err() == nil {
 				for _, name := range []string{"", "stays", "https://h/o/stays"} {
-					route, err := r.Resolve(t.Context(), name)
+					route, err := r.Resolve(t.Context(), sandboxport.RouteRequest{Server: name})
 					if !assert.NoError(t, err) || !assert.True(t, route.Active()) {
 						return
 					}
@@ -128,13 +128,13 @@ func TestTableChangesUnderLoad(t *testing.T) {
 		switch i % 3 {
 		case 0:
 			exchange(fmt.Sprintf(`{"default_server":"stays","servers":[{"id":"n%d","project_name":"n%d","url":"http://127.0.0.1:2","status":"active"},%s]}`, i, i, stays))
-			_, err := r.Resolve(t.Context(), fmt.Sprintf("n%d", i))
+			_, err := r.Resolve(t.Context(), sandboxport.RouteRequest{Server: fmt.Sprintf("n%d", i)})
 			assert.NoError(t, err, "it counts at once")
 		case 1:
 			require.NoError(t, os.WriteFile(path, []byte(`{"default_server":"stays","serv`), 0o600))
 		case 2:
 			exchange(`{"default_server":"stays","servers":[` + stays + `]}`)
-			_, err := r.Resolve(t.Context(), fmt.Sprintf("n%d", i-2))
+			_, err := r.Resolve(t.Context(), sandboxport.RouteRequest{Server: fmt.Sprintf("n%d", i-2)})
 			assert.Error(t, err, "and is gone at once")
 		}
 	}

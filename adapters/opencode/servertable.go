@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -26,7 +27,7 @@ type entry struct {
 }
 
 func (e entry) route() sandboxport.Route {
-	return sandboxport.Route{ID: e.ID, Name: e.ProjectName, Title: e.Title, Description: e.Description, Status: e.Status}
+	return sandboxport.Route{ID: e.ID, Name: e.ProjectName, Title: e.Title, Description: e.Description, Status: e.Status, Sandbox: e.Sandbox, Isolation: e.Isolation}
 }
 
 // table is what was read last.
@@ -36,6 +37,26 @@ type table struct {
 	problem  string
 }
 
+// within returns what of the table a scope takes in. The default server of a scope is the one that it names, or the only one there is.
+func (t table) within(scope string) table {
+	if scope == "" {
+		return t
+	}
+	out := table{problem: t.problem}
+	for _, e := range t.entries {
+		if sandbox.Covers(scope, e.ID, e.GitURL) {
+			out.entries = append(out.entries, e)
+			if e.ID == scope {
+				out.standard = e.ID
+			}
+		}
+	}
+	if out.standard == "" && len(out.entries) == 1 {
+		out.standard = out.entries[0].ID
+	}
+	return out
+}
+
 // names returns the servers as one may call them.
 func (t table) names() string {
 	if len(t.entries) == 0 {
@@ -43,9 +64,7 @@ func (t table) names() string {
 	}
 	words := make([]string, len(t.entries))
 	for i, e := range t.entries {
-		if words[i] = e.ProjectName; words[i] == "" {
-			words[i] = e.ID
-		}
+		words[i] = e.called()
 	}
 	return strings.Join(words, ", ")
 }
@@ -151,7 +170,8 @@ func entryOf(raw json.RawMessage) (e entry, bad string) {
 		return entry{}, "it has no id"
 	}
 	at, err := url.Parse(e.URL)
-	if e.speaks() && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil) {
+	never := e.Sandbox != "" && e.URL == "" && e.Status != "active" // it was never started
+	if e.speaks() && !never && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil) {
 		return entry{}, "its url is none over http"
 	}
 	return e, ""

@@ -48,15 +48,18 @@ func startTimesOut(t *testing.T, r *fixture) {
 	assert.Empty(t, carriers(s.ID))
 }
 
-// Of 50 starts at once as many come through as may, and no more.
+// Of more starts at once than there are places, as many come through as may, and no more.
 func startLimit(t *testing.T, r *fixture) {
-	const at, most = 50, 20
+	const before, most, at = 17, 20, 8
 	spec := r.script(t, forever)
+	states, errs := make([]process.State, before+at), make([]error, before+at)
+	for i := range before { // one after another, because a start waits for the lock no longer than it may
+		states[i], errs[i] = r.Start(t.Context(), spec)
+		require.NoError(t, errs[i])
+	}
 	var wg sync.WaitGroup
-	states := make([]process.State, at)
-	errs := make([]error, at)
 	tables := []adapter{r.adapter, r.Open(t, r.dir)}
-	for i := range at {
+	for i := before; i < before+at; i++ {
 		wg.Go(func() { states[i], errs[i] = tables[i%2].Start(t.Context(), spec) })
 	}
 	wg.Wait()

@@ -23,7 +23,7 @@ func OpenMailbox(path string) (*Mailbox, error) {
 	return &Mailbox{file}, nil
 }
 
-// Listen hands on what is posted, line by line, until Hush.
+// Listen calls heard with each line that is posted, until StopListening.
 func (b *Mailbox) Listen(heard func(line string)) {
 	for lines := bufio.NewScanner(b.file); lines.Scan() && lines.Text() != endLine; {
 		heard(lines.Text())

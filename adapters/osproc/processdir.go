@@ -58,7 +58,7 @@ func (p *Processes) claim(ctx context.Context, s process.Spec, background bool) 
 	prefix := "run_"
 	if background {
 		prefix = "bp_"
-		if err := p.fixture(); err != nil {
+		if err := p.checkLimit(); err != nil {
 			return record{}, err
 		}
 	}
@@ -87,8 +87,8 @@ func (r record) ownedBy(owner Identity) record {
 	return r
 }
 
-// room fails when no further process may run in the background. The caller holds the lock.
-func (p *Processes) fixture() error {
+// checkLimit fails if no further process may run in the background. The caller holds the lock.
+func (p *Processes) checkLimit() error {
 	ids, err := p.active()
 	if err != nil {
 		return err

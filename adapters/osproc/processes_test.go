@@ -75,7 +75,7 @@ type request struct {
 	Spec       process.Spec `json:"spec"`
 }
 
-// serve is the other end of House.Elsewhere: it starts what it reads and writes the state of each as it runs, one a line.
+// serve is the other end of the fixture's Elsewhere: it starts what it reads and writes the state of each as it runs, one a line.
 func serve(in io.Reader, out io.Writer, p adapter) error {
 	say := json.NewEncoder(out)
 	for requests := json.NewDecoder(in); ; {

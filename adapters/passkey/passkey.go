@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Signed is the proof of an approval by passkey, besides the key: the browser's answer, and the origin of the page that asked. It is the Evidence of
+// Signed is the proof of an approval by passkey, besides the key: the browser's answer, and the origin of the page that asked. It is the enrolled.Evidence of
 // such a proof.
 type Signed struct {
 	Origin            string `json:"origin"` // with its port, as the server knows it

@@ -64,6 +64,8 @@ func TestTasksAreReadOutOfTheirFiles(t *testing.T) {
 				fmt.Fprintf(&out, "%s (%s) usual %q\n", task.ID(), task.File, task.Argv)
 				continue
 			}
+			task, err := list.Find(task.ID())
+			require.NoError(t, err)
 			fmt.Fprintf(&out, "%s (%s) %q\n", task.ID(), task.File, task.Argv)
 			for _, part := range [][2]string{{"about", task.Description}, {"needs", strings.Join(task.Needs, " ")}, {"runs", task.Command}, {"shell", task.Shell}} {
 				for _, line := range strings.Split(part[1], "\n") {

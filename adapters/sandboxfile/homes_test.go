@@ -12,10 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// openHomes opens Homes for a user whose home directory that is, with no variables set.
+// openHomes opens the ProjectDirs of a user with that home directory, with no variables set.
 type openHomes func(t testing.TB, home string) sandboxport.ProjectDirs
 
-// homes holds a Homes to its contract.
+// homes checks the contract of ProjectDirs.
 func homes(t *testing.T, open openHomes) {
 	for name, test := range map[string]func(*testing.T, openHomes){
 		"IdentifiesURLs":          identifiesURLs,

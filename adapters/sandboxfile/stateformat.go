@@ -203,5 +203,6 @@ func (w *writer) sandbox(b sandbox.Sandbox) {
 	w.optional("reviewed", b.Reviewed != nil, b.Reviewed)
 	w.optional("isolation", b.Isolation != "", b.Isolation)
 	w.optional("agent", b.Agent != nil, b.Agent)
+	w.optional("server", b.Server != nil, b.Server)
 	w.optional("preparing", b.Preparing != "", b.Preparing)
 }

@@ -85,7 +85,7 @@ func (s *Store) why(err error) string {
 	case sqlite3.SQLITE_FULL:
 		return fmt.Sprintf("the disk that holds the database %s is full; free some space", s.path)
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:
-		return fmt.Sprintf("the file %s is no SQLite database, or it is damaged; restore a copy, or move it away to start with an empty one", s.path)
+		return fmt.Sprintf("the file %s is not an SQLite database, or it is damaged; restore a copy, or move it away to start with an empty one", s.path)
 	case sqlite3.SQLITE_IOERR, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_NOLFS, sqlite3.SQLITE_PROTOCOL:
 		return fmt.Sprintf("reading or writing the database %s failed; check the disk it is on", s.path)
 	}

@@ -85,6 +85,30 @@ func (s *Store) Read(ctx context.Context, f func(*sql.DB) error) error {
 	return s.reading(ctx, func(h *handle) error { return f(h.read) })
 }
 
+// Damage returns what SQLite finds damaged in the database file, at most 20 findings; none if there is no database. It reads the whole file. It does not compare
+// indexes with their tables: that is what verifying the audit log does.
+func (s *Store) Damage(ctx context.Context) (found []string, err error) {
+	err = s.Read(ctx, func(db *sql.DB) error {
+		rows, err := db.QueryContext(ctx, `PRAGMA quick_check(20)`)
+		if err != nil {
+			return err
+		}
+		defer rows.Close() //nolint:errcheck // rows.Err says what went wrong
+		found = nil
+		for rows.Next() {
+			var line string
+			if err := rows.Scan(&line); err != nil {
+				return err
+			}
+			if line != "ok" {
+				found = append(found, line)
+			}
+		}
+		return rows.Err()
+	})
+	return found, err
+}
+
 // Change runs f in one immediate transaction, which is undone when f fails or panics. The database is created when it is missing. Its
 // faults are ErrUnavailable, ErrNewer and whatever f returns.
 //

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/ownerfile"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
@@ -73,7 +72,7 @@ func TestOwnerKnowsNothingOfOtherPlaces(t *testing.T) {
 
 // TestAPersonSettlesWhatCannotBeSeen, and nothing else does: not a lease that ran out somewhere else.
 func TestAPersonSettlesWhatCannotBeSeen(t *testing.T) {
-	leases, now := ownerfile.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
+	leases, now := system.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
 	owners := system.NewOwners(leases, now, slog.New(slog.DiscardHandler))
 	t.Cleanup(func() { require.NoError(t, owners.Close()) })
 	away := own(t, func(id *owner.ID) { id.Space = "1" })
@@ -92,7 +91,7 @@ func TestAPersonSettlesWhatCannotBeSeen(t *testing.T) {
 
 // TestALeaseCountsWhereTheSystemIsSilent: of a process of this place whose start nobody knows, the number alone says nothing.
 func TestALeaseCountsWhereTheSystemIsSilent(t *testing.T) {
-	leases, now := ownerfile.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
+	leases, now := system.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
 	owners := system.NewOwners(leases, now, slog.New(slog.DiscardHandler))
 	silent := own(t, func(id *owner.ID) { id.Start = "" })
 	assert.Equal(t, owner.Unknown, owners.Judge(silent), "it never had a lease")
@@ -106,7 +105,7 @@ func TestALeaseCountsWhereTheSystemIsSilent(t *testing.T) {
 
 // TestLeasesAreRenewedAndGivenUp: the first renewal tidies up after those who have ended.
 func TestLeasesAreRenewedAndGivenUp(t *testing.T) {
-	leases, now := ownerfile.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
+	leases, now := system.NewLeases(filepath.Join(t.TempDir(), "owners")), &clock.Fake{}
 	gone, away := own(t, func(id *owner.ID) { id.Start = "1" }), own(t, func(id *owner.ID) { id.Space = "1" })
 	require.NoError(t, leases.Renew(t.Context(), gone, now.Now()))
 	require.NoError(t, leases.Renew(t.Context(), away, now.Now()))

@@ -1,5 +1,18 @@
-// Package system implements the ports for time, randomness and process identity with the operating system. It has no options: nothing can be seeded or
-// frozen.
+// Package system implements, with the operating system, what every process of a home needs: clock, IDs and tokens, the identities of processes and their
+// leases, files that are watched, the bell that wakes calls in other processes, and rate limits. Clock, IDs and tokens have no options: nothing can be seeded
+// or frozen.
+//
+// The parts:
+//   - system.go, machine.go: Clock, IDs, Tokens, and the name of the machine
+//   - owner.go, ownerfile.go: Owner and Owners (ports.Owner), and the leases of owners as small files that the processes of all containers and machines sharing a
+//     home can read: NAME.json, written by its owner, and NAME.forgotten.json, the user's declaration that it has ended. They are not in the database, because
+//     watchers of the database would wake at every renewal
+//   - filewatch.go, filetree.go: WatchDirectory reports everything that happens in one directory where the system can tell; WatchTree reports changes below a
+//     directory, and looks through it at intervals where the system tells nothing. Neither says which file changed
+//   - bell.go: Bell wakes calls that wait for a decision, in every process of a home: Ring writes a file in a shared directory, which listeners watch. It carries
+//     no data: a woken caller checks the approval store. It may ring without a decision, and where the directory cannot be watched it works within the process
+//     only, so callers also check at intervals
+//   - ratelimit.go: Limiter bounds how often something may happen, with a token bucket for each key in the memory of this process
 //
 // Its API may change at any time.
 package system

@@ -116,7 +116,7 @@ func (c *client) Send(ctx context.Context, r webhook.Request, rules webhook.Rule
 	}
 }
 
-// passing reports what may be over at the next attempt: no connection came about, or the receiver said so itself.
+// passing reports what may be over at the next attempt: the connection failed, or the receiver said so itself.
 func passing(answer webhook.Response, err error) bool {
 	if err == nil {
 		return webhook.IsRetryable(answer.StatusCode)

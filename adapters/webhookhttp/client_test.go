@@ -70,9 +70,9 @@ func TestTroubleInPlainWords(t *testing.T) {
 		cause error
 		tries int
 	}{
-		"no host of that name": {&net.DNSError{Err: "no such host", Name: "hooks.example.com", Server: "10.0.0.53:53", IsNotFound: true}, 1},
-		"name servers do not":  {&net.DNSError{Err: "server misbehaving", Server: "10.0.0.53:53", IsTemporary: true}, 2},
-		"no connection":        {errors.New("10.0.0.53 says no"), 2},
+		"unknown host":          {&net.DNSError{Err: "no such host", Name: "hooks.example.com", Server: "10.0.0.53:53", IsNotFound: true}, 1},
+		"name servers do not":   {&net.DNSError{Err: "server misbehaving", Server: "10.0.0.53:53", IsTemporary: true}, 2},
+		"the connection failed": {errors.New("10.0.0.53 says no"), 2},
 	} {
 		tries := 0
 		hooks := webhookhttp.NewClient(webhookhttp.ClientOptions{

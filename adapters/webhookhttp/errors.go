@@ -51,11 +51,11 @@ func describe(err error) string {
 	)
 	switch {
 	case errors.As(err, &name) && name.IsNotFound:
-		return "there is no host of that name"
+		return "unknown host"
 	case errors.As(err, &name):
 		return "the name servers do not answer for that host now"
 	case errors.As(err, &authority):
-		return "its certificate is signed by nobody this machine trusts"
+		return "its certificate is not signed by a trusted authority"
 	case errors.As(err, &hostname):
 		return "its certificate is for another host"
 	case errors.As(err, &invalid) && invalid.Reason == x509.Expired:
@@ -67,11 +67,11 @@ func describe(err error) string {
 	case errors.As(err, &alert):
 		return "it ended the TLS handshake: " + alert.Error()
 	case errors.Is(err, syscall.ECONNREFUSED):
-		return "nobody listens at that port"
+		return "nothing listens on that port"
 	case errors.As(err, &none) && errors.As(err, &timeout) && timeout.Timeout():
-		return "no connection came about in time"
+		return "the connection timed out"
 	case errors.As(err, &none):
-		return "no connection came about"
+		return "the connection failed"
 	}
-	return "the connection broke before the answer was complete"
+	return "the connection was lost before the answer was complete"
 }

@@ -260,13 +260,13 @@ func says(status int) string {
 	case http.StatusUnauthorized:
 		return "not accepted: send the workflow's token in " + webhook.TokenHeader + " or as a bearer token, and sign the request when the workflow requires it"
 	case http.StatusNotFound:
-		return "there is nothing to start here; workflows are started by POST /webhook/{workflow}"
+		return "nothing to start here; start workflows with POST /webhook/{workflow}"
 	case http.StatusMethodNotAllowed:
-		return "workflows are started by POST"
+		return "start workflows with POST"
 	case http.StatusRequestEntityTooLarge:
 		return "the body has more than " + strconv.Itoa(webhook.MaxIncoming) + " bytes"
 	case http.StatusTooManyRequests:
-		return "too many requests; come back after Retry-After seconds"
+		return "too many requests; retry after Retry-After seconds"
 	}
 	return "the workflow could not be started; Countersign's log has the reason"
 }

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// The control tools under the amof contract's names. They are served with its toolset, and do what those without the prefix do.
+// The control tools under the amof contract's names. They belong to its toolset, and do the same as those without the prefix.
 var (
 	AmofSetMode  = tool.Ref[SetModeInput, AmofMode]{Name: "amof_set_mode"}
 	AmofConfirm  = tool.Ref[AmofConfirmInput, AmofConfirmed]{Name: "amof_confirm"}
@@ -28,7 +28,7 @@ var (
 // ErrModeChanged is returned for an approval that was requested in a higher mode than the current one (amof contract §14, rule 2).
 var ErrModeChanged = fault.New(fault.Denied, "mode_changed", "the mode is no longer execute, so what was asked for under it is not carried out")
 
-// AmofMode is the session's mode now.
+// AmofMode is the session's mode.
 type AmofMode struct {
 	Status   string      `json:"status"` // success
 	Mode     policy.Mode `json:"mode"`
@@ -38,48 +38,48 @@ type AmofMode struct {
 	Text     spoken      `json:"_text"`
 }
 
-// spoken is an answer for users, in the form that the contract's presenter reads.
+// spoken is a result for users, in the form that the contract's presenter reads.
 type spoken struct {
 	Summary string `json:"summary"`
 }
 
-// AmofConfirmInput answers a confirmation.
+// AmofConfirmInput is a decision on an approval request.
 type AmofConfirmInput struct {
 	Token    string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
 	Typed    string `json:"typed_value,omitempty" jsonschema:"description=what the person typed where a name must be typed"`
 	Decision string `json:"decision,omitempty" jsonschema:"enum=yes,enum=no,description=default yes"`
 }
 
-// AmofToken names a confirmation.
+// AmofToken names an approval request.
 type AmofToken struct {
 	Token string `json:"token" jsonschema:"minLength=1,description=the confirmation's token"`
 }
 
-// AmofCancelled says that a confirmation was withdrawn.
+// AmofCancelled says that an approval request was cancelled.
 type AmofCancelled struct {
 	Status string `json:"status"` // cancelled
 	Tool   string `json:"tool"`
 	Text   spoken `json:"_text"`
 }
 
-// AmofWaiting is what waits for an answer in this session.
+// AmofWaiting is the pending approval requests of this session.
 type AmofWaiting struct {
 	ConfirmationList
 	Text spoken `json:"_text"`
 }
 
-// AmofConfirmed is what came of a confirmation: that it was withdrawn, or else what the call answered that was repeated.
+// AmofConfirmed is the result of a decision: that the request was cancelled, or else the result of the repeated call.
 type AmofConfirmed struct {
 	Cancelled *AmofCancelled
-	Value     json.RawMessage // of the call that was repeated, as its own tool answers
+	Value     json.RawMessage // of the repeated call, in the form of its own tool
 
-	repeat *tool.Call // as ConfirmAnswer has it
+	repeat *tool.Call // as in ConfirmAnswer
 }
 
 // Forwards returns the call that is repeated.
 func (a AmofConfirmed) Forwards() *tool.Call { return a.repeat }
 
-// MarshalJSON writes the one that there is.
+// MarshalJSON writes the form that is set.
 func (a AmofConfirmed) MarshalJSON() ([]byte, error) {
 	if a.Cancelled != nil {
 		return tool.Encode(a.Cancelled)
@@ -87,7 +87,7 @@ func (a AmofConfirmed) MarshalJSON() ([]byte, error) {
 	return tool.Encode(a.Value)
 }
 
-// UnmarshalJSON reads the one that it is: only a confirmation that was withdrawn has the status cancelled and a tool.
+// UnmarshalJSON reads either form: only a cancelled request has the status cancelled and a tool.
 func (a *AmofConfirmed) UnmarshalJSON(doc []byte) error {
 	*a = AmofConfirmed{Value: slices.Clone(doc)}
 	var c AmofCancelled
@@ -97,7 +97,7 @@ func (a *AmofConfirmed) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
-// amofCancelled is the status of a confirmation that was withdrawn.
+// amofCancelled is the status of a cancelled request.
 const amofCancelled = "cancelled"
 
 // Seed004 returns the control tools under the amof contract's names.
@@ -126,9 +126,9 @@ func (s service) amofPlanMode(ctx context.Context, sc tool.Scope, in SetModeInpu
 	return p, err
 }
 
-// lowest returns the ceiling of the call; what cannot be read leaves the lowest mode.
+// lowest returns the maximum mode of the call; the lowest mode if it cannot be read.
 func (s service) lowest(ctx context.Context, sc tool.Scope) policy.Mode {
-	ceiling, _, _ := s.ceilingOf(ctx, sc.Principal) //nolint:errcheck // it is the lowest then
+	ceiling, _, _ := s.ceilingOf(ctx, sc.Principal) // it is the lowest then
 	return ceiling
 }
 
@@ -144,8 +144,8 @@ func (s service) amofMode(ctx context.Context, sc tool.Scope, p modePlan) (AmofM
 	return AmofMode{Status: "success", Mode: a.Mode, Previous: s.effective(policy.ModeUnset, a.Previous), Ceiling: a.Ceiling, Canceled: a.Canceled, Text: spoken{summary}}, nil
 }
 
-// effective returns the mode of a call with that mode of its own, in a session with that mode, to a tool of the toolset that has these tools under its
-// own names.
+// effective returns the mode of a call with that mode of its own, in a session with that mode, to a tool of the toolset that has these tools under
+// its own names.
 func (d Deps) effective(call, session policy.Mode) policy.Mode {
 	standard := policy.Ask
 	if d.Default != nil {
@@ -154,8 +154,8 @@ func (d Deps) effective(call, session policy.Mode) policy.Mode {
 	return policy.Policy{Mode: d.Operator.Mode, Ceiling: d.ceiling()}.Effective(policy.Request{CallMode: call, SessionMode: session, ToolsetMode: standard})
 }
 
-// amofConfirm is confirm in the words of the contract: what the user typed counts without blanks around it, and whose confirmation it is stays
-// untold. It says so when the mode was lowered since, which cancelled what was asked for.
+// amofConfirm is confirm as in the contract: blanks around what the user typed are ignored, and the error for another session's request does not say
+// so. It reports if the mode was lowered since, which cancelled the request.
 func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmInput) (AmofConfirmed, error) {
 	if in.Decision == "no" {
 		c, err := s.amofCancel(ctx, sc, AmofToken{Token: in.Token})
@@ -183,14 +183,14 @@ func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmI
 	return AmofConfirmed{repeat: answer.repeat}, nil
 }
 
-// ofSeed reports a tool of the toolset that has these tools under its own names.
+// ofSeed reports whether the tool is of the toolset that has these tools under its own names.
 func ofSeed(name tool.Name) bool { return strings.HasPrefix(string(name), "amof_") }
 
 func modeChanged(mode policy.Mode) error {
 	return ErrModeChanged.Sayf("the mode is %s now, and what was asked for under execute is not carried out; amof_set_mode execute, then call the tool again", mode)
 }
 
-// unowned makes another session's confirmation one that there is not.
+// unowned turns another session's request into one that does not exist.
 func unowned(err error) error {
 	if errors.Is(err, confirm.ErrMismatch) {
 		return confirm.ErrUnknown

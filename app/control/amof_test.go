@@ -24,7 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
-// pushing is what amof_push is about to do. Its state is the fixture's.
+// pushing is the plan of amof_push. Its state is the fixture's.
 type pushing struct {
 	State int `json:"state"`
 	typed bool
@@ -46,7 +46,7 @@ type pushInput struct {
 
 func (in pushInput) CallMode() string { return in.Mode }
 
-// fixture is a core with a tool that has to be confirmed, and to the control tools under the amof contract's names.
+// fixture is a core with a tool that needs approval, and the control tools under the amof contract's names.
 type fixture struct {
 	*app.App
 	t        *testing.T
@@ -147,7 +147,7 @@ func TestTheCeiling(t *testing.T) {
 	assert.Zero(t, h.pushed)
 }
 
-// TestTheToolsetsOwnDefault is what a session has where nobody said any.
+// TestTheToolsetsOwnDefault: it is the mode of a session without one.
 func TestTheToolsetsOwnDefault(t *testing.T) {
 	h := open(t, func(h *fixture) { h.standard = policy.Execute })
 	s, err := h.standing(t.Context(), tool.Scope{Session: "s", Principal: policy.Principal{ID: "me"}})
@@ -255,7 +255,7 @@ func TestThreeMissesVoidAToken(t *testing.T) {
 	assert.Zero(t, h.pushed)
 }
 
-// TestACallsOwnMode holds for its confirmation too, whatever the session's is.
+// TestACallsOwnMode: it applies to its approval too, in any mode of the session.
 func TestACallsOwnMode(t *testing.T) {
 	h := open(t)
 	h.does("amof_confirm", args{"token": h.asked(args{"mode": "execute"})})

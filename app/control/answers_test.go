@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// TestWhatComesOfAConfirmation is the request that was denied, or whatever the call answered that was repeated, word for word.
+// TestWhatComesOfAConfirmation: the result is the denied request, or exactly the result of the repeated call.
 func TestWhatComesOfAConfirmation(t *testing.T) {
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	denied := confirm.View{ID: "cf_1", Tool: "deploy_apply", State: confirm.Denied.String(), PlanHash: canon.SumBytes("plan", nil), IssuedAt: at, ExpiresAt: at}

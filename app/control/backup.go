@@ -30,13 +30,13 @@ type BackupMade struct {
 	ports.Backup
 }
 
-// The tools that make a backup of the home, which holds its keys, and put one in its place. They are for users only, and always ask one.
+// The tools that make a backup of the home, which contains its keys, and restore one. They are for users only, and always need approval.
 var (
 	CreateBackup  = tool.Ref[BackupInput, BackupMade]{Name: "create_backup"}
 	RestoreBackup = tool.Ref[RestoreInput, ports.Restored]{Name: "restore_backup"}
 )
 
-// backupTime is how long making and restoring may take, with reading a large backup twice.
+// backupTime is the timeout of making and restoring a backup, including reading a large one twice.
 const backupTime = 30 * time.Minute
 
 func backupSpec() tool.Spec {
@@ -49,7 +49,7 @@ func restoreSpec() tool.Spec {
 		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(restoreSchema), People: true, Timeout: backupTime}
 }
 
-// proven is a plan about the home itself: the user is asked whatever was allowed beforehand, with the strongest proof that policy wants for anything.
+// proven is a plan about the home itself: it needs approval whatever grants exist, with the strongest proof that policy requires for any call.
 type proven struct{ require policy.Proving }
 
 // Assessment requires an approval.
@@ -63,7 +63,7 @@ func (proven) Insists() bool { return true }
 // Needs requires a decision at a terminal or in a logged-in browser, or a stronger proof.
 func (p proven) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
 
-// backupPlan is a backup that is written once the user has approved it.
+// backupPlan is the plan to write a backup.
 type backupPlan struct {
 	Opens    string `json:"opens"`
 	File     string `json:"file"`
@@ -81,7 +81,7 @@ func (p backupPlan) Hash() canon.Hash {
 	return sum
 }
 
-// Prompt says what is written; what that opens is a row of the plan.
+// Prompt says what is written; a row of the plan says what that makes possible.
 func (p backupPlan) Prompt() string {
 	if p.Replaces {
 		return "write a backup with the keys of this home to " + p.File + ", in place of the file that is there"
@@ -89,10 +89,10 @@ func (p backupPlan) Prompt() string {
 	return "write a backup with the keys of this home to " + p.File
 }
 
-// Announcement tells of a file that holds the keys.
+// Announcement reports a new file with the keys.
 func (p backupPlan) Announcement() string { return "a backup was made, with the keys of the home" }
 
-// wide fails for a caller that is served a part of the tools.
+// wide fails for a client that may use only some tools.
 func wide(sc tool.Scope) error {
 	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
 		return ErrNarrow
@@ -124,7 +124,7 @@ func (s service) createBackup(ctx context.Context, sc tool.Scope, p backupPlan) 
 	return BackupMade{File: p.File, Backup: made}, err
 }
 
-// telling says how far something is, a hundred times at most.
+// telling reports progress, at most a hundred times.
 func telling(sc tool.Scope, what string) func(done, total int64) {
 	last := int64(-1)
 	return func(done, total int64) {
@@ -135,7 +135,7 @@ func telling(sc tool.Scope, what string) func(done, total int64) {
 	}
 }
 
-// restorePlan is a backup that is put in the place of the home once the user has approved it.
+// restorePlan is the plan to replace the home by a backup.
 type restorePlan struct {
 	Opens     string          `json:"opens"`
 	File      string          `json:"file"`
@@ -148,11 +148,11 @@ type restorePlan struct {
 	Replaces  []string        `json:"set_aside"`
 	Keeps     []string        `json:"stays_as_it_is,omitempty"`
 	Withdrawn ports.Withdrawn `json:"does_not_come_back"`
-	Loosens   []string        `json:"settings_that_open"`     // what could not happen with the settings as they are now, a line each
-	Changes   []string        `json:"settings_that_differ"`   // what differs besides, a line each
-	KeysBack  []string        `json:"keys_that_count_again"`  // enrolled keys that do not count now
-	KeysGone  []string        `json:"keys_that_do_not_count"` // enrolled keys that count now, and are not in the backup
-	Config    string          `json:"config_yaml,omitempty"`  // where it differs
+	Loosens   []string        `json:"settings_that_open"`     // what the present settings do not allow, one line each
+	Changes   []string        `json:"settings_that_differ"`   // other differences, one line each
+	KeysBack  []string        `json:"keys_that_count_again"`  // enrolled keys that would count again
+	KeysGone  []string        `json:"keys_that_do_not_count"` // enrolled keys that would no longer count, because they are not in the backup
+	Config    string          `json:"config_yaml,omitempty"`  // if it differs
 	view      ports.BackupView
 	free      func() error
 	proven
@@ -167,7 +167,7 @@ func (p restorePlan) Hash() canon.Hash {
 	return sum
 }
 
-// Prompt says what it does; what that opens stands in the rows of the plan.
+// Prompt says what it does; rows of the plan say what that makes possible.
 func (p restorePlan) Prompt() string {
 	prompt := "put the home back to the backup of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
 	if len(p.Loosens) > 0 {
@@ -176,7 +176,7 @@ func (p restorePlan) Prompt() string {
 	return prompt
 }
 
-// Announcement tells of it: settings and keys are older ones now.
+// Announcement reports the restore: settings and keys are older ones now.
 func (p restorePlan) Announcement() string {
 	return "the home was put back to a backup of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
 }
@@ -217,7 +217,7 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 	return p, nil
 }
 
-// compareKeys says which enrolled keys come back, and which go.
+// compareKeys returns which enrolled keys come back, and which no longer count.
 func (s service) compareKeys(ctx context.Context, p *restorePlan) error {
 	if s.Keys == nil {
 		return nil

@@ -18,18 +18,18 @@ type ConfirmInput struct {
 	Decision string `json:"decision,omitempty" jsonschema:"enum=approve,enum=deny,enum=always,description=default approve"`
 }
 
-// ConfirmAnswer is what came of a confirmation: the request that was denied, or else what the call answered that was repeated.
+// ConfirmAnswer is the result of a decision: the denied request, or else the result of the repeated call.
 type ConfirmAnswer struct {
 	Denied *confirm.View
-	Value  json.RawMessage // of the call that was repeated, as its own tool answers
+	Value  json.RawMessage // of the repeated call, in the form of its own tool
 
-	repeat *tool.Call // the pipeline makes this call, and its outcome takes the place of this answer
+	repeat *tool.Call // the pipeline makes this call, and its outcome replaces this answer
 }
 
 // Forwards returns the call that is repeated.
 func (a ConfirmAnswer) Forwards() *tool.Call { return a.repeat }
 
-// MarshalJSON writes the one that there is.
+// MarshalJSON writes the form that is set.
 func (a ConfirmAnswer) MarshalJSON() ([]byte, error) {
 	if a.Denied != nil {
 		return tool.Encode(a.Denied)
@@ -37,7 +37,7 @@ func (a ConfirmAnswer) MarshalJSON() ([]byte, error) {
 	return tool.Encode(a.Value)
 }
 
-// UnmarshalJSON reads the one that it is: a request that was denied or cancelled says so, under the hash of its plan.
+// UnmarshalJSON reads either form: a request that was denied or cancelled says so, under the hash of its plan.
 func (a *ConfirmAnswer) UnmarshalJSON(doc []byte) error {
 	*a = ConfirmAnswer{Value: slices.Clone(doc)}
 	var v confirm.View
@@ -47,8 +47,8 @@ func (a *ConfirmAnswer) UnmarshalJSON(doc []byte) error {
 	return nil
 }
 
-// confirm repeats the confirmed call in place of its own answer. It never spends the token itself: the repeated call does, after
-// its plan has been worked out anew and found to be the one confirmed.
+// confirm repeats the approved call and returns its result. It never uses up the token itself: the repeated call does, after its plan was computed
+// again and is the approved one.
 func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (ConfirmAnswer, error) {
 	token, now := confirm.NewToken(in.Token), s.Clock.Now()
 	var grant confirm.Request
@@ -57,11 +57,11 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (C
 		switch {
 		case !own(g, sc):
 			return confirm.ErrMismatch.Sayf("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
-		case in.Decision == "deny" && g.Names: // a caller takes its request back; only the user denies
+		case in.Decision == "deny" && g.Names: // a client may cancel its request; only the user denies
 			err = g.Cancel(now)
 		case in.Decision == "deny":
 			err = g.Deny(sc.Client, now)
-		case g.Names: // what the caller says is no consent: the repeated call asks the user
+		case g.Names: // a client's answer is not an approval: the repeated call asks the user
 			err = g.Named(g.Binding, now)
 		default:
 			err = g.Check(g.Binding, in.Typed, now)
@@ -87,7 +87,7 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (C
 	}}, nil
 }
 
-// withdrawn takes back, with a token that names a plan, the question about that plan.
+// withdrawn cancels the approval request of a plan, given a token that names the plan.
 func (s service) withdrawn(ctx context.Context, token confirm.Request, client string) {
 	reason, by := tool.ReasonCancelled, ""
 	if token.State == confirm.Denied {
@@ -106,8 +106,8 @@ func (s service) withdrawn(ctx context.Context, token confirm.Request, client st
 	}
 }
 
-// ended puts on record that nobody will carry out what a confirmation was asked for, and who decided that, if anybody. The confirmation itself has ended already, so
-// nothing depends on it; a record that stays open expires.
+// ended records that an approved call will not run, and who decided that. The request itself has ended already, so nothing depends on the record; one
+// that stays open expires.
 func (s service) ended(ctx context.Context, confirmation string, reason tool.Reason, by string) {
 	now := s.Clock.Now()
 	_ = s.Runs.Change(ctx, confirmation, func(r *tool.Record) error {

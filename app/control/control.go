@@ -22,7 +22,7 @@ const Name = tool.ControlToolset
 // Contract is the contract of these tools.
 const Contract tool.Contract = "countersign.v1"
 
-// Deps is the ports and settings of the control tools. Every field is required, except Leases and those whose comment says otherwise.
+// Deps holds the ports and settings of the control tools. Every field is required, except Leases and those whose comment says otherwise.
 type Deps struct {
 	Clock    ports.Clock
 	Ledger   ports.Ledger
@@ -31,16 +31,16 @@ type Deps struct {
 	Sessions ports.Sessions
 	Settings ports.SettingsStore
 	Owner    ports.Owner
-	Leases   ports.Leases          // nil where nobody keeps any, and no owner can be forgotten
-	Bell     ports.Bell            // wakes the calls that wait for what is taken back; nil: they learn of it when they look
+	Leases   ports.Leases          // nil: owners cannot be forgotten
+	Bell     ports.Bell            // wakes the calls that wait for a cancelled request; nil: they poll
 	Operator policy.Policy         // as the server was started
 	Toolsets func() []tool.Toolset // of the assembled App
 	// Rules returns the policy of these settings combined with every other layer; if nil, Operator and the settings alone apply.
 	Rules   func(ctx context.Context, s ports.Settings) (policy.Resolved, error)
-	Forms   func(ctx context.Context) ([]string, error) // the host entries whose own form may approve; nil is none
-	Base    func() policy.Mode                          // the lowest default mode of the toolsets that are served; nil is execute
-	Ceiling func() policy.Mode                          // of the toolset that has these tools under its own names; nil is the operator's
-	Default func() policy.Mode                          // that toolset's mode where nobody said any; nil is ask
+	Forms   func(ctx context.Context) ([]string, error) // the host entries whose own form may approve; nil: none
+	Base    func() policy.Mode                          // the lowest default mode of the enabled toolsets; nil is execute
+	Ceiling func() policy.Mode                          // maximum mode of the toolset that has these tools under its own names; nil is the server's
+	Default func() policy.Mode                          // that toolset's default mode; nil is ask
 	// Credentials manages credentials; nil leaves create_credential out.
 	Credentials Credentials
 	// Backups makes and restores backups of the home; nil leaves create_backup and restore_backup out.
@@ -128,7 +128,7 @@ func Capability(d Deps) tool.Capability {
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Entries: all}
 }
 
-// raised says when a tool that sets the mode asks.
+// raised says when a tool that sets the mode needs approval.
 func raised(s tool.Spec) tool.Spec {
 	s.When = "when it raises the mode above the default"
 	return s

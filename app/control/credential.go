@@ -25,14 +25,14 @@ type Credentials interface {
 // CreateCredential creates an access token or a one-time login link for a browser. Only users may call it, and it always needs an approval.
 var CreateCredential = tool.Ref[access.Request, access.Credential]{Name: "create_credential"}
 
-// credentialSpec claims to read alone, so that a server that changes nothing can be logged in to: the credential is Countersign's own, and on record
-// before it is made.
+// credentialSpec claims only a read, so that users can log in to a read-only server: the credential is Countersign's own, and in the audit log before
+// it is created.
 func credentialSpec() tool.Spec {
 	return tool.Spec{Title: "Create a credential", Description: "Let a program or a browser in over the network; a person approves it first.", Class: policy.ClassScratch,
 		Effects: policy.Read, Human: policy.Preview, Input: json.RawMessage(credentialSchema), People: true}
 }
 
-// credentialPlan is a way in that is made once the user has approved it.
+// credentialPlan is the plan to create a credential.
 type credentialPlan struct {
 	Opens     string       `json:"opens"`
 	Name      string       `json:"name"`
@@ -69,7 +69,7 @@ func (p credentialPlan) Insists() bool { return true }
 // link does not pass where more than a browser is required, so a user who lost a passkey can still log in.
 func (p credentialPlan) Needs() policy.Proving { return max(policy.ProvingPerson, p.require) }
 
-// Prompt says what is made; what that opens is a row of the plan.
+// Prompt says what is created; a row of the plan says what that makes possible.
 func (p credentialPlan) Prompt() string {
 	if p.Kind == access.Login {
 		return "log a browser in to the console"
@@ -77,7 +77,7 @@ func (p credentialPlan) Prompt() string {
 	return "make a token for " + p.Name
 }
 
-// Announcement tells of a new way in: whoever has it acts in somebody's name.
+// Announcement reports a new credential: its holder acts in the user's name.
 func (p credentialPlan) Announcement() string {
 	if p.Kind == access.Login {
 		return "a link was made that logs a browser in to the console, where calls are approved"
@@ -136,7 +136,7 @@ func (s service) required(ctx context.Context) (policy.Resolved, error) {
 	return s.rules(ctx, set)
 }
 
-// strongest returns the strongest proof that policy wants for anything.
+// strongest returns the strongest proof that policy requires for any call.
 func strongest(r policy.Resolved) policy.Proving {
 	most := policy.ProvingNone
 	for _, needs := range r.Require {
@@ -145,7 +145,7 @@ func strongest(r policy.Resolved) policy.Proving {
 	return most
 }
 
-// opens returns what the credential lets happen, in a sentence.
+// opens describes in a sentence what the credential permits.
 func opens(c access.Credential, byCaller bool) string {
 	if c.Kind == access.Login {
 		return fmt.Sprintf("whoever opens the link first, within %d minutes, approves and changes settings in your name for up to %d days",

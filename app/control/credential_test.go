@@ -63,7 +63,7 @@ func (g *gate) live() []access.Credential {
 	return all
 }
 
-// TestACredentialIsMadeOnceAPersonHasApprovedIt: whoever makes the call keeps the secret, and only what was shown is stored.
+// TestACredentialIsMadeOnceAPersonHasApprovedIt: the client that makes the call keeps the secret, and only what was shown is stored.
 func TestACredentialIsMadeOnceAPersonHasApprovedIt(t *testing.T) {
 	g := gated(t, policy.Policy{})
 	ends := g.clock.Now().Add(time.Hour)
@@ -102,7 +102,7 @@ func TestACredentialIsMadeOnceAPersonHasApprovedIt(t *testing.T) {
 	require.ErrorIs(t, o.Err, tool.ErrUnknown, "no agent is served it")
 }
 
-// TestWhatLetsSomebodyInAsksWhateverWasAllowed: no level, list or tool setting answers for it.
+// TestWhatLetsSomebodyInAsksWhateverWasAllowed: no level, list or tool setting approves it.
 func TestWhatLetsSomebodyInAsksWhateverWasAllowed(t *testing.T) {
 	g := gated(t, policy.Policy{})
 	person.Settings(t, g.App, func(s *app.Settings) error {
@@ -120,7 +120,7 @@ func TestWhatLetsSomebodyInAsksWhateverWasAllowed(t *testing.T) {
 	assert.Empty(t, g.live())
 }
 
-// TestACredentialThatCannotBeMadeAsksNobody: nobody approves what then fails.
+// TestACredentialThatCannotBeMadeAsksNobody: a call that would fail is not approved first.
 func TestACredentialThatCannotBeMadeAsksNobody(t *testing.T) {
 	g := gated(t, policy.Policy{})
 	for name, in := range map[string]access.Request{

@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/countersign-dev/countersign/app/enrolment"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -15,9 +15,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Keys manages the enrolled keys; *enrolment.KeyManager implements it.
+// Keys manages the enrolled keys; *app.KeyManager implements it.
 type Keys interface {
-	List(ctx context.Context) ([]enrolment.KeyStatus, error)
+	List(ctx context.Context) ([]app.Key, error)
 	Usable(k enrolled.Key) error
 	Add(ctx context.Context, k enrolled.Key) error
 	Remove(ctx context.Context, id string) error
@@ -42,13 +42,13 @@ type KeyID struct {
 	ID string `json:"id" jsonschema:"minLength=1,description=as countersign keys list shows it"`
 }
 
-// The tools that enrol a key and take one away. They are for users only, and always ask one.
+// The tools that enrol and remove a key. They are for users only, and always need approval.
 var (
-	EnrollKey = tool.Ref[KeyInput, enrolment.KeyStatus]{Name: enrolment.EnrollTool}
-	RemoveKey = tool.Ref[KeyID, enrolment.KeyStatus]{Name: enrolment.RemoveTool}
+	EnrollKey = tool.Ref[KeyInput, app.Key]{Name: app.EnrollKeyTool}
+	RemoveKey = tool.Ref[KeyID, app.Key]{Name: app.RemoveKeyTool}
 )
 
-// ErrKeysByCaller is returned for enrolling a key where callers approve their own plans.
+// ErrKeysByCaller is returned for enrolling a key if clients approve their own plans.
 var ErrKeysByCaller = fault.New(fault.Denied, "enrolled_key_by_caller", "keys are enrolled where people approve, and here the caller approves its own plans")
 
 func enrollSpec() tool.Spec {
@@ -61,7 +61,7 @@ func removeKeySpec() tool.Spec {
 		Effects: policy.Read | policy.Write, Human: policy.Preview, Input: json.RawMessage(keyIDSchema), People: true}
 }
 
-// keyPlan is a key that is enrolled, or taken away.
+// keyPlan is the plan to enrol or remove a key.
 type keyPlan struct {
 	Opens       string        `json:"opens"`
 	Kind        enrolled.Kind `json:"kind"`
@@ -71,7 +71,7 @@ type keyPlan struct {
 	RPID        string        `json:"rp_id,omitempty"`
 	First       bool          `json:"first,omitempty"` // of its kind
 	key         enrolled.Key
-	replaces    string // id of a row that is in the way, and does not count
+	replaces    string // id of a row in its place that does not count
 	hash        canon.Hash
 	needs       policy.Proving
 }
@@ -88,10 +88,10 @@ func (p keyPlan) Assessment() policy.Assessment {
 // Insists requires an approval whatever grants exist.
 func (p keyPlan) Insists() bool { return true }
 
-// Needs requires another surface than the one that the first key of a kind was made on, and later an enrolled key.
+// Needs requires another surface than the one on which the first key of a kind was made, and later an enrolled key.
 func (p keyPlan) Needs() policy.Proving { return p.needs }
 
-// Prompt says what is done with the key; what comes of it is a row of the plan.
+// Prompt says what happens to the key; a row of the plan says what follows.
 func (p keyPlan) Prompt() string {
 	verb := "enrol"
 	if p.hash == p.key.Removal() {
@@ -100,7 +100,7 @@ func (p keyPlan) Prompt() string {
 	return fmt.Sprintf("%s the %s %q", verb, p.Kind.Words(), p.Name)
 }
 
-// Announcement tells of keys that come and go: whoever has one approves in somebody's name.
+// Announcement reports added and removed keys: the holder of one approves in the user's name.
 func (p keyPlan) Announcement() string {
 	what := "the " + p.Kind.Words() + " " + notice.PlainName(p.Name) + " was "
 	switch {
@@ -112,12 +112,12 @@ func (p keyPlan) Announcement() string {
 	return what + "enrolled: whoever has it approves calls"
 }
 
-// needsFor returns the proof with which a key of the kind is enrolled, or one that counts is taken away. The first of its kind wants a terminal and the
-// console together: a passkey is made in a browser and approved in a terminal, a security key the other way round; so that whoever has stolen one of the
-// two has no key. Any further one wants a key that counts already.
-func needsFor(kind enrolled.Kind, all []enrolment.KeyStatus) policy.Proving {
+// needsFor returns the proof for enrolling a key of the kind, or for removing one that counts. The first of its kind needs a terminal and the console
+// together: a passkey is made in a browser and approved in a terminal, a security key the other way round, so that an attacker with only one of the
+// two gets no key. Any further one needs a key that already counts.
+func needsFor(kind enrolled.Kind, all []app.Key) policy.Proving {
 	counting := func(kind enrolled.Kind) bool {
-		return slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == kind })
+		return slices.ContainsFunc(all, func(s app.Key) bool { return s.Counts && s.Kind == kind })
 	}
 	switch passkey, touch := counting(enrolled.Passkey), counting(enrolled.SecurityKey); {
 	case kind == enrolled.Passkey && passkey:
@@ -130,8 +130,8 @@ func needsFor(kind enrolled.Kind, all []enrolment.KeyStatus) policy.Proving {
 	return policy.ProvingConsole
 }
 
-// keysFor returns the enrolled keys, for a caller that may change them.
-func (s service) keysFor(ctx context.Context, sc tool.Scope) ([]enrolment.KeyStatus, error) {
+// keysFor returns the enrolled keys, for a client that may change them.
+func (s service) keysFor(ctx context.Context, sc tool.Scope) ([]app.Key, error) {
 	if sc.Narrow || sc.Principal.Ceiling != policy.ModeUnset && sc.Principal.Ceiling != policy.Execute {
 		return nil, ErrNarrow
 	}
@@ -159,7 +159,7 @@ func (s service) planKey(ctx context.Context, sc tool.Scope, in KeyInput) (keyPl
 		return keyPlan{}, err
 	}
 	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: key.ID(), Fingerprint: canon.SumBytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Sum(),
-		needs: needsFor(key.Kind, all), First: !slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == key.Kind })}
+		needs: needsFor(key.Kind, all), First: !slices.ContainsFunc(all, func(s app.Key) bool { return s.Counts && s.Kind == key.Kind })}
 	for _, have := range all {
 		switch {
 		case !have.Same(key):
@@ -173,14 +173,14 @@ func (s service) planKey(ctx context.Context, sc tool.Scope, in KeyInput) (keyPl
 	return p, nil
 }
 
-func (s service) enrollKey(ctx context.Context, sc tool.Scope, p keyPlan) (enrolment.KeyStatus, error) {
+func (s service) enrollKey(ctx context.Context, sc tool.Scope, p keyPlan) (app.Key, error) {
 	if p.replaces != "" {
 		if err := s.Keys.Remove(ctx, p.replaces); err != nil {
-			return enrolment.KeyStatus{}, err
+			return app.Key{}, err
 		}
 	}
 	p.key.EnrolledAt, p.key.EnrolledBy = s.Clock.Now(), "call "+sc.CallID
-	return enrolment.KeyStatus{Key: p.key, ID: p.ID, Counts: true}, s.Keys.Add(ctx, p.key)
+	return app.Key{Key: p.key, ID: p.ID, Counts: true}, s.Keys.Add(ctx, p.key)
 }
 
 func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (keyPlan, error) {
@@ -188,7 +188,7 @@ func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (k
 	if err != nil {
 		return keyPlan{}, err
 	}
-	i := slices.IndexFunc(all, func(s enrolment.KeyStatus) bool { return s.ID == in.ID })
+	i := slices.IndexFunc(all, func(s app.Key) bool { return s.ID == in.ID })
 	if i < 0 {
 		return keyPlan{}, enrolled.ErrMissing.Sayf("there is no key %q; countersign keys list shows those there are", in.ID)
 	}
@@ -198,13 +198,13 @@ func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (k
 	if all[i].Counts {
 		p.needs = needsFor(key.Kind, all)
 		p.Opens = "it approves nothing any more"
-		if !slices.ContainsFunc(all, func(s enrolment.KeyStatus) bool { return s.Counts && s.Kind == key.Kind && s.ID != in.ID }) {
+		if !slices.ContainsFunc(all, func(s app.Key) bool { return s.Counts && s.Kind == key.Kind && s.ID != in.ID }) {
 			p.Opens += fmt.Sprintf(", and there is no other: the next %s is enrolled without one, and what policy requires one for waits until then", key.Kind.Words())
 		}
 	}
 	return p, nil
 }
 
-func (s service) removeKey(ctx context.Context, _ tool.Scope, p keyPlan) (enrolment.KeyStatus, error) {
-	return enrolment.KeyStatus{Key: p.key, ID: p.ID, Why: "it was removed"}, s.Keys.Remove(ctx, p.ID)
+func (s service) removeKey(ctx context.Context, _ tool.Scope, p keyPlan) (app.Key, error) {
+	return app.Key{Key: p.key, ID: p.ID, Why: "it was removed"}, s.Keys.Remove(ctx, p.ID)
 }

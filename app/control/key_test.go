@@ -14,7 +14,6 @@ import (
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
-	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -29,7 +28,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// keyFixture is a core with enrolled keys. Its audit is one that somebody may rewrite.
+// keyFixture is a core with enrolled keys and an audit log that can be rewritten.
 type keyFixture struct {
 	*app.App
 	t     *testing.T
@@ -38,14 +37,14 @@ type keyFixture struct {
 	news  *news
 }
 
-// news is what users outside are told of: what waits, by its id, and what has happened.
+// news is the notifications to users: pending requests by ID, and what has happened.
 type news struct{ asked, announced []string }
 
 func (n *news) Asked(id string, _ bool) { n.asked = append(n.asked, id) }
 
 func (n *news) Announce(what string) { n.announced = append(n.announced, what) }
 
-// rewritten is an audit whose records can be edited, with every sum made anew: by somebody who has the key of the machine.
+// rewritten is an audit log whose records can be edited, with every hash computed again, as by an attacker with the machine's key.
 type rewritten struct {
 	*memstore.Store
 	edit func(*audit.Event)
@@ -74,7 +73,7 @@ func enrolling(t *testing.T, change ...func(*app.Options)) *keyFixture {
 	h.App, err = app.New(core, o, control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions,
 		Settings: core.Settings, Operator: o.Policy, Toolsets: func() []tool.Toolset { return nil },
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return h.Resolve(ctx, s) },
-		Keys:  enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: o.Forgotten})}))
+		Keys:  app.NewKeyManager(app.KeyConfig{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: o.Forgotten})}))
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	return h
@@ -86,7 +85,7 @@ func byHand(name tool.Name, args string) tool.Call {
 
 var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "browser", Credential: "key_1"}
 
-// asked returns the question that the call opens.
+// asked returns the approval request of the call.
 func (h *keyFixture) asked(c tool.Call) *tool.Issued {
 	h.t.Helper()
 	o := h.Call(h.t.Context(), c)
@@ -94,7 +93,7 @@ func (h *keyFixture) asked(c tool.Call) *tool.Issued {
 	return o.Issued
 }
 
-// settle has the question of the call answered by that proof, and the call go on.
+// settle decides the call's approval request with that proof, and lets the call continue.
 func (h *keyFixture) settle(c tool.Call, prove func(i *tool.Issued) confirm.Proof) tool.Outcome {
 	h.t.Helper()
 	i := h.asked(c)
@@ -125,7 +124,7 @@ func (h *keyFixture) keys() []app.Key {
 	return all
 }
 
-// loosen asks for a change of the settings that opens something, where policy wants a passkey for one tool.
+// loosen requests a change of the settings that allows more, with a policy that requires a passkey for one tool.
 func (h *keyFixture) loosen() tool.Call {
 	h.t.Helper()
 	person.Settings(h.t, h.App, func(s *app.Settings) error {
@@ -138,7 +137,7 @@ func (h *keyFixture) loosen() tool.Call {
 	return c
 }
 
-// TestTheFirstPasskeyIsApprovedInATerminal: a program that has stolen a browser's session makes a key, and cannot approve it there.
+// TestTheFirstPasskeyIsApprovedInATerminal: a program that has stolen a browser session makes a key, but cannot approve it there.
 func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 	h := enrolling(t)
 	k := softkey.New(t)
@@ -172,7 +171,7 @@ func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 	require.ErrorIs(t, h.Call(t.Context(), agent).Err, tool.ErrUnknown, "no agent is served it")
 }
 
-// TestAQuestionThatSomebodyMadeWeaker: the proof that the plan needs counts, not what a row of the database says of it.
+// TestAQuestionThatSomebodyMadeWeaker: the proof that the plan needs counts, not the one in the database row.
 func TestAQuestionThatSomebodyMadeWeaker(t *testing.T) {
 	h := enrolling(t)
 	c := byHand("enroll_key", string(softkey.New(t).Input("mine")))
@@ -195,7 +194,7 @@ func TestAQuestionThatSomebodyMadeWeaker(t *testing.T) {
 	assert.Empty(t, h.keys())
 }
 
-// TestAFurtherPasskeyWantsOneThatCounts, and so does taking one away.
+// TestAFurtherPasskeyWantsOneThatCounts: enrolling a further one, or removing one, needs one that counts.
 func TestAFurtherPasskeyWantsOneThatCounts(t *testing.T) {
 	h := enrolling(t)
 	k, second := h.first(), softkey.New(t)
@@ -217,7 +216,7 @@ func TestAFurtherPasskeyWantsOneThatCounts(t *testing.T) {
 	assert.Empty(t, report.Faults, "what the first one signed while it counted stays proved")
 }
 
-// TestAPasskeyApprovesThePlanItSigned, and no other plan, question, or time.
+// TestAPasskeyApprovesThePlanItSigned: it approves no other plan, request, or time.
 func TestAPasskeyApprovesThePlanItSigned(t *testing.T) {
 	h := enrolling(t)
 	k := h.first()
@@ -258,7 +257,7 @@ func TestAPasskeyApprovesThePlanItSigned(t *testing.T) {
 	require.ErrorIs(t, err, enrolled.ErrUnproven, "what was signed once is good for that question alone")
 }
 
-// loosenAgain asks for another change that opens something.
+// loosenAgain requests another change that allows more.
 func (h *keyFixture) loosenAgain() tool.Call {
 	h.t.Helper()
 	c, err := h.SettingsCall(h.t.Context(), func(s *app.Settings) error {
@@ -271,7 +270,7 @@ func (h *keyFixture) loosenAgain() tool.Call {
 	return c
 }
 
-// TestWhatIsRedeemedIsVerifiedAgain: between the answer and the call the key was taken away, or the record edited.
+// TestWhatIsRedeemedIsVerifiedAgain: between the decision and the call the key is removed, or the record edited.
 func TestWhatIsRedeemedIsVerifiedAgain(t *testing.T) {
 	h := enrolling(t)
 	k := h.first()
@@ -305,7 +304,7 @@ func TestWhatIsRedeemedIsVerifiedAgain(t *testing.T) {
 	require.NoError(t, h.Call(t.Context(), c).Err)
 }
 
-// edited returns a proof on record with what was signed edited.
+// edited returns a recorded proof with an edit in what was signed.
 func edited(t *testing.T, doc json.RawMessage, change func(*passkey.Signed)) json.RawMessage {
 	var p confirm.Proof
 	var v enrolled.Evidence
@@ -330,7 +329,7 @@ func edited(t *testing.T, doc json.RawMessage, change func(*passkey.Signed)) jso
 	return doc
 }
 
-// TestAKeyThatSomebodyPutIntoTheDatabaseProvesNothing: neither a new row, nor an edited one, nor one that was removed and is back.
+// TestAKeyThatSomebodyPutIntoTheDatabaseProvesNothing: neither a new row, nor an edited one, nor one that was removed and restored.
 func TestAKeyThatSomebodyPutIntoTheDatabaseProvesNothing(t *testing.T) {
 	h := enrolling(t)
 	k, forged := h.first(), softkey.New(t)
@@ -375,7 +374,7 @@ func TestTheSystemsFileClearsALostPasskey(t *testing.T) {
 	require.NoError(t, h.settle(byHand("enroll_key", string(softkey.New(t).Input("new"))), given(person.AtTerminal)).Err)
 }
 
-// TestWhereKeysAreEnrolled: policy that requires a passkey for high risk lets the first one in, and where the caller approves, there are none.
+// TestWhereKeysAreEnrolled: a policy that requires a passkey for high risk allows the first one, and if clients approve, there are none.
 func TestWhereKeysAreEnrolled(t *testing.T) {
 	h := enrolling(t, func(o *app.Options) {
 		o.Policy.Require = map[string]policy.Proving{policy.RequireHigh: policy.ProvingPasskey, policy.RequireType: policy.ProvingPasskey}
@@ -392,7 +391,7 @@ func TestWhereKeysAreEnrolled(t *testing.T) {
 	require.ErrorIs(t, h.Call(t.Context(), byHand("remove_key", `{"id":"ek_none"}`)).Err, enrolled.ErrMissing)
 }
 
-// TestMoreIsRequiredSince: an approval that was given before policy asked for more is not enough after, and the call asks anew.
+// TestMoreIsRequiredSince: an approval from before policy required more is no longer enough, and the call asks again.
 func TestMoreIsRequiredSince(t *testing.T) {
 	h := enrolling(t)
 	k, row := h.first(), softkey.New(t).Enrolled("somebody's")

@@ -35,24 +35,24 @@ type PolicyAnswer struct {
 	Auto            policy.AutoApprove        `json:"auto_approve"`
 	AlwaysAllowed   []string                  `json:"always_allowed"`
 	SettingsVersion int64                     `json:"settings_revision"`
-	Approval        policy.Approval           `json:"approval"` // human: the user is asked; caller: nobody is
+	Approval        policy.Approval           `json:"approval"` // human: the user is asked; caller: the user is not
 	Require         map[string]policy.Proving `json:"require"`
-	Forms           []string                  `json:"forms"`              // the host entries whose own form may approve what is below high risk
-	DecidedBy       map[string]string         `json:"decided_by"`         // the layer that decided, by setting; what is missing is built in
-	Warnings        []string                  `json:"warnings,omitempty"` // of what users stored, what was taken away or edited
+	Forms           []string                  `json:"forms"`              // the host entries whose own form may approve calls below high risk
+	DecidedBy       map[string]string         `json:"decided_by"`         // the deciding layer, by setting; missing ones are built in
+	Warnings        []string                  `json:"warnings,omitempty"` // about stored settings that were removed or edited
 }
 
 // modePlan is a change of the session's mode.
 type modePlan struct {
 	Mode     policy.Mode `json:"mode"`
 	Previous policy.Mode `json:"previous"`
-	Raises   bool        `json:"raises"` // above what the user set, or above the lowest default of what is served
+	Raises   bool        `json:"raises"` // above what the user set, or above the lowest default of the enabled toolsets
 	Session  string      `json:"session"`
 	Base     policy.Mode `json:"default"`
 	hash     canon.Hash
 }
 
-// Hash names the change.
+// Hash returns the hash of the change.
 func (p modePlan) Hash() canon.Hash { return p.hash }
 
 // Assessment requires an approval for a higher mode.
@@ -63,7 +63,7 @@ func (p modePlan) Assessment() policy.Assessment {
 	return policy.Assessment{}
 }
 
-// Prompt says what a raise means.
+// Prompt explains a raise.
 func (p modePlan) Prompt() string {
 	if p.Raises {
 		return fmt.Sprintf("raise the mode of this session to %s; the default is %s", p.Mode, p.Base)
@@ -71,7 +71,7 @@ func (p modePlan) Prompt() string {
 	return fmt.Sprintf("set the mode of this session to %s", p.Mode)
 }
 
-// planMode returns the change that in asks for. An agent may lower its mode; above what the user set, or above the default, it is asked about.
+// planMode returns the requested change. An agent may lower its mode; a mode above what the user set, or above the default, needs approval.
 func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
 	var mode policy.Mode
 	if err := mode.UnmarshalText([]byte(in.Mode)); err != nil {
@@ -97,7 +97,7 @@ func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (
 	return p, err
 }
 
-// base returns the mode of a session that nobody set one for: the configuration's, else the lowest default of the toolsets that are served.
+// base returns the default mode of a session: the configuration's, else the lowest default of the enabled toolsets.
 func (s service) base(ctx context.Context) (policy.Mode, error) {
 	settings, err := s.Settings.Load(ctx)
 	if err != nil {
@@ -128,7 +128,7 @@ func (d Deps) rules(ctx context.Context, settings ports.Settings) (policy.Resolv
 	return policy.Resolve(d.Operator, settings.Layer("your settings", true)), nil
 }
 
-// setMode sets the session's mode. Lowering it cancels what the session has waiting: it was asked for under the freer mode.
+// setMode sets the session's mode. Lowering it cancels the session's pending requests, because they were made in the higher mode.
 func (s service) setMode(ctx context.Context, sc tool.Scope, p modePlan) (ModeAnswer, error) {
 	ceiling, _, err := s.ceilingOf(ctx, sc.Principal)
 	if err != nil {
@@ -144,7 +144,7 @@ func (s service) setMode(ctx context.Context, sc tool.Scope, p modePlan) (ModeAn
 	}
 	before := answer.Previous
 	if before == policy.ModeUnset {
-		before = policy.Execute // nobody had set one: whatever was asked for was asked for under some default
+		before = policy.Execute // not set: pending requests were made in some default mode
 	}
 	if p.Mode < before {
 		answer.Canceled, err = s.cancelAll(ctx, sc)
@@ -152,7 +152,7 @@ func (s service) setMode(ctx context.Context, sc tool.Scope, p modePlan) (ModeAn
 	return answer, err
 }
 
-// ceiling returns the mode that nobody passes here.
+// ceiling returns the maximum mode.
 func (d Deps) ceiling() policy.Mode {
 	ceiling := max(d.Operator.Ceiling, policy.Ask)
 	if d.Ceiling != nil {
@@ -161,7 +161,7 @@ func (d Deps) ceiling() policy.Mode {
 	return ceiling
 }
 
-// ceilingOf returns the mode that the principal does not pass here, as every layer of policy leaves it, and the layer that decides it; "" where none does.
+// ceilingOf returns the principal's maximum mode, from all layers of policy, and the layer that decides it; "" for none.
 func (s service) ceilingOf(ctx context.Context, p policy.Principal) (ceiling policy.Mode, by string, err error) {
 	settings, err := s.Settings.Load(ctx)
 	if err != nil {
@@ -175,7 +175,7 @@ func (s service) ceilingOf(ctx context.Context, p policy.Principal) (ceiling pol
 	return ceiling, by, nil
 }
 
-// under is ceilingOf where the policy in force is r.
+// under is ceilingOf for the policy r.
 func (d Deps) under(p policy.Principal, r policy.Resolved) (policy.Mode, string) {
 	ceiling, by := d.ceiling(), ""
 	if own := max(r.Ceiling, policy.Ask); own < ceiling {
@@ -187,7 +187,7 @@ func (d Deps) under(p policy.Principal, r policy.Resolved) (policy.Mode, string)
 	return ceiling, by
 }
 
-// raisedBy says who can raise the ceiling that the layer of that name decides.
+// raisedBy says who can raise the maximum mode that the layer with that name decides.
 func raisedBy(layer string) string {
 	if layer == "" {
 		return "only its configuration can raise that (--max-mode)"
@@ -260,7 +260,7 @@ func (in CancelInput) Validate() error {
 	return nil
 }
 
-// CancelAnswer says that a confirmation was withdrawn.
+// CancelAnswer says that an approval request was cancelled.
 type CancelAnswer struct {
 	Canceled bool         `json:"canceled"`
 	View     confirm.View `json:"confirmation"`
@@ -300,7 +300,7 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 	return answer, err
 }
 
-// own reports whether the grant was issued to this very session and principal.
+// own reports whether the request was made by this very session and principal.
 func own(g *confirm.Request, sc tool.Scope) bool {
 	return g.Binding.Session == sc.Session && g.Binding.Principal == sc.Principal.ID
 }

@@ -24,14 +24,14 @@ func ownerSpec() tool.Spec {
 		Effects: policy.Read | policy.Write, Confirm: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(ownerSchema), People: true}
 }
 
-// ownerPlan is an owner that is to count as ended.
+// ownerPlan is the plan to count an owner as ended.
 type ownerPlan struct {
 	Owner owner.Lease `json:"owner"`
 	Means string      `json:"means"`
 	hash  canon.Hash
 }
 
-// Hash covers the owner; the time it was last active is shown only.
+// Hash covers the owner; the time it was last active is only shown.
 func (p ownerPlan) Hash() canon.Hash { return p.hash }
 
 // Assessment requires an approval.
@@ -42,7 +42,7 @@ func (p ownerPlan) Assessment() policy.Assessment {
 // Insists requires an approval whatever grants exist, because only the user can know it.
 func (p ownerPlan) Insists() bool { return true }
 
-// Prompt says what would come of it.
+// Prompt explains the consequences.
 func (p ownerPlan) Prompt() string {
 	return "count owner " + p.Owner.Name + " as ended for certain"
 }

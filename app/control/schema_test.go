@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
 
-// TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites the constants.
+// TestSchemasAreWhatTheTypesDerive checks that the published documents match the Go types; -update rewrites the constants.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	toolsnap.Schemas(t, "control", []toolsnap.Schema{
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},

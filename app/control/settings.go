@@ -39,23 +39,23 @@ var ChangeSettings = tool.Ref[SettingsInput, ports.Settings]{Name: "change_setti
 func settingsSpec() tool.Spec {
 	return tool.Spec{Title: "Change settings", Description: "Store product-wide settings; whatever they open has to be approved first.", Class: policy.ClassScratch,
 		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true, When: "when it opens something",
-		Unmasked: true} // names of tools and words: what was narrowed is told from them should the settings be lost
+		Unmasked: true} // names of tools and words: they say what was narrowed, should the settings be lost
 }
 
 // settingsPlan is a change of the settings.
 type settingsPlan struct {
-	Opens    []string       `json:"opens"`   // what could not happen before, a line each; empty for a change that only narrows
-	Changes  []string       `json:"changes"` // what differs besides, a line each
+	Opens    []string       `json:"opens"`   // what becomes possible, one line each; empty for a change that only narrows
+	Changes  []string       `json:"changes"` // other differences, one line each
 	Settings ports.Settings `json:"settings"`
 	Had      ports.Settings `json:"-"`
-	looser   []string       // the settings that Opens is about, by name
+	looser   []string       // names of the settings that Opens is about
 	require  policy.Proving
 }
 
 // Hash returns the sum of the new settings; a stored row can be compared with the approved one.
 func (p settingsPlan) Hash() canon.Hash { return p.Settings.Sum() }
 
-// Assessment requires a new approval of what would be allowed.
+// Assessment requires a new approval for what would be allowed.
 func (p settingsPlan) Assessment() policy.Assessment {
 	if len(p.Opens) == 0 {
 		return policy.Assessment{}
@@ -82,7 +82,7 @@ func (p settingsPlan) Announcement() string {
 	return "the settings were changed, so that more may happen than before"
 }
 
-// Prompt names what would allow more; how much more is a row of the plan.
+// Prompt names what would allow more; a row of the plan says how much more.
 func (p settingsPlan) Prompt() string {
 	if len(p.Opens) == 0 {
 		return "change the settings"
@@ -90,7 +90,7 @@ func (p settingsPlan) Prompt() string {
 	return "change the settings, which allows more: " + strings.Join(p.looser, ", ")
 }
 
-// ErrNarrow is returned when a caller with a limited set of tools changes settings that apply to all of them.
+// ErrNarrow is returned when a client with a limited set of tools changes settings that apply to all of them.
 var ErrNarrow = fault.New(fault.Denied, "reach_too_narrow", "this caller is let in for a part of the tools, so it changes nothing that holds for all of them")
 
 func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInput) (settingsPlan, error) {
@@ -127,8 +127,7 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 	return settingsPlan{Opens: append([]string{}, opens...), Changes: append([]string{}, otherwise(had, counted, next, s.Operator.Level)...), Settings: next, Had: had, looser: looser, require: strongest(rules)}, nil
 }
 
-// otherwise returns what differs besides what the plan says to be opened. Where settings did not count as they were stored, that does not say what was stored,
-// and everything is listed.
+// otherwise returns the differences that the plan's Opens does not cover. If the stored settings did not fully count, it lists everything.
 func otherwise(had, counted, next ports.Settings, builtIn policy.Level) []string {
 	if had.Sum() != counted.Sum() {
 		return app.ChangedSettings(had, next)
@@ -136,7 +135,7 @@ func otherwise(had, counted, next ports.Settings, builtIn policy.Level) []string
 	return app.TightenedSettings(had, next, builtIn)
 }
 
-// effective returns the settings as far as they count: what a row opens that is not on record opens nothing, and so was not open before.
+// effective returns the settings as far as they count: a stored row without an audit record permits nothing, and so did not before.
 func effective(had ports.Settings, r policy.Resolved) ports.Settings {
 	if r.OffRecord {
 		if l := r.Recovered; l != nil {

@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// skillName is the operator skill's, and its directory's.
+// skillName is the name of the operator skill and of its directory.
 const skillName = "agentpack-operator"
 
 // command is one of the Claude Code commands.
 type command struct {
-	name        string // behind /ap-
+	name        string // after /ap-
 	description string
-	run         string   // what it runs at once, behind countersign agents
-	offers      []string // what it may run when the user agreed
-	tools       string   // the MCP tools that do the same
-	mutating    bool     // only a person may invoke it
-	then        string   // what to do with the answer
+	run         string   // run at once, after countersign agents
+	offers      []string // run after the user agreed
+	tools       string   // the equivalent MCP tools
+	mutating    bool     // only the user may invoke it
+	then        string   // what to do with the result
 }
 
-// commands are the nine, in the order of their listing (agentpack contract §5.12).
+// commands returns the nine commands, in the order of their listing (agentpack contract §5.12).
 func commands() []command {
 	return []command{
 		{name: "doctor", description: "Check the config repository and every directory it deploys to", run: "doctor", tools: "`doctor`",
@@ -46,10 +46,10 @@ func commands() []command {
 	}
 }
 
-// line is a command line. Every one asks for JSON.
+// line returns a command line, with --json.
 func line(args string) string { return "countersign agents " + args + " --json" }
 
-// document is the command's file.
+// document returns the command's file.
 func (c command) document(version string) string {
 	var allowed strings.Builder
 	for _, args := range slices.Concat([]string{c.run}, c.offers) {
@@ -78,7 +78,7 @@ Where the MCP tools of Countersign are connected, use them and run nothing here:
 `, c.description, version, allowed.String(), locked, c.tools, line(c.run), offers, c.then)
 }
 
-// skill is the operator skill's file.
+// skill returns the operator skill's file.
 func skill(version string) string {
 	return fmt.Sprintf(`---
 name: %s

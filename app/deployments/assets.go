@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// AssetOptions is everything that decides which files should be where.
+// AssetOptions decides which files should be where.
 type AssetOptions struct {
 	Place   deployment.Place
 	Targets map[string]deployment.TargetConfig // of the manifest
@@ -20,21 +20,21 @@ type AssetOptions struct {
 	Version string           // of the product; empty is "dev"
 	Sep     byte             // the native path separator
 
-	Theirs map[string]bool // paths that modules own: no assets belong there, and what stands there is judged by the modules
+	Theirs map[string]bool // paths that modules own: no assets are written there, and the modules' rules apply to the files
 }
 
-// AssetSet is the files of the chosen targets, and every root that such files may be in, even where an option keeps them out.
+// AssetSet is the files of the chosen targets, and every root that may contain such files, even if an option excludes them.
 type AssetSet struct {
-	Targets []string // those that have such files at all, sorted
+	Targets []string // those that have assets, sorted
 	Roots   []deployment.Root
 	Files   []deployment.Desired // sorted by target, then path
 }
 
-// AssetTargets are the targets that have operator assets.
+// AssetTargets returns the targets that have operator assets.
 func AssetTargets() []string { return []string{"claude_code", "codex"} }
 
-// AssetFiles is what should be there. It fails with ErrProject where a project's files would go into the home directory, and with ErrConfig on
-// options that cannot be.
+// AssetFiles returns the desired files. It fails with ErrProject if a project's files would go into the home directory, and with ErrConfig for
+// invalid options.
 func AssetFiles(in AssetOptions) (AssetSet, error) {
 	set := AssetSet{Targets: []string{}}
 	for _, name := range AssetTargets() {
@@ -68,7 +68,7 @@ type spot struct {
 	wanted bool
 }
 
-// spots are the directories of the chosen targets: targets in order, those of the user first.
+// spots returns the directories of the chosen targets: targets in order, those of the user first.
 func (in AssetOptions) spots() ([]spot, error) {
 	var out []spot
 	for _, name := range AssetTargets() {
@@ -103,7 +103,7 @@ func (in AssetOptions) spots() ([]spot, error) {
 		if name != "codex" {
 			continue
 		}
-		for _, dir := range []string{"agents", "codex"} { // skills of earlier bootstraps may be in the directory that is not chosen
+		for _, dir := range []string{"agents", "codex"} { // skills of earlier bootstraps may be in the other directory
 			setting.Config.Options["skills_dir"] = dir
 			others, err := a.Lines(setting)
 			if err != nil {
@@ -120,7 +120,7 @@ func (in AssetOptions) spots() ([]spot, error) {
 	return out, nil
 }
 
-// scope is whose the spot is.
+// scope returns the scope of the spot.
 func (s spot) scope() deployment.Scope {
 	if s.Project {
 		return deployment.ScopeProject
@@ -128,7 +128,7 @@ func (s spot) scope() deployment.Scope {
 	return deployment.ScopeUser
 }
 
-// files are the spot's.
+// files returns the files of the spot.
 func (s spot) files(in AssetOptions) []deployment.Desired {
 	if !s.wanted {
 		return nil
@@ -150,8 +150,8 @@ func (s spot) files(in AssetOptions) []deployment.Desired {
 	return slices.DeleteFunc(out, theirs)
 }
 
-// CheckAssets says which files are missing or of another version, and the commands that mend it: prefix is how a command about a target begins. A
-// place that is no project has nothing missing of one, and a file of a module is the module's.
+// CheckAssets returns which files are missing or of another version, and the commands that fix it: prefix is the beginning of a command about a
+// target. A directory that is not a project lacks nothing, and a file of a module is the module's.
 func CheckAssets(in AssetOptions, read func(path string) (data []byte, found bool, err error), prefix func(target string) string) (warnings, actions []string, err error) {
 	spots, err := in.spots()
 	if err != nil {
@@ -186,13 +186,13 @@ func CheckAssets(in AssetOptions, read func(path string) (data []byte, found boo
 	return warnings, slices.Compact(actions), nil
 }
 
-// What can be wrong with a file.
+// The problems of a file.
 const (
 	missing  = "missing"
 	outdated = "outdated"
 )
 
-// problemOf is what is wrong with a file, or nothing. One that cannot be read says no version.
+// problemOf returns what is wrong with a file, or nothing. A file that cannot be read has no version.
 func problemOf(path, version string, read func(string) ([]byte, bool, error)) string {
 	data, found, err := read(path)
 	switch {
@@ -204,7 +204,7 @@ func problemOf(path, version string, read func(string) ([]byte, bool, error)) st
 	return ""
 }
 
-// marker is the version that a file says it is of; nothing where it says none (agentpack contract §5.6).
+// marker returns the version in a file; empty if there is none (agentpack contract §5.6).
 func marker(text string) string {
 	for l := range strings.Lines(text) {
 		if _, version, found := strings.Cut(l, "agentpack_version:"); found {

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// input is both agents, with skills for Claude Code.
+// input returns both agents, with skills for Claude Code.
 func input() deployments.AssetOptions {
 	return deployments.AssetOptions{Place: deployment.Place{UserHome: "/home/ada", ProjectRoot: "/work/project", Marked: true}, Chosen: []string{"codex", "claude_code", "zed"},
 		Targets: map[string]deployment.TargetConfig{"codex": {Scope: deployment.ScopeUser},
@@ -68,7 +68,7 @@ func TestOptionsThatCannotBe(t *testing.T) {
 	require.ErrorIs(t, err, deployment.ErrConfig)
 }
 
-// TestTheFilesKeepTheirOwnRules: each is a module that could be deployed, runs nothing but what it may, and says its version.
+// TestTheFilesKeepTheirOwnRules: each file is a module that could be deployed, runs only what it may, and has its version.
 func TestTheFilesKeepTheirOwnRules(t *testing.T) {
 	set, err := deployments.AssetFiles(input())
 	require.NoError(t, err)

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// several is a config repository of a few commands of Claude Code's, a file each.
+// several is a config repository with several commands of Claude Code's, one file each.
 const several = `version: 1
 profiles: {default: {include_tags: [base]}}
 targets:
@@ -34,11 +34,11 @@ modules:
   - {id: "command:c", type: command, tags: [base], source: {local_path: {path: c.md}}}
 `
 
-// command is a command's file that says which version of the repository it is of.
+// command returns a command's file that names the version of the repository.
 func command(version string) string { return "---\ndescription: d\n---\nversion " + version + "\n" }
 
-// disturbed is that repository, a home and a project, with a moment at which something else happens: as the named file of the repository is read, or at a
-// step of the machine.
+// disturbed is that repository, a home and a project, with a point at which something else happens: when the named file of the repository is read, or
+// at a step of the machine.
 type disturbed struct {
 	deployport.Sources
 	dir   string
@@ -46,7 +46,7 @@ type disturbed struct {
 	once  sync.Once
 	event func()
 
-	looked, read string // files of the repository: before the tree, or the bytes, of which it happens
+	looked, read string // files of the repository: when its tree, or its bytes, are read
 	step, at     string // the step of the machine, and the file that it is about
 }
 
@@ -68,14 +68,14 @@ func (d *disturbed) put(t *testing.T, name, text string) {
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o644))
 }
 
-// version checks another version of the repository out.
+// version checks out another version of the repository.
 func (d *disturbed) version(t *testing.T, version string) {
 	for _, name := range []string{"a", "b", "c"} {
 		d.put(t, "pack/repo/"+name+".md", command(version))
 	}
 }
 
-// Local is a module's tree, before which the event may happen.
+// Local returns a module's tree, before which the event may happen.
 func (d *disturbed) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
 	if d.looked == source {
 		d.once.Do(d.event)
@@ -83,7 +83,7 @@ func (d *disturbed) Local(ctx context.Context, at deployment.Place, source strin
 	return d.Sources.Local(ctx, at, source)
 }
 
-// Content is a file's bytes, before which it may happen.
+// Content returns a file's bytes, before which it may happen.
 func (d *disturbed) Content(ctx context.Context, c deployment.Content) ([]byte, error) {
 	if d.read != "" && filepath.Base(c.Origin) == d.read {
 		d.once.Do(d.event)
@@ -91,7 +91,7 @@ func (d *disturbed) Content(ctx context.Context, c deployment.Content) ([]byte, 
 	return d.Sources.Content(ctx, c)
 }
 
-// prepare is what deploy_apply would do, with the approval that the plan is named by, and the doing of it.
+// prepare returns the plan of deploy_apply, with the approval of that plan, and a function that applies it.
 func (d *disturbed) prepare(t *testing.T) (plan tool.Plan, commit func() error) {
 	t.Helper()
 	plan, commit, err := d.try(t)
@@ -99,7 +99,7 @@ func (d *disturbed) prepare(t *testing.T) (plan tool.Plan, commit func() error) 
 	return plan, commit
 }
 
-// try is prepare, which may fail.
+// try returns prepare, which may fail.
 func (d *disturbed) try(t *testing.T) (plan tool.Plan, commit func() error, err error) {
 	t.Helper()
 	wired := deployrig.Wire(deployrig.Wiring{Dir: filepath.Join(d.dir, "project"), Clock: &d.clock,
@@ -124,7 +124,7 @@ func (d *disturbed) try(t *testing.T) (plan tool.Plan, commit func() error, err 
 	}, err
 }
 
-// deployed is what is deployed, by the name of the command: its version, or the text of a file that no deployment wrote.
+// deployed returns what is deployed, by the name of the command: its version, or the text of an unmanaged file.
 func (d *disturbed) deployed(t *testing.T) map[string]string {
 	t.Helper()
 	out := map[string]string{}
@@ -140,13 +140,13 @@ func (d *disturbed) deployed(t *testing.T) map[string]string {
 	return out
 }
 
-// all is every command in one version.
+// all returns every command in one version.
 func all(version string) map[string]string {
 	return map[string]string{"a": version, "b": version, "c": version}
 }
 
-// TestARepositoryThatChangesWhileItIsRead: another version is checked out at the worst moments. What is deployed is what was approved, whole, or nothing; and what
-// was approved is never a plan of some files of the one version and some of the other.
+// TestARepositoryThatChangesWhileItIsRead: another version is checked out at the worst points. What is deployed is what was approved, completely, or
+// nothing; and an approved plan never mixes files of two versions.
 func TestARepositoryThatChangesWhileItIsRead(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*disturbed){
@@ -160,7 +160,7 @@ func TestARepositoryThatChangesWhileItIsRead(t *testing.T) {
 			happened := false
 			d.event = func() { d.version(t, "2"); happened = true }
 			mixed, _, err := d.try(t)
-			again, commit := d.prepare(t) // as deploy_apply does, before it looks for the approval
+			again, commit := d.prepare(t) // as deploy_apply does, before it looks up the approval
 			if err != nil {
 				require.ErrorIs(t, err, deployment.ErrStale)
 			} else {
@@ -199,7 +199,8 @@ func TestARepositoryThatChangesWhileItIsRead(t *testing.T) {
 	}
 }
 
-// TestAFileThatAnotherProgramWrites between the approval and the deployment, or while it writes, keeps what that program wrote; nothing else is changed.
+// TestAFileThatAnotherProgramWrites: a file written between the approval and the deployment, or during it, keeps its content; nothing else is
+// changed.
 func TestAFileThatAnotherProgramWrites(t *testing.T) {
 	t.Parallel()
 	for name, set := range map[string]func(*disturbed){
@@ -240,7 +241,7 @@ func TestAFileThatAnotherProgramWrites(t *testing.T) {
 	}
 }
 
-// TestOverlaysThatLeadInACircle are refused by name, at once; nothing is planned out of them.
+// TestOverlaysThatLeadInACircle: links in a circle are reported by name, at once, and nothing is planned from them.
 func TestOverlaysThatLeadInACircle(t *testing.T) {
 	t.Parallel()
 	overlay := filepath.Join("overlays", deployment.OverlayNames("command:a")[0])
@@ -276,8 +277,8 @@ func TestOverlaysThatLeadInACircle(t *testing.T) {
 	}
 }
 
-// TestLinesThatEndInCRLF: modules and the documents of hosts may be written on Windows. What is deployed has the bytes of the modules, what is merged keeps the
-// line ends of what it is merged into, and an edit by an editor that rewrites them is told from one of a line.
+// TestLinesThatEndInCRLF: modules and the documents of hosts may be written on Windows. Deployed files have the bytes of the modules, merged text
+// gets the line endings of its document, and a change of all line endings by an editor is distinguished from an edit of a line.
 func TestLinesThatEndInCRLF(t *testing.T) {
 	crlf := func(text string) string { return strings.ReplaceAll(text, "\n", "\r\n") }
 	const manifest = `version: 1

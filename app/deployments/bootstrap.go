@@ -19,18 +19,18 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// BootstrapDeps is what the use case needs; all of it but Version is required.
+// BootstrapDeps holds the dependencies of the use case; all except Version are required.
 type BootstrapDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
 	Snapshots deployport.Snapshots
 	Registry  deployport.Registry
-	Version   string // of the product: the assets carry it
+	Version   string // of the product: written into the assets
 }
 
 type bootstrapService struct{ BootstrapDeps }
 
-// BootstrapEntries is the tool.
+// BootstrapEntries returns the tool.
 func BootstrapEntries(d BootstrapDeps) []tool.Entry {
 	s := &bootstrapService{d}
 	return []tool.Entry{bind.Command(Bootstrap, planner.CommandSpec("Write operator assets",
@@ -40,7 +40,7 @@ func BootstrapEntries(d BootstrapDeps) []tool.Entry {
 // Bootstrap is the typed handle of the tool.
 var Bootstrap = tool.Ref[BootstrapInput, planner.Report[authoring.BootstrapData]]{Name: "agents_bootstrap"}
 
-// bootstrapPlan is a bootstrap that was worked out and not carried out.
+// bootstrapPlan is the plan of a bootstrap.
 type bootstrapPlan struct {
 	plan     deployment.Plan
 	place    deployment.Place
@@ -50,10 +50,10 @@ type bootstrapPlan struct {
 	handed   planner.Handovers
 }
 
-// Hash names the bootstrap: its resolved binding and its plan.
+// Hash returns the hash of the bootstrap: its resolved binding and its plan.
 func (p *bootstrapPlan) Hash() canon.Hash { return p.plan.Hash() }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (p *bootstrapPlan) Prompt() string {
 	s := p.plan.Summary()
 	what := "write"
@@ -63,7 +63,7 @@ func (p *bootstrapPlan) Prompt() string {
 	return fmt.Sprintf("%s operator assets for %s: %d to create, %d to update, %d to delete", what, strings.Join(p.plan.Targets, ", "), s.Create, s.Update, s.Delete)
 }
 
-// Assessment is of high risk: the assets are commands that agents run.
+// Assessment returns high risk: the assets are commands that agents run.
 func (p *bootstrapPlan) Assessment() policy.Assessment {
 	if len(p.plan.Doubtful) > 0 {
 		return policy.Assessment{Risk: policy.RiskHigh}
@@ -71,10 +71,10 @@ func (p *bootstrapPlan) Assessment() policy.Assessment {
 	return p.handed.Assessment()
 }
 
-// Idle reports a bootstrap that changes nothing.
+// Idle reports whether the bootstrap changes nothing.
 func (p *bootstrapPlan) Idle() bool { return p.plan.Empty() }
 
-// Gate refuses to overwrite what no bootstrap wrote, unless the call says adopt.
+// Gate fails if the plan would overwrite what no bootstrap wrote, unless the call has adopt.
 func (p *bootstrapPlan) Gate() error {
 	if adoptions := p.plan.Adoptions(); !p.in.Adopt && len(adoptions) > 0 {
 		return planner.AdoptError(adoptions)
@@ -82,10 +82,10 @@ func (p *bootstrapPlan) Gate() error {
 	return nil
 }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (p *bootstrapPlan) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(false, "")) }
 
-// report is the answer, before it was carried out or with the snapshot that was made.
+// report returns the result, before the plan is applied or with the snapshot that was made.
 func (p *bootstrapPlan) report(applied bool, snapshot string) planner.Report[authoring.BootstrapData] {
 	d := authoring.BootstrapData{Applied: applied, Changes: p.plan.Changes, Scope: cmp.Or(p.in.Scope, deployment.ScopeBoth), SnapshotID: snapshot, Summary: p.plan.Summary(), Targets: p.plan.Targets}
 	switch {
@@ -103,7 +103,7 @@ func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, in Bootstr
 		return nil, planner.WithWarnings(err, state.Warnings)
 	}
 	wanted := map[string]bool{}
-	if compiled, failed := s.Compiler.Compile(ctx, in.Selection().Request()); failed == nil && !in.Remove { // a module that is broken stops a deployment, not this
+	if compiled, failed := s.Compiler.Compile(ctx, in.Selection().Request()); failed == nil && !in.Remove { // a broken module stops a deployment, but not a bootstrap
 		for _, f := range compiled.Output.Files {
 			wanted[f.Path] = true
 		}
@@ -124,11 +124,11 @@ func (s *bootstrapService) prepare(ctx context.Context, _ tool.Scope, in Bootstr
 	return p, nil
 }
 
-// plan compares what should be there with what is. Roots that no file is wanted in are looked at for files of earlier bootstraps alone. A path that a
-// deployment owns is left to it, and so is one that a module wants, unless a bootstrap wrote it before.
+// plan compares the desired state with the machine. Roots without desired files are only searched for files of earlier bootstraps. A path that a
+// deployment owns is left alone, and so is one that a module wants, unless a bootstrap wrote it before.
 func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOptions) (deployment.Plan, []string, error) {
 	wanted := in.Theirs
-	in.Theirs = nil // known once the machine was looked at
+	in.Theirs = nil // known after the machine was examined
 	set, err := AssetFiles(in)
 	if err != nil {
 		return deployment.Plan{}, nil, err
@@ -169,7 +169,7 @@ func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOption
 	return out, observed.Warnings, err
 }
 
-// goBack has a plan that lets go of everything put back what stood there before a bootstrap first wrote.
+// goBack makes a plan that releases everything restore what was there before a bootstrap first wrote.
 func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at deployment.Place, observed deployment.Observed) (deployment.Plan, error) {
 	originals, err := s.Snapshots.Originals(ctx, at.Home)
 	if err != nil {
@@ -185,7 +185,7 @@ func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at dep
 	return p.Restore(originals, deployment.InitialSnapshot, observed), nil
 }
 
-// commit carries out the very plan that was shown.
+// commit applies exactly the plan that was shown.
 func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, b *bootstrapPlan) (none planner.Report[authoring.BootstrapData], err error) {
 	if b.plan.Empty() {
 		return b.report(false, ""), nil
@@ -203,9 +203,9 @@ func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, b *bootstr
 	return b.report(true, snapshot), nil
 }
 
-// InitialAssets is the operator assets of a project whose config repository is just being made, as writes among others (agentpack contract
-// §5.1): for the targets that the call names, or those of the manifest that is there, or all that have assets. A file that somebody else wrote
-// stays as it is. What it writes belongs to nobody until a bootstrap claims it.
+// InitialAssets returns the operator assets of a project whose config repository is being created, as writes among others (agentpack contract §5.1):
+// for the targets that the call names, or those of an existing manifest, or all that have assets. Unmanaged files stay as they are. What it writes is
+// unowned until a bootstrap claims it.
 func InitialAssets(d BootstrapDeps) authoring.BootstrapFunc {
 	s := &bootstrapService{d}
 	return func(ctx context.Context, asked authoring.AssetRequest, at deployment.Place) ([]deployment.Write, *authoring.BootstrapData, error) {

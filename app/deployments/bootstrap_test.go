@@ -60,14 +60,14 @@ func newWorld(t *testing.T, change ...string) *world {
 	return w
 }
 
-// version makes the product that version.
+// version sets the version of the product.
 func (w *world) version(v string) {
 	w.Entries = append(deployments.BootstrapEntries(deployments.BootstrapDeps{Compiler: w.Compiler, Machine: w.Machine, Snapshots: w.Machine, Registry: w.Machine, Version: v}),
 		deployments.Capability(deployments.Deps{Compiler: w.Compiler, Planner: w.Planner, Recovery: w.Machine, Differ: docedit.Differ{}, History: w.Git, Remote: w.Git,
 			Clock: w.Clock, Version: v}).Entries...)
 }
 
-// steady is the data without the snapshot's name and the sums of the files, whose goldens are those of package assets.
+// steady returns the data without the snapshot's name and the sums of the files, whose goldens are those of package assets.
 func steady(out string) []byte {
 	out = regexp.MustCompile(`"snapshot_id":"\d+"`).ReplaceAllString(out, `"snapshot_id":"<id>"`)
 	return []byte(regexp.MustCompile(`"[0-9a-f]{64}"`).ReplaceAllString(out, `"<sum>"`))
@@ -84,7 +84,7 @@ func TestData(t *testing.T) {
 	golden.JSON(t, "no_assets", []byte(w.Must(bootstrap, `{"target":"cursor"}`)))
 }
 
-// TestDeployAndBootstrapLeaveEachOtherAlone: one after the other, as often as one likes, each has nothing to do (agentpack contract §10.1).
+// TestDeployAndBootstrapLeaveEachOtherAlone: after alternating any number of times, each has nothing to do (agentpack contract §10.1).
 func TestDeployAndBootstrapLeaveEachOtherAlone(t *testing.T) {
 	w := newWorld(t)
 	w.Must(bootstrap, `{"yes":true}`)
@@ -128,7 +128,7 @@ func TestAUsersOwnFileNeedsAdopt(t *testing.T) {
 	w.Fails(bootstrap, `{"yes":true}`, deployment.ErrAdopt)
 }
 
-// TestAModuleOfTheSameName: a file is the module's wherever a module wants or owns it, and neither operation overwrites what the other wrote unasked.
+// TestAModuleOfTheSameName: a file belongs to a module that wants or owns it, and neither operation overwrites the other's files without adopt.
 func TestAModuleOfTheSameName(t *testing.T) {
 	const same = ".claude/commands/ap-plan.md"
 	for _, bootstrapFirst := range []bool{true, false} {
@@ -163,7 +163,7 @@ func TestAModuleOfTheSameName(t *testing.T) {
 	}
 }
 
-// TestABootstrapBesideABrokenModule: what would stop a deployment does not keep operator assets away.
+// TestABootstrapBesideABrokenModule: what would stop a deployment does not prevent operator assets.
 func TestABootstrapBesideABrokenModule(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, "modules/hello.md")))
@@ -279,7 +279,8 @@ func TestABootstrapCanBeRolledBack(t *testing.T) {
 	assert.Equal(t, first[operator], w.Read(w.UserHome, ".agents/"+operator))
 }
 
-// TestRemove: what a bootstrap wrote goes, what it overwrote comes back, and nothing else is touched; afterwards all of it is the user's.
+// TestRemove: files that a bootstrap wrote are deleted, files that it overwrote are restored, and nothing else is touched; afterwards everything is
+// the user's.
 func TestRemove(t *testing.T) {
 	w := newWorld(t)
 	const mine, edited = ".claude/commands/ap-plan.md", ".claude/commands/ap-diff.md"
@@ -320,12 +321,12 @@ func TestRemove(t *testing.T) {
 		assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		assert.Contains(t, w.Must(bootstrap, `{"remove":true}`), `"reason":"no_changes"`)
 		assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
-		before[mine] = "my own, and better\n" // what is there the next time is what comes back then
+		before[mine] = "my own, and better\n" // the present content is what the next removal restores
 		w.Write(w.UserHome, mine, before[mine])
 	}
 }
 
-// TestRemoveInOneScope: the other scope, and what the user deleted and a deployment overwrote, stay as they are.
+// TestRemoveInOneScope: the other scope stays unchanged, and so do files that the user deleted or a deployment overwrote.
 func TestRemoveInOneScope(t *testing.T) {
 	w := newWorld(t)
 	w.Write(w.UserHome, ".agents/skills/tool/SKILL.md", "overwritten by deploying\n")

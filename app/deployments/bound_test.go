@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
 
-// commands is a config repository that puts one command into the home directory of its user, and rules into the project.
+// commands is a config repository that deploys one command into the home directory, and rules into the project.
 const commands = `version: 1
 profiles: {default: {include_tags: [base]}}
 targets:
@@ -31,12 +31,12 @@ modules:
   - {id: "instructions:base", type: instructions, tags: [base], source: {local_path: {path: rules}}}
 `
 
-// powers adds what hands power on: a server, a setting, and a command that runs something.
+// powers adds a server, a setting, and a command that runs something.
 const powers = commands + `  - {id: "mcp:team", type: mcp, tags: [base], source: {local_path: {path: servers}}}
   - {id: "command:run", type: command, tags: [base], source: {local_path: {path: run.md}}}
 `
 
-// commanded is a directory with that config repository, a home and a project.
+// commanded returns a directory with that config repository, a home and a project.
 func commanded(t *testing.T, manifest string) (dir string) {
 	t.Helper()
 	dir, err := filepath.EvalSymlinks(t.TempDir())
@@ -52,15 +52,15 @@ func commanded(t *testing.T, manifest string) (dir string) {
 	return dir
 }
 
-// swap puts a link in the place of a directory that holds the same.
+// swap replaces a directory by a link to one with the same content.
 func swap(t *testing.T, dir string, name string) {
 	t.Helper()
 	require.NoError(t, os.Rename(filepath.Join(dir, name), filepath.Join(dir, name+".was")))
 	require.NoError(t, os.Symlink(filepath.Join(dir, "elsewhere"), filepath.Join(dir, name)))
 }
 
-// TestAParentSwappedForALink after somebody looked is noticed, at the scope of the user too, and nothing is written through it: by the token, and again
-// right before writing.
+// TestAParentSwappedForALink: a directory that becomes a link after the plan is noticed, also in the user's scope, and nothing is written through it:
+// by the token, and again right before writing.
 func TestAParentSwappedForALink(t *testing.T) {
 	var c clock.Fake
 	dir := commanded(t, commands)
@@ -75,14 +75,14 @@ func TestAParentSwappedForALink(t *testing.T) {
 	require.ErrorIs(t, call("deploy_apply", `{"yes":true}`, o.Issued.Token).Err, confirm.ErrMismatch)
 	assert.NoFileExists(t, filepath.Join(dir, "elsewhere/commands/look.md"))
 
-	again := call("deploy", `{}`, confirm.Token{}) // who looks now sees where it leads, and may want it
+	again := call("deploy", `{}`, confirm.Token{}) // a new plan shows where the link leads, and may be approved
 	require.NoError(t, again.Err)
 	assert.Contains(t, string(again.Value), "these directories are reached through links")
 	require.NoError(t, call("deploy_apply", `{"yes":true}`, again.Issued.Token).Err)
 	assert.FileExists(t, filepath.Join(dir, "elsewhere/commands/look.md"))
 }
 
-// TestAParentSwappedAfterThePlanWasMadeAgain is stale.
+// TestAParentSwappedAfterThePlanWasMadeAgain checks that such a plan is stale.
 func TestAParentSwappedAfterThePlanWasMadeAgain(t *testing.T) {
 	for name, at := range map[string]string{"of the user": "home/.claude", "of the user, one above": "home", "of the project": "project"} {
 		t.Run(name, func(t *testing.T) {
@@ -98,8 +98,8 @@ func TestAParentSwappedAfterThePlanWasMadeAgain(t *testing.T) {
 	}
 }
 
-// TestPowerHandedOn: a server, a setting or a command that runs programs makes a deployment one of high risk, which nothing that was allowed beforehand
-// covers, and the plan says what it cannot bind. Commands that are only read do not.
+// TestPowerHandedOn: a server, a setting or a command that runs programs makes a deployment high risk, so that it is never auto-approved, and the
+// plan says what it cannot cover. Commands that are only read do not.
 func TestPowerHandedOn(t *testing.T) {
 	var c clock.Fake
 	for manifest, high := range map[string]bool{commands: false, powers: true} {
@@ -111,17 +111,18 @@ func TestPowerHandedOn(t *testing.T) {
 		assert.Equal(t, high, o.Issued.Risk == "high")
 		assert.Equal(t, !high, o.Issued.Lasting())
 		if high {
-			for _, want := range []string{"this hands power on", "MCP servers", ".mcp.json", "a command that runs programs", "run.md"} {
+			for _, want := range []string{"this gives agents programs or permissions", "MCP servers", ".mcp.json", "a command that runs programs", "run.md"} {
 				assert.Contains(t, string(o.Issued.Plan), want)
 			}
 			assert.NotContains(t, string(o.Value), "look.md (")
 		} else {
-			assert.NotContains(t, string(o.Issued.Plan), "hands power on")
+			assert.NotContains(t, string(o.Issued.Plan), "this gives agents programs or permissions")
 		}
 	}
 }
 
-// TestNothingToDeployAsksNobody: deploy gives its token as ever, and deploy_apply with it is done at once, once; nothing is left waiting.
+// TestNothingToDeployAsksNobody: deploy returns its token as always, and deploy_apply with it succeeds at once, one time; no approval request stays
+// pending.
 func TestNothingToDeployAsksNobody(t *testing.T) {
 	for _, who := range []policy.Approval{policy.ApprovalCaller, policy.ApprovalHuman} {
 		var c clock.Fake
@@ -144,7 +145,7 @@ func TestNothingToDeployAsksNobody(t *testing.T) {
 	}
 }
 
-// prepared is a deployment whose plan was made, ready to be carried out.
+// prepared returns a planned deployment, ready to be applied.
 func prepared(t *testing.T, dir string, c *clock.Fake) func() error {
 	t.Helper()
 	wired := wiredOver(dir, c)

@@ -17,19 +17,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// deployPlan is a deployment that was worked out and not carried out.
+// deployPlan is the plan of a deployment.
 type deployPlan struct {
 	shown
 	state   planner.State
 	exhibit func(ctx context.Context) (any, error)
 	handed  planner.Handovers
-	adopt   bool // how it was called; not part of what is confirmed, because the plan lists what adopting would overwrite
+	adopt   bool // an argument of the call; not part of what is approved, because the plan lists what adopt would overwrite
 }
 
-// Hash names the deployment: its resolved binding and its plan.
+// Hash returns the hash of the deployment: its resolved binding and its plan.
 func (p *deployPlan) Hash() canon.Hash { return p.result.Plan.Hash() }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (p *deployPlan) Prompt() string {
 	s := p.result.Plan.Files()
 	text := fmt.Sprintf("deploy to %s: %d to create, %d to update, %d to delete", strings.Join(p.result.Plan.Targets, ", "), s.Create, s.Update, s.Delete)
@@ -39,13 +39,14 @@ func (p *deployPlan) Prompt() string {
 	return text
 }
 
-// Exhibit is the lines that would change, file by file.
+// Exhibit returns the changed lines, file by file.
 func (p *deployPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
 
-// TTL is how long the confirmation of a deployment may be answered.
+// TTL returns how long the approval request of a deployment is valid.
 func (p *deployPlan) TTL() time.Duration { return TokenTTL }
 
-// Assessment is of high risk where the deployment hands power on, or deletes what no operation on record deployed, and asks for names where what it writes has severe findings.
+// Assessment returns high risk if the deployment gives agents programs or permissions, or deletes files that no recorded operation deployed, and
+// requires typing names if it writes severe findings.
 func (p *deployPlan) Assessment() policy.Assessment {
 	handed := p.handed.Assessment()
 	if len(p.result.Plan.Doubtful) > 0 {
@@ -54,13 +55,13 @@ func (p *deployPlan) Assessment() policy.Assessment {
 	return planner.RaisedBy(p.findings, handed)
 }
 
-// Target is what is typed then.
+// Target returns what the user must type.
 func (p *deployPlan) Target() string { return inspection.Name(p.findings) }
 
-// Idle reports a deployment that changes nothing.
+// Idle reports whether the deployment changes nothing.
 func (p *deployPlan) Idle() bool { return p.result.Plan.Empty() }
 
-// Gate refuses to overwrite what no deployment wrote, unless the call says adopt. The confirmation stays good.
+// Gate fails if the plan would overwrite what no deployment wrote, unless the call has adopt. The approval request stays valid.
 func (p *deployPlan) Gate() error {
 	adoptions := p.result.Plan.Adoptions()
 	if p.adopt || len(adoptions) == 0 {
@@ -69,32 +70,32 @@ func (p *deployPlan) Gate() error {
 	return planner.AdoptError(adoptions)
 }
 
-// DeployOffer is the answer of deploy: what plan answers, and the plan that deploy_apply gets a token for.
+// DeployOffer is the result of deploy: that of plan, and the plan for which deploy_apply gets a token.
 type DeployOffer struct {
 	planner.Report[ChangesData]
 	args    json.RawMessage
 	pending *deployPlan
 }
 
-// Offer asks for the token.
+// Offer requests the token.
 func (o DeployOffer) Offer() (tool.Name, json.RawMessage, tool.Plan) {
 	return DeployApply.Name, o.args, o.pending
 }
 
-// deploy is plan, and a token for it.
+// deploy returns plan, and a token for it.
 func (s *service) deploy(ctx context.Context, sc tool.Scope, in PlanInput) (DeployOffer, error) {
 	c := in.Selection()
 	p, err := s.pend(ctx, sc, c, false)
 	if err != nil {
 		return DeployOffer{}, err
 	}
-	if err := s.settled(ctx, p.state.Place.Home); err != nil { // a token would be good for nothing
+	if err := s.settled(ctx, p.state.Place.Home); err != nil { // a token would be useless
 		return DeployOffer{}, planner.WithWarnings(err, p.warnings)
 	}
 	data, cut := dataOf(p.result.Plan, sc.MaxOutput)
 	data.Applied, data.Findings = new(bool), planner.Told(p.findings)
 	if listed := (deployment.Plan{Changes: data.Changes}).Adoptions(); len(listed) < len(p.result.Plan.Adoptions()) {
-		// A token would cover overwriting what nobody was shown.
+		// A token would cover overwriting files that were not shown.
 		return DeployOffer{}, planner.WithWarnings(planner.AdoptError(p.result.Plan.Adoptions()), append(p.warnings, cut...))
 	}
 	sc.Held.Keep(c, p)
@@ -111,7 +112,7 @@ func (s *service) pend(ctx context.Context, sc tool.Scope, c planner.Selection, 
 	return s.planned(ctx, sc, state, result, adopt)
 }
 
-// planned is a deployment that was worked out.
+// planned returns the plan of a deployment.
 func (s *service) planned(ctx context.Context, sc tool.Scope, state planner.State, result planner.Result, adopt bool) (*deployPlan, error) {
 	findings, err := s.Compiler.InspectChanges(ctx, state, result.Plan.Changes)
 	if err != nil {
@@ -126,7 +127,7 @@ func (s *service) planned(ctx context.Context, sc tool.Scope, state planner.Stat
 	return p, nil
 }
 
-// prepareApply makes the plan again, unless the command holds it: its hash is what the token must have been given for.
+// prepareApply makes the plan again, unless the command holds it: its hash must be the one that the token was issued for.
 func (s *service) prepareApply(ctx context.Context, sc tool.Scope, in ApplyInput) (*deployPlan, error) {
 	if p, _ := sc.Held.Take(in.Selection()).(*deployPlan); p != nil {
 		p.adopt, p.limit = in.Adopt, sc.MaxOutput
@@ -135,7 +136,7 @@ func (s *service) prepareApply(ctx context.Context, sc tool.Scope, in ApplyInput
 	return s.pend(ctx, sc, in.Selection(), in.Adopt)
 }
 
-// apply carries out the very plan that was confirmed.
+// apply applies exactly the approved plan.
 func (s *service) apply(ctx context.Context, sc tool.Scope, ready *deployPlan) (planner.Report[ChangesData], error) {
 	data, cut := dataOf(ready.result.Plan, sc.MaxOutput)
 	warnings := append(slices.Clone(ready.warnings), cut...)
@@ -158,14 +159,14 @@ func (s *service) apply(ctx context.Context, sc tool.Scope, ready *deployPlan) (
 	return planner.NewReport(data, warnings...), nil
 }
 
-// forget lets go of what only a plan is made from: of tens of thousands of files it takes as much memory as the plan.
+// forget releases what is only needed for planning: for tens of thousands of files it takes as much memory as the plan.
 func (p *deployPlan) forget() {
 	p.result.Observed, p.result.Files = deployment.Observed{}, nil
 	p.state.Modules, p.state.Output = nil, target.Output{}
 }
 
-// settled fails with ErrInterrupted while an earlier operation is unfinished: one that was killed after its last write, too, has to be
-// finished or taken back before anything is called deployed.
+// settled fails with ErrInterrupted while an earlier operation is unfinished: even one that was killed after its last write must be finished or
+// undone before anything counts as deployed.
 func (s *service) settled(ctx context.Context, home string) error {
 	unfinished, err := s.Recovery.Pending(ctx, home)
 	if err != nil || unfinished == nil {

@@ -16,10 +16,10 @@ import (
 // Name is the toolset's.
 const Name = "deployments"
 
-// Contract is how its answers look.
+// Contract is the contract of its results.
 const Contract tool.Contract = "agentpack.v1"
 
-// TokenTTL is how long a deployment's token is good (seed 000: at most ten minutes).
+// TokenTTL is the lifetime of a deployment's token (seed 000: at most ten minutes).
 const TokenTTL = 10 * time.Minute
 
 // The typed handles of the tools.
@@ -37,7 +37,7 @@ var (
 	Explain       = tool.Ref[ExplainInput, planner.Report[ExplainData]]{Name: "explain"}
 )
 
-// Deps is what the use cases need. All of it is required, but Version.
+// Deps holds the dependencies of the use cases. All except Version are required.
 type Deps struct {
 	Compiler planner.Compiler
 	Planner  planner.Planner
@@ -46,15 +46,15 @@ type Deps struct {
 	History  deployport.History
 	Remote   deployport.Remote
 	Clock    ports.Clock
-	Version  string // of the product: operator assets carry it
+	Version  string // of the product: written into operator assets
 }
 
 type service struct{ Deps }
 
-// unlessAlike is when nobody is asked about what would change nothing.
+// unlessAlike says when no approval is needed.
 const unlessAlike = "unless nothing would change"
 
-// Capability is the toolset.
+// Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	s := &service{d}
 	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
@@ -65,24 +65,24 @@ func Capability(d Deps) tool.Capability {
 			"Show deployed agent configuration files that are not up to date: changed upstream, edited here, both (conflict), missing or not deployed yet.", statusSchema), s.status),
 		bind.Query(Doctor, planner.QuerySpec("Check the set-up", "Check the config repository and every directory it deploys to, without writing.", doctorSchema), s.doctor),
 		bind.Query(Deploy, planner.QuerySpec("Prepare a deployment",
-			"Plan a deployment and get the confirm_token that deploy_apply needs, good for 10 minutes and for exactly this plan.", planSchema), s.deploy),
+			"Plan a deployment and get the confirm_token that deploy_apply needs, valid for 10 minutes and for exactly this plan.", planSchema), s.deploy),
 		bind.Command(DeployApply, planner.CommandSpec("Apply", "Apply exactly the plan that deploy showed.", deployApplySchema,
 			planner.CommandOptions{Issuer: Deploy.Name, When: unlessAlike}), s.prepareApply, s.apply),
 		bind.Command(Rollback, planner.CommandSpec("Roll back", "Put deployed files back as a snapshot had them; \"initial\" is the state before the first deployment. "+
 			"Edits made since are kept in a new snapshot.", rollbackSchema, planner.CommandOptions{When: unlessAlike}), s.prepareRollback, s.rollback),
 		bind.Command(EvolvePropose, planner.CommandSpec("Propose edits", "Propose edits of deployed files as overlay edits on a new git branch.", evolveProposeSchema,
 			planner.CommandOptions{When: "unless there is nothing to propose"}), s.preparePropose, s.propose),
-		bind.Command(EvolveRestore, planner.CommandSpec("Restore missing files", "Create deployed files that are missing, and touch nothing else.", evolveRestoreSchema,
+		bind.Command(EvolveRestore, planner.CommandSpec("Restore missing files", "Recreate deployed files that are missing, and change nothing else.", evolveRestoreSchema,
 			planner.CommandOptions{When: "unless nothing is missing"}), s.prepareRestore, s.restore),
-		bind.Query(Explain, planner.QuerySpec("Explain a plan", "Say which module and which overlay layer every changed or drifted file comes from.", explainSchema), s.explain),
+		bind.Query(Explain, planner.QuerySpec("Explain a plan", "List the module and the overlay layer of every changed or drifted file.", explainSchema), s.explain),
 	}}
 }
 
-// AuthoringName is the name of the toolset that looks after the config repository itself. It is for people, who reach it on the command line;
-// a server serves it only where it is asked for.
+// AuthoringName is the name of the toolset for the config repository itself. It is for users on the command line; a server enables it only on
+// request.
 const AuthoringName = "authoring"
 
-// AuthoringCapability is the toolset of entries that packages beside this one make (authoring, keeping, layering, bootstrapping, governing).
+// AuthoringCapability returns the toolset made of entries of neighbouring packages (authoring, maintenance, overlays, bootstrap, policy).
 func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
 	return tool.Capability{Name: AuthoringName, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: slices.Concat(entries...)}
 }
@@ -90,15 +90,15 @@ func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
 // DoctorFunc is the tool doctor as a use case.
 type DoctorFunc func(ctx context.Context, in planner.Selection) (planner.Report[DoctorData], error)
 
-// DoctorQuery is the tool doctor for doctor_fix, which answers as it does.
+// DoctorQuery returns the tool doctor for doctor_fix, which answers as it does.
 func DoctorQuery(d Deps) DoctorFunc { return (&service{d}).examine }
 
-// look compiles and plans; what was warned of before a failure comes back in its details.
+// look compiles and plans; the details of an error contain the warnings before it.
 func (s *service) look(ctx context.Context, c planner.Selection) (planner.State, planner.Result, error) {
 	return s.with(ctx, c, s.Planner.Deploy)
 }
 
-// with compiles and has the planner do something with that.
+// with compiles and passes the result to a function of the planner.
 func (s *service) with(ctx context.Context, c planner.Selection, do func(context.Context, planner.State) (planner.Result, error)) (planner.State, planner.Result, error) {
 	state, err := s.Compiler.Compile(ctx, c.Request())
 	if err != nil {
@@ -112,10 +112,10 @@ func (s *service) with(ctx context.Context, c planner.Selection, do func(context
 	return state, result, nil
 }
 
-// interrupted warns of an operation that was begun and never finished.
+// interrupted warns of an unfinished operation.
 func (s *service) interrupted(ctx context.Context, state planner.State) []string {
 	pending, err := s.Recovery.Pending(ctx, state.Place.Home)
-	if err != nil || pending == nil { // what cannot be read is said by whoever has to write
+	if err != nil || pending == nil { // an unreadable record is reported by operations that write
 		return nil
 	}
 	return []string{"an earlier " + string(pending.Kind) + " was interrupted: countersign agents recover --resume finishes it, --undo takes it back; nothing can be applied before"}

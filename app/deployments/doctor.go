@@ -22,21 +22,21 @@ const ManifestIgnoreLine = ".agentpack.manifest*.json"
 
 // DoctorData is the data of doctor (agentpack contract §5.7).
 type DoctorData struct {
-	Findings       []inspection.Finding `json:"findings,omitempty"` // what to know of the modules that are deployed
+	Findings       []inspection.Finding `json:"findings,omitempty"` // about the modules that are deployed
 	GitignoreFixes []GitignoreFix       `json:"gitignore_fixes"`
 	MachineID      string               `json:"machine_id"`
 	NextActions    []string             `json:"next_actions,omitempty"`
 	Roots          []DoctorRoot         `json:"roots"`
-	Unread         []UnreadModule       `json:"unread_modules,omitempty"` // of which no host gets anything
+	Unread         []UnreadModule       `json:"unread_modules,omitempty"` // modules of which nothing is deployed to any host
 }
 
-// UnreadModule is a module of which nothing is deployed, and why.
+// UnreadModule is a module of which nothing is deployed, with the reason.
 type UnreadModule struct {
 	ModuleID string `json:"module_id"`
 	Reason   string `json:"reason"`
 }
 
-// GitignoreFix is one work tree whose .gitignore lacks the line, or lacked it.
+// GitignoreFix is one worktree whose .gitignore lacks, or lacked, the line.
 type GitignoreFix struct {
 	Path      string `json:"gitignore_path"`
 	PathPosix string `json:"gitignore_path_posix"`
@@ -57,7 +57,7 @@ type DoctorRoot struct {
 	Writable   bool     `json:"writable"`
 }
 
-// doctor looks at everything a deployment needs, writes nothing, and reports a broken module instead of failing on it.
+// doctor checks everything that a deployment needs, writes nothing, and reports a broken module instead of failing.
 func (s *service) doctor(ctx context.Context, _ tool.Scope, in DoctorInput) (planner.Report[DoctorData], error) {
 	return s.examine(ctx, in.Selection())
 }
@@ -65,7 +65,7 @@ func (s *service) doctor(ctx context.Context, _ tool.Scope, in DoctorInput) (pla
 func (s *service) examine(ctx context.Context, c planner.Selection) (none planner.Report[DoctorData], err error) {
 	state, err := s.Compiler.Compile(ctx, c.Request())
 	warnings := slices.Concat(state.Warnings, state.Output.Unset)
-	if state.Targets == nil && err != nil { // there is no configuration to look any further with
+	if state.Targets == nil && err != nil { // without a configuration there is nothing else to check
 		return none, planner.WithWarnings(err, warnings)
 	}
 	if err != nil {
@@ -92,7 +92,7 @@ func (s *service) examine(ctx context.Context, c planner.Selection) (none planne
 	}
 	warnings = append(warnings, s.doctorHidden(ctx, state)...)
 	data.Unread = unread(state)
-	if findings, failed := s.Compiler.InspectAll(ctx, state); failed == nil { // what cannot be read stops a deployment, and is told of there
+	if findings, failed := s.Compiler.InspectAll(ctx, state); failed == nil { // what cannot be read stops a deployment, and is reported there
 		data.Findings = planner.Told(findings)
 	}
 	more, err := s.doctorOverlays(ctx, state)
@@ -102,7 +102,7 @@ func (s *service) examine(ctx context.Context, c planner.Selection) (none planne
 	return planner.Report[DoctorData]{Data: data, Warnings: planner.UniqueWarnings(warnings, more, s.interrupted(ctx, state))}, nil
 }
 
-// unread are the enabled modules that no target writes anything of. Where the modules could not be rendered it tells of none.
+// unread returns the enabled modules of which no target writes anything. If the modules could not be rendered it returns none.
 func unread(state planner.State) (out []UnreadModule) {
 	if state.Output.Files == nil {
 		return nil
@@ -123,7 +123,7 @@ func unread(state planner.State) (out []UnreadModule) {
 			reason = fmt.Sprintf("it is for %s, and %s is what is deployed to", strings.Join(m.Targets, ", "), strings.Join(state.Targets, ", "))
 		case !slices.ContainsFunc(state.Modules, func(s planner.Module) bool { return s.ID == m.ID }):
 			if state.Config.Manifest.Included(m) {
-				continue // another profile has it
+				continue // in another profile
 			}
 			reason = "no profile includes its id or one of its tags"
 		}
@@ -132,7 +132,7 @@ func unread(state planner.State) (out []UnreadModule) {
 	return out
 }
 
-// problem is a fault as a warning that names its reason.
+// problem returns an error as a warning that names its reason.
 func problem(err error) string {
 	f := fault.From(err)
 	return "this would stop a deployment: " + f.Message
@@ -171,16 +171,16 @@ func (s *service) doctorRoot(ctx context.Context, data *DoctorData, root deploym
 	return []string{health.Worktree + ": manifests of deployments are not ignored by git; add " + ManifestIgnoreLine + " to its .gitignore (doctor --fix does)"}, nil
 }
 
-// maxHidden is how many files doctor names in which a reader would not see everything.
+// maxHidden is the number of files with hidden characters that doctor names.
 const maxHidden = 20
 
-// doctorHidden warns of what a reader would not see in files that would be deployed, or in their names.
+// doctorHidden warns of characters in files to deploy, or in their names, that a reader would not see.
 func (s *service) doctorHidden(ctx context.Context, state planner.State) []string {
 	var out []string
 	more := 0
 	for _, f := range state.Output.Files {
 		found, hides := visible.FindHidden("its path", f.Path)
-		if data, err := s.Compiler.Sources.Content(ctx, f.Content); !hides && err == nil && deployment.IsText(data) { // what cannot be read stops a deployment, and is told of there
+		if data, err := s.Compiler.Sources.Content(ctx, f.Content); !hides && err == nil && deployment.IsText(data) { // what cannot be read stops a deployment, and is reported there
 			found, hides = visible.FindHidden("its text", string(data))
 		}
 		switch {
@@ -197,7 +197,7 @@ func (s *service) doctorHidden(ctx context.Context, state planner.State) []strin
 	return out
 }
 
-// doctorOverlays warns of overlays that stand in more than one place or belong to another module.
+// doctorOverlays warns of overlays that exist in several places or belong to another module.
 func (s *service) doctorOverlays(ctx context.Context, state planner.State) ([]string, error) {
 	var warnings []string
 	for _, m := range state.Config.Manifest.Modules {

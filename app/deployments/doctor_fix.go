@@ -20,7 +20,7 @@ type mending struct {
 	warnings []string
 }
 
-// prepareFix works out the lines to add.
+// prepareFix determines the lines to add.
 func (s *maintenanceService) prepareFix(ctx context.Context, _ tool.Scope, in FixInput) (*mending, error) {
 	c := in.Selection()
 	state, err := s.Compiler.Load(ctx, c.Request())
@@ -60,7 +60,7 @@ func (s *maintenanceService) prepareFix(ctx context.Context, _ tool.Scope, in Fi
 	return e, nil
 }
 
-// ignoring is the line for one work tree, or why it cannot be added.
+// ignoring returns the line for one worktree, or why it cannot be added.
 func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, tree string) (fix GitignoreFix, w *deployment.Write, problem string, err error) {
 	path := s.in(tree, authoring.GitignoreFile)
 	fix = GitignoreFix{Path: path, PathPosix: deployment.PosixPath(path), Repo: tree, RepoPosix: deployment.PosixPath(tree)}
@@ -69,7 +69,7 @@ func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, 
 		return fix, nil, "", err
 	}
 	now := o.Files[path]
-	if now.Kind != deployment.Absent && now.Kind != deployment.Regular { // writing would put a file in place of a link
+	if now.Kind != deployment.Absent && now.Kind != deployment.Regular { // writing would replace a link by a file
 		return fix, nil, path + " is no regular file; add " + authoring.ManifestIgnoreLine + " by hand", nil
 	}
 	text, _, err := s.Machine.Read(ctx, path)
@@ -84,7 +84,7 @@ func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, 
 	return fix, planner.FileWrite(tree, path, now, out), "", nil
 }
 
-// examined is what doctor says, with the fixes.
+// examined returns doctor's result, with the fixes.
 func (s *maintenanceService) examined(ctx context.Context, m *mending) (planner.Report[DoctorData], error) {
 	said, err := s.Doctor(ctx, m.asked)
 	if err != nil {
@@ -94,7 +94,7 @@ func (s *maintenanceService) examined(ctx context.Context, m *mending) (planner.
 	return planner.NewReport(said.Data, slices.Concat(said.Warnings, m.warnings)...), nil
 }
 
-// fix adds the lines, and looks again.
+// fix adds the lines, and examines again.
 func (s *maintenanceService) fix(ctx context.Context, sc tool.Scope, e *mending) (planner.Report[DoctorData], error) {
 	if len(e.Writes) > 0 {
 		if _, err := s.Machine.Apply(ctx, e.Transaction(), planner.ReportProgress(sc, "mending")); err != nil {

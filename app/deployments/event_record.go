@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// eventVersion is the only version of event lines there is.
+// eventVersion is the only version of event lines.
 const eventVersion = 1
 
 // maintenanceLine is one line of the event log, keys in this order (agentpack contract §5.16, appendix C).
@@ -40,23 +40,23 @@ type RecordData struct {
 	RecordedAt time.Time `json:"recorded_at"`
 }
 
-// recording is an event that is going to be recorded. The time is that of the recording, and no part of what is confirmed.
+// recording is an event to record. Its time is that of the recording, and not part of what is approved.
 type recording struct {
 	at   deployment.Place
 	line maintenanceLine
 	data RecordData
 }
 
-// Hash names the recording: where, by whom and what.
+// Hash returns the hash of the recording: where, by whom and what.
 func (r *recording) Hash() canon.Hash {
 	text := []byte(r.data.Path + "\n" + r.line.Machine + "\n")
 	return canon.SumBytes("deployment.record.v1", append(text, r.line.Event...))
 }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (r *recording) Prompt() string { return "record an event in " + r.data.Path }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (r *recording) MarshalJSON() ([]byte, error) { return json.Marshal(planner.NewReport(r.data)) }
 
 func (s *maintenanceService) prepareRecord(ctx context.Context, _ tool.Scope, c RecordInput) (*recording, error) {
@@ -92,12 +92,12 @@ func (s *maintenanceService) record(ctx context.Context, _ tool.Scope, r *record
 	return planner.NewReport(r.data), nil
 }
 
-// lifted is a line with what the event says about itself, under names in either style.
+// lifted returns a line with what the event says about itself, under names in either style.
 func lifted(event []byte) maintenanceLine {
 	l := maintenanceLine{Event: event}
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(event, &fields) != nil {
-		return l // no object: it says nothing about itself
+		return l // not an object: it says nothing about itself
 	}
 	l.Command, l.Revision = textOf(fields, "command_id", "commandId"), textOf(fields, "git_rev", "gitRev")
 	l.Module, l.Snapshot = textOf(fields, "module_id", "moduleId"), textOf(fields, "snapshot_id", "snapshotId")
@@ -111,7 +111,7 @@ func lifted(event []byte) maintenanceLine {
 	return l
 }
 
-// valueOf is the first of the fields that has a value of that type.
+// valueOf returns the first of the fields that has a value of that type.
 func valueOf[T any](fields map[string]json.RawMessage, names ...string) *T {
 	for _, name := range names {
 		raw, ok := fields[name]

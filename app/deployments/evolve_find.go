@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// EvolveSkip is a file whose edits are not proposed, and what to do about it instead.
+// EvolveSkip is a file whose edits are not proposed, with alternatives.
 type EvolveSkip struct {
 	ModuleID      string               `json:"module_id,omitempty"`
 	ModuleIDs     []string             `json:"module_ids,omitempty"`
@@ -30,13 +30,13 @@ type EvolveSkip struct {
 	Target        string               `json:"target"`
 }
 
-// EvolveSuggestion is a way out that is no command of its own.
+// EvolveSuggestion is an alternative that is not a command of its own.
 type EvolveSuggestion struct {
 	Action string `json:"action"`
 	Reason string `json:"reason"`
 }
 
-// EvolveSummary counts what was looked at.
+// EvolveSummary counts what was examined.
 type EvolveSummary struct {
 	Proposeable int `json:"drifted_proposeable"`
 	Skipped     int `json:"drifted_skipped"`
@@ -54,13 +54,13 @@ type EvolveCandidate struct {
 	PathPosix string               `json:"path_posix"`
 	State     deployment.FileState `json:"state"` // which side changed
 	Target    string               `json:"target"`
-	Unified   string               `json:"unified,omitempty"` // what would change in the module's file
+	Unified   string               `json:"unified,omitempty"` // the change of the module's file
 
 	edit target.ModuleEdit
-	was  []byte // the module's file now
+	was  []byte // the present file of the module
 }
 
-// found is everything that drifted, sorted into what can be proposed and what cannot.
+// found is everything that drifted, divided into what can be proposed and what cannot.
 type found struct {
 	candidates []EvolveCandidate
 	skipped    []EvolveSkip
@@ -76,31 +76,31 @@ type Evolver struct {
 	EvolveDeps
 }
 
-// search is what to look for: edits of one module or of all, to be said in overlays of one scope.
+// search is what to look for: edits of one module or of all, to be proposed as overlays of one scope.
 type search struct {
 	state          planner.State
 	module, prefix string
 	scope          deployment.OverlayScope
 }
 
-// The reasons of files that are passed over, beside those of package target. The first is of the agentpack contract §5.10.
+// The reasons of skipped files, in addition to those of package target. The first is of the agentpack contract §5.10.
 const (
 	reasonGone       = "missing"
 	reasonLink       = "symbolic_link"
-	reasonUserScope  = "user_scope"       // the edit is of the user's file, and the proposal would be for a project
-	reasonUnmanaged  = "not_deployed"     // no deployment wrote what stands there
-	reasonOwned      = "owned_by_another" // another config repository deployed what stands there
-	reasonUnknown    = "base_unknown"     // what was deployed last is kept nowhere
-	reasonConflict   = "conflict"         // the edit and what the config repository says do not merge
-	reasonUpstream   = "removed_upstream" // the config repository does not want the file, key or section any more
+	reasonUserScope  = "user_scope"       // the edit is in the user's file, and the proposal would be for a project
+	reasonUnmanaged  = "not_deployed"     // no deployment wrote the file
+	reasonOwned      = "owned_by_another" // another config repository deployed the file
+	reasonUnknown    = "base_unknown"     // the last deployed content is not stored
+	reasonConflict   = "conflict"         // the edit conflicts with the config repository
+	reasonUpstream   = "removed_upstream" // the config repository no longer wants the file, key or section
 	reasonGenerated  = "generated"        // lines of a .gitignore
-	reasonMode       = "mode_only"        // only whether the file may be executed was changed
+	reasonMode       = "mode_only"        // only the executable bit was changed
 	reasonSecret     = "secret"           // the edit adds what looks like a secret
-	overlaidAbove    = "overlaid_above"   // a layer above the proposal's has the last word
+	overlaidAbove    = "overlaid_above"   // a layer above the proposal's takes precedence
 	reasonMultiParts = string(target.ReasonMultiModule)
 )
 
-// find looks at every desired file, or at those of one module, for edits made here since the last deployment.
+// find examines every desired file, or those of one module, for edits since the last deployment.
 func (e Evolver) find(ctx context.Context, r planner.Result, in search) (found, error) {
 	f := found{candidates: []EvolveCandidate{}, skipped: []EvolveSkip{}}
 	var edited []drifted
@@ -163,7 +163,7 @@ func (e Evolver) lines(f *found) {
 	}
 }
 
-// orphans tells of files that were edited here and that the config repository does not want any more.
+// orphans reports files that were edited here and that the config repository no longer wants.
 func (e Evolver) orphans(f *found, r planner.Result, in search, wanted map[string]bool) {
 	others := r.Observed.OthersByPath()
 	for have := range r.Observed.Entries() {
@@ -184,16 +184,16 @@ type drifted struct {
 	have   *deployment.Owned
 	state  deployment.FileState
 	others deployment.Others
-	mode   bool // whether it may be executed was changed here
+	mode   bool // the executable bit was changed here
 }
 
-// modeOnly is what is said of a file in which no text was edited.
+// modeOnly describes a file in which no text was edited.
 const modeOnly = "only whether it may be executed was changed; change that in the module, or countersign agents deploy --apply --adopt sets it back"
 
-// takeOver is how a file of another config repository becomes this one's.
+// takeOver returns how to take over a file of another config repository.
 const takeOver = "countersign agents deploy --apply --adopt takes it over"
 
-// mergeAll puts the edits of files on top of what the config repository says now, and traces what comes of it back to the modules.
+// mergeAll merges the edits of files with the present content of the config repository, and traces the result back to the modules.
 func (e Evolver) mergeAll(ctx context.Context, f *found, edited []drifted, in search) error {
 	var files []*deployment.Desired
 	var have []*deployment.Owned
@@ -218,15 +218,15 @@ func (e Evolver) mergeAll(ctx context.Context, f *found, edited []drifted, in se
 	return nil
 }
 
-// keyed reports a document of which single keys are managed.
+// keyed reports whether only single keys of the document are managed.
 func (d drifted) keyed() bool {
 	return d.File.Part != nil && d.File.Part.Format != deployment.FormatMarkdown
 }
 
-// merge goes on with a file that was merged, or with what that failed with.
+// merge continues with a file that was merged, or with the error of the merge.
 func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merged planner.MergedEdits, err error) error {
 	switch {
-	case errors.Is(err, deployment.ErrConfig): // of the marks of a block
+	case errors.Is(err, deployment.ErrConfig): // about the marks of a block
 		f.skip(d, in, string(target.ReasonUnsupported), fault.From(err).Message)
 		return nil
 	case err != nil && fault.From(err).Kind == fault.Internal, errors.Is(err, deployment.ErrGitMissing):
@@ -235,7 +235,7 @@ func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merg
 		f.unread(d.File.Path, err)
 		return nil
 	case merged.Unknown:
-		f.skip(d, in, reasonUnknown, "what was deployed last is kept nowhere, so nobody knows what was edited; put the edit into the module by hand, or deploy with --adopt and edit again")
+		f.skip(d, in, reasonUnknown, "the last deployed content is not stored, so it is unknown what was edited; put the edit into the module by hand, or deploy with --adopt and edit again")
 		return nil
 	}
 	for _, open := range merged.Open {
@@ -259,11 +259,11 @@ func (e Evolver) merge(ctx context.Context, f *found, d drifted, in search, merg
 	return e.invert(ctx, f, d, in, merged)
 }
 
-// open tells of an edit that does not merge.
+// open reports a conflicting edit.
 func (f *found) open(d drifted, in search, open planner.OpenConflict) {
 	switch {
 	case open.Marks != "":
-		f.skip(d, in, reasonMultiParts, "the marks between the modules were changed, so that nobody knows whose text was edited: "+open.Marks+". "+writeBetween(d, in))
+		f.skip(d, in, reasonMultiParts, "the marks between the modules were changed, so that the edit cannot be assigned to a module: "+open.Marks+". "+writeBetween(d, in))
 	case open.Gone:
 		d.File.Modules = []string{open.Module}
 		f.skip(d, in, reasonUpstream, "the text of "+open.Module+" was edited here, and the config repository does not want that module here any more")
@@ -275,7 +275,7 @@ func (f *found) open(d drifted, in search, open planner.OpenConflict) {
 	}
 }
 
-// writeBetween says where the text of a module goes in a file of several, and what to call then.
+// writeBetween says where the text of a module belongs in a file of several, and which command to run then.
 func writeBetween(d drifted, in search) string {
 	again := in.prefix + " evolve propose"
 	if in.module != "" {
@@ -314,7 +314,7 @@ func (e Evolver) invert(ctx context.Context, f *found, d drifted, in search, mer
 	return nil
 }
 
-// candidate proposes an edit, unless something stands against it.
+// candidate proposes an edit, unless something prevents it.
 func (e Evolver) candidate(ctx context.Context, f *found, d drifted, in search, edit target.ModuleEdit, keys [][]string) error {
 	if above, yes := in.above(edit); yes {
 		f.skip(d, in, overlaidAbove, "the "+above+" overlay of "+edit.Module+" has the last word on "+edit.Path+"; propose with scope "+above)
@@ -325,13 +325,13 @@ func (e Evolver) candidate(ctx context.Context, f *found, d drifted, in search, 
 		return err
 	}
 	if f.secrets(edit.Data) > f.secrets(was) {
-		f.skip(d, in, reasonSecret, "the edit adds what looks like a secret, which does not belong into a git repository; put a reference such as ${NAME} there")
+		f.skip(d, in, reasonSecret, "the edit adds what looks like a secret, which does not belong in a git repository; use a reference such as ${NAME} there")
 		return nil
 	}
 	return e.propose(ctx, f, EvolveCandidate{Keys: keys, ModuleID: edit.Module, Path: d.File.Path, PathPosix: deployment.PosixPath(d.File.Path), State: d.state, Target: d.File.Target, edit: edit, was: was})
 }
 
-// moduleFile is the file of a module as the config repository has it now.
+// moduleFile returns the present file of a module in the config repository.
 func (e Evolver) moduleFile(ctx context.Context, s planner.State, edit target.ModuleEdit) ([]byte, error) {
 	m, _ := s.Module(edit.Module)
 	f, there := m.Tree.Find(edit.Path)
@@ -341,7 +341,7 @@ func (e Evolver) moduleFile(ctx context.Context, s planner.State, edit target.Mo
 	return e.Compiler.Sources.Content(ctx, f.Content)
 }
 
-// secrets counts what looks like one in a text.
+// secrets counts apparent secrets in a text.
 func (f *found) secrets(text []byte) int {
 	if f.redactor == nil {
 		f.redactor = redact.New(redact.Options{})
@@ -355,20 +355,20 @@ func (f *found) unread(path string, err error) {
 	f.summary.ReadError++
 }
 
-// unreadable is the warning of a file that is passed over.
+// unreadable returns the warning about a skipped file.
 func unreadable(path string, err error) string {
 	return path + " cannot be read: " + fault.From(err).Message
 }
 
-// above is the layer that would change or hide an edit made in the scope: the edit is of what came out of all layers.
+// above returns the layer that would change or hide an edit in the scope, because the edit is of the result of all layers.
 func (in search) above(edit target.ModuleEdit) (string, bool) {
 	m, _ := in.state.Module(edit.Module)
 	layer := m.Layer(edit.Path)
 	return layer, below(in.scope, deployment.OverlayScope(layer))
 }
 
-// propose adds an edit. Two edits of one module's file, in the outputs of two targets, are merged; where they contradict each other the first is kept and the
-// other reported, never written over it.
+// propose adds an edit. Two edits of one module's file, in the outputs of two targets, are merged; if they conflict, the first is kept and the other
+// reported, never overwritten.
 func (e Evolver) propose(ctx context.Context, f *found, c EvolveCandidate) error {
 	i := slices.IndexFunc(f.candidates, func(have EvolveCandidate) bool {
 		return have.edit.Module == c.edit.Module && have.edit.Path == c.edit.Path
@@ -420,7 +420,7 @@ func (f *found) skip(of drifted, in search, reason, message string) {
 		s.NextActions = []string{in.prefix + " preview --diff --json"}
 		s.Suggestions = []EvolveSuggestion{
 			{"Put the lines of the config repository beside yours in the deployed file, and propose again", "then what you wrote is proposed on top of them"},
-			{"Change the module in the config repository", "then a deployment writes what both of you mean"},
+			{"Change the module in the config repository", "then a deployment writes both changes"},
 			{in.prefix + " deploy --apply --adopt", "takes the config repository's version; yours stays in a snapshot"},
 		}
 	case reasonMultiParts:

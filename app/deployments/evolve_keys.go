@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// mergeKeys traces the managed keys of a document back one by one: each that was edited here becomes an edit of the module's file that it comes from, in
-// which nothing else changes.
+// mergeKeys traces the managed keys of a document back one by one: each that was edited here becomes an edit of the module's file that it comes from,
+// in which nothing else changes.
 func (e Evolver) mergeKeys(ctx context.Context, f *found, d drifted, in search) error {
 	keys, err := e.Planner.MergeKeys(ctx, in.state.Place.Home, &d.File, d.have)
 	if err != nil {
@@ -71,7 +71,7 @@ type keyFile struct {
 	keys [][]string
 }
 
-// edit changes members of a module's file, which may have been changed for another key before.
+// edit changes members of a module's file, which may already be changed for another key.
 func (e Evolver) edit(ctx context.Context, s planner.State, files []keyFile, k deployment.Key, change target.KeyChange) ([]keyFile, error) {
 	i := slices.IndexFunc(files, func(f keyFile) bool { return f.edit.Module == k.Module && f.edit.Path == change.Path })
 	if i < 0 {

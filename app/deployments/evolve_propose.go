@@ -22,7 +22,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// EvolveDeps is what proposing needs besides looking.
+// EvolveDeps holds the additional dependencies of proposing.
 type EvolveDeps struct {
 	Differ  deployport.Differ
 	History deployport.History
@@ -30,7 +30,7 @@ type EvolveDeps struct {
 	Clock   ports.Clock
 }
 
-// commitMessage is what proposals are committed with.
+// commitMessage is the commit message of proposals.
 const commitMessage = "chore(evolve): propose overlay updates"
 
 // ProposeData is the data of evolve propose, in all its forms.
@@ -46,12 +46,12 @@ type ProposeData struct {
 	FilesLeft  int               `json:"files_omitted,omitempty"`
 	Reason     string            `json:"reason,omitempty"`
 	Scope      string            `json:"scope,omitempty"`
-	Skipped    *[]EvolveSkip     `json:"skipped,omitempty"` // there whenever nothing was created, and where an edit was left out
+	Skipped    *[]EvolveSkip     `json:"skipped,omitempty"` // present whenever nothing was created, and if an edit was left out
 	Left       int               `json:"skipped_omitted,omitempty"`
 	Summary    *EvolveSummary    `json:"summary,omitempty"`
 }
 
-// EvolveProposal is edits that were found, as files of overlays on a branch.
+// EvolveProposal is the edits that were found, as files of overlays on a branch.
 type EvolveProposal struct {
 	found    found
 	place    deployment.Place
@@ -59,14 +59,14 @@ type EvolveProposal struct {
 	scope    string
 	files    deployment.Tree // by slash path below the repository
 	warnings []string
-	limit    int // bytes of an answer
+	limit    int // maximum size of an answer in bytes
 }
 
-// Bound says how many bytes of an answer the caller takes; 0 is any number.
+// Bound sets the maximum size of an answer in bytes; 0 is no limit.
 func (p *EvolveProposal) Bound(limit int) { p.limit = limit }
 
-// Hash names the proposal: the repository, the scope and every file that says something. The branch's name and new baselines hold the time,
-// and are not part of it.
+// Hash returns the hash of the proposal: the repository, the scope and the content of every file. The branch's name and new baselines contain the
+// time, and are not part of it.
 func (p *EvolveProposal) Hash() canon.Hash {
 	sums := map[string]string{}
 	for _, f := range p.files {
@@ -81,15 +81,15 @@ func (p *EvolveProposal) Hash() canon.Hash {
 	return canon.SumBytes("deployment.evolve.v1", text)
 }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (p *EvolveProposal) Prompt() string {
 	return fmt.Sprintf("commit %d overlay files on a new branch of %s", len(p.files), p.place.Repo)
 }
 
-// Idle reports that there is nothing to propose.
+// Idle reports whether there is nothing to propose.
 func (p *EvolveProposal) Idle() bool { return len(p.found.candidates) == 0 }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (p *EvolveProposal) MarshalJSON() ([]byte, error) {
 	d := p.nothing()
 	if len(p.found.candidates) > 0 {
@@ -109,7 +109,7 @@ func (p *EvolveProposal) nothing() ProposeData {
 	return d
 }
 
-// leftOut are the edits that the proposal lacks, or nil.
+// leftOut returns the edits that are not in the proposal, or nil.
 func (p *EvolveProposal) leftOut() *[]EvolveSkip {
 	edits := slices.DeleteFunc(slices.Clone(p.found.skipped), func(s EvolveSkip) bool { return !s.State.IsEdited() })
 	if len(edits) == 0 {
@@ -119,7 +119,7 @@ func (p *EvolveProposal) leftOut() *[]EvolveSkip {
 	return &edits
 }
 
-// Propose finds what can be proposed. Where there is something and the call is no dry run, it needs yes, and a clean git repository.
+// Propose finds what can be proposed. If there is something and the call is not a dry run, it needs yes, and a clean git repository.
 func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result, c ProposeInput, prefix string) (*EvolveProposal, error) {
 	c.Scope = cmp.Or(c.Scope, deployment.GlobalScope)
 	f, err := e.find(ctx, r, search{s, c.ModuleID, prefix, c.Scope})
@@ -149,8 +149,8 @@ func (e Evolver) Propose(ctx context.Context, s planner.State, r planner.Result,
 	return p, err
 }
 
-// waiting is the branch of the config repository, not merged yet, on which all of the edits stand already; empty where there is none. A config repository
-// that git cannot be asked about has none.
+// waiting returns the unmerged branch of the config repository that already has all of the edits; empty if there is none, or if git cannot read the
+// repository.
 func (e Evolver) waiting(ctx context.Context, s planner.State, candidates []EvolveCandidate, scopes ...deployment.OverlayScope) string {
 	if len(candidates) == 0 {
 		return ""
@@ -177,12 +177,12 @@ func (e Evolver) waiting(ctx context.Context, s planner.State, candidates []Evol
 	return ""
 }
 
-// waitingWords say what to do about edits that wait on a branch.
+// waitingWords says what to do about edits that are on an unmerged branch.
 func waitingWords(repo, branch string) string {
 	return "the edits made here are proposed on the branch " + branch + " already, which is not merged: git -C " + repo + " merge " + branch + " takes them over"
 }
 
-// ready refuses a config repository that is no git repository of its own, or has uncommitted changes.
+// ready fails if the config repository is not a git repository of its own, or has uncommitted changes.
 func (e Evolver) ready(ctx context.Context, repo string) error {
 	state, err := e.Remote.State(ctx, repo)
 	details := func(hint string) deployment.Details {
@@ -199,7 +199,7 @@ func (e Evolver) ready(ctx context.Context, repo string) error {
 	return nil
 }
 
-// branchName is unique in time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
+// branchName returns a unique name with the time: evolve/propose-<scope>-<module or multi>-<time>-<nanoseconds>.
 func branchName(c ProposeInput, candidates []EvolveCandidate, now time.Time) string {
 	id := c.ModuleID
 	if id == "" {
@@ -232,7 +232,7 @@ func (e Evolver) overlayOf(ctx context.Context, s planner.State, scope deploymen
 	return overlaid{m, layer, s.Place.Repo, dir}, nil
 }
 
-// overlayFiles are the candidates as files of overlays in the scope, with the metadata that an overlay made by hand would have.
+// overlayFiles returns the candidates as files of overlays in the scope, with the same metadata as an overlay made by hand.
 func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deployment.OverlayScope, candidates []EvolveCandidate) (deployment.Tree, error) {
 	files := map[string]deployment.File{}
 	put := func(name string, mode fs.FileMode, data []byte) {
@@ -263,7 +263,7 @@ func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deploy
 			put(path.Join(o.dir, overlay.PatchesDir, c.edit.Path+".patch"), deployment.PlainMode, []byte(patch))
 		} else {
 			mode := deployment.PlainMode
-			if f, ok := o.module.Tree.Find(c.edit.Path); ok { // a script stays one
+			if f, ok := o.module.Tree.Find(c.edit.Path); ok { // a script stays executable
 				mode = f.Mode
 			}
 			put(path.Join(o.dir, c.edit.Path), mode, c.edit.Data)
@@ -274,7 +274,7 @@ func (e Evolver) overlayFiles(ctx context.Context, s planner.State, scope deploy
 	return tree, nil
 }
 
-// patch says an edit as a patch of what lies below the layer, because a layer of patches holds nothing else.
+// patch returns an edit as a patch of the layers below, for a layer of patches, which contains nothing else.
 func (e Evolver) patch(ctx context.Context, o overlaid, c EvolveCandidate) (string, error) {
 	m, layer := o.module, o.layer
 	read := func(content deployment.Content) ([]byte, error) { return e.Compiler.Sources.Content(ctx, content) }
@@ -299,7 +299,7 @@ func below(a, b deployment.OverlayScope) bool {
 	return slices.Index(order, a) < slices.Index(order, b)
 }
 
-// metadata is what an overlay lacks of kind, module and baseline, so that drift of its upstream is noticed and it can be rebased.
+// metadata returns the missing kind, module and baseline of an overlay, so that drift of its upstream is noticed and it can be rebased.
 func (e Evolver) metadata(ctx context.Context, o overlaid) (map[string][]byte, error) {
 	m, layer := o.module, o.layer
 	files := map[string][]byte{}
@@ -322,7 +322,7 @@ func (e Evolver) metadata(ctx context.Context, o overlaid) (map[string][]byte, e
 	return files, err
 }
 
-// Commit makes the branch. Neither the work tree nor the branch it is on is touched.
+// Commit creates the branch. Neither the worktree nor its present branch is touched.
 func (e Evolver) Commit(ctx context.Context, p *EvolveProposal) (planner.Report[ProposeData], error) {
 	if len(p.found.candidates) == 0 {
 		return planner.Report[ProposeData]{Data: p.nothing(), Warnings: p.warnings}, nil

@@ -21,7 +21,7 @@ type RestoredFile struct {
 	Target    string   `json:"target"`
 }
 
-// RestoreSummary counts what was looked at.
+// RestoreSummary counts what was examined.
 type RestoreSummary struct {
 	Missing         int `json:"missing"`
 	Restored        int `json:"restored"`
@@ -37,7 +37,7 @@ type RestoreData struct {
 	Summary  RestoreSummary `json:"summary"`
 }
 
-// EvolveRestoration is missing files that are to be recreated.
+// EvolveRestoration is missing files to recreate.
 type EvolveRestoration struct {
 	data     RestoreData
 	place    deployment.Place
@@ -45,11 +45,11 @@ type EvolveRestoration struct {
 	warnings []string
 	handed   planner.Handovers
 	ways     *deployment.ResolvedDirs
-	limit    int // bytes of an answer
+	limit    int // maximum size of an answer in bytes
 	content  func(ctx context.Context, c deployment.Content) ([]byte, error)
 }
 
-// Exhibit is the very lines that would be written.
+// Exhibit returns exactly the lines that would be written.
 func (r *EvolveRestoration) Exhibit(ctx context.Context) (any, error) {
 	type file struct {
 		Root    string `json:"root"`
@@ -72,7 +72,7 @@ func (r *EvolveRestoration) Exhibit(ctx context.Context) (any, error) {
 	return map[string]any{"files": files}, nil
 }
 
-// Bound says how many bytes of an answer the caller takes; 0 is any number.
+// Bound sets the maximum size of an answer in bytes; 0 is no limit.
 func (r *EvolveRestoration) Bound(limit int) { r.limit = limit }
 
 func (r *EvolveRestoration) report() planner.Report[RestoreData] {
@@ -81,7 +81,7 @@ func (r *EvolveRestoration) report() planner.Report[RestoreData] {
 	return planner.Report[RestoreData]{Data: data, Warnings: r.warnings}
 }
 
-// Hash names the restoration.
+// Hash returns the hash of the restoration.
 func (r *EvolveRestoration) Hash() canon.Hash {
 	var text strings.Builder
 	for _, w := range r.writes {
@@ -93,24 +93,24 @@ func (r *EvolveRestoration) Hash() canon.Hash {
 	return canon.SumBytes("deployment.restore.v1", []byte(text.String()))
 }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (r *EvolveRestoration) Prompt() string {
 	return fmt.Sprintf("recreate %d missing files", len(r.writes))
 }
 
-// Assessment is of high risk where what is recreated hands power on.
+// Assessment returns high risk if the recreated files give agents programs or permissions.
 func (r *EvolveRestoration) Assessment() policy.Assessment { return r.handed.Assessment() }
 
-// Idle reports that nothing is missing.
+// Idle reports whether nothing is missing.
 func (r *EvolveRestoration) Idle() bool { return len(r.writes) == 0 }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (r *EvolveRestoration) MarshalJSON() ([]byte, error) {
 	return json.Marshal(r.report())
 }
 
-// Restore finds deployed files that are missing. Of one that cannot be looked at nobody knows whether it is; it is left alone. Where some are
-// missing and the call is no dry run, it needs yes.
+// Restore finds deployed files that are missing. A file that cannot be examined is left alone. If some are missing and the call is not a dry run, it
+// needs yes.
 func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result, c RestoreInput) (*EvolveRestoration, error) {
 	out := &EvolveRestoration{content: e.Compiler.Sources.Content, place: s.Place, ways: r.Observed.Ways, warnings: slices.Clip(r.Warnings), data: RestoreData{Reason: "no_missing", Restored: []RestoredFile{}}}
 	done, others, entries := map[string]bool{}, r.Observed.OthersByPath(), r.Entries(deployment.OwnerDeploy)
@@ -120,7 +120,7 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 		switch {
 		case c.ModuleID != "" && !slices.Contains(d.Modules, c.ModuleID):
 			continue
-		case unread != nil && now.Kind == deployment.Absent: // who knows what stands there
+		case unread != nil && now.Kind == deployment.Absent: // its state is unknown
 			out.warnings = append(out.warnings, unreadable(d.Path, unread))
 			out.data.Summary.SkippedRead++
 			continue
@@ -160,7 +160,7 @@ func (e Evolver) Restore(ctx context.Context, s planner.State, r planner.Result,
 	return out, nil
 }
 
-// Recreate writes the missing files, and no manifest: who owns them is as it was.
+// Recreate writes the missing files, and no manifest: ownership does not change.
 func (e Evolver) Recreate(ctx context.Context, r *EvolveRestoration, done func(done, total int)) (planner.Report[RestoreData], error) {
 	if len(r.writes) > 0 {
 		t := deployment.Transaction{Kind: deployment.KindEdit, Place: r.place, Writes: r.writes, Ways: r.ways}

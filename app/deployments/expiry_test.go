@@ -27,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
 )
 
-// sampleDoor is the toolset over the sample and real files below dir, at a door whose clock a test moves.
+// sampleDoor returns the toolset over the sample and real files below dir, in a core with a test clock.
 func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	t.Helper()
 	require.NoError(t, os.CopyFS(filepath.Join(dir, "pack/repo"), os.DirFS("testdata/sample")))
@@ -37,7 +37,7 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 	return sampleDoorOver(t, dir, c)
 }
 
-// sampleDoorOver is the toolset over what is in dir.
+// sampleDoorOver returns the toolset over what is in dir.
 func sampleDoorOver(t *testing.T, dir string, c *clock.Fake, who ...policy.Approval) *app.App {
 	t.Helper()
 	store := memstore.New()
@@ -52,8 +52,8 @@ func sampleDoorOver(t *testing.T, dir string, c *clock.Fake, who ...policy.Appro
 	return door
 }
 
-// TestTokenExpires: a token is good for ten minutes of the server's clock and not for an instant longer; what has expired says so every
-// time, after yes was asked for, and writes nothing.
+// TestTokenExpires: a token is valid for ten minutes of the server's clock and not longer; an expired one is an error every time, after yes was
+// required, and writes nothing.
 func TestTokenExpires(t *testing.T) {
 	var c clock.Fake
 	dir := t.TempDir()

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ExplainData is the data of explain (agentpack contract §5.9): changes, or drift where status is explained.
+// ExplainData is the data of explain (agentpack contract §5.9): changes, or drift if status is explained.
 type ExplainData struct {
 	Changes      []ExplainedChange `json:"changes,omitzero"`
 	Omitted      int               `json:"changes_omitted,omitempty"`
@@ -28,7 +28,7 @@ type ExplainedChange struct {
 	Target    string            `json:"target"`
 }
 
-// ExplainedModule says where one module's part of a file comes from. What is not known of a module that is gone is null.
+// ExplainedModule says where one module's part of a file comes from. Unknown values of a missing module are null.
 type ExplainedModule struct {
 	Layer      *string `json:"layer"`
 	ModuleID   string  `json:"module_id"`
@@ -36,7 +36,7 @@ type ExplainedModule struct {
 	ModuleType *string `json:"module_type"`
 }
 
-// ExplainedDrift is a file that differs with the modules that it comes from.
+// ExplainedDrift is a file that differs, with the modules that it comes from.
 type ExplainedDrift struct {
 	Actual    *string  `json:"actual"`
 	Expected  *string  `json:"expected"`
@@ -70,7 +70,7 @@ func (s *service) explain(ctx context.Context, sc tool.Scope, in ExplainInput) (
 	return planner.Report[ExplainData]{Data: data, Warnings: result.Warnings}, nil
 }
 
-// explainModule credits the highest layer that gave or patched the module's file.
+// explainModule names the highest layer that provided or patched the module's file.
 func (s *service) explainModule(state planner.State, r planner.Result, c deployment.Change, id string) ExplainedModule {
 	out := ExplainedModule{ModuleID: id}
 	m, ok := state.Module(id)
@@ -92,7 +92,7 @@ func (s *service) explainModule(state planner.State, r planner.Result, c deploym
 	return out
 }
 
-// typeName is a module type in the spelling that explain alone uses.
+// typeName returns a module type in the spelling of explain.
 func typeName(t deployment.ModuleType) string {
 	switch t {
 	case deployment.ModuleInstructions:

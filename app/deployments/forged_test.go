@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
 
-// audited is a rig in which an audit knows what was deployed.
+// audited returns a rig whose audit log knows what was deployed.
 func audited(t *testing.T) *owners {
 	o := newOwners(t)
 	o.Audit = deployrig.NewAudit()
@@ -26,12 +26,12 @@ func audited(t *testing.T) *owners {
 	return o
 }
 
-// state is a file of the home's records.
+// state returns a file of the home's records.
 func (o *owners) state(name string) string {
 	return filepath.Join(o.UserHome, ".agentpack", "state", name)
 }
 
-// record is the record of the user's directory of commands.
+// record returns the record of the user's directory of commands.
 func (o *owners) record() string {
 	o.T.Helper()
 	records, err := filepath.Glob(o.state("owned/*.json"))
@@ -54,13 +54,13 @@ func (o *owners) lists(record, path, text string) {
 	require.NoError(o.T, os.WriteFile(record, []byte(now), 0o600))
 }
 
-// risk is the risk of what a tool would do.
+// risk returns the risk of a tool's plan.
 func (o *owners) risk(name tool.Name, args string) policy.Risk {
 	o.T.Helper()
 	return o.Prepare(o.Entries, name, args).(interface{ Assessment() policy.Assessment }).Assessment().Risk
 }
 
-// TestAForgedRecordIsNoReasonToDelete: what a program wrote into the home's records, to the very sum, is not deleted, and the plan says so.
+// TestAForgedRecordIsNoReasonToDelete: a file that a program added to the home's records, with the right sum, is not deleted, and the plan says so.
 func TestAForgedRecordIsNoReasonToDelete(t *testing.T) {
 	o := audited(t)
 	o.deploys(o.Repo.Dir, "")
@@ -79,20 +79,21 @@ func TestAForgedRecordIsNoReasonToDelete(t *testing.T) {
 	assert.Contains(t, o.Plain(string(back)), `"path":"/project/.claude/commands/team.md"`)
 	assert.NotContains(t, o.Plain(string(back)), `"path":"/home`, "what cannot be told apart stays")
 
-	// The next deployment has it on record again, without a question: nothing is overwritten.
+	// The next deployment records it again without approval: nothing is overwritten.
 	o.deploys(o.Repo.Dir, "")
 	assert.NotContains(t, o.plans(o.Repo.Dir), "audit")
 	o.back(o.Repo.Dir, "initial")
 	assert.NoFileExists(t, filepath.Join(o.UserHome, ".claude/commands/team.md"))
 	require.FileExists(t, filepath.Join(o.UserHome, ".claude/commands/diary.md"))
 
-	// A record of another day is none, although it was one.
+	// A record from another day does not count, although it once did.
 	o.deploys(o.Repo.Dir, "")
 	require.NoError(t, os.WriteFile(o.record(), []byte(kept), 0o600))
 	assert.Contains(t, o.plans(o.Repo.Dir), "the audit knows nothing of the ownership record")
 }
 
-// TestAForgedRecordIsNoReasonToRead: a private file that a config repository wants somewhere is not called an edit of what was deployed, and not proposed.
+// TestAForgedRecordIsNoReasonToRead: a private file at a path that a config repository wants is not treated as an edit of what was deployed, and not
+// proposed.
 func TestAForgedRecordIsNoReasonToRead(t *testing.T) {
 	for name, forge := range map[string]func(o *owners, text string){
 		"in the home": func(o *owners, text string) { o.lists(o.record(), "mine.md", text) },
@@ -117,7 +118,7 @@ func TestAForgedRecordIsNoReasonToRead(t *testing.T) {
 	}
 }
 
-// TestAManifestBesideTheFilesDeletesNothingUnasked: it may have come with a project that somebody cloned.
+// TestAManifestBesideTheFilesDeletesNothingUnasked: it may have come with a cloned project.
 func TestAManifestBesideTheFilesDeletesNothingUnasked(t *testing.T) {
 	o := audited(t)
 	o.deploys(o.Repo.Dir, "")
@@ -133,7 +134,7 @@ func TestAManifestBesideTheFilesDeletesNothingUnasked(t *testing.T) {
 	o.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
 }
 
-// TestAForgedOriginalIsCalledOne: what a file of the home alone says stood somewhere before is put back with that word, and is of high risk.
+// TestAForgedOriginalIsCalledOne: an original that only a file of the home records is restored with a note that says so, and is high risk.
 func TestAForgedOriginalIsCalledOne(t *testing.T) {
 	o := audited(t)
 	o.Write(o.UserHome, ".claude/commands/both.md", "as it was\n")
@@ -144,7 +145,7 @@ func TestAForgedOriginalIsCalledOne(t *testing.T) {
 
 	var all []map[string]any
 	require.NoError(t, json.Unmarshal([]byte(o.Read("/", o.state("originals.json"))), &all))
-	for _, entry := range all { // the content is in the vault: it was deployed
+	for _, entry := range all { // the content is in the blob store: it was deployed
 		if strings.HasSuffix(entry["path"].(string), "both.md") {
 			entry["sha256"] = deployment.SumOf([]byte("---\ndescription: team\n---\nTeam.\n")).String()
 		}
@@ -155,7 +156,7 @@ func TestAForgedOriginalIsCalledOne(t *testing.T) {
 	back := fmt.Sprintf(`{"repo":%q,"yes":true,"to":"initial"}`, o.Repo.Dir)
 	assert.Equal(t, policy.RiskHigh, o.risk("rollback", back))
 
-	// What others said stays what they said, however often operations write the list.
+	// Other entries stay unchanged, however often operations write the list.
 	o.Write(o.UserHome, ".claude/commands/mine.md", "another original\n")
 	o.deploys(o.mine, `,"adopt":true`)
 	said = o.Must("rollback", back)
@@ -164,7 +165,7 @@ func TestAForgedOriginalIsCalledOne(t *testing.T) {
 	assert.NotContains(t, said, "original restored")
 }
 
-// TestAForgedSnapshotIsOfHighRisk: a way back to what nobody deployed says so.
+// TestAForgedSnapshotIsOfHighRisk: a rollback to a state that was never deployed says so.
 func TestAForgedSnapshotIsOfHighRisk(t *testing.T) {
 	o := audited(t)
 	o.deploys(o.Repo.Dir, "")
@@ -181,7 +182,7 @@ func TestAForgedSnapshotIsOfHighRisk(t *testing.T) {
 	assert.Contains(t, o.Must("rollback", back), "the audit does not know this record of a snapshot")
 }
 
-// TestAForgedListMakesNobodyAnHeir: which config repository is which is on record, too.
+// TestAForgedListMakesNobodyAnHeir: the identity of config repositories is recorded in the audit log, too.
 func TestAForgedListMakesNobodyAnHeir(t *testing.T) {
 	o := audited(t)
 	o.deploys(o.Repo.Dir, "")
@@ -193,11 +194,11 @@ func TestAForgedListMakesNobodyAnHeir(t *testing.T) {
 	assert.Contains(t, o.plans(o.Repo.Dir), nothing)
 }
 
-// TestRecordsAreKnownAfterACrash: an operation that is taken back leaves the records known as they were, one that is finished as it left them.
+// TestRecordsAreKnownAfterACrash: after an operation is undone the records are known as before it, after it is finished as it left them.
 func TestRecordsAreKnownAfterACrash(t *testing.T) {
 	o := audited(t)
 	o.deploys(o.Repo.Dir, "")
-	for n, at := range [][2]string{{"listed", "undo"}, {"listed", "resume"}, {"recorded", "undo"}} { // sums.json is the last that is listed; the audit knows it before the snapshot is recorded
+	for n, at := range [][2]string{{"listed", "undo"}, {"listed", "resume"}, {"recorded", "undo"}} { // sums.json is listed last; the audit log knows it before the snapshot is recorded
 		o.Write(o.Repo.Dir, "team.md", fmt.Sprintf("---\ndescription: team\n---\nChanged %d.\n", n))
 		type died struct{}
 		o.Step = func(step, path string) {

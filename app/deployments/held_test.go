@@ -18,8 +18,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
-// TestAHeldPlanIsAppliedAsItWasShown: what changes between showing and applying within one command is refused where it is about what was shown, and is not
-// part of it where it is not.
+// TestAHeldPlanIsAppliedAsItWasShown: a change between showing and applying within one command is an error if it affects what was shown, and
+// otherwise not part of the plan.
 func TestAHeldPlanIsAppliedAsItWasShown(t *testing.T) {
 	const extra = "  - {id: \"command:extra\", type: command, tags: [base], source: {local_path: {path: extra.md}}}\n"
 	for name, c := range map[string]struct {

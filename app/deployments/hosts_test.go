@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
 
-// hostsArchive is a config repository as people write one.
+// hostsArchive is a typical config repository.
 const hostsArchive = `
 -- agentpack.yaml --
 version: 1
@@ -56,7 +56,7 @@ modules:
 Say hello.
 `
 
-// TestOptionsOfModulesWorkFromYAML: what a manifest says of one module, as text that people write, reaches what is deployed of it.
+// TestOptionsOfModulesWorkFromYAML: options of a module in a manifest, as users write them, affect its deployed files.
 func TestOptionsOfModulesWorkFromYAML(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, hostsArchive)}
 	w.version("1.2.3")
@@ -68,8 +68,8 @@ func TestOptionsOfModulesWorkFromYAML(t *testing.T) {
 	assert.Equal(t, "# All\n", w.Read(w.Project, "CLAUDE.md"))
 }
 
-// TestWhatHostsNoLongerReadIsTakenBack: a prompt that an earlier deployment wrote where Codex looked then goes, in the plan that writes it where Codex looks
-// now; what somebody else put beside it stays.
+// TestWhatHostsNoLongerReadIsTakenBack: a prompt that an earlier deployment wrote for an old version of Codex is deleted by the plan that writes it
+// where Codex reads now; unmanaged files beside it stay.
 func TestWhatHostsNoLongerReadIsTakenBack(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, hostsArchive)}
 	w.version("1.2.3")
@@ -93,8 +93,8 @@ func TestWhatHostsNoLongerReadIsTakenBack(t *testing.T) {
 	assert.Contains(t, w.Must("deploy_apply", `{"yes":true}`), `"reason":"no_changes"`)
 }
 
-// TestListsOfSettingsAreTheUsersToo: of a list that is a set, a module's values are put beside the user's and are taken out alone; what somebody adds
-// meanwhile is no drift, and a value that was there before stays.
+// TestListsOfSettingsAreTheUsersToo: in a list that is a set, a module's values are added to the user's and only they are removed; values that are
+// added later are not drift, and a value that was there before stays.
 func TestListsOfSettingsAreTheUsersToo(t *testing.T) {
 	const settings = ".claude/settings.json"
 	w := &world{Rig: deployrig.New(t, `
@@ -125,7 +125,7 @@ modules:
 	assert.Equal(t, strings.Replace(before, `"Bash(git:*)",`, `"Bash(git:*)", "Bash(make:*)",`, 1), w.Read(w.UserHome, settings))
 }
 
-// TestValuesOfOneListAreToldApart: an edit that the config repository has as well is taken for that each time, beside several values of one list.
+// TestValuesOfOneListAreToldApart: an edit that the config repository also has is recognised each time, with several values of one list.
 func TestValuesOfOneListAreToldApart(t *testing.T) {
 	const settings, module = ".claude/settings.json", "modules/settings/claude_code.json"
 	w := &world{Rig: deployrig.New(t, `
@@ -150,7 +150,8 @@ modules:
 	assert.Contains(t, w.Read(w.UserHome, settings), "Edit(./web/**)")
 }
 
-// TestWhatWasThereBeforeIsNotDeletedUnsaid: a file of the user that was taken over as it is goes with a profile that does not have it, and the plan says so.
+// TestWhatWasThereBeforeIsNotDeletedUnsaid: a file of the user that was adopted unchanged is deleted by a profile that does not have it, and the plan
+// says so.
 func TestWhatWasThereBeforeIsNotDeletedUnsaid(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, `
 -- agentpack.yaml --
@@ -171,7 +172,7 @@ modules:
 	assert.NotContains(t, w.Must("deploy", `{"profile":"work"}`), "before any deployment")
 }
 
-// TestTheDocumentThatIsThereDecides: opencode's goes by two names and has had two shapes; what is deployed goes into the one that is there, as it is.
+// TestTheDocumentThatIsThereDecides: opencode's document has two possible names and two shapes; a deployment uses the existing one.
 func TestTheDocumentThatIsThereDecides(t *testing.T) {
 	const repo = `
 -- agentpack.yaml --
@@ -206,8 +207,8 @@ modules:
 	}
 }
 
-// TestPermissionsStandBesideAPersons: a module's permissions go into opencode's document as it is, and lists of Codex's settings are lists of the person's too;
-// what a module brought is taken out alone.
+// TestPermissionsStandBesideAPersons: a module's permissions are added to opencode's document in its shape, and lists of Codex's settings keep the
+// user's values; only a module's values are removed.
 func TestPermissionsStandBesideAPersons(t *testing.T) {
 	const repo = `
 -- agentpack.yaml --
@@ -246,8 +247,8 @@ modules:
 	}
 }
 
-// TestAgentsHooksPermissionsAndStyles: each goes where its host reads it, in the host's words and beside what is there; what a host cannot take is said in
-// the plan. An edit of an agent's text leads back to its module.
+// TestAgentsHooksPermissionsAndStyles: each is written where its host reads it, in the host's syntax and beside existing values; the plan says what a
+// host does not support. An edit of an agent's text is traced back to its module.
 func TestAgentsHooksPermissionsAndStyles(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, `
 -- agentpack.yaml --
@@ -344,8 +345,8 @@ Be brief.
 	assert.NoFileExists(t, filepath.Join(w.Project, ".claude/settings.json"))
 }
 
-// TestTargetsThatShareADocument: each target has its own keys in a document that several hosts read; one that is deployed alone, or lets go, leaves those
-// of the others, and what was made for all of them goes with the last.
+// TestTargetsThatShareADocument: each target has its own keys in a document that several hosts read; a target that is deployed alone, or removed,
+// leaves those of the others, and what was made for all is removed with the last.
 func TestTargetsThatShareADocument(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, `
 -- agentpack.yaml --
@@ -415,8 +416,8 @@ description: d
 	assert.NoFileExists(t, filepath.Join(w.Project, "AGENTS.md"))
 }
 
-// TestAHostOfOnesOwn: a config repository describes a host that nobody made rows for, and it is deployed to like any other; what is wrong with a
-// description is said rule by rule.
+// TestAHostOfOnesOwn: a host that a config repository describes itself is deployed to like any other; errors in a description are reported rule by
+// rule.
 func TestAHostOfOnesOwn(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, `
 -- agentpack.yaml --
@@ -451,7 +452,7 @@ Hello.
 {"command": "m", "env": {"K": "${K}"}}
 `)}
 	w.version("1.2.3")
-	assert.Contains(t, w.Must("deploy", `{"target":"x_robot"}`), "a place that the config repository chose, and that no agent known here reads: ")
+	assert.Contains(t, w.Must("deploy", `{"target":"x_robot"}`), "a path that the config repository chose, and that no known agent reads: ")
 	w.Must("deploy_apply", `{"yes":true,"target":"x_robot"}`)
 	assert.Equal(t, "# All\n", w.Read(w.Project, "ROBOT.md"))
 	assert.FileExists(t, filepath.Join(w.UserHome, ".robot/skills/s/SKILL.md"))

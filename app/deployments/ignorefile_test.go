@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/deployrig"
 )
 
-// TestWhatIsDeployedIsIgnoredByGit: where the options say so, a section of the project's .gitignore lists the files of the targets; it follows what is deployed,
-// leaves every other line alone, and is taken back by a rollback and when the option goes.
+// TestWhatIsDeployedIsIgnoredByGit: with the option, a section of the project's .gitignore lists the files of the targets; it is updated by
+// deployments, leaves every other line alone, and is removed by a rollback and without the option.
 func TestWhatIsDeployedIsIgnoredByGit(t *testing.T) {
 	r := deployrig.New(t, `
 -- agentpack.yaml --

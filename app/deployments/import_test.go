@@ -27,10 +27,10 @@ targets: {}
 modules: []
 `
 
-// tokenOnLaptop is a secret that stands in documents of the laptop.
+// tokenOnLaptop is a secret in documents of the laptop.
 const tokenOnLaptop = "ghp_AbCdEfGhIjKlMnOpQrStUvWxYz0123456789"
 
-// laptop is what somebody works with: five agents, the user's and of two projects. Files that end in a slash and an arrow are links.
+// laptop returns the files of a user: five agents, the user's and of two projects. Files that end in a slash and an arrow are links.
 func laptop() map[string]string {
 	const skill = "---\nname: review\ndescription: Reviews a change\n---\nLook at it.\n"
 	return map[string]string{
@@ -97,7 +97,7 @@ func laptop() map[string]string {
 	}
 }
 
-// stand is everything below dir but what Countersign keeps for itself: kind, mode and bytes, by path.
+// stand returns everything below dir except Countersign's own files: kind, mode and bytes, by path.
 func stand(t *testing.T, dir string) map[string]string {
 	out := map[string]string{}
 	require.NoError(t, filepath.WalkDir(dir, func(path string, e fs.DirEntry, err error) error {
@@ -128,7 +128,7 @@ func stand(t *testing.T, dir string) map[string]string {
 	return out
 }
 
-// imported is what an import answers.
+// imported is the result of an import.
 type imported struct {
 	LeftOut []struct {
 		Key, Reason string
@@ -148,8 +148,8 @@ type imported struct {
 	}
 }
 
-// TestImportTakesALaptopOver: everything that five agents keep, the user's and of two projects, is taken or explained, and what comes of it is deployed
-// without one byte changed.
+// TestImportTakesALaptopOver: everything of five agents, the user's and of two projects, is imported or explained, and deploying the result changes
+// no byte.
 func TestImportTakesALaptopOver(t *testing.T) {
 	w := &world{Rig: deployrig.New(t, laptopArchive)}
 	top := filepath.Dir(w.UserHome)

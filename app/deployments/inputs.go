@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// PlanInput is the arguments of plan, diff and deploy, which change nothing in any case.
+// PlanInput is the arguments of plan, diff and deploy, which never change anything.
 type PlanInput struct {
 	planner.SelectInput
 	DryRun bool `json:"dry_run,omitempty" jsonschema_description:"Change nothing."`
@@ -35,25 +35,25 @@ type DoctorInput struct {
 	Target string `json:"target,omitempty" jsonschema_description:"One target, or all of them (default: all)."`
 }
 
-// Selection is the config repository and the target.
+// Selection returns the config repository and the target.
 func (in DoctorInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Target: in.Target})
 }
 
-// Validate knows the targets.
+// Validate checks the target.
 func (in DoctorInput) Validate() error { return planner.CheckTarget(in.Target) }
 
-// ApplyInput is the arguments of deploy_apply, beside the token.
+// ApplyInput is the arguments of deploy_apply, without the token.
 type ApplyInput struct {
 	PlanInput
 	Adopt bool `json:"adopt,omitempty" jsonschema_description:"Allow overwriting files that no deployment wrote."`
 	Yes   bool `json:"yes,omitempty" jsonschema_description:"Approves the change."`
 }
 
-// OnlyPlans reports a dry run.
+// OnlyPlans reports whether the call is a dry run.
 func (in ApplyInput) OnlyPlans() bool { return in.DryRun }
 
-// Validate knows the targets, and asks for yes before anything is looked at.
+// Validate checks the target, and requires yes first of all.
 func (in ApplyInput) Validate() error {
 	return cmp.Or(in.PlanInput.Validate(), planner.Approved(in.Yes, in.DryRun))
 }
@@ -66,12 +66,12 @@ type UneditedInput struct {
 	Machine string `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// Selection is all of it.
+// Selection returns all of it.
 func (in UneditedInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Profile: in.Profile, Target: in.Target, Machine: in.Machine})
 }
 
-// Validate knows the targets, and asks for yes.
+// Validate checks the target, and requires yes.
 func (in UneditedInput) Validate() error {
 	return cmp.Or(planner.CheckTarget(in.Target), in.EditInput.Validate())
 }
@@ -83,10 +83,10 @@ type RollbackInput struct {
 	Yes bool   `json:"yes,omitempty" jsonschema_description:"Approves the change."`
 }
 
-// Validate asks for yes.
+// Validate requires yes.
 func (in RollbackInput) Validate() error { return planner.Approved(in.Yes, false) }
 
-// Refused says what is wrong with arguments, once they approve anything.
+// Refused returns what is wrong with the arguments, after the approval was checked.
 func (in RollbackInput) Refused(of tool.Name, problems []bind.Problem) error {
 	return planner.RefuseUnlessUnapproved(of, problems, in.Yes)
 }
@@ -100,7 +100,7 @@ type ProposeInput struct {
 	Yes      bool                    `json:"yes,omitempty" jsonschema_description:"Approves the change."`
 }
 
-// OnlyPlans reports a dry run.
+// OnlyPlans reports whether the call is a dry run.
 func (in ProposeInput) OnlyPlans() bool { return in.DryRun }
 
 // RestoreInput is the arguments of evolve_restore.
@@ -110,7 +110,7 @@ type RestoreInput struct {
 	Yes      bool   `json:"yes,omitempty" jsonschema_description:"Approves the change."`
 }
 
-// OnlyPlans reports a dry run.
+// OnlyPlans reports whether the call is a dry run.
 func (in RestoreInput) OnlyPlans() bool { return in.DryRun }
 
 // ExplainInput is the arguments of explain.
@@ -126,12 +126,12 @@ type FixInput struct {
 	Machine string `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// Selection is the config repository, the target and the machine.
+// Selection returns the config repository, the target and the machine.
 func (in FixInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Target: in.Target, Machine: in.Machine})
 }
 
-// Validate knows the targets, and asks for yes.
+// Validate checks the target, and requires yes.
 func (in FixInput) Validate() error {
 	return cmp.Or(planner.CheckTarget(in.Target), in.EditInput.Validate())
 }
@@ -156,12 +156,12 @@ type RecordInput struct {
 	Machine string          `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// Selection is the config repository and the machine.
+// Selection returns the config repository and the machine.
 func (in RecordInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Machine: in.Machine})
 }
 
-// Refused takes any JSON value for an event, although an object is asked for: what is none says nothing about itself.
+// Refused accepts any JSON value as an event, although an object is expected: another value says nothing about itself.
 func (in RecordInput) Refused(of tool.Name, problems []bind.Problem) error {
 	return in.EditInput.Refused(of, slices.DeleteFunc(problems, func(p bind.Problem) bool { return p.Field == "event" && p.Kind == bind.ProblemWrong }))
 }
@@ -185,10 +185,10 @@ type BootstrapInput struct {
 	Machine string           `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// Selection is the config repository, the target and the machine.
+// Selection returns the config repository, the target and the machine.
 func (in BootstrapInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Target: in.Target, Machine: in.Machine})
 }
 
-// Validate knows the targets. Yes is asked for where there is something to do.
+// Validate checks the target. Yes is required if there is something to do.
 func (in BootstrapInput) Validate() error { return planner.CheckTarget(in.Target) }

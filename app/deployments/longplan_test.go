@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
-// TestALongPlanSaysWhatItLeavesOut lists what is there already before what is new, and counts all of it by directory.
+// TestALongPlanSaysWhatItLeavesOut: existing files are listed before new ones, and all are counted by directory.
 func TestALongPlanSaysWhatItLeavesOut(t *testing.T) {
 	var c clock.Fake
 	dir := commanded(t, commands)
@@ -65,7 +65,7 @@ func TestALongPlanSaysWhatItLeavesOut(t *testing.T) {
 	assert.Equal(t, sum.Create+sum.Update+sum.Delete, len(report.Data.Changes)+report.Data.Omitted)
 }
 
-// TestAHugeFileIsNotCompared is deployed all the same, and what is left out is said.
+// TestAHugeFileIsNotCompared: it is deployed all the same, and the result says that its diff is omitted.
 func TestAHugeFileIsNotCompared(t *testing.T) {
 	var c clock.Fake
 	dir := commanded(t, commands)

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// The typed handles of the tools that look after what deployments leave behind.
+// The typed handles of the maintenance tools.
 var (
 	DoctorFix      = tool.Ref[FixInput, planner.Report[DoctorData]]{Name: "agents_doctor_fix"}
 	ListSnapshots  = tool.Ref[planner.RepoInput, planner.Report[SnapshotsData]]{Name: "agents_snapshots_list"}
@@ -26,7 +26,7 @@ var (
 	WriteManifests = tool.Ref[ManifestsInput, planner.Report[ManifestsData]]{Name: "agents_manifests_write"}
 )
 
-// MaintenanceDeps is what the use cases need. All of it is required.
+// MaintenanceDeps holds the dependencies of the use cases. All of it is required.
 type MaintenanceDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
@@ -40,18 +40,18 @@ type MaintenanceDeps struct {
 
 type maintenanceService struct{ MaintenanceDeps }
 
-// MaintenanceEntries is the tools.
+// MaintenanceEntries returns the tools.
 func MaintenanceEntries(d MaintenanceDeps) []tool.Entry {
 	s := &maintenanceService{d}
 	return []tool.Entry{
-		bind.Command(DoctorFix, planner.CommandSpec("Check and mend the set-up",
+		bind.Command(DoctorFix, planner.CommandSpec("Check and fix the set-up",
 			"Check the set-up as doctor does, and add ownership manifests to the .gitignore of work trees that do not ignore them.", fixSchema,
 			planner.CommandOptions{When: "unless nothing would change"}), s.prepareFix, s.fix),
 		bind.Query(ListSnapshots, planner.QuerySpec("List snapshots", "List the deployments, rollbacks and restores that can be rolled back to, newest last.", repoSchema), s.list),
 		bind.Query(ShowSnapshot, planner.QuerySpec("Show a snapshot", "Show one snapshot with every file it changed and everything that was managed after it.", snapshotSchema), s.show),
 		bind.Command(PruneSnapshots, planner.CommandSpec("Forget snapshots",
-			"Forget old snapshots and the content that only they need. The newest applied one and the originals stay.", pruneSchema,
-			planner.CommandOptions{When: "unless there is nothing to forget"}), s.preparePrune, s.prune),
+			"Delete old snapshots and the content that only they need. The newest applied one and the originals stay.", pruneSchema,
+			planner.CommandOptions{When: "unless there is nothing to delete"}), s.preparePrune, s.prune),
 		bind.Command(Record, planner.CommandSpec("Record an event", "Append an event to the log of what operations reported about themselves.", recordSchema,
 			planner.CommandOptions{Class: policy.ClassWrite, Own: true}), s.prepareRecord, s.record),
 		bind.Query(Score, planner.QuerySpec("Score modules", "Count recorded events and failures by module, the worst first.", repoSchema), s.score),
@@ -68,7 +68,7 @@ func (s *maintenanceService) place(ctx context.Context, c planner.Selection) (de
 	return s.Compiler.Places.Resolve(ctx, c.Asked())
 }
 
-// in is a slash path below dir as a native one.
+// in returns a slash path below dir as a native one.
 func (s *maintenanceService) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }

@@ -44,7 +44,7 @@ func TestDoctorFix(t *testing.T) {
 		out, err := exec.Command("git", "init", "--quiet", dir).CombinedOutput()
 		require.NoError(t, err, "%s", out)
 	}
-	for _, dir := range []string{w.project, filepath.Join(w.user, ".codex")} { // as an earlier version left them
+	for _, dir := range []string{w.project, filepath.Join(w.user, ".codex")} { // as earlier versions left them
 		w.Write(filepath.Join(dir, ".agentpack.manifest.codex.json"), "{}")
 	}
 	w.Write(filepath.Join(w.user, ".gitignore"), "*.log\r\n")
@@ -57,7 +57,7 @@ func TestDoctorFix(t *testing.T) {
 	assert.Contains(t, string(out.Data), `"gitignore_fixes":[]`)
 }
 
-// TestDoctorFixLeavesAlone what a line would not help, and what is no file.
+// TestDoctorFixLeavesAlone: it does not change a file in which a line would not help, or something that is not a file.
 func TestDoctorFixLeavesAlone(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -79,7 +79,7 @@ func TestDoctorFixLeavesAlone(t *testing.T) {
 	assert.Contains(t, strings.Join(answer.Warnings, "\n"), "by hand")
 }
 
-// prunes is a world with four deployments a minute apart, oldest first.
+// prunes returns a world with four deployments a minute apart, oldest first.
 func prunes(t *testing.T) (*maintenanceWorld, []string) {
 	w := maintenanceNewWorld(t)
 	var ids []string
@@ -103,7 +103,7 @@ func TestSnapshots(t *testing.T) {
 	w.Refused(deployment.ErrSnapshotDamaged, "agents_snapshots_show", args{"id": ids[0]})
 }
 
-// TestSnapshotsAreBounded shows the newest of a list, and the beginning of the files, within what the caller takes.
+// TestSnapshotsAreBounded: within the limit of the caller, it shows the newest of a list, and the first files.
 func TestSnapshotsAreBounded(t *testing.T) {
 	w, ids := prunes(t)
 	run := func(name, raw string, limit int) (a deployrig.Answer, size int) {
@@ -181,7 +181,7 @@ func freed(a deployrig.Answer) string {
 	return data.Freed.String()
 }
 
-// TestPruneKeepsWhatIsUnderWay keeps the newest applied snapshot although an interrupted one is newer.
+// TestPruneKeepsWhatIsUnderWay: it keeps the newest applied snapshot even if an interrupted one is newer.
 func TestPruneKeepsWhatIsUnderWay(t *testing.T) {
 	w, ids := prunes(t)
 	w.interrupt("AGENTS.md", "five\n")

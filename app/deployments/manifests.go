@@ -21,8 +21,8 @@ type ManifestItem struct {
 	PathPosix string `json:"path_posix"`
 }
 
-// prepareManifests works out the manifests that earlier versions and the original expect beside the files: what the home records for this config
-// repository. One that stands there already stays.
+// prepareManifests returns the manifests that earlier versions and the original expect beside the files: what the home records for this config
+// repository. An existing one stays.
 func (s *maintenanceService) prepareManifests(ctx context.Context, _ tool.Scope, in ManifestsInput) (*planner.Edit[ManifestsData], error) {
 	at, err := s.place(ctx, in.Selection())
 	if err != nil {

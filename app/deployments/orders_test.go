@@ -12,7 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// standing is what stands below a home, but for Countersign's own: of each file its mode and its bytes, or where the link leads.
+// standing returns what is below a home, except Countersign's own files: of each file its mode and its bytes, or the target of the link.
 func standing(t *testing.T, home string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -43,9 +43,9 @@ func standing(t *testing.T, home string) map[string]string {
 	return all
 }
 
-// TestEveryOrderOfRollbacksRestoresWhatWasThere: two config repositories want the same files of instructions, each whole or as a section, and the same key of
-// documents; of three agents, one has nothing yet, one has files and one has links. Whoever came first, and whoever goes first, in the end bytes, modes and
-// links are those of before both.
+// TestEveryOrderOfRollbacksRestoresWhatWasThere: two config repositories want the same files of instructions, each whole or as a section, and the
+// same key of documents; of three agents, one has nothing yet, one has files and one has links. In any order of deployments and rollbacks, the final
+// bytes, modes and links are the original ones.
 func TestEveryOrderOfRollbacksRestoresWhatWasThere(t *testing.T) {
 	o := newOwners(t)
 	put := func(name, text string, mode fs.FileMode) {
@@ -92,7 +92,7 @@ func TestEveryOrderOfRollbacksRestoresWhatWasThere(t *testing.T) {
 		}
 	}
 
-	// What a deployment had of a document is the person's again as it was written, although it was edited where it stood.
+	// What a deployment had in a document is the user's again as it was written, even if it was edited in place.
 	lays(o.Repo.Dir, "first", "file")
 	o.deploys(o.Repo.Dir, `,"adopt":true`)
 	settings := o.Read(o.UserHome, ".gemini/settings.json")
@@ -101,7 +101,7 @@ func TestEveryOrderOfRollbacksRestoresWhatWasThere(t *testing.T) {
 	o.back(o.Repo.Dir, "initial")
 	require.Equal(t, was, standing(t, o.UserHome))
 
-	// What was edited around a section that took the place of a whole file is the person's, and stays.
+	// Edits around a section that replaced a whole file are the user's, and stay.
 	lays(o.Repo.Dir, "first", "file")
 	lays(o.mine, "second", "section")
 	o.deploys(o.Repo.Dir, `,"adopt":true`)

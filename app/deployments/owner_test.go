@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// ownersRepo and ownersMine are two config repositories with something of their own each, and a few files and keys that both know.
+// ownersRepo and ownersMine are two config repositories, each with files of its own, and some files and keys in common.
 const ownersRepo = `
 -- agentpack.yaml --
 version: 1
@@ -83,14 +83,14 @@ func newOwners(t *testing.T) *owners {
 	return o
 }
 
-// Use makes the tools of where the rig works now.
+// Use makes the tools for the rig's present project.
 func (o *owners) Use() {
 	d := deployments.Deps{Compiler: o.Compiler, Planner: o.Planner, Recovery: o.Machine, Differ: docedit.Differ{}, History: o.Git, Remote: o.Git, Clock: o.Clock}
 	o.Entries = append(append(deployments.Capability(d).Entries, deployments.UneditedEntries(d)...), deployments.MaintenanceEntries(deployments.MaintenanceDeps{Compiler: o.Compiler, Machine: o.Machine, Snapshots: o.Machine,
 		Recovery: o.Machine, Registry: o.Machine, Events: configrepo.NewEvents(), Clock: o.Clock, Doctor: deployments.DoctorQuery(d)})...)
 }
 
-// At works in another project from now on.
+// At changes to another project.
 func (o *owners) At(dir string) {
 	require.NoError(o.T, os.MkdirAll(dir, 0o755))
 	o.Write(dir, configrepo.MarkerFile, "")
@@ -98,7 +98,7 @@ func (o *owners) At(dir string) {
 	o.Use()
 }
 
-// deploys deploys a repository; more are arguments beside it.
+// deploys deploys a repository; more are additional arguments.
 func (o *owners) deploys(repo, more string) string {
 	o.T.Helper()
 	return o.Must("deploy_apply", fmt.Sprintf(`{"repo":%q,"yes":true%s}`, repo, more))
@@ -114,7 +114,7 @@ func (o *owners) back(repo, to string) string {
 	return o.Must("rollback", fmt.Sprintf(`{"repo":%q,"yes":true,"to":%q}`, repo, to))
 }
 
-// everything is what a person sees of the home and the project.
+// everything returns what a user sees of the home and the project.
 func (o *owners) everything() map[string]string {
 	o.T.Helper()
 	all := o.Tree(o.Project)
@@ -146,7 +146,7 @@ func TestTwoRepositoriesServeOneProject(t *testing.T) {
 	assert.Contains(t, o.plans(o.mine), nothing)
 	assert.NotContains(t, o.Must("status", fmt.Sprintf(`{"repo":%q}`, o.mine)), `"kind":"extra"`, "what another repository owns is nobody's leftover")
 
-	// Both want one file: who deployed it first keeps it, until somebody adopts it.
+	// Both want one file: the first to deploy it keeps it, until the other one adopts it.
 	o.Write(o.mine, "agentpack.yaml", ownersMine["agentpack.yaml"]+wantsBoth)
 	said := o.plans(o.mine)
 	assert.Contains(t, said, `"reason":"belongs to the config repository /repo"`)
@@ -159,7 +159,7 @@ func TestTwoRepositoriesServeOneProject(t *testing.T) {
 	assert.Contains(t, adopted["~/.claude/commands/both.md"], "As I say.")
 	assert.Contains(t, o.plans(o.Repo.Dir), "belongs to the config repository "+o.Plain(o.mine), "now it is the other one that would have to adopt it")
 
-	// Going back is about one owner.
+	// A rollback affects one owner.
 	said = o.back(o.Repo.Dir, "initial")
 	assert.Contains(t, said, "belong to the config repository "+o.Plain(o.mine)+" and are not part of this")
 	left := o.everything()
@@ -230,7 +230,7 @@ func TestManifestsOfEarlierVersionsAreTakenOver(t *testing.T) {
 	assert.Equal(t, want, o.everything(), "and nothing else changed")
 	assert.NotContains(t, o.plans(o.Repo.Dir), "taken over")
 
-	// A file that left the repository meanwhile is found by what the manifest says, and one that was edited is not deleted unasked.
+	// A file that has left the repository is found through the manifest, and an edited one is not deleted without adopt.
 	earlier()
 	o.Write(o.Repo.Dir, "agentpack.yaml", strings.NewReplacer("  - {id: \"command:team\"", "  - {enabled: false, id: \"command:team\"",
 		"  - {id: \"skill:here\"", "  - {enabled: false, id: \"skill:here\"").Replace(o.Read(o.Repo.Dir, "agentpack.yaml")))
@@ -335,7 +335,7 @@ func TestAProjectsOverlayIsForThatProjectAlone(t *testing.T) {
 	assert.Contains(t, o.Read(filepath.Join(filepath.Dir(o.Project), "other"), ".claude/commands/team.md"), "Team.")
 }
 
-// TestTwoRepositoriesInOneAgentsFile: each has a block of its own, in the order in which they came, and the person's text stays around them.
+// TestTwoRepositoriesInOneAgentsFile: each has a block of its own, in the order of deployment, and the user's text stays around them.
 func TestTwoRepositoriesInOneAgentsFile(t *testing.T) {
 	o := newOwners(t)
 	config := `version: 1

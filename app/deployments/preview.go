@@ -15,13 +15,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// ChangesData is the data of plan and diff, and what deploy adds to (agentpack contract §5.4, §5.5).
+// ChangesData is the data of plan and diff, and part of that of deploy (agentpack contract §5.4, §5.5).
 type ChangesData struct {
 	Applied    *bool                `json:"applied,omitempty"`
 	Changes    []deployment.Change  `json:"changes"`
-	Omitted    int                  `json:"changes_omitted,omitempty"` // of a list too long for the caller
-	Places     []ChangedPlace       `json:"directories,omitempty"`     // of such a list: where all of the changes are
-	Findings   []inspection.Finding `json:"findings,omitempty"`        // of a deployment: what to know of the modules that it writes
+	Omitted    int                  `json:"changes_omitted,omitempty"` // of a list that is too long for the caller
+	Places     []ChangedPlace       `json:"directories,omitempty"`     // of such a list: the directories of all changes
+	Findings   []inspection.Finding `json:"findings,omitempty"`        // of a deployment: about the modules that it writes
 	Profile    string               `json:"profile"`
 	Reason     string               `json:"reason,omitempty"`
 	SnapshotID string               `json:"snapshot_id,omitempty"`
@@ -37,7 +37,7 @@ type ChangedPlace struct {
 	Summary   deployment.Summary `json:"summary"`
 }
 
-// changedPlaces counts all changes of a plan by target and root, in the order in which these come.
+// changedPlaces counts all changes of a plan by target and root, in their order.
 func changedPlaces(p deployment.Plan) (out []ChangedPlace) {
 	at := map[deployment.Root]int{}
 	for _, c := range p.Changes {
@@ -59,8 +59,8 @@ func changedPlaces(p deployment.Plan) (out []ChangedPlace) {
 	return out
 }
 
-// dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopting would overwrite is
-// listed before anything else, because a confirmation covers it; then what else is there already, and then what is new.
+// dataOf shows a plan within limit bytes. Its summary always counts everything. Of a plan that is too long, what adopt would overwrite is listed
+// first, because an approval covers it, then other existing files, then new ones.
 func dataOf(p deployment.Plan, limit int) (ChangesData, []string) {
 	d := ChangesData{Changes: p.Changes, Profile: p.Profile, Summary: p.Summary(), Targets: p.Targets}
 	size := planner.AnswerOverhead
@@ -99,7 +99,7 @@ func dataOf(p deployment.Plan, limit int) (ChangesData, []string) {
 	return d, warnings
 }
 
-// rankOf is where a change comes in a list that is too long.
+// rankOf returns the rank of a change in a list that is too long.
 func rankOf(c deployment.Change) int {
 	switch {
 	case c.Gate.Adopts():
@@ -110,10 +110,10 @@ func rankOf(c deployment.Change) int {
 	return 2
 }
 
-// weight is at most how many bytes a change takes as JSON.
+// weight returns an upper bound of a change's size as JSON, in bytes.
 func weight(c deployment.Change) int { return len(c.Path)*2 + 420 }
 
-// plan is the tools plan and diff.
+// plan returns the tools plan and diff.
 func (s *service) plan(ctx context.Context, sc tool.Scope, in PlanInput) (planner.Report[ChangesData], error) {
 	_, result, err := s.look(ctx, in.Selection())
 	if err != nil {
@@ -126,7 +126,7 @@ func (s *service) plan(ctx context.Context, sc tool.Scope, in PlanInput) (planne
 // PreviewData is the data of preview.
 type PreviewData struct {
 	Diff     *DiffData            `json:"diff,omitempty"`
-	Findings []inspection.Finding `json:"findings,omitempty"` // what to know of the modules that are written
+	Findings []inspection.Finding `json:"findings,omitempty"` // about the modules that are written
 	Plan     PlanSummary          `json:"plan"`
 	Profile  string               `json:"profile"`
 	Targets  []string             `json:"targets"`
@@ -235,13 +235,13 @@ type exhibited struct {
 	Warnings []string   `json:"warnings,omitempty"`
 }
 
-// exhibit is the lines that those changes would change.
+// exhibit returns the lines that those changes would change.
 func (s *service) exhibit(ctx context.Context, r planner.Result, changes []deployment.Change) (any, error) {
 	most := mostExhibited(changes)
 	return s.exhibitOf(ctx, r, most, len(changes)-len(most))
 }
 
-// mostExhibited are the changes whose lines are shown: of too many, those of files that are there already come first.
+// mostExhibited returns the changes whose lines are shown: of too many, those of files that are there already come first.
 func mostExhibited(changes []deployment.Change) []deployment.Change {
 	if len(changes) <= filesExhibited {
 		return changes
@@ -257,7 +257,7 @@ func mostExhibited(changes []deployment.Change) []deployment.Change {
 	return most
 }
 
-// exhibitOf is exhibit for the changes that were chosen, of which left are not among them.
+// exhibitOf returns exhibit for the changes that were chosen, of which left are not among them.
 func (s *service) exhibitOf(ctx context.Context, r planner.Result, changes []deployment.Change, left int) (any, error) {
 	files, warnings, err := s.diffs(ctx, r, changes, maxExhibit)
 	if left > 0 {
@@ -266,7 +266,7 @@ func (s *service) exhibitOf(ctx context.Context, r planner.Result, changes []dep
 	return exhibited{files, warnings}, err
 }
 
-// unified is the diff of one change, or why there is none.
+// unified returns the diff of one change, or why there is none.
 func (s *service) unified(ctx context.Context, c deployment.Change, name string) (text, problem string, err error) {
 	if c.Before.Kind == deployment.Link { // what it leads to may be anybody's, and is not shown
 		return "", "a symbolic link to " + c.Before.Link + " stands there", nil
@@ -311,7 +311,7 @@ type shown struct {
 	applied  bool // the data of a deployment says that nothing was applied yet
 }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (p shown) MarshalJSON() ([]byte, error) {
 	data, cut := dataOf(p.result.Plan, p.limit)
 	data.Findings = planner.Told(p.findings)

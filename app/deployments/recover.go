@@ -25,7 +25,7 @@ type RecoverData struct {
 	Left   []string                 `json:"left"`
 }
 
-// pending is the operation that was interrupted.
+// pending returns the operation that was interrupted.
 func (s *maintenanceService) pending(ctx context.Context, _ tool.Scope, c planner.RepoInput) (none planner.Report[PendingData], err error) {
 	at, err := s.place(ctx, c.Selection())
 	if err != nil {

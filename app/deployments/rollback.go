@@ -33,19 +33,19 @@ type rollbackPlan struct {
 	exhibit func(ctx context.Context) (any, error)
 }
 
-// Exhibit is the lines that would change, file by file.
+// Exhibit returns the lines that would change, file by file.
 func (b *rollbackPlan) Exhibit(ctx context.Context) (any, error) { return b.exhibit(ctx) }
 
 // Hash names the rollback: where to, and what it would change.
 func (b *rollbackPlan) Hash() canon.Hash { return b.result.Plan.Hash() }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for whoever confirms.
 func (b *rollbackPlan) Prompt() string {
 	s := b.result.Plan.Files()
 	return fmt.Sprintf("roll back to %s: %d to create, %d to update, %d to delete", b.to, s.Create, s.Update, s.Delete)
 }
 
-// Assessment is of high risk where what comes back hands power on, or where no operation on record wrote down what it is.
+// Assessment returns of high risk where what comes back hands power on, or where no operation on record wrote down what it is.
 func (b *rollbackPlan) Assessment() policy.Assessment {
 	if b.result.Claimed {
 		return policy.Assessment{Risk: policy.RiskHigh}
@@ -56,7 +56,7 @@ func (b *rollbackPlan) Assessment() policy.Assessment {
 // Idle reports a rollback to what is there already.
 func (b *rollbackPlan) Idle() bool { return b.result.Plan.Empty() }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (b *rollbackPlan) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }
 
 func (b *rollbackPlan) report(event string) planner.Report[RollbackData] {
@@ -91,7 +91,7 @@ func (s *service) prepareRollback(ctx context.Context, sc tool.Scope, in Rollbac
 	return &rollbackPlan{result: result, place: at, to: in.To, limit: sc.MaxOutput, handed: handed, exhibit: func(ctx context.Context) (any, error) { return s.exhibitBack(ctx, result, at.Home) }}, nil
 }
 
-// exhibitBack is exhibit for the way back: what would be written is kept with the snapshots.
+// exhibitBack returns exhibit for the way back: what would be written is kept with the snapshots.
 func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string) (any, error) {
 	changes := slices.Clone(mostExhibited(r.Plan.Changes))
 	for i, c := range changes {
@@ -107,7 +107,7 @@ func (s *service) exhibitBack(ctx context.Context, r planner.Result, home string
 	return s.exhibitOf(ctx, r, changes, len(r.Plan.Changes)-len(changes))
 }
 
-// rollback carries it out. What was edited meanwhile is kept in the snapshot that it makes.
+// rollback applies the plan. Edits since then are kept in the snapshot that it makes.
 func (s *service) rollback(ctx context.Context, sc tool.Scope, b *rollbackPlan) (none planner.Report[RollbackData], err error) {
 	t := b.result.Plan.Transaction(b.place, deployment.KindRollback, deployment.Sum{})
 	t.RolledBackTo = b.to

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
 
-// TestSchemasAreWhatTheTypesDerive keeps the published documents of the tools that seed 000 gives none for and the Go types one thing; -update
-// rewrites schemas.go.
+// TestSchemasAreWhatTheTypesDerive checks that the published documents of the tools without a schema in seed 000 match the Go types; -update rewrites
+// schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	toolsnap.Schemas(t, "deployments", toolsnap.ByName([]toolsnap.Schema{
 		{Name: "repoSchema", Doc: bind.SchemaOf[planner.RepoInput]()},
@@ -28,9 +28,9 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	}))
 }
 
-// TestToolsStaySmall holds what a model sees of each of the eleven tools (name, description and input schema) to 300 tokens. The tokenizers o200k_base and
-// cl100k_base take 4.2 bytes of it for a token, so that 4 are counted; the longest is evolve_propose, with 283 tokens. The seed's words in the schemas are
-// not ours to shorten, and every target that is added costs each of nine tools about four tokens.
+// TestToolsStaySmall limits what a model sees of each of the eleven tools (name, description and input schema) to 300 tokens. The tokenizers
+// o200k_base and cl100k_base take 4.2 bytes per token, so 4 are assumed; the longest is evolve_propose, with 283 tokens. The seed's words in the
+// schemas cannot be shortened, and every additional target costs each of nine tools about four tokens.
 func TestToolsStaySmall(t *testing.T) {
 	const bound, bytesOfToken = 300, 4
 	for _, e := range Capability(Deps{}).Entries {

@@ -22,7 +22,7 @@ type ScoreData struct {
 	Stats   ReadStats     `json:"read_stats"`
 }
 
-// ModuleScore counts what was recorded of a module.
+// ModuleScore counts the recorded events of a module.
 type ModuleScore struct {
 	Rate     *float64   `json:"failure_rate"`
 	Failures int        `json:"failures"`
@@ -42,10 +42,10 @@ type ReadStats struct {
 	Version   int `json:"skipped_unsupported_schema_version"`
 }
 
-// maxSkips is how many lines that were skipped are warned of one by one.
+// maxSkips is how many skipped lines are reported one by one.
 const maxSkips = 20
 
-// tally is a score that is being counted.
+// tally is a score while it is being counted.
 type tally struct {
 	modules  map[string]*ModuleScore
 	stats    ReadStats
@@ -59,7 +59,7 @@ func (s *maintenanceService) score(ctx context.Context, _ tool.Scope, c planner.
 		return none, err
 	}
 	t := &tally{modules: map[string]*ModuleScore{}}
-	config, _ := s.Compiler.Configs.Load(ctx, at.Repo) // the log speaks for itself without a manifest
+	config, _ := s.Compiler.Configs.Load(ctx, at.Repo) // the log is usable without a manifest
 	for _, m := range config.Manifest.Modules {
 		t.module(m.ID)
 	}
@@ -83,7 +83,7 @@ func (t *tally) module(id string) *ModuleScore {
 	return t.modules[id]
 }
 
-// skip counts a line that cannot be used.
+// skip counts an unusable line.
 func (t *tally) skip(counter *int, number int, why string) {
 	*counter++
 	t.stats.Skipped++
@@ -125,7 +125,7 @@ func maintenanceShown(raw json.RawMessage) string {
 	return string(raw[:min(len(raw), longest)])
 }
 
-// count adds a record to its module's score. What the line itself says counts for more than what its event says.
+// count adds a record to its module's score. Values of the line itself take precedence over those of its event.
 func (t *tally) count(fields map[string]json.RawMessage) {
 	said := lifted(fields["event"])
 	id := cmp.Or(textOf(fields, "module_id", "moduleId"), said.Module)
@@ -144,7 +144,7 @@ func (t *tally) count(fields map[string]json.RawMessage) {
 	}
 }
 
-// sorted is the scores, the worst first and those without events last.
+// sorted returns the scores, the worst first and those without events last.
 func (t *tally) sorted() []ModuleScore {
 	out := []ModuleScore{}
 	for _, m := range slices.Collect(maps.Values(t.modules)) {

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// rules has a repository write its rules into AGENTS.md of the project, for a host.
+// rules makes a repository write its rules into AGENTS.md of the project, for a host.
 func (o *owners) rules(repo, host, text string) {
 	o.T.Helper()
 	o.Write(repo, "agentpack.yaml", fmt.Sprintf(`version: 1
@@ -32,7 +32,8 @@ func (o *owners) proposes(repo string) string {
 	return o.Must("evolve_propose", fmt.Sprintf(`{"repo":%q,"dry_run":true}`, repo))
 }
 
-// TestAFileOfTwoHostsChangesHands: the team writes AGENTS.md for one host and the user's own repository writes it for another. It belongs to one of them.
+// TestAFileOfTwoHostsChangesHands: the team writes AGENTS.md for one host and the user's own repository writes it for another. It belongs to one of
+// them.
 func TestAFileOfTwoHostsChangesHands(t *testing.T) {
 	for _, hosts := range [][2]string{{"codex", "codex"}, {"codex", "zed"}, {"zed", "codex"}} {
 		t.Run(strings.Join(hosts[:], " and "), func(t *testing.T) {
@@ -43,7 +44,7 @@ func TestAFileOfTwoHostsChangesHands(t *testing.T) {
 			before := o.everything()
 			o.deploys(o.Repo.Dir, `,"adopt":true`)
 
-			for range 2 { // there and back, as often as people like
+			for range 2 { // there and back, any number of times
 				for _, turn := range [][3]string{{o.mine, o.Repo.Dir, "# My rules\n"}, {o.Repo.Dir, o.mine, "# Team rules\n"}} {
 					winner, loser, text := turn[0], turn[1], turn[2]
 					refused := o.Fails("deploy_apply", fmt.Sprintf(`{"repo":%q,"yes":true}`, winner), deployment.ErrAdopt)
@@ -52,7 +53,7 @@ func TestAFileOfTwoHostsChangesHands(t *testing.T) {
 					assert.Equal(t, text, o.Read(o.Project, "AGENTS.md"))
 					assert.Contains(t, o.plans(winner), nothing)
 
-					// The other one knows: nothing was edited here, nothing of it is to be proposed, and a deployment is not advised.
+					// The other one reports it: there are no edits, nothing to propose, and no deployment is advised.
 					said := o.status(loser)
 					assert.Contains(t, said, `"state":"not_deployed"`)
 					assert.Contains(t, said, fmt.Sprintf(`"owned_by":%q`, o.Plain(winner)))
@@ -67,7 +68,7 @@ func TestAFileOfTwoHostsChangesHands(t *testing.T) {
 				}
 			}
 
-			// Whoever does not want it any more lets go of it, and that is no dead end.
+			// A repository that no longer wants the file releases it, and can continue.
 			o.Write(o.mine, "agentpack.yaml", strings.Replace(o.Read(o.mine, "agentpack.yaml"), "tags: [base]", "tags: [none]", 1))
 			o.deploys(o.mine, "")
 			assert.Contains(t, o.plans(o.mine), nothing)
@@ -80,7 +81,7 @@ func TestAFileOfTwoHostsChangesHands(t *testing.T) {
 	}
 }
 
-// TestAFileThatTwoAgreeOnIsLetGoOf: both wrote the same, for two hosts; one of them no longer does, and it can be deployed all the same.
+// TestAFileThatTwoAgreeOnIsLetGoOf: both wrote the same, for two hosts; one of them no longer does, and can still be deployed.
 func TestAFileThatTwoAgreeOnIsLetGoOf(t *testing.T) {
 	o := newOwners(t)
 	o.rules(o.Repo.Dir, "codex", "# Rules\n")
@@ -107,7 +108,7 @@ func TestAFileThatTwoAgreeOnIsLetGoOf(t *testing.T) {
 	assert.Equal(t, before, o.everything())
 }
 
-// TestATargetLeavesAFileToAnotherOne: one repository writes a file for two hosts; one of them is deployed alone, and does not want it any more.
+// TestATargetLeavesAFileToAnotherOne: one repository writes a file for two hosts; one of them is deployed alone, and no longer wants it.
 func TestATargetLeavesAFileToAnotherOne(t *testing.T) {
 	o := newOwners(t)
 	config := `version: 1
@@ -128,7 +129,7 @@ modules: [{id: "instructions:x", type: instructions, tags: [base], source: {loca
 	assert.NotContains(t, o.everything(), "AGENTS.md")
 }
 
-// TestAKeyChangesHands: of one document each has keys of its own, and one key both want.
+// TestAKeyChangesHands: in one document each has keys of its own, and both want one key.
 func TestAKeyChangesHands(t *testing.T) {
 	o := newOwners(t)
 	keys := func(repo, host, name, command string) {
@@ -162,7 +163,7 @@ modules: [{id: "mcp:x", type: mcp, tags: [base], source: {local_path: {path: ser
 			assert.NotContains(t, said, "candidates")
 			assert.Contains(t, said, `"reason_code":"owned_by_another"`)
 
-			// An edit of a key that stayed is one, and is proposed; the other one's is not.
+			// An edit of a key that stayed is an edit, and is proposed; the other one's is not.
 			o.Write(o.Project, ".mcp.json", strings.Replace(text, `"team"`+"\n", `"edited"`+"\n", 1))
 			require.NotEqual(t, text, o.Read(o.Project, ".mcp.json"))
 			said = o.proposes(o.Repo.Dir)
@@ -172,7 +173,7 @@ modules: [{id: "mcp:x", type: mcp, tags: [base], source: {local_path: {path: ser
 			assert.Contains(t, o.status(o.Repo.Dir), `"state":"conflict"`)
 			o.Write(o.Project, ".mcp.json", text)
 
-			// Who lost the key goes back without it, and who has it takes away what the other one had made.
+			// The repository that lost the key rolls back without it, and the one that has it removes what the other had made.
 			o.back(o.Repo.Dir, "initial")
 			text = o.Read(o.Project, ".mcp.json")
 			assert.Contains(t, text, `"mine"`)

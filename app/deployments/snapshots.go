@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// outputSlack is what an answer needs besides its lists, in bytes.
+// outputSlack is the size of an answer without its lists, in bytes.
 const outputSlack = 16 << 10
 
 // SnapshotData is one snapshot in a list.
@@ -23,13 +23,13 @@ type SnapshotData struct {
 	Kind         string    `json:"kind"`
 	Managed      int       `json:"managed"`
 	Profile      string    `json:"profile"`
-	Repo         string    `json:"repo,omitempty"` // the config repository that it was made from, where that is on record
+	Repo         string    `json:"repo,omitempty"` // the config repository that it was made from, if recorded
 	RolledBackTo string    `json:"rolled_back_to,omitempty"`
 	Status       string    `json:"status"`
 	Targets      []string  `json:"targets"`
 }
 
-// SnapshotsData is the data of snapshots list. Omitted are the oldest ones of a list too long for the caller.
+// SnapshotsData is the data of snapshots list. The oldest ones of a list too long for the caller are omitted.
 type SnapshotsData struct {
 	Snapshots []SnapshotData `json:"snapshots"`
 	Omitted   int            `json:"snapshots_omitted,omitempty"`
@@ -40,7 +40,7 @@ type SnapshotDetail struct {
 	Changes      int              `json:"changes"`
 	CreatedAt    time.Time        `json:"created_at"`
 	FileChanges  []SnapshotChange `json:"file_changes"`
-	Omitted      int              `json:"files_omitted,omitempty"` // of both lists, where they are too long for the caller
+	Omitted      int              `json:"files_omitted,omitempty"` // of both lists, if they are too long for the caller
 	ID           string           `json:"id"`
 	Kind         string           `json:"kind"`
 	Lock         *string          `json:"lockfile_sha256"`
@@ -95,7 +95,7 @@ func sum(s deployment.Sum) *string {
 	return &text
 }
 
-// list is every snapshot.
+// list returns every snapshot.
 func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.RepoInput) (none planner.Report[SnapshotsData], err error) {
 	at, err := s.place(ctx, c.Selection())
 	if err != nil {
@@ -117,7 +117,7 @@ func (s *maintenanceService) list(ctx context.Context, sc tool.Scope, c planner.
 	return planner.NewReport(data, warnings...), nil
 }
 
-// show is one snapshot with its files, within what the caller takes.
+// show returns one snapshot with its files, within the caller's limit.
 func (s *maintenanceService) show(ctx context.Context, sc tool.Scope, c SnapshotInput) (none planner.Report[SnapshotDetail], err error) {
 	at, err := s.place(ctx, c.Selection())
 	if err != nil {
@@ -166,16 +166,16 @@ type PruneData struct {
 	Pruned []string `json:"pruned"`
 }
 
-// pruning is what is going to be forgotten, and what was asked for.
+// pruning is the snapshots to delete, and the arguments.
 type pruning struct {
 	planner.Edit[PruneData]
 	in PruneInput
 }
 
-// preparePrune chooses what to forget.
+// preparePrune selects the snapshots to delete.
 func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c PruneInput) (*pruning, error) {
 	if c.Keep < 0 || c.Keep == 0 && len(c.IDs) == 0 {
-		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: say how many of the newest to keep (keep, at least 1), or which to forget (ids)")
+		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: give the number of the newest to keep (keep, at least 1), or those to delete (ids)")
 	}
 	at, err := s.place(ctx, c.Selection())
 	if err != nil {
@@ -188,8 +188,8 @@ func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c P
 	return &pruning{planner.Edit[PruneData]{Command: fmt.Sprintf("snapshots prune (%d)", len(data.Pruned)), Place: at, Report: planner.NewReport(data, warnings...), Nothing: len(data.Pruned) == 0}, c}, nil
 }
 
-// doomed is what a call would forget: the named ones, and all but the newest. Those under way and the newest that is applied, of every config
-// repository and project, stay.
+// doomed returns what a call would delete: the named ones, and all but the newest. Those in progress and the newest applied one of every config
+// repository and project stay.
 func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c PruneInput) (PruneData, []string, error) {
 	data := PruneData{Pruned: []string{}}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
@@ -220,7 +220,7 @@ func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c 
 		if slices.ContainsFunc(all, func(snap deployment.Snapshot) bool { return snap.ID == id }) || slices.Contains(data.Pruned, id) {
 			continue
 		}
-		_, err := s.Snapshots.Load(ctx, at.Home, id) // a record that cannot be read is in no list, and may be forgotten
+		_, err := s.Snapshots.Load(ctx, at.Home, id) // a record that cannot be read is in no list, and may be deleted
 		if err != nil && !errors.Is(err, deployment.ErrSnapshotDamaged) {
 			return data, warnings, err
 		}
@@ -229,7 +229,7 @@ func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c 
 	return data, warnings, nil
 }
 
-// prune forgets exactly what was shown.
+// prune deletes exactly what was shown.
 func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, e *pruning) (none planner.Report[PruneData], err error) {
 	data := e.Report.Data
 	now, _, err := s.doomed(ctx, e.Place, e.in)
@@ -237,7 +237,7 @@ func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, e *pruning
 	case err != nil:
 		return none, err
 	case !slices.Equal(now.Pruned, data.Pruned):
-		return none, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was forgotten, look again").
+		return none, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was deleted, list them again").
 			With(deployment.ReasonDetails("snapshots_changed", "list_snapshots", "retry_command"))
 	case len(data.Pruned) == 0:
 		return e.Report, nil

@@ -18,13 +18,13 @@ type StatusData struct {
 	NextDetailed []planner.Action      `json:"next_actions_detailed,omitempty"`
 	Profile      string                `json:"profile"`
 	Summary      planner.DriftSummary  `json:"summary"`
-	States       planner.StateSummary  `json:"summary_by_state"` // of all files, whatever was asked for
+	States       planner.StateSummary  `json:"summary_by_state"` // of all files, regardless of the arguments
 	ByRoot       []planner.RootDrift   `json:"summary_by_root"`
 	Total        *planner.DriftSummary `json:"summary_total,omitempty"`
 	Targets      []string              `json:"targets"`
 }
 
-// status compares every root with what was deployed and what should be.
+// status compares every root with what was deployed and with the desired state.
 func (s *service) status(ctx context.Context, sc tool.Scope, in StatusInput) (none planner.Report[StatusData], err error) {
 	c := in.Selection()
 	state, result, err := s.look(ctx, c)
@@ -59,17 +59,17 @@ func (s *service) status(ctx context.Context, sc tool.Scope, in StatusInput) (no
 	return planner.Report[StatusData]{Data: data, Warnings: planner.UniqueWarnings(result.Warnings, d.Warnings, assetWarnings)}, nil
 }
 
-// proposed is the branch on which all edits made here wait to be merged; empty where there is none.
+// proposed returns the unmerged branch with all edits made here; empty if there is none.
 func (s *service) proposed(ctx context.Context, state planner.State, result planner.Result) string {
 	e := s.evolver()
 	f, err := e.find(ctx, result, search{state: state, scope: deployment.GlobalScope})
 	if err != nil {
-		return "" // whoever proposes is told
+		return "" // evolve_propose reports it
 	}
 	return e.waiting(ctx, state, f.candidates, deployment.OverlayScopes()...)
 }
 
-// operatorAssets says which of our own operator files are missing or of another version. What modules want, or deployed, at their paths is none of them.
+// operatorAssets returns which of Countersign's own operator files are missing or of another version, except at paths that modules want or deployed.
 func (s *service) operatorAssets(ctx context.Context, state planner.State, seen deployment.Observed, c planner.Selection) (warnings, actions []string, err error) {
 	in := AssetOptions{Place: state.Place, Targets: state.Config.Manifest.Targets, Chosen: state.Targets, Version: s.Version, Sep: s.Compiler.Sep, Theirs: deployedPaths(seen)}
 	for _, f := range state.Output.Files {
@@ -81,7 +81,7 @@ func (s *service) operatorAssets(ctx context.Context, state planner.State, seen 
 	})
 }
 
-// deployedPaths are the paths of files that deployments own, of whatever config repository.
+// deployedPaths returns the paths of files that deployments own, for any config repository.
 func deployedPaths(seen deployment.Observed) map[string]bool {
 	out := map[string]bool{}
 	for f := range seen.Entries() {

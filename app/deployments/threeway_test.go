@@ -62,7 +62,7 @@ Look at the names.
 }
 `
 
-// team is that repository, deployed.
+// team returns that repository, deployed.
 func team(t *testing.T) *deployrig.Rig {
 	t.Helper()
 	r := deployrig.New(t, teamRepo)
@@ -98,7 +98,7 @@ type statusSeen struct {
 	}
 }
 
-// states are the states of what differs by the last part of its path, and the advice.
+// states returns the states of what differs by the last part of its path, and the advice.
 func states(r *deployrig.Rig) (map[string]string, string) {
 	r.T.Helper()
 	var s statusSeen
@@ -145,7 +145,7 @@ func propose(r *deployrig.Rig, args string) (p proposed) {
 	return p
 }
 
-// overlays are the overlay files of the config repository by the last part of their paths.
+// overlays returns the overlay files of the config repository by the last part of their paths.
 func overlays(r *deployrig.Rig) map[string]string {
 	r.T.Helper()
 	out := map[string]string{}
@@ -172,8 +172,8 @@ func plan(r *deployrig.Rig) (p planSeen) {
 	return p
 }
 
-// TestBothEditsFlow: a colleague changes one line upstream while the owner of the machine changes another one of the same deployed file. What is proposed
-// is the owner's line alone, and when it is merged a plain deployment brings the colleague's, overwriting nothing.
+// TestBothEditsFlow: a colleague changes one line upstream while the user changes another one of the same deployed file. Only the user's line is
+// proposed, and after its merge a plain deployment writes the colleague's, overwriting nothing.
 func TestBothEditsFlow(t *testing.T) {
 	r := team(t)
 	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
@@ -212,8 +212,8 @@ func TestBothEditsFlow(t *testing.T) {
 	assert.Equal(t, "no_drift", propose(r, `{"yes":true}`).Data.Reason)
 }
 
-// TestAProposalThatWaits: as long as all edits stand on a branch that nobody has merged, status does not advise to propose them again, and who does it all the
-// same is told. One more edit is another matter.
+// TestAProposalThatWaits: while all edits are on an unmerged branch, status does not advise to propose them again, and a new proposal reports the
+// branch. With one more edit it is different.
 func TestAProposalThatWaits(t *testing.T) {
 	for _, scope := range []string{"global", "machine"} {
 		r := team(t)
@@ -242,8 +242,8 @@ func TestAProposalThatWaits(t *testing.T) {
 	}
 }
 
-// TestSettingsComeBackAsTheyWere: a document with keys of the user's own, laid out as nobody else would, is the same to the byte after the way back; where the
-// user has written to it since, our keys go and nothing else changes.
+// TestSettingsComeBackAsTheyWere: a document with the user's own keys, in an unusual layout, is restored to the byte by a rollback; if the user has
+// written to it since, only the managed keys are removed.
 func TestSettingsComeBackAsTheyWere(t *testing.T) {
 	r := team(t)
 	r.Must("rollback", `{"yes":true,"to":"initial"}`)
@@ -266,7 +266,7 @@ func TestSettingsComeBackAsTheyWere(t *testing.T) {
 	}
 }
 
-// TestAConflictStaysOne until somebody resolves it: it is told, and never proposed in part or back.
+// TestAConflictStaysOne: until it is resolved it is reported, and never proposed in part or reverted.
 func TestAConflictStaysOne(t *testing.T) {
 	r := team(t)
 	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
@@ -278,14 +278,14 @@ func TestAConflictStaysOne(t *testing.T) {
 		require.Len(t, p.Data.Skipped, 1)
 		assert.Equal(t, "conflict conflict prompt:review", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State+" "+p.Data.Skipped[0].Module)
 	}
-	replace(r, r.UserHome, prompt, "Look at the tests, slowly.", "Look at all tests.\nSlowly.") // the owner takes the colleague's line over
+	replace(r, r.UserHome, prompt, "Look at the tests, slowly.", "Look at all tests.\nSlowly.") // the user takes the colleague's line over
 	require.True(t, propose(r, `{"yes":true}`).Data.Created)
 	assert.Contains(t, overlays(r)["review.md"], "Look at all tests.\nSlowly.")
 	now, _ := states(r)
 	assert.Empty(t, now)
 }
 
-// TestTextBehindTheLastMark: what is appended to a file of several modules belongs to none of them. The skip says where to write it, and that works.
+// TestTextBehindTheLastMark: text appended to a file of several modules belongs to none of them. The skip says where to write it, and that works.
 func TestTextBehindTheLastMark(t *testing.T) {
 	r := team(t)
 	agents := filepath.Join(".codex", "AGENTS.md")
@@ -293,7 +293,7 @@ func TestTextBehindTheLastMark(t *testing.T) {
 	where := ". What a module is to say stands in /home/.codex/AGENTS.md behind <!-- agentpack:module=instructions:rules --> or <!-- agentpack:module=instructions:style -->" +
 		" and before the next <!-- /agentpack -->, each of them on a line of its own: write it there, then repeat countersign agents --repo /repo evolve propose"
 	for added, says := range map[string]string{
-		"Be kind.\n": "the marks between the modules were changed, so that nobody knows whose text was edited: line 15 has other text behind <!-- /agentpack -->," +
+		"Be kind.\n": "the marks between the modules were changed, so that the edit cannot be assigned to a module: line 15 has other text behind <!-- /agentpack -->," +
 			" which would end section \"instructions:style\"; give the mark a line of its own",
 		"\nBe kind.\n": "only text that belongs to no module was changed",
 	} {
@@ -308,8 +308,8 @@ func TestTextBehindTheLastMark(t *testing.T) {
 	assert.True(t, propose(r, `{"yes":true}`).Data.Created)
 }
 
-// TestModulesComeAndGo: in a file of several modules each one's text is merged by itself. Upstream's removal of a module is never proposed back, and an edit of
-// the text that is removed is told.
+// TestModulesComeAndGo: in a file of several modules each one's text is merged separately. Upstream's removal of a module is never reverted by a
+// proposal, and an edit of the removed text is reported.
 func TestModulesComeAndGo(t *testing.T) {
 	r := team(t)
 	agents := filepath.Join(".codex", "AGENTS.md")
@@ -339,8 +339,8 @@ func TestModulesComeAndGo(t *testing.T) {
 	assert.Equal(t, "modified conflict", now["CLAUDE.md"])
 }
 
-// TestWhatWentHereOrUpstream: a file that the user deleted is missing and nothing to propose; one that is gone upstream is not proposed back, and one that
-// was edited besides is told and guarded.
+// TestWhatWentHereOrUpstream: a file that the user deleted is missing and not proposed; one that was removed upstream is not proposed again, and one
+// that was also edited is reported and needs adopt.
 func TestWhatWentHereOrUpstream(t *testing.T) {
 	r := team(t)
 	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
@@ -369,7 +369,7 @@ func TestWhatWentHereOrUpstream(t *testing.T) {
 	assert.Equal(t, "drifted_delete conflict", change[0].Deletes+" "+change[0].State)
 }
 
-// TestWhatNoDeploymentWrote is no edit: it is not proposed, and no deployment that overwrites it is advised.
+// TestWhatNoDeploymentWrote: it is not an edit, so it is not proposed, and no deployment that overwrites it is advised.
 func TestWhatNoDeploymentWrote(t *testing.T) {
 	r := team(t)
 	r.Write(r.Repo.Dir, "extra.md", "Ours.\n")
@@ -388,8 +388,8 @@ func TestWhatNoDeploymentWrote(t *testing.T) {
 	assert.Equal(t, "not_deployed not_deployed", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
 }
 
-// TestSingleKeysFlow: a setting and a server that were edited in their documents are proposed as exactly these members of their modules' files, on top of a
-// colleague's change of another one; the user's own keys stay the user's.
+// TestSingleKeysFlow: a setting and a server that were edited in their documents are proposed as exactly these members of their modules' files, on
+// top of a colleague's change of another one; the user's own keys stay the user's.
 func TestSingleKeysFlow(t *testing.T) {
 	r := team(t)
 	settings, servers := filepath.Join(".claude", "settings.json"), ".claude.json"
@@ -420,7 +420,7 @@ func TestSingleKeysFlow(t *testing.T) {
 	assert.Empty(t, now)
 }
 
-// TestKeysThatConflict: a key that both changed is a conflict, one that went is missing, and a secret that somebody typed into a document is not proposed.
+// TestKeysThatConflict: a key that both changed is a conflict, a deleted one is missing, and a secret that was typed into a document is not proposed.
 func TestKeysThatConflict(t *testing.T) {
 	r := team(t)
 	settings, servers := filepath.Join(".claude", "settings.json"), ".claude.json"
@@ -443,7 +443,7 @@ func TestKeysThatConflict(t *testing.T) {
 	assert.Contains(t, made.Data.Skipped[0].Message, "model")
 }
 
-// TestAKeyThatBothAdded is nobody's to overwrite unasked: the user's own value of a key that is new upstream is guarded.
+// TestAKeyThatBothAdded: the user's own value of a key that is new upstream is only overwritten with adopt.
 func TestAKeyThatBothAdded(t *testing.T) {
 	r := team(t)
 	settings := filepath.Join(".claude", "settings.json")
@@ -466,7 +466,7 @@ func TestAKeyThatBothAdded(t *testing.T) {
 	assert.Empty(t, change, "they agree")
 }
 
-// TestWhatWasDeployedOutlivesItsSnapshot: an edit can be merged with what was deployed after the snapshot of that deployment was forgotten.
+// TestWhatWasDeployedOutlivesItsSnapshot: an edit can be merged with what was deployed after the snapshot of that deployment was pruned.
 func TestWhatWasDeployedOutlivesItsSnapshot(t *testing.T) {
 	r := team(t)
 	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
@@ -483,7 +483,8 @@ func TestWhatWasDeployedOutlivesItsSnapshot(t *testing.T) {
 	assert.Equal(t, "Review the whole change.\n\nLook at the tests.\n\nLook at the names, too.", overlays(r)["review.md"])
 }
 
-// TestWhatIsKeptNowhere: where what was deployed is lost, nobody knows what was edited, unless the config repository still says it. Nothing is guessed.
+// TestWhatIsKeptNowhere: if the deployed content is lost, the edit is unknown, unless the config repository still has that content. Nothing is
+// guessed.
 func TestWhatIsKeptNowhere(t *testing.T) {
 	r := team(t)
 	prompt := filepath.Join(".config", "opencode", "commands", "review.md")
@@ -497,7 +498,7 @@ func TestWhatIsKeptNowhere(t *testing.T) {
 	assert.Equal(t, "base_unknown conflict", p.Data.Skipped[0].Reason+" "+p.Data.Skipped[0].State)
 }
 
-// TestAFileOfTwoTargetsIsCountedOnce: status counts files, as a plan does; and what nobody wants any more is told apart from what changed.
+// TestAFileOfTwoTargetsIsCountedOnce: status counts files, as a plan does; and files that are no longer wanted are distinguished from changed ones.
 func TestAFileOfTwoTargetsIsCountedOnce(t *testing.T) {
 	r := deployrig.New(t, `
 -- agentpack.yaml --

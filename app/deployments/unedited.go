@@ -17,22 +17,22 @@ var DeployUnedited = tool.Ref[UneditedInput, planner.Report[UneditedData]]{Name:
 // UneditedData is the data of agents_deploy_unedited.
 type UneditedData struct {
 	ChangesData
-	Left        []deployment.Change `json:"left"` // what is not done: the files are somebody's own work, or another config repository's
+	Left        []deployment.Change `json:"left"` // not done: the user's own work, or another config repository's
 	LeftOmitted int                 `json:"left_omitted,omitempty"`
 }
 
-// UneditedEntries is the tool.
+// UneditedEntries returns the tool.
 func UneditedEntries(d Deps) []tool.Entry {
 	s := &service{d}
 	return []tool.Entry{bind.Command(DeployUnedited, planner.CommandSpec("Deploy what was not edited",
-		"Deploy everything but what would overwrite or delete a file that was edited here, that no deployment wrote or that another config repository deployed; those are listed and stay as they are.",
+		"Deploy everything except what would overwrite or delete a file that was edited here, is unmanaged or belongs to another config repository; those files are listed and stay unchanged.",
 		uneditedSchema, planner.CommandOptions{When: unlessAlike}), s.prepareUnedited, s.applyUnedited)}
 }
 
-// uneditedPlan is a deployment of what is nobody's own work.
+// uneditedPlan is a deployment without the user's own work.
 type uneditedPlan struct{ *deployPlan }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (p *uneditedPlan) Prompt() string {
 	text := p.deployPlan.Prompt()
 	if n := len(p.result.Plan.Left); n > 0 {
@@ -41,7 +41,7 @@ func (p *uneditedPlan) Prompt() string {
 	return text
 }
 
-// MarshalJSON is the report that a dry run gives.
+// MarshalJSON returns the report that a dry run gives.
 func (p *uneditedPlan) MarshalJSON() ([]byte, error) { return json.Marshal(p.report(p.limit)) }
 
 func (p *uneditedPlan) report(limit int) planner.Report[UneditedData] {
@@ -68,7 +68,7 @@ func (s *service) prepareUnedited(ctx context.Context, sc tool.Scope, in Unedite
 	return &uneditedPlan{p}, nil
 }
 
-// applyUnedited carries out the plan.
+// applyUnedited applies the plan.
 func (s *service) applyUnedited(ctx context.Context, sc tool.Scope, p *uneditedPlan) (planner.Report[UneditedData], error) {
 	r := p.report(sc.MaxOutput)
 	done, err := s.apply(ctx, sc, p.deployPlan)

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// leaves deploys what nobody edited, and gives the data and the warnings.
+// leaves deploys what was not edited, and returns the data and the warnings.
 func (o *owners) leaves(repo string) (d deployments.UneditedData, text string) {
 	o.T.Helper()
 	text = o.Must("agents_deploy_unedited", fmt.Sprintf(`{"repo":%q,"yes":true}`, repo))
@@ -25,7 +25,8 @@ func (o *owners) leaves(repo string) (d deployments.UneditedData, text string) {
 	return answer.Data, text
 }
 
-// TestTheRestIsDeployed: edited files, files of the user's own and those of another config repository stay as they are, and everything else is deployed.
+// TestTheRestIsDeployed: edited files, files of the user's own and those of another config repository stay as they are, and everything else is
+// deployed.
 func TestTheRestIsDeployed(t *testing.T) {
 	o := audited(t)
 	o.deploys(o.Repo.Dir, "")
@@ -44,7 +45,7 @@ func TestTheRestIsDeployed(t *testing.T) {
 	assert.Contains(t, o.Read(o.Project, ".mcp.json"), "notes")
 	assert.NotContains(t, o.status(o.mine), `"edited_here":1`)
 
-	// An edit stays one: it is still proposed, and a later deployment still asks for adopt. Deploying the rest once more does nothing.
+	// An edit stays an edit: it is still proposed, and a later deployment still needs adopt. Deploying the rest again does nothing.
 	o.Write(commands, "team.md", "---\ndescription: team\n---\nTeam, edited.\n")
 	o.Write(o.Repo.Dir, "team.md", "---\ndescription: team\n---\nTeam upstream.\n")
 	o.Write(o.Repo.Dir, "here/SKILL.md", "---\nname: here\ndescription: changed\n---\n")
@@ -64,7 +65,7 @@ func TestTheRestIsDeployed(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(commands, "team.md"), "a way back is about all that was deployed")
 }
 
-// TestAChangedModeIsSetBack: a deployment restores the mode that the config repository gives a file, and the plan says that it is the mode alone.
+// TestAChangedModeIsSetBack: a deployment restores the mode that the config repository gives a file, and the plan says that only the mode changes.
 func TestAChangedModeIsSetBack(t *testing.T) {
 	o := audited(t)
 	script := filepath.Join(o.Project, ".claude/skills/here/run.sh")

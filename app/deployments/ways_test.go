@@ -7,8 +7,8 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestEveryWayBackOfTwoRepositories: two config repositories have written one file, one after the other, and each goes back to before its first deployment, in
-// either order, one of them having deployed again meanwhile. What stood there before is there again.
+// TestEveryWayBackOfTwoRepositories: two config repositories have written one file, one after the other, and each rolls back to before its first
+// deployment, in either order, after another deployment of one of them. The original content is restored.
 func TestEveryWayBackOfTwoRepositories(t *testing.T) {
 	for _, was := range []string{"", "mine from before\n"} {
 		for _, teamFirst := range []bool{true, false} {

@@ -49,14 +49,14 @@ modules:
 	return w
 }
 
-// place is where calls work.
+// place returns the place of calls.
 func (w *maintenanceWorld) place() deployment.Place {
 	at, err := w.deps.Compiler.Places.Resolve(w.Context(), planner.Selection{}.Asked())
 	require.NoError(w, err)
 	return at
 }
 
-// deploy writes one file as a deployment does, and gives its snapshot.
+// deploy writes one file as a deployment does, and returns its snapshot.
 func (w *maintenanceWorld) deploy(file, text string) (string, error) {
 	w.Helper()
 	root := deployment.Root{Target: "codex", Path: filepath.Join(w.user, ".codex")}
@@ -71,7 +71,7 @@ func (w *maintenanceWorld) deploy(file, text string) (string, error) {
 			Sum: put.Data.Sum, Mode: deployment.PlainMode, Modules: []string{"instructions:base"}}}}, nil)
 }
 
-// deployed is deploy, which has to succeed.
+// deployed is deploy, which must succeed.
 func (w *maintenanceWorld) deployed(file, text string) string {
 	w.Helper()
 	id, err := w.deploy(file, text)
@@ -79,7 +79,7 @@ func (w *maintenanceWorld) deployed(file, text string) string {
 	return id
 }
 
-// interrupt leaves a deployment behind that died once its journal was written.
+// interrupt leaves a deployment that died once its operation log was written.
 func (w *maintenanceWorld) interrupt(file, text string) {
 	w.Helper()
 	type died struct{}
@@ -98,5 +98,5 @@ func (w *maintenanceWorld) interrupt(file, text string) {
 
 type args = deployrig.Args
 
-// yes is arguments with approval.
+// yes returns arguments with approval.
 func yes(pairs ...any) args { return deployrig.Yes(pairs...) }

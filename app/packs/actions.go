@@ -10,18 +10,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// action is one row of the contract's table of input actions: what it needs, and what it does to a pack.
+// action is one row of the contract's table of input actions: its requirements, and its effect on a pack.
 type action struct {
 	reads    bool              // changes nothing
 	ident    bool              // needs id or name
 	revision bool              // needs expected_revision
-	required []string          // in the order they are reported
-	aliases  map[string]string // names of another tool's fields, and the right ones
+	required []string          // in the order in which they are reported
+	aliases  map[string]string // names of another tool's fields, and the corresponding names here
 	check    func(Args) error
 	edit     func(*service, context.Context, *pack.Pack, Args, time.Time) (more json.RawMessage, err error)
 }
 
-// actions returns the table (context-pack contract §2, and what goes beyond it).
+// actions returns the table (context-pack contract §2, and additions).
 func actions() map[string]action {
 	change := func(a action) action {
 		a.ident, a.revision = true, true
@@ -69,7 +69,7 @@ func checkCreate(a Args) error {
 	return nil
 }
 
-// clears checks tags and clear before the pack is looked at.
+// clears checks tags and clear before the pack is read.
 func clears(allowed ...string) func(Args) error {
 	return func(a Args) error {
 		if _, err := a.Tags(); err != nil {
@@ -80,7 +80,7 @@ func clears(allowed ...string) func(Args) error {
 	}
 }
 
-// checkRef wants both lines, or a symbol and neither.
+// checkRef requires both lines, or a symbol and neither.
 func checkRef(a Args) error {
 	symbol := a.Text("symbol") != ""
 	for _, f := range []string{"line_start", "line_end"} {
@@ -95,7 +95,7 @@ func checkRef(a Args) error {
 	return nil
 }
 
-// checkTouch wants exactly one of the two fields. A field that is there must be an integer, null included (context-pack contract §2).
+// checkTouch requires exactly one of the two fields. A field that is present must be an integer; null is an error too (context-pack contract §2).
 func checkTouch(a Args) error {
 	both := 0
 	for _, f := range []string{"ttl_minutes", "extend_minutes"} {
@@ -236,7 +236,7 @@ func setStatus(s *service, ctx context.Context, p *pack.Pack, a Args, now time.T
 	return nil, s.finalize(ctx, p, a.Flag("snapshot"), now)
 }
 
-// finalize judges a draft's refs by the files as they are; a pack that is final already is left alone, whatever its refs do.
+// finalize judges a draft's refs by the present files; a final pack is left alone, whatever its refs are.
 func (s *service) finalize(ctx context.Context, p *pack.Pack, snapshot bool, now time.Time) error {
 	if p.Status() == pack.Finalized {
 		return nil
@@ -260,8 +260,8 @@ func touchTTL(_ *service, _ context.Context, p *pack.Pack, a Args, now time.Time
 	return nil, p.ExtendTTL(pack.TTL(n), now)
 }
 
-// reanchor lets refs follow the code: all of them, or those of one section or one ref. Only a ref named outright is taken as it is
-// now when its text has changed.
+// reanchor updates refs to the present code: all of them, or those of one section or one ref. Only a ref that is named explicitly is accepted with
+// changed text.
 func reanchor(s *service, ctx context.Context, p *pack.Pack, a Args, now time.Time) (json.RawMessage, error) {
 	var only pack.RefID
 	var err error

@@ -77,7 +77,7 @@ func IsRead(raw json.RawMessage) bool {
 	return a.Action == nil || *a.Action == "list" || *a.Action == "get"
 }
 
-// Lines is line_start and line_end; a number that no line has is refused as it was written.
+// Lines returns line_start and line_end; an invalid number is reported as it was written.
 func (a Args) Lines() (start, end int, err error) {
 	for key, to := range map[string]*int{"line_start": &start, "line_end": &end} {
 		n, _ := a.Number(key)
@@ -89,7 +89,7 @@ func (a Args) Lines() (start, end int, err error) {
 	return start, end, nil
 }
 
-// Identifier is id, else name; empty when neither is given.
+// Identifier returns id, else name; empty when neither is given.
 func (a Args) Identifier() string {
 	if id := a.Text("id"); id != "" {
 		return id
@@ -144,13 +144,12 @@ func (a Args) Cleared(allowed ...string) (map[string]bool, error) {
 	return out, nil
 }
 
-// Shape is what the published schema says about names and JSON types; nothing else of it is enforced, because coercions are the
-// contract's.
+// Shape is the part of the published schema about names and JSON types; nothing else of it is enforced, because coercions are the contract's.
 type Shape struct {
 	types func() map[string]string
 }
 
-// NewShape reads a published object schema when a call first needs it. It panics, at wiring, on one that is no JSON.
+// NewShape parses a published object schema when a call first needs it. It panics, at wiring, if the schema is not JSON.
 func NewShape(schema string) Shape {
 	if !json.Valid([]byte(schema)) {
 		panic("packs: a published schema does not parse")
@@ -158,7 +157,7 @@ func NewShape(schema string) Shape {
 	return Shape{types: bind.Types(json.RawMessage(schema))}
 }
 
-// Check reports every unknown name and every wrong JSON type at once. lax names are left to the action, which says more.
+// Check reports every unknown name and every wrong JSON type at once. The action itself reports lax names, with more detail.
 func (s Shape) Check(a Args, lax ...string) error {
 	var problems []string
 	types := s.types()
@@ -181,7 +180,7 @@ func (s Shape) Check(a Args, lax ...string) error {
 	return ErrArguments.Sayf("%s", strings.Join(problems, "; "))
 }
 
-// typeOf returns the JSON type of a value; every number counts as integer, because which numbers are is decided later.
+// typeOf returns the JSON type of a value; every number counts as integer, because the action decides which numbers are valid.
 func typeOf(v json.RawMessage) string {
 	switch v[0] {
 	case '"':

@@ -20,7 +20,7 @@ func parse(t testing.TB, raw string) packs.Args {
 	return a
 }
 
-// TestCoercions of context-pack contract §2: what counts as absent.
+// TestCoercions checks which values count as absent (context-pack contract §2).
 func TestCoercions(t *testing.T) {
 	for raw, want := range map[string]string{`" a b "`: "a b", `"\u00a0x\u2003"`: "x", `""`: "", `"  "`: "", `null`: "", `5`: "", `["x"]`: "", `{}`: ""} {
 		assert.Equal(t, want, parse(t, `{"k":`+raw+`}`).Text("k"), raw)
@@ -47,7 +47,7 @@ func TestCoercions(t *testing.T) {
 	assert.Empty(t, parse(t, `{"id":5,"name":null}`).Identifier())
 }
 
-// TestTags: a key that is there must hold an array of non-blank strings.
+// TestTags: a key that is present must be an array of non-blank strings.
 func TestTags(t *testing.T) {
 	tags, err := parse(t, `{}`).Tags()
 	require.NoError(t, err)
@@ -93,7 +93,7 @@ func TestClearing(t *testing.T) {
 	assert.True(t, got["title"])
 }
 
-// FuzzArguments: whatever object arrives, every reader answers, and a message is one line.
+// FuzzArguments: for any object, every reader returns, and a message is one line.
 func FuzzArguments(f *testing.F) {
 	for _, s := range []string{`{}`, `{"tags":[null]}`, `{"count":1e999,"text":"\ud800"}`, `{"clear":"x","txt":{}}`, `[`, `{"a":1}{"b":2}`} {
 		f.Add(s)

@@ -35,7 +35,7 @@ func (d *fixture) render(b *testing.B, a args) {
 	require.NoError(b, err)
 }
 
-// BenchmarkRender100 is to be at most twice BenchmarkRender100Floor, which only reads the files.
+// BenchmarkRender100 should take at most twice the time of BenchmarkRender100Floor, which only reads the files.
 func BenchmarkRender100(b *testing.B) {
 	d, e := output50(b)
 	for b.Loop() {
@@ -66,7 +66,7 @@ func big(b *testing.B) (*fixture, *editor) {
 	return d, e
 }
 
-// BenchmarkOneBigFile is to be at most 1.5 times BenchmarkOneBigFileFloor.
+// BenchmarkOneBigFile should take at most 1.5 times as long as BenchmarkOneBigFileFloor.
 func BenchmarkOneBigFile(b *testing.B) {
 	d, e := big(b)
 	for b.Loop() {
@@ -82,7 +82,7 @@ func BenchmarkOneBigFileFloor(b *testing.B) {
 	}
 }
 
-// BenchmarkMutate is a change of a pack with 100 refs, the reply included.
+// BenchmarkMutate measures a change of a pack with 100 refs, including the reply.
 func BenchmarkMutate(b *testing.B) {
 	_, e := output50(b)
 	for b.Loop() {

@@ -11,7 +11,7 @@ import (
 // DefaultTTL is the time to live of a pack written as a document without one: one day.
 const DefaultTTL = pack.TTL(24 * 60)
 
-// checkWrite wants expected_revision exactly when an existing pack is named.
+// checkWrite requires expected_revision exactly if an existing pack is named.
 func checkWrite(a Args) error {
 	if a.Identifier() != "" {
 		if _, ok := a.Number("expected_revision"); !ok {
@@ -25,8 +25,8 @@ func checkWrite(a Args) error {
 	return nil
 }
 
-// planDocument returns the action write: stored is replaced whole, or a new pack made when it is nil. However much the document changes, it
-// is one revision.
+// planDocument returns the plan of the action write: it replaces all of stored, or creates a pack if that is nil. However much changes, it is one
+// revision.
 func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now time.Time) (*plan, error) {
 	d, err := pack.ParseDocument(c.args["document"])
 	if err != nil {
@@ -67,7 +67,7 @@ func (c *inputCall) planDocument(ctx context.Context, stored *pack.Pack, now tim
 	return p, nil
 }
 
-// settle applies what of a document is no content: time to live and status.
+// settle applies the parts of a document that are not content: time to live and status.
 func (c *inputCall) settle(ctx context.Context, next, stored *pack.Pack, d pack.Document, now time.Time) error {
 	if d.TTLMinutes != nil && stored != nil {
 		if err := next.SetTTL(pack.TTL(*d.TTLMinutes), now); err != nil {
@@ -103,7 +103,7 @@ func sameName(stored *pack.Pack, d pack.Document) error {
 	return nil
 }
 
-// content checks a document and anchors its refs. Those that stored has, which may be nil, need not be there any more.
+// content checks a document and anchors its refs. Files of refs that stored, which may be nil, already has may be missing.
 func (s *service) content(ctx context.Context, d pack.Document, stored *pack.Pack) (pack.Content, error) {
 	c, err := d.Content(s.Roots)
 	if err != nil {
@@ -135,7 +135,7 @@ func (s *service) content(ctx context.Context, d pack.Document, stored *pack.Pac
 	return c, nil
 }
 
-// validation is the payload of write with validate_only: what the document would make.
+// validation is the payload of write with validate_only: the pack that the document would make.
 type validation struct {
 	Valid    bool     `json:"valid"`
 	ID       pack.ID  `json:"id,omitempty"`
@@ -144,10 +144,10 @@ type validation struct {
 	Sections int      `json:"sections"`
 	Refs     int      `json:"refs"`
 	Diagrams int      `json:"diagrams"`
-	Missing  []string `json:"unresolved_refs"` // refs whose lines cannot be read now; a draft may have them
+	Missing  []string `json:"unresolved_refs"` // refs whose lines cannot be read now; allowed in a draft
 }
 
-// validate works a document out and stores nothing. A document that would be refused is refused here in the same words.
+// validate checks a document and stores nothing. Its errors are those of a write.
 func (c *inputCall) validate(ctx context.Context) (any, error) {
 	p, err := c.plan(ctx, c.now())
 	if err != nil {

@@ -17,7 +17,7 @@ const (
 	io       = "io_error/io_error"
 )
 
-// TestErrorTable is every row of context-pack contract §4.2 that a call can reach, and its message markers of §4.4.
+// TestErrorTable checks every row of context-pack contract §4.2 that a call can reach, with its message markers of §4.4.
 func TestErrorTable(t *testing.T) {
 	d := newFixture(t)
 	d.file("short.go", "package a\n\n")
@@ -165,7 +165,7 @@ func TestErrorTable(t *testing.T) {
 	}
 }
 
-// TestNotAnObject: the core rejects arguments that are no object before a tool sees them; a tool refuses them all the same.
+// TestNotAnObject: the core rejects arguments that are not an object before a tool gets them; a tool rejects them all the same.
 func TestNotAnObject(t *testing.T) {
 	d := newFixture(t)
 	for _, raw := range []string{`[]`, `null`, `"x"`} {
@@ -174,7 +174,7 @@ func TestNotAnObject(t *testing.T) {
 	}
 }
 
-// TestFinalizedRefusesEdits: with the guard before the target's existence and before set_meta's own check, and touch_ttl let through.
+// TestFinalizedRefusesEdits: the guard comes before the existence of the target and set_meta's own check; touch_ttl is allowed.
 func TestFinalizedRefusesEdits(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", "package a\n")
@@ -202,7 +202,7 @@ func TestFinalizedRefusesEdits(t *testing.T) {
 	e.section("more")
 }
 
-// TestFinalizeJudgesRefs: stale refs are one refusal with samples, anything else unreadable aborts with its own code.
+// TestFinalizeJudgesRefs: stale refs are one error with samples; anything else that cannot be read aborts with its own code.
 func TestFinalizeJudgesRefs(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", "package a\n")
@@ -228,12 +228,12 @@ func TestFinalizeJudgesRefs(t *testing.T) {
 	assert.NotContains(t, f.Message, "flow::rk", "ten samples")
 	assert.EqualValues(t, 12, f.Details["total"])
 
-	// Leaving the same status is no change and does not look at refs.
+	// Setting the same status is no change and does not read refs.
 	p := d.input(e.args("set_status", args{"status": "draft"}))
 	assert.EqualValues(t, e.rev, p["revision"])
 }
 
-// TestConflictSaysWhatChanged: with the sections changed since, removed ones included.
+// TestConflictSaysWhatChanged: the error lists the sections changed since, including removed ones.
 func TestConflictSaysWhatChanged(t *testing.T) {
 	d := newFixture(t)
 	e := d.create(nil)
@@ -255,7 +255,7 @@ func TestConflictSaysWhatChanged(t *testing.T) {
 	}, f.Details)
 }
 
-// TestExpiredIsGone: to every action, at the very second.
+// TestExpiredIsGone: for every action, from the exact second.
 func TestExpiredIsGone(t *testing.T) {
 	d := newFixture(t)
 	e := d.create(args{"ttl_minutes": 1, "name": "short life"})
@@ -267,7 +267,7 @@ func TestExpiredIsGone(t *testing.T) {
 	d.create(args{"name": "short life"})
 }
 
-// TestTooLarge: a document over 1 MiB is refused whole, and says how to ask for less.
+// TestTooLarge: a document over 1 MiB is an error that says how to ask for less.
 func TestTooLarge(t *testing.T) {
 	d := newFixture(t)
 	d.file("big.txt", strings.Repeat(strings.Repeat("x", 600)+"\n", 2000))

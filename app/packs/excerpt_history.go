@@ -8,7 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Earlier returns what a ref showed once, masked: the text kept when its pack was finalized, else that of its commit, else why there is none.
+// Earlier returns what a ref showed earlier, masked: the text kept when its pack was finalized, else that of its commit, else the reason why there is
+// none.
 func (s SourceReader) Earlier(ctx context.Context, r pack.Ref) pack.EarlierText {
 	if n := r.Snapshot; n != nil {
 		return pack.EarlierText{Lines: n.Lines, Text: n.TextLines(), Source: "kept when the pack was finalized"}

@@ -12,13 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// readers is how many source files are read at once.
+// readers is the number of source files that are read concurrently.
 const readers = 4
 
 // SourceReader reads the source lines of refs.
 type SourceReader struct {
 	Excerpts packport.Excerpts
-	History  packport.History // nil: earlier text is not known
+	History  packport.History // nil: earlier text is not available
 	Mask     func(lines []string) (masked []string, secrets int)
 }
 
@@ -28,8 +28,8 @@ type RefEvidence struct {
 	Faults   []error
 }
 
-// ReadRefs reads the refs at the wanted indices, every distinct file once. A ref that cannot be read never stops the others; only a
-// cancelled call is an error.
+// ReadRefs reads the refs at the wanted indices, every distinct file once. A ref that cannot be read does not stop the others; only a cancelled call
+// is an error.
 func (s SourceReader) ReadRefs(ctx context.Context, refs []pack.Ref, wanted []int) (RefEvidence, error) {
 	f := RefEvidence{Evidence: make([]pack.Evidence, len(refs)), Faults: make([]error, len(refs))}
 	files := map[packport.Location][]int{}
@@ -43,7 +43,7 @@ func (s SourceReader) ReadRefs(ctx context.Context, refs []pack.Ref, wanted []in
 	}
 	group, ctx := errgroup.WithContext(ctx)
 	workers := min(readers, len(order))
-	look := func(w int) error { // each worker takes every workers-th file: starting a goroutine a file costs more than reading a small one
+	look := func(w int) error { // each worker takes every workers-th file: a goroutine per file costs more than reading a small one
 		for i := w; i < len(order) && ctx.Err() == nil; i += workers {
 			s.lookInto(ctx, order[i], refs, files[order[i]], f)
 		}
@@ -113,7 +113,7 @@ func AllRefs(refs []pack.Ref) []int {
 	return out
 }
 
-// Redact redacts secrets in what will be shown. Anchors are unchanged: they hash the file's real content.
+// Redact redacts secrets in what will be shown. Anchors stay unchanged: they hash the file's real content.
 func (s SourceReader) Redact(evidence []pack.Evidence) {
 	for i := range evidence {
 		if e := &evidence[i]; e.Text != nil {
@@ -131,8 +131,8 @@ func (s SourceReader) Keep(e pack.Evidence) *pack.Snapshot {
 	return &pack.Snapshot{Lines: e.Lines, Text: strings.Join(text, "\n"), Masked: n}
 }
 
-// Judge reads every ref of a pack for finalizing. A file that is simply gone is left to the pack to judge; any other failure to read
-// is the answer (context-pack contract §1.4).
+// Judge reads every ref of a pack for finalizing. The pack itself judges a missing file; any other read error is returned (context-pack contract
+// §1.4).
 func (s SourceReader) Judge(ctx context.Context, p *pack.Pack) (RefEvidence, error) {
 	_, refs := p.State().Refs()
 	f, err := s.ReadRefs(ctx, refs, AllRefs(refs))
@@ -147,7 +147,7 @@ func (s SourceReader) Judge(ctx context.Context, p *pack.Pack) (RefEvidence, err
 	return f, nil
 }
 
-// Anchor takes anchors of refs that have none, as far as their lines can be read; a draft may point at what does not exist yet.
+// Anchor adds anchors to refs that have none, as far as their lines can be read; a draft may refer to lines that do not exist yet.
 func (s SourceReader) Anchor(ctx context.Context, refs []pack.Ref) error {
 	_, err := s.anchor(ctx, refs)
 	return err
@@ -167,8 +167,8 @@ func (s SourceReader) anchor(ctx context.Context, refs []pack.Ref) (RefEvidence,
 	return f, nil
 }
 
-// anchorNew is Anchor for refs that a call names, of which it refuses what can only be a mistake: lines that a file does not have, and a pattern that is no file.
-// Refs that a pack has already, as stored says, stay whatever became of their files.
+// anchorNew is Anchor for refs named in a call; it rejects obvious mistakes: lines that a file does not have, and a pattern that is not a file. Refs
+// that stored already has stay, even if their files are gone.
 func (s SourceReader) anchorNew(ctx context.Context, refs []pack.Ref, stored func(pack.Ref) bool) error {
 	f, err := s.anchor(ctx, refs)
 	if err != nil {

@@ -55,7 +55,7 @@ func refs(n int) []pack.Ref {
 	return out
 }
 
-// TestEveryFileOnce: however many refs point into it, and only the files of wanted refs.
+// TestEveryFileOnce: for any number of refs to it, and only the files of wanted refs.
 func TestEveryFileOnce(t *testing.T) {
 	source := &shelfOfFiles{opened: map[packport.Location]int{}}
 	sight := packs.SourceReader{Excerpts: source}
@@ -85,7 +85,7 @@ func TestEveryFileOnce(t *testing.T) {
 	assert.Equal(t, pack.RefUnreadable, f.Evidence[0].Standing, "what was not looked at claims nothing")
 }
 
-// TestCancelledLookIsAnError: it is no evidence that refs are unreadable.
+// TestCancelledLookIsAnError: it does not show that refs are unreadable.
 func TestCancelledLookIsAnError(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	source := &shelfOfFiles{opened: map[packport.Location]int{}, stop: cancel}

@@ -21,7 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// fixture is the two tools over a repository in memory, real source files and a clock that stands still.
+// fixture is the two tools over a repository in memory, real source files and a stopped clock.
 type fixture struct {
 	t     testing.TB
 	dir   string
@@ -30,7 +30,7 @@ type fixture struct {
 	tools map[tool.Name]tool.Entry
 }
 
-// masked is what the fixture's stand-in for redaction hides.
+// masked is what the fixture's redaction replaces.
 const masked = "hunter2"
 
 func newFixture(t testing.TB) *fixture {
@@ -72,7 +72,7 @@ func (d *fixture) file(path, text string) {
 	require.NoError(d.t, os.WriteFile(to, []byte(text), 0o644))
 }
 
-// lines is numbered text, one line a number.
+// lines returns numbered text, one line a number.
 func lines(from, to int) string {
 	var b strings.Builder
 	for n := from; n <= to; n++ {
@@ -151,7 +151,7 @@ type failed struct {
 	Details             map[string]any
 }
 
-// fails runs a call that must fail as kind/code and returns the failure.
+// fails runs a call that must fail with kind/code and returns the error.
 func (d *fixture) fails(name tool.Name, a any, kindCode string) failed {
 	d.t.Helper()
 	doc := d.run(name, a)
@@ -180,7 +180,7 @@ func (d *fixture) create(more args) *editor {
 	return &editor{d, p["id"].(string), 1}
 }
 
-// do carries out a mutation that must change the pack.
+// do runs a mutation that must change the pack.
 func (e *editor) do(action string, more args) map[string]any {
 	e.t.Helper()
 	p := e.input(e.args(action, more))

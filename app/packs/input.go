@@ -20,7 +20,7 @@ type inputHandler struct {
 	shape Shape
 }
 
-// Decode checks, in the contract's order, everything that needs no pack: aliases, names and types, the action, what it requires.
+// Decode checks, in the contract's order, everything that needs no pack: aliases, names and types, the action, and its required arguments.
 func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	a, err := ParseArgs(raw)
 	if err != nil {
@@ -52,7 +52,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	return &inputCall{service: h.service, name: name, action: act, args: a}, nil
 }
 
-// present checks that what the action needs is there: identifier, revision, then its own arguments in the table's order.
+// present checks that the action's arguments are present: identifier, revision, then its own arguments in the table's order.
 func (h inputHandler) present(act action, a Args) error {
 	if act.ident && a.Identifier() == "" {
 		return ErrArguments.Sayf("'id' or 'name' is required")
@@ -98,7 +98,7 @@ func (c *inputCall) Claims() policy.Claims {
 	return claims
 }
 
-// Prepare works out the pack as it would be.
+// Prepare computes the changed pack.
 func (c *inputCall) Prepare(ctx context.Context, _ tool.Scope) (tool.Plan, error) {
 	if c.reads() {
 		return nil, nil
@@ -171,23 +171,23 @@ func (c *inputCall) planCreate(now time.Time) (*plan, error) {
 
 func (s *service) newID() pack.ID { return pack.ID(s.IDs.NewID(pack.IDPrefix, pack.IDChars)) }
 
-// plan is a change of one pack, worked out. It shows and hashes what is decided by the call and the stored pack, and leaves out what
-// is decided by the moment (times, a new pack's id), so that asking twice gives the same plan.
+// plan is a change of one pack. It shows and hashes what the call and the stored pack determine, and omits what depends on the time (times, a new
+// pack's id), so that planning twice gives the same plan.
 type plan struct {
 	Action        string          `json:"action"`
 	ID            pack.ID         `json:"id,omitempty"`
 	Revision      uint64          `json:"expected_revision,omitempty"`
 	TTLMinutes    uint64          `json:"ttl_minutes,omitempty"`
 	ExtendMinutes uint64          `json:"extend_minutes,omitempty"`
-	Pack          json.RawMessage `json:"pack,omitempty"` // the pack as it would be
+	Pack          json.RawMessage `json:"pack,omitempty"` // the pack after the change
 
 	next *pack.Pack
-	more json.RawMessage // what the edit has to say besides
+	more json.RawMessage // additional members of the edit
 	hash canon.Hash
 	doc  json.RawMessage
 }
 
-// newPlan shows the pack as it would be, unless the plan deletes it.
+// newPlan shows the pack after the change, unless the plan deletes it.
 func newPlan(action string, next *pack.Pack) (*plan, error) {
 	p := &plan{Action: action, next: next}
 	if action == "delete_pack" {
@@ -210,7 +210,7 @@ func newPlan(action string, next *pack.Pack) (*plan, error) {
 	return p, nil
 }
 
-// seal sums the plan and writes it down. The pack is summed as it stands: it is written in one way only, and may be long.
+// seal hashes the plan and encodes it. The pack's JSON is hashed directly: it has only one form, and may be long.
 func (p *plan) seal() error {
 	short := *p
 	short.Pack = nil
@@ -248,7 +248,7 @@ func (p *plan) Prompt() string {
 	return p.Action + " on context pack " + string(p.ID)
 }
 
-// Commit answers a read, or makes the plan so.
+// Commit returns the result of a read, or applies the plan.
 func (c *inputCall) Commit(ctx context.Context, _ tool.Scope, decided tool.Plan) (any, error) {
 	if p, ok := decided.(*plan); ok {
 		return c.commit(ctx, p)
@@ -298,7 +298,7 @@ func (c *inputCall) commit(ctx context.Context, p *plan) (any, error) {
 	return out, err
 }
 
-// with returns a payload object with what reanchor rewrote as one more member.
+// with returns a payload object with one more member: what reanchor rewrote.
 func with(payload, reanchored json.RawMessage) json.RawMessage {
 	if len(reanchored) == 0 || len(payload) == 0 {
 		return payload
@@ -306,7 +306,7 @@ func with(payload, reanchored json.RawMessage) json.RawMessage {
 	return slices.Concat(payload[:len(payload)-1], []byte(`,"reanchored":`), reanchored, []byte("}"))
 }
 
-// create stores a new pack, drawing another id when one is taken (context-pack contract §1.1).
+// create stores a new pack, and tries another id if one is taken (context-pack contract §1.1).
 func (s *service) create(ctx context.Context, p *pack.Pack) (*pack.Pack, error) {
 	var err error
 	for range pack.MaxIDTries {
@@ -334,7 +334,7 @@ type brief struct {
 	Revision uint64  `json:"revision"`
 }
 
-// view returns what a pack answers: whole, without what only anchoring needs, or terse.
+// view returns a pack in a result: whole, without what only anchoring needs, or terse.
 func (c *inputCall) view(p *pack.Pack) any {
 	if c.args.Flag("terse") {
 		return brief{p.ID(), p.Revision()}
@@ -350,7 +350,7 @@ func (c *inputCall) view(p *pack.Pack) any {
 	return s
 }
 
-// result wraps a payload. One that is too long to send is refused to a reader; a change that is already stored answers tersely.
+// result wraps a payload. For a read, one that is too long is an error; a change that is already stored returns a terse result.
 func (c *inputCall) result(payload any) (InputResult, error) {
 	doc, err := encode(payload)
 	if len(doc) <= MaxOutput || err != nil {
@@ -364,7 +364,7 @@ func (c *inputCall) result(payload any) (InputResult, error) {
 		len(doc), MaxOutput)
 }
 
-// encode is tool.Encode. A pack encodes itself, and needs not be checked and copied once more for that.
+// encode is tool.Encode, without checking and copying the JSON of a pack again.
 func encode(payload any) (json.RawMessage, error) {
 	if s, ok := payload.(pack.State); ok {
 		return s.MarshalJSON()
@@ -386,7 +386,7 @@ type summary struct {
 	Freshness        pack.Freshness `json:"freshness_state"`
 }
 
-// summaryList is the payload of list. Count is the packs returned, Total those that match.
+// summaryList is the payload of list. Count is the number of returned packs, Total that of all matches.
 type summaryList struct {
 	Count int       `json:"count"`
 	Total int       `json:"total"`

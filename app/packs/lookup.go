@@ -17,8 +17,8 @@ type PackFinder struct {
 	Clock ports.Clock
 }
 
-// Find returns the pack that an identifier names (context-pack contract §1.6): text in the form of an ID is only an ID, other text is a name. Several packs with
-// one name are pack.ErrAmbiguous with Candidates.
+// Find returns the pack with an identifier (context-pack contract §1.6): text in the form of an ID is only an ID, other text is a name. Several packs
+// with one name are pack.ErrAmbiguous with Candidates.
 func (s PackFinder) Find(ctx context.Context, identifier string) (*pack.Pack, error) {
 	if id, err := pack.ParseID(identifier); err == nil {
 		return s.Packs.Get(ctx, id)
@@ -54,8 +54,8 @@ func (s PackFinder) named(ctx context.Context, identifier string) ([]pack.Summar
 	return found, err
 }
 
-// Pick is Find for reading: of several packs of one name it takes a finalized one before a draft, then the last updated, then the
-// higher revision, then the lower id, and says so in legend lines. Only packs of the wanted status count, where there are any.
+// Pick is Find for reading: of several packs with one name it takes a finalized one before a draft, then the last updated, then the higher revision,
+// then the lower id, and says so in legend lines. If there are packs of the wanted status, only they count.
 func (s PackFinder) Pick(ctx context.Context, identifier string, want pack.Status) (*pack.Pack, []string, error) {
 	if id, err := pack.ParseID(identifier); err == nil {
 		p, err := s.Packs.Get(ctx, id)
@@ -83,12 +83,12 @@ func (s PackFinder) Pick(ctx context.Context, identifier string, want pack.Statu
 	return p, []string{"selected_by: name_latest_" + p.Status().String() + "_updated_at_then_revision"}, nil
 }
 
-// latestFirst orders by updated_at and revision, both falling, then by id.
+// latestFirst sorts by updated_at and revision, both descending, then by id.
 func latestFirst(a, b pack.Summary) int {
 	return cmp.Or(b.UpdatedAt.Compare(a.UpdatedAt), cmp.Compare(b.Revision, a.Revision), cmp.Compare(a.ID, b.ID))
 }
 
-// Listing is what List answers: how many match, and the page of them.
+// Listing is the result of List: the number of matches, and the page of them.
 type Listing struct {
 	Total int
 	Packs []pack.Summary

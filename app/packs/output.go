@@ -19,7 +19,7 @@ type outputHandler struct {
 	shape Shape
 }
 
-// Decode checks what needs no pack: format first of all, then names and types, then the action.
+// Decode checks everything that needs no pack: format first of all, then names and types, then the action.
 func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	a, err := ParseArgs(raw)
 	if err != nil {
@@ -36,7 +36,7 @@ func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		c.name = "get"
 	}
 	if a.Given("action") {
-		_ = json.Unmarshal(a["action"], &c.name) // the shape has seen that it is a string
+		_ = json.Unmarshal(a["action"], &c.name) // the shape has checked that it is a string
 	}
 	switch c.name {
 	case "list":
@@ -52,7 +52,7 @@ func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	return c, err
 }
 
-// outputOptions reads how a pack is to be shown. offset and limit page it only where one of them, or a cursor, is given.
+// outputOptions reads how a pack is to be shown. offset and limit apply only if one of them, or a cursor, is present.
 func outputOptions(a Args) (o pack.Options, err error) {
 	if o.View, err = pack.ParseView(a.Text("view")); err != nil {
 		return o, err
@@ -101,7 +101,7 @@ func (c *outputCall) Claims() policy.Claims {
 	return claims
 }
 
-// Prepare has nothing to plan.
+// Prepare does nothing: a read has no plan.
 func (c *outputCall) Prepare(context.Context, tool.Scope) (tool.Plan, error) { return nil, nil }
 
 // Commit renders.
@@ -128,7 +128,7 @@ func (c *outputCall) Commit(ctx context.Context, _ tool.Scope, _ tool.Plan) (any
 	return tool.Text(doc), nil
 }
 
-// open finds the pack and holds it to the wanted status.
+// open finds the pack and checks its status.
 func (c *outputCall) open(ctx context.Context) (*pack.Pack, []string, error) {
 	var want pack.Status
 	var err error
@@ -171,7 +171,7 @@ func (c *outputCall) document(ctx context.Context) (string, error) {
 	return pack.RenderDocument(pack.Shown{State: state, Evidence: f.Evidence, Now: c.now()}, o, next), nil
 }
 
-// diff returns the pack against now. Earlier text is what was kept at finalizing, else the file at the ref's commit.
+// diff compares the pack with now. Earlier text is what was kept when it was finalized, else the file at the ref's commit.
 func (c *outputCall) diff(ctx context.Context) (string, error) {
 	p, _, err := c.open(ctx)
 	if err != nil {

@@ -12,13 +12,13 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// Name is the toolset's name, and Contract the document that fixes how answers look.
+// Name is the toolset's name, and Contract the document that fixes the form of its results.
 const Name, Contract = "packs", tool.Contract("contextpack.v2")
 
-// MaxOutput is the longest Markdown in bytes; more is refused, never cut (context-pack contract §3).
+// MaxOutput is the maximum size of Markdown in bytes; more is an error, never truncated (context-pack contract §3).
 const MaxOutput = 1 << 20
 
-// outputSlack is room for what redaction may add to a document.
+// outputSlack is reserved for what redaction may add to a document.
 const outputSlack = 64 << 10
 
 // The typed handles of the two tools.
@@ -27,21 +27,21 @@ var (
 	Output = tool.Ref[OutputArgs, tool.Text]{Name: "output"}
 )
 
-// The ways a call is refused before a pack's own rules are asked.
+// The errors of a call before a pack's own rules apply.
 var (
 	ErrTTLRequired = fault.New(fault.Invalid, "pack_ttl_required", "touch_ttl needs ttl_minutes or extend_minutes")
 	ErrTooLarge    = fault.New(fault.Invalid, "pack_output_too_large", "the document is too large")
 )
 
-// Deps is what the use cases need. History and Roots may be empty, everything else is required.
+// Deps holds the dependencies of the use cases. History and Roots may be empty, everything else is required.
 type Deps struct {
 	Repo     packport.Repository
 	Excerpts packport.Excerpts
-	History  packport.History // earlier text of refs with a commit; nil means it is not known
+	History  packport.History // earlier text of refs with a commit; nil: not available
 	Clock    ports.Clock
 	IDs      ports.IDs
 	Mask     func(lines []string) (masked []string, secrets int) // masks secrets in place and counts them
-	Roots    []pack.Root                                         // the named source roots; the default one has no name
+	Roots    []pack.Root                                         // the named source roots, without the default one
 }
 
 type service struct {

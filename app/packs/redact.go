@@ -9,11 +9,11 @@ import (
 )
 
 const (
-	keyLines = 200 // how far above an excerpt a private key may begin; the longest in use have about half as many lines
-	keyRun   = 40  // base64 characters in a row that may be a piece of one
+	keyLines = 200 // maximum distance of the beginning of a private key above an excerpt; the longest in use have about half as many lines
+	keyRun   = 40  // length of a run of base64 characters that may be a piece of one
 )
 
-// keyLike reports text that may be the inside of a private key whose beginning lies above it.
+// keyLike reports whether text may be the inside of a private key that begins above it.
 func keyLike(lines []string) bool {
 	for _, l := range lines {
 		if strings.Contains(l, "-----END ") {
@@ -34,7 +34,7 @@ func keyLike(lines []string) bool {
 	return false
 }
 
-// above reads the lines before line first, as far as masking needs them.
+// above reads the lines before line first that masking needs.
 func (s SourceReader) above(ctx context.Context, at packport.Location, first int) (lines []string, err error) {
 	if first <= 1 {
 		return nil, nil
@@ -49,7 +49,7 @@ func (s SourceReader) above(ctx context.Context, at packport.Location, first int
 	return lines, err
 }
 
-// mask returns the redacted text, judged together with the lines above it, and how many there were.
+// mask returns the redacted text, judged together with the lines above it, and the number of secrets.
 func (s SourceReader) mask(e pack.Evidence) ([]string, int) {
 	if len(e.Above) == 0 {
 		return s.Mask(e.Text)
@@ -59,7 +59,7 @@ func (s SourceReader) mask(e pack.Evidence) ([]string, int) {
 	if _, before := s.Mask(e.Above); all > before {
 		return text, all - before
 	}
-	for i, l := range text { // a key that begins above counts here when a line of it is shown
+	for i, l := range text { // a key that begins above counts here if one of its lines is shown
 		if l != e.Text[i] {
 			return text, 1
 		}

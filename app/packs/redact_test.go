@@ -46,7 +46,7 @@ func TestTheInsideOfAPrivateKeyIsMasked(t *testing.T) {
 	assert.Contains(t, f.Evidence[3].Text[1], "c2hvdyBt", "base64 that is no key stays")
 }
 
-// once is a source whose file can be read a single time: it is gone when it is looked at again.
+// once is a source whose file can be read only once: it is gone afterwards.
 type once struct {
 	packport.Excerpts
 	read bool
@@ -60,7 +60,7 @@ func (o *once) Read(ctx context.Context, at packport.Location, from int, visit f
 	return o.Excerpts.Read(ctx, at, from, visit)
 }
 
-// TestWhatCannotBeJudgedIsNotShown: an excerpt that may lie inside a key is withheld when the lines above it cannot be read.
+// TestWhatCannotBeJudgedIsNotShown: an excerpt that may be inside a key is not shown if the lines above it cannot be read.
 func TestWhatCannotBeJudgedIsNotShown(t *testing.T) {
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.pem"), []byte(strings.Repeat("MIIEowIBAAKCAQEAt0NotARealKeyButLongEnoughToLookLikeOne0123456789\n", 9)), 0o600))

@@ -23,7 +23,7 @@ func published(t *testing.T, doc json.RawMessage) string {
 	return text
 }
 
-// TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites the constants.
+// TestSchemasAreWhatTheTypesDerive checks that the published documents match the Go types; -update rewrites the constants.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	in := published(t, bind.SchemaOf[InputArgs]())
 	out := published(t, bind.SchemaOf[OutputArgs]())
@@ -32,7 +32,7 @@ func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 		" schema test with -update.\nconst (\n\tinputSchema  = `"+in+"`\n\toutputSchema = `"+out+"`\n\treadSchema   = `"+read+"`\n)\n"))
 }
 
-// TestSchemasStaySmall holds the tools to their budgets: 1,200 tokens for input and 300 for output, at 3.5 bytes a token.
+// TestSchemasStaySmall checks the tools' budgets: 1,200 tokens for input and 300 for output, at 3.5 bytes per token.
 func TestSchemasStaySmall(t *testing.T) {
 	in, out := inputSpec(), outputSpec()
 	assert.LessOrEqual(t, len(in.Description)+len(in.Input), 4200)

@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// maxSymbolFile is how much of a file is looked through for a definition, in bytes.
+// maxSymbolFile is how much of a file is searched for a definition, in bytes.
 const maxSymbolFile = 4 << 20
 
-// definition returns the lines of what a ref's file defines by that name, as far as one ref reaches.
+// definition returns the lines of the definition with that name in a ref's file, as far as one ref may reach.
 func (s SourceReader) definition(ctx context.Context, r pack.Ref, symbol string) (pack.LineRange, error) {
 	var text strings.Builder
 	full := false

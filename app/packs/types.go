@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// InputArgs is what the tool input takes (context-pack contract §2 and §6.5). Which fields an action needs is the action's.
+// InputArgs is the arguments of the tool input (context-pack contract §2 and §6.5). Each action decides which fields it needs.
 type InputArgs struct {
 	Action             string         `json:"action,omitempty" jsonschema:"enum=list,enum=create,enum=get,enum=upsert_section,enum=delete_section,enum=upsert_ref,enum=delete_ref,enum=upsert_diagram,enum=delete_diagram,enum=set_meta,enum=set_status,enum=touch_ttl,enum=write,enum=reanchor,enum=delete_pack"`
 	ID                 string         `json:"id,omitempty"`
@@ -47,7 +47,7 @@ type InputArgs struct {
 	Offset             *uint64        `json:"offset,omitempty"`
 }
 
-// InputResult is what the tool input answers: {"action":…,"payload":…}.
+// InputResult is the result of the tool input: {"action":…,"payload":…}.
 type InputResult struct {
 	Action  string          `json:"action"`
 	Payload json.RawMessage `json:"payload"`
@@ -56,13 +56,13 @@ type InputResult struct {
 // WrittenJSON returns the answer as it is sent.
 func (r InputResult) WrittenJSON() json.RawMessage {
 	action, err := json.Marshal(r.Action)
-	if err != nil || len(r.Payload) == 0 { // neither happens to an answer of input
+	if err != nil || len(r.Payload) == 0 { // neither happens to a result of input
 		action, r.Payload = []byte(`""`), []byte("null")
 	}
 	return slices.Concat([]byte(`{"action":`), action, []byte(`,"payload":`), r.Payload, []byte("}"))
 }
 
-// ReadArgs is what the tool input takes where nothing may be changed: the part of InputArgs that reads.
+// ReadArgs is the arguments of the tool input when it is read-only: the reading part of InputArgs.
 type ReadArgs struct {
 	Action    string  `json:"action,omitempty" jsonschema:"enum=list,enum=get"`
 	ID        string  `json:"id,omitempty"`
@@ -74,7 +74,7 @@ type ReadArgs struct {
 	Offset    *uint64 `json:"offset,omitempty"`
 }
 
-// OutputArgs is what the tool output takes (context-pack contract §3 and §6.5).
+// OutputArgs is the arguments of the tool output (context-pack contract §3 and §6.5).
 type OutputArgs struct {
 	Action    string  `json:"action,omitempty" jsonschema:"enum=list,enum=get,enum=diff"`
 	ID        string  `json:"id,omitempty"`

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/packport"
 )
 
-// TestPayloads: what input answers, byte for byte, from create to finalized.
+// TestPayloads: the results of input, byte for byte, from create to finalized.
 func TestPayloads(t *testing.T) {
 	d := newFixture(t)
 	d.file("internal/auth/verify.go", lines(1, 50))
@@ -60,7 +60,7 @@ func TestPayloads(t *testing.T) {
 	golden.Text(t, "payloads", log.String())
 }
 
-// TestListFiltersOrdersAndPages as the contract has it, with the later rule for ties.
+// TestListFiltersOrdersAndPages: as in the contract, with the later rule for ties.
 func TestListFiltersOrdersAndPages(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", "package a\n")
@@ -124,7 +124,7 @@ func TestSectionsKeepTheirPlace(t *testing.T) {
 	assert.NotContains(t, e.show(nil), "kept")
 }
 
-// TestRefIsReplacedWhole: where it stands, and what is left out becomes null.
+// TestRefIsReplacedWhole: in place, and omitted fields become null.
 func TestRefIsReplacedWhole(t *testing.T) {
 	d := newFixture(t)
 	e := d.create(nil)
@@ -137,7 +137,7 @@ func TestRefIsReplacedWhole(t *testing.T) {
 	assert.Len(t, refs, 2)
 }
 
-// TestAnchorsFollowTheCode: exact, moved, changed and gone, and what reanchor makes of each.
+// TestAnchorsFollowTheCode: exact, moved, changed and gone, and the effect of reanchor on each.
 func TestAnchorsFollowTheCode(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", lines(1, 40))
@@ -176,7 +176,7 @@ func TestAnchorsFollowTheCode(t *testing.T) {
 	assert.EqualValues(t, e.rev, p["revision"], "nothing to do is no change")
 }
 
-// TestLoneBraceIsNotMistaken: text that stands everywhere is told apart by its surroundings, or not claimed to have moved.
+// TestLoneBraceIsNotMistaken: text that occurs everywhere is identified by its surroundings, or not reported as moved.
 func TestLoneBraceIsNotMistaken(t *testing.T) {
 	d := newFixture(t)
 	body := "func a() {\n\tone()\n}\n\nfunc b() {\n\ttwo()\n}\n\nfunc c() {\n\tthree()\n}\n"
@@ -190,7 +190,7 @@ func TestLoneBraceIsNotMistaken(t *testing.T) {
 	assert.Contains(t, e.show(nil), "> changed ref: lines 7-7")
 }
 
-// TestUnreadableRefHidesNothing: neither the pack nor what stands outside the root.
+// TestUnreadableRefHidesNothing: it neither hides the pack nor shows files outside the root.
 func TestUnreadableRefHidesNothing(t *testing.T) {
 	d := newFixture(t)
 	d.file("ok.go", "package ok\n")
@@ -238,7 +238,7 @@ func TestSecretsAreMaskedAndCounted(t *testing.T) {
 	assert.Contains(t, e.show(nil), "   1: PASSWORD=***\n")
 }
 
-// TestSnapshotProvesWhatWasShown: kept text stands in for what changed or went, and reopening drops it.
+// TestSnapshotProvesWhatWasShown: kept text replaces what changed or is gone, and reopening drops it.
 func TestSnapshotProvesWhatWasShown(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", lines(1, 9))
@@ -258,7 +258,7 @@ func TestSnapshotProvesWhatWasShown(t *testing.T) {
 	assert.NotContains(t, e.show(nil), "when the pack was finalized")
 }
 
-// past is a history in which every line of every file said the same.
+// past is a history in which every line of every file had the same text.
 type past string
 
 func (p past) Lines(_ context.Context, _ packport.Location, c pack.Commit, l pack.LineRange) ([]string, error) {
@@ -313,7 +313,7 @@ func TestNamedRoots(t *testing.T) {
 	assert.Contains(t, doc, "   1: package default_root\n")
 }
 
-// TestPagesAreTheWhole: the contents of all pages, put together, are the content of the document.
+// TestPagesAreTheWhole: the contents of all pages together are the content of the document.
 func TestPagesAreTheWhole(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", lines(1, 60))
@@ -365,7 +365,7 @@ func TestPagesAreTheWhole(t *testing.T) {
 	assert.Contains(t, e.show(args{"match": "nowhere"}), "- match: nowhere\n\n[CONTENT]\n\n_Nothing to show here._\n")
 }
 
-// TestBudgetKeepsTheImportant: refs that say why stay whole, the others are listed with what they would cost.
+// TestBudgetKeepsTheImportant: refs with a reason stay whole, the others are listed with their cost.
 func TestBudgetKeepsTheImportant(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", lines(1, 400))
@@ -390,7 +390,7 @@ func TestBudgetKeepsTheImportant(t *testing.T) {
 	assert.Contains(t, e.show(args{"max_tokens": 1}), "- and 10 more; raise max_tokens above 1")
 }
 
-// TestNameTies: reading picks by rule and says so; editing asks for an id.
+// TestNameTies: reading selects by rule and says so; editing requires an id.
 func TestNameTies(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", "package a\n")
@@ -413,13 +413,13 @@ func TestNameTies(t *testing.T) {
 	}
 }
 
-// twins answers every name with all packs, as a store does into which files were copied by hand.
+// twins finds all packs for every name, like a store into which files were copied by hand.
 type twins struct{ packport.Repository }
 
 func (w twins) Lookup(ctx context.Context, _ pack.Name) ([]pack.Summary, error) { return w.List(ctx) }
 
-// TestWriteIsOneChange: a document makes or replaces a whole pack in one revision, keeps anchors of refs left as they were, and can be
-// tried without storing.
+// TestWriteIsOneChange: a document creates or replaces a whole pack in one revision, keeps anchors of unchanged refs, and can be validated without
+// storing.
 func TestWriteIsOneChange(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", lines(1, 30))
@@ -460,8 +460,8 @@ func TestWriteIsOneChange(t *testing.T) {
 	assert.Equal(t, []any{"more"}, f.Details["changed_section_keys"], "the section that went away")
 }
 
-// TestPlanIsTheSameTwice: a plan's hash depends on the call and the stored pack, not on the moment, so that a confirmation finds it
-// again; and a commit of a plan whose pack has moved on is refused.
+// TestPlanIsTheSameTwice: a plan's hash depends on the call and the stored pack, not on the time, so that an approval still fits; and committing a
+// plan of an older revision is an error.
 func TestPlanIsTheSameTwice(t *testing.T) {
 	d := newFixture(t)
 	d.file("a.go", lines(1, 30))

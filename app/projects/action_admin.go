@@ -28,10 +28,10 @@ var (
 func (s adminService) actionEntries() []tool.Entry {
 	return []tool.Entry{
 		bind.Command(SaveAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Save action", "Store an action: a program, a webhook or a workflow that can be triggered by its id. With id, replace that one.", saveActionSchema)), s.planSave, s.save),
-		bind.Command(SwitchAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Switch action", "Switch an action on or off.", switchSchema)), s.planSwitch, s.save),
-		bind.Command(RemoveAction, apprunner.StoreSpec(apprunner.CategoryActions, "Remove action", "Forget an action and its rules; its history stays.", adminActionSchema), s.planRemoveAction, s.removeAction),
-		bind.Command(SetActionRule, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Set action rule", "Say whether an action, all of a type, or all of them run unasked, ask, or never run; or forget what was said.", ruleSchema)), s.planRule, s.rule),
-		bind.Command(RemoveTemplate, apprunner.StoreSpec(apprunner.CategoryTemplates, "Remove step template", "Forget a step template of your own.", templateSchema), s.planRemoveTemplate, s.removeTemplate),
+		bind.Command(SwitchAction, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Switch action", "Enable or disable an action.", switchSchema)), s.planSwitch, s.save),
+		bind.Command(RemoveAction, apprunner.StoreSpec(apprunner.CategoryActions, "Remove action", "Delete an action and its rules; keep its executions.", adminActionSchema), s.planRemoveAction, s.removeAction),
+		bind.Command(SetActionRule, quietly(apprunner.StoreSpec(apprunner.CategoryActions, "Set action rule", "Set the rule for one action, one type or all actions: run, ask or never run; or remove the rule.", ruleSchema)), s.planRule, s.rule),
+		bind.Command(RemoveTemplate, apprunner.StoreSpec(apprunner.CategoryTemplates, "Remove step template", "Delete a custom step template.", templateSchema), s.planRemoveTemplate, s.removeTemplate),
 	}
 }
 
@@ -57,7 +57,7 @@ type SavedAction struct {
 	Revision int64        `json:"revision"`
 }
 
-// savePlan is an action about to be stored; before has no ID for a new one.
+// savePlan is the plan to save an action; before has no ID for a new one.
 type savePlan struct {
 	apprunner.Plan
 	before, after webhook.Action
@@ -92,7 +92,7 @@ func (s adminService) planSave(ctx context.Context, _ tool.Scope, in SaveActionI
 	if err != nil {
 		return p, err
 	}
-	digest, err := canon.Sum("project.action.v1", p.after) // what is not shown of it is confirmed all the same
+	digest, err := canon.Sum("project.action.v1", p.after) // the approval also covers what is not shown of it
 	if err != nil {
 		return p, err
 	}
@@ -102,8 +102,8 @@ func (s adminService) planSave(ctx context.Context, _ tool.Scope, in SaveActionI
 	return p, err
 }
 
-// inspect rejects a program that nothing here would run, and variables that would change what programs are (packageflow-security contract
-// §4.6, §4.8). Others are never inspected: what they do is shown when they are triggered.
+// inspect rejects a program that would not be run here, and variables that would change what programs are (packageflow-security contract §4.6, §4.8).
+// Other types are not inspected: triggering shows what they do.
 func (s adminService) inspect(ctx context.Context, a webhook.Action) (apprunner.Findings, error) {
 	if a.Script == nil {
 		return nil, nil
@@ -123,7 +123,7 @@ func (s adminService) inspect(ctx context.Context, a webhook.Action) (apprunner.
 	return runner.Inspect(around, of, of, apprunner.QuoteArgs(slices.Concat([]string{a.Script.Command}, a.Script.Args)))
 }
 
-// home returns the directory of an action's project, / for one of none.
+// home returns the directory of an action's project, / for one without a project.
 func (s adminService) home(ctx context.Context, a webhook.Action) (string, error) {
 	if a.ProjectID == "" {
 		return "/", nil
@@ -141,7 +141,7 @@ func (s adminService) save(ctx context.Context, _ tool.Scope, p savePlan) (Saved
 	}
 	stored, err := s.Actions.Update(ctx, p.before.ID, func(a *webhook.Action) error {
 		if a.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("action %q was changed meanwhile; look at it again", a.Name)
+			return project.ErrConflict.Sayf("action %q changed since you read it; read it again and retry", a.Name)
 		}
 		after.CreatedAt, after.Revision = a.CreatedAt, a.Revision
 		*a = after
@@ -154,7 +154,7 @@ func savedOf(a webhook.Action) SavedAction {
 	return SavedAction{ID: a.ID, Type: a.Type, Name: a.Name, Enabled: a.Enabled, Revision: a.Revision}
 }
 
-// SwitchInput switches an action on or off.
+// SwitchInput enables or disables an action.
 type SwitchInput struct {
 	ID      string `json:"actionId" jsonschema:"minLength=1"`
 	Enabled bool   `json:"enabled"`
@@ -200,14 +200,14 @@ func (s adminService) removeAction(ctx context.Context, _ tool.Scope, p removeAc
 	return Removed{ID: p.id, Name: p.name, Removed: true}, s.Actions.Delete(ctx, p.id)
 }
 
-// RuleInput is what the user decided for an action, for a type, or, with neither, for all. An empty level forgets it.
+// RuleInput is the user's rule for an action, for a type, or, with neither, for all. An empty level removes it.
 type RuleInput struct {
 	ActionID string `json:"actionId,omitempty"`
 	Type     string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`
 	Level    string `json:"permissionLevel,omitempty" jsonschema:"enum=require_confirm,enum=auto_approve,enum=deny"`
 }
 
-// RuleAnswer is the rule now in force for what was named.
+// RuleAnswer is the rule now in force for the named scope.
 type RuleAnswer struct {
 	ActionID string        `json:"actionId,omitempty"`
 	Type     project.Kind  `json:"actionType,omitempty"`
@@ -269,7 +269,7 @@ func (s adminService) rule(ctx context.Context, _ tool.Scope, p rulePlan) (RuleA
 	return a, err
 }
 
-// TemplateInput names a template of one's own.
+// TemplateInput names a custom template.
 type TemplateInput struct {
 	ID string `json:"templateId" jsonschema:"minLength=1"`
 }
@@ -292,7 +292,7 @@ func (s adminService) planRemoveTemplate(ctx context.Context, _ tool.Scope, in T
 			return p, err
 		}
 	}
-	return removeTemplatePlan{}, project.ErrTemplateNotFound.Sayf("there is no template %q of your own; built-in ones stay", in.ID)
+	return removeTemplatePlan{}, project.ErrTemplateNotFound.Sayf("there is no custom template %q; built-in ones cannot be removed", in.ID)
 }
 
 func (s adminService) removeTemplate(ctx context.Context, _ tool.Scope, p removeTemplatePlan) (Removed, error) {

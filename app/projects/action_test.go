@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// TestActionRules: what the user stored for an action, for its type, or for all, with the level and the tool's own setting (packageflow-security
-// contract §3.3).
+// TestActionRules: the stored rule of an action, a type, or all, combined with the level and the tool's own setting (packageflow-security contract
+// §3.3).
 func TestActionRules(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -71,7 +71,7 @@ func TestActionRules(t *testing.T) {
 	assert.Empty(t, d.Do("list_actions", map[string]any{"actionType": "script", "enabledOnly": true, "projectId": of})["actions"].([]any)[1:])
 }
 
-// TestRulesAreOneEach: a later rule takes the place of the earlier one.
+// TestRulesAreOneEach: a later rule replaces the earlier one.
 func TestRulesAreOneEach(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -95,7 +95,7 @@ func TestRulesAreOneEach(t *testing.T) {
 	assert.Len(t, d.Do("get_action_permissions", nil)["permissions"], 2, "its rule goes with it")
 }
 
-// TestWebhookBodies are made of the template and its variables, or are the payload as it was given.
+// TestWebhookBodies: they are made from the template and its variables, or are the given payload.
 func TestWebhookBodies(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -137,7 +137,7 @@ func TestWebhookBodies(t *testing.T) {
 	}
 }
 
-// TestActionSecrets stand in no view, plan, answer, error, history or audit.
+// TestActionSecrets: they are in no view, plan, result, error, execution or audit record.
 func TestActionSecrets(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -192,7 +192,7 @@ func TestActionSecrets(t *testing.T) {
 	assert.Contains(t, text.String(), "my token is [REDACTED")
 }
 
-// TestExecutionsAreListed by action, type and status, the newest first, as many as are wanted.
+// TestExecutionsAreListed: by action, type and status, the newest first, up to the limit.
 func TestExecutionsAreListed(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

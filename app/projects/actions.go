@@ -29,7 +29,7 @@ var (
 	TriggerWebhook = tool.Ref[TriggerInput, TriggerResult]{Name: "trigger_webhook"}
 )
 
-// ActionDeps is what the tools work with. Every field is required.
+// ActionDeps holds the dependencies of the tools. Every field is required.
 type ActionDeps struct {
 	Sites      runner.SiteFinder
 	Actions    projectport.Actions
@@ -50,23 +50,23 @@ type service struct{ ActionDeps }
 func ActionEntries(d ActionDeps) []tool.Entry {
 	s := service{d}
 	return []tool.Entry{
-		bind.Query(ListActions, runner.ReadSpec(runner.CategoryActions, "List actions", "List stored actions: programs, webhooks and workflows that can be triggered by their id. With a project, also those of none.", listSchema), s.list),
+		bind.Query(ListActions, runner.ReadSpec(runner.CategoryActions, "List actions", "List stored actions: programs, webhooks and workflows that can be triggered by their id. With a project, also global ones.", listSchema), s.list),
 		bind.Query(GetAction, runner.ReadSpec(runner.CategoryActions, "Get action", "Show a stored action with its configuration; secrets are masked.", actionSchema), s.get),
-		bind.Query(ListExecutions, runner.ReadSpec(runner.CategoryActions, "List executions", "List what was run: actions and workflows, newest first.", historySchema), s.history),
+		bind.Query(ListExecutions, runner.ReadSpec(runner.CategoryActions, "List executions", "List executions of actions and workflows, newest first.", historySchema), s.history),
 		bind.Query(GetExecution, runner.ReadSpec(runner.CategoryActions, "Execution status", "Show an execution with steps and output; also a call that waits for a confirmation, by its callId, and a process.", executionSchema), s.execution),
 		bind.Query(GetPermissions, runner.ReadSpec(runner.CategoryActions, "Action permissions", "Show which rule holds for an action and where it comes from, or all rules.", permissionSchema), s.permissions),
 		bind.Command(TriggerWebhook, runner.ExecuteSpec(runner.CategoryActions, "Trigger webhook", "Send a stored webhook's request, with a payload or variables for its template. Asks for a confirmation that shows the address and the payload.", triggerSchema), s.planTrigger, s.trigger),
 	}
 }
 
-// ListInput chooses actions.
+// ListInput selects actions.
 type ListInput struct {
 	Type      string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`
 	ProjectID string `json:"projectId,omitempty" jsonschema:"description=those of this project and of none"`
 	Enabled   bool   `json:"enabledOnly,omitempty" jsonschema:"description=leave out those that are switched off"`
 }
 
-// ActionView is an action as the contract lists it, with what its configuration keeps secret masked (packageflow contract §1.6).
+// ActionView is an action as the contract lists it, with secrets in its configuration masked (packageflow contract §1.6).
 type ActionView struct {
 	ID          string       `json:"id"`
 	Type        project.Kind `json:"actionType"`
@@ -86,10 +86,10 @@ type ActionList struct {
 	Total   int          `json:"total"`
 }
 
-// masked stands for the values of an action's own environment variables.
+// masked replaces the values of an action's own environment variables.
 const masked = "[REDACTED]"
 
-// NewActionView returns an action as it may be shown.
+// NewActionView returns the view of an action.
 func NewActionView(a webhook.Action) ActionView {
 	v := ActionView{ID: a.ID, Type: a.Type, Name: a.Name, Description: tool.NilIfZero(a.Description), ProjectID: tool.NilIfZero(a.ProjectID), Enabled: a.Enabled,
 		CreatedAt: a.CreatedAt, UpdatedAt: a.UpdatedAt, Revision: a.Revision}
@@ -139,13 +139,20 @@ func (s service) get(ctx context.Context, _ tool.Scope, in ActionInput) (ActionV
 	return NewActionView(a), nil
 }
 
-// HistoryInput chooses executions.
+// HistoryInput selects executions.
 type HistoryInput struct {
 	ActionID string `json:"actionId,omitempty"`
 	Type     string `json:"actionType,omitempty" jsonschema:"enum=script,enum=webhook,enum=workflow"`
 	Status   string `json:"status,omitempty" jsonschema:"enum=queued,enum=running,enum=completed,enum=failed,enum=cancelled,enum=timed_out,enum=pending_confirm,enum=denied"`
 	Limit    int    `json:"limit,omitempty" jsonschema:"minimum=1,maximum=200,description=default 20"`
 }
+
+// What an execution consists of in answers.
+type (
+	Execution     = project.Execution
+	ExecutionStep = project.ExecutionStep
+	OutputLine    = project.OutputLine
+)
 
 // ExecutionList is executions, the last started first, without steps, output and long results, which get_execution_status shows.
 type ExecutionList struct {
@@ -154,7 +161,7 @@ type ExecutionList struct {
 	HasMore    bool                `json:"hasMore"`
 }
 
-// shownResult is how many bytes of a result stand in a list.
+// shownResult is the number of bytes of a result in a list.
 const shownResult = 2 << 10
 
 func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (ExecutionList, error) {
@@ -165,7 +172,7 @@ func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (Ex
 		return ExecutionList{}, err
 	}
 	f := project.ExecutionFilter{ActionID: in.ActionID, Kind: project.Kind(in.Type), Status: project.Status(in.Status), Limit: in.Limit}
-	if strings.HasPrefix(in.ActionID, "wf-") { // of a workflow: what ran it was no action
+	if strings.HasPrefix(in.ActionID, "wf-") { // of a workflow, which is not an action
 		f.ActionID, f.WorkflowID = "", in.ActionID
 	}
 	page, total, err := s.Executions.List(ctx, f)
@@ -182,7 +189,7 @@ func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (Ex
 	return out, nil
 }
 
-// settleAll settles executions whose process is gone, so that a filter finds them as what they are.
+// settleAll ends executions whose process is gone, so that a filter finds their real status.
 func (s service) settleAll(ctx context.Context) error {
 	for _, status := range []project.Status{project.Queued, project.Running} {
 		open, _, err := s.Executions.List(ctx, project.ExecutionFilter{Status: status, Limit: project.MaxListSize})
@@ -201,7 +208,7 @@ func (s service) settleAll(ctx context.Context) error {
 	return nil
 }
 
-// settled returns an execution as it stands: one whose process is gone has failed, and nobody else will say so.
+// settled returns an execution in its real state: one whose process is gone has failed.
 func (s service) settled(ctx context.Context, id string) (project.Execution, error) {
 	e, err := s.Executions.Find(ctx, id)
 	if err != nil || e.Status.Final() {
@@ -225,14 +232,14 @@ type ExecutionInput struct {
 	ID string `json:"executionId" jsonschema:"minLength=1,description=of an execution\\, a call (callId) or a process"`
 }
 
-// ExecutionAnswer is whatever has the ID that was asked for: an execution, a call or a process. The other two are nil.
+// ExecutionAnswer is what has the requested ID: an execution, a call or a process. The other two are nil.
 type ExecutionAnswer struct {
 	Execution *project.Execution
 	Call      *tool.Record
 	Process   *runner.Process
 }
 
-// MarshalJSON writes the one that there is.
+// MarshalJSON writes the form that is set.
 func (a ExecutionAnswer) MarshalJSON() ([]byte, error) {
 	switch {
 	case a.Call != nil:
@@ -243,7 +250,7 @@ func (a ExecutionAnswer) MarshalJSON() ([]byte, error) {
 	return tool.Encode(a.Execution)
 }
 
-// UnmarshalJSON reads the one that it is: only calls have the name of a tool, and only processes a pid.
+// UnmarshalJSON reads either form: only calls have the name of a tool, and only processes a pid.
 func (a *ExecutionAnswer) UnmarshalJSON(doc []byte) error {
 	var has struct {
 		Tool *string `json:"toolName"`
@@ -262,7 +269,7 @@ func (a *ExecutionAnswer) UnmarshalJSON(doc []byte) error {
 	return json.Unmarshal(doc, &a.Execution)
 }
 
-// execution finds whatever has that ID: an execution, a call, or a process.
+// execution finds what has that ID: an execution, a call, or a process.
 func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput) (ExecutionAnswer, error) {
 	e, err := s.settled(ctx, in.ID)
 	if err == nil {
@@ -283,9 +290,9 @@ func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput
 	return ExecutionAnswer{}, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
 }
 
-// fitting returns the execution with as much of its newest output as takes at most room bytes as JSON, beside its result.
+// fitting returns the execution with as much of its newest output as fits room bytes as JSON, beside its result.
 func fitting(e project.Execution, room int) project.Execution {
-	const around = 160 // what a line has beside its texts
+	const around = 160 // JSON of a line without its texts
 	room -= len(e.Result)
 	from := len(e.Output)
 	for ; from > 0; from-- {
@@ -298,7 +305,7 @@ func fitting(e project.Execution, room int) project.Execution {
 	return e
 }
 
-// call returns a call's record as it stands now, whoever settles it later.
+// call returns a call's record in its real state.
 func (s service) call(r tool.Record) tool.Record {
 	r.Settle(s.Clock.Now(), func(owner string) bool { return s.Owner.Judge(owner).Dead() })
 	r.Session, r.Owner = "", "" // only the core needs them
@@ -323,7 +330,7 @@ type Permissions struct {
 	Default webhook.Level        `json:"defaultLevel"`
 }
 
-// PermissionAnswer is the level in force for the action that was named, or every rule where none was. The other one is nil.
+// PermissionAnswer is the level in force for the named action, or every rule if none is named. The other one is nil.
 type PermissionAnswer struct {
 	*Permission
 	*Permissions
@@ -349,7 +356,7 @@ func (s service) permissions(ctx context.Context, _ tool.Scope, in PermissionInp
 	return PermissionAnswer{Permission: &p}, nil
 }
 
-// allowed returns the action with that ID if it may be carried out at all, and what its rule says.
+// allowed returns the action with that ID if it is enabled, and its rule.
 func (s service) allowed(ctx context.Context, id string, kind project.Kind) (webhook.Action, policy.ActionRule, error) {
 	a, err := s.Actions.Find(ctx, id)
 	if err != nil {
@@ -359,7 +366,7 @@ func (s service) allowed(ctx context.Context, id string, kind project.Kind) (web
 	case a.Type != kind:
 		return a, 0, project.ErrArgument.Sayf("action %q is a %s, not a %s", a.Name, a.Type, kind)
 	case !a.Enabled:
-		return a, 0, project.ErrActionDisabled.Sayf("action %q is switched off; countersign action enable %s switches it on", a.Name, a.ID)
+		return a, 0, project.ErrActionDisabled.Sayf("action %q is disabled; countersign action enable %s enables it", a.Name, a.ID)
 	}
 	rules, err := s.Rules.List(ctx)
 	if err != nil {
@@ -378,8 +385,7 @@ func (s service) allowed(ctx context.Context, id string, kind project.Kind) (web
 	return a, policy.ActionDeny, nil
 }
 
-// recorded writes an execution of the action, has do carry it out, and settles the execution with what came of it. parameters are what the
-// caller brought along.
+// recorded records an execution of the action, runs do, and ends the execution with its result. parameters are those of the caller.
 func (s service) recorded(ctx context.Context, sc tool.Scope, a webhook.Action, parameters sent, do func() (any, error)) (string, error) {
 	e := project.Execution{ID: "exec-" + s.UUIDs.NewUUID(), Kind: a.Type, ActionID: a.ID, ProjectID: a.ProjectID, Name: a.Name, SourceClient: sc.Client,
 		TriggeredBy: runner.TriggeredBy(sc), CallID: sc.CallID, Parameters: s.stored(parameters), Status: project.Running, Owner: s.Owner.Self(), StartedAt: s.Clock.Now()}
@@ -400,11 +406,11 @@ func (s service) recorded(ctx context.Context, sc tool.Scope, a webhook.Action, 
 	if failed != nil {
 		return e.ID, failed
 	}
-	_ = s.Executions.Prune(ctx, "", 0, s.Clock.Now().Add(-project.RetentionDays*24*time.Hour)) // the next one does
+	_ = s.Executions.Prune(ctx, "", 0, s.Clock.Now().Add(-project.RetentionDays*24*time.Hour)) // the next one prunes
 	return e.ID, err
 }
 
-// verdict returns how an execution that came to this ended, and why.
+// verdict returns the final status of an execution with this result, and the reason.
 func verdict(result any, failed error) (status project.Status, reason string) {
 	program, ran := result.(ProgramResult)
 	switch {
@@ -423,7 +429,7 @@ func verdict(result any, failed error) (status project.Status, reason string) {
 // maxStored bounds a stored document, in bytes.
 const maxStored = 256 << 10
 
-// stored returns a value as it is kept: masked, and its size alone when it is too long.
+// stored returns a value as it is stored: masked, and only its size if it is too long.
 func (s service) stored(value any) json.RawMessage {
 	doc, err := tool.Encode(value)
 	if value == nil || err != nil || string(doc) == "{}" {

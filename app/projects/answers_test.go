@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// TestAnAnswerOfSeveralForms is written as the form that it has alone, and read as that one again.
+// TestAnAnswerOfSeveralForms: it is written in the JSON of the form that it has, and read back as the same.
 func TestAnAnswerOfSeveralForms(t *testing.T) {
 	at := time.Date(2026, 11, 23, 9, 0, 0, 0, time.UTC)
 	ran := projects.ScriptResult{Success: true, Script: "build", Command: "a && b <c>", Argv: []string{"npm"}}

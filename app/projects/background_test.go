@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// inBackground returns a script that was started so; more are further arguments.
+// inBackground returns a script started in the background; more are further arguments.
 func inBackground(d *projectrig.Core, dir, script string, more map[string]any) map[string]any {
 	args := map[string]any{"projectPath": dir, "scriptName": script, "runInBackground": true}
 	for name, value := range more {
@@ -27,7 +27,7 @@ func outputOf(d *projectrig.Core, id any, more map[string]any) map[string]any {
 	return d.Do("get_background_process_output", with(more, "processId", id))
 }
 
-// TestReadingOn reads a process's output by its cursor while it prints: nothing is missing, nothing comes twice.
+// TestReadingOn: reading a process's output by cursor while it prints misses nothing and repeats nothing.
 func TestReadingOn(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -57,7 +57,7 @@ func TestReadingOn(t *testing.T) {
 	assert.Empty(t, outputOf(d, began["process_id"], map[string]any{"sinceSeq": 1 << 40})["outputLines"], "nothing comes after the end")
 }
 
-// TestReadingMuch keeps answers below what a caller takes, and a reader who goes on misses nothing that is kept.
+// TestReadingMuch: results stay below the caller's limit, and a reader who continues misses nothing that is kept.
 func TestReadingMuch(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -96,13 +96,13 @@ func TestReadingMuch(t *testing.T) {
 	}
 }
 
-// TestWaitingForALine ends when it comes, when it cannot come any more, and when the time is up; then the process lives on.
+// TestWaitingForALine: it ends when the line comes, when it can no longer come, and at the timeout; then the process keeps running.
 func TestWaitingForALine(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	var o tool.Outcome
-	for limit := 300; ; limit *= 2 { // as long as it takes to begin
+	for limit := 300; ; limit *= 2 { // as long as it takes to start
 		o = d.Confirmed("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "dev", "runInBackground": true, "successPattern": "never", "successTimeoutMs": limit})
 		require.Equal(t, "EXECUTION_TIMEOUT", code(o))
 		require.Equal(t, false, details(o)["pattern_matched"])
@@ -130,7 +130,7 @@ func TestWaitingForALine(t *testing.T) {
 	assert.Equal(t, []any{}, out["initial_output"])
 }
 
-// TestStopping ends a process with everything it started, asked or killed, and says when there was nothing left to do.
+// TestStopping: it stops a process with everything it started, gracefully or by killing, and reports if there was nothing left to stop.
 func TestStopping(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -155,7 +155,7 @@ func TestStopping(t *testing.T) {
 	assert.Equal(t, []any{"failed", true, 3.0}, []any{out["status"], out["alreadyExited"], out["exitCode"]})
 }
 
-// TestEverybodySees what runs in the background: it outlives the server that started it, and other clients read and stop it.
+// TestEverybodySees: a background process outlives the server that started it, and other clients read and stop it.
 func TestEverybodySees(t *testing.T) {
 	r := projectrig.New(t)
 	first := r.OpenCore(nil)
@@ -185,7 +185,7 @@ func TestEverybodySees(t *testing.T) {
 	assert.Empty(t, recovered, "nobody took what is looked after")
 }
 
-// TestTwentyAtMost run in the background of one machine, whichever server starts them.
+// TestTwentyAtMost: that many processes run in the background of one machine, whichever server starts them.
 func TestTwentyAtMost(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -204,7 +204,7 @@ func TestTwentyAtMost(t *testing.T) {
 	assert.Empty(t, code(d.Confirmed("run_npm_script", args)))
 }
 
-// TestTimeLimitInBackground is kept by the supervisor.
+// TestTimeLimitInBackground: the supervisor enforces it.
 func TestTimeLimitInBackground(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

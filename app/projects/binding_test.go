@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// asked returns a call that waits for its confirmation, with the token.
+// asked returns a call that waits for its approval, with the token.
 func asked(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Call {
 	t.Helper()
 	c := d.New(name, args)
@@ -28,7 +28,7 @@ func asked(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Call
 	return c
 }
 
-// places returns where a refusal says that things have changed.
+// places returns where an error says that things have changed.
 func places(t *testing.T, o tool.Outcome) string {
 	t.Helper()
 	doc, err := json.Marshal(details(o)["differences"])
@@ -36,8 +36,8 @@ func places(t *testing.T, o tool.Outcome) string {
 	return string(doc)
 }
 
-// TestConfirmationsAreForWhatWasShown changes what a confirmation was given for. It is refused, says where things differ, stays good for what
-// was shown, and is spent once.
+// TestConfirmationsAreForWhatWasShown changes what an approval covers. The call fails and says where things differ; the approval stays valid for what
+// was shown, and is used up once.
 func TestConfirmationsAreForWhatWasShown(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -108,7 +108,7 @@ func TestConfirmationsAreForWhatWasShown(t *testing.T) {
 	}
 }
 
-// TestTokens are for one use, by the client they were given to, for the very arguments.
+// TestTokens: they are for one use, by the client that got them, for exactly the same arguments.
 func TestTokens(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -143,7 +143,7 @@ func TestTokens(t *testing.T) {
 	assert.Equal(t, "CONFLICT", code(d.Call(t.Context(), call)))
 }
 
-// TestAlways holds for one script of one project in one session, and never for what is of high risk.
+// TestAlways: a session grant is for one script of one project in one session, and never for high risk.
 func TestAlways(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -181,7 +181,7 @@ func TestAlways(t *testing.T) {
 	assert.Equal(t, "PERMISSION_DENIED", code(d.Ask("run_script", script(dir, "build"))), "blocked outranks it")
 }
 
-// TestDenialReachesTheCaller, whose token is good for nothing then.
+// TestDenialReachesTheCaller: its token is invalid then.
 func TestDenialReachesTheCaller(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

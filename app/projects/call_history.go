@@ -54,7 +54,7 @@ func (s service) calls(ctx context.Context, in HistoryInput, status tool.Status)
 	return out, nil
 }
 
-// targetOf returns what a call would have carried out: an action or a workflow; a kind of "" for any other call.
+// targetOf returns what a call would have run: an action or a workflow; a kind of "" for any other call.
 func targetOf(r tool.Record) (project.Kind, string) {
 	var args struct {
 		Action   string `json:"actionId"`

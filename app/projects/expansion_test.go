@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// planned returns the plan that a call waits with, as the user sees it.
+// planned returns the plan of a waiting call, as the user sees it.
 func planned(t *testing.T, o tool.Outcome) string {
 	t.Helper()
 	require.NotNil(t, o.Issued, "%v", o.Err)
@@ -30,7 +30,7 @@ func flow(d *projectrig.Core, id any, commands ...string) map[string]any {
 	return map[string]any{"workflow_id": w}
 }
 
-// TestScriptsThatStepsStart are shown with their text and hooks, judged like the step itself, and bound to it.
+// TestScriptsThatStepsStart: they are shown with their text and hooks, checked like the step itself, and covered by its plan.
 func TestScriptsThatStepsStart(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -72,7 +72,7 @@ echo ran
 	assert.Empty(t, r.Told())
 }
 
-// TestStepsAreLookedAtAgain right before they start: what an earlier step did to their scripts or their directory is not run.
+// TestStepsAreLookedAtAgain: right before a step starts, changes by earlier steps to its scripts or directory make it fail.
 func TestStepsAreLookedAtAgain(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -90,7 +90,7 @@ func TestStepsAreLookedAtAgain(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(dir, "was", "here"))
 }
 
-// TestSettingsOfPackageManagers that change what runs are shown, of high risk, and bound.
+// TestSettingsOfPackageManagers: those that change what runs are shown, high risk, and covered by the plan.
 func TestSettingsOfPackageManagers(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -123,7 +123,7 @@ func TestSettingsOfPackageManagers(t *testing.T) {
 	assert.Contains(t, planned(t, o), "yarn-4.1.0")
 }
 
-// TestNothingHidesBehindAMask: code is shown as it is, and where something is masked whoever decides is told.
+// TestNothingHidesBehindAMask: code is shown in full, and masked parts are reported to the user who decides.
 func TestNothingHidesBehindAMask(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -150,7 +150,7 @@ func TestNothingHidesBehindAMask(t *testing.T) {
 	assert.Equal(t, "medium", risk)
 }
 
-// TestAlwaysIsForContent: a grant does not cover another text, other arguments, the background, other settings or an edited workflow.
+// TestAlwaysIsForContent: a session grant does not cover another text, other arguments, the background, other settings or an edited workflow.
 func TestAlwaysIsForContent(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -185,7 +185,7 @@ func TestAlwaysIsForContent(t *testing.T) {
 	asks("create_workflow", map[string]any{"name": "y", "project_id": id}, "a project's")
 }
 
-// TestLongArguments cannot be shown, and are not passed on.
+// TestLongArguments: arguments that are too long to be shown are an error.
 func TestLongArguments(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

@@ -19,19 +19,19 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// gone reports whether the process whose number stands in a file below dir has ended.
+// gone reports whether the process whose number is in a file below dir has ended.
 func gone(t *testing.T, r *projectrig.Rig, dir, file string) bool {
 	t.Helper()
 	pid := strings.TrimSpace(r.Read(dir, file))
 	number, err := strconv.Atoi(pid)
 	require.NoError(t, err, file)
-	if stat := r.Read("/proc/"+pid, "stat"); stat != "" { // it may have ended and be waiting for whoever inherited it
+	if stat := r.Read("/proc/"+pid, "stat"); stat != "" { // it may have ended without being waited for by its new parent
 		return strings.Contains(stat, ") Z ")
 	}
 	return syscall.Kill(number, 0) == syscall.ESRCH
 }
 
-// TestArgumentsArePassedAsTheyAre: no shell reads them, whichever manager starts the script.
+// TestArgumentsArePassedAsTheyAre: no shell reads them, with any package manager.
 func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -54,13 +54,13 @@ func TestArgumentsArePassedAsTheyAre(t *testing.T) {
 	assert.Equal(t, "INVALID_ARGUMENT", code(d.Ask("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "args"})))
 }
 
-// TestTimeLimitsAndCancelling end a script with everything it started, and what it printed is told.
+// TestTimeLimitsAndCancelling: they stop a script with everything it started, and its output is returned.
 func TestTimeLimitsAndCancelling(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
 	dir, _ := d.Project("shop", shop)
 	var o tool.Outcome
-	for limit := 400; !strings.HasSuffix(r.Read(dir, "child"), "\n"); limit *= 2 { // as long as it takes to begin
+	for limit := 400; !strings.HasSuffix(r.Read(dir, "child"), "\n"); limit *= 2 { // as long as it takes to start
 		require.Less(t, limit, 60_000, "it never runs")
 		o = d.Confirmed("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "slow", "timeoutMs": limit})
 		require.Equal(t, "EXECUTION_TIMEOUT", code(o))
@@ -90,7 +90,7 @@ func TestTimeLimitsAndCancelling(t *testing.T) {
 	assert.Equal(t, "killed", details(o)["signal"])
 }
 
-// TestMuchOutput is cut in its middle, below what an answer may hold, and every promise about its size is kept.
+// TestMuchOutput: it is truncated in its middle, within the limit of a result, and every promise about its size holds.
 func TestMuchOutput(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -121,8 +121,8 @@ func TestMuchOutput(t *testing.T) {
 	assert.Less(t, len(o.Value), 9000)
 }
 
-// TestEnvironment: a script finds what it needs, what the project's settings pass on, and no key that happens to be set here
-// (packageflow-security contract §4.8). What it prints of a secret is masked.
+// TestEnvironment: a script gets what it needs, what the project's settings pass on, and no key that happens to be set here (packageflow-security
+// contract §4.8). Secrets in its output are masked.
 func TestEnvironment(t *testing.T) {
 	r := projectrig.New(t)
 	t.Setenv("ACME_API_KEY", "acme-0123456789")
@@ -160,7 +160,7 @@ func TestEnvironment(t *testing.T) {
 	assert.NotContains(t, all, "correct-horse")
 }
 
-// TestForegroundSlots: no more than four scripts are waited for at a time.
+// TestForegroundSlots: at most four scripts run in the foreground at a time.
 func TestForegroundSlots(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

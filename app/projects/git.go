@@ -61,7 +61,7 @@ type Changes struct {
 	Clean           bool     `json:"clean"`
 }
 
-// Rename is a file that has another name than it was committed with.
+// Rename is a file with another name than in the last commit.
 type Rename struct {
 	From string `json:"from"`
 	To   string `json:"to"`
@@ -129,7 +129,7 @@ type FileStat struct {
 	Binary     bool   `json:"binary"`
 }
 
-// DiffAnswer is what is staged.
+// DiffAnswer is the staged diff.
 type DiffAnswer struct {
 	Diff         string     `json:"diff"`
 	FilesChanged int        `json:"files_changed"`
@@ -162,7 +162,7 @@ func diffOf(d project.Diff) DiffAnswer {
 	return a
 }
 
-// StagedAnswer is what is staged with a summary a file a line; without changes only message and has_changes are set.
+// StagedAnswer is the staged diff with a summary of one line per file; without changes only message and has_changes are set.
 type StagedAnswer struct {
 	Message    string  `json:"message,omitempty"`
 	Summary    *string `json:"summary,omitempty"`
@@ -188,7 +188,7 @@ func (s infoService) staged(ctx context.Context, _ tool.Scope, in ProjectInput) 
 	return StagedAnswer{Summary: &summary, Diff: &d.Text, HasChanges: true, Truncated: d.Truncated, TotalBytes: int64(d.Total)}, nil
 }
 
-// summaryOf returns a line a file and one for all, as git diff --stat tells it.
+// summaryOf returns one line per file and one for all, as git diff --stat does.
 func summaryOf(d project.Diff) string {
 	var out strings.Builder
 	for _, f := range d.Files {

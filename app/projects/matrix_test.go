@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// world is one of everything, and for each of the 32 tools arguments that it takes, every one of them set.
+// world has one of everything, and for each of the 32 tools valid arguments, every one of them set.
 type world struct {
 	*projectrig.Rig
 	core *projectrig.Core
@@ -87,7 +87,7 @@ func (w world) tools(t *testing.T) map[tool.Name]tool.Spec {
 	return specs
 }
 
-// settings are stored as the user does.
+// settings stores settings as the user does.
 func settings(t *testing.T, d *projectrig.Core, level policy.Level, tools map[string]policy.Setting, auto ...string) {
 	t.Helper()
 	person.Settings(t, d.App, func(s *app.Settings) error {
@@ -96,7 +96,7 @@ func settings(t *testing.T, d *projectrig.Core, level policy.Level, tools map[st
 	})
 }
 
-// TestDecisions calls each tool under each level with each setting of its own: 384 decisions (packageflow-security contract §3.3).
+// TestDecisions calls each tool with each level and each setting of its own: 384 decisions (packageflow-security contract §3.3).
 func TestDecisions(t *testing.T) {
 	w := newWorld(t)
 	levels := []policy.Level{policy.ReadOnly, policy.ExecuteWithConfirm, policy.FullAccess}
@@ -133,7 +133,7 @@ func TestDecisions(t *testing.T) {
 	assert.Equal(t, 384, decided)
 }
 
-// TestAutoApproval answers what the level alone asks, for the tools it lists, and nothing of high risk.
+// TestAutoApproval: it approves what only the level asks, for the listed tools, and nothing of high risk.
 func TestAutoApproval(t *testing.T) {
 	w := newWorld(t)
 	build := w.args["run_script"]
@@ -143,7 +143,7 @@ func TestAutoApproval(t *testing.T) {
 		set     policy.Setting
 		auto    []string
 		script  string
-		another string // what the tool that is not listed says
+		another string // the result of the tool that is not listed
 	}{
 		"the level asks":        {policy.ExecuteWithConfirm, 0, []string{"run_script"}, "", "CONFIRMATION_PENDING"},
 		"the tool asks":         {policy.ExecuteWithConfirm, policy.AlwaysConfirm, []string{"run_script"}, "CONFIRMATION_PENDING", "CONFIRMATION_PENDING"},
@@ -164,7 +164,7 @@ func TestAutoApproval(t *testing.T) {
 	assert.Equal(t, "CONFIRMATION_PENDING", code(w.core.Ask("trigger_webhook", w.args["trigger_webhook"])), "a request to this very machine is of high risk")
 }
 
-// TestArguments gives each argument of each tool in every way it may not be given, and in the other casing (packageflow contract §2.2).
+// TestArguments passes each argument of each tool in every invalid way, and in the other casing (packageflow contract §2.2).
 func TestArguments(t *testing.T) {
 	w := newWorld(t)
 	tried := 0
@@ -229,7 +229,7 @@ func TestArguments(t *testing.T) {
 	assert.Greater(t, tried, 300)
 }
 
-// TestConsentIsNoArgument: what would be consent is none, however it is spelled.
+// TestConsentIsNoArgument: an argument that looks like an approval is not one, in any spelling.
 func TestConsentIsNoArgument(t *testing.T) {
 	w := newWorld(t)
 	for _, word := range []string{"confirmToken", "typedValue", "confirm", "approved", "yes", "dryRun", "force_run", "person"} {
@@ -240,7 +240,7 @@ func TestConsentIsNoArgument(t *testing.T) {
 	assert.ErrorContains(t, o.Err, "confirm_token")
 }
 
-// TestEitherForm of run_script and trigger_webhook is taken in either casing, and only one of them.
+// TestEitherForm: run_script and trigger_webhook accept either casing, and only one form at a time.
 func TestEitherForm(t *testing.T) {
 	w := newWorld(t)
 	hook, d := w.args["trigger_webhook"]["webhook_id"], w.core
@@ -255,7 +255,7 @@ func TestEitherForm(t *testing.T) {
 	}
 }
 
-// absent takes an argument away.
+// absent removes an argument.
 const absent = absence(0)
 
 type absence int
@@ -272,7 +272,7 @@ func with(args map[string]any, name string, value any) map[string]any {
 	return out
 }
 
-// otherCasing is worked out in another way than the tools do.
+// otherCasing computes the other casing independently of the tools.
 func otherCasing(name string) string {
 	if strings.Contains(name, "_") {
 		words := strings.Split(name, "_")

@@ -23,7 +23,7 @@ const (
 	initialOutput = 20 // lines
 )
 
-// ErrForeground reports a script that would never end, called so that somebody waits for it.
+// ErrForeground is returned for a script that would never end, called in the foreground.
 var ErrForeground = fault.New(fault.Invalid, "project_script_never_ends", "the script runs until it is stopped; run it in the background")
 
 // RunNPMInput names a script with its arguments.
@@ -38,7 +38,7 @@ type RunNPMInput struct {
 	ready          *ready
 }
 
-// ready is what a background process is waited for.
+// ready is the condition that a background start waits for.
 type ready struct {
 	pattern *regexp.Regexp
 	within  time.Duration
@@ -72,7 +72,7 @@ func (in *RunNPMInput) Validate() error {
 	}
 	pattern, err := regexp.Compile(in.SuccessPattern)
 	if err != nil {
-		return project.ErrArgument.Sayf("successPattern is no RE2 regular expression: %v", err)
+		return project.ErrArgument.Sayf("successPattern is not an RE2 regular expression: %v", err)
 	}
 	in.ready = &ready{pattern: pattern, within: defaultReady}
 	if in.SuccessMS > 0 {
@@ -92,7 +92,7 @@ func (in *RunNPMInput) timeout() (time.Duration, error) {
 	return runner.ParseTimeout(*in.TimeoutMS)
 }
 
-// StartedScript is a script that runs on in the background.
+// StartedScript is a script that keeps running in the background.
 type StartedScript struct {
 	Success    bool            `json:"success"`
 	Background bool            `json:"background"`
@@ -104,23 +104,23 @@ type StartedScript struct {
 	Strategy   string          `json:"toolchain_strategy"`
 	Status     string          `json:"status"`
 	Matched    bool            `json:"pattern_matched"`
-	Line       string          `json:"matched_line,omitempty"` // the first that matches
+	Line       string          `json:"matched_line,omitempty"` // the first matching one
 	Initial    []string        `json:"initial_output"`
-	NextSeq    int64           `json:"nextSeq"` // the output after initial_output: sinceSeq of get_background_process_output
+	NextSeq    int64           `json:"nextSeq"` // for the output after initial_output: sinceSeq of get_background_process_output
 	Command    string          `json:"command"`
 	Message    string          `json:"message"`
 }
 
-// RunAnswer is what was waited for, with its result, or one that runs on in the background. The other one is nil.
+// RunAnswer is the result of a script that ended, or one that keeps running in the background. The other one is nil.
 type RunAnswer[R any] struct {
 	Result  *R
 	Started *StartedScript
 }
 
-// NPMScriptAnswer is a script that was waited for, or that runs on.
+// NPMScriptAnswer is a script that ended, or that keeps running.
 type NPMScriptAnswer = RunAnswer[ScriptResult]
 
-// MarshalJSON writes the one that there is.
+// MarshalJSON writes the form that is set.
 func (a RunAnswer[R]) MarshalJSON() ([]byte, error) {
 	if a.Started != nil {
 		return tool.Encode(a.Started)
@@ -128,7 +128,7 @@ func (a RunAnswer[R]) MarshalJSON() ([]byte, error) {
 	return tool.Encode(a.Result)
 }
 
-// UnmarshalJSON reads the one that it is: both say whether it runs in the background.
+// UnmarshalJSON reads either form: both say whether it runs in the background.
 func (a *RunAnswer[R]) UnmarshalJSON(doc []byte) error {
 	var is struct {
 		Background bool `json:"background"`
@@ -143,7 +143,7 @@ func (a *RunAnswer[R]) UnmarshalJSON(doc []byte) error {
 	return json.Unmarshal(doc, &a.Result)
 }
 
-// either waits for the script or lets it run on.
+// either waits for the script or leaves it running.
 func (s scriptService) either(ctx context.Context, sc tool.Scope, p runPlan) (NPMScriptAnswer, error) {
 	if !p.background {
 		result, err := s.foreground(ctx, sc, p)
@@ -161,7 +161,7 @@ func (s scriptService) start(ctx context.Context, sc tool.Scope, p runPlan) (Sta
 	return s.startProcess(ctx, sc, p.spec, p.ready, StartedScript{ScriptName: p.command.Name, Manager: p.command.Manager, Version: p.command.Version, Strategy: p.command.Strategy, Command: p.command.Text})
 }
 
-// startProcess starts a process that runs on, and waits for what it is to print where that was asked for. about is what is known of it.
+// startProcess starts a background process, and waits for output if that was requested. about describes it.
 func (s scriptService) startProcess(ctx context.Context, sc tool.Scope, spec process.Spec, until *ready, about StartedScript) (StartedScript, error) {
 	if until != nil {
 		spec.Labels[runner.LabelPattern] = until.pattern.String()
@@ -179,7 +179,7 @@ func (s scriptService) startProcess(ctx context.Context, sc tool.Scope, spec pro
 	return s.await(ctx, sc, until, b)
 }
 
-// await reads the output as it comes until a line matches, the process ends, or the time is up; a process whose time was up runs on.
+// await reads the output until a line matches, the process ends, or the time is up; then the process keeps running.
 func (s scriptService) await(ctx context.Context, sc tool.Scope, until *ready, b StartedScript) (StartedScript, error) {
 	limited, cancel := context.WithTimeout(ctx, until.within)
 	defer cancel()
@@ -215,12 +215,12 @@ func (s scriptService) await(ctx context.Context, sc tool.Scope, until *ready, b
 			return b, project.ErrExecutionFailed.Sayf("script %s ended (%s) before a line matched %q", b.ScriptName, b.Status, until.pattern).With(b)
 		case ctx.Err() != nil:
 			b.Success = false
-			b.Message = fmt.Sprintf("nobody waits for a line any more; %s runs on", b.ProcessID)
-			return b, project.ErrCancelled.Sayf("waiting for a line of script %s was cancelled; the process %s runs on: stop_background_process ends it", b.ScriptName, b.ProcessID).With(b)
+			b.Message = fmt.Sprintf("the wait for a line was cancelled; %s keeps running", b.ProcessID)
+			return b, project.ErrCancelled.Sayf("waiting for a line of script %s was cancelled; the process %s keeps running: stop_background_process ends it", b.ScriptName, b.ProcessID).With(b)
 		case limited.Err() != nil:
 			b.Success = false
-			b.Message = fmt.Sprintf("no line matched within %v; %s runs on", until.within, b.ProcessID)
-			return b, project.ErrExecutionTimeout.Sayf("no line of script %s matched %q within %v; the process %s runs on: read it with get_background_process_output or end it with stop_background_process",
+			b.Message = fmt.Sprintf("no line matched within %v; %s keeps running", until.within, b.ProcessID)
+			return b, project.ErrExecutionTimeout.Sayf("no line of script %s matched %q within %v; the process %s keeps running: read it with get_background_process_output or end it with stop_background_process",
 				b.ScriptName, until.pattern, until.within, b.ProcessID).With(b)
 		}
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// pathTools returns the tools that take a path, with the name of that argument and what else they need.
+// pathTools returns the tools that take a path, with the name of that argument and the other required ones.
 func pathTools() map[tool.Name]func(path string) map[string]any {
 	type args = map[string]any
 	one := func(name string, more args) func(string) args {
@@ -27,8 +27,7 @@ func pathTools() map[tool.Name]func(path string) map[string]any {
 	}
 }
 
-// TestPathsStayInside: nothing outside of a registered project is looked at, and nobody learns what there is (packageflow-security contract
-// §4.1).
+// TestPathsStayInside: nothing outside of a registered project is read, and errors do not reveal what exists (packageflow-security contract §4.1).
 func TestPathsStayInside(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -70,7 +69,7 @@ func TestPathsStayInside(t *testing.T) {
 	assert.NotEqual(t, "PATH_NOT_ALLOWED", code(d.Ask("list_project_scripts", map[string]any{"project_path": dir + "/in/"})), "a link that stays inside")
 }
 
-// TestLinkedWorktrees elsewhere are looked at when both sides say that they belong together.
+// TestLinkedWorktrees: one elsewhere is accepted if both sides say that they belong together.
 func TestLinkedWorktrees(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -109,7 +108,7 @@ func TestLinkedWorktrees(t *testing.T) {
 	assert.Equal(t, "PATH_NOT_ALLOWED", code(d.Ask("get_git_diff", map[string]any{"worktree_path": linked})))
 }
 
-// TestNestedProjects: the innermost one is meant, and a workflow of the outer one may work in the inner one.
+// TestNestedProjects: a path belongs to the innermost one, and a workflow of the outer one may run in the inner one.
 func TestNestedProjects(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -140,7 +139,7 @@ func TestNestedProjects(t *testing.T) {
 	assert.Subset(t, out, []any{"  > " + inner, "  > " + outer + "/packages", "  > " + outer + "/packages/later"})
 }
 
-// TestActionsStayInside: a stored program runs in a registered project, or not at all.
+// TestActionsStayInside: a stored program runs only in a registered project.
 func TestActionsStayInside(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

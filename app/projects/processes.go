@@ -15,19 +15,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How many lines get_background_process_output gives (packageflow contract §2.5, row 18).
+// The number of lines of get_background_process_output (packageflow contract §2.5, row 18).
 const (
 	defaultTail = 100
 	maxTail     = 2000
 )
 
-// ProcessList is all of them, newest first.
+// ProcessList is all background processes, newest first.
 type ProcessList struct {
 	Processes []runner.Process `json:"processes"`
 	Total     int              `json:"total"`
 }
 
-// ours are the background processes of projects.
+// ours returns the background processes of projects.
 func (s scriptService) ours(state process.State) bool {
 	return state.Background && state.Labels[runner.LabelCapability] == runner.CapabilityProjects
 }
@@ -46,8 +46,8 @@ func (s scriptService) list(ctx context.Context, _ tool.Scope, _ NoInput) (Proce
 	return out, err
 }
 
-// matched reports whether a line of a process matched the pattern that its starter waited for. It is nil where nobody waited for one, and where the line may be among those that
-// are not kept any more.
+// matched reports whether a line of a process matched the pattern that its starter waited for. It is nil without a pattern, and if the line may no
+// longer be kept.
 func (s scriptService) matched(ctx context.Context, state process.State) *bool {
 	pattern, err := regexp.Compile(state.Labels[runner.LabelPattern])
 	if err != nil || state.Labels[runner.LabelPattern] == "" {
@@ -64,7 +64,7 @@ func (s scriptService) matched(ctx context.Context, state process.State) *bool {
 	return &found
 }
 
-// readable returns the process with that ID if its output may be read: one in the background, or one that this session waits for.
+// readable returns the process with that ID if its output may be read: a background process, or one that this session waits for.
 func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (process.State, error) {
 	state, err := s.Runner.Processes.Inspect(ctx, process.ID(id))
 	if err == nil && !s.ours(state) && (state.Labels[runner.LabelCapability] != runner.CapabilityProjects || sc.Session == "" || state.Labels[runner.LabelSession] != sc.Session) {
@@ -73,7 +73,7 @@ func (s scriptService) readable(ctx context.Context, sc tool.Scope, id string) (
 	return state, err
 }
 
-// find returns the process with that ID, whoever started it.
+// find returns the process with that ID, whichever client started it.
 func (s scriptService) find(ctx context.Context, id string) (process.State, error) {
 	state, err := s.Runner.Processes.Inspect(ctx, process.ID(id))
 	if err == nil && !s.ours(state) {
@@ -85,7 +85,7 @@ func (s scriptService) find(ctx context.Context, id string) (process.State, erro
 	return state, nil
 }
 
-// OutputInput says which part of a process's output is wanted.
+// OutputInput selects a part of a process's output.
 type OutputInput struct {
 	ID    string `json:"processId" jsonschema:"minLength=1,description=as list_background_processes shows it"`
 	Tail  int    `json:"tailLines,omitempty" jsonschema:"minimum=1,maximum=2000,description=how many lines (default 100)"`
@@ -102,9 +102,9 @@ type OutputAnswer struct {
 	ExitCode   *int       `json:"exitCode,omitempty"`
 	Lines      []string   `json:"outputLines"`
 	NextSeq    int64      `json:"nextSeq"`
-	HasMore    bool       `json:"hasMore"` // lines after nextSeq are there already; without sinceSeq: there were lines before these
+	HasMore    bool       `json:"hasMore"` // more lines after nextSeq exist already; without sinceSeq: there were lines before these
 	Total      int64      `json:"totalLines"`
-	Dropped    int64      `json:"droppedLines"` // lines that the answer would hold, were they still kept
+	Dropped    int64      `json:"droppedLines"` // lines of the requested range that are no longer kept
 }
 
 func lineOf(l process.Line) string {
@@ -149,7 +149,7 @@ func (s scriptService) output(ctx context.Context, sc tool.Scope, in OutputInput
 	return out, nil
 }
 
-// oldest returns the first lines that take at most room bytes as JSON, and one at least.
+// oldest returns the first lines that fit room bytes as JSON, at least one.
 func oldest(lines []process.Line, room int) []string {
 	out := []string{}
 	for _, l := range lines {
@@ -162,7 +162,7 @@ func oldest(lines []process.Line, room int) []string {
 	return out
 }
 
-// newest returns the last of them.
+// newest returns the last lines likewise.
 func newest(lines []process.Line, room int) []string {
 	for i := len(lines) - 1; i >= 0; i-- {
 		if room -= runner.JSONSize(lineOf(lines[i])) + 1; room < 0 && i < len(lines)-1 {
@@ -178,14 +178,14 @@ type StopInput struct {
 	Force bool   `json:"force,omitempty" jsonschema:"description=kill it without asking it to end first"`
 }
 
-// stopPlan is a process about to be stopped.
+// stopPlan is the plan to stop a process.
 type stopPlan struct {
 	runner.Plan
 	state process.State
 	force bool
 }
 
-// stopAbout is what the user sees before a process is stopped.
+// stopAbout is what the user sees of it.
 type stopAbout struct {
 	ID        process.ID `json:"processId"`
 	PID       int        `json:"pid"`
@@ -206,7 +206,7 @@ func (s scriptService) planStop(ctx context.Context, sc tool.Scope, in StopInput
 	v := runner.ProcessOf(state)
 	risk, other := policy.RiskMedium, ""
 	if v.Client != sc.Client || state.Labels[runner.LabelSession] != sc.Session {
-		risk, other = policy.RiskHigh, "another client, or another session of this one, has started it: it is somebody else's work that ends"
+		risk, other = policy.RiskHigh, "it was started by another client or session, whose work this ends"
 	}
 	p := stopPlan{state: state, force: in.Force}
 	p.Plan, err = runner.NewPlan("stop_background_process", fmt.Sprintf("stop %s (script %s of %s)", v.ID, v.ScriptName, v.ProjectPath),
@@ -222,7 +222,7 @@ type StoppedProcess struct {
 	ID       process.ID `json:"process_id"`
 	Status   string     `json:"status"`
 	Already  bool       `json:"alreadyExited"`
-	Escalate bool       `json:"escalated"` // it did not heed the first signal and was killed
+	Escalate bool       `json:"escalated"` // it did not stop on the first signal and was killed
 	ExitCode int        `json:"exitCode"`
 	Message  string     `json:"message"`
 }
@@ -242,7 +242,7 @@ func (s scriptService) stop(ctx context.Context, _ tool.Scope, p stopPlan) (Stop
 		return StoppedProcess{}, err
 	}
 	if !state.Status.Final() {
-		return StoppedProcess{}, project.ErrExecutionFailed.Sayf("%s (pid %d) is still there after it was killed; the operating system does not let it end", state.ID, state.PID)
+		return StoppedProcess{}, project.ErrExecutionFailed.Sayf("cannot stop %s: process %d is still running after it was killed", state.ID, state.PID)
 	}
 	out := StoppedProcess{Success: true, ID: state.ID, Status: runner.StatusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
 		Message: fmt.Sprintf("%s and everything it started has ended", state.ID)}

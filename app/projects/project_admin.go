@@ -21,7 +21,7 @@ import (
 // WorkbenchName is the toolset's name.
 const WorkbenchName = "workbench"
 
-// AdminDeps is what the tools work with. Every field is required.
+// AdminDeps holds the dependencies of the tools. Every field is required.
 type AdminDeps struct {
 	Sites     runner.SiteFinder
 	Workflows projectport.Workflows
@@ -53,14 +53,14 @@ func AdminEntries(d AdminDeps) []tool.Entry {
 	return entries
 }
 
-// quietly returns a tool that the user asks for in so many words: nobody asks back.
+// quietly returns a tool that the user calls explicitly and that needs no further approval.
 func quietly(s tool.Spec) tool.Spec {
 	s.Confirm, s.Human = policy.None, policy.None
 	return s
 }
 
-// opening returns a tool that lets agents at something new: where users approve, one is asked in a terminal or in the console, although it is theirs to
-// call, because a program could call it too (consent design, section 5).
+// opening returns a tool that gives agents access to something new: if users approve, it needs approval in a terminal or in the console, although
+// only users may call it, because a program could call it too (consent design, section 5).
 func opening(s tool.Spec) tool.Spec {
 	s.Confirm, s.Human = policy.None, policy.Preview
 	return s
@@ -68,10 +68,10 @@ func opening(s tool.Spec) tool.Spec {
 
 func (s adminService) projectEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(AddProject, opening(runner.StoreSpec(runner.CategoryProjects, "Register project", "Register a directory as a project, so that tools may look at it and run its scripts.", addSchema)), s.planAdd, s.add),
-		bind.Command(ChangeProject, opening(runner.StoreSpec(runner.CategoryProjects, "Change project", "Change a project's name, description, or what its processes and webhooks may.", changeSchema)), s.planChange, s.change),
-		bind.Command(RemoveProject, runner.StoreSpec(runner.CategoryProjects, "Unregister project", "Forget a project and its actions; its directory and its workflows stay.", removeSchema), s.planRemove, s.remove),
-		bind.Query(ShowProject, runner.ReadSpec(runner.CategoryProjects, "Project settings", "Show what is stored of a project, by id, name or path.", removeSchema), s.show),
+		bind.Command(AddProject, opening(runner.StoreSpec(runner.CategoryProjects, "Register project", "Register a directory as a project, so that tools can read it and run its scripts.", addSchema)), s.planAdd, s.add),
+		bind.Command(ChangeProject, opening(runner.StoreSpec(runner.CategoryProjects, "Change project", "Change a project's name, description, or the permissions of its processes and webhooks.", changeSchema)), s.planChange, s.change),
+		bind.Command(RemoveProject, runner.StoreSpec(runner.CategoryProjects, "Unregister project", "Unregister a project and delete its actions; keep its directory and its workflows.", removeSchema), s.planRemove, s.remove),
+		bind.Query(ShowProject, runner.ReadSpec(runner.CategoryProjects, "Project settings", "Show the record of a project, by id, name or path.", removeSchema), s.show),
 	}
 }
 
@@ -136,12 +136,12 @@ func FindProject(ctx context.Context, projects projectport.Projects, word string
 	case 1:
 		return named[0], nil
 	case 0:
-		return project.Project{}, project.ErrNotFound.Sayf("no project is registered as %q; countersign project list shows those that are", word)
+		return project.Project{}, project.ErrNotFound.Sayf("no project is registered as %q; countersign project list lists the registered projects", word)
 	}
 	return project.Project{}, project.ErrConflict.Sayf("%d projects are named %q; name it by its path or id", len(named), word)
 }
 
-// ChangeInput is what to change of a project; what is left out stays.
+// ChangeInput is the changes of a project; omitted fields stay.
 type ChangeInput struct {
 	Project       string    `json:"project" jsonschema:"minLength=1,description=id or path or name"`
 	Name          *string   `json:"name,omitempty"`
@@ -195,7 +195,7 @@ func (s adminService) planChange(ctx context.Context, _ tool.Scope, in ChangeInp
 	return p, err
 }
 
-// checkNames rejects what is no name of a variable.
+// checkNames rejects invalid names of variables.
 func checkNames(names []string) error {
 	for _, name := range names {
 		if err := (process.Spec{Argv: []string{"true"}, Env: map[string]string{name: ""}}).Validate(); err != nil {
@@ -212,7 +212,7 @@ func shown(p project.Project) map[string]any {
 func (s adminService) change(ctx context.Context, _ tool.Scope, p changePlan) (project.Project, error) {
 	return s.Sites.Projects.Update(ctx, p.before.ID, func(now *project.Project) error {
 		if now.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("project %q was changed meanwhile; look at it again", now.Name)
+			return project.ErrConflict.Sayf("project %q changed since you read it; read it again and retry", now.Name)
 		}
 		now.Name, now.Description, now.Settings = p.after.Name, p.after.Description, p.after.Settings
 		return nil
@@ -224,7 +224,7 @@ type RemoveInput struct {
 	Project string `json:"project" jsonschema:"minLength=1,description=id or path or name"`
 }
 
-// Removed says what was forgotten.
+// Removed says what was removed.
 type Removed struct {
 	ID      string `json:"id"`
 	Name    string `json:"name"`
@@ -264,8 +264,7 @@ func (s adminService) remove(ctx context.Context, _ tool.Scope, p removePlan) (R
 	return Removed{ID: string(p.of.ID), Name: p.of.Name, Removed: true}, s.Sites.Projects.Delete(ctx, p.of.ID)
 }
 
-// close takes back what was approved for the project's workflows: once they belong to no project they are other workflows than somebody
-// opened to requests from outside.
+// close disables the incoming webhooks of the project's workflows: without the project they are other workflows than those that the user enabled.
 func (s adminService) close(ctx context.Context, of project.ID) error {
 	flows, err := s.Workflows.List(ctx, of)
 	if err != nil {

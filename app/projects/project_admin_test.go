@@ -22,7 +22,7 @@ func workbench() []tool.Name {
 		"workflow_trigger_add", "workflow_webhook_set", "workflow_incoming_set", "action_save", "action_switch", "action_remove", "action_rule_set", "step_template_remove"}
 }
 
-// TestOnlyPeopleRegister: no agent is shown these tools or can call them, whatever is served and whatever the settings allow.
+// TestOnlyPeopleRegister: agents neither see nor can call these tools, with any configuration and any settings.
 func TestOnlyPeopleRegister(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -51,7 +51,7 @@ func TestOnlyPeopleRegister(t *testing.T) {
 	}
 }
 
-// byPerson returns what comes of the user's call, confirmed when it asks.
+// byPerson returns the result of the user's call, approved if needed.
 func byPerson(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Outcome {
 	t.Helper()
 	c := d.New(name, args)
@@ -64,7 +64,7 @@ func byPerson(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.O
 	return o
 }
 
-// TestRegisteringProjects takes directories that are somebody's work, once.
+// TestRegisteringProjects: only directories that can hold a project are accepted, each once.
 func TestRegisteringProjects(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -92,7 +92,7 @@ func TestRegisteringProjects(t *testing.T) {
 	assert.Equal(t, "CONFLICT", code(byPerson(t, d, "project_settings", map[string]any{"project": "the shop"})), "which one?")
 }
 
-// TestChangingProjects changes what is given and nothing else, and refuses settings that could not work.
+// TestChangingProjects: only the given fields change, and unusable settings are errors.
 func TestChangingProjects(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -117,7 +117,7 @@ func TestChangingProjects(t *testing.T) {
 	assert.NotContains(t, now, "description")
 }
 
-// TestRemovingProjects takes their actions along, leaves their workflows, and touches no file. It asks, and asks again when things have changed.
+// TestRemovingProjects: it removes their actions, leaves their workflows, and touches no file. It needs approval, again if things have changed.
 func TestRemovingProjects(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -140,7 +140,7 @@ func TestRemovingProjects(t *testing.T) {
 	assert.FileExists(t, dir+"/package.json")
 }
 
-// TestChangingWorkflows renames, takes steps out, and forgets.
+// TestChangingWorkflows covers renaming, removing steps, and deleting.
 func TestChangingWorkflows(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -162,7 +162,7 @@ func TestChangingWorkflows(t *testing.T) {
 	assert.Equal(t, "WORKFLOW_NOT_FOUND", code(byPerson(t, d, "workflow_remove", map[string]any{"workflow_id": id})))
 }
 
-// TestWebhooksOfWorkflows are refused when they could not be called; what opens a workflow to requests is kept as a digest.
+// TestWebhooksOfWorkflows: invalid ones are errors; the token of an incoming one is stored as a digest.
 func TestWebhooksOfWorkflows(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -203,7 +203,7 @@ func TestWebhooksOfWorkflows(t *testing.T) {
 	assert.NotContains(t, d.Do("get_workflow", map[string]any{"workflow_id": id}), "incomingWebhook")
 }
 
-// TestSavingActions rejects what could not be carried out, or would be dangerous, when it is stored.
+// TestSavingActions: actions that could not run, or would be dangerous, are rejected when they are saved.
 func TestSavingActions(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

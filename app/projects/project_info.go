@@ -28,7 +28,7 @@ var (
 	GitDiff        = tool.Ref[WorktreeInput, DiffAnswer]{Name: "get_git_diff"}
 )
 
-// InfoDeps is what the tools work with. Every field is required.
+// InfoDeps holds the dependencies of the tools. Every field is required.
 type InfoDeps struct {
 	Sites     runner.SiteFinder
 	Workflows projectport.Workflows
@@ -53,7 +53,7 @@ func InfoEntries(d InfoDeps) []tool.Entry {
 
 type infoService struct{ InfoDeps }
 
-// InfoListInput chooses projects.
+// InfoListInput selects projects.
 type InfoListInput struct {
 	Query string `json:"query,omitempty" jsonschema:"description=part of a name\\, path or description"`
 }
@@ -82,7 +82,7 @@ type WorktreeInput struct {
 // Resources returns the path.
 func (in WorktreeInput) Resources() []string { return []string{in.Path} }
 
-// ProjectItem is a project in a list. What is not known is null.
+// ProjectItem is a project in a list. Unknown values are null.
 type ProjectItem struct {
 	ID             project.ID       `json:"id"`
 	Name           string           `json:"name"`
@@ -144,7 +144,7 @@ func (s infoService) list(ctx context.Context, _ tool.Scope, in InfoListInput) (
 	return out, ctx.Err()
 }
 
-// describe returns what a project is: in its user's words, else in those of its package.json as far as they could have been the user's.
+// describe returns a project's description: the user's, else that of its package.json if it is acceptable as one.
 func describe(p project.Project, facts project.Facts) string {
 	if p.Description != "" || facts.Manifest == nil || project.CheckText("description", facts.Manifest.Description, project.MaxDescription) != nil {
 		return p.Description
@@ -152,7 +152,7 @@ func describe(p project.Project, facts project.Facts) string {
 	return strings.TrimSpace(facts.Manifest.Description)
 }
 
-// ProjectDetail is all about one project.
+// ProjectDetail is everything about one project.
 type ProjectDetail struct {
 	ID             project.ID        `json:"id"`
 	Path           string            `json:"path"`
@@ -163,7 +163,7 @@ type ProjectDetail struct {
 	PackageManager *project.Manager  `json:"packageManager"`
 	ManagerVersion *string           `json:"packageManagerVersion"`
 	Scripts        map[string]string `json:"scripts"`
-	Masked         []Script          `json:"maskedScripts,omitempty"` // those again that the map hides, because a value under such a name looks like a secret
+	Masked         []Script          `json:"maskedScripts,omitempty"` // those that the map masks, because a value with such a name looks like a secret
 	ProjectType    *string           `json:"projectType"`
 	NodeVersion    *string           `json:"nodeVersion"`
 	Monorepo       bool              `json:"isMonorepo"`

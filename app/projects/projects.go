@@ -17,7 +17,7 @@ const Name = "projects"
 // Contract is the contract of these tools.
 const Contract tool.Contract = "packageflow.v1"
 
-// Deps is the dependencies of the tools.
+// Deps holds the dependencies of the tools.
 type Deps struct {
 	Browsing  InfoDeps
 	Scripting ScriptDeps
@@ -54,7 +54,7 @@ func Capability(d Deps) tool.Capability {
 	return c
 }
 
-// WorkbenchCapability returns the toolset of what only users do. It has this contract too.
+// WorkbenchCapability returns the toolset of tools for users only. It has this contract too.
 func WorkbenchCapability(d AdminDeps) tool.Capability {
 	return tool.Capability{Name: WorkbenchName, Contract: Contract, Mode: policy.Execute, Entries: AdminEntries(d)}
 }
@@ -62,7 +62,7 @@ func WorkbenchCapability(d AdminDeps) tool.Capability {
 // either is run_script: a package.json script by its name, or a stored script action by its id (packageflow contract §2.6, row 19).
 type either struct{ script, action tool.Handler }
 
-// Decode chooses by the argument that only one of the forms has.
+// Decode chooses the form by the argument that only one of them has.
 func (h either) Decode(args json.RawMessage) (tool.Invocation, error) {
 	fields := fieldsOf(args)
 	if err := runner.MergeAliases(fields, "actionId", "action_id"); err != nil {
@@ -83,10 +83,10 @@ func (h either) Decode(args json.RawMessage) (tool.Invocation, error) {
 	return h.action.Decode(args)
 }
 
-// renamed is trigger_webhook, whose webhook_id is the id of an action and may be called so.
+// renamed is trigger_webhook, whose webhook_id is the id of an action and may also be called actionId.
 type renamed struct{ next tool.Handler }
 
-// Decode takes actionId for webhook_id.
+// Decode accepts actionId for webhook_id.
 func (h renamed) Decode(args json.RawMessage) (tool.Invocation, error) {
 	fields := fieldsOf(args)
 	given := len(fields)

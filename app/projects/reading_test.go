@@ -13,11 +13,11 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// behind is a project whose commands lead to files: a script to a script, a program that is installed, a makefile.
+// behind is a project whose commands refer to files: a script to a script, an installed program, a makefile.
 const behind = "-- package.json --\n" + `{"scripts":{"go":"sh go.sh","tool":"tool","prego":"sh before.sh"}}` + "\n-- go.sh --\nsh inner.sh\n-- inner.sh --\necho BEFORE\n-- before.sh --\ntrue\n" +
 	"-- node_modules/tool/cli.sh --\n#!/bin/sh\necho BEFORE\n-- Makefile --\nall:\n\tsh inner.sh\n-- other.js --\n1\n"
 
-// TestFilesBehindCommandsAreBound: what was swapped after somebody looked is not run, whichever way it is reached; the refusal says which file it is.
+// TestFilesBehindCommandsAreBound: a file that was replaced after the plan is not run, however it is referred to; the error names the file.
 func TestFilesBehindCommandsAreBound(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -65,7 +65,7 @@ func TestFilesBehindCommandsAreBound(t *testing.T) {
 	}
 }
 
-// TestStepsDoNotRunWhatAnEarlierOneSwapped: a file is looked at once more right before its step, but for what is built on the way.
+// TestStepsDoNotRunWhatAnEarlierOneSwapped: a file is checked again right before its step, except what earlier steps build.
 func TestStepsDoNotRunWhatAnEarlierOneSwapped(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -80,7 +80,8 @@ func TestStepsDoNotRunWhatAnEarlierOneSwapped(t *testing.T) {
 	require.Empty(t, code(d.Confirmed("run_workflow", w)), "what is built is what comes next")
 }
 
-// TestAlwaysForTheSessionLeavesFilesToTheAgent: editing them is its job; the text of the script, and its arguments, are another question.
+// TestAlwaysForTheSessionLeavesFilesToTheAgent: a session grant allows edited files, because editing is the agent's job, but no other script text or
+// arguments.
 func TestAlwaysForTheSessionLeavesFilesToTheAgent(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -95,7 +96,7 @@ func TestAlwaysForTheSessionLeavesFilesToTheAgent(t *testing.T) {
 	assert.Equal(t, "CONFIRMATION_PENDING", code(d.Ask("run_script", args)))
 }
 
-// TestAProjectIsDescribedByItsPackage where its user has said nothing: in lists, in searches and by itself.
+// TestAProjectIsDescribedByItsPackage: without a description of the user's, in lists, in searches and alone.
 func TestAProjectIsDescribedByItsPackage(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

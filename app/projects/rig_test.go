@@ -66,7 +66,7 @@ func code(o tool.Outcome) string {
 	return ""
 }
 
-// details returns those of a failure, as the contract has them.
+// details returns the details of an error, in the contract's form.
 func details(o tool.Outcome) (plain map[string]any) {
 	if o.Err == nil {
 		return nil
@@ -102,10 +102,10 @@ func (b *book) add(title string, c tool.Call, o tool.Outcome) {
 	fmt.Fprintf(&b.text, "## %s\n%s %s\n%s\n", title, c.Tool, c.Args, text)
 }
 
-// tries adds what comes of each call: asked, tried as a plan, and done, as its title begins.
+// tries adds the outcomes of each call: asked, planned, and applied, as in its title.
 func (b *book) tries(d *projectrig.Core, name tool.Name, rows ...[2]string) {
 	b.t.Helper()
-	d = d.Fresh() // nobody is called too often here
+	d = d.Fresh() // no rate limit applies here
 	for _, row := range rows {
 		title, args := row[0], row[1]
 		for i := 0; i+1 < len(b.replace); i += 2 {
@@ -137,7 +137,7 @@ var (
 	}
 )
 
-// compare holds all that was added against testdata/NAME.golden, with what differs from run to run replaced by what does not.
+// compare compares everything that was added with testdata/NAME.golden, with variable parts replaced.
 func (b *book) compare(name string) {
 	b.t.Helper()
 	text := strings.NewReplacer(b.replace...).Replace(b.text.String())
@@ -157,7 +157,7 @@ func (b *book) compare(name string) {
 	golden.Text(b.t, name, text)
 }
 
-// How long what happens soon may take, and how often is looked whether it has.
+// The timeout and the interval of polling.
 const (
 	wait = time.Minute
 	tick = time.Millisecond

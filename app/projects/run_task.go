@@ -18,7 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// maxFilters bounds how members are chosen; who wants more of them names none.
+// maxFilters is the maximum number of filters for members.
 const maxFilters = 100
 
 // RunTaskInput names a task, and where it runs.
@@ -54,11 +54,11 @@ func (in *RunTaskInput) many() bool { return len(in.Members) > 0 || in.ChangedSi
 
 // taskStep is a task in one directory, ready to run.
 type taskStep struct {
-	member   string // empty for the directory that was named
+	member   string // empty for the named directory
 	site     runner.Site
 	task     tasks.Task
 	shown    taskShown
-	open     []string // what cannot be told without running it
+	open     []string // what cannot be determined without running it
 	examined runner.ExamineResult
 	spec     process.Spec
 	manager  project.Manager
@@ -73,13 +73,13 @@ type taskShown struct {
 	Task      string                   `json:"task"`
 	Command   string                   `json:"command,omitempty"`  // as the file has it
 	ReadAs    string                   `json:"read_as,omitempty"`  // the same with the runner's own variables as far as they are known
-	Sets      []string                 `json:"sets,omitempty"`     // what its file says around it that bears on how it runs
-	Needs     []neededTask             `json:"needs,omitempty"`    // that the runner starts with it
+	Sets      []string                 `json:"sets,omitempty"`     // what its file says that affects how it runs
+	Needs     []neededTask             `json:"needs,omitempty"`    // tasks that the runner starts with it
 	Pre       string                   `json:"pre,omitempty"`      // of a script
 	Post      string                   `json:"post,omitempty"`     // likewise
 	Runner    string                   `json:"runner"`             // and its version, where that is known
 	Argv      []string                 `json:"argv"`               // what is started
-	Scripts   []runner.StartedScript   `json:"scripts,omitempty"`  // of package.json, that it starts in turn
+	Scripts   []runner.StartedScript   `json:"scripts,omitempty"`  // scripts of package.json that it starts in turn
 	Settings  []project.ManagerSetting `json:"settings,omitempty"` // of package managers
 }
 
@@ -88,10 +88,10 @@ type neededTask struct {
 	Name    string `json:"name"`
 	Command string `json:"command,omitempty"`
 	ReadAs  string `json:"read_as,omitempty"`
-	Sets    string `json:"sets,omitempty"` // a line each, but for those of all tasks of the file
+	Sets    string `json:"sets,omitempty"` // one line each, without those of all tasks of the file
 }
 
-// taskPlan is a task about to be run in one directory, or in several.
+// taskPlan is the plan to run a task in one directory, or in several.
 type taskPlan struct {
 	runner.Plan
 	in    RunTaskInput
@@ -104,7 +104,7 @@ type taskPlan struct {
 type aboutTask struct {
 	Project    projectRef  `json:"project"`
 	Task       string      `json:"task"`
-	Cwd        string      `json:"cwd"` // that steps' directories are below
+	Cwd        string      `json:"cwd"` // parent of the steps' directories
 	Background bool        `json:"background"`
 	TimeoutMS  int64       `json:"timeout_ms,omitempty"` // of each step
 	Pattern    string      `json:"success_pattern,omitempty"`
@@ -116,7 +116,8 @@ type aboutTask struct {
 	Notes    []string        `json:"notes,omitempty"`
 }
 
-// planTask works out what running the task means now: in each directory the text that its file has, what starts it, what it starts, and what the user should know.
+// planTask determines the present meaning of the task: in each directory the text in its file, what starts it, what it starts, and what the user
+// should know.
 func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInput) (taskPlan, error) {
 	site, err := s.Sites.Worktree(ctx, in.Path)
 	if err != nil {
@@ -166,7 +167,7 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 	return p, s.finish(&p, site, shown)
 }
 
-// finish makes the plan out of what is shown.
+// finish makes the plan from what is shown.
 func (s scriptService) finish(p *taskPlan, site runner.Site, shown aboutTask) error {
 	first := p.steps[0]
 	summary := fmt.Sprintf("run task %s%s of %s: %s", p.in.Task, spelled(p.in.Args), site.Title(), runner.OneLine(first.task.Command))
@@ -198,7 +199,7 @@ func (s scriptService) finish(p *taskPlan, site runner.Site, shown aboutTask) er
 	return err
 }
 
-// optionsOf are findings for arguments that make takes for options of its own: some of them are code.
+// optionsOf returns findings for arguments that make reads as its own options: some of them are code.
 func optionsOf(t tasks.Task, args []string) (out runner.Findings) {
 	for _, a := range args {
 		if t.Runner == tasks.Make && strings.HasPrefix(a, "-") {
@@ -214,7 +215,7 @@ type target struct {
 	site   runner.Site
 }
 
-// targets returns where the task runs: the directory that was named, or the members that were chosen and have it, those before others that these need.
+// targets returns where the task runs: the named directory, or the selected members that have it, dependencies first.
 func (s scriptService) targets(ctx context.Context, site runner.Site, p *taskPlan) (out []target, notes []string, err error) {
 	if !p.in.many() {
 		return []target{{site: site}}, nil, nil
@@ -241,7 +242,7 @@ func (s scriptService) targets(ctx context.Context, site runner.Site, p *taskPla
 	}
 	ordered, circle := tasks.Ordered(chosen)
 	if len(circle) > 0 {
-		notes = append(notes, "members that need one another in a circle stand by directory: "+strings.Join(circle, ", "))
+		notes = append(notes, "members with cyclic dependencies are sorted by directory: "+strings.Join(circle, ", "))
 	}
 	var without []string
 	for _, m := range ordered {
@@ -263,12 +264,12 @@ func (s scriptService) targets(ctx context.Context, site runner.Site, p *taskPla
 		return nil, nil, noTarget(p.in, len(w.Members), len(chosen))
 	}
 	if len(without) > 0 {
-		notes = append(notes, "without this task, and so left out: "+strings.Join(without, ", "))
+		notes = append(notes, "skipped, because they have no such task: "+strings.Join(without, ", "))
 	}
 	return out, notes, nil
 }
 
-// noTarget says why a task runs nowhere.
+// noTarget returns why a task runs nowhere.
 func noTarget(in RunTaskInput, members, chosen int) error {
 	switch {
 	case members == 0:
@@ -279,7 +280,7 @@ func noTarget(in RunTaskInput, members, chosen int) error {
 	return project.ErrScriptNotFound.Sayf("none of the %d members that were chosen has a task %.100q; list_project_tasks shows what they have", chosen, in.Task)
 }
 
-// step looks at the task in one directory as it is now: its command, and all that it starts.
+// step examines the task in one directory: its command, and everything that it starts.
 func (s scriptService) step(ctx context.Context, t target, name string, args []string) (taskStep, runner.Env, error) {
 	one := taskStep{member: t.member, site: t.site}
 	found, err := finder{s.Runner}.tasks(ctx, t.site.Root, t.site.Dir)
@@ -318,7 +319,7 @@ func (s scriptService) step(ctx context.Context, t target, name string, args []s
 	return one, env, err
 }
 
-// command fills in what starts the task, and returns as shell text all that is known to run.
+// command sets what starts the task, and returns everything that is known to run as shell text.
 func (s scriptService) command(ctx context.Context, one *taskStep, found foundTasks, around projectport.Surroundings, args []string) ([]string, error) {
 	t := one.task
 	one.shown.Task, one.shown.Command = t.ID(), t.Command
@@ -337,7 +338,7 @@ func (s scriptService) command(ctx context.Context, one *taskStep, found foundTa
 	}
 	for i, a := range args {
 		if strings.ContainsRune(a, 0) {
-			return nil, project.ErrArgument.Sayf("argument %d of task %.100q holds a NUL character, which no program can be given", i+1, t.Name)
+			return nil, project.ErrArgument.Sayf("argument %d of task %.100q contains a NUL character, which is not allowed in arguments", i+1, t.Name)
 		}
 	}
 	program, err := s.Runner.Dirs.Program(ctx, one.site.Root, one.site.Dir, t.Argv[0])
@@ -377,7 +378,7 @@ func (s scriptService) command(ctx context.Context, one *taskStep, found foundTa
 	return texts, nil
 }
 
-// readAs returns a task's shell text where that says more than what the file has.
+// readAs returns a task's shell text if it says more than the file.
 func readAs(t tasks.Task) string {
 	if t.Shell == t.Command {
 		return ""
@@ -385,7 +386,7 @@ func readAs(t tasks.Task) string {
 	return t.Shell
 }
 
-// TaskStep is a task in one directory, as it was run.
+// TaskStep is the result of a task in one directory.
 type TaskStep struct {
 	Member    string   `json:"member,omitempty"`
 	Directory string   `json:"directory"` // below the root of the project
@@ -396,7 +397,7 @@ type TaskStep struct {
 	runner.ProcessResult
 }
 
-// TaskResult is a task that was waited for, in one directory or in several.
+// TaskResult is the result of a task, in one directory or in several.
 type TaskResult struct {
 	Success    bool       `json:"success"`
 	Background bool       `json:"background"`
@@ -404,17 +405,17 @@ type TaskResult struct {
 	Steps      []TaskStep `json:"steps"`
 }
 
-// TaskAnswer is a task that was waited for, or that runs on.
+// TaskAnswer is a task that ended, or that keeps running.
 type TaskAnswer = RunAnswer[TaskResult]
 
-// The states of a step that was run, or not.
+// The states of a step.
 const (
 	stepDone    = "completed"
 	stepFailed  = "failed"
 	stepSkipped = "skipped"
 )
 
-// runTask runs the steps that were shown, one after the other, and none behind one that failed.
+// runTask runs the steps that were shown, one after the other, until one fails.
 func (s scriptService) runTask(ctx context.Context, sc tool.Scope, p taskPlan) (TaskAnswer, error) {
 	if p.in.Background {
 		started, err := s.background(ctx, sc, p)
@@ -452,14 +453,14 @@ func (s scriptService) runTask(ctx context.Context, sc tool.Scope, p taskPlan) (
 	return TaskAnswer{Result: out}, nil
 }
 
-// minStepOutput is how much output of each step is answered at least, in bytes.
+// minStepOutput is the minimum of each step's output in a result, in bytes.
 const minStepOutput = 1 << 10
 
 func (one taskStep) labels(sc tool.Scope) map[string]string {
 	return runner.Labels(one.site.Project, sc, map[string]string{runner.LabelScript: one.task.Name})
 }
 
-// still fails with project.ErrConflict when the task would not do any more what was shown. later is said of a step before which others have run, which may have made files
+// still fails with project.ErrConflict if the task would no longer do what was shown. later is for a step after others, which may have made files
 // that it reads.
 func (s scriptService) still(ctx context.Context, one taskStep, in RunTaskInput, later bool) error {
 	site, err := s.Sites.Worktree(ctx, one.site.Dir)
@@ -483,10 +484,10 @@ func (s scriptService) still(ctx context.Context, one taskStep, in RunTaskInput,
 	if a.Command == b.Command && !same(one.examined) {
 		what = ": " + now.examined.Changed(one.examined)
 	}
-	return project.ErrConflict.Sayf("what task %s runs in %s was changed while it was about to run%s; call again to see it as it is", in.Task, one.shown.Directory, what)
+	return project.ErrConflict.Sayf("what task %s runs in %s was changed while it was about to run%s; call again to see the new plan", in.Task, one.shown.Directory, what)
 }
 
-// background starts the one step that was shown, and lets it run on.
+// background starts the only step that was shown, and leaves it running.
 func (s scriptService) background(ctx context.Context, sc tool.Scope, p taskPlan) (StartedScript, error) {
 	one := p.steps[0]
 	if err := s.still(ctx, one, p.in, false); err != nil {

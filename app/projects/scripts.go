@@ -27,7 +27,7 @@ var (
 	StopProcess      = tool.Ref[StopInput, StoppedProcess]{Name: "stop_background_process"}
 )
 
-// ScriptDeps is what the tools work with. Every field is required.
+// ScriptDeps holds the dependencies of the tools. Every field is required.
 type ScriptDeps struct {
 	Sites  runner.SiteFinder
 	Runner runner.Runner
@@ -62,14 +62,14 @@ func ScriptEntries(d ScriptDeps) []tool.Entry {
 			}, s.either),
 		bind.Command(RunTask, runner.ExecuteSpec(runner.CategoryScripts, "Run task", "Run a task of list_project_tasks, like make or cargo tasks. "+
 			"With members or changedSince: in those members of a workspace, dependencies first, until one fails.", runTaskSchema), s.planTask, s.runTask),
-		bind.Query(ListProcesses, runner.ReadSpec(runner.CategoryBackground, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended lately.", noSchema), s.list),
+		bind.Query(ListProcesses, runner.ReadSpec(runner.CategoryBackground, "List background processes", "List the processes that run in the background for any client on this machine, and those that ended recently.", noSchema), s.list),
 		bind.Query(GetProcessOutput, runner.ReadSpec(runner.CategoryBackground, "Background process output", "Read a background process's output: the last lines, or with sinceSeq only those after the nextSeq of an earlier answer.", outputSchema), s.output),
-		bind.Command(StopProcess, stopping(runner.ExecuteSpec(runner.CategoryBackground, "Stop background process", "Stop a background process and everything it started; force kills without asking it first.", stopSchema)), s.planStop, s.stop),
+		bind.Command(StopProcess, stopping(runner.ExecuteSpec(runner.CategoryBackground, "Stop background process", "Stop a background process and everything it started; force kills it at once.", stopSchema)), s.planStop, s.stop),
 	}
 	return append(entries, s.serviceEntries()...)
 }
 
-// stopping starts nothing and reaches no network, and what has ended stays as it is.
+// stopping starts nothing and uses no network, and does not change what has ended.
 func stopping(s tool.Spec) tool.Spec {
 	s.Effects, s.Idempotent = policy.Read|policy.Exec, true
 	return s
@@ -77,7 +77,7 @@ func stopping(s tool.Spec) tool.Spec {
 
 type scriptService struct{ ScriptDeps }
 
-// runPlan is a script about to be run.
+// runPlan is the plan to run a script.
 type runPlan struct {
 	runner.Plan
 	command    shellcmd.ScriptCommand
@@ -96,10 +96,10 @@ func (p runPlan) labels(sc tool.Scope) map[string]string {
 	return runner.Labels(p.site.Project, sc, map[string]string{runner.LabelScript: p.command.Name})
 }
 
-// toolchain is what decides how the package manager is found (packageflow contract §2.6, row 20).
+// toolchain is what decides which package manager runs (packageflow contract §2.6, row 20).
 type toolchain struct {
 	VoltaAvailable bool              `json:"volta_available"`
-	Volta          map[string]string `json:"volta_config"`    // what package.json pins; null without
+	Volta          map[string]string `json:"volta_config"`    // versions pinned in package.json; null without
 	Corepack       *string           `json:"corepack_config"` // the packageManager field; null without
 }
 
@@ -123,10 +123,10 @@ type about struct {
 	TimeoutMS    int64                    `json:"timeout_ms,omitempty"`
 	Pattern      string                   `json:"success_pattern,omitempty"`
 	PatternMS    int64                    `json:"success_timeout_ms,omitempty"`
-	EnvPassed    []string                 `json:"env_passed,omitempty"` // names of variables handed on because the project's settings say so
-	Scripts      []runner.StartedScript   `json:"scripts,omitempty"`    // of package.json, that it starts in turn
-	Settings     []project.ManagerSetting `json:"settings,omitempty"`   // of the project's own files for package managers, as far as they decide what runs
-	process.Code                          // the files that are read as code, and what is not bound
+	EnvPassed    []string                 `json:"env_passed,omitempty"` // names of variables passed on because of the project's settings
+	Scripts      []runner.StartedScript   `json:"scripts,omitempty"`    // scripts of package.json that it starts in turn
+	Settings     []project.ManagerSetting `json:"settings,omitempty"`   // of the project's own package manager files, as far as they decide what runs
+	process.Code                          // the files that are read as code, and what the plan does not cover
 	Findings     runner.Findings          `json:"findings,omitempty"`
 	Notes        []string                 `json:"notes,omitempty"`
 }
@@ -188,11 +188,11 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 	return p, err
 }
 
-// maxSpelled is how many bytes of arguments a summary holds; the plan has all of them.
+// maxSpelled is the maximum size of arguments in a summary, in bytes; the plan has all of them.
 const maxSpelled = 240
 
-// spelled returns a script's arguments as its summary says them behind its command, each quoted where it is more than one plain word. One that is too long is
-// not cut, as half a secret would not be masked: its length stands for it.
+// spelled returns a script's arguments for its summary, after its command, each quoted unless it is one plain word. Arguments that are too long are
+// not cut, because half a secret would not be masked: their length is shown instead.
 func spelled(args []string) string {
 	const plain = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_-./:=@%+,"
 	var b strings.Builder
@@ -213,8 +213,8 @@ func spelled(args []string) string {
 	return b.String()
 }
 
-// bare returns what is shown of a script without its arguments, and without what they change: how long it may take, and the files that they name. There is
-// none where the script cannot be followed without them.
+// bare returns what is shown of a script without its arguments and what depends on them: its timeout, and the files that they name. It returns
+// nothing if the script cannot be examined without them.
 func (s scriptService) bare(ctx context.Context, p runPlan, in RunNPMInput, shown about) (about, bool) {
 	if p.args = nil; len(in.Args) > 0 {
 		if _, _, err := s.look(ctx, &p, in.Script); err != nil {
@@ -227,7 +227,7 @@ func (s scriptService) bare(ctx context.Context, p runPlan, in RunNPMInput, show
 	return shown, true
 }
 
-// look fills in the script as it is now: its command, and all that it starts.
+// look examines the script as it is now: its command, and everything that it starts.
 func (s scriptService) look(ctx context.Context, p *runPlan, name string) (projectport.Surroundings, project.Facts, error) {
 	facts, err := s.Runner.Facts(ctx, p.site.Root, p.site.Dir)
 	if err != nil {
@@ -237,7 +237,7 @@ func (s scriptService) look(ctx context.Context, p *runPlan, name string) (proje
 	if err != nil {
 		return around, facts, err
 	}
-	if p.tools.Managers != nil { // those that were confirmed
+	if p.tools.Managers != nil { // the approved ones
 		around.Tools = p.tools
 	}
 	if p.command, err = shellcmd.BuildScriptCommand(facts, around.Tools, name, p.args); err != nil {
@@ -245,13 +245,13 @@ func (s scriptService) look(ctx context.Context, p *runPlan, name string) (proje
 	}
 	text := p.command.Text
 	if len(p.args) > 0 {
-		text += " " + runner.QuoteArgs(p.args) // as the package manager puts them
+		text += " " + runner.QuoteArgs(p.args) // as the package manager appends them
 	}
 	p.examined, err = s.Runner.Examine(ctx, around, runner.Command{Root: p.site.Root, Dir: p.site.Dir, Texts: []string{p.command.Pre, text, p.command.Post}, Managed: true, Script: name})
 	return around, facts, err
 }
 
-// ScriptResult is a script that was waited for.
+// ScriptResult is the result of a script that ended.
 type ScriptResult struct {
 	Success    bool            `json:"success"`
 	Background bool            `json:"background"`
@@ -271,7 +271,7 @@ func (p runPlan) ran(e runner.ProcessResult, ok bool) ScriptResult {
 		Strategy: p.command.Strategy, toolchain: p.toolchain, Command: p.command.Text, Argv: p.command.Argv, ProcessResult: e}
 }
 
-// foreground runs the script that was shown and waits.
+// foreground runs the script that was shown and waits for its end.
 func (s scriptService) foreground(ctx context.Context, sc tool.Scope, p runPlan) (ScriptResult, error) {
 	if err := s.unchanged(ctx, p); err != nil {
 		return ScriptResult{}, err
@@ -281,8 +281,8 @@ func (s scriptService) foreground(ctx context.Context, sc tool.Scope, p runPlan)
 	return p.ran(e, err == nil), err
 }
 
-// unchanged fails with project.ErrConflict when the script is not what was confirmed any more, or what it starts, or the settings that decide
-// how, or its directory is another one. All are looked at once more just before the package manager does so itself.
+// unchanged fails with project.ErrConflict if the script, what it starts, the settings that decide how, or its directory are no longer the approved
+// ones. Everything is examined again just before the package manager reads it.
 func (s scriptService) unchanged(ctx context.Context, p runPlan) error {
 	now := p
 	var err error
@@ -299,7 +299,7 @@ func (s scriptService) unchanged(ctx context.Context, p runPlan) error {
 		if now.command.Text == p.command.Text && !now.examined.Same(p.examined) {
 			what = ": " + now.examined.Changed(p.examined)
 		}
-		return project.ErrConflict.Sayf("what script %s runs was changed while it was about to run%s; call again to see it as it is", p.command.Name, what)
+		return project.ErrConflict.Sayf("what script %s runs was changed while it was about to run%s; call again to see the new plan", p.command.Name, what)
 	}
 	return nil
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// leaks returns the files of the state that hold any of the texts.
+// leaks returns the files of the state that contain any of the texts.
 func leaks(t *testing.T, r *projectrig.Rig, texts ...string) []string {
 	t.Helper()
 	var found []string
@@ -33,7 +33,7 @@ func leaks(t *testing.T, r *projectrig.Rig, texts ...string) []string {
 	return found
 }
 
-// TestSecretsAtRest: neither what is stored nor what was asked for lies on the disk in clear.
+// TestSecretsAtRest: neither stored secrets nor those in arguments are on the disk in clear text.
 func TestSecretsAtRest(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -50,7 +50,7 @@ func TestSecretsAtRest(t *testing.T) {
 	assert.Empty(t, leaks(t, r, "hunter2-outgoing", "hunter2-token", "hunter2-incoming", "hunter2-header", "hunter2-env"))
 }
 
-// TestLostKey: what cannot be read any more shows, stands in nobody's way, and can be removed.
+// TestLostKey: values that can no longer be read are shown as such, block nothing, and can be removed.
 func TestLostKey(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

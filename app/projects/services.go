@@ -28,13 +28,13 @@ var (
 	ListServices = tool.Ref[ServicesInput, ServiceList]{Name: "list_services"}
 )
 
-// categoryServices is the category under which the tools are listed.
+// categoryServices is the category of the tools in lists.
 const categoryServices = runner.CategoryBackground
 
-// attachedTimeout bounds a call that stays with its services.
+// attachedTimeout is the timeout of a call that stays with its services.
 const attachedTimeout = 30 * 24 * time.Hour
 
-// The times of looking whether a service is ready.
+// The interval of readiness checks.
 const probeEvery = 100 * time.Millisecond
 
 func (s scriptService) serviceEntries() []tool.Entry {
@@ -78,18 +78,18 @@ type ServicesDownInput struct {
 // Resources returns the project's path.
 func (in ServicesDownInput) Resources() []string { return []string{in.Path} }
 
-// ServiceItem is a service, and the process that it runs or ran as last.
+// ServiceItem is a service, and the process that it runs or last ran.
 type ServiceItem struct {
 	Name      string     `json:"name"`
 	Command   string     `json:"command"`
-	Status    string     `json:"status"` // "not started", or as list_background_processes has it
+	Status    string     `json:"status"` // "not started", or a status of list_background_processes
 	ProcessID process.ID `json:"processId,omitempty"`
 	PID       int        `json:"pid,omitempty"`
-	Restarts  int        `json:"restarts,omitempty"` // as far as its output tells
+	Restarts  int        `json:"restarts,omitempty"` // as far as its output shows
 	StartedAt *time.Time `json:"startedAt,omitempty"`
 	ExitCode  *int       `json:"exitCode,omitempty"`
 	DependsOn []string   `json:"dependsOn,omitempty"`
-	Ready     string     `json:"ready,omitempty"` // what it waits for, in words
+	Ready     string     `json:"ready,omitempty"` // condition of readiness, in words
 }
 
 // ServiceList is the services of a file.
@@ -99,14 +99,14 @@ type ServiceList struct {
 	Services []ServiceItem `json:"services"`
 }
 
-// found is the services of a file in the order in which they start, and where that is.
+// foundServices is the services of a file in the order in which they start, and the location of the file.
 type foundServices struct {
 	site runner.Site
 	file string
 	all  []project.Service
 }
 
-// at returns the label of the file.
+// label returns the label of the file.
 func (f foundServices) label() string { return path.Join(f.site.Dir, f.file) }
 
 func (s scriptService) findServices(ctx context.Context, dir, file string) (foundServices, error) {
@@ -142,7 +142,7 @@ func (s scriptService) services(ctx context.Context, _ tool.Scope, in ServicesIn
 	return s.listed(ctx, found, found.all)
 }
 
-// listed returns services as they are, and those that still run although their file names them no more.
+// listed returns the services with their states, and those that still run although their file no longer names them.
 func (s scriptService) listed(ctx context.Context, found foundServices, all []project.Service) (ServiceList, error) {
 	out := ServiceList{Path: found.site.Dir, File: found.file, Services: []ServiceItem{}}
 	states, err := s.states(ctx, found.label())
@@ -167,7 +167,7 @@ func (s scriptService) listed(ctx context.Context, found foundServices, all []pr
 	return out, nil
 }
 
-// restarted begins what is printed before a service is started again.
+// restarted is the beginning of the line printed before a service is restarted.
 const restarted = "[countersign] start "
 
 func (s scriptService) fill(ctx context.Context, item *ServiceItem, state process.State) {
@@ -180,7 +180,7 @@ func (s scriptService) fill(ctx context.Context, item *ServiceItem, state proces
 	for _, line := range slices.Backward(chunk.Lines) {
 		if rest, is := strings.CutPrefix(line.Text, restarted); is {
 			n, _, _ := strings.Cut(rest, " ")
-			item.Restarts, _ = strconv.Atoi(n) // a service that prints such a line itself misleads nobody but about this
+			item.Restarts, _ = strconv.Atoi(n) // a service that prints such a line itself only misleads about this
 			return
 		}
 	}
@@ -198,13 +198,13 @@ func readyWords(r project.Readiness) string {
 	return ""
 }
 
-// serviceStep is a service, ready to start.
+// serviceStep is a service that is ready to start.
 type serviceStep struct {
 	service  project.Service
 	command  runner.Command
 	examined runner.ExamineResult
 	spec     process.Spec
-	running  process.ID // it runs already, and is left alone or stopped first
+	running  process.ID // it is already running, and is left alone or stopped first
 }
 
 // shownService is what the user sees of a service.
@@ -225,7 +225,7 @@ type shownService struct {
 	Findings runner.Findings `json:"findings,omitempty"`
 }
 
-// upPlan is services about to be started.
+// upPlan is the plan to start services.
 type upPlan struct {
 	runner.Plan
 	in    ServicesUpInput
@@ -233,11 +233,11 @@ type upPlan struct {
 	steps []serviceStep
 }
 
-// shell runs what needs one, and what is started again.
+// shell runs commands that need one, and those that are restarted.
 const shell = "/bin/sh"
 
-// again is the program that starts a service again as its policy says: the policy, how often, and the first pause in milliseconds, then what to run. The signal that ends the process
-// group ends both.
+// again is the program that restarts a service according to its policy: the policy, the maximum number, and the first pause in milliseconds, then the
+// command. The signal that ends the process group ends both.
 const again = `policy=$1 most=$2 pause=$3; shift 3; n=0
 while :; do
   "$@"; code=$?
@@ -299,7 +299,7 @@ func (s scriptService) planUp(ctx context.Context, _ tool.Scope, in ServicesUpIn
 	return p, err
 }
 
-// serviceStep works out how a service is started.
+// serviceStep determines how a service is started.
 func (s scriptService) serviceStep(ctx context.Context, found foundServices, one project.Service) (serviceStep, shownService, error) {
 	dir, _, err := s.Runner.Dirs.Resolve(ctx, path.Join(found.site.Dir, one.Dir), []string{found.site.Root})
 	if err != nil {
@@ -328,7 +328,7 @@ func (s scriptService) serviceStep(ctx context.Context, found foundServices, one
 		view.ReadyMS = one.Ready.Timeout().Milliseconds()
 	}
 	if most := one.MaxRestarts(); most > 0 {
-		view.NotBound = append(slices.Clone(view.NotBound), "files are read as they are whenever it is started again")
+		view.NotBound = append(slices.Clone(view.NotBound), "files are read again at every restart")
 		view.Restart = fmt.Sprintf("%s, at most %d times, first after %v", one.Restart, most, one.Backoff())
 		argv = append([]string{shell, "-c", again, "service", one.Restart, strconv.Itoa(most), strconv.FormatInt(one.Backoff().Milliseconds(), 10)}, argv...)
 	}
@@ -336,16 +336,16 @@ func (s scriptService) serviceStep(ctx context.Context, found foundServices, one
 	return step, view, nil
 }
 
-// stillService fails with project.ErrConflict when a service would start something else than was confirmed.
+// stillService fails with project.ErrConflict if a service would start something other than what was approved.
 func (s scriptService) stillService(ctx context.Context, found foundServices, step serviceStep, same func(now, before runner.ExamineResult) bool) error {
 	now, _, err := s.serviceStep(ctx, found, step.service)
 	if err == nil && (!same(now.examined, step.examined) || now.spec.Dir != step.spec.Dir) {
-		err = project.ErrConflict.Sayf("what service %s starts was changed since it was confirmed: %s; call again to see it as it is", step.service.Name, now.examined.Changed(step.examined))
+		err = project.ErrConflict.Sayf("what service %s starts was changed since it was confirmed: %s; call again to see the new plan", step.service.Name, now.examined.Changed(step.examined))
 	}
 	return err
 }
 
-// up starts the services one after the other. Those that were started when one fails are stopped.
+// up starts the services one after the other. If one fails, those that were started are stopped.
 func (s scriptService) up(ctx context.Context, sc tool.Scope, p upPlan) (ServiceList, error) {
 	for _, step := range p.steps {
 		if err := s.stillService(ctx, p.found, step, runner.ExamineResult.Same); err != nil {
@@ -365,7 +365,7 @@ func (s scriptService) up(ctx context.Context, sc tool.Scope, p upPlan) (Service
 				return failed(err)
 			}
 		}
-		if i > 0 { // those before it may have run for long
+		if i > 0 { // earlier ones may have run for long
 			if err := s.stillService(ctx, p.found, step, runner.ExamineResult.Alike); err != nil {
 				return failed(err)
 			}
@@ -438,7 +438,8 @@ func (s scriptService) stopAll(ctx context.Context, ids []process.ID) error {
 	return failures
 }
 
-// awaitReady waits until a service is ready. It fails with project.ErrExecutionFailed when it has ended before, and with ErrExecutionTimeout when it takes too long.
+// awaitReady waits until a service is ready. It fails with project.ErrExecutionFailed if it ends before, and with ErrExecutionTimeout if it takes too
+// long.
 func (s scriptService) awaitReady(ctx context.Context, one project.Service, id process.ID) error {
 	if !one.Ready.Waits() {
 		return nil
@@ -482,7 +483,7 @@ func (s scriptService) awaitReady(ctx context.Context, one project.Service, id p
 	}
 }
 
-// downPlan is services about to be stopped, in that order.
+// downPlan is the plan to stop services, in that order.
 type downPlan struct {
 	runner.Plan
 	found foundServices
@@ -518,7 +519,7 @@ func (s scriptService) planDown(ctx context.Context, sc tool.Scope, in ServicesD
 		v := runner.ProcessOf(state)
 		one := stopAbout{ID: v.ID, PID: v.PID, Script: v.ScriptName, Project: v.ProjectPath, Command: state.Labels[runner.LabelCommand], StartedAt: v.StartedAt, Client: v.Client}
 		if v.Client != sc.Client {
-			one.Other, risk = "another client has started it: it is somebody else's work that ends", policy.RiskHigh
+			one.Other, risk = "it was started by another client, whose work this ends", policy.RiskHigh
 		}
 		stops, names, p.ids = append(stops, one), append(names, v.ScriptName), append(p.ids, v.ID)
 	}

@@ -68,7 +68,7 @@ services:
 one: sh serve.sh one
 -- serve.sh --
 trap 'echo "$1 is down" >> ended; exit 0' TERM
-echo $$ > "$1.pid"; echo "$1 is up"; echo "$1 $WHO" >> begun
+echo $$ > "$1.pid"; echo "$1 $WHO" >> begun; echo "$1 is up"
 while :; do sleep 0.05; done
 -- flaky.sh --
 echo x >> tries; echo "try $(wc -l < tries)"; [ "$(wc -l < tries)" -lt 3 ] && exit 1
@@ -85,7 +85,7 @@ func serviceStates(d *projectrig.Core, dir, file string) map[string]string {
 	return out
 }
 
-// TestServices start in order, each when what it depends on is ready, and stop in reverse.
+// TestServices: they start in order, each when its dependencies are ready, and stop in reverse.
 func TestServices(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -117,7 +117,8 @@ func TestServices(t *testing.T) {
 	}
 }
 
-// TestServicesThatFail: a service that ends is started again as often as it says; one that is not ready in time, or never, takes those with it that were started for it.
+// TestServicesThatFail: a service that ends is restarted as often as configured; if one is not ready in time, the services started with it are
+// stopped.
 func TestServicesThatFail(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -142,7 +143,7 @@ func TestServicesThatFail(t *testing.T) {
 	assert.True(t, gone(t, r, dir, "slow.pid"))
 }
 
-// TestServicesThatStay end, the last started first, when the call ends that stays with them.
+// TestServicesThatStay: they stop, the last started first, when the call that stays with them ends.
 func TestServicesThatStay(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

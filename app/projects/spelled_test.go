@@ -7,7 +7,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestArgumentsAreInTheSummary: two questions about one script differ by their arguments, whose blanks and marks can be seen, and which are not cut.
+// TestArgumentsAreInTheSummary: approval requests for one script differ by its arguments, whose blanks and quotes are visible, and which are not cut.
 func TestArgumentsAreInTheSummary(t *testing.T) {
 	t.Parallel()
 	for want, args := range map[string][]string{

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// rows returns the workflows as the database has them, by ID, to the byte.
+// rows returns the workflows as stored in the database, by ID, to the byte.
 func rows(t *testing.T, r *projectrig.Rig) map[string]string {
 	t.Helper()
 	db, err := sql.Open("sqlite", filepath.Join(r.State, "countersign.db"))
@@ -36,7 +36,7 @@ func rows(t *testing.T, r *projectrig.Rig) map[string]string {
 	return out
 }
 
-// TestOtherWorkflowsStay as they are, to the byte, whatever is done to one.
+// TestOtherWorkflowsStay: a change of one workflow leaves the others unchanged to the byte.
 func TestOtherWorkflowsStay(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -64,7 +64,7 @@ func TestOtherWorkflowsStay(t *testing.T) {
 	}
 }
 
-// TestStepsAtOnce: twenty confirmed steps for one place in one workflow, at once. Each is there or was refused, and the orders are dense.
+// TestStepsAtOnce: twenty approved steps for one position in one workflow, concurrently. Each is added or rejected, and the orders are dense.
 func TestStepsAtOnce(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -91,7 +91,7 @@ func TestStepsAtOnce(t *testing.T) {
 		assert.Equal(t, "CONFLICT", got, i)
 	}
 	assert.Equal(t, 1, added, "each was shown the workflow with its one step")
-	for i := range calls { // and until all are in it, one after the other and at once
+	for i := range calls { // until all are in it, one after the other and concurrently
 		all.Go(func() {
 			for codes[i] != "" {
 				codes[i] = code(cores[i%3].Confirmed("add_workflow_step", map[string]any{"workflow_id": id, "name": fmt.Sprint("step ", i), "command": "true", "order": first}))
@@ -108,8 +108,8 @@ func TestStepsAtOnce(t *testing.T) {
 	assert.Len(t, names, 21)
 }
 
-// TestEverythingIsOnRecord: each call that changes or runs something leaves its intent, its outcome, and a record with the right end; what
-// was refused leaves an outcome (packageflow-security contract §4.3, §5.2).
+// TestEverythingIsOnRecord: each call that changes or runs something leaves its intent, its outcome, and a call record with the right status; a
+// denied one leaves an outcome (packageflow-security contract §4.3, §5.2).
 func TestEverythingIsOnRecord(t *testing.T) {
 	w := newWorld(t)
 	d := w.core.Fresh()
@@ -169,7 +169,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 	assert.Empty(t, runs)
 }
 
-// TestRateOfExecution: twenty at once and thirty a minute, a question and its answer counted once; reading goes on.
+// TestRateOfExecution: twenty at once and thirty a minute, a request and its decision counted once; reading continues.
 func TestRateOfExecution(t *testing.T) {
 	w := newWorld(t)
 	d := w.core.Fresh()

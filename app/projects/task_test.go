@@ -48,7 +48,7 @@ echo built
 echo checked
 `
 
-// recorder stands in for a task runner: it writes down what it was told, as the managers of a rig do, and prints its arguments.
+// recorder is a fake task runner: it records its arguments, as the managers of a rig do, and prints them.
 const recorder = `#!/bin/sh
 printf '%s\0' "${0##*/}" "$@" >> "$HOME/told"
 printf '\n' >> "$HOME/told"
@@ -93,7 +93,7 @@ func TestTasksAreListedWithoutRunningAnything(t *testing.T) {
 	assert.Empty(t, r.Told())
 }
 
-// TestAMemberIsRunByTheManagerOfTheWhole, in its version, whichever tool runs its script; one with a lockfile of its own is not.
+// TestAMemberIsRunByTheManagerOfTheWhole: in its version, with any tool that runs its script; a member with a lockfile of its own is not.
 func TestAMemberIsRunByTheManagerOfTheWhole(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -107,8 +107,8 @@ func TestAMemberIsRunByTheManagerOfTheWhole(t *testing.T) {
 	assert.Equal(t, "INVALID_ARGUMENT", code(d.Ask("run_script", map[string]any{"project_path": filepath.Join(dir, "packages/ui"), "script_name": "test"})), "nothing is run with it")
 }
 
-// TestATaskIsShownWithAllThatIsKnownToRun: the recipe as the file has it and as a shell reads it, the tasks that it needs, and the files that these read as code. A change
-// to any of them asks again; without a shell in between.
+// TestATaskIsShownWithAllThatIsKnownToRun: the recipe as written and as a shell reads it, the tasks that it needs, and the files that these read as
+// code. A change to any of them needs a new approval; no shell is started for it.
 func TestATaskIsShownWithAllThatIsKnownToRun(t *testing.T) {
 	r := withRunners(t, "make")
 	d := r.OpenCore(nil)
@@ -140,8 +140,8 @@ func TestATaskIsShownWithAllThatIsKnownToRun(t *testing.T) {
 	assert.Equal(t, "high", high.Issued.Risk, "options of make are code")
 }
 
-// TestATaskRunsInManyMembers: in those that were chosen and have it, each behind those that it needs, until one fails; and in those that changed since a commit, with those
-// that need them.
+// TestATaskRunsInManyMembers: in the selected ones that have it, each after its dependencies, until one fails; and in those that changed since a
+// commit, with those that depend on them.
 func TestATaskRunsInManyMembers(t *testing.T) {
 	r := withRunners(t, "go")
 	d := r.OpenCore(nil)

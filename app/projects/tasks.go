@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// TaskList is what a directory of a project can run, and the workspace that it belongs to.
+// TaskList is the tasks of a project's directory, and its workspace.
 type TaskList struct {
 	Path           string           `json:"path"`
 	PackageManager *project.Manager `json:"packageManager"`
@@ -24,11 +24,11 @@ type TaskList struct {
 // WorkspaceDetail is a workspace.
 type WorkspaceDetail struct {
 	Root    string       `json:"root"`
-	Tools   []string     `json:"tools"` // that describe it
+	Tools   []string     `json:"tools"` // that define it
 	Members []MemberItem `json:"members"`
 }
 
-// MemberItem is a package of a workspace, with the tasks that run_task takes for it.
+// MemberItem is a package of a workspace, with the tasks that run_task accepts for it.
 type MemberItem struct {
 	tasks.Member
 	Tasks []string `json:"tasks"`
@@ -86,13 +86,14 @@ func (s infoService) workspace(ctx context.Context, site runner.Site) (string, t
 	return finder{runner.Runner{Dirs: s.Sites.Dirs}}.workspace(ctx, site)
 }
 
-// foundTasks is what a directory can run, and what is known of it.
+// foundTasks is the tasks of a directory, and what is known of it.
 type foundTasks struct {
 	facts project.Facts
 	list  tasks.List
 }
 
-// tasks returns what a directory can run. A package.json that cannot be read, or that names no package manager there is, is noted; its scripts are then not listed.
+// tasks returns the tasks of a directory. A package.json that cannot be read, or that names an unknown package manager, is noted, and its scripts are
+// not listed.
 func (f finder) tasks(ctx context.Context, root, dir string) (foundTasks, error) {
 	facts, problem := f.Facts(ctx, root, dir)
 	if problem != nil && !errors.Is(problem, project.ErrManifest) {
@@ -110,7 +111,7 @@ func (f finder) tasks(ctx context.Context, root, dir string) (foundTasks, error)
 	return foundTasks{facts, list}, err
 }
 
-// workspace returns the innermost workspace around a directory, within its project, and where that is.
+// workspace returns the innermost workspace around a directory, within its project, and its location.
 func (f finder) workspace(ctx context.Context, site runner.Site) (string, tasks.Workspace, error) {
 	for at := site.Dir; ; at = path.Dir(at) {
 		facts, err := f.Dirs.Facts(ctx, at)

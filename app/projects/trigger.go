@@ -19,14 +19,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// TriggerInput names a webhook action and what it is to send.
+// TriggerInput names a webhook action and its data.
 type TriggerInput struct {
 	ID        string            `json:"webhook_id" jsonschema:"minLength=1,description=id of a webhook action; list_actions shows them"`
 	Payload   json.RawMessage   `json:"payload,omitempty" jsonschema:"type=object,description=sent as it is in place of the stored template"`
 	Variables map[string]string `json:"variables,omitempty" jsonschema:"description=values for {{names}} in the stored template"`
 }
 
-// triggerPlan is a request about to be made.
+// triggerPlan is the plan of a request.
 type triggerPlan struct {
 	runner.Plan
 	action  webhook.Action
@@ -35,14 +35,14 @@ type triggerPlan struct {
 	rules   webhook.Rules
 }
 
-// planTrigger works out the very request and where its host leads.
+// planTrigger builds the exact request and resolves its host.
 func (s service) planTrigger(ctx context.Context, _ tool.Scope, in TriggerInput) (triggerPlan, error) {
 	a, rule, err := s.allowed(ctx, in.ID, project.KindWebhook)
 	if err != nil {
 		return triggerPlan{}, err
 	}
 	p := triggerPlan{action: a, input: in}
-	if rule == policy.ActionDeny { // policy refuses it; no name server is asked for what nobody will call
+	if rule == policy.ActionDeny { // policy denies it, so no name server is asked
 		p.Plan, err = runner.NewPlan(TriggerWebhook.Name, fmt.Sprintf("send webhook %q", a.Name), map[string]any{"action": a.Name, "action_id": a.ID, "rule": rule.String()},
 			policy.Assessment{Action: rule, Scope: a.ID})
 		return p, err
@@ -80,7 +80,7 @@ func (s service) planTrigger(ctx context.Context, _ tool.Scope, in TriggerInput)
 	return p, err
 }
 
-// TriggerResult is what came of a webhook.
+// TriggerResult is the result of a webhook.
 type TriggerResult struct {
 	Success     bool             `json:"success"`
 	ExecutionID string           `json:"executionId"`
@@ -88,7 +88,7 @@ type TriggerResult struct {
 	Result      webhook.Response `json:"result"`
 }
 
-// trigger makes the request. An answer other than 2xx is a failure, with the answer as its details.
+// trigger sends the request. A response other than 2xx is an error, with the response as its details.
 func (s service) trigger(ctx context.Context, sc tool.Scope, p triggerPlan) (TriggerResult, error) {
 	if err := s.unchanged(ctx, p.action); err != nil {
 		return TriggerResult{}, err
@@ -109,26 +109,26 @@ func (s service) trigger(ctx context.Context, sc tool.Scope, p triggerPlan) (Tri
 	return out, nil
 }
 
-// sent is what the caller of an action brought along, for its history.
+// sent is the caller's data for an action, for its execution.
 type sent struct {
 	Variables map[string]string `json:"variables,omitempty"`
 	Payload   json.RawMessage   `json:"payload,omitempty"`
 	Args      []string          `json:"args,omitempty"`
 }
 
-// unchanged fails when the action is not what was confirmed any more.
+// unchanged fails if the action is no longer the approved one.
 func (s service) unchanged(ctx context.Context, a webhook.Action) error {
 	now, err := s.Actions.Find(ctx, a.ID)
 	if err != nil {
 		return err
 	}
 	if now.Revision != a.Revision || !now.Enabled {
-		return project.ErrConflict.Sayf("action %q was changed meanwhile; call again to see it as it is", a.Name)
+		return project.ErrConflict.Sayf("action %q changed in the meantime; call again to see the new plan", a.Name)
 	}
 	return nil
 }
 
-// withExecution gives a failure the execution's ID and what there is of a result as its details.
+// withExecution adds the execution's ID and the available result to the details of an error.
 func withExecution(err error, id string, result any) error {
 	return fault.From(err).With(map[string]any{"executionId": id, "result": result})
 }
@@ -139,7 +139,7 @@ type ProgramInput struct {
 	Args []string `json:"args,omitempty" jsonschema:"description=further arguments"`
 }
 
-// programPlan is a stored program about to be run.
+// programPlan is the plan to run a stored program.
 type programPlan struct {
 	runner.Plan
 	action   webhook.Action
@@ -150,7 +150,7 @@ type programPlan struct {
 	examined runner.ExamineResult
 }
 
-// Program is a script action carried out.
+// Program is the result of a script action.
 type Program struct {
 	Success     bool          `json:"success"`
 	ExecutionID string        `json:"executionId"`
@@ -158,7 +158,7 @@ type Program struct {
 	Result      ProgramResult `json:"result"`
 }
 
-// ProgramResult is what the program did (packageflow contract §1.6).
+// ProgramResult is the result of the program (packageflow contract §1.6).
 type ProgramResult struct {
 	ExitCode   int    `json:"exitCode"`
 	Signal     string `json:"signal,omitempty"`
@@ -247,7 +247,7 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 	return p, err
 }
 
-// programSite returns where a script action runs: its own cwd, else its project's directory; always inside a registered project.
+// programSite returns the directory of a script action: its own cwd, else its project's directory; always inside a registered project.
 func (s service) programSite(ctx context.Context, cwd string, of project.Project) (runner.Site, error) {
 	switch {
 	case cwd == "" && of.Path == "":
@@ -260,7 +260,7 @@ func (s service) programSite(ctx context.Context, cwd string, of project.Project
 	return s.Sites.Directory(ctx, cwd)
 }
 
-// still fails with project.ErrConflict when the program would not do any more what was confirmed: it is looked at once more before it starts.
+// still fails with project.ErrConflict if the program would no longer do what was approved: it is examined again before it starts.
 func (s service) still(ctx context.Context, p programPlan) error {
 	if err := s.unchanged(ctx, p.action); err != nil {
 		return err
@@ -275,7 +275,7 @@ func (s service) still(ctx context.Context, p programPlan) error {
 	}
 	now, err := s.Runner.Examine(ctx, around, p.command)
 	if err == nil && (site.Dir != p.spec.Dir || !now.Same(p.examined)) {
-		err = project.ErrConflict.Sayf("what action %q starts was changed meanwhile; call again to see it as it is", p.action.Name)
+		err = project.ErrConflict.Sayf("what action %q starts changed in the meantime; call again to see the new plan", p.action.Name)
 	}
 	return err
 }
@@ -299,7 +299,7 @@ func (s service) program(ctx context.Context, sc tool.Scope, p programPlan) (Pro
 	if out.Success = err == nil; out.Success {
 		return out, nil
 	}
-	if !ran { // it could not be started: what there is to say stands in the fault
+	if !ran { // it could not be started; the error says why
 		return out, withExecution(err, out.ExecutionID, fault.From(err).Details)
 	}
 	return out, withExecution(err, out.ExecutionID, out.Result)

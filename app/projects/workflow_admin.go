@@ -29,12 +29,12 @@ var (
 
 func (s adminService) workflowEntries() []tool.Entry {
 	return []tool.Entry{
-		bind.Command(ChangeWorkflow, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Change workflow", "Change a workflow's name, description, inputs or how much history is kept.", changeWorkflowSchema)), s.planChangeWorkflow, s.edit),
-		bind.Command(RemoveWorkflow, runner.StoreSpec(runner.CategoryWorkflows, "Remove workflow", "Forget a workflow; its history stays.", workflowSchema), s.planRemoveWorkflow, s.removeWorkflow),
-		bind.Command(RemoveStep, runner.StoreSpec(runner.CategoryWorkflows, "Remove step", "Take a step out of a workflow.", stepSchema), s.planRemoveStep, s.edit),
-		bind.Command(AddTrigger, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Add workflow as step", "Have a workflow start another one as a step.", addTriggerSchema)), s.planAddTrigger, s.edit),
-		bind.Command(SetWebhook, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Set workflow webhook", "Have the end of a workflow's runs told to a URL, or not any more.", setWebhookSchema)), s.planSetWebhook, s.edit),
-		bind.Command(SetIncoming, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Set incoming webhook", "Let signed requests from outside start a workflow as it is now, or not any more.", setIncomingSchema)), s.planSetIncoming, s.edit),
+		bind.Command(ChangeWorkflow, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Change workflow", "Change a workflow's name, description, inputs or the number of executions to keep.", changeWorkflowSchema)), s.planChangeWorkflow, s.edit),
+		bind.Command(RemoveWorkflow, runner.StoreSpec(runner.CategoryWorkflows, "Remove workflow", "Delete a workflow; keep its executions.", workflowSchema), s.planRemoveWorkflow, s.removeWorkflow),
+		bind.Command(RemoveStep, runner.StoreSpec(runner.CategoryWorkflows, "Remove step", "Remove a step from a workflow.", stepSchema), s.planRemoveStep, s.edit),
+		bind.Command(AddTrigger, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Add workflow as step", "Add a step that starts another workflow.", addTriggerSchema)), s.planAddTrigger, s.edit),
+		bind.Command(SetWebhook, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Set workflow webhook", "Set or remove the URL that is called when an execution of a workflow ends.", setWebhookSchema)), s.planSetWebhook, s.edit),
+		bind.Command(SetIncoming, quietly(runner.StoreSpec(runner.CategoryWorkflows, "Set incoming webhook", "Enable or disable signed external requests that start a workflow as it is now.", setIncomingSchema)), s.planSetIncoming, s.edit),
 	}
 }
 
@@ -52,7 +52,7 @@ type ChangedWorkflow struct {
 	NodeID     string `json:"nodeId,omitempty"`
 }
 
-// editPlan is a workflow about to be changed, by a function that is run again on what is stored then.
+// editPlan is the plan to change a workflow, with a function that is run again on the stored one.
 type editPlan struct {
 	runner.Plan
 	before project.Workflow
@@ -60,18 +60,18 @@ type editPlan struct {
 	nodeID string
 }
 
-// edit is a change of a workflow that the user asked for.
+// edit is a change of a workflow by the user.
 type edit struct {
 	tool    tool.Name
 	id      string // of the workflow
 	summary string
 	shown   map[string]any
 	apply   func(*project.Workflow) error
-	human   policy.Strength // of the approval, where users approve
-	always  policy.Strength // of it wherever anybody does
+	human   policy.Strength // of the approval, if users approve
+	always  policy.Strength // of the approval in any case
 }
 
-// planEdit shows what a change would leave of the workflow.
+// planEdit shows the workflow after a change.
 func (s adminService) planEdit(ctx context.Context, e edit) (editPlan, error) {
 	before, err := s.Workflows.Find(ctx, e.id)
 	if err != nil {
@@ -90,14 +90,14 @@ func (s adminService) planEdit(ctx context.Context, e edit) (editPlan, error) {
 func (s adminService) edit(ctx context.Context, _ tool.Scope, p editPlan) (ChangedWorkflow, error) {
 	w, err := s.Workflows.Update(ctx, p.before.ID, func(w *project.Workflow) error {
 		if w.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; look at it again", w.Name)
+			return project.ErrConflict.Sayf("workflow %q changed since you read it; read it again and retry", w.Name)
 		}
 		return p.apply(w)
 	})
 	return ChangedWorkflow{WorkflowID: w.ID, Name: w.Name, StepCount: len(w.Nodes), Revision: w.Revision, NodeID: p.nodeID}, err
 }
 
-// ChangeWorkflowInput is what to change; what is left out stays.
+// ChangeWorkflowInput is the changes; omitted fields stay.
 type ChangeWorkflowInput struct {
 	ID          string `json:"workflow_id" jsonschema:"minLength=1"`
 	Name        string `json:"name,omitempty"`
@@ -113,7 +113,7 @@ func (s adminService) planChangeWorkflow(ctx context.Context, _ tool.Scope, in C
 		about["max_history"] = in.History
 	}
 	what, asks := "change the name, description or history", policy.None
-	if in.Inputs != nil { // they are what its steps are given
+	if in.Inputs != nil { // the environment of its steps
 		before, err := s.Workflows.Find(ctx, in.ID)
 		if err != nil {
 			return editPlan{}, err
@@ -241,7 +241,7 @@ func (s adminService) planAddTrigger(ctx context.Context, _ tool.Scope, in AddTr
 	return p, err
 }
 
-// SetWebhookInput is where the end of runs is told. An empty URL ends that.
+// SetWebhookInput is the webhook that is called when an execution ends. An empty URL removes it.
 type SetWebhookInput struct {
 	ID       string            `json:"workflow_id" jsonschema:"minLength=1"`
 	URL      string            `json:"url,omitempty"`
@@ -261,7 +261,7 @@ func (s adminService) planSetWebhook(ctx context.Context, _ tool.Scope, in SetWe
 			return editPlan{}, err
 		}
 	}
-	digest, err := canon.Sum("project.webhook.v1", in) // headers and template are confirmed too, and not shown
+	digest, err := canon.Sum("project.webhook.v1", in) // headers and template are part of the approval, but not shown
 	if err != nil {
 		return editPlan{}, err
 	}
@@ -273,7 +273,7 @@ func (s adminService) planSetWebhook(ctx context.Context, _ tool.Scope, in SetWe
 	}, policy.None, policy.None})
 }
 
-// SetIncomingInput lets requests start a workflow. Token and secret are made by whoever asks, who alone ever sees them.
+// SetIncomingInput enables requests that start a workflow. The client makes token and secret, and only it sees them.
 type SetIncomingInput struct {
 	ID               string `json:"workflow_id" jsonschema:"minLength=1"`
 	Enabled          bool   `json:"enabled"`
@@ -293,13 +293,13 @@ func (s adminService) planSetIncoming(ctx context.Context, _ tool.Scope, in SetI
 	if in.RequireSignature && len(in.Secret) < minToken {
 		return editPlan{}, project.ErrArgument.Sayf("signatures need a secret of at least %d characters", minToken)
 	}
-	digest, err := canon.Sum("project.incoming.v1", in) // token and secret are confirmed too, and never shown
+	digest, err := canon.Sum("project.incoming.v1", in) // token and secret are part of the approval, and never shown
 	if err != nil {
 		return editPlan{}, err
 	}
 	shown := map[string]any{"enabled": in.Enabled, "require_signature": in.RequireSignature, "untimed": in.Untimed, "digest": digest}
 	asks := policy.None
-	if in.Enabled { // runs are started by requests from outside then, and nobody is asked about each
+	if in.Enabled { // external requests then start executions without further approval
 		asks = policy.Preview
 	}
 	return s.planEdit(ctx, edit{SetIncoming.Name, in.ID, "set the incoming webhook", shown,

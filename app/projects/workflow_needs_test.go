@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// together is a project whose steps end when both of them have begun.
+// together is a project whose steps end once both of them have begun.
 const together = `
 -- a.sh --
 echo "a begins"; touch a.there; while [ ! -e b.there ]; do sleep 0.01; done; echo "a is done"
@@ -32,7 +32,7 @@ pwd
 1
 `
 
-// planOf returns what a call would show.
+// planOf returns the plan of a call.
 func planOf(t *testing.T, d *projectrig.Core, args any) map[string]any {
 	t.Helper()
 	c := d.New("run_workflow", args)
@@ -43,7 +43,8 @@ func planOf(t *testing.T, d *projectrig.Core, args any) map[string]any {
 	return projectrig.Object(t, doc)
 }
 
-// TestStepsBesideOneAnother: a step runs as soon as those that it needs have succeeded, and when one fails those beside it end with everything they started.
+// TestStepsBesideOneAnother: a step runs as soon as its dependencies have succeeded; when one fails, those running with it are stopped with
+// everything they started.
 func TestStepsBesideOneAnother(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -75,7 +76,7 @@ func TestStepsBesideOneAnother(t *testing.T) {
 	assert.True(t, gone(t, r, dir, "pid"), "what ran beside it has ended")
 }
 
-// TestStepsTriedAgain: a step that fails is started again as often as its step says, and no oftener.
+// TestStepsTriedAgain: a failed step is retried as often as configured, and not more.
 func TestStepsTriedAgain(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -95,7 +96,7 @@ func TestStepsTriedAgain(t *testing.T) {
 	}
 }
 
-// TestInputsOfWorkflows: what a run is given is shown, checked, and found in the environment; no shell ever takes it for code.
+// TestInputsOfWorkflows: inputs of an execution are shown, checked, and set in the environment; no shell reads them as code.
 func TestInputsOfWorkflows(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -117,7 +118,7 @@ func TestInputsOfWorkflows(t *testing.T) {
 	row := d.Do("get_execution_status", map[string]any{"executionId": out["executionId"]})
 	assert.Equal(t, map[string]any{"VERSION": evil, "COUNT": "3"}, row["parameters"])
 
-	// A token shown for one value is none for another.
+	// A token for one value is not valid for another.
 	o := d.Ask("run_workflow", args)
 	c := d.New("run_workflow", map[string]any{"workflow_id": id, "inputs": map[string]any{"VERSION": "2", "COUNT": 3}})
 	c.Token = o.Issued.Token
@@ -134,7 +135,7 @@ func TestInputsOfWorkflows(t *testing.T) {
 	assert.NotContains(t, d.Do("get_workflow", map[string]any{"workflow_id": id}), "inputs")
 }
 
-// TestUnchangedStepsAreSkipped: a step that succeeded is not run again while its input files, its command and its inputs are as they were.
+// TestUnchangedStepsAreSkipped: a step that succeeded is skipped while its input files, its command and its inputs are unchanged.
 func TestUnchangedStepsAreSkipped(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -184,7 +185,7 @@ func TestUnchangedStepsAreSkipped(t *testing.T) {
 	assert.Equal(t, "completed", step(), "the script is another")
 }
 
-// TestStepsAreChanged and moved, and no change that is refused leaves a trace.
+// TestStepsAreChanged: they are also moved, and a rejected change has no effect.
 func TestStepsAreChanged(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -215,7 +216,7 @@ func TestStepsAreChanged(t *testing.T) {
 	assert.Equal(t, "COMMAND_BLOCKED", change(map[string]any{"node_id": "a", "command": "rm -rf /"}))
 	assert.Equal(t, before, names())
 
-	// What was shown is what is changed.
+	// What was shown is what changes.
 	o := d.Ask("change_workflow_step", map[string]any{"workflow_id": id, "node_id": "a", "command": "echo one"})
 	addStep(d, map[string]any{"workflow_id": id, "name": "d", "command": "echo d"})
 	c := d.New("change_workflow_step", map[string]any{"workflow_id": id, "node_id": "a", "command": "echo one"})
@@ -224,7 +225,7 @@ func TestStepsAreChanged(t *testing.T) {
 	assert.True(t, slices.Contains(names(), "a echo a"))
 }
 
-// TestWorkflowsOfNoProject run where they are told, in a registered directory alone.
+// TestWorkflowsOfNoProject: they run in the given directory, which must be in a registered project.
 func TestWorkflowsOfNoProject(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

@@ -14,8 +14,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
 
-// flowed returns a workflow of the named project (none: global) with steps "name: command", or "name > workflow" with words for how it starts
-// that: nowait, continue.
+// flowed returns a workflow of the named project (none: global) with steps "name: command", or "name > workflow" with options for how it starts that:
+// nowait, continue.
 func flowed(d *projectrig.Core, name string, of any, steps ...string) string {
 	id := d.Do("create_workflow", map[string]any{"name": name, "project_id": of})["workflowId"].(string)
 	for _, s := range steps {
@@ -33,7 +33,7 @@ func flowed(d *projectrig.Core, name string, of any, steps ...string) string {
 
 func addStep(d *projectrig.Core, args map[string]any) { d.Do("add_workflow_step", args) }
 
-// ran returns what became of a run: its answer, and its row of the history.
+// ran returns the results of a call: its answer, and its execution.
 func ran(t *testing.T, d *projectrig.Core, id string) (answer, row map[string]any) {
 	t.Helper()
 	o := d.Confirmed("run_workflow", map[string]any{"workflow_id": id})
@@ -54,7 +54,7 @@ func stepsOf(row map[string]any) (steps []string) {
 	return steps
 }
 
-// TestStepsInOrder: steps are put where they are wanted, and run in that order.
+// TestStepsInOrder: steps are inserted at the given positions, and run in that order.
 func TestStepsInOrder(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -84,7 +84,7 @@ func TestStepsInOrder(t *testing.T) {
 	assert.Len(t, lines, 15)
 }
 
-// TestWorkflowsWithin run as steps, wait or not, and pass their failure on or not.
+// TestWorkflowsWithin: they run as steps, are waited for or not, and pass on their failure or not.
 func TestWorkflowsWithin(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -125,7 +125,7 @@ func TestWorkflowsWithin(t *testing.T) {
 	assert.Less(t, strings.Index(order, "[OK] b"), strings.Index(order, "[RUN] g1"), "nobody waits for it, so it is last")
 }
 
-// TestTheHistoryKeepsHeadAndTail of what a step prints, and says how much is left out between them.
+// TestTheHistoryKeepsHeadAndTail: of a step's output, with the number of omitted lines between them.
 func TestTheHistoryKeepsHeadAndTail(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -140,7 +140,7 @@ func TestTheHistoryKeepsHeadAndTail(t *testing.T) {
 	assert.EqualValues(t, 100, row["outputDropped"])
 }
 
-// TestWorkflowsThatNeverEnd are refused with the way they go, when they are made and when they are run.
+// TestWorkflowsThatNeverEnd: cycles are errors that show the path, both when they are made and when they are run.
 func TestWorkflowsThatNeverEnd(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -174,7 +174,7 @@ func TestWorkflowsThatNeverEnd(t *testing.T) {
 	assert.ErrorContains(t, o.Err, "at most 5")
 }
 
-// TestStepsThatTakeTooLong, runs that are cancelled, and what is told as they go on.
+// TestStepsThatTakeTooLong: timeouts, cancelled executions, and the progress that is reported.
 func TestStepsThatTakeTooLong(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -221,7 +221,7 @@ func TestStepsThatTakeTooLong(t *testing.T) {
 	assert.Contains(t, fmt.Sprint(row["output"]), "started", "what it printed until then is kept")
 }
 
-// TestHistory of a workflow is kept as long as that wants; a run changes nothing of it but when it was.
+// TestHistory: as many executions of a workflow are kept as configured; an execution changes nothing of the workflow except its time.
 func TestHistory(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -250,7 +250,7 @@ func TestHistory(t *testing.T) {
 	assert.EqualValues(t, 2, d.Do("list_action_executions", map[string]any{"actionId": id})["total"])
 }
 
-// TestHistoryHoldsNoSecrets, in whatever part of it they would stand.
+// TestHistoryHoldsNoSecrets: in any part.
 func TestHistoryHoldsNoSecrets(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -267,7 +267,7 @@ func TestHistoryHoldsNoSecrets(t *testing.T) {
 	assert.Contains(t, stored, "[RUN] say: echo token [REDACTED:github_token]")
 }
 
-// TestTheEndIsTold to the workflow's webhook, as it wants, and what comes of that stands in the history.
+// TestTheEndIsTold: the workflow's webhook is called as configured, and its result is in the execution.
 func TestTheEndIsTold(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)
@@ -314,7 +314,7 @@ func TestTheEndIsTold(t *testing.T) {
 	assert.NotContains(t, fmt.Sprint(row["output"]), "told", "what is not allowed any more is not called")
 }
 
-// TestKilledServer: whoever looks learns at which step it was killed, and nothing is left of it.
+// TestKilledServer: any reader sees at which step it was killed, and nothing keeps running.
 func TestKilledServer(t *testing.T) {
 	r := projectrig.New(t)
 	d := r.OpenCore(nil)

@@ -36,15 +36,15 @@ type adminService struct {
 func AdminEntries(d Deps) []tool.Entry {
 	s := adminService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
-		bind.Command(DeployKey, PlanConfirmsWhen(ChangeSpec("Get deploy key", "Show the public deploy key of a repository, made when there is none, and where to register it.", adminUrlSchema), ""), s.planKey, s.key),
-		bind.Query(Duplicates, ReadSpec("Detect duplicates", "Find projects that are the same repository, and agent servers that run in their clones without being managed.", adminNoSchema), s.duplicates),
-		bind.Command(Orphans, ChangeSpec("Clean up orphaned", "Bring what is recorded in line with what runs, and finish or undo what was interrupted.", adminNoSchema), s.planOrphans, s.orphans),
-		bind.Query(Model, ReadSpec("LLM configuration", "Show the default model of the agent servers and the models there are.", adminNoSchema), s.model),
+		bind.Command(DeployKey, PlanConfirmsWhen(ChangeSpec("Get deploy key", "Show the public deploy key of a repository, creating it if needed, and where to register it.", adminUrlSchema), ""), s.planKey, s.key),
+		bind.Query(Duplicates, ReadSpec("Detect duplicates", "Find projects with the same repository, and unmanaged agent servers that run in their clones.", adminNoSchema), s.duplicates),
+		bind.Command(Orphans, ChangeSpec("Clean up orphaned", "Update records to what really runs, and finish or undo interrupted operations.", adminNoSchema), s.planOrphans, s.orphans),
+		bind.Query(Model, ReadSpec("LLM configuration", "Show the default model of the agent servers and the available models.", adminNoSchema), s.model),
 		bind.Command(SetModel, ConfirmWhen(ChangeSpec("Set LLM model", "Set the default model of the agent servers, as provider/model.", modelSchema), "unless it is set already"), s.planModel, s.setModel),
 	}
 }
 
-// KeyAnswer is a public key and what to do with it.
+// KeyAnswer is a public key with instructions for it.
 type KeyAnswer struct {
 	Status       string  `json:"status"`
 	Project      string  `json:"project"`
@@ -85,7 +85,7 @@ func (s adminService) key(ctx context.Context, _ tool.Scope, p keyPlan) (KeyAnsw
 		return KeyAnswer{}, err
 	}
 	out := KeyAnswer{Status: "success", Project: p.name, URL: p.url.String(), Public: key.Public, Path: key.PublicPath,
-		Instructions: "Add the public key to the repository as a deploy key (with write access if agents shall push), then call opencode_project_start."}
+		Instructions: "Add the public key to the repository as a deploy key (with write access if agents push), then call opencode_project_start."}
 	if page := sandbox.DeployKeysURL(p.url); page != "" {
 		out.RegisterURL = &page
 		if p.url.Host() == "github.com" {
@@ -105,7 +105,7 @@ type Instance struct {
 	PID     *int   `json:"pid"`
 }
 
-// Duplicate is a repository that is there more than once.
+// Duplicate is a repository with several projects.
 type Duplicate struct {
 	URL            string     `json:"git_url"`
 	Count          int        `json:"count"`
@@ -115,7 +115,7 @@ type Duplicate struct {
 	Recommendation string     `json:"recommendation"`
 }
 
-// DuplicateList is all of them.
+// DuplicateList is all duplicates.
 type DuplicateList struct {
 	Status     string            `json:"status"`
 	Total      int               `json:"total_projects"`
@@ -163,7 +163,7 @@ func (s adminService) duplicates(ctx context.Context, _ tool.Scope, _ AdminNoInp
 	return out, nil
 }
 
-// alike returns the projects by repository: those with the same first commit, or the same URL but for case, are one (opencode contract §13.5).
+// alike groups the projects by repository: those with the same first commit, or with the same URL except for case, are one (opencode contract §13.5).
 func alike(all []sandbox.Project) (groups [][]sandbox.Project) {
 	same := func(a, b sandbox.Project) bool {
 		return a.ProjectID != "" && a.ProjectID == b.ProjectID || strings.EqualFold(a.URL.String(), b.URL.String())
@@ -182,7 +182,7 @@ func alike(all []sandbox.Project) (groups [][]sandbox.Project) {
 	return groups
 }
 
-// duplicate recommends the project that runs, else one outside the managed root, which somebody put there.
+// duplicate recommends the project that runs, else one outside the managed root, because the user put it there.
 func (s adminService) duplicate(g []sandbox.Project) Duplicate {
 	keep, best := g[0], -1
 	for _, p := range g {
@@ -206,7 +206,7 @@ func (s adminService) duplicate(g []sandbox.Project) Duplicate {
 	return d
 }
 
-// Orphan is something that nobody looks after any more.
+// Orphan is something without an owner, such as a server of no recorded project.
 type Orphan struct {
 	Project string `json:"project"`
 	URL     string `json:"git_url"`
@@ -214,7 +214,7 @@ type Orphan struct {
 	Reason  string `json:"reason"`
 }
 
-// OrphanList is what was found and mended.
+// OrphanList is what was found and cleaned up.
 type OrphanList struct {
 	Status   string   `json:"status"`
 	Found    int      `json:"orphaned_count"`
@@ -224,12 +224,14 @@ type OrphanList struct {
 	Message  string   `json:"message"`
 }
 
-// find returns the orphans of what is recorded.
+// find returns the orphans among the recorded projects.
 func (s adminService) find(ctx context.Context, state sandbox.State) []Orphan {
 	out := []Orphan{}
 	for _, p := range sandbox.ProjectsByName(state) {
-		if gone, why := s.Gone(ctx, p.Server); gone {
-			out = append(out, Orphan{p.Name, p.URL.String(), p.Server.PID, "Process does not exist: " + why})
+		for _, server := range p.Servers() {
+			if gone, why := s.Gone(ctx, server); gone {
+				out = append(out, Orphan{p.Name, p.URL.String(), server.PID, "Process does not exist: " + why})
+			}
 		}
 		if s.manager.Interrupted(p) {
 			out = append(out, Orphan{p.Name, p.URL.String(), 0, "Interrupted: " + p.Doing.What + " " + p.Doing.Sandbox})
@@ -290,7 +292,7 @@ func (s adminService) orphans(ctx context.Context, _ tool.Scope, _ Plan) (Orphan
 	return out, nil
 }
 
-// unowned ends servers that belong to no project on record, and gateways that are not the one on record.
+// unowned stops servers that belong to no recorded project, and gateways other than the recorded one.
 func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
 	found, err := s.manager.UnknownServers(ctx)
 	if err != nil {
@@ -298,18 +300,18 @@ func (s adminService) unowned(ctx context.Context, out *OrphanList) error {
 	}
 	out.Found += len(found)
 	for _, orphan := range found {
-		out.Orphans = append(out.Orphans, Orphan{orphan.Labels["project"], "", orphan.PID, "Process belongs to no project that is recorded"})
+		out.Orphans = append(out.Orphans, Orphan{orphan.Labels["project"], "", orphan.PID, "Process belongs to no recorded project"})
 	}
 	ended, failure := s.manager.End(ctx, found)
 	gateways, err := GatewayManager{Deps: s.Deps}.Clear(ctx)
 	for _, pid := range gateways {
-		out.Orphans = append(out.Orphans, Orphan{"", "", pid, "Process is a gateway that is not on record"})
+		out.Orphans = append(out.Orphans, Orphan{"", "", pid, "Process is an unrecorded gateway"})
 	}
 	out.Found, out.Cleaned = out.Found+len(gateways), out.Cleaned+len(ended)+len(gateways)
 	return errors.Join(failure, err)
 }
 
-// cleared ends servers of the project that nobody knows of, once it is sure that nobody is starting them.
+// cleared stops unrecorded servers of the project, once no other process can be starting them.
 func (s adminService) cleared(ctx context.Context, p sandbox.Project) (out []Orphan, err error) {
 	release, err := s.manager.LockProject(ctx, p.URL)
 	if err != nil {
@@ -326,7 +328,7 @@ func (s adminService) cleared(ctx context.Context, p sandbox.Project) (out []Orp
 	}
 	pids, err := s.manager.Clear(ctx, now)
 	for _, pid := range pids {
-		out = append(out, Orphan{p.Name, p.URL.String(), pid, "Process is not on record: its start was interrupted"})
+		out = append(out, Orphan{p.Name, p.URL.String(), pid, "Process is not recorded: its start was interrupted"})
 	}
 	return out, err
 }

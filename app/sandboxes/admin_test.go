@@ -16,7 +16,7 @@ import (
 
 type adminArgs = map[string]any
 
-// TestDuplicates: the same repository under two URLs is found by its first commit, and so is a server in its clone that nobody manages.
+// TestDuplicates: the same repository under two URLs is found by its first commit, and so is an unmanaged server in its clone.
 func TestDuplicates(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
@@ -47,7 +47,7 @@ func TestDuplicates(t *testing.T) {
 	}, "a foreign server is seen")
 }
 
-// TestModels: what the program lists, by provider; why not, where it fails; nothing of the configuration but the model.
+// TestModels: the models that the program lists, by provider; the reason if it fails; nothing of the configuration except the model.
 func TestModels(t *testing.T) {
 	r := sandboxrig.New(t)
 	r.Write(r.Home, ".config/opencode/opencode.json", `{"model":"a/b","provider":{"a":{"options":{"apiKey":"sk-very-secret"}}}}`)
@@ -65,7 +65,7 @@ func TestModels(t *testing.T) {
 	r.Refused("sandbox_invalid_arguments", "opencode_llm_set_model", adminArgs{"model": "no-provider"})
 }
 
-// TestGateway: stopping it by hand lasts until somebody starts a project; it answers with its token's process only while there is a server.
+// TestGateway: after the user stops it, it stays stopped until a project starts; status shows its process only while there is a server.
 func TestGateway(t *testing.T) {
 	r := sandboxrig.New(t)
 	assert.Equal(t, "not_started", r.Do("opencode_mcp_status", adminArgs{})["status"])
@@ -83,7 +83,7 @@ func TestGateway(t *testing.T) {
 	assert.Equal(t, "running", r.Do("opencode_mcp_status", adminArgs{})["status"])
 }
 
-// TestOrphans: a server that was started and never written down is found and ended, and so is the record of one that is gone.
+// TestOrphans: a server that was started and never recorded is found and stopped, and so is the record of one that is gone.
 func TestOrphans(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Project("shop", nil)
@@ -95,7 +95,7 @@ func TestOrphans(t *testing.T) {
 	require.Len(t, r.Running(), 2, "a plan ends nothing")
 	said := r.Do("opencode_cleanup_orphaned", adminArgs{})
 	assert.EqualValues(t, 1, said["cleaned_count"], said)
-	assert.Contains(t, said["orphaned_processes"].([]any)[0].(adminArgs)["reason"], "not on record")
+	assert.Contains(t, said["orphaned_processes"].([]any)[0].(adminArgs)["reason"], "not recorded")
 	assert.Len(t, r.Running(), 1, "the gateway")
 	assert.EqualValues(t, 0, r.Do("opencode_cleanup_orphaned", adminArgs{})["orphaned_count"])
 

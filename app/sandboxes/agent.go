@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// AgentInput says which agent is to work in a sandbox, and on what, or that the one there is to stop.
+// AgentInput says which agent to start in a sandbox with which prompt, or to stop the present one.
 type AgentInput struct {
 	URL    string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
 	Name   string `json:"name" jsonschema:"minLength=1"`
@@ -27,19 +27,19 @@ type AgentInput struct {
 // Resources returns the project.
 func (in AgentInput) Resources() []string { return []string{in.URL} }
 
-// AgentView is what the agent of a sandbox is doing.
+// AgentView is the status of a sandbox's agent.
 type AgentView struct {
 	Agent    string `json:"agent"`
-	Status   string `json:"status"` // running, stopping, completed, failed, stopped, timed_out, ended (how is no longer known); working, idle or off of one in a server
+	Status   string `json:"status"` // running, stopping, completed, failed, stopped, timed_out, ended (result no longer known); working, idle or off for one in a server
 	ExitCode *int   `json:"exit_code,omitempty"`
 	LastLine string `json:"last_line,omitempty"`
 	PID      int    `json:"pid,omitempty"`
 	Log      string `json:"log,omitempty"`
 	Session  string `json:"session,omitempty"`
-	Server   string `json:"server_url,omitempty"` // in which that session is
+	Server   string `json:"server_url,omitempty"` // server of that session
 }
 
-// Running reports an agent that has not ended.
+// Running reports whether the agent has not ended.
 func (v AgentView) Running() bool {
 	return slices.Contains([]string{"starting", "running", "stopping", "working"}, v.Status)
 }
@@ -61,15 +61,15 @@ type agentStart struct {
 	spec         process.Spec // of one that is a process of its own
 }
 
-// unbound is what no plan to start an agent holds.
+// unbound describes what a plan to start an agent does not cover.
 func unbound(isolation string) []string {
 	if isolation != "" {
-		return []string{"what the agent does then: it may change every file of the sandbox, and what its isolation does not hold"}
+		return []string{"what the agent does then: it may change every file of the sandbox, and whatever its isolation does not protect"}
 	}
-	return []string{"what the agent does then: it may change every file of the sandbox, and without an isolation nothing keeps it inside of it"}
+	return []string{"what the agent does then: it may change every file of the sandbox, and without isolation also every other file that you may change"}
 }
 
-// isolationShown is what a plan shows of an isolation.
+// isolationShown returns an isolation as a plan shows it.
 func (d Deps) isolationShown(f FoundProject, box sandbox.Sandbox, variables []string) (map[string]any, error) {
 	holds, not := sandbox.IsolationHolds(box.Isolation)
 	out := map[string]any{"with": box.Isolation, "holds": holds, "does_not_hold": not}
@@ -80,7 +80,7 @@ func (d Deps) isolationShown(f FoundProject, box sandbox.Sandbox, variables []st
 	return out, err
 }
 
-// planAgent finds out how an agent is started in a sandbox, and what a plan shows of that. No agent is nil.
+// planAgent determines how an agent is started in a sandbox, and what a plan shows of it. It returns nil for no agent.
 func (s sandboxService) planAgent(ctx context.Context, f FoundProject, box sandbox.Sandbox, name, prompt string) (*agentStart, map[string]any, error) {
 	if name == "" || name == sandbox.AgentNone {
 		if strings.TrimSpace(prompt) != "" {
@@ -90,14 +90,18 @@ func (s sandboxService) planAgent(ctx context.Context, f FoundProject, box sandb
 	}
 	start := &agentStart{name: name, prompt: prompt}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
-	if name == sandbox.AgentOpencode && box.Isolation != "" {
-		return nil, nil, sandbox.ErrArguments.Sayf("opencode works in the project's one server, which no sandbox's isolation keeps inside; take claude or codex, or no isolation")
-	}
 	if name == sandbox.AgentOpencode {
+		where := "the project's agent server"
+		if box.Isolation != "" {
+			if err := sandbox.CheckOwnServer(box); err != nil {
+				return nil, nil, err
+			}
+			where = "an agent server of the sandbox's own, isolated as the sandbox is"
+		}
 		if err == nil {
 			err = installed(settings)
 		}
-		return start, map[string]any{"agent": name, "prompt": prompt, "runs_in": "a session of the project's agent server, which is started where it does not run: " + settings.Bin}, err
+		return start, map[string]any{"agent": name, "prompt": prompt, "runs_in": "a session of " + where + ", which is started if needed: " + settings.Bin}, err
 	}
 	if err != nil && !errors.Is(err, sandbox.ErrConfiguration) {
 		return nil, nil, err
@@ -106,13 +110,13 @@ func (s sandboxService) planAgent(ctx context.Context, f FoundProject, box sandb
 		return nil, nil, err
 	}
 	if kind, _, _ := sandbox.ParseIsolation(box.Isolation); kind == sandbox.IsolationContainer {
-		start.spec.Argv[0] = name // the image's own
+		start.spec.Argv[0] = name // the image's own program
 	}
 	start.spec.Log = agentLog(f, box.Name)
 	return start, map[string]any{"agent": name, "command": start.spec.Argv, "variables": slices.Sorted(maps.Keys(start.spec.Env)), "log": start.spec.Log}, nil
 }
 
-// agentLog is where what a sandbox's agent prints is kept.
+// agentLog returns the file for the output of a sandbox's agent.
 func agentLog(f FoundProject, box string) string {
 	return strings.TrimSuffix(f.Layout.ServerLog, "-opencode.log") + "-sandbox-" + box + "-agent.log"
 }
@@ -122,12 +126,15 @@ func (s sandboxService) startAgent(ctx context.Context, sc tool.Scope, f FoundPr
 	sc.Progress(tool.Progress{Message: "starting " + start.name})
 	agent := sandbox.Agent{Name: start.name, StartedAt: s.Clock.Now()}
 	if start.name == sandbox.AgentOpencode {
-		server, err := s.serving(ctx, sc, f)
+		server, err := s.serving(ctx, sc, f, served(box))
 		if err != nil {
 			return agent, err
 		}
-		settings, err := s.Homes.Settings(ctx, f.Project.Name)
+		settings, err := s.settingsOf(ctx, f, served(box))
 		if err != nil {
+			return agent, err
+		}
+		if err := s.listens(ctx, server); err != nil {
 			return agent, err
 		}
 		if agent.Session, err = s.Launcher.Prompt(ctx, settings, server.Port, box.Directory, "sandbox "+box.Name, start.prompt); err != nil {
@@ -149,19 +156,27 @@ func (s sandboxService) startAgent(ctx context.Context, sc tool.Scope, f FoundPr
 	}
 	agent.ProcessID, agent.PID, agent.Log = string(started.ID), started.PID, spec.Log
 	if err := s.recordAgent(context.WithoutCancel(ctx), f, box.Name, agent); err != nil {
-		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // an agent that nobody knows of must not stay
+		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // an unrecorded agent must not stay
 		return agent, err
 	}
 	return agent, nil
 }
 
-// serving returns the project's server, started where it does not run.
-func (s sandboxService) serving(ctx context.Context, sc tool.Scope, f FoundProject) (sandbox.Server, error) {
+// serving returns the project's server, or the sandbox's own, and starts it if needed.
+func (s sandboxService) serving(ctx context.Context, sc tool.Scope, f FoundProject, box sandbox.Sandbox) (sandbox.Server, error) {
 	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
 		return sandbox.Server{}, err
 	}
 	defer release()
+	starter := service{Deps: s.Deps, gateway: GatewayManager{Deps: s.Deps}, manager: s.manager}
+	if box.Name != "" {
+		if _, err := starter.own(ctx, sc, f, box, false); err != nil {
+			return sandbox.Server{}, err
+		}
+		state, err := s.Current(ctx)
+		return state.Projects[f.URL.String()].ServerOf(box.Name), err
+	}
 	now, err := s.manager.Project(ctx, f)
 	if err != nil {
 		return sandbox.Server{}, err
@@ -178,7 +193,6 @@ func (s sandboxService) serving(ctx context.Context, sc tool.Scope, f FoundProje
 	if err != nil {
 		return p.Server, err
 	}
-	starter := service{Deps: s.Deps, gateway: GatewayManager{Deps: s.Deps}, manager: s.manager}
 	key, err := starter.serverKey(ctx, keyed(f, settings))
 	if err != nil {
 		return p.Server, err
@@ -200,7 +214,7 @@ func (s sandboxService) recordAgent(ctx context.Context, f FoundProject, name st
 	})
 }
 
-// recordEnd keeps how the sandbox's agent ended beyond what the table of processes remembers.
+// recordEnd stores how the sandbox's agent ended, for when the process table has forgotten it.
 func (s sandboxService) recordEnd(ctx context.Context, f FoundProject, box sandbox.Sandbox, end sandbox.AgentEnd) error {
 	return s.manager.Change(context.WithoutCancel(ctx), f, func(p *sandbox.Project) {
 		now, is := p.Sandboxes[sandbox.SandboxKey(box.Name)]
@@ -214,7 +228,7 @@ func (s sandboxService) recordEnd(ctx context.Context, f FoundProject, box sandb
 	})
 }
 
-// agentView returns what a sandbox's agent is doing; nil where none was started.
+// agentView returns the status of a sandbox's agent; nil if none was started.
 func (s sandboxService) agentView(ctx context.Context, f FoundProject, box sandbox.Sandbox) *AgentView {
 	if box.Agent == nil {
 		return nil
@@ -222,10 +236,10 @@ func (s sandboxService) agentView(ctx context.Context, f FoundProject, box sandb
 	v := &AgentView{Agent: box.Agent.Name, PID: box.Agent.PID, Log: box.Agent.Log, Session: box.Agent.Session}
 	if box.Agent.ProcessID == "" {
 		v.Status = "off"
-		settings, err := s.Homes.Settings(ctx, f.Project.Name)
-		if server := f.Project.Server; err == nil && server.Status == sandbox.Running {
+		settings, err := s.settingsOf(ctx, f, served(box))
+		if server := f.Project.ServerOf(served(box).Name); err == nil && server.Status == sandbox.Running {
 			v.Status, v.Server = "idle", serverURL(settings.Host, server.Port)
-			if s.Launcher.Busy(ctx, settings, server.Port, []string{box.Directory}) {
+			if s.busy(ctx, server, settings, []string{box.Directory}) {
 				v.Status = "working"
 			}
 		}
@@ -247,13 +261,13 @@ func (s sandboxService) agentView(ctx context.Context, f FoundProject, box sandb
 			v.Status = "ended"
 		} else {
 			v.ExitCode = &state.Exit.Code
-			s.recordEnd(ctx, f, box, sandbox.AgentEnd{Status: v.Status, ExitCode: state.Exit.Code, At: state.EndedAt}) //nolint:errcheck // who looks next does it
+			s.recordEnd(ctx, f, box, sandbox.AgentEnd{Status: v.Status, ExitCode: state.Exit.Code, At: state.EndedAt}) //nolint:errcheck // the next reader records it
 		}
 	}
 	return v
 }
 
-// stopAgent ends the agent that is a process of its own, if it runs. One in a server ends its turn there.
+// stopAgent stops the agent that is a process of its own, if it runs. For one in a server, it aborts its turn.
 func (d Deps) stopAgent(ctx context.Context, box sandbox.Sandbox) (bool, error) {
 	if box.Agent == nil || box.Agent.ProcessID == "" {
 		return false, nil
@@ -261,7 +275,7 @@ func (d Deps) stopAgent(ctx context.Context, box sandbox.Sandbox) (bool, error) 
 	id := process.ID(box.Agent.ProcessID)
 	before, err := d.Processes.Inspect(ctx, id)
 	if err != nil || before.Status.Final() {
-		return false, nil //nolint:nilerr // what is not known any more has ended
+		return false, nil //nolint:nilerr // an unknown process has ended
 	}
 	if _, err := d.Processes.Stop(ctx, id, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
 		return false, sandbox.ErrTimeout.Sayf("the agent of sandbox %s (pid %d) could not be stopped: %s", box.Name, before.PID, fault.From(err).Message).Because(err)
@@ -273,7 +287,7 @@ type agentPlan struct {
 	Plan
 	found FoundProject
 	box   sandbox.Sandbox
-	start *agentStart // nil: it is to stop
+	start *agentStart // nil: stop it
 }
 
 func (s sandboxService) planSandboxAgent(ctx context.Context, _ tool.Scope, in AgentInput) (agentPlan, error) {
@@ -291,7 +305,7 @@ func (s sandboxService) planSandboxAgent(ctx context.Context, _ tool.Scope, in A
 		case view == nil:
 			return p, sandbox.ErrArguments.Sayf("no agent was started in sandbox %s", box.Name)
 		case box.Agent.ProcessID == "":
-			return p, sandbox.ErrArguments.Sayf("the agent of sandbox %s is a session of the project's server; opencode_session_abort ends its turn, opencode_project_stop the server", box.Name)
+			return p, sandbox.ErrArguments.Sayf("the agent of sandbox %s is a session of an agent server; opencode_session_abort ends its turn, opencode_project_stop the server", box.Name)
 		}
 		p.Plan, err = NewPlan(SandboxAgent.Name, fmt.Sprintf("stop %s in sandbox %s of %s", view.Agent, box.Name, f.Project.Name), shown, ConfirmOptions{Nothing: !view.Running()})
 		return p, err

@@ -45,7 +45,8 @@ func ended(t *testing.T, r *sandboxrig.Rig) {
 	}
 }
 
-// TestAnAgentWorksInASandbox: the command is shown whole, runs in the background with the sandbox's variables, is listed with what it does, and stops with its sandbox.
+// TestAnAgentWorksInASandbox: the command is shown in full, runs in the background with the sandbox's variables, is listed with its status, and stops
+// with its sandbox.
 func TestAnAgentWorksInASandbox(t *testing.T) {
 	r, url, _ := started(t, nil)
 	one := sandboxArgs{"git_url": url, "name": "one", "agent": "claude", "prompt": "Fix it"}
@@ -66,12 +67,12 @@ func TestAnAgentWorksInASandbox(t *testing.T) {
 	require.NotNil(t, o.Issued)
 	assert.Equal(t, policy.Preview, o.Issued.Strength)
 	assert.Contains(t, string(o.Issued.Plan), `"`+filepath.Join(bin, "claude")+`","-p","--permission-mode","acceptEdits","--","Fix it"`)
-	assert.Contains(t, string(o.Issued.Plan), "nothing keeps it inside")
+	assert.Contains(t, string(o.Issued.Plan), "without isolation")
 	answer := r.Do(sandboxCreate, one)
 	box := made(t, answer)["directory"].(string)
 	assert.Equal(t, "claude", answer["agent"].(sandboxArgs)["agent"])
 
-	open, err := os.OpenFile(gate, os.O_WRONLY, 0) // it has come as far as that
+	open, err := os.OpenFile(gate, os.O_WRONLY, 0) // it has reached that point
 	require.NoError(t, err)
 	view := firstOf(r, url)
 	assert.Equal(t, []any{"running", "in one"}, []any{view["status"], view["last_line"]})
@@ -90,7 +91,7 @@ func TestAnAgentWorksInASandbox(t *testing.T) {
 	for _, p := range all {
 		if p.Labels["kind"] == "sandbox_agent" {
 			assert.Equal(t, sandbox.AgentKept, p.Keep)
-			require.NoError(t, os.RemoveAll(filepath.Join(r.State, "servers", string(p.ID)))) // as when the table of processes has forgotten it
+			require.NoError(t, os.RemoveAll(filepath.Join(r.State, "servers", string(p.ID)))) // as if the process table had forgotten it
 		}
 	}
 	view = firstOf(r, url)
@@ -110,7 +111,7 @@ func TestAnAgentWorksInASandbox(t *testing.T) {
 	assert.NoDirExists(t, box)
 }
 
-// tools returns a PATH on which bubblewrap is not, wherever this machine has it.
+// tools returns a PATH without bubblewrap, wherever this machine has it.
 func tools(t *testing.T) string {
 	t.Helper()
 	dir := t.TempDir()
@@ -122,7 +123,7 @@ func tools(t *testing.T) string {
 	return dir
 }
 
-// TestIsolation: what runs in an isolated sandbox is kept inside of it, and the plan says how far; where this machine cannot do it, nothing is made.
+// TestIsolation: programs in an isolated sandbox are confined, and the plan says how far; if this machine cannot do it, nothing is created.
 func TestIsolation(t *testing.T) {
 	r, url, _ := started(t, nil)
 	t.Setenv("PATH", tools(t))
@@ -147,12 +148,24 @@ func TestIsolation(t *testing.T) {
 	r.Do(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "agent": "claude", "prompt": "Look"})
 	ended(t, r)
 	assert.Equal(t, "kept one\n", r.Read(box, "agent"))
-	r.Refused("sandbox_invalid_arguments", sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "agent": "opencode", "prompt": "Look"})
+	o = r.Ask(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "agent": "opencode", "prompt": "Look"})
+	require.NotNil(t, o.Issued)
+	assert.Contains(t, string(o.Issued.Plan), "an agent server of the sandbox's own, isolated as the sandbox is")
+	r.Do("opencode_project_stop", sandboxArgs{"git_url": url})
+	r.Do(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "agent": "opencode", "prompt": "Look"})
+	status := r.Do("opencode_project_status", sandboxArgs{"git_url": url})
+	assert.Equal(t, false, status["opencode"].(sandboxArgs)["running"], "the project's works in no isolated sandbox")
+	own := status["sandbox_servers"].([]any)[0].(sandboxArgs)
+	assert.Equal(t, []any{"one", "landlock", true}, []any{own["sandbox"], own["isolation"], own["running"]})
+	r.ByPerson("sandbox_isolate", sandboxArgs{"git_url": url, "name": "one", "isolate": "landlock-offline"})
+	assert.NotContains(t, r.Do("opencode_project_status", sandboxArgs{"git_url": url}), "sandbox_servers", "it was stopped")
+	r.Refused("sandbox_invalid_arguments", "opencode_project_start", sandboxArgs{"git_url": url, "sandbox": "one"})
+	r.ByPerson("sandbox_isolate", sandboxArgs{"git_url": url, "name": "one", "isolate": "landlock"})
 	assert.Equal(t, "landlock", r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any)[0].(sandboxArgs)["isolation"])
 }
 
-// TestAContainerStaysWithTheSandbox: a program in the place of docker runs what follows the image; the plan shows how it is started, and a restored sandbox is kept inside
-// as the old one was.
+// TestAContainerStaysWithTheSandbox: a program in place of docker runs what follows the image; the plan shows how it is started, and a restored
+// sandbox has the same isolation.
 func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	r, url, _ := started(t, nil)
 	bin := filepath.Join(r.Home, "engine")
@@ -174,6 +187,12 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	again := sandboxArgs{"git_url": url, "ref": kept[0].(sandboxArgs)["ref"]}
 	r.ByPerson(restore, again)
 	assert.Equal(t, "container-offline:here:1", r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any)[0].(sandboxArgs)["isolation"])
+	call := r.New(restore, with(again, sandboxArgs{"name": "two", "isolate": "none"}))
+	call.Person = true
+	asked := r.Call(t.Context(), call)
+	require.NotNil(t, asked.Issued, "taking it away is asked about")
+	assert.Equal(t, "high", asked.Issued.Risk)
+	assert.Contains(t, string(asked.Issued.Plan), `"held_until_now":["of this machine's files`)
 	r.ByPerson(restore, with(again, sandboxArgs{"name": "two", "isolate": "none"}))
 	for _, b := range r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any) {
 		if b := b.(sandboxArgs); b["name"] == "two" {
@@ -182,8 +201,8 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	}
 }
 
-// TestIsolationIsChangedLater: only people change it, a plan that takes it away says what that means and is high risk, and one that another change overtook
-// is not carried out.
+// TestIsolationIsChangedLater: only users change it, a plan that removes it explains the effect and is high risk, and a plan overtaken by another
+// change is not applied.
 func TestIsolationIsChangedLater(t *testing.T) {
 	const isolate = "sandbox_isolate"
 	r, url, _ := started(t, nil)
@@ -210,14 +229,14 @@ func TestIsolationIsChangedLater(t *testing.T) {
 	assert.Equal(t, "container:here:1", firstIsolation(r, url), "a plan changes nothing")
 	assert.Equal(t, "none", r.ByPerson(isolate, none)["isolation"])
 	assert.Nil(t, firstIsolation(r, url))
-	assert.Equal(t, "the sandbox was isolated so already", r.ByPerson(isolate, none)["message"])
+	assert.Equal(t, "the sandbox already has this isolation", r.ByPerson(isolate, none)["message"])
 }
 
 func firstIsolation(r *sandboxrig.Rig, url string) any {
 	return r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any)[0].(sandboxArgs)["isolation"]
 }
 
-// TestAnAgentInTheServer: a session of the project's server, which is started for it, gets the prompt.
+// TestAnAgentInTheServer: a session of the project's server, which is started if needed, gets the prompt.
 func TestAnAgentInTheServer(t *testing.T) {
 	r, url, _ := started(t, nil)
 	r.Do(projectStop, sandboxArgs{"git_url": url})

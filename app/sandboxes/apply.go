@@ -13,10 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// maxPatch is how many bytes a patch may have.
+// maxPatch is the maximum size of a patch in bytes.
 const maxPatch = 32 << 20
 
-// ApplyInput names a sandbox whose changes are to be put into another working tree.
+// ApplyInput names a sandbox whose changes are to be applied to another worktree.
 type ApplyInput struct {
 	URL       string   `json:"git_url" jsonschema:"minLength=1"`
 	Name      string   `json:"name" jsonschema:"minLength=1"`
@@ -28,7 +28,7 @@ type ApplyInput struct {
 // Resources returns the project.
 func (in ApplyInput) Resources() []string { return []string{in.URL} }
 
-// SandboxApplied is changes that were put into a working tree.
+// SandboxApplied is the result of applying changes to a worktree.
 type SandboxApplied struct {
 	Status    string `json:"status"`
 	Project   string `json:"project"`
@@ -46,10 +46,10 @@ type applyPlan struct {
 	patch []byte
 	files int
 	lines string
-	there string // why there is nothing to do; empty where there is
+	there string // why there is nothing to do; empty if there is something
 }
 
-// Exhibit is the patch as far as it fits.
+// Exhibit returns the patch, truncated if it is too long.
 func (p applyPlan) Exhibit(context.Context) (any, error) {
 	type file struct {
 		Root    string `json:"root"`
@@ -59,7 +59,7 @@ func (p applyPlan) Exhibit(context.Context) (any, error) {
 	return map[string]any{"files": []file{{p.input.Directory, "", p.lines}}}, nil
 }
 
-// planApply reads the patch, which also has what is not committed, and finds out whether it fits.
+// planApply reads the patch, which includes uncommitted changes, and checks whether it applies.
 func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInput) (applyPlan, error) {
 	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInp
 	}
 	notes := []string{"the changes are put into the files and are not committed; the index stays as it is"}
 	if found.Cut {
-		notes = append(notes, "not all lines fit here: countersign sandbox diff shows them")
+		notes = append(notes, "some lines are not shown here: countersign sandbox diff shows all of them")
 	}
 	p.Plan, err = NewPlan(SandboxApply.Name, fmt.Sprintf("put the changes of sandbox %s of %s into %s: %s", box.Name, f.Project.Name, in.Directory, counted(len(files), "file")),
 		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": in.Directory, "since": found.Since, "changed_files": files, "patch_sha256": hex.EncodeToString(sum[:]), "notes": notes},

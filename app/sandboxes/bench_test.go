@@ -13,9 +13,9 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 )
 
-// BenchmarkStatus asks for the status of 20 projects with servers, all at once, and compares that with the slowest status of one of them alone, which
-// is as fast as all of them can be (≤ 1 s in all while they are well). With "hang" three of the servers never answer, so that the floor is the
-// longest that a probe may take.
+// BenchmarkStatus requests the status of 20 projects with servers concurrently, and compares that with the slowest single status, which is the lower
+// bound (at most 1 s in total while they are healthy). With "hang" three of the servers never answer, so that the lower bound is the timeout of a
+// probe.
 func BenchmarkStatus(b *testing.B) {
 	const projects = 20
 	for name, hanging := range map[string]int{"well": 0, "hang": 3} {

@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// Deps is the dependencies of the tools. Every field is required.
+// Deps holds the dependencies of the tools. Every field is required.
 type Deps struct {
 	States    sandboxport.States
 	Homes     sandboxport.ProjectDirs
@@ -40,81 +40,82 @@ const (
 	changeTimeout = 10 * time.Minute
 )
 
-// ReadSpec returns a tool that only reads.
+// ReadSpec returns the spec of a tool that only reads.
 func ReadSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: json.RawMessage(schema)}
 }
 
-// ChangeSpec returns a tool that starts, stops or makes something, and destroys nothing. Where only users confirm, each of its plans is asked about.
+// ChangeSpec returns the spec of a tool that starts, stops or creates something and destroys nothing. If only users confirm, each of its plans needs
+// approval.
 func ChangeSpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Human: policy.Simple, Timeout: changeTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// DestroySpec returns a tool that can take work away.
+// DestroySpec returns the spec of a tool that can delete work.
 func DestroySpec(title, description, schema string) tool.Spec {
 	s := ChangeSpec(title, description, schema)
 	s.Class, s.Effects = policy.ClassDangerous, s.Effects|policy.Delete
 	return s
 }
 
-// MergeSpec returns a tool that moves a branch onto work that is there, and runs nothing. Where only users confirm, each of its plans is asked about.
+// MergeSpec returns the spec of a tool that moves a branch to existing work and runs nothing. If only users confirm, each of its plans needs
+// approval.
 func MergeSpec(title, description, schema string) tool.Spec {
 	s := ChangeSpec(title, description, schema)
 	s.Effects = policy.Read | policy.Write | policy.Network
 	return s
 }
 
-// ConfirmWhen returns the tool with plans that do nothing, when is when they are not: nobody is asked about those.
+// ConfirmWhen returns the tool with plans that may need no approval because they do nothing; when says in words when they do need it.
 func ConfirmWhen(s tool.Spec, when string) tool.Spec {
 	s.When = when
 	return s
 }
 
-// Repeatable returns the tool, as one that changes nothing further when it is called once more.
+// Repeatable returns the tool marked as having no further effect when it is repeated.
 func Repeatable(s tool.Spec) tool.Spec {
 	s.Idempotent = true
 	return s
 }
 
-// PlanConfirmsWhen returns a tool whose plans say themselves whether users are asked, and when that is, in words: what it makes is Countersign's own.
+// PlanConfirmsWhen returns a tool whose plans decide whether they need approval; when says that in words. What it creates is Countersign's own.
 func PlanConfirmsWhen(s tool.Spec, when string) tool.Spec {
 	s.Human, s.When = policy.None, when
 	return s
 }
 
-// planLabel is what the hashes of the plans are made under.
+// planLabel is the label of the plans' hashes.
 const planLabel = "sandbox.plan.v1"
 
-// Plan is what a tool is about to do. Its hash is over everything it shows.
-type Plan struct {
-	tool.BasicPlan
-	asks ConfirmOptions
-}
+// Plan is what a tool will do. Its hash covers everything it shows.
+type Plan = tool.BasicPlan
 
-// ConfirmOptions is how a plan wants to be confirmed.
+// ConfirmOptions says how a plan is to be approved.
 type ConfirmOptions struct {
 	Strength policy.Strength
-	Human    policy.Strength // the least where only users confirm; the tool's own holds as well
-	Risk     policy.Risk     // how much is at stake; high is never allowed beforehand
-	Target   string          // what has to be typed
-	Nothing  bool            // there is nothing to do, and so nothing to ask
+	Human    policy.Strength // the minimum if only users confirm; the tool's own applies too
+	Risk     policy.Risk     // high is never auto-approved
+	Target   string          // what the user must type
+	Nothing  bool            // there is nothing to do, and so nothing to approve
 }
 
-// NewPlan returns a plan of the named tool. context marshals to JSON without fractions.
+// NewPlan returns a plan of the named tool. context marshals to JSON without fractions; its member project, if any, is the name of the project.
 func NewPlan(name tool.Name, summary string, context any, asks ConfirmOptions) (Plan, error) {
-	p, err := tool.NewBasicPlan(planLabel, name, summary, context, policy.Assessment{Strength: asks.Strength, Human: asks.Human, Risk: asks.Risk})
-	return Plan{BasicPlan: p, asks: asks}, err
+	shown, _ := context.(map[string]any)
+	project, _ := shown["project"].(string)
+	return tool.NewBasicPlan(planLabel, name, summary, context, tool.PlanOptions{About: project, Target: asks.Target, Nothing: asks.Nothing,
+		Assessment: policy.Assessment{Strength: asks.Strength, Human: asks.Human, Risk: asks.Risk}})
 }
 
-// Begin returns what a call writes down before it begins to carry out the plan.
+// Begin returns what a call records before it begins to apply the plan.
 func (d Deps) Begin(sc tool.Scope, p Plan, what, name string) (*sandbox.Operation, error) {
 	shown, err := tool.Encode(p)
 	return &sandbox.Operation{What: what, Sandbox: name, Owner: d.Owner.Self(), Since: d.Clock.Now(), Call: sc.CallID, Plan: string(shown)}, err
 }
 
-// Begun reports whether the audit knows what a project says is being done with it: that a call of the tool which does that was let through to do it with
-// this very project and sandbox, and has no outcome: one that failed lets nobody go on, since its answer said so.
+// Begun reports whether the audit log confirms the operation recorded in a project: a call of the matching tool was allowed with this very project
+// and sandbox and has no outcome. After a failed call no other process continues, because its result said so.
 func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	doing := p.Doing
 	if doing == nil || doing.Plan == "" {
@@ -131,7 +132,7 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	}
 	plan, err := canon.Sum(planLabel, json.RawMessage(doing.Plan))
 	if err != nil || json.Unmarshal([]byte(doing.Plan), &shown) != nil {
-		return false, nil //nolint:nilerr // what is no plan nobody was let through with
+		return false, nil //nolint:nilerr // an invalid plan was never allowed
 	}
 	about, box := shown.Context, p.Sandboxes[sandbox.SandboxKey(doing.Sandbox)]
 	same := about.URL == p.URL.String()
@@ -156,19 +157,6 @@ func (d Deps) Begun(ctx context.Context, p sandbox.Project) (bool, error) {
 	return err == nil && stage.UnderWay(), err
 }
 
-// About returns the name of the project that the plan shows.
-func (p Plan) About() string {
-	shown, _ := p.Context.(map[string]any)
-	name, _ := shown["project"].(string)
-	return name
-}
-
-// Idle reports a plan with nothing to do.
-func (p Plan) Idle() bool { return p.asks.Nothing }
-
-// Target returns what has to be typed.
-func (p Plan) Target() string { return p.asks.Target }
-
 // URLInput names a project.
 type URLInput struct {
 	URL string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS; will be normalized)"`
@@ -177,18 +165,18 @@ type URLInput struct {
 // Resources returns the project.
 func (in URLInput) Resources() []string { return []string{in.URL} }
 
-// FoundProject is a project that somebody named.
+// FoundProject is a project looked up by its URL.
 type FoundProject struct {
 	URL      git.URL
 	CloneURL string
 	Warnings []string
 	Known    bool
-	Project  sandbox.Project // zero when it is not known
+	Project  sandbox.Project // zero if it is not recorded
 	Layout   sandbox.Layout
 	State    sandbox.State
 }
 
-// Find returns the project that a git URL is about, as it stands now. One that is not recorded is not an error.
+// Find returns the project with a git URL in its present state. A project that is not recorded is not an error.
 func (d Deps) Find(ctx context.Context, raw string) (FoundProject, error) {
 	var f FoundProject
 	var err error
@@ -204,16 +192,16 @@ func (d Deps) Find(ctx context.Context, raw string) (FoundProject, error) {
 	return f, nil
 }
 
-// Must is Find for tools that need a project that is recorded, or sandbox.ErrProjectNotFound.
+// Must is Find for tools that need a recorded project. It fails with sandbox.ErrProjectNotFound.
 func (d Deps) Must(ctx context.Context, raw string) (FoundProject, error) {
 	f, err := d.Find(ctx, raw)
 	if err == nil && !f.Known {
-		err = sandbox.ErrProjectNotFound.Sayf("no project is recorded for %s; opencode_project_start starts one, opencode_project_list shows those there are", f.URL)
+		err = sandbox.ErrProjectNotFound.Sayf("no project is recorded for %s; opencode_project_start starts one, opencode_project_list lists the recorded projects", f.URL)
 	}
 	return f, err
 }
 
-// Current returns what is recorded, in line with what really runs: a server whose process is gone is stopped, whoever stopped it.
+// Current returns the recorded state, updated to what really runs: a server whose process is gone is stopped, whatever stopped it.
 func (d Deps) Current(ctx context.Context) (sandbox.State, error) {
 	state, err := d.States.Load(ctx)
 	if err != nil || !d.outdated(ctx, state) {
@@ -221,10 +209,13 @@ func (d Deps) Current(ctx context.Context) (sandbox.State, error) {
 	}
 	return d.States.Update(ctx, func(s *sandbox.State) error {
 		for key, p := range s.Projects {
-			if gone, why := d.Gone(ctx, p.Server); gone {
-				p.Server.PID, p.Server.ProcessID, p.Server.Status, p.Server.LastError = 0, "", sandbox.Stopped, why
-				s.Projects[key] = p
+			for box, server := range p.Servers() {
+				if gone, why := d.Gone(ctx, server); gone {
+					server.PID, server.ProcessID, server.Status, server.LastError = 0, "", sandbox.Stopped, why
+					p.SetServer(box, server)
+				}
 			}
+			s.Projects[key] = p
 		}
 		if gone, why := d.Gone(ctx, sandbox.Server{ProcessID: s.Gateway.ProcessID, Status: s.Gateway.Status}); gone {
 			s.Gateway.PID, s.Gateway.ProcessID, s.Gateway.Status, s.Gateway.Error = 0, "", sandbox.Stopped, why
@@ -235,26 +226,28 @@ func (d Deps) Current(ctx context.Context) (sandbox.State, error) {
 
 func (d Deps) outdated(ctx context.Context, s sandbox.State) bool {
 	for _, p := range s.Projects {
-		if gone, _ := d.Gone(ctx, p.Server); gone {
-			return true
+		for _, server := range p.Servers() {
+			if gone, _ := d.Gone(ctx, server); gone {
+				return true
+			}
 		}
 	}
 	gone, _ := d.Gone(ctx, sandbox.Server{ProcessID: s.Gateway.ProcessID, Status: s.Gateway.Status})
 	return gone
 }
 
-// Gone reports a server that is recorded as running and whose process has ended, and why as far as that is known.
+// Gone reports whether a server is recorded as running but its process has ended, and why as far as that is known.
 func (d Deps) Gone(ctx context.Context, s sandbox.Server) (bool, string) {
 	if s.Status != sandbox.Running && s.Status != sandbox.Starting {
 		return false, ""
 	}
 	if s.ProcessID == "" {
-		return true, "its process is not known any more"
+		return true, "its process is no longer known"
 	}
 	state, err := d.Processes.Inspect(ctx, process.ID(s.ProcessID))
 	switch {
 	case err != nil:
-		return true, "its process is not known any more"
+		return true, "its process is no longer known"
 	case !state.Status.Final():
 		return false, ""
 	case state.Reason != "":
@@ -263,7 +256,7 @@ func (d Deps) Gone(ctx context.Context, s sandbox.Server) (bool, string) {
 	return true, "its process ended (" + state.Status.String() + ")"
 }
 
-// Away says of an owner that cannot be seen from here where it is, as the end of a message; nothing of any other.
+// Away describes where an owner is that cannot be observed from here, as the end of a message; it returns "" for any other.
 func (d Deps) Away(name string) string {
 	if where := d.Owner.Elsewhere(name); where != "" {
 		return "; it is " + where
@@ -271,7 +264,7 @@ func (d Deps) Away(name string) string {
 	return ""
 }
 
-// Tail returns the last lines a process printed.
+// Tail returns the last lines of a process's output.
 func (d Deps) Tail(ctx context.Context, id string, n int) string {
 	chunk, err := d.Processes.Output(ctx, process.ID(id), process.TailCursor(n))
 	if err != nil {
@@ -284,13 +277,7 @@ func (d Deps) Tail(ctx context.Context, id string, n int) string {
 	return strings.Join(lines, "\n")
 }
 
-// ActiveCount returns how many projects' servers run. It is counted, never kept.
+// ActiveCount returns how many projects have a running server. It is counted each time, never stored.
 func ActiveCount(s sandbox.State) int {
-	n := 0
-	for _, p := range s.Projects {
-		if p.Server.Status == sandbox.Running {
-			n++
-		}
-	}
-	return n
+	return sandbox.RunningCount(s, func(s sandbox.Server) bool { return s.Status == sandbox.Running })
 }

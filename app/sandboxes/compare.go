@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// The most that a comparison tells; the rest is counted.
+// The limits of a comparison; what exceeds them is counted.
 const (
 	maxDiffCommits = 100
 	maxDiffFiles   = 500
@@ -30,20 +30,20 @@ type DiffInput struct {
 // Resources returns the project.
 func (in DiffInput) Resources() []string { return []string{in.URL} }
 
-// SandboxComparison is what a sandbox holds beside its base.
+// SandboxComparison is what a sandbox has in addition to its base.
 type SandboxComparison struct {
 	Status    string        `json:"status"`
 	Project   string        `json:"project"`
 	URL       string        `json:"git_url"`
 	Name      string        `json:"name"`
 	Directory string        `json:"directory"`
-	Seen      *sandbox.Look `json:"reviewed,omitempty"`             // when a person marked the work as seen last
-	FilesID   string        `json:"files_id,omitempty"`             // of all files as they are: what is marked as seen
-	Again     int           `json:"changed_since_review,omitempty"` // files; those that are shown are marked
+	Seen      *sandbox.Look `json:"reviewed,omitempty"`             // when a user last marked the work as seen
+	FilesID   string        `json:"files_id,omitempty"`             // identifies the present state of all files: what can be marked as seen
+	Again     int           `json:"changed_since_review,omitempty"` // number of files; the listed ones are marked
 	sandboxport.Comparison
 }
 
-// Reviewed has it looked through for what a reader would not see.
+// Reviewed marks the text to be scanned for what a reader would not see.
 func (SandboxComparison) Reviewed() {}
 
 func (s sandboxService) diff(ctx context.Context, _ tool.Scope, in DiffInput) (SandboxComparison, error) {
@@ -61,12 +61,12 @@ func (s sandboxService) diff(ctx context.Context, _ tool.Scope, in DiffInput) (S
 	}
 	out := SandboxComparison{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Seen: box.Reviewed}
 	if in.Again && box.Reviewed == nil {
-		return out, sandbox.ErrArguments.Sayf("nobody has marked the work in sandbox %s as seen yet; look at all of it, and mark it (countersign sandbox review %s --seen)", box.Name, box.Name)
+		return out, sandbox.ErrArguments.Sayf("the work in sandbox %s was never marked as seen; review all of it, then mark it (countersign sandbox review %s --seen)", box.Name, box.Name)
 	}
 	if in.Again {
 		what.From = box.Reviewed.Files
 	}
-	// The ID first: what changes meanwhile is shown all the same, and is not taken for seen.
+	// The ID first: what changes in the meantime is shown too, and is not taken for seen.
 	if out.FilesID, err = s.Repos.Snapshot(ctx, f.Layout.Repo, box.Directory, false); err != nil {
 		return out, err
 	}
@@ -76,7 +76,7 @@ func (s sandboxService) diff(ctx context.Context, _ tool.Scope, in DiffInput) (S
 	return out, s.mark(ctx, f, box, what, &out)
 }
 
-// mark marks the files that have changed since a person looked at them.
+// mark marks the files that have changed since the user last saw them.
 func (s sandboxService) mark(ctx context.Context, f FoundProject, box sandbox.Sandbox, what sandboxport.Compare, out *SandboxComparison) error {
 	if box.Reviewed == nil || box.Reviewed.Files == out.FilesID {
 		return nil
@@ -86,7 +86,7 @@ func (s sandboxService) mark(ctx context.Context, f FoundProject, box sandbox.Sa
 		what.From, what.Lines, what.Files = box.Reviewed.Files, 0, maxMarked
 		var err error
 		if since, err = s.Repos.Compare(ctx, f.Layout.Repo, box.Directory, what); errors.Is(err, sandbox.ErrReviewGone) {
-			out.Seen = nil // git has cleared it away: all of it is new
+			out.Seen = nil // git has removed it: all of it is new
 			return nil
 		} else if err != nil {
 			return err

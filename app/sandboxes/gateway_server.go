@@ -27,7 +27,7 @@ var (
 // NoInput is the input of a tool without arguments.
 type NoInput struct{}
 
-// GatewayManager keeps the gateway.
+// GatewayManager starts and stops the gateway.
 type GatewayManager struct{ Deps }
 
 // GatewayEntries returns the tools.
@@ -40,7 +40,7 @@ func GatewayEntries(d Deps) []tool.Entry {
 	}
 }
 
-// GatewayBrief is the gateway as projects show it.
+// GatewayBrief is the gateway in the results of project tools.
 type GatewayBrief struct {
 	PID     *int   `json:"pid"`
 	Port    *int   `json:"port"`
@@ -49,7 +49,7 @@ type GatewayBrief struct {
 	Active  int    `json:"active_projects"`
 }
 
-// BriefOf returns what is recorded of the gateway.
+// BriefOf returns the recorded gateway.
 func BriefOf(s sandbox.State) GatewayBrief {
 	g := s.Gateway
 	status := g.Status
@@ -59,14 +59,14 @@ func BriefOf(s sandbox.State) GatewayBrief {
 	return GatewayBrief{PID: tool.NilIfZero(g.PID), Port: tool.NilIfZero(g.Port), Status: string(status), Running: g.Status == sandbox.Running, Active: ActiveCount(s)}
 }
 
-// GatewayView is the gateway as its own tool shows it.
+// GatewayView is the gateway in the result of its own tool.
 type GatewayView struct {
 	Status  string `json:"status"`            // running, stopped or not_started
-	Message string `json:"message,omitempty"` // before there ever was one
+	Message string `json:"message,omitempty"` // set if the gateway was never started
 	*GatewayDetails
 }
 
-// GatewayDetails is the rest of a gateway that was started once.
+// GatewayDetails is the rest, for a gateway that was started.
 type GatewayDetails struct {
 	PID        *int       `json:"pid"`
 	Port       *int       `json:"port"`
@@ -92,7 +92,7 @@ func (g GatewayManager) status(ctx context.Context, _ tool.Scope, _ NoInput) (Ga
 	return w, nil
 }
 
-// GatewayRestarted is a gateway that runs anew.
+// GatewayRestarted is the gateway after a restart.
 type GatewayRestarted struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
@@ -127,7 +127,7 @@ func (g GatewayManager) restart(ctx context.Context, sc tool.Scope, _ Plan) (Gat
 	return GatewayRestarted{Status: "success", Message: "the gateway was restarted", PID: state.Gateway.PID, Port: state.Gateway.Port}, nil
 }
 
-// GatewayStopped is a gateway that does not run any more.
+// GatewayStopped is the gateway after it was stopped.
 type GatewayStopped struct {
 	Status  string `json:"status"`
 	Message string `json:"message"`
@@ -140,7 +140,7 @@ func (g GatewayManager) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (
 		return Plan{}, err
 	}
 	if state.Gateway.Status != sandbox.Running {
-		return Plan{}, sandbox.ErrGateway.Sayf("the gateway does not run")
+		return Plan{}, sandbox.ErrGateway.Sayf("the gateway is not running")
 	}
 	return NewPlan(GatewayStop.Name, "stop the gateway", map[string]any{"port": state.Gateway.Port}, ConfirmOptions{})
 }
@@ -158,12 +158,12 @@ func (g GatewayManager) stop(ctx context.Context, _ tool.Scope, _ Plan) (Gateway
 	return GatewayStopped{Status: "success", Message: "the gateway was stopped; it starts again with the next project", Active: ActiveCount(state)}, err
 }
 
-// hold keeps everybody else from starting and stopping the gateway: there is one for all projects, and many start at the same time.
+// hold locks the gateway: there is one for all projects, and many start at the same time.
 func (g GatewayManager) hold(ctx context.Context) (release func(), err error) {
 	return g.States.Hold(ctx, git.URL{})
 }
 
-// end stops the gateway if it runs; held says that it stays so. It is called by who holds the gateway.
+// end stops the gateway if it runs; held says that it must stay stopped. The caller holds the gateway.
 func (g GatewayManager) end(ctx context.Context, held bool) error {
 	state, err := g.States.Load(ctx)
 	if err != nil {
@@ -184,7 +184,7 @@ func (g GatewayManager) end(ctx context.Context, held bool) error {
 	return err
 }
 
-// Clear ends gateways that are not on record, and returns their process IDs: those of calls that were killed before they had written them down.
+// Clear stops gateways that are not recorded, and returns their process IDs: those of calls that were killed before they had recorded them.
 func (g GatewayManager) Clear(ctx context.Context) ([]int, error) {
 	release, err := g.hold(ctx)
 	if err != nil {
@@ -198,13 +198,13 @@ func (g GatewayManager) Clear(ctx context.Context) ([]int, error) {
 	return g.clear(ctx, state)
 }
 
-// clear is Clear for who holds the gateway. Others may keep other records, and gateways in the same table: theirs read other tables of servers.
+// clear is Clear for a caller that holds the gateway. It leaves gateways of other state directories alone, which use other tables of servers.
 func (g GatewayManager) clear(ctx context.Context, state sandbox.State) (pids []int, err error) {
 	settings, err := g.Homes.Settings(ctx, "")
 	if err != nil {
 		return nil, nil // nothing can have been started without them
 	}
-	if _, err := g.Processes.Recover(ctx); err != nil { // of a call that was killed, a gateway may be on its way that does not count as running yet
+	if _, err := g.Processes.Recover(ctx); err != nil { // a gateway of a killed call may be starting and not count as running yet
 		return nil, err
 	}
 	all, err := g.Processes.List(ctx)
@@ -214,7 +214,7 @@ func (g GatewayManager) clear(ctx context.Context, state sandbox.State) (pids []
 			continue
 		}
 		if _, err := g.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
-			return pids, sandbox.ErrGateway.Sayf("a gateway that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+			return pids, sandbox.ErrGateway.Sayf("an unrecorded gateway (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
 		}
 		pids = append(pids, s.PID)
 	}
@@ -239,7 +239,7 @@ func (g GatewayManager) Retire(ctx context.Context) error {
 	return err
 }
 
-// Ensure has the gateway run. unhold says that somebody wants it although the user stopped it.
+// Ensure starts the gateway if needed. unhold starts it even if the user stopped it.
 func (g GatewayManager) Ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
 	release, err := g.hold(ctx)
 	if err != nil {
@@ -249,7 +249,7 @@ func (g GatewayManager) Ensure(ctx context.Context, unhold bool) (sandbox.State,
 	return g.ensure(ctx, unhold)
 }
 
-// ensure is Ensure for who holds the gateway.
+// ensure is Ensure for a caller that holds the gateway.
 func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State, error) {
 	state, err := g.Current(ctx)
 	if err != nil || state.Gateway.Status == sandbox.Running || state.Gateway.Held && !unhold {
@@ -264,7 +264,7 @@ func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State,
 	}
 	port, started, err := g.started(ctx, state, settings, nil)
 	for tried := []int{port}; err != nil && port != 0 && len(tried) <= maxTries && ctx.Err() == nil && (portTaken(err) || !g.Sockets.Free(port)); tried = append(tried, port) {
-		port, started, err = g.started(ctx, state, settings, tried) // another program was quicker
+		port, started, err = g.started(ctx, state, settings, tried) // another program took the port first
 	}
 	if err != nil {
 		return state, err
@@ -278,7 +278,7 @@ func (g GatewayManager) ensure(ctx context.Context, unhold bool) (sandbox.State,
 
 const maxTries = 3
 
-// portTaken reports that the gateway ended because another program listens at its port, which may have gone since.
+// portTaken reports whether the gateway ended because another program listens on its port, which may have ended in the meantime.
 func portTaken(err error) bool {
 	f := fault.From(err)
 	if f == nil {
@@ -288,7 +288,7 @@ func portTaken(err error) bool {
 	return strings.Contains(said["output"], "address already in use")
 }
 
-// started returns a new gateway that answers, and its port, which is none of those that were tried. One that does not answer is ended.
+// started starts a gateway and returns it with its port, which is none of tried, once it answers. One that does not answer is stopped.
 func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings sandboxport.Settings, tried []int) (int, process.State, error) {
 	port, err := g.port(s, settings, tried)
 	if err != nil {
@@ -299,19 +299,19 @@ func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings s
 		return 0, started, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
 	}
 	if err = g.await(ctx, started, port); err != nil {
-		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
+		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // the reason for the failed start is what matters
 	}
 	return port, started, err
 }
 
-// port returns where the gateway was last, else the one that GLOBAL_MCP_TOOL_PORT names, else the first that is free (opencode contract §7), of those
-// that were not tried.
+// port returns the gateway's previous port, else the one that GLOBAL_MCP_TOOL_PORT names, else the first free one (opencode contract §7), except
+// those in tried.
 func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings, tried []int) (int, error) {
 	free := func(port int) bool { return !slices.Contains(tried, port) && g.Sockets.Free(port) }
 	wished := 0
 	for _, pair := range settings.Environ {
 		if value, ok := strings.CutPrefix(pair, "GLOBAL_MCP_TOOL_PORT="); ok {
-			wished, _ = strconv.Atoi(value) // what is no port is no wish
+			wished, _ = strconv.Atoi(value) // an invalid port is ignored
 		}
 	}
 	for _, port := range []int{s.Gateway.Port, wished} {
@@ -327,13 +327,13 @@ func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings, tri
 	return 0, sandbox.ErrNoPort.Sayf("no port from %d to %d is free for the gateway", sandbox.FirstGatewayPort, sandbox.FirstGatewayPort+sandbox.GatewayPorts-1)
 }
 
-// The gateway is asked so often, for so long.
+// The interval and timeout of the gateway's probes.
 const (
 	pause   = 100 * time.Millisecond
 	patient = 10 * time.Second
 )
 
-// await asks the gateway until it answers: what answers may be somebody else's, who was quicker at the port.
+// await probes the gateway until it answers; another program that took the port first might answer instead.
 func (g GatewayManager) await(ctx context.Context, started process.State, port int) error {
 	id := string(started.ID)
 	limited, cancel := context.WithTimeout(ctx, patient)

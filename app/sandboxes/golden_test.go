@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
 )
 
-// transcript is calls with what an agent is answered.
+// transcript is calls with the results that an agent gets.
 type transcript struct {
 	*sandboxrig.Rig
 	text strings.Builder
@@ -44,7 +44,7 @@ func (s *transcript) add(title string, o tool.Outcome, in args) {
 	fmt.Fprintf(&s.text, "-- %s %s --\n%s\n", title, s.Plain(string(sandboxrig.JSON(s.T, in))), s.Plain(string(doc)))
 }
 
-// TestOutcomes keeps what each of the 18 tools answers (opencode contract §13): before there is anything, with a project, and afterwards.
+// TestOutcomes records the results of the 18 tools (opencode contract §13): without a project, with one, and afterwards.
 func TestOutcomes(t *testing.T) {
 	s := &transcript{Rig: sandboxrig.New(t)}
 	url, _ := s.Origin("shop", nil)

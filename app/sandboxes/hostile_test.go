@@ -23,7 +23,7 @@ const (
 	sandboxDestroy = "opencode_project_destroy"
 )
 
-// TestSameAgain: the call that was killed, repeated, does what it was to do, whatever is there of it.
+// TestSameAgain: repeating a killed call does what the call was to do, from any state.
 func TestSameAgain(t *testing.T) {
 	r, url, dir := started(t, nil)
 	one := sandboxArgs{"git_url": url, "name": "one"}
@@ -42,7 +42,7 @@ func TestSameAgain(t *testing.T) {
 	r.Refused("sandbox_not_found", remove, one)
 }
 
-// TestSetupCutOff: a sandbox whose set-up was not finished is made anew when it is asked for again; what it held is kept.
+// TestSetupCutOff: a sandbox whose set-up was interrupted is created again on request; its content is backed up.
 func TestSetupCutOff(t *testing.T) {
 	r, url, _ := started(t, map[string]string{".worktreesetup": "echo ready > ready\n"})
 	one := sandboxArgs{"git_url": url, "name": "one"}
@@ -63,7 +63,7 @@ func TestSetupCutOff(t *testing.T) {
 	assert.NotContains(t, r.Read(r.Memory, "opencode-state.json"), "preparing")
 }
 
-// TestLongSetup: while a set-up runs others work on the project, and nobody takes the sandbox away from under it.
+// TestLongSetup: during a set-up other calls can use the project, and none can remove the sandbox.
 func TestLongSetup(t *testing.T) {
 	r, url, dir := started(t, nil)
 	box := filepath.Join(dir, "worktrees", "slow")
@@ -83,10 +83,10 @@ func TestLongSetup(t *testing.T) {
 	}
 	r.Write(box, "go", "")
 	require.NoError(t, (<-done).Err)
-	assert.ErrorContains(t, r.Ask(remove, sandboxArgs{"git_url": url, "name": "slow"}).Err, "nowhere else", "now it is as any other")
+	assert.ErrorContains(t, r.Ask(remove, sandboxArgs{"git_url": url, "name": "slow"}).Err, "unsaved work", "now it is as any other")
 }
 
-// TestOneBranchForMany: of those that want the same branch at once, one has it, and the others stand on new ones from it.
+// TestOneBranchForMany: of several concurrent requests for a branch, one gets it, and the others get new branches from it.
 func TestOneBranchForMany(t *testing.T) {
 	r, url, dir := started(t, nil)
 	r.Git(filepath.Join(dir, "repo"), "branch", "wanted")
@@ -107,7 +107,7 @@ func TestOneBranchForMany(t *testing.T) {
 	assert.Subset(t, []any{"wanted", "sandbox/box0", "sandbox/box1", "sandbox/box2", "sandbox/box3", "sandbox/box4", "sandbox/box5"}, branches)
 }
 
-// TestForgottenByGit: a sandbox that only the records know is listed with what lies there, and can be deleted and made again.
+// TestForgottenByGit: a sandbox that only the records know is listed with its content, and can be deleted and created again.
 func TestForgottenByGit(t *testing.T) {
 	r, url, dir := started(t, nil)
 	for _, name := range []string{"gone", "full"} {
@@ -130,7 +130,7 @@ func TestForgottenByGit(t *testing.T) {
 	made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "full"}))
 }
 
-// TestBranchLeftBehind: commits on the branch that goes with a sandbox count, although another one is checked out there.
+// TestBranchLeftBehind: commits on a sandbox's branch count even if another one is checked out there.
 func TestBranchLeftBehind(t *testing.T) {
 	r, url, _ := started(t, nil)
 	box := made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"}))["directory"].(string)
@@ -141,7 +141,7 @@ func TestBranchLeftBehind(t *testing.T) {
 	assert.Contains(t, said.Message, "1 commit")
 }
 
-// TestDestroyTellsEverything: work in worktrees that nobody recorded, in directories that git has forgotten, and what was kept earlier.
+// TestDestroyTellsEverything: it lists work in unrecorded worktrees, in directories that git has forgotten, and in earlier backups.
 func TestDestroyTellsEverything(t *testing.T) {
 	r, url, dir := started(t, nil)
 	repo, project := filepath.Join(dir, "repo"), sandboxArgs{"git_url": url}
@@ -171,7 +171,7 @@ func TestDestroyTellsEverything(t *testing.T) {
 	require.NoError(t, r.Ask(sandboxDestroy, project).Err, "nothing is left to lose")
 }
 
-// TestStartAfterCutOffDestroy: the project is made anew, and nothing of what was being destroyed comes back with it.
+// TestStartAfterCutOffDestroy: the project is created anew, without anything of the one that was being destroyed.
 func TestStartAfterCutOffDestroy(t *testing.T) {
 	r, url, dir := started(t, nil)
 	made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"}))
@@ -185,8 +185,8 @@ func TestStartAfterCutOffDestroy(t *testing.T) {
 	assert.NotContains(t, state, "SANDBOX_PORT")
 }
 
-// TestNobodyBeganIt: what the file of projects says was begun, and no call in the audit was let through to do with this very project and sandbox, is not
-// finished by whoever plans or makes the next call: nothing is deleted, and nobody is spared the question that a destruction asks.
+// TestNobodyBeganIt: an operation in the file of projects that no call in the audit log was allowed to run on this very project and sandbox is not
+// finished by later plans or calls: nothing is deleted, and a destruction still needs approval.
 func TestNobodyBeganIt(t *testing.T) {
 	r, url, dir := started(t, nil)
 	box := made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"}))["directory"].(string)
@@ -212,7 +212,7 @@ func TestNobodyBeganIt(t *testing.T) {
 		}
 	}
 
-	// Neither does a call that was let through to make a sandbox lend its approval to a destruction.
+	// A call that was allowed to create a sandbox does not approve a destruction either.
 	for _, name := range []string{"one", "three"} {
 		r.Begun("create", name, dead)
 		state := projectrig.Object(t, json.RawMessage(r.Read(r.Memory, "opencode-state.json")))
@@ -226,7 +226,7 @@ func TestNobodyBeganIt(t *testing.T) {
 		require.FileExists(t, filepath.Join(box, "ignored.txt"), name)
 	}
 
-	// A call that was let through to destroy something else lends its approval to nothing.
+	// A call that was allowed to destroy something else approves nothing.
 	r.Begun("destroy", "", dead)
 	r.Edit("base_dir", filepath.Join(r.Top, "precious"))
 	r.Write(filepath.Join(r.Top, "precious"), "thesis.txt", "only copy\n")

@@ -11,66 +11,72 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// StopIdle stops servers that nobody has used for as long as the settings allow, and those that use more memory than they allow. It names the projects. A
-// stopped server starts again when somebody routes a message to it.
+// StopIdle stops servers that exceed their idle or memory limit in the settings, and returns their projects. A stopped server starts again when a
+// message is routed to it.
 func (m ProjectManager) StopIdle(ctx context.Context) ([]string, error) {
 	state, err := m.Current(ctx)
 	if err != nil {
 		return nil, err
 	}
 	var out []string
-	var failures error // of one must not keep the others
+	var failures error // a failure for one must not stop the others
 	for _, p := range sandbox.ProjectsByName(state) {
-		if m.overdue(ctx, p) == "" {
-			continue
-		}
-		gone, err := m.evict(ctx, p)
-		if failures = errors.Join(failures, err); gone {
-			out = append(out, p.Name)
+		for box := range p.Servers() {
+			if m.overdue(ctx, p, box) == "" {
+				continue
+			}
+			gone, err := m.evict(ctx, p, box)
+			if failures = errors.Join(failures, err); gone {
+				out = append(out, sandbox.ServerID(p.Name, box))
+			}
 		}
 	}
 	return out, failures
 }
 
-// UsageInterval is how often it is written down that a server is used. So much more patience has who asks how long it was not.
+// UsageInterval is how often the use of a server is recorded; idle limits are extended by it.
 const UsageInterval = time.Minute
 
-// overdue returns why a project's server is to be stopped, or empty.
-func (m ProjectManager) overdue(ctx context.Context, p sandbox.Project) string {
-	if p.Server.Status != sandbox.Running {
+// overdue returns why a project's server, or the one of a sandbox's own, is to be stopped, or empty.
+func (m ProjectManager) overdue(ctx context.Context, p sandbox.Project, box string) string {
+	server := p.ServerOf(box)
+	if server.Status != sandbox.Running {
 		return ""
 	}
-	settings, err := m.Homes.Settings(ctx, p.Name)
+	settings, err := m.settingsOf(ctx, FoundProject{URL: p.URL, Project: p}, p.Sandboxes[sandbox.SandboxKey(box)])
 	if err != nil {
 		return ""
 	}
 	if settings.MemoryLimitMB > 0 {
-		if mb, err := m.Sockets.ResidentMB(p.Server.PID); err == nil && mb > settings.MemoryLimitMB {
+		if mb, err := m.Sockets.ResidentMB(server.PID); err == nil && mb > settings.MemoryLimitMB {
 			return fmt.Sprintf("stopped: it used %d MB, and may use %d", mb, settings.MemoryLimitMB)
 		}
 	}
-	used := p.Server.UsedAt
-	if used.Before(p.Server.StartedAt) {
-		used = p.Server.StartedAt
+	used := server.UsedAt
+	if used.Before(server.StartedAt) {
+		used = server.StartedAt
 	}
 	idle := m.Clock.Now().Sub(used)
-	if settings.IdleStop <= 0 || idle < settings.IdleStop+UsageInterval || m.busy(ctx, p, settings) {
+	if settings.IdleStop <= 0 || idle < settings.IdleStop+UsageInterval || m.working(ctx, p, box, settings) {
 		return ""
 	}
-	return fmt.Sprintf("stopped: nobody used it for %v", idle.Round(time.Second))
+	return fmt.Sprintf("stopped: idle for %v", idle.Round(time.Second))
 }
 
-// busy reports a server whose agents work although nobody asks for anything, and notes that it is used.
-func (m ProjectManager) busy(ctx context.Context, p sandbox.Project, settings sandboxport.Settings) bool {
+// working reports whether the server's agents work although no requests come in, and records the use then.
+func (m ProjectManager) working(ctx context.Context, p sandbox.Project, of string, settings sandboxport.Settings) bool {
 	dirs := []string{m.Homes.Layout(p.Name, p.BaseDir).Repo}
 	for _, box := range p.Sandboxes {
 		dirs = append(dirs, box.Directory)
 	}
-	return m.Launcher.Busy(ctx, settings, p.Server.Port, dirs) && m.RecordUse(ctx, p.URL.String()) == nil
+	if of != "" {
+		dirs = []string{p.Sandboxes[sandbox.SandboxKey(of)].Directory}
+	}
+	return m.busy(ctx, p.ServerOf(of), settings, dirs) && m.RecordUse(ctx, sandbox.ServerID(p.URL.String(), of)) == nil
 }
 
-// evict stops the server, unless the reason has gone while others were at it.
-func (m ProjectManager) evict(ctx context.Context, p sandbox.Project) (gone bool, err error) {
+// evict stops the server, unless the reason no longer applies once it holds the lock.
+func (m ProjectManager) evict(ctx context.Context, p sandbox.Project, box string) (gone bool, err error) {
 	release, err := m.LockProject(ctx, p.URL)
 	if err != nil {
 		return false, err
@@ -81,26 +87,33 @@ func (m ProjectManager) evict(ctx context.Context, p sandbox.Project) (gone bool
 		return false, err
 	}
 	now := state.Projects[p.URL.String()]
-	why := m.overdue(ctx, now)
-	if server, err := m.Processes.Inspect(ctx, process.ID(now.Server.ProcessID)); why == "" || err == nil && server.Elsewhere != "" {
+	why := m.overdue(ctx, now, box)
+	if server, err := m.Processes.Inspect(ctx, process.ID(now.ServerOf(box).ProcessID)); why == "" || err == nil && server.Elsewhere != "" {
 		return false, nil
 	}
 	f := FoundProject{URL: p.URL, Project: now}
-	if was, err := m.StopServer(ctx, f); err != nil || !was {
+	if was, err := m.StopServer(ctx, f, box); err != nil || !was {
 		return false, err
 	}
-	return true, m.Change(ctx, f, func(p *sandbox.Project) { p.Server.LastError = why })
+	return true, m.Change(ctx, f, func(p *sandbox.Project) {
+		server := p.ServerOf(box)
+		server.LastError = why
+		p.SetServer(box, server)
+	})
 }
 
-// RecordUse notes that somebody asks the project's server for something. Once in a while that is written down, by whichever process comes first.
-func (m ProjectManager) RecordUse(ctx context.Context, url string) error {
+// RecordUse notes a request to the server with that ID (sandbox.ServerID). Once per UsageInterval it is stored, by whichever process comes first.
+func (m ProjectManager) RecordUse(ctx context.Context, id string) error {
 	state, err := m.States.Load(ctx)
-	if err != nil || m.fresh(state.Projects[url].Server) {
+	url, box := sandbox.SplitServerID(id)
+	if err != nil || m.fresh(state.Projects[url].ServerOf(box)) {
 		return err
 	}
 	_, err = m.States.Update(ctx, func(s *sandbox.State) error {
-		if p, known := s.Projects[url]; known && !m.fresh(p.Server) {
-			p.Server.UsedAt = m.Clock.Now()
+		if p, known := s.Projects[url]; known && !m.fresh(p.ServerOf(box)) {
+			server := p.ServerOf(box)
+			server.UsedAt = m.Clock.Now()
+			p.SetServer(box, server)
 			s.Projects[url] = p
 		}
 		return nil
@@ -108,7 +121,7 @@ func (m ProjectManager) RecordUse(ctx context.Context, url string) error {
 	return err
 }
 
-// fresh reports that the last use was written down lately.
+// fresh reports whether the last use was stored within UsageInterval.
 func (m ProjectManager) fresh(s sandbox.Server) bool {
 	since := m.Clock.Now().Sub(s.UsedAt)
 	return since >= 0 && since < UsageInterval

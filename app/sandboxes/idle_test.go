@@ -36,7 +36,7 @@ func server(r *sandboxrig.Rig, url string) managerArgs {
 	return state["projects"].(managerArgs)["file://"+url].(managerArgs)["opencode"].(managerArgs)
 }
 
-// used has the only project's server started long ago, and used so long ago.
+// used sets when the only project's server was started and last used.
 func used(r *sandboxrig.Rig, url string, ago time.Duration) {
 	s := maps.Clone(server(r, url))
 	s["started_at"] = time.Now().Add(-24 * time.Hour).UTC().Format(time.RFC3339Nano)
@@ -51,7 +51,8 @@ func evicted(r *sandboxrig.Rig) []string {
 	return out
 }
 
-// TestEvictIdle: a server that nobody has used for long enough is stopped, says why, and starts again; one that is used, or whose agent works, is not.
+// TestEvictIdle: a server that was idle for too long is stopped, shows the reason, and starts again; one that is used, or whose agent works, is not
+// stopped.
 func TestEvictIdle(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
@@ -71,12 +72,12 @@ func TestEvictIdle(t *testing.T) {
 	assert.Equal(t, []string{filepath.Base(dir)}, evicted(r))
 	view := r.Do("opencode_project_status", managerArgs{"git_url": url})["opencode"].(managerArgs)
 	assert.Equal(t, "stopped", view["status"])
-	assert.Contains(t, view["last_error"], "nobody used it for 1h0m")
+	assert.Contains(t, view["last_error"], "idle for 1h0m")
 	assert.Len(t, r.Running(), 1, "the gateway stays, to start it again")
 	assert.Equal(t, "success", r.Do("opencode_project_start", managerArgs{"git_url": url})["status"])
 }
 
-// TestEvictAtWork: an agent that works in the clone or in a sandbox keeps the server, however long nobody asks it for anything.
+// TestEvictAtWork: an agent that works in the clone or in a sandbox keeps the server running, however long no requests come in.
 func TestEvictAtWork(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
@@ -95,7 +96,7 @@ func TestEvictAtWork(t *testing.T) {
 	assert.Len(t, evicted(r), 1)
 }
 
-// TestEvictWhatChanged: somebody else had the project when it was found idle, and used its server meanwhile.
+// TestEvictWhatChanged: another process held the project when it was found idle, and used its server in the meantime.
 func TestEvictWhatChanged(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Project("shop", nil)
@@ -121,7 +122,7 @@ func TestEvictWhatChanged(t *testing.T) {
 	assert.Len(t, r.Running(), 2)
 }
 
-// telling tells which project somebody wants to hold.
+// telling reports which project a caller wants to lock.
 type telling struct {
 	sandboxport.States
 	asked chan git.URL
@@ -132,7 +133,7 @@ func (s telling) Hold(ctx context.Context, url git.URL) (func(), error) {
 	return s.States.Hold(ctx, url)
 }
 
-// TestEvictLarge: the memory of everything that a server started counts, also while it is used.
+// TestEvictLarge: the memory of all processes that a server started counts, even while it is used.
 func TestEvictLarge(t *testing.T) {
 	r := sandboxrig.New(t)
 	small, _ := r.Project("small", nil)
@@ -145,7 +146,7 @@ func TestEvictLarge(t *testing.T) {
 	assert.Empty(t, evicted(r))
 }
 
-// TestUsed: however often a server is used, it is written down once a minute, by whichever process comes first.
+// TestUsed: however often a server is used, it is stored once a minute, by whichever process comes first.
 func TestUsed(t *testing.T) {
 	home := t.TempDir()
 	hands := new(clock.Fake)
@@ -189,7 +190,7 @@ func TestUsed(t *testing.T) {
 	assert.NoError(t, sandboxes.ProjectManager{Deps: sandboxes.Deps{States: store(), Clock: hands}}.RecordUse(t.Context(), "git@h:o/none.git"))
 }
 
-// TestFiguresOfServers are those of the contract.
+// TestFiguresOfServers: they are the contract's.
 func TestFiguresOfServers(t *testing.T) {
 	assert.Equal(t, 10*time.Second, opencode.ModelsTimeout, "opencode contract §18")
 	var _ sandboxport.Sockets = opencode.Sockets{}

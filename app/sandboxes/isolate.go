@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// IsolateInput says what is to keep the programs of a sandbox inside of it from now on.
+// IsolateInput sets the isolation of a sandbox's programs.
 type IsolateInput struct {
 	URL     string `json:"git_url" jsonschema:"minLength=1"`
 	Name    string `json:"name" jsonschema:"minLength=1"`
@@ -20,13 +20,13 @@ type IsolateInput struct {
 // Resources returns the project.
 func (in IsolateInput) Resources() []string { return []string{in.URL} }
 
-// SandboxIsolated is a sandbox with another isolation.
+// SandboxIsolated is a sandbox after a change of its isolation.
 type SandboxIsolated struct {
 	Status    string `json:"status"`
 	Project   string `json:"project"`
 	URL       string `json:"git_url"`
 	Name      string `json:"name"`
-	Isolation string `json:"isolation"` // none for none
+	Isolation string `json:"isolation"` // empty for none
 	Message   string `json:"message"`
 }
 
@@ -37,8 +37,8 @@ type isolatePlan struct {
 	within string
 }
 
-// planIsolate shows what the new isolation holds, and what the old one held. One that is taken away or replaced by another kind is looked at in full: less may
-// be held than before.
+// planIsolate shows what the new and the old isolation confine. Removing one, or replacing it by another kind, needs full approval, because it may
+// confine less.
 func (s sandboxService) planIsolate(ctx context.Context, _ tool.Scope, in IsolateInput) (isolatePlan, error) {
 	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
 	if err != nil {
@@ -54,7 +54,7 @@ func (s sandboxService) planIsolate(ctx context.Context, _ tool.Scope, in Isolat
 	was, will := isolationWord(box.Isolation), isolationWord(p.within)
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory, "from": was, "to": will}
 	if was == will {
-		p.Plan, err = NewPlan(SandboxIsolate.Name, fmt.Sprintf("nothing: the isolation of sandbox %s is %s already", box.Name, will), shown, ConfirmOptions{Nothing: true})
+		p.Plan, err = NewPlan(SandboxIsolate.Name, fmt.Sprintf("nothing to do: the isolation of sandbox %s is already %s", box.Name, will), shown, ConfirmOptions{Nothing: true})
 		return p, err
 	}
 	asks := ConfirmOptions{}
@@ -67,15 +67,16 @@ func (s sandboxService) planIsolate(ctx context.Context, _ tool.Scope, in Isolat
 		}
 	}
 	if box.Isolation != "" {
-		shown["held_until_now"], _ = sandbox.IsolationHolds(box.Isolation)
-		asks = ConfirmOptions{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
+		asks = replacesIsolation(shown, box.Isolation, p.within)
 		summary += ", in place of " + was
 	}
 	if p.within == "" {
-		summary = fmt.Sprintf("take the isolation by %s away from sandbox %s of %s", was, box.Name, f.Project.Name)
-		shown["means"] = []string{"commands, set-up and agents of this sandbox may then read and change whatever you may: every file of yours, your logins and the network"}
+		summary = fmt.Sprintf("remove the isolation by %s from sandbox %s of %s", was, box.Name, f.Project.Name)
 	}
-	shown["not_bound"] = []string{"programs that run in it now: they keep what they were started with"}
+	shown["not_bound"] = []string{"programs that already run in it: they keep the isolation that they were started with"}
+	if box.Server != nil && !idle(*box.Server) {
+		shown["stops"] = "the sandbox's own agent server, which was started with the isolation of now"
+	}
 	if view := s.agentView(ctx, f, box); view != nil && view.Running() {
 		shown["running_agent"] = view.Agent
 	}
@@ -83,7 +84,16 @@ func (s sandboxService) planIsolate(ctx context.Context, _ tool.Scope, in Isolat
 	return p, err
 }
 
-// isolationWord returns an isolation as plans and answers have it.
+// replacesIsolation adds to a plan what an isolation that is removed or replaced has held, and returns how such a plan is approved.
+func replacesIsolation(shown map[string]any, was, will string) ConfirmOptions {
+	shown["held_until_now"], _ = sandbox.IsolationHolds(was)
+	if will == "" {
+		shown["means"] = []string{"commands, set-up and agents of this sandbox can then read and change everything that you can: all your files, your logins and the network"}
+	}
+	return ConfirmOptions{Strength: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh}
+}
+
+// isolationWord returns an isolation as shown in plans and results.
 func isolationWord(isolation string) string {
 	if isolation == "" {
 		return sandbox.IsolationNone
@@ -94,12 +104,12 @@ func isolationWord(isolation string) string {
 func (s sandboxService) isolate(ctx context.Context, _ tool.Scope, p isolatePlan) (SandboxIsolated, error) {
 	f := p.found
 	done := SandboxIsolated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: p.box.Name, Isolation: isolationWord(p.within),
-		Message: "what is started in the sandbox from now on is isolated so"}
+		Message: "programs started in the sandbox from now on have this isolation"}
 	if p.within == "" {
-		done.Message = "what is started in the sandbox from now on is not isolated"
+		done.Message = "programs started in the sandbox from now on are not isolated"
 	}
 	if p.within == p.box.Isolation {
-		done.Message = "the sandbox was isolated so already"
+		done.Message = "the sandbox already has this isolation"
 		return done, nil
 	}
 	release, err := s.manager.LockProject(ctx, f.URL)
@@ -114,12 +124,15 @@ func (s sandboxService) isolate(ctx context.Context, _ tool.Scope, p isolatePlan
 	key := sandbox.SandboxKey(p.box.Name)
 	now, there := state.Projects[f.URL.String()].Sandboxes[key]
 	if !there || now.Isolation != p.box.Isolation || now.Directory != p.box.Directory {
-		return SandboxIsolated{}, sandbox.ErrMoved.Sayf("sandbox %s has changed since it was looked at; call again", p.box.Name)
+		return SandboxIsolated{}, sandbox.ErrMoved.Sayf("sandbox %s changed after the plan was made; call again", p.box.Name)
+	}
+	if _, err := s.manager.StopServer(ctx, f, p.box.Name); err != nil {
+		return SandboxIsolated{}, err
 	}
 	return done, s.manager.Change(ctx, f, func(project *sandbox.Project) {
 		project.Sandboxes = maps.Clone(project.Sandboxes)
 		box := project.Sandboxes[key]
-		box.Isolation = p.within
+		box.Isolation, box.Server = p.within, nil // the next one keeps nothing of this one but the files
 		project.Sandboxes[key] = box
 	})
 }

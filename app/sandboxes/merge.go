@@ -14,19 +14,19 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// maxMergeLines is how many bytes of changed lines are shown beside the plan of a merge.
+// maxMergeLines is the number of bytes of changed lines shown with the plan of a merge.
 const maxMergeLines = 300 << 10
 
-// maxLeftNamed is how many of the files are named whose lines are left out.
+// maxLeftNamed is how many files without shown lines are named.
 const maxLeftNamed = 5
 
-// The operations that are written down while a branch is moved.
+// The operations that are recorded while a branch is moved.
 const (
 	doingMerge  = "merge"
 	doingUpdate = "update"
 )
 
-// MergeInput is a sandbox whose work is to be merged.
+// MergeInput names a sandbox whose work is to be merged.
 type MergeInput struct {
 	URL           string                  `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
 	Name          string                  `json:"name" jsonschema:"minLength=1"`
@@ -39,7 +39,7 @@ type MergeInput struct {
 // Resources returns the project.
 func (in MergeInput) Resources() []string { return []string{in.URL} }
 
-// UpdateInput is a sandbox that is to have what its base has.
+// UpdateInput names a sandbox that is to get the changes of its base.
 type UpdateInput struct {
 	URL    string                  `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
 	Name   string                  `json:"name" jsonschema:"minLength=1"`
@@ -57,9 +57,9 @@ type SandboxMerged struct {
 	URL      string                  `json:"git_url"`
 	Name     string                  `json:"name"`
 	Method   sandboxport.MergeMethod `json:"method"`
-	Branch   string                  `json:"branch"`              // that was moved
-	Other    string                  `json:"other"`               // whose work it has now
-	Place    string                  `json:"directory,omitempty"` // in which the branch is checked out
+	Branch   string                  `json:"branch"`              // the branch that was moved
+	Other    string                  `json:"other"`               // the branch whose work it now includes
+	Place    string                  `json:"directory,omitempty"` // where the branch is checked out
 	Previous string                  `json:"previous"`
 	Commit   string                  `json:"commit"`
 	Commits  int                     `json:"commits"`
@@ -77,7 +77,7 @@ type mergePlan struct {
 	doing string
 }
 
-// Exhibit is the lines that change, file by file.
+// Exhibit returns the changed lines, file by file.
 func (p mergePlan) Exhibit(ctx context.Context) (any, error) {
 	if p.Idle() {
 		return nil, nil
@@ -133,7 +133,7 @@ func (s sandboxService) planUpdate(ctx context.Context, _ tool.Scope, in UpdateI
 		return mergePlan{}, err
 	}
 	if access, err := s.access(ctx, f); err == nil {
-		s.Repos.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // what is known of the remote is good enough
+		s.Repos.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // the last known state of the remote is good enough
 	}
 	merge, err := s.Repos.PlanMerge(ctx, f.Layout.Repo, sandboxport.Merge{Name: box.Name, Dir: box.Directory, BaseRef: box.BaseRef, Base: in.From, Update: true, Method: in.Method, At: s.Clock.Now()})
 	if err != nil {
@@ -142,14 +142,14 @@ func (s sandboxService) planUpdate(ctx context.Context, _ tool.Scope, in UpdateI
 	return s.merging(SandboxUpdate.Name, doingUpdate, f, box, merge, ConfirmOptions{})
 }
 
-// merging returns the plan that a user sees. It names both sides and the files that come of it, so that nothing else can be done.
+// merging returns the plan for the user. It identifies both sides and the resulting files, so that nothing else can be applied.
 func (s sandboxService) merging(name tool.Name, doing string, f FoundProject, box sandbox.Sandbox, m sandboxport.MergePlan, asks ConfirmOptions) (mergePlan, error) {
 	p := mergePlan{found: f, box: box, merge: m, repos: s.Repos, doing: doing}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "method": string(m.Method), "branch": m.Branch, "takes_from": m.Other, "from": m.From, "with": m.With}
 	var err error
 	if m.Method == sandboxport.MergeNothing {
 		asks = ConfirmOptions{Nothing: true}
-		p.Plan, err = NewPlan(name, fmt.Sprintf("nothing: %s has everything that %s has", m.Branch, m.Other), shown, asks)
+		p.Plan, err = NewPlan(name, fmt.Sprintf("nothing to do: %s has everything that %s has", m.Branch, m.Other), shown, asks)
 		return p, err
 	}
 	commits, files := make([]string, 0, len(m.Commits)), make([]string, 0, len(m.Files))
@@ -174,22 +174,22 @@ func (s sandboxService) merging(name tool.Name, doing string, f FoundProject, bo
 		}
 		shown["not_merged"] = left
 	}
-	notes := []string{"hooks and merge programs that the repository names are not run, and the commit is not signed"}
+	notes := []string{"the repository's hooks and merge drivers do not run, and the commit is not signed"}
 	if m.Method == sandboxport.MergeForward {
-		notes = []string{"hooks that the repository names are not run"}
+		notes = []string{"the repository's hooks do not run"}
 	}
 	if m.Rewritten > 0 {
-		notes = append(notes, fmt.Sprintf("makes %s of %s anew, and keeps the old form under a backup ref", counted(m.Rewritten, "commit"), m.Branch))
+		notes = append(notes, fmt.Sprintf("rewrites %s of %s, and keeps the originals under a backup ref", counted(m.Rewritten, "commit"), m.Branch))
 	}
 	if m.Behind > 0 {
 		notes = append(notes, fmt.Sprintf("origin/%s has %s that %s does not have", m.Branch, counted(m.Behind, "commit"), m.Branch))
 	}
 	shown["notes"] = notes
-	how := map[sandboxport.MergeMethod]string{sandboxport.MergeForward: "by moving it forward", sandboxport.MergeCommit: "with a merge commit", sandboxport.MergeSquash: "as one commit", sandboxport.MergeRebase: "by making its commits anew"}[m.Method]
+	how := map[sandboxport.MergeMethod]string{sandboxport.MergeForward: "by moving it forward", sandboxport.MergeCommit: "with a merge commit", sandboxport.MergeSquash: "as one commit", sandboxport.MergeRebase: "by rebasing its commits"}[m.Method]
 	summary := fmt.Sprintf("merge %s into %s of %s %s: %s, %s", m.Other, m.Branch, f.Project.Name, how, counted(len(m.Commits), "commit"), counted(len(m.Files), "file"))
 	if m.Update {
 		if m.Method == sandboxport.MergeRebase {
-			how = "by making its own commits anew on top"
+			how = "by rebasing its own commits on top"
 		}
 		summary = fmt.Sprintf("update %s (sandbox %s of %s) from %s %s: %s, %s", m.Branch, box.Name, f.Project.Name, m.Other, how, counted(len(m.Commits), "commit"), counted(len(m.Files), "file"))
 	}
@@ -204,7 +204,7 @@ func counted(n int, what string) string {
 	return fmt.Sprintf("%d %ss", n, what)
 }
 
-// merge does what was planned. What is to be done is written down before the first change, so that whoever finds it half done can finish it.
+// merge applies the plan. The operation is recorded before the first change, so that it can be finished after an interruption.
 func (s sandboxService) merge(ctx context.Context, sc tool.Scope, p mergePlan) (SandboxMerged, error) {
 	f, m := p.found, p.merge
 	out := SandboxMerged{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: p.box.Name, Method: m.Method, Branch: m.Branch, Other: m.Other, Place: m.Place, Previous: m.From, Commit: m.From,
@@ -229,7 +229,7 @@ func (s sandboxService) merge(ctx context.Context, sc tool.Scope, p mergePlan) (
 		doing.Undo, begun = commit, true
 		return s.manager.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing })
 	})
-	if begun { // the client that asked is told; nobody is to finish it behind his back
+	if begun { // the client that asked gets the error; no other call may finish the operation
 		err = errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
 	}
 	if err != nil {
@@ -240,7 +240,7 @@ func (s sandboxService) merge(ctx context.Context, sc tool.Scope, p mergePlan) (
 	return out, nil
 }
 
-// mergeBegun is the part of a stored plan by which an interrupted merge is finished.
+// mergeBegun is the part of a stored plan that is needed to finish an interrupted merge.
 type mergeBegun struct {
 	Method sandboxport.MergeMethod `json:"method"`
 	Branch string                  `json:"branch"`
@@ -251,14 +251,14 @@ type mergeBegun struct {
 	Place  string                  `json:"checked_out_in"`
 }
 
-// finishMerge finishes a merge that was let through and cut off.
+// finishMerge finishes an allowed merge that was interrupted.
 func (m ProjectManager) finishMerge(ctx context.Context, f FoundProject) error {
 	doing := f.Project.Doing
 	var shown struct {
 		Context mergeBegun `json:"context"`
 	}
 	if err := json.Unmarshal([]byte(doing.Plan), &shown); err != nil {
-		return sandbox.ErrState.Sayf("what is recorded of the interrupted %s of sandbox %s cannot be read", doing.What, doing.Sandbox).Because(err)
+		return sandbox.ErrState.Sayf("the record of the interrupted %s of sandbox %s cannot be read", doing.What, doing.Sandbox).Because(err)
 	}
 	b := shown.Context
 	p := sandboxport.MergePlan{Name: doing.Sandbox, Dir: f.Project.Sandboxes[sandbox.SandboxKey(doing.Sandbox)].Directory, Update: doing.What == doingUpdate, Method: b.Method, Branch: b.Branch, Place: b.Place,

@@ -34,7 +34,7 @@ func worked(t *testing.T) (r *sandboxrig.Rig, repo, box string, one sandboxArgs)
 	return r, filepath.Join(dir, "repo"), box, one
 }
 
-// with returns arguments and more of them.
+// with returns arguments with additions.
 func with(in sandboxArgs, more sandboxArgs) sandboxArgs {
 	out := sandboxArgs{}
 	for _, part := range []sandboxArgs{in, more} {
@@ -45,7 +45,8 @@ func with(in sandboxArgs, more sandboxArgs) sandboxArgs {
 	return out
 }
 
-// TestWhatCameSinceTheReview: a person marks the work as seen; what is committed, changed or added later is told apart from it, and what was not looked at is not marked.
+// TestWhatCameSinceTheReview: after a user marks the work as seen, later commits, changes and additions are distinguished from it, and what was not
+// seen is not marked.
 func TestWhatCameSinceTheReview(t *testing.T) {
 	r, repo, box, one := worked(t)
 	r.Write(box, "rough.txt", "rough\n")
@@ -90,7 +91,7 @@ func TestWhatCameSinceTheReview(t *testing.T) {
 	assert.Empty(t, r.Git(repo, "for-each-ref", "refs/countersign-reviewed"), "what is kept for a review goes with the sandbox")
 }
 
-// TestWorkComesBack: an agent's work is compared, merged as it was planned, and its sandbox archived; the archive comes back.
+// TestWorkComesBack: an agent's work is compared, merged as planned, and its sandbox archived; the archive can be restored.
 func TestWorkComesBack(t *testing.T) {
 	r, repo, box, one := worked(t)
 	r.Write(box, "rough.txt", "rough\n")
@@ -133,7 +134,7 @@ func TestWorkComesBack(t *testing.T) {
 	assert.Equal(t, "second line", r.Git(box, "log", "-1", "--format=%s"))
 }
 
-// TestApprovedMergeIsTheOneThatWasShown: when either side moves, an approval does not cover what there is now.
+// TestApprovedMergeIsTheOneThatWasShown: when either side moves, an approval does not cover the new state.
 func TestApprovedMergeIsTheOneThatWasShown(t *testing.T) {
 	r, repo, box, one := worked(t)
 	for name, move := range map[string]func(){
@@ -158,7 +159,7 @@ func TestApprovedMergeIsTheOneThatWasShown(t *testing.T) {
 	assert.Equal(t, "mine\n", r.Read(repo, "a.txt"))
 }
 
-// TestUpdateFetches: what others have pushed is what an update brings.
+// TestUpdateFetches: an update brings what others have pushed.
 func TestUpdateFetches(t *testing.T) {
 	r, _, box, one := worked(t)
 	work := filepath.Join(r.Top, "works", "shop")
@@ -172,8 +173,7 @@ func TestUpdateFetches(t *testing.T) {
 	assert.Equal(t, []string{"afar\n", "second line"}, []string{r.Read(box, "afar.txt"), r.Git(box, "log", "-1", "--format=%s")})
 }
 
-// TestKilledUpdate: a process that is killed before, or between, its two steps leaves an update that the next call finishes; one that nobody was let through to
-// make is not finished.
+// TestKilledUpdate: the next call finishes an update that was killed before or between its two steps, but not one that was never allowed.
 func TestKilledUpdate(t *testing.T) {
 	r, repo, box, one := worked(t)
 	git, err := exec.LookPath("git")

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ModelAnswer is the default model and the choice. Nothing else of the configuration is ever shown: it may hold keys.
+// ModelAnswer is the default model and the available ones. Nothing else of the configuration is ever shown, because it may contain keys.
 type ModelAnswer struct {
 	Status    string              `json:"status"`
 	Current   *string             `json:"current_model"`
@@ -37,7 +37,7 @@ func (s adminService) model(ctx context.Context, _ tool.Scope, _ AdminNoInput) (
 	return out, nil
 }
 
-// available returns the models the program knows, or why they are not known.
+// available returns the program's models, or why they are not known.
 func (s adminService) available(ctx context.Context) ([]string, string) {
 	settings, err := s.Homes.Settings(ctx, "")
 	if err != nil || settings.Bin == "" {
@@ -92,7 +92,7 @@ func (s adminService) setModel(ctx context.Context, _ tool.Scope, p modelPlan) (
 	models, why := s.available(ctx)
 	switch {
 	case why != "":
-		out.Warning = "whether there is this model is not known: " + why
+		out.Warning = "it is not known whether this model exists: " + why
 	case !slices.Contains(models, p.model):
 		out.Warning = "the agent server does not list this model"
 	}

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// planClone looks at what is there. A clone needs neither the server's program nor its settings.
+// planClone examines the present state. A clone needs neither the server's program nor its settings.
 func (s service) planClone(ctx context.Context, _ tool.Scope, in StartInput) (startPlan, error) {
 	f, err := s.Find(ctx, in.URL)
 	if err != nil {
@@ -17,6 +17,9 @@ func (s service) planClone(ctx context.Context, _ tool.Scope, in StartInput) (st
 	}
 	if !f.Known {
 		f = s.anew(f)
+	}
+	if in.Sandbox != "" {
+		return startPlan{}, sandbox.ErrArguments.Sayf("a clone is of a project; leave sandbox out")
 	}
 	p := startPlan{found: f, key: strings.TrimSpace(in.Key), runs: f.Known && f.Project.Doing == nil}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base, "known": f.Known, "user_ssh_key": p.key}
@@ -27,10 +30,10 @@ func (s service) planClone(ctx context.Context, _ tool.Scope, in StartInput) (st
 	return p, err
 }
 
-// clone does the steps of a start up to the clone and its record.
+// clone runs the steps of a start up to the clone and its record.
 func (s service) clone(ctx context.Context, sc tool.Scope, plan startPlan) (ProjectStarted, error) {
 	f := plan.found
-	const there = "the clone is there; sandboxes need no agent server, and countersign sandbox start runs one for it, with the gateway in front"
+	const there = "the repository is cloned; sandboxes need no agent server, and countersign sandbox start starts one, behind the gateway"
 	if plan.runs {
 		return s.answer(f, "success", there), nil
 	}
@@ -56,10 +59,10 @@ func (s service) clone(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 	return s.answer(f, "success", there), err
 }
 
-// ProjectUserOnlyEntries returns the tools of projects that only users are served.
+// ProjectUserOnlyEntries returns the project tools for users only.
 func ProjectUserOnlyEntries(d Deps) []tool.Entry {
 	s := service{Deps: d, gateway: GatewayManager{Deps: d}, manager: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
-	e := bind.Command(ProjectClone, ConfirmWhen(ChangeSpec("Clone project", "Clone a repository as a project, without an agent server.", startSchema), "unless the clone is there"), s.planClone, s.clone)
+	e := bind.Command(ProjectClone, ConfirmWhen(ChangeSpec("Clone project", "Clone a repository as a project, without an agent server.", startSchema), "unless it is already cloned"), s.planClone, s.clone)
 	e.Spec.People = true
 	return []tool.Entry{e}
 }

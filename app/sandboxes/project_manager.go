@@ -15,11 +15,27 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// ProjectManager mends.
+// ProjectManager stops servers, removes projects and recovers interrupted operations.
 type ProjectManager struct{ Deps }
 
-// StopServer ends the project's server, records that, and reports whether it ran. It is called by who holds the project.
-func (m ProjectManager) StopServer(ctx context.Context, f FoundProject) (bool, error) {
+// StopServers ends all servers of the project, as StopServer does one, and reports whether any ran.
+func (m ProjectManager) StopServers(ctx context.Context, f FoundProject) (bool, error) {
+	state, err := m.Current(ctx)
+	if err != nil {
+		return false, err
+	}
+	some := false
+	for name := range state.Projects[f.URL.String()].Servers() {
+		was, err := m.StopServer(ctx, f, name)
+		if some = some || was; err != nil {
+			return some, err
+		}
+	}
+	return some, nil
+}
+
+// StopServer stops the project's server, or the own server of the sandbox with that name, records that, and reports whether it ran. The caller holds the project.
+func (m ProjectManager) StopServer(ctx context.Context, f FoundProject, box string) (bool, error) {
 	state, err := m.Current(ctx)
 	if err != nil {
 		return false, err
@@ -30,57 +46,71 @@ func (m ProjectManager) StopServer(ctx context.Context, f FoundProject) (bool, e
 			return false, err
 		}
 	}
-	if !known || p.Server.ProcessID == "" {
+	server := p.ServerOf(box)
+	if !known || server.ProcessID == "" {
 		return false, nil
 	}
-	ended, err := m.Processes.Stop(ctx, process.ID(p.Server.ProcessID), sandbox.StopGrace)
+	ended, err := m.Processes.Stop(ctx, process.ID(server.ProcessID), sandbox.StopGrace)
 	if err != nil && !errors.Is(err, process.ErrNotFound) {
-		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) could not be stopped: %s", p.Server.PID, fault.From(err).Message).Because(err)
+		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) could not be stopped: %s", server.PID, fault.From(err).Message).Because(err)
 	}
 	if err == nil && !ended.Status.Final() {
-		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) is still there after it was killed", p.Server.PID)
+		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) is still running after it was killed", server.PID)
 	}
-	server := p.Server
 	server.PID, server.ProcessID, server.Status, server.LastError = 0, "", sandbox.Stopped, ""
-	return true, m.Record(ctx, f, server)
+	return true, m.Record(ctx, f, box, server)
 }
 
-// unrecordedServers are servers of the project that run and are not on record: those of calls that were killed before they had written them down. Only who
-// holds the project can tell them from one that is just being started; those whose owner cannot be seen from here nobody can.
+// unrecordedServers returns running servers of the project that are not recorded: those of calls that were killed before they had recorded them. Only
+// a caller that holds the project can tell them from one that is just being started; servers whose owner cannot be observed from here are not
+// returned.
 func (m ProjectManager) unrecordedServers(ctx context.Context, p sandbox.Project) ([]process.State, error) {
 	all, err := m.Processes.List(ctx)
-	repo := m.Homes.Layout(p.Name, p.BaseDir).Repo
+	at := m.Homes.Layout(p.Name, p.BaseDir)
+	recorded := map[string]bool{}
+	for _, server := range p.Servers() {
+		recorded[server.ProcessID] = true
+	}
 	return slices.DeleteFunc(all, func(s process.State) bool {
-		return s.Labels["kind"] != "agent_server" || s.Dir != repo || s.Status.Final() || s.Elsewhere != "" || string(s.ID) == p.Server.ProcessID
+		return s.Labels["kind"] != "agent_server" || !worksIn(at, s) || s.Status.Final() || s.Elsewhere != "" || recorded[string(s.ID)]
 	}), err
 }
 
-// UnknownServers are servers that run here and belong to no project that is recorded: the file was moved away, or the project was taken out of it.
+// worksIn reports a server of a project's clone, or of one of its sandboxes.
+func worksIn(at sandbox.Layout, s process.State) bool {
+	return s.Dir == at.Repo || s.Labels["sandbox"] != "" && path.Dir(s.Dir) == at.Worktrees
+}
+
+// UnknownServers returns servers that run here and belong to no recorded project: the file was moved away, or the project was removed from it.
 func (m ProjectManager) UnknownServers(ctx context.Context) ([]process.State, error) {
-	all, err := m.Processes.List(ctx) // first: a server's project is recorded before it is started
+	all, err := m.Processes.List(ctx) // first: a server's project is recorded before the server is started
 	if err != nil {
 		return nil, err
 	}
 	state, err := m.States.Load(ctx)
-	known := map[string]bool{}
-	for _, p := range state.Projects {
-		known[m.Homes.Layout(p.Name, p.BaseDir).Repo] = true
+	known := func(s process.State) bool {
+		for _, p := range state.Projects {
+			if worksIn(m.Homes.Layout(p.Name, p.BaseDir), s) {
+				return true
+			}
+		}
+		return false
 	}
-	logs := path.Dir(m.Homes.Layout("", "").ServerLog) // others may keep other records, and servers in the same table
+	logs := path.Dir(m.Homes.Layout("", "").ServerLog) // other state directories may have servers in the same table
 	return slices.DeleteFunc(all, func(s process.State) bool {
-		return s.Labels["kind"] != "agent_server" || known[s.Dir] || s.Status.Final() || s.Elsewhere != "" || path.Dir(s.Log) != logs
+		return s.Labels["kind"] != "agent_server" || known(s) || s.Status.Final() || s.Elsewhere != "" || path.Dir(s.Log) != logs
 	}), err
 }
 
-// Stray reports whether the project may have a server that is not on record.
+// Stray reports whether the project may have an unrecorded server.
 func (m ProjectManager) Stray(ctx context.Context, p sandbox.Project) bool {
 	unrecordedServers, err := m.unrecordedServers(ctx, p)
 	return err == nil && len(unrecordedServers) > 0
 }
 
-// Clear ends servers of the project that are not on record, and returns their process IDs. It is called by who holds the project.
+// Clear stops servers of the project that are not recorded, and returns their process IDs. The caller holds the project.
 func (m ProjectManager) Clear(ctx context.Context, p sandbox.Project) (pids []int, err error) {
-	// One whose supervisor was killed counts as ended, and may run all the same; so may one whose start was cut off, a moment later.
+	// A server whose supervisor was killed counts as ended but may still run; the same applies, shortly after, to one whose start was interrupted.
 	if _, err := m.Processes.Recover(ctx); err != nil {
 		return nil, err
 	}
@@ -91,28 +121,28 @@ func (m ProjectManager) Clear(ctx context.Context, p sandbox.Project) (pids []in
 	return m.End(ctx, unrecordedServers)
 }
 
-// End ends servers that nobody keeps a record of, and returns their process IDs.
+// End stops unrecorded servers, and returns their process IDs.
 func (m ProjectManager) End(ctx context.Context, unrecordedServers []process.State) (pids []int, err error) {
 	for _, s := range unrecordedServers {
 		if _, err := m.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
-			return pids, sandbox.ErrTimeout.Sayf("a server that was left behind (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+			return pids, sandbox.ErrTimeout.Sayf("an unrecorded server (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
 		}
 		pids = append(pids, s.PID)
 	}
 	return pids, nil
 }
 
-// Record keeps what is known of the project's server.
-func (m ProjectManager) Record(ctx context.Context, f FoundProject, server sandbox.Server) error {
+// Record stores what is known of the project's server, or of a sandbox's own server.
+func (m ProjectManager) Record(ctx context.Context, f FoundProject, box string, server sandbox.Server) error {
 	return m.Change(ctx, f, func(p *sandbox.Project) {
-		p.Server = server
-		if server.Status == sandbox.Running {
+		p.SetServer(box, server)
+		if server.Status == sandbox.Running && box == "" {
 			p.LastHealth = m.Clock.Now()
 		}
 	})
 }
 
-// Change changes what is recorded of the project, or fails with sandbox.ErrProjectNotFound when it is gone.
+// Change changes the record of the project. It fails with sandbox.ErrProjectNotFound if the project is gone.
 func (m ProjectManager) Change(ctx context.Context, f FoundProject, change func(*sandbox.Project)) error {
 	_, err := m.States.Update(ctx, func(st *sandbox.State) error {
 		p, known := st.Projects[f.URL.String()]
@@ -126,10 +156,10 @@ func (m ProjectManager) Change(ctx context.Context, f FoundProject, change func(
 	return err
 }
 
-// DestroyProject stops the project's server, deletes its directories and forgets it, in this order: whatever interrupts it, the project is still recorded as
-// being destroyed.
+// DestroyProject stops the project's servers, deletes its directories and removes its record, in this order: after an interruption, the project is still recorded
+// as being destroyed.
 func (m ProjectManager) DestroyProject(ctx context.Context, f FoundProject) ([]string, error) {
-	if _, err := m.StopServer(ctx, f); err != nil {
+	if _, err := m.StopServers(ctx, f); err != nil {
 		return nil, err
 	}
 	for _, box := range f.Project.Sandboxes {
@@ -150,7 +180,7 @@ func (m ProjectManager) DestroyProject(ctx context.Context, f FoundProject) ([]s
 	return deleted, GatewayManager(m).Retire(ctx)
 }
 
-// Isolated returns the command that runs argv in a sandbox of the project as the sandbox says; argv itself where it says nothing.
+// Isolated returns the command that runs argv with the sandbox's isolation; argv itself without one.
 func (m ProjectManager) Isolated(ctx context.Context, url, name, path string, argv []string) ([]string, error) {
 	f, err := m.Must(ctx, url)
 	if err != nil {
@@ -163,8 +193,8 @@ func (m ProjectManager) Isolated(ctx context.Context, url, name, path string, ar
 	return m.Isolator.Wrap(box.Isolation, f.Layout.Repo, box.Directory, path, slices.Collect(maps.Keys(box.Leases)), argv)
 }
 
-// LockProject keeps everybody else from changing the project until release is called. It fails with sandbox.ErrBusy while a change is under way whose owner
-// cannot be seen from here: nobody knows whether that owner goes on with it.
+// LockProject prevents other changes of the project until release is called. It fails with sandbox.ErrBusy while a change is in progress whose owner
+// cannot be observed from here and may still be working on it.
 func (m ProjectManager) LockProject(ctx context.Context, url git.URL) (release func(), err error) {
 	if release, err = m.States.Hold(ctx, url); err != nil {
 		return nil, err
@@ -172,7 +202,7 @@ func (m ProjectManager) LockProject(ctx context.Context, url git.URL) (release f
 	state, err := m.States.Load(ctx)
 	if p := state.Projects[url.String()]; err == nil && p.Doing != nil {
 		if where := m.Owner.Elsewhere(p.Doing.Owner); where != "" {
-			err = sandbox.ErrBusy.Sayf("something is being done with project %s already (%s %s): it is %s", p.Name, p.Doing.What, p.Doing.Sandbox, where)
+			err = sandbox.ErrBusy.Sayf("another operation on project %s is in progress (%s %s): it is %s", p.Name, p.Doing.What, p.Doing.Sandbox, where)
 		}
 	}
 	if err != nil {
@@ -182,12 +212,12 @@ func (m ProjectManager) LockProject(ctx context.Context, url git.URL) (release f
 	return release, nil
 }
 
-// Interrupted reports a change of the project that nobody will finish.
+// Interrupted reports whether the project has a change whose owner died.
 func (m ProjectManager) Interrupted(p sandbox.Project) bool {
 	return p.Doing != nil && m.Owner.Judge(p.Doing.Owner).Dead()
 }
 
-// DestroyInterrupted reports a project whose destruction a call was let through to carry out and was cut off.
+// DestroyInterrupted reports whether an allowed destruction of the project was interrupted.
 func (m ProjectManager) DestroyInterrupted(ctx context.Context, p sandbox.Project) (bool, error) {
 	if !m.Interrupted(p) || p.Doing.What != "destroy" {
 		return false, nil
@@ -195,7 +225,7 @@ func (m ProjectManager) DestroyInterrupted(ctx context.Context, p sandbox.Projec
 	return m.Begun(ctx, p)
 }
 
-// Project returns what is recorded now, after whatever was interrupted in this project has been finished or undone. It is called by who holds it.
+// Project returns the present record, after finishing or undoing interrupted operations of the project. The caller holds the project.
 func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.State, error) {
 	state, err := m.Current(ctx)
 	if err != nil {
@@ -212,14 +242,14 @@ func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.St
 	}
 	switch what := p.Doing.What; {
 	case what == "destroy" && !begun:
-		err = sandbox.ErrState.Sayf("project %s is recorded as being destroyed, and the audit knows no call that was let through to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, take \"doing\" out of its entry in opencode-state.json", p.Name)
+		err = sandbox.ErrState.Sayf("project %s is recorded as being destroyed, but the audit log has no call that was allowed to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, remove \"doing\" from its entry in opencode-state.json", p.Name)
 	case what == "destroy":
 		_, err = m.DestroyProject(ctx, f)
 	case begun && (what == "create" || what == "delete"):
 		err = m.drop(ctx, f, p.Doing.Sandbox)
 	case begun && (what == doingMerge || what == doingUpdate):
 		err = m.finishMerge(ctx, f)
-	default: // what nobody was let through to do has no work taken away either
+	default: // an operation that was never allowed does not remove work either
 		err = m.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
 	}
 	if err != nil {
@@ -228,11 +258,14 @@ func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.St
 	return m.Current(ctx)
 }
 
-// drop takes away the sandbox that was half made or half deleted. What it might hold is kept under backup refs.
+// drop removes a half-created or half-deleted sandbox. Its work is backed up.
 func (m ProjectManager) drop(ctx context.Context, f FoundProject, name string) error {
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
 		if _, err := m.stopAgent(ctx, box); err != nil {
+			return err
+		}
+		if _, err := m.StopServer(ctx, f, box.Name); err != nil {
 			return err
 		}
 		r := sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: m.Clock.Now()}
@@ -246,7 +279,7 @@ func (m ProjectManager) drop(ctx context.Context, f FoundProject, name string) e
 	})
 }
 
-// forgetSandbox takes a sandbox off the record. What kept its programs inside stays known, for when it is restored.
+// forgetSandbox removes a sandbox from the record, but keeps its isolation for a later restore.
 func forgetSandbox(p *sandbox.Project, name string) {
 	key := sandbox.SandboxKey(name)
 	within := p.Sandboxes[key].Isolation

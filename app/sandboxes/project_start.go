@@ -17,16 +17,20 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// startPlan is a project about to be started.
+// startPlan is the plan to start a project.
 type startPlan struct {
 	Plan
 	found FoundProject
 	key   string
-	runs  bool // already, and the gateway with it: nobody was asked
+	box   sandbox.Sandbox // whose own server is to start; zero for the project's
+	runs  bool            // already, and the gateway with it: nobody was asked
 }
 
-// Remotes returns the URLs that the repository is known by, which the plan shows: its identity first.
+// Remotes returns the URLs of the repository that the plan shows: its identity first.
 func (p startPlan) Remotes() []string {
+	if p.box.Name != "" {
+		return nil // nothing is fetched
+	}
 	out := []string{p.found.URL.String()}
 	for _, url := range []string{p.found.CloneURL, p.found.Project.CloneURL} {
 		if u, err := git.ParseURL(url); err == nil && u.Host() == p.found.URL.Host() && u.Path() == p.found.URL.Path() { // another spelling of it
@@ -36,9 +40,12 @@ func (p startPlan) Remotes() []string {
 	return slices.Compact(out)
 }
 
-// planStart looks at what is there; what has to be fetched is seen on the way. It fails as the start would for want of settings, or of the server's program
-// where nothing is left to do without it.
+// planStart examines the present state; what must be fetched is found out later. It fails as the start would if settings are missing, or if the
+// server's program is missing and everything else is done.
 func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (startPlan, error) {
+	if in.Sandbox != "" {
+		return s.planOwn(ctx, ProjectStart.Name, in.URL, in.Sandbox)
+	}
 	f, err := s.Find(ctx, in.URL)
 	if err != nil {
 		return startPlan{}, err
@@ -75,13 +82,16 @@ func (s service) planStart(ctx context.Context, _ tool.Scope, in StartInput) (st
 	return p, err
 }
 
-// serves returns what no plan to start a server can hold: there is one server for the clone and all sandboxes, which no isolation of one of them keeps inside.
+// loads is what no plan to start a server can hold.
+const loads = "what the server loads from the repository (opencode.json, plugins, MCP servers), and what its agent does when it is asked to"
+
+// serves returns what no plan to start a project's server can hold: it works in the clone and in all sandboxes without isolation.
 func serves(p sandbox.Project) []string {
 	where := "the server is not isolated: what it starts has all your permissions"
 	if boxes := isolatedIn(p); len(boxes) > 0 {
-		where += ", also in sandboxes that are isolated (" + strings.Join(boxes, ", ") + ")"
+		where += ". Sandboxes that are isolated (" + strings.Join(boxes, ", ") + ") are not worked in by it, but by servers of their own"
 	}
-	return []string{"what the server loads of the repository (opencode.json, plugins, MCP servers), and what its agent does when it is asked to", where}
+	return []string{loads, where}
 }
 
 // isolatedIn returns the names of a project's sandboxes that are isolated, sorted.
@@ -95,7 +105,7 @@ func isolatedIn(p sandbox.Project) (names []string) {
 	return names
 }
 
-// anew returns a project of which nothing is recorded.
+// anew returns a project without a record.
 func (s service) anew(f FoundProject) FoundProject {
 	f.Known = false
 	f.Project = sandbox.Project{URL: f.URL, CloneURL: f.CloneURL, Name: sandbox.UniqueProjectName(f.URL, f.State), Sandboxes: map[string]sandbox.Sandbox{}}
@@ -103,8 +113,7 @@ func (s service) anew(f FoundProject) FoundProject {
 	return f
 }
 
-// start does every step that is not done yet, in the contract's order (opencode contract §13.1); a call that was killed in between is
-// resumed by the next.
+// start runs every step that is not done yet, in the contract's order (opencode contract §13.1); the next call resumes after an interruption.
 func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (ProjectStarted, error) {
 	f := plan.found
 	release, err := s.manager.LockProject(ctx, f.URL)
@@ -112,14 +121,17 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 		return ProjectStarted{}, err
 	}
 	defer release()
+	if plan.box.Name != "" {
+		return s.own(ctx, sc, f, plan.box, plan.runs)
+	}
 	if f, err = s.recorded(ctx, f, plan.key); err != nil {
 		return ProjectStarted{}, err
 	}
 	if f.Known && f.Project.Server.Status == sandbox.Running {
-		return s.alreadyRunning(ctx, f)
+		return s.alreadyRunning(ctx, f, sandbox.Sandbox{})
 	}
 	if plan.runs {
-		return ProjectStarted{}, sandbox.ErrBusy.Sayf("the server of %s ran when it was looked at and has ended since; call again to start it", f.URL)
+		return ProjectStarted{}, sandbox.ErrBusy.Sayf("the server of %s ended after the plan was made; call again to start it", f.URL)
 	}
 	if err := s.Homes.Prepare(ctx, f.Project, f.Layout); err != nil {
 		return ProjectStarted{}, err
@@ -141,8 +153,8 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 	return s.launched(ctx, sc, f, launch{settings: settings, key: access.Key, ensure: true})
 }
 
-// recorded returns the project as it is recorded now, after what was interrupted in it was finished or undone, with the key that it is to be reached with. It is
-// called by who holds the project.
+// recorded returns the project's present record, after finishing or undoing interrupted operations, with the key to use. The caller holds the
+// project.
 func (s service) recorded(ctx context.Context, f FoundProject, key string) (FoundProject, error) {
 	now, err := s.manager.Project(ctx, f)
 	if err != nil {
@@ -151,7 +163,7 @@ func (s service) recorded(ctx context.Context, f FoundProject, key string) (Foun
 	if p, known := now.Projects[f.URL.String()]; known {
 		f.Project, f.Known, f.State = p, true, now
 		f.Layout = s.Homes.Layout(p.Name, p.BaseDir)
-	} else if f.Known { // an interrupted destroy was finished just now, and nothing of what was recorded may come back
+	} else if f.Known { // an interrupted destruction was just finished, and nothing of the old record may come back
 		f.State = now
 		f = s.anew(f)
 	}
@@ -163,7 +175,7 @@ func (s service) recorded(ctx context.Context, f FoundProject, key string) (Foun
 	return f, nil
 }
 
-// keyed returns the project with the key that its settings file names: the user may have edited it, and what stands there wins (opencode contract §5.3).
+// keyed returns the project with the key in its settings file, which the user may have edited and which takes precedence (opencode contract §5.3).
 func keyed(f FoundProject, written sandboxport.Settings) FoundProject {
 	switch written.SSHKey {
 	case "":
@@ -175,19 +187,23 @@ func keyed(f FoundProject, written sandboxport.Settings) FoundProject {
 	return f
 }
 
-// answer returns what is common to every way a start can go.
+// answer returns the part of the result that all outcomes of a start have in common.
 func (s service) answer(f FoundProject, status, message string) ProjectStarted {
 	return ProjectStarted{Status: status, Project: f.Project.Name, URL: f.URL.String(), BaseDir: f.Layout.Base, SandboxDir: f.Layout.Base, Message: message, Warnings: f.Warnings}
 }
 
-func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectStarted, error) {
-	out := s.answer(f, "already_running", "the project's server runs already")
-	settings, err := s.Homes.Settings(ctx, f.Project.Name)
+func (s service) alreadyRunning(ctx context.Context, f FoundProject, box sandbox.Sandbox) (ProjectStarted, error) {
+	out := s.answer(f, "already_running", "the project's server is already running")
+	if out.Sandbox, out.Isolation = box.Name, box.Isolation; box.Name != "" {
+		out.Message = "the sandbox's own server is already running"
+	}
+	settings, err := s.settingsOf(ctx, f, box)
 	if err != nil {
 		return out, err
 	}
 	state, gateway := s.gateway.Ensure(ctx, true)
-	out.Port, out.PID, out.Version, out.GatewayPort = f.Project.Server.Port, f.Project.Server.PID, f.Project.Server.Version, state.Gateway.Port
+	server := f.Project.ServerOf(box.Name)
+	out.Port, out.PID, out.Version, out.GatewayPort = server.Port, server.PID, server.Version, state.Gateway.Port
 	out.ServerURL, out.Exposed = serverURL(settings.Host, out.Port), exposed(settings.Host)
 	if gateway != nil {
 		out.Status, out.GatewayError = "partial", fault.From(gateway).Message
@@ -195,9 +211,9 @@ func (s service) alreadyRunning(ctx context.Context, f FoundProject) (ProjectSta
 	return out, nil
 }
 
-// access returns how the repository can be reached: without a key where that works, else with the user's or the deploy key. A key that the host does
-// not know yet is not an error: waiting says what the user has to do. A project that has its clone already needs nobody's permission to start, nor a network,
-// unless a key was given to be tried.
+// access returns how to reach the repository: without a key if possible, else with the user's or the deploy key. A key that the host does not know
+// yet is not an error: waiting says what the user must do. A project with a clone needs no access, and no network, to start, unless a key was given
+// to try.
 func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxport.Access, *ProjectStarted, error) {
 	if f.Known && !try {
 		if _, err := s.Repos.Root(ctx, f.Layout.Repo); err == nil {
@@ -234,7 +250,7 @@ func (s service) access(ctx context.Context, f FoundProject, try bool) (sandboxp
 	return a, nil, nil
 }
 
-// cloned returns the project with its clone there and recorded.
+// cloned returns the project after cloning and recording it.
 func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sandboxport.Access) (sandbox.Project, error) {
 	err := s.Repos.Clone(ctx, a, f.Layout.Repo, func(percent int, what string) {
 		sc.Progress(tool.Progress{Done: int64(percent), Total: 100, Message: what})
@@ -259,7 +275,7 @@ func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sa
 			now.Server.Status = sandbox.Stopped
 		}
 		now.ProjectID, now.SSHKey = root.RootCommit, p.SSHKey
-		if !known || strings.HasPrefix(f.CloneURL, "http") { // the canonical URL is not how a public repository is reached
+		if !known || strings.HasPrefix(f.CloneURL, "http") { // a public repository is not reached by its canonical URL
 			now.CloneURL = f.CloneURL
 		}
 		st.Projects[f.URL.String()] = now
@@ -268,43 +284,50 @@ func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sa
 	return state.Projects[f.URL.String()], err
 }
 
-// launch is how a server is to be started.
+// launch says how to start a server.
 type launch struct {
 	settings sandboxport.Settings
 	key      string
-	ensure   bool // the gateway too, although the user stopped it
-	tries    int  // ports that another program took between the look and the start
+	box      sandbox.Sandbox // whose own server it is; zero for the project's
+	ensure   bool            // the gateway too, although the user stopped it
+	tries    int             // ports that another program took between the look and the start
 }
 
 const projectMaxTries = 3
 
-// launched starts the project's server and waits until it answers.
+// launched starts the project's server, or the one of a sandbox's own, and waits until it answers.
 func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l launch) (ProjectStarted, error) {
 	if err := installed(l.settings); err != nil {
 		return ProjectStarted{}, err
 	}
-	if _, err := s.manager.StopServer(ctx, f); err != nil { // one that runs, or that an interrupted call has left
+	if _, err := s.manager.StopServer(ctx, f, l.box.Name); err != nil { // one that runs, or that an interrupted call has left
 		return ProjectStarted{}, err
 	}
-	port, err := s.port(ctx, f, l.settings)
+	port, err := s.port(ctx, f, l.box.Name, l.settings)
 	if err != nil {
 		return ProjectStarted{}, err
 	}
+	spec := s.Launcher.Spec(l.settings, f.Layout, port, l.key)
+	if l.box.Name != "" {
+		if spec, err = s.inside(spec, f, l.box); err != nil {
+			return ProjectStarted{}, err
+		}
+	}
 	sc.Progress(tool.Progress{Message: fmt.Sprintf("starting the server at port %d", port)})
-	started, err := s.Processes.Start(ctx, s.Launcher.Spec(l.settings, f.Layout, port, l.key))
+	started, err := s.Processes.Start(ctx, spec)
 	if err != nil {
 		return ProjectStarted{}, sandbox.ErrStart.Sayf("the server did not start: %s", fault.From(err).Message).Because(err)
 	}
 	now := s.Clock.Now()
 	record := sandbox.Server{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Starting, StartedAt: now, Exe: l.settings.Bin}
-	if err := s.manager.Record(ctx, f, record); err != nil {
+	if err := s.manager.Record(ctx, f, l.box.Name, record); err != nil {
 		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // a server that nobody knows of must not stay
 		return ProjectStarted{}, err
 	}
 	version, err := s.await(ctx, record, l.settings)
 	if err != nil {
-		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // why it did not come up is what matters
-		quicker := ctx.Err() == nil && !s.Sockets.Free(port)                        // another program was
+		s.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // the reason for the failed start is what matters
+		quicker := ctx.Err() == nil && !s.Sockets.Free(port)                        // another program was faster
 		switch {
 		case quicker && l.settings.Port != 0:
 			err = configuredPort(port).Because(err)
@@ -313,24 +336,27 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 			return s.launched(ctx, sc, f, l)
 		}
 		record.PID, record.ProcessID, record.Status, record.LastError = 0, "", sandbox.Failed, fault.From(err).Message
-		return ProjectStarted{}, errors.Join(err, s.manager.Record(context.WithoutCancel(ctx), f, record))
+		return ProjectStarted{}, errors.Join(err, s.manager.Record(context.WithoutCancel(ctx), f, l.box.Name, record))
 	}
 	record.Status, record.Version = sandbox.Running, version
-	if err := s.manager.Record(ctx, f, record); err != nil {
+	if err := s.manager.Record(ctx, f, l.box.Name, record); err != nil {
 		return ProjectStarted{}, err
 	}
 	out := s.answer(f, "success", "the project runs")
+	if out.Sandbox, out.Isolation = l.box.Name, l.box.Isolation; l.box.Name != "" {
+		out.Message = "the sandbox's own server runs, isolated by " + l.box.Isolation
+	}
 	out.Port, out.PID, out.Version, out.ServerURL, out.Exposed = port, started.PID, version, serverURL(l.settings.Host, port), exposed(l.settings.Host)
 	state, err := s.gateway.Ensure(ctx, l.ensure)
 	if out.GatewayPort = state.Gateway.Port; err != nil {
-		out.Status, out.Message, out.GatewayError = "partial", "the project runs; the gateway does not", fault.From(err).Message
+		out.Status, out.Message, out.GatewayError = "partial", out.Message+"; the gateway does not run", fault.From(err).Message
 	}
 	return out, nil
 }
 
 // port returns where the server listens: where it did before when that is free, the port that is configured, or the first free one from the
 // deterministic one on. Nothing that uses a port already is ever ended (opencode contract §7).
-func (s service) port(ctx context.Context, f FoundProject, settings sandboxport.Settings) (int, error) {
+func (s service) port(ctx context.Context, f FoundProject, box string, settings sandboxport.Settings) (int, error) {
 	if settings.Port != 0 {
 		if !s.Sockets.Free(settings.Port) {
 			return 0, configuredPort(settings.Port)
@@ -338,7 +364,7 @@ func (s service) port(ctx context.Context, f FoundProject, settings sandboxport.
 		return settings.Port, nil
 	}
 	port := 0
-	// It is written down before anybody listens there: servers that start at the same time have the same password, and could be taken for one another.
+	// It is written down before anybody listens there: servers of projects that start at the same time have the same password, and could be taken for one another.
 	_, err := s.States.Update(ctx, func(st *sandbox.State) (err error) {
 		p, known := st.Projects[f.URL.String()]
 		if !known {
@@ -346,12 +372,16 @@ func (s service) port(ctx context.Context, f FoundProject, settings sandboxport.
 		}
 		taken := map[int]bool{}
 		for key, other := range st.Projects {
-			taken[other.Server.Port] = taken[other.Server.Port] || key != f.URL.String()
+			for name, server := range other.Servers() {
+				taken[server.Port] = taken[server.Port] || key != f.URL.String() || name != box
+			}
 		}
-		if port = p.Server.Port; port == 0 || taken[port] || !s.Sockets.Free(port) {
+		server := p.ServerOf(box)
+		if port = server.Port; port == 0 || taken[port] || !s.Sockets.Free(port) {
 			port, err = sandbox.ChoosePort(f.URL, func(port int) bool { return taken[port] }, s.Sockets.Free)
 		}
-		p.Server.Port = port
+		server.Port = port
+		p.SetServer(box, server)
 		st.Projects[f.URL.String()] = p
 		return err
 	})
@@ -359,10 +389,10 @@ func (s service) port(ctx context.Context, f FoundProject, settings sandboxport.
 }
 
 func configuredPort(port int) *fault.Error {
-	return sandbox.ErrPort.Sayf("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or end that program", port).With(map[string]int{"port": port})
+	return sandbox.ErrPort.Sayf("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or stop that program", port).With(map[string]int{"port": port})
 }
 
-// installed fails when there is no program to start.
+// installed fails if the program is not installed.
 func installed(s sandboxport.Settings) error {
 	if s.Bin != "" {
 		return nil
@@ -370,35 +400,22 @@ func installed(s sandboxport.Settings) error {
 	return sandbox.ErrNotInstalled.Sayf("the agent server's program is not installed (%s); npm install -g opencode-ai installs it, OPENCODE_BIN names another place. Sandboxes work without it", s.Missing)
 }
 
-// The server is asked so often.
+// The interval and timeout of the server's probes.
 const (
 	eager          = 250 * time.Millisecond
 	projectPatient = time.Second
 	atFirst        = 5 * time.Second
-	doubt          = 10 * time.Second
 )
 
-// await asks the server until it answers, ends, or the time is up. What answers may be another program, which was quicker at the port, and says that it
-// is well to whoever asks: unless the server is seen to listen there, it is given the time to find the port taken.
+// await probes the server until it answers, ends, or the time is up.
 func (s service) await(ctx context.Context, server sandbox.Server, settings sandboxport.Settings) (string, error) {
 	limited, cancel := context.WithTimeout(ctx, sandbox.HealthTimeout)
 	defer cancel()
 	var at process.Cursor
-	var answered time.Time
 	for {
-		version, err := s.Launcher.Healthy(limited, settings.Host, server.Port, settings.Password)
-		if errors.Is(err, sandbox.ErrAuth) {
-			return "", err
-		}
-		if err == nil {
-			now := s.Clock.Now()
-			if answered.IsZero() {
-				answered = now
-			}
-			if s.Sockets.Serves(limited, server.PID, server.Port) || now.Sub(answered) > doubt {
-				return version, nil
-			}
-			err = sandbox.ErrUnhealthy.Sayf("another program answers at port %d", server.Port)
+		version, err := s.healthy(limited, server, settings)
+		if err == nil || errors.Is(err, sandbox.ErrAuth) {
+			return version, err
 		}
 		every := eager
 		if s.Clock.Now().Sub(server.StartedAt) > atFirst {
@@ -419,4 +436,44 @@ func (s service) await(ctx context.Context, server sandbox.Server, settings sand
 			return "", sandbox.ErrUnhealthy.Sayf("the server did not answer within %v: %s", sandbox.HealthTimeout, fault.From(err).Message).With(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
 		}
 	}
+}
+
+// healthy queries a server once and returns its version. Only the server itself is told its password: another program that has taken the port, which
+// any program in a sandbox may do, is not asked.
+func (d Deps) healthy(ctx context.Context, server sandbox.Server, settings sandboxport.Settings) (string, error) {
+	if err := d.listens(ctx, server); err != nil {
+		return "", err
+	}
+	return d.Launcher.Healthy(ctx, settings.Host, server.Port, settings.Password)
+}
+
+// busy reports whether an agent of the server works in one of the directories. As with healthy, nobody else is asked.
+func (d Deps) busy(ctx context.Context, server sandbox.Server, settings sandboxport.Settings, dirs []string) bool {
+	return d.listens(ctx, server) == nil && d.Launcher.Busy(ctx, settings, server.Port, dirs)
+}
+
+// listens fails unless the server's own process listens on its port.
+func (d Deps) listens(ctx context.Context, server sandbox.Server) error {
+	if d.Sockets.Serves(ctx, server.PID, server.Port) {
+		return nil
+	}
+	return sandbox.ErrUnhealthy.Sayf("the server does not listen at port %d", server.Port)
+}
+
+// Listens fails unless the server with that ID (sandbox.ServerID) listens on its port. One that is not recorded as running, or that runs where it cannot
+// be observed from here, passes.
+func (m ProjectManager) Listens(ctx context.Context, id string) error {
+	state, err := m.States.Load(ctx)
+	if err != nil {
+		return err
+	}
+	url, box := sandbox.SplitServerID(id)
+	server := state.Projects[url].ServerOf(box)
+	if server.Status != sandbox.Running {
+		return nil
+	}
+	if at, err := m.Processes.Inspect(ctx, process.ID(server.ProcessID)); err == nil && at.Elsewhere != "" {
+		return nil
+	}
+	return m.listens(ctx, server)
 }

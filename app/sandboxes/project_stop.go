@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/sandbox"
@@ -17,18 +18,56 @@ import (
 type foundPlan struct {
 	Plan
 	found FoundProject
+	box   sandbox.Sandbox // whose own server is meant; zero for the project's
 }
 
-func (s service) planStop(ctx context.Context, _ tool.Scope, in URLInput) (foundPlan, error) {
+// ServerInput names a project, and a sandbox of it whose own server is meant.
+type ServerInput struct {
+	URL     string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL (SSH or HTTPS; will be normalized)"`
+	Sandbox string `json:"sandbox,omitempty" jsonschema:"description=an isolated sandbox: its own server alone"`
+}
+
+// Resources returns the project.
+func (in ServerInput) Resources() []string { return []string{in.URL} }
+
+// planStop stops the servers of a project with those that its sandboxes have of their own, or one of the latter.
+func (s service) planStop(ctx context.Context, _ tool.Scope, in ServerInput) (foundPlan, error) {
 	f, err := s.Must(ctx, in.URL)
 	if err != nil {
 		return foundPlan{}, err
 	}
 	p := foundPlan{found: f}
-	p.Plan, err = NewPlan(ProjectStop.Name, "stop the server of project "+f.Project.Name,
-		map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "running": f.Project.Server.Status == sandbox.Running},
-		ConfirmOptions{Nothing: f.Project.Server.PID == 0 && f.Project.Server.Status != sandbox.Running && f.Project.Server.Status != sandbox.Starting && f.Project.Doing == nil})
+	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name}
+	if in.Sandbox != "" {
+		box, err := must(f, in.Sandbox)
+		if err != nil {
+			return p, err
+		}
+		if box.Server == nil {
+			return p, sandbox.ErrArguments.Sayf("sandbox %s has no agent server of its own; leave the sandbox out to stop the project's", box.Name)
+		}
+		p.box = box
+		shown["sandbox"], shown["running"] = box.Name, box.Server.Status == sandbox.Running
+		p.Plan, err = NewPlan(ProjectStop.Name, "stop the server of sandbox "+box.Name+" of project "+f.Project.Name, shown, ConfirmOptions{Nothing: idle(*box.Server) && f.Project.Doing == nil})
+		return p, err
+	}
+	nothing := f.Project.Doing == nil
+	for _, server := range f.Project.Servers() {
+		nothing = nothing && idle(server)
+	}
+	summary := "stop the server of project " + f.Project.Name
+	shown["running"] = f.Project.Server.Status == sandbox.Running
+	if own := sandbox.RunningIn(f.Project); len(own) > 0 {
+		shown["sandbox_servers"] = own
+		summary += " and those of its sandboxes (" + strings.Join(own, ", ") + ")"
+	}
+	p.Plan, err = NewPlan(ProjectStop.Name, summary, shown, ConfirmOptions{Nothing: nothing})
 	return p, err
+}
+
+// idle reports a server of which nothing is left to be stopped.
+func idle(s sandbox.Server) bool {
+	return s.PID == 0 && s.Status != sandbox.Running && s.Status != sandbox.Starting
 }
 
 func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (ProjectDone, error) {
@@ -38,7 +77,12 @@ func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (Projec
 		return ProjectDone{}, err
 	}
 	defer release()
-	was, err := s.manager.StopServer(ctx, f)
+	var was bool
+	if plan.box.Name != "" {
+		was, err = s.manager.StopServer(ctx, f, plan.box.Name)
+	} else {
+		was, err = s.manager.StopServers(ctx, f)
+	}
 	if err != nil {
 		return ProjectDone{}, err
 	}
@@ -46,13 +90,22 @@ func (s service) stop(ctx context.Context, _ tool.Scope, plan foundPlan) (Projec
 		return ProjectDone{}, err
 	}
 	out := ProjectDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the project's server was stopped; files, key and sandboxes stay"}
-	if !was {
-		out.Message = "the project's server did not run"
+	switch {
+	case plan.box.Name != "" && was:
+		out.Message = "the server of sandbox " + plan.box.Name + " was stopped; its files stay"
+	case plan.box.Name != "":
+		out.Message = "the server of sandbox " + plan.box.Name + " was not running"
+	case !was:
+		out.Message = "the project's server was not running"
 	}
 	return out, nil
 }
 
-func (s service) planRestart(ctx context.Context, _ tool.Scope, in URLInput) (foundPlan, error) {
+func (s service) planRestart(ctx context.Context, _ tool.Scope, in ServerInput) (foundPlan, error) {
+	if in.Sandbox != "" {
+		p, err := s.planOwn(ctx, ProjectRestart.Name, in.URL, in.Sandbox)
+		return foundPlan{Plan: p.Plan, found: p.found, box: p.box}, err
+	}
 	f, err := s.Must(ctx, in.URL)
 	if err != nil {
 		return foundPlan{}, err
@@ -69,19 +122,28 @@ func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Pr
 		return ProjectStarted{}, err
 	}
 	defer release()
+	if plan.box.Name != "" {
+		if _, err := s.ownReady(ctx, &f, plan.box); err != nil { // what runs is not stopped for what cannot start
+			return ProjectStarted{}, err
+		}
+		if _, err := s.manager.StopServer(ctx, f, plan.box.Name); err != nil {
+			return ProjectStarted{}, err
+		}
+		return s.own(ctx, sc, f, plan.box, false)
+	}
 	now, err := s.manager.Project(ctx, f)
 	if err != nil {
 		return ProjectStarted{}, err
 	}
 	var known bool
 	if f.Project, known = now.Projects[f.URL.String()]; !known {
-		return ProjectStarted{}, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed; opencode_project_start makes it anew", f.URL)
+		return ProjectStarted{}, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed; opencode_project_start creates it again", f.URL)
 	}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil {
 		return ProjectStarted{}, err
 	}
-	if err := installed(settings); err != nil { // what runs is not stopped for what cannot start
+	if err := installed(settings); err != nil { // a running server is not stopped for one that cannot start
 		return ProjectStarted{}, err
 	}
 	key, err := s.serverKey(ctx, keyed(f, settings))
@@ -91,7 +153,7 @@ func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Pr
 	return s.launched(ctx, sc, f, launch{settings: settings, key: key, ensure: true})
 }
 
-// serverKey returns the key that pushes from within the server use: the user's own, or the deploy key when there is one.
+// serverKey returns the key for pushes from within the server: the user's own, or the deploy key if there is one.
 func (s service) serverKey(ctx context.Context, f FoundProject) (string, error) {
 	if f.Project.SSHKey != "" {
 		key, err := s.Keys.Check(ctx, f.Project.SSHKey)
@@ -104,22 +166,22 @@ func (s service) serverKey(ctx context.Context, f FoundProject) (string, error) 
 // DestroyInput names a project to destroy.
 type DestroyInput struct {
 	URL   string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
-	Force bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may be lost"`
+	Force bool   `json:"force,omitempty" jsonschema:"description=unsaved work may be lost"`
 }
 
 // Resources returns the project.
 func (in DestroyInput) Resources() []string { return []string{in.URL} }
 
-// ProjectDestroyed is a project that is gone, or that none is recorded for that URL, so that there is nothing to destroy.
+// ProjectDestroyed is the result of a destruction, or says that no project is recorded for that URL.
 type ProjectDestroyed struct {
 	Status  string   `json:"status"` // success or not_found
 	Project string   `json:"project,omitempty"`
 	URL     string   `json:"git_url"`
 	Message string   `json:"message"`
-	Deleted []string `json:"deleted,omitzero"` // of a project that was recorded
+	Deleted []string `json:"deleted,omitzero"` // of a recorded project
 }
 
-// destroyPlan is a project about to be destroyed. One that is not recorded has nothing to lose.
+// destroyPlan is the plan to destroy a project. One that is not recorded has nothing to lose.
 type destroyPlan struct {
 	Plan
 	found FoundProject
@@ -133,7 +195,7 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 	}
 	p := destroyPlan{found: f, force: in.Force}
 	if !f.Known {
-		p.Plan, err = NewPlan(ProjectDestroy.Name, "nothing: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, ConfirmOptions{Nothing: true})
+		p.Plan, err = NewPlan(ProjectDestroy.Name, "nothing to do: no project is recorded for "+f.URL.String(), map[string]any{"git_url": f.URL.String()}, ConfirmOptions{Nothing: true})
 		return p, err
 	}
 	half, err := s.manager.DestroyInterrupted(ctx, f.Project)
@@ -157,30 +219,37 @@ func (s service) planDestroy(ctx context.Context, _ tool.Scope, in DestroyInput)
 		return destroyPlan{}, err
 	}
 	asks := ConfirmOptions{}
-	summary := fmt.Sprintf("destroy project %s: delete %s with %d sandboxes", f.Project.Name, f.Layout.Base, len(f.Project.Sandboxes))
-	if len(backups) > 0 { // who deleted or reset a sandbox was told that its work is kept
+	summary := fmt.Sprintf("destroy project %s: delete %s with %s", f.Project.Name, f.Layout.Base, sandboxCount(len(f.Project.Sandboxes)))
+	if len(backups) > 0 { // users were told that backups are kept when they deleted or reset a sandbox
 		asks.Strength = policy.Preview
-		summary += fmt.Sprintf(", and %d backups of work that was kept", len(backups))
+		summary += ", and " + counted(len(backups), "backup")
 	}
 	if len(losses) > 0 {
 		asks = ConfirmOptions{Strength: policy.Typed, Target: f.Project.Name}
-		summary += fmt.Sprintf(", and lose work in %d places", len(losses))
+		summary += ", and lose unsaved work in " + counted(len(losses), "place")
 	}
 	p.Plan, err = NewPlan(ProjectDestroy.Name, summary, map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base,
 		"sandboxes": sandbox.SandboxNames(f.Project), "lost": losses, "backups": backups}, asks)
 	return p, err
 }
 
-// checkUnsaved refuses to destroy what is nowhere else.
+func sandboxCount(n int) string {
+	if n == 1 {
+		return "1 sandbox"
+	}
+	return fmt.Sprintf("%d sandboxes", n)
+}
+
+// checkUnsaved fails if there is unsaved work.
 func checkUnsaved(f FoundProject, losses []sandboxport.Loss) error {
 	if len(losses) == 0 {
 		return nil
 	}
-	return sandbox.ErrUnpushed.Sayf("%s holds work that is nowhere else, in %d places; push it, or call again with force: true, which a person then confirms by typing the project's name",
-		f.Project.Name, len(losses)).With(map[string]any{"trees": losses})
+	return sandbox.ErrUnpushed.Sayf("%s has unsaved work in %s; push it, or call again with force: true, which the user then approves by typing the project's name",
+		f.Project.Name, counted(len(losses), "place")).With(map[string]any{"trees": losses})
 }
 
-// losses returns what of the project is nowhere else: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
+// losses returns the project's unsaved work: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
 // git knows it or not.
 func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss, error) {
 	if half, err := s.manager.DestroyInterrupted(ctx, f.Project); err != nil || half {
@@ -206,10 +275,10 @@ func (s service) losses(ctx context.Context, f FoundProject) ([]sandboxport.Loss
 	return losses, err
 }
 
-// destroy takes the project away. It is written down first, so that one that was interrupted is finished by the next call about the project.
+// destroy removes the project. It records the operation first, so that the next call about the project finishes it after an interruption.
 func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (ProjectDestroyed, error) {
 	f := plan.found
-	if !f.Known { // the call that destroyed it may have been cut off before it came to the gateway
+	if !f.Known { // the call that destroyed it may have been interrupted before it updated the gateway
 		return ProjectDestroyed{Status: notFound, URL: f.URL.String(), Message: "no project is recorded for this URL, so there is nothing to destroy"}, s.gateway.Retire(ctx)
 	}
 	release, err := s.manager.LockProject(ctx, f.URL)
@@ -222,13 +291,13 @@ func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (
 			return ProjectDestroyed{}, sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; it is %s", box.Name, where)
 		}
 	}
-	if !plan.force { // somebody may have worked there since the plan was made
+	if !plan.force { // there may be new work since the plan was made
 		losses, err := s.losses(ctx, f)
 		if err = cmp.Or(err, checkUnsaved(f, losses)); err != nil {
 			return ProjectDestroyed{}, err
 		}
 	}
-	if _, err := s.manager.StopServer(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
+	if _, err := s.manager.StopServers(ctx, f); err != nil { // nothing is lost yet, and nobody is to go on with it later
 		return ProjectDestroyed{}, err
 	}
 	doing, err := s.Begin(sc, plan.Plan, "destroy", "")

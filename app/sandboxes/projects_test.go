@@ -27,7 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
-// TestMain lets the test binary be the agent server, the gateway, and what supervises them.
+// TestMain lets the test binary be the agent server, the gateway, and their supervisor.
 func TestMain(m *testing.M) { sandboxrig.Main(func() int { return workroom.Run(m, "") }) }
 
 type args = map[string]any
@@ -42,7 +42,7 @@ const (
 	create  = "opencode_sandbox_create"
 )
 
-// TestStart: an unknown project runs after one call, and a second call finds that it does. The keys are those that the opencode contract promises.
+// TestStart: one call starts an unknown project, and a second call finds it running. The JSON members are those that the opencode contract promises.
 func TestStart(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Origin("shop", nil)
@@ -58,7 +58,7 @@ func TestStart(t *testing.T) {
 	assert.Len(t, r.Running(), 2, "one server, one gateway")
 }
 
-// TestStopAndRestart: both may be repeated; the gateway goes with the last server; a restart keeps the port.
+// TestStopAndRestart: both may be repeated; the gateway stops with the last server; a restart keeps the port.
 func TestStopAndRestart(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Project("shop", nil)
@@ -77,7 +77,7 @@ func TestStopAndRestart(t *testing.T) {
 	r.Refused("sandbox_project_not_found", restart, args{"git_url": "https://h/o/none"})
 }
 
-// TestWithoutTheProgram: the refusal says what to install, the clone is there, and sandboxes work.
+// TestWithoutTheProgram: the error says what to install, the clone exists, and sandboxes work.
 func TestWithoutTheProgram(t *testing.T) {
 	r := sandboxrig.New(t)
 	t.Setenv("OPENCODE_BIN", filepath.Join(r.Top, "absent"))
@@ -90,7 +90,7 @@ func TestWithoutTheProgram(t *testing.T) {
 	assert.Equal(t, "success", r.Do("opencode_sandbox_delete", args{"git_url": url, "name": "one"})["status"])
 }
 
-// TestWithoutSettings: nothing is made up where the secrets are missing.
+// TestWithoutSettings: missing secrets are not invented.
 func TestWithoutSettings(t *testing.T) {
 	r := sandboxrig.New(t)
 	require.NoError(t, os.Remove(filepath.Join(r.Memory, "opencode-manager.env")))
@@ -100,7 +100,7 @@ func TestWithoutSettings(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(r.Memory, "opencode-manager.env"))
 }
 
-// TestWaitingForKey: a host that does not take the key is no failure; the public key is in the answer, the private one nowhere.
+// TestWaitingForKey: a host that rejects the key is not an error; the public key is in the result, the private one nowhere.
 func TestWaitingForKey(t *testing.T) {
 	if _, err := exec.LookPath("ssh-keygen"); err != nil {
 		t.Skip("ssh-keygen is not installed")
@@ -127,7 +127,7 @@ func TestWaitingForKey(t *testing.T) {
 	assert.ErrorContains(t, refused, "mine", "the key that a person put into the project's settings file wins")
 }
 
-// TestPorts: a port that is configured and busy is refused, and whoever has it keeps it; one that is not configured is passed over.
+// TestPorts: a configured port that is in use is an error, and the program that uses it keeps it; a default one is skipped.
 func TestPorts(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
@@ -185,7 +185,7 @@ func password(r *sandboxrig.Rig) string {
 	return "no password"
 }
 
-// TestKilledWhileStarting: a manager that is killed while its server comes up leaves one server, which the next call replaces.
+// TestKilledWhileStarting: a manager that is killed while its server starts leaves one server, which the next call replaces.
 func TestKilledWhileStarting(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Origin("shop", nil)
@@ -199,7 +199,7 @@ func TestKilledWhileStarting(t *testing.T) {
 	assert.Equal(t, true, r.Do(status, args{"git_url": url})["healthy"])
 }
 
-// TestCredentials: what a URL holds besides the address is in no file, no answer and no git configuration, and the answer says so.
+// TestCredentials: credentials in a URL are in no file, no result and no git configuration, and the result says so.
 func TestCredentials(t *testing.T) {
 	r := sandboxrig.New(t)
 	const secret = "hunter2-very-secret"
@@ -218,7 +218,7 @@ func TestCredentials(t *testing.T) {
 	}))
 }
 
-// TestDestroy: clean is destroyed at once; work that is nowhere else is refused with the list, and force has the name typed.
+// TestDestroy: a clean project is destroyed at once; one with unsaved work is refused with the list, and force requires typing its name.
 func TestDestroy(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
@@ -248,7 +248,7 @@ func TestDestroy(t *testing.T) {
 	assert.DirExists(t, box)
 }
 
-// TestInterruptedDestroy: what was confirmed and begun is finished by the next call about the project.
+// TestInterruptedDestroy: the next call about the project finishes a destruction that was approved and begun.
 func TestInterruptedDestroy(t *testing.T) {
 	for _, finish := range []string{start, "opencode_cleanup_orphaned"} {
 		t.Run(finish, func(t *testing.T) {
@@ -270,7 +270,7 @@ func TestInterruptedDestroy(t *testing.T) {
 	}
 }
 
-// TestReconcile: a server that was killed is stopped in every answer, whoever looks, and the gateway goes when it was the last.
+// TestReconcile: every result shows a killed server as stopped, and the gateway stops with the last server.
 func TestReconcile(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Project("shop", nil)
@@ -288,7 +288,7 @@ func TestReconcile(t *testing.T) {
 	assert.Equal(t, "success", r.Do(start, args{"git_url": url})["status"])
 }
 
-// TestTwoManagers start the same project at once: there is one server.
+// TestTwoManagers starts the same project twice at once: there is one server.
 func TestTwoManagers(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Origin("shop", nil)

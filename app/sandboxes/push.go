@@ -23,18 +23,18 @@ type PushInput struct {
 // Resources returns the project.
 func (in PushInput) Resources() []string { return []string{in.URL} }
 
-// SandboxPushed is a branch that origin has.
+// SandboxPushed is a branch after it was pushed to origin.
 type SandboxPushed struct {
 	Status  string `json:"status"`
 	Project string `json:"project"`
 	URL     string `json:"git_url"`
 	Name    string `json:"name"`
 	Branch  string `json:"branch"`
-	Base    string `json:"base"` // branch that the work goes back to, as its remote calls it
+	Base    string `json:"base"` // the branch to merge the work into, by its name at the remote
 	Commit  string `json:"commit"`
 	Commits int    `json:"commits"`
 	Open    string `json:"pull_request_url,omitempty"` // page that opens a pull request
-	Title   string `json:"title,omitempty"`            // for one: the newest commit's subject
+	Title   string `json:"title,omitempty"`            // for a pull request: the newest commit's subject
 	Message string `json:"message"`
 }
 
@@ -64,14 +64,14 @@ func (s sandboxService) planPush(ctx context.Context, _ tool.Scope, in PushInput
 	}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "remote": p.access.URL, "branch": p.push.Branch, "commit": p.push.Commit}
 	if p.push.Old == p.push.Commit {
-		p.Plan, err = NewPlan(SandboxPush.Name, fmt.Sprintf("nothing: %s has %s already", p.access.URL, p.push.Branch), shown, ConfirmOptions{Nothing: true})
+		p.Plan, err = NewPlan(SandboxPush.Name, fmt.Sprintf("nothing to do: %s has %s already", p.access.URL, p.push.Branch), shown, ConfirmOptions{Nothing: true})
 		return p, err
 	}
 	commits := make([]string, 0, len(p.push.Commits))
 	for _, c := range p.push.Commits {
 		commits = append(commits, fmt.Sprintf("%.10s %s (%s)", c.Commit, c.Subject, c.Author))
 	}
-	shown["commits"], shown["notes"] = commits, []string{"hooks that the repository names are not run"}
+	shown["commits"], shown["notes"] = commits, []string{"the repository's hooks do not run"}
 	what := "a new branch"
 	if p.push.Old != "" {
 		what, shown["stands_on"] = counted(len(commits), "commit"), p.push.Old
@@ -105,7 +105,7 @@ func (s sandboxService) push(ctx context.Context, _ tool.Scope, p pushPlan) (San
 	}
 	around, err := s.Repos.Compare(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Compare{BaseRef: p.box.BaseRef, Commits: 1})
 	if err != nil {
-		return out, nil //nolint:nilerr // it is pushed; the rest is a convenience
+		return out, nil //nolint:nilerr // it is pushed; the rest is optional
 	}
 	if out.Base = strings.TrimPrefix(around.Base, "origin/"); len(around.Commits) > 0 {
 		out.Title = around.Commits[0].Subject

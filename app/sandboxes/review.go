@@ -28,7 +28,7 @@ type BoxInput struct {
 // Resources returns the project.
 func (in BoxInput) Resources() []string { return []string{in.URL} }
 
-// ReviewComments is what people have said of a sandbox's work.
+// ReviewComments is the users' comments on a sandbox's work.
 type ReviewComments struct {
 	Status    string            `json:"status"`
 	Project   string            `json:"project"`
@@ -36,7 +36,7 @@ type ReviewComments struct {
 	Name      string            `json:"name"`
 	Directory string            `json:"directory"`
 	Open      int               `json:"open"`
-	Seen      *sandbox.Look     `json:"reviewed,omitempty"` // when a person marked the work as seen last
+	Seen      *sandbox.Look     `json:"reviewed,omitempty"` // when a user last marked the work as seen
 	Comments  []sandbox.Comment `json:"comments"`
 }
 
@@ -65,7 +65,7 @@ func reviewOf(f FoundProject, box sandbox.Sandbox) ReviewComments {
 	return out
 }
 
-// CommentInput is something to say of a sandbox's work, or a comment that is settled.
+// CommentInput is a new comment on a sandbox's work, or a comment to resolve.
 type CommentInput struct {
 	URL  string `json:"git_url" jsonschema:"minLength=1"`
 	Name string `json:"name" jsonschema:"minLength=1"`
@@ -112,11 +112,11 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 	case len(in.Text) > maxCommentText:
 		return p, sandbox.ErrArguments.Sayf("a comment may have %d KiB; this one has %d bytes", maxCommentText>>10, len(in.Text))
 	case len(box.Review) >= maxComments:
-		return p, sandbox.ErrArguments.Sayf("sandbox %s has %d comments already; settled ones go with the sandbox", box.Name, maxComments)
+		return p, sandbox.ErrArguments.Sayf("sandbox %s has %d comments already; settled ones are deleted with the sandbox", box.Name, maxComments)
 	case in.Path == "" && in.Line > 0:
-		return p, sandbox.ErrArguments.Sayf("a line needs a file that it is in")
+		return p, sandbox.ErrArguments.Sayf("line needs file")
 	case in.Path != "" && wrong != nil:
-		return p, sandbox.ErrArguments.Sayf("%.80q is no file of the sandbox: %v", in.Path, wrong)
+		return p, sandbox.ErrArguments.Sayf("%.80q is not a file of the sandbox: %v", in.Path, wrong)
 	}
 	what := sandboxport.Compare{BaseRef: box.BaseRef}
 	if in.Path != "" {
@@ -137,15 +137,15 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 		shown["about"] = about
 	}
 	shown["notes"] = []string{"agents that work in the sandbox read it (sandbox_review)"}
-	// It is a prompt to another agent, but what that does then is asked about in its turn, and only people can send it.
+	// It is a prompt to another agent, but that agent's actions need approval in turn, and only users can send it.
 	p.Plan, err = NewPlan(SandboxComment.Name, fmt.Sprintf("comment on %s of %s", about, f.Project.Name), shown, ConfirmOptions{Strength: policy.Simple, Risk: policy.RiskMedium})
 	return p, err
 }
 
-// planSeen notes that a person has looked at the work as it is now.
+// planSeen records that the user has seen the present work.
 func (s sandboxService) planSeen(ctx context.Context, p commentPlan, shown map[string]any) (commentPlan, error) {
 	if p.input.Text != "" || p.input.Path != "" || p.input.Done > 0 {
-		return p, sandbox.ErrArguments.Sayf("seen stands alone; comment in a call of its own")
+		return p, sandbox.ErrArguments.Sayf("seen cannot be combined with a comment; use two calls")
 	}
 	if err := s.unmoved(ctx, p, false); err != nil {
 		return p, err
@@ -160,16 +160,16 @@ func (s sandboxService) planSeen(ctx context.Context, p commentPlan, shown map[s
 	return p, err
 }
 
-// unmoved fails with sandbox.ErrMoved where the files are not those that were looked at. keep has git keep them.
+// unmoved fails with sandbox.ErrMoved if the files are not those that were seen. keep makes git keep them.
 func (s sandboxService) unmoved(ctx context.Context, p commentPlan, keep bool) error {
 	files, err := s.Repos.Snapshot(ctx, p.found.Layout.Repo, p.box.Directory, keep)
 	if err == nil && files != p.input.Seen {
-		err = sandbox.ErrMoved.Sayf("the files of sandbox %s have changed since they were looked at; look again", p.box.Name)
+		err = sandbox.ErrMoved.Sayf("the files of sandbox %s changed after you looked at them; look again", p.box.Name)
 	}
 	return err
 }
 
-// checkPlace fails with sandbox.ErrArguments for a comment on a file or line that is not there. A file that the sandbox deletes may be commented on as a whole.
+// checkPlace fails with sandbox.ErrArguments for a comment on a missing file or line. A file that the sandbox deletes may be commented on as a whole.
 func (s sandboxService) checkPlace(ctx context.Context, box sandbox.Sandbox, in CommentInput, changed []sandboxport.ChangedFile) error {
 	deleted := slices.ContainsFunc(changed, func(f sandboxport.ChangedFile) bool { return f.Path == in.Path && f.Change == "deleted" })
 	switch {

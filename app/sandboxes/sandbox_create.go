@@ -20,7 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// CreateInput is a sandbox to make.
+// CreateInput describes a sandbox to create.
 type CreateInput struct {
 	URL     string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
 	Name    string `json:"name" jsonschema:"pattern=^[a-zA-Z0-9_-]+$,description=Worktree name (unique within project)"`
@@ -34,7 +34,7 @@ type CreateInput struct {
 // Resources returns the project.
 func (in CreateInput) Resources() []string { return []string{in.URL} }
 
-// Worktree is a sandbox as the seed names its parts.
+// Worktree is a sandbox in the seed's format.
 type Worktree struct {
 	Name      string `json:"name"`
 	Branch    string `json:"branch"`
@@ -66,7 +66,7 @@ type SandboxCreated struct {
 	Leases   map[string]string `json:"leases,omitempty"`
 }
 
-// createPlan is a sandbox about to be made.
+// createPlan is the plan to create a sandbox.
 type createPlan struct {
 	Plan
 	found    FoundProject
@@ -75,17 +75,17 @@ type createPlan struct {
 	dir      string
 	setup    []string
 	agent    *agentStart // nil for none
-	commit   string      // that what is run is read from; empty where nothing is run
+	commit   string      // commit with the files that are run; empty if nothing is run
 	approves string      // hash of the set-up that is approved with the plan
-	replaces string      // owner that is gone and left the sandbox of this name without its set-up
+	replaces string      // owner that died and left the sandbox with this name without its set-up
 }
 
-// Fetches returns where a new sandbox has its news from.
+// Fetches returns the remote from which a new sandbox is updated.
 func (p createPlan) Fetches() []string {
 	return []string{cmp.Or(p.found.Project.CloneURL, p.found.URL.String())}
 }
 
-// hasSetup reports whether commands are to be run in the sandbox, or an agent.
+// hasSetup reports whether commands or an agent are to be run in the sandbox.
 func (p createPlan) hasSetup() bool {
 	return len(p.setup) > 0 || p.agent != nil || strings.TrimSpace(p.input.Command) != ""
 }
@@ -123,7 +123,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 		if p.approves = hex.EncodeToString(sum[:]); p.approves != f.Project.Setup {
 			asks.Strength = policy.Preview
 		}
-		asks.Human = policy.Simple // a set-up that was approved once is run all the same
+		asks.Human = policy.Simple // an approved set-up still runs
 	}
 	if strings.TrimSpace(in.Command) != "" {
 		settings, err := s.Homes.Settings(ctx, f.Project.Name)
@@ -131,7 +131,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 			return createPlan{}, err
 		}
 		if err == nil && !settings.AllowCommands {
-			return createPlan{}, sandbox.ErrArguments.Sayf("start_command is switched off here (OPENCODE_ALLOW_START_COMMAND)")
+			return createPlan{}, sandbox.ErrArguments.Sayf("start_command is disabled (OPENCODE_ALLOW_START_COMMAND)")
 		}
 		asks.Strength = policy.Preview
 	}
@@ -139,7 +139,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	if len(p.setup) > 0 {
 		shown["setup_approved"] = p.approves == f.Project.Setup
 	}
-	if p.replaces != "" { // what it holds is kept under backup refs, its ignored files are not
+	if p.replaces != "" { // its content is backed up, its ignored files are not
 		shown["replaces"] = f.Project.Sandboxes[sandbox.SandboxKey(in.Name)].Directory
 		asks.Human = max(asks.Human, policy.Simple)
 	}
@@ -154,9 +154,9 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	}
 	if p.agent != nil {
 		shown["agent"] = agent
-		asks.Strength, asks.Risk = policy.Preview, policy.RiskHigh // what it does is no part of the plan
+		asks.Strength, asks.Risk = policy.Preview, policy.RiskHigh // what the agent does is not part of the plan
 	}
-	if p.hasSetup() { // every file of the commit is bound with it
+	if p.hasSetup() { // the plan covers every file of the commit
 		if p.commit, err = s.Repos.Commit(ctx, f.Layout.Repo, p.branch.From); err != nil {
 			return createPlan{}, err
 		}
@@ -171,7 +171,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	return p, err
 }
 
-// branch returns the branch the sandbox will be on. One that nobody here knows may be new at the remote.
+// branch returns the sandbox's branch. One that is not known here may be new at the remote.
 func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInput) (sandboxport.BranchPlan, error) {
 	if number, ok := sandbox.RequestNumber(in.Branch); ok {
 		return s.request(ctx, f, in.Name, number)
@@ -187,7 +187,7 @@ func (s sandboxService) branch(ctx context.Context, f FoundProject, in CreateInp
 	return s.Repos.Plan(ctx, f.Layout.Repo, in.Name, in.Branch)
 }
 
-// request returns a new branch that stands on the commits of a pull request.
+// request returns a new branch on the commits of a pull request.
 func (s sandboxService) request(ctx context.Context, f FoundProject, name string, number int) (sandboxport.BranchPlan, error) {
 	plan, err := s.Repos.Plan(ctx, f.Layout.Repo, name, "")
 	if err != nil {
@@ -202,7 +202,7 @@ func (s sandboxService) request(ctx context.Context, f FoundProject, name string
 	return plan, err
 }
 
-// commands returns the lines of a set-up that are to be run.
+// commands returns the lines of a set-up to run.
 func commands(text string) (out []string) {
 	for line := range strings.SplitSeq(text, "\n") {
 		if line = strings.TrimSpace(line); line != "" && line[0] != '#' {
@@ -212,8 +212,8 @@ func commands(text string) (out []string) {
 	return out
 }
 
-// create makes the sandbox: written down first, then made by git, then recorded with its leases. What was interrupted is taken back by the next
-// call about the project.
+// create creates the sandbox: the operation is recorded first, then git creates the worktree, then the sandbox is recorded with its leases. The next
+// call about the project undoes it after an interruption.
 func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan) (SandboxCreated, error) {
 	f := p.found
 	release, err := s.manager.LockProject(ctx, f.URL)
@@ -227,7 +227,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 	if err := s.replace(ctx, f, p); err != nil {
 		return SandboxCreated{}, err
 	}
-	if !p.hasSetup() { // nobody was shown the plan, and the branch may have come into use since
+	if !p.hasSetup() { // no plan was approved, and the branch may be in use by now
 		if p.branch, err = s.branch(ctx, f, p.input); err != nil {
 			return SandboxCreated{}, err
 		}
@@ -235,7 +235,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 	warning := ""
 	if access, err := s.access(ctx, f); err == nil {
 		if err := s.Repos.Fetch(ctx, f.Layout.Repo, access); err != nil {
-			warning = "the remote could not be asked for news: " + fault.From(err).Message
+			warning = "the remote could not be fetched: " + fault.From(err).Message
 		}
 	}
 	if p.hasSetup() {
@@ -259,31 +259,31 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 	out := SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Head: head, Note: p.branch.Note,
 		Warning: warning, Message: "the sandbox is ready", Leases: box.Leases}
 	if out.Copied, err = s.Repos.Include(ctx, f.Layout.Repo, p.dir); err != nil {
-		out.Status, out.Message = "partial", "the sandbox is there; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
+		out.Status, out.Message = "partial", "the sandbox was created; the files that .worktreeinclude lists could not be copied: "+fault.From(err).Message
 	}
 	if err := s.there(ctx, f, box.Name, p.hasSetup()); err != nil || !p.hasSetup() {
 		return out, err
 	}
-	release() // a set-up takes its time, and others want to work on the project
+	release() // a set-up may take long, and other calls need the project
 	if head == p.commit {
 		s.runSetup(ctx, sc, p, box, &out)
 	} else {
-		out.Status, out.Message = "partial", "the sandbox is there; nothing was run in it: "+fault.From(moved(p, head)).Message
+		out.Status, out.Message = "partial", "the sandbox was created; nothing was run in it: "+fault.From(moved(p, head)).Message
 	}
 	return out, s.recordSetup(context.WithoutCancel(ctx), f, box.Name)
 }
 
-// moved says that the branch is not what was confirmed any more.
+// moved returns the error for a branch that is no longer the approved one.
 func moved(p createPlan, now string) error {
-	return sandbox.ErrBusy.Sayf("%s stood on %.12s when it was looked at and stands on %.12s now; call again to see what would run", p.branch.From, p.commit, now)
+	return sandbox.ErrBusy.Sayf("%s moved from %.12s to %.12s after the plan was made; call again to see what would run", p.branch.From, p.commit, now)
 }
 
-// runSetup runs what readies the sandbox. A command that fails leaves it there, and says so. What the set-up leaves behind is nobody's work.
+// runSetup runs the set-up. If a command fails, the sandbox stays, and the result says so. Files that the set-up leaves are not unsaved work.
 func (s sandboxService) runSetup(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) {
 	ok := s.prepare(ctx, sc, p, box, out)
 	if len(p.setup) > 0 {
 		if err := s.Repos.RecordSetup(context.WithoutCancel(ctx), p.found.Layout.Repo, box.Directory); err != nil {
-			out.Warning = strings.TrimPrefix(out.Warning+"; what the set-up made counts as work: "+fault.From(err).Message, "; ")
+			out.Warning = strings.TrimPrefix(out.Warning+"; files that the set-up made count as unsaved work: "+fault.From(err).Message, "; ")
 		}
 	}
 	if ok && strings.TrimSpace(p.input.Command) != "" {
@@ -291,7 +291,7 @@ func (s sandboxService) runSetup(ctx context.Context, sc tool.Scope, p createPla
 		var ran CommandResult
 		ran, ok = s.command(ctx, p.found, box, p.input.Command)
 		if out.Start = &ran; !ok {
-			out.Status, out.Message = "partial", "the sandbox is there; its start command failed"
+			out.Status, out.Message = "partial", "the sandbox was created; its start command failed"
 		}
 	}
 	switch {
@@ -301,7 +301,7 @@ func (s sandboxService) runSetup(ctx context.Context, sc tool.Scope, p createPla
 	default:
 		agent, err := s.startAgent(ctx, sc, p.found, box, p.agent)
 		if err != nil {
-			out.Status, out.Message = "partial", "the sandbox is there; its agent was not started: "+fault.From(err).Message
+			out.Status, out.Message = "partial", "the sandbox was created; its agent was not started: "+fault.From(err).Message
 			return
 		}
 		box.Agent = &agent
@@ -313,21 +313,21 @@ func (s sandboxService) runSetup(ctx context.Context, sc tool.Scope, p createPla
 	}
 }
 
-// prepare runs the set-up, as far as it goes well.
+// prepare runs the set-up until a command fails.
 func (s sandboxService) prepare(ctx context.Context, sc tool.Scope, p createPlan, box sandbox.Sandbox, out *SandboxCreated) bool {
 	for i, command := range p.setup {
 		sc.Progress(tool.Progress{Done: int64(i), Total: int64(len(p.setup)), Message: "set-up: " + command})
 		ran, ok := s.command(ctx, p.found, box, command)
 		out.Setup = append(out.Setup, ran)
 		if !ok {
-			out.Status, out.Message = "partial", "the sandbox is there; its set-up failed at: "+command
+			out.Status, out.Message = "partial", "the sandbox was created; its set-up failed at: "+command
 			return false
 		}
 	}
 	return true
 }
 
-// command runs a shell line in the sandbox, with its leases in the environment and none of our secrets.
+// command runs a shell line in the sandbox, with its leases in the environment and none of Countersign's secrets.
 func (s sandboxService) command(ctx context.Context, f FoundProject, box sandbox.Sandbox, line string) (CommandResult, bool) {
 	ran := CommandResult{Command: line}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
@@ -358,7 +358,7 @@ func (s sandboxService) command(ctx context.Context, f FoundProject, box sandbox
 	return ran, result.OK()
 }
 
-// access returns how the remote is asked for news: as it was when the project was started.
+// access returns how to reach the remote, as when the project was started.
 func (s sandboxService) access(ctx context.Context, f FoundProject) (sandboxport.Access, error) {
 	a := sandboxport.Access{URL: cmp.Or(f.Project.CloneURL, f.URL.String()), Key: f.Project.SSHKey}
 	if a.Key != "" || f.URL.IsLocal() || strings.HasPrefix(a.URL, "http") {
@@ -372,7 +372,7 @@ func (s sandboxService) access(ctx context.Context, f FoundProject) (sandboxport
 	return a, err
 }
 
-// there notes that the sandbox is there, and that its set-up is still to be run if it is.
+// there records that the sandbox exists, and whether its set-up is still to be run.
 func (s sandboxService) there(ctx context.Context, f FoundProject, name string, runSetup bool) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		p.Doing = nil
@@ -383,7 +383,7 @@ func (s sandboxService) there(ctx context.Context, f FoundProject, name string, 
 	})
 }
 
-// recordSetup notes that the sandbox's set-up has been run, if it is still there.
+// recordSetup records that the sandbox's set-up has been run, if the sandbox still exists.
 func (s sandboxService) recordSetup(ctx context.Context, f FoundProject, name string) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		if box, is := p.Sandboxes[sandbox.SandboxKey(name)]; is && box.Preparing == s.Owner.Self() {
@@ -393,12 +393,12 @@ func (s sandboxService) recordSetup(ctx context.Context, f FoundProject, name st
 	})
 }
 
-// unprepared reports a sandbox whose set-up was cut off with the process that ran it.
+// unprepared reports whether the sandbox's set-up was interrupted by the death of its process.
 func (s sandboxService) unprepared(box sandbox.Sandbox) bool {
 	return box.Preparing != "" && s.Owner.Judge(box.Preparing).Dead()
 }
 
-// replace takes away the sandbox that an interrupted call had left without its set-up. What it might hold is kept under backup refs.
+// replace removes the sandbox that an interrupted call left without its set-up. Its work is backed up.
 func (s sandboxService) replace(ctx context.Context, f FoundProject, p createPlan) error {
 	if p.replaces == "" {
 		return nil
@@ -408,7 +408,7 @@ func (s sandboxService) replace(ctx context.Context, f FoundProject, p createPla
 		return err
 	}
 	box, is := now.Projects[f.URL.String()].Sandboxes[sandbox.SandboxKey(p.input.Name)]
-	if !is || box.Preparing != p.replaces { // another process was faster; if a sandbox is there, it will be found
+	if !is || box.Preparing != p.replaces { // another process was faster; if a sandbox exists, it will be found
 		return nil
 	}
 	if _, err := s.Repos.Remove(ctx, f.Layout.Repo, box.Directory, sandboxport.Removal{Name: box.Name, Branch: box.Branch, DeleteBranch: box.CreatedBranch, Force: true, At: s.Clock.Now()}); err != nil {
@@ -417,7 +417,7 @@ func (s sandboxService) replace(ctx context.Context, f FoundProject, p createPla
 	return s.forget(ctx, f, box.Name)
 }
 
-// reserve records a sandbox that is being made, with leases that nobody else has.
+// reserve records a sandbox that is being created, with unique leases.
 func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f FoundProject, plan Plan, box sandbox.Sandbox, approves string) (sandbox.Sandbox, error) {
 	doing, err := s.Begin(sc, plan, "create", box.Name)
 	if err != nil {
@@ -451,7 +451,7 @@ func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f FoundProje
 	return box, err
 }
 
-// forget takes a sandbox out of what is recorded; its leases are free again.
+// forget removes a sandbox from the record and frees its leases.
 func (s sandboxService) forget(ctx context.Context, f FoundProject, name string) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) {
 		forgetSandbox(p, name)
@@ -459,7 +459,7 @@ func (s sandboxService) forget(ctx context.Context, f FoundProject, name string)
 	})
 }
 
-// settled notes that nothing is under way any more.
+// settled records that no operation is in progress.
 func (s sandboxService) settled(ctx context.Context, f FoundProject) error {
 	return s.manager.Change(ctx, f, func(p *sandbox.Project) { p.Doing = nil })
 }

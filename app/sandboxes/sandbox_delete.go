@@ -18,7 +18,7 @@ import (
 type DeleteInput struct {
 	URL   string `json:"git_url" jsonschema:"minLength=1,description=Git repository URL"`
 	Name  string `json:"name" jsonschema:"minLength=1,description=Worktree name to delete"`
-	Force bool   `json:"force,omitempty" jsonschema:"description=work that is nowhere else may go; it is kept under a backup ref"`
+	Force bool   `json:"force,omitempty" jsonschema:"description=unsaved work is deleted too; it is kept under a backup ref"`
 }
 
 // Resources returns the project.
@@ -38,9 +38,9 @@ type deletePlan struct {
 	found FoundProject
 	box   sandbox.Sandbox
 	force bool
-	head  string // of an archive: the commit on which the sandbox stands whose work was found merged
+	head  string // of an archive: the commit of the sandbox whose work was found merged
 
-	finished bool // an interrupted call was about the same, and what it had begun has been done
+	finished bool // an interrupted call with the same purpose was finished
 }
 
 func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteInput) (deletePlan, error) {
@@ -69,11 +69,11 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 			return deletePlan{}, dirty(box, losses)
 		}
 		asks.Strength = policy.Preview
-		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
+		summary += " with unsaved work: " + lost(losses) + " (kept under backup refs)"
 	}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name, "directory": box.Directory,
 		"branch": box.Branch, "branch_goes": box.CreatedBranch, "lost": losses}
-	if view := s.agentView(ctx, f, box); view != nil && view.Running() { // it may be at work on more than is there yet
+	if view := s.agentView(ctx, f, box); view != nil && view.Running() { // it may create more than there is now
 		shown["stops_agent"], asks.Strength = view.Agent, max(asks.Strength, policy.Preview)
 		summary += ", and stop " + view.Agent + ", which works in it"
 	}
@@ -81,7 +81,7 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 	return p, err
 }
 
-// largeSetup returns how many of the changes are files that set-ups left behind, too large to be backed up unasked.
+// largeSetup returns how many changes are files that set-ups left, too large to be backed up by default.
 func largeSetup(losses []sandboxport.Loss) (files int) {
 	for _, l := range losses {
 		files += l.SetUp
@@ -89,7 +89,7 @@ func largeSetup(losses []sandboxport.Loss) (files int) {
 	return files
 }
 
-// dirty refuses to delete what is nowhere else, and lists it.
+// dirty fails with the list of unsaved work.
 func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
 	changes, commits, more, large := []string{}, []string{}, 0, largeSetup(losses)
 	for _, l := range losses {
@@ -102,13 +102,13 @@ func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
 	if large > 0 {
 		details["set_up_files"] = large
 	}
-	return sandbox.ErrDirty.Sayf("sandbox %s holds work that is nowhere else: %s; commit and push it, or call again with force: true, which a person then confirms%s", box.Name, lost(losses), sandbox.LargeSetup(large)).With(details)
+	return sandbox.ErrDirty.Sayf("sandbox %s has unsaved work: %s; commit and push it, or call again with force: true, which the user then approves%s", box.Name, lost(losses), sandbox.LargeSetup(large)).With(details)
 }
 
 func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan) (SandboxDone, error) {
 	f := p.found
 	if p.finished {
-		return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: what an interrupted call had begun is finished"}, nil
+		return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted: an interrupted deletion was finished"}, nil
 	}
 	release, err := s.manager.LockProject(ctx, f.URL)
 	if err != nil {
@@ -118,13 +118,13 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if _, err := s.manager.Project(ctx, f); err != nil {
 		return SandboxDone{}, err
 	}
-	if p.head != "" { // what came in since is not merged
+	if p.head != "" { // newer commits are not merged
 		now, err := s.Repos.Compare(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Compare{BaseRef: p.box.BaseRef})
 		if err != nil {
 			return SandboxDone{}, err
 		}
 		if now.Head != p.head || len(now.Uncommitted) > 0 {
-			return SandboxDone{}, sandbox.ErrMoved.Sayf("sandbox %s has changed since it was looked at; call again", p.box.Name)
+			return SandboxDone{}, sandbox.ErrMoved.Sayf("sandbox %s changed after the plan was made; call again", p.box.Name)
 		}
 	}
 	doing, err := s.Begin(sc, p.Plan, "delete", p.box.Name)
@@ -134,11 +134,15 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 	if err := s.manager.Change(ctx, f, func(now *sandbox.Project) { now.Doing = doing }); err != nil {
 		return SandboxDone{}, err
 	}
-	if _, err := s.stopAgent(ctx, p.box); err != nil {
+	_, err = s.stopAgent(ctx, p.box)
+	if err == nil {
+		_, err = s.manager.StopServer(ctx, f, p.box.Name)
+	}
+	if err != nil {
 		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
 	}
 	backups, err := s.Repos.Remove(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Removal{Name: p.box.Name, Branch: p.box.Branch, DeleteBranch: p.box.CreatedBranch, Force: p.force, At: s.Clock.Now()})
-	if err != nil { // the client that asked is told; nobody is to finish it behind his back
+	if err != nil { // the client that asked gets the error; no other call may finish the operation
 		return SandboxDone{}, errors.Join(err, s.settled(context.WithoutCancel(ctx), f))
 	}
 	return SandboxDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox was deleted", Backups: backups}, s.forget(ctx, f, p.box.Name)
@@ -154,7 +158,7 @@ type ArchiveInput struct {
 // Resources returns the project.
 func (in ArchiveInput) Resources() []string { return []string{in.URL} }
 
-// planArchive plans the deletion of a sandbox that holds nothing but what its base has, in whatever commits. It is looked at again when it is deleted.
+// planArchive plans the deletion of a sandbox whose content is all in its base, in any commits. This is checked again when it is deleted.
 func (s sandboxService) planArchive(ctx context.Context, _ tool.Scope, in ArchiveInput) (deletePlan, error) {
 	f, box, err := s.readySandbox(ctx, in.URL, in.Name)
 	if err != nil {
@@ -226,10 +230,10 @@ func (s sandboxService) planReset(ctx context.Context, _ tool.Scope, in ResetInp
 	summary := fmt.Sprintf("reset sandbox %s of %s to the default branch", box.Name, f.Project.Name)
 	if len(losses) > 0 {
 		asks.Strength = policy.Preview
-		summary += " with " + lost(losses) + " that are nowhere else (they are kept under backup refs)"
+		summary += " with unsaved work: " + lost(losses) + " (kept under backup refs)"
 	}
 	if in.CleanIgnored {
-		asks.Strength = policy.Preview // ignored files are nowhere else, and no ref can keep them
+		asks.Strength = policy.Preview // ignored files exist nowhere else, and no ref can keep them
 	}
 	p := resetPlan{found: f, box: box, input: in}
 	p.Plan, err = NewPlan(SandboxReset.Name, summary,
@@ -248,20 +252,20 @@ func (s sandboxService) reset(ctx context.Context, _ tool.Scope, p resetPlan) (R
 		return ResetDone{}, err
 	}
 	if access, err := s.access(ctx, f); err == nil {
-		s.Repos.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // what is known of the default branch is good enough
+		s.Repos.Fetch(ctx, f.Layout.Repo, access) //nolint:errcheck // the last known default branch is good enough
 	}
 	done, err := s.Repos.Reset(ctx, f.Layout.Repo, p.box.Directory, sandboxport.Reset{Name: p.box.Name, CleanIgnored: p.input.CleanIgnored, At: s.Clock.Now()})
 	if err != nil {
 		return ResetDone{}, err
 	}
-	out := ResetDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox stands on the default branch", Branch: done.Branch, Head: done.Head, To: done.To, Backups: done.Backups}
+	out := ResetDone{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Message: "the sandbox is on the default branch", Branch: done.Branch, Head: done.Head, To: done.To, Backups: done.Backups}
 	if out.Backups == nil {
 		out.Backups = []string{}
 	}
 	return out, nil
 }
 
-// RestoreInput names work that was kept, and the sandbox to put it into.
+// RestoreInput names a backup, and the sandbox to restore it into.
 type RestoreInput struct {
 	URL  string `json:"git_url" jsonschema:"minLength=1"`
 	Ref  string `json:"ref" jsonschema:"minLength=1,description=as sandbox_backups lists it"`
@@ -275,7 +279,7 @@ type restorePlan struct {
 	found  FoundProject
 	backup sandboxport.Backup
 	name   string
-	within string // what keeps its programs inside
+	within string // isolation of its programs
 }
 
 func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in RestoreInput) (restorePlan, error) {
@@ -294,7 +298,7 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 		}
 	}
 	if p.backup.Ref == "" {
-		return p, sandbox.ErrNotFound.Sayf("no work was kept as %q; countersign sandbox restore lists what was", in.Ref)
+		return p, sandbox.ErrNotFound.Sayf("there is no backup %q; countersign sandbox restore lists the backups", in.Ref)
 	}
 	if p.name == "" {
 		p.name = p.backup.Sandbox
@@ -305,11 +309,12 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 	if _, there := f.Project.Sandboxes[strings.ToLower(p.name)]; there {
 		return p, sandbox.ErrExists.Sayf("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
 	}
+	was := f.Project.Isolations[sandbox.SandboxKey(p.backup.Sandbox)]
+	if box, there := f.Project.Sandboxes[sandbox.SandboxKey(p.backup.Sandbox)]; there { // it was reset
+		was = box.Isolation
+	}
 	if p.within = in.Isolate; p.within == "" {
-		p.within = f.Project.Isolations[sandbox.SandboxKey(p.backup.Sandbox)]
-		if box, there := f.Project.Sandboxes[sandbox.SandboxKey(p.backup.Sandbox)]; there { // it was reset
-			p.within = box.Isolation
-		}
+		p.within = was
 	}
 	if p.within == sandbox.IsolationNone {
 		p.within = ""
@@ -324,7 +329,12 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 			return p, err
 		}
 	}
-	p.Plan, err = NewPlan(SandboxRestore.Name, fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), shown, ConfirmOptions{})
+	summary, asks := fmt.Sprintf("restore %s as sandbox %s", p.backup.Ref, p.name), ConfirmOptions{}
+	if was != "" && was != p.within {
+		asks = replacesIsolation(shown, was, p.within)
+		summary += fmt.Sprintf(", isolated by %s in place of %s", isolationWord(p.within), was)
+	}
+	p.Plan, err = NewPlan(SandboxRestore.Name, summary, shown, asks)
 	return p, err
 }
 
@@ -345,6 +355,6 @@ func (s sandboxService) restore(ctx context.Context, sc tool.Scope, p restorePla
 	if err := s.Repos.Restore(ctx, f.Layout.Repo, box.Directory, p.backup.Ref, box.Branch); err != nil {
 		return SandboxCreated{}, errors.Join(err, s.forget(context.WithoutCancel(ctx), f, box.Name))
 	}
-	return SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work is back in this sandbox", Leases: box.Leases},
+	return SandboxCreated{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Worktree: Worktree{box.Name, box.Branch, box.Directory}, Message: "the work was restored into this sandbox", Leases: box.Leases},
 		s.settled(ctx, f)
 }

@@ -46,37 +46,37 @@ func SandboxEntries(d Deps) []tool.Entry {
 	return []tool.Entry{
 		bind.Command(SandboxCreate, PlanConfirmsWhen(ChangeSpec("Create sandbox", "Create a git worktree (sandbox): a directory, branch and ports of its own. Works without a running server.", createSchema), "when it runs a start_command, a set-up or an agent"), s.planCreate, s.create),
 		bind.Query(SandboxList, ReadSpec("List sandboxes", "List a project's sandboxes with branch, changes, and commits ahead and behind.", sandboxUrlSchema), s.list),
-		bind.Command(SandboxDelete, PlanConfirmsWhen(DestroySpec("Delete sandbox", "Delete a sandbox. One with work that is nowhere else is refused with the list; force states that it may go, and it is kept under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
+		bind.Command(SandboxDelete, PlanConfirmsWhen(DestroySpec("Delete sandbox", "Delete a sandbox. One with unsaved work is refused with the list; force deletes it and keeps the work under a backup ref.", deleteSchema), "when work would be lost"), s.planDelete, s.delete),
 		bind.Command(SandboxReset, DestroySpec("Reset sandbox", "Reset a sandbox to the default branch. Work that would be lost is kept under backup refs, which are in the answer.", resetSchema), s.planReset, s.reset),
 	}
 }
 
-// WorkEntries returns the tools by which the work of a sandbox comes back. They are not the seed's.
+// WorkEntries returns the tools that merge or publish the work of a sandbox. They are not the seed's.
 func WorkEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	return []tool.Entry{
 		bind.Query(SandboxDiff, ReadSpec("Compare sandbox", "Compare a sandbox with its base branch: commits, changed files and lines, also uncommitted and untracked.", diffSchema), s.diff),
-		bind.Query(SandboxReview, ReadSpec("Review comments", "List what people said of a sandbox's work: comments by file and line, open and settled. Read it before going on with the work.", reviewSchema), s.review),
+		bind.Query(SandboxReview, ReadSpec("Review comments", "List the users' comments on a sandbox's work by file and line, open and settled. Read them before you continue the work.", reviewSchema), s.review),
 		bind.Command(SandboxMerge, ConfirmWhen(MergeSpec("Merge sandbox", "Merge a sandbox's commits into its base branch. Refused on conflicts (sandbox_update first) and over uncommitted changes. "+
-			"The plan has every commit and file; a person approves.", mergeSchema), "unless there is nothing to merge"), s.planMerge, s.merge),
+			"The plan has every commit and file; the user approves it.", mergeSchema), "unless there is nothing to merge"), s.planMerge, s.merge),
 		bind.Command(SandboxUpdate, ConfirmWhen(MergeSpec("Update sandbox", "Merge the base branch into a sandbox, or rebase the sandbox onto it. Conflicts are listed and nothing is changed: run git merge in the sandbox, resolve and commit.",
 			updateSchema), "unless there is nothing to merge"), s.planUpdate, s.merge),
-		bind.Command(SandboxPush, ConfirmWhen(MergeSpec("Push sandbox", "Push a sandbox's branch to its remote, with the page that opens a pull request. A person approves remote, branch and commits.", pushSchema), "unless the remote has it"), s.planPush, s.push),
-		bind.Command(SandboxAgent, ConfirmWhen(ChangeSpec("Agent in sandbox", "Start an agent (opencode, claude, codex) on a prompt in a sandbox, in the background, or stop it. A person approves the very command. opencode_sandbox_list says what it does.",
+		bind.Command(SandboxPush, ConfirmWhen(MergeSpec("Push sandbox", "Push a sandbox's branch to its remote, with the page that opens a pull request. The user approves remote, branch and commits.", pushSchema), "unless the remote has it"), s.planPush, s.push),
+		bind.Command(SandboxAgent, ConfirmWhen(ChangeSpec("Agent in sandbox", "Start an agent (opencode, claude, codex) on a prompt in a sandbox, in the background, or stop it. The user approves the exact command. opencode_sandbox_list shows its status.",
 			agentSchema), "unless there is none to stop"), s.planSandboxAgent, s.agent),
 		bind.Command(SandboxArchive, PlanConfirmsWhen(DestroySpec("Archive sandbox", "Delete a sandbox whose work its base branch has. Its commits are kept under a backup ref. One with other work is refused.", archiveSchema), ""), s.planArchive, s.delete),
 	}
 }
 
-// UserOnlyEntries returns the tools that only users are served.
+// UserOnlyEntries returns the tools for users only.
 func UserOnlyEntries(d Deps) []tool.Entry {
 	s := sandboxService{Deps: d, manager: ProjectManager{Deps: d}}
 	entries := []tool.Entry{
-		bind.Query(SandboxBackups, ReadSpec("List backups", "List the work of sandboxes that was kept when they were deleted or reset.", sandboxUrlSchema), s.backups),
-		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Make a sandbox from work that was kept.", restoreSchema), ""), s.planRestore, s.restore),
-		bind.Command(SandboxIsolate, ConfirmWhen(MergeSpec("Isolate sandbox", "Change what keeps the programs of a sandbox inside of it, or take it away.", isolateSchema), "unless it is isolated so already"), s.planIsolate, s.isolate),
-		bind.Command(SandboxComment, MergeSpec("Comment on sandbox", "Say something of a sandbox's work, for the agent that works in it, settle a comment, or note that its work was seen.", commentSchema), s.planComment, s.comment),
-		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Put a sandbox's changes into another working tree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
+		bind.Query(SandboxBackups, ReadSpec("List backups", "List the backups of sandboxes that were deleted or reset.", sandboxUrlSchema), s.backups),
+		bind.Command(SandboxRestore, PlanConfirmsWhen(ChangeSpec("Restore sandbox", "Create a sandbox from a backup.", restoreSchema), "when it removes or replaces an isolation"), s.planRestore, s.restore),
+		bind.Command(SandboxIsolate, ConfirmWhen(MergeSpec("Isolate sandbox", "Change or remove the isolation of a sandbox's programs.", isolateSchema), "unless it already has this isolation"), s.planIsolate, s.isolate),
+		bind.Command(SandboxComment, MergeSpec("Comment on sandbox", "Comment on a sandbox's work for the agent in it, settle a comment, or mark the work as seen.", commentSchema), s.planComment, s.comment),
+		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Apply a sandbox's changes to another worktree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
 	}
 	for i := range entries {
 		entries[i].Spec.People = true
@@ -99,10 +99,11 @@ type SandboxItem struct {
 	Prunable  bool              `json:"prunable"`
 	CreatedAt *time.Time        `json:"created_at"`
 	Leases    map[string]string `json:"leases,omitempty"`
-	Removable bool              `json:"removable"` // a clean-up would take it
-	Cleanup   string            `json:"cleanup"`   // why, or why not
+	Removable bool              `json:"removable"` // cleanup would delete it
+	Cleanup   string            `json:"cleanup"`   // the reason for either
 	Agent     *AgentView        `json:"agent,omitempty"`
 	Isolation string            `json:"isolation,omitempty"`
+	Server    *OwnServer        `json:"server,omitempty"` // of its own
 }
 
 // SandboxListing is a project's sandboxes.
@@ -135,14 +136,14 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 		box, recorded := byDirectory(f.Project, t.Directory)
 		if !recorded {
 			box = sandbox.Sandbox{Name: path.Base(t.Directory), Directory: t.Directory}
-			t.Err = cmp.Or(t.Err, "it was not made here; git worktree remove takes it away")
+			t.Err = cmp.Or(t.Err, "not created by Countersign; git worktree remove deletes it")
 		}
 		agent := s.agentView(ctx, f, box)
 		findings = append(findings, sandbox.CleanupCandidate{Sandbox: box, Changes: t.Changes, Unpushed: t.Unpushed, Locked: t.Locked, Missing: t.Missing || t.Prunable,
 			Busy: f.Project.Doing != nil && f.Project.Doing.Sandbox == box.Name || s.preparing(box) || agent != nil && agent.Running(), Problem: t.Err})
 		out.Worktrees = append(out.Worktrees, t.Directory)
 		out.Sandboxes = append(out.Sandboxes, SandboxItem{Name: box.Name, Branch: t.Branch, Directory: t.Directory, Head: t.Head, Dirty: t.Dirty, Changes: t.Changes, Ahead: t.Ahead, Behind: t.Behind,
-			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.NilIfZero(box.CreatedAt), Leases: box.Leases, Agent: agent, Isolation: box.Isolation})
+			Unpushed: t.Unpushed, Locked: t.Locked, Prunable: t.Prunable, CreatedAt: tool.NilIfZero(box.CreatedAt), Leases: box.Leases, Agent: agent, Isolation: box.Isolation, Server: ownView(f, box)})
 	}
 	for _, v := range sandbox.PlanCleanup(findings, s.Clock.Now(), sandbox.DefaultCleanupAge) {
 		for i := range out.Sandboxes {
@@ -155,7 +156,7 @@ func (s sandboxService) list(ctx context.Context, _ tool.Scope, in URLInput) (Sa
 	return out, nil
 }
 
-// forgotten returns the sandboxes that are recorded and of which git knows nothing any more: their leases and names are held all the same.
+// forgotten returns the recorded sandboxes that git no longer knows; they still hold their leases and names.
 func (s sandboxService) forgotten(ctx context.Context, f FoundProject, known []sandboxport.Tree) (out []sandboxport.Tree, err error) {
 	var dirs []string
 	for _, name := range sandbox.SandboxNames(f.Project) {
@@ -186,8 +187,7 @@ func byDirectory(p sandbox.Project, dir string) (sandbox.Sandbox, bool) {
 	return sandbox.Sandbox{}, false
 }
 
-// ready returns the project that somebody named, after what a process that is gone had begun there was finished or undone: what is planned is about what
-// will be there.
+// ready returns the project after finishing or undoing the interrupted operations of dead processes, so that the plan is about the resulting state.
 func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, error) {
 	f, err := s.Must(ctx, url)
 	if err != nil || !s.manager.Interrupted(f.Project) {
@@ -204,7 +204,7 @@ func (s sandboxService) ready(ctx context.Context, url string) (FoundProject, er
 	return s.Must(ctx, url)
 }
 
-// readySandbox returns the sandbox of that name in a project that is ready. One whose set-up is being run is sandbox.ErrBusy.
+// readySandbox returns the sandbox with that name in a project that is ready. It fails with sandbox.ErrBusy while its set-up runs.
 func (s sandboxService) readySandbox(ctx context.Context, url, name string) (FoundProject, sandbox.Sandbox, error) {
 	f, err := s.ready(ctx, url)
 	if err != nil {
@@ -221,7 +221,7 @@ func (s sandboxService) preparing(box sandbox.Sandbox) bool {
 	return box.Preparing != "" && !s.Owner.Judge(box.Preparing).Dead()
 }
 
-// must returns the sandbox of that name, whatever the case, or sandbox.ErrNotFound with those there are.
+// must returns the sandbox with that name, ignoring case. It fails with sandbox.ErrNotFound, listing the existing ones.
 func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	box, known := f.Project.Sandboxes[strings.ToLower(name)]
 	if known {
@@ -234,7 +234,7 @@ func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).With(map[string]any{"sandboxes": names})
 }
 
-// unsavedIn returns what of one sandbox is nowhere else: in its directory, and on its branch where that is no longer checked out there.
+// unsavedIn returns the unsaved work of one sandbox: in its directory, and on its branch if that is no longer checked out there.
 func (s sandboxService) unsavedIn(ctx context.Context, f FoundProject, box sandbox.Sandbox) ([]sandboxport.Loss, error) {
 	losses, err := s.Repos.Losses(ctx, f.Layout.Repo, []string{box.Directory})
 	return slices.DeleteFunc(losses, func(l sandboxport.Loss) bool {
@@ -242,19 +242,24 @@ func (s sandboxService) unsavedIn(ctx context.Context, f FoundProject, box sandb
 	}), err
 }
 
-// lost is losses in a few words.
+// lost summarises losses in a few words.
 func lost(losses []sandboxport.Loss) string {
 	changes, commits, more := 0, 0, 0
 	for _, l := range losses {
 		changes, commits, more = changes+len(l.Changes), commits+len(l.Commits), more+l.More
 	}
-	if more > 0 {
+	switch {
+	case more > 0:
 		return fmt.Sprintf("%s, %s and %d more of them", counted(changes, "change"), counted(commits, "commit"), more)
+	case commits == 0:
+		return counted(changes, "change")
+	case changes == 0:
+		return counted(commits, "commit")
 	}
 	return fmt.Sprintf("%s and %s", counted(changes, "change"), counted(commits, "commit"))
 }
 
-// BackupList is work that was kept.
+// BackupList is a list of backups.
 type BackupList struct {
 	Status  string               `json:"status"`
 	Project string               `json:"project"`

@@ -41,7 +41,7 @@ func made(t *testing.T, answer sandboxArgs) sandboxArgs {
 	return answer["worktree"].(sandboxArgs)
 }
 
-// TestBranches: without a branch, with one that is here, used elsewhere, only at the remote, new there since the clone, and nowhere.
+// TestBranches: without a branch, and with one that is local, in use elsewhere, only at the remote, new there since the clone, and missing.
 func TestBranches(t *testing.T) {
 	r, url, dir := started(t, nil)
 	repo, work := filepath.Join(dir, "repo"), filepath.Join(r.Top, "works", "shop")
@@ -81,7 +81,7 @@ func TestBranches(t *testing.T) {
 	assert.EqualValues(t, 5, r.Do(listSandbox, sandboxArgs{"git_url": url})["count"])
 }
 
-// TestPullRequests: a sandbox stands on the commits of a pull request, or of a merge request, on a branch of its own.
+// TestPullRequests: a sandbox has the commits of a pull request, or of a merge request, on a branch of its own.
 func TestPullRequests(t *testing.T) {
 	r, url, _ := started(t, nil)
 	work := filepath.Join(r.Top, "works", "shop")
@@ -104,7 +104,7 @@ func TestPullRequests(t *testing.T) {
 	assert.Contains(t, f.Message, "no pull request 9")
 }
 
-// TestManyAtOnce: twenty creations on one project all succeed, and no two share a lease.
+// TestManyAtOnce: twenty concurrent creations in one project all succeed, and no two share a lease.
 func TestManyAtOnce(t *testing.T) {
 	r, url, _ := started(t, nil)
 	cores := []*projectrig.Core{r.Core, r.Another()}
@@ -152,7 +152,7 @@ func TestStartCommand(t *testing.T) {
 	assert.Contains(t, r.Read("/", logs[0]), "why not")
 }
 
-// TestSetup: commands of .worktreesetup are confirmed once for their content, in order; files that .worktreeinclude lists come along.
+// TestSetup: commands of .worktreesetup are approved once for their content, in order; files that .worktreeinclude lists are copied.
 func TestSetup(t *testing.T) {
 	r, url, dir := started(t, map[string]string{".worktreesetup": "# ready\necho one >> done\n\necho two >> done\n", ".worktreeinclude": "local.cfg\n", ".gitignore": "local.cfg\ndone\n"})
 	r.Write(filepath.Join(dir, "repo"), "local.cfg", "kept here\n")
@@ -178,7 +178,7 @@ func TestSetup(t *testing.T) {
 	assert.Len(t, answer["setup"], 1, "the first failure is the last command")
 }
 
-// TestSetupThatChangesMeanwhile: what runs is what was shown, although the remote is asked for news in between.
+// TestSetupThatChangesMeanwhile: what runs is what was shown, although a fetch happens in between.
 func TestSetupThatChangesMeanwhile(t *testing.T) {
 	r, url, _ := started(t, map[string]string{".worktreesetup": "echo shown > ran\n"})
 	work := filepath.Join(r.Top, "works", "shop")
@@ -198,7 +198,7 @@ func TestSetupThatChangesMeanwhile(t *testing.T) {
 	require.NoError(t, r.Ask(remove, sandboxArgs{"git_url": url, "name": "one"}).Err, "and nobody is asked about it")
 }
 
-// TestCommandsRunOnTheCommitThatWasShown: a branch that moved at the remote is not what somebody looked at.
+// TestCommandsRunOnTheCommitThatWasShown: an approval does not cover a branch that moved at the remote.
 func TestCommandsRunOnTheCommitThatWasShown(t *testing.T) {
 	r, url, dir := started(t, map[string]string{"go.sh": "echo shown > ran\n"})
 	work := filepath.Join(r.Top, "works", "shop")
@@ -219,7 +219,7 @@ func TestCommandsRunOnTheCommitThatWasShown(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(dir, "worktrees", "one"))
 }
 
-// TestInterrupted: a sandbox that was half made is taken back by the next call, with its leases; one half deleted is deleted.
+// TestInterrupted: the next call undoes a half-created sandbox, with its leases, and deletes a half-deleted one.
 func TestInterrupted(t *testing.T) {
 	for _, what := range []string{"create", "delete"} {
 		r, url, dir := started(t, nil)
@@ -235,7 +235,7 @@ func TestInterrupted(t *testing.T) {
 	}
 }
 
-// TestWhatAnotherPlaceHasBegunIsLeftAlone: nobody here knows whether its owner goes on with it.
+// TestWhatAnotherPlaceHasBegunIsLeftAlone: its owner, which cannot be observed from here, may still be working on it.
 func TestWhatAnotherPlaceHasBegunIsLeftAlone(t *testing.T) {
 	r, url, dir := started(t, nil)
 	r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"})
@@ -249,7 +249,7 @@ func TestWhatAnotherPlaceHasBegunIsLeftAlone(t *testing.T) {
 	r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "two"})
 }
 
-// TestDelete: clean asks nothing; dirty is refused with the list; force is confirmed with what would be lost, and keeps it.
+// TestDelete: a clean sandbox needs no approval; a dirty one is refused with the list; force is approved with what would be lost, and backs it up.
 func TestDelete(t *testing.T) {
 	r, url, dir := started(t, nil)
 	r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "clean"})
@@ -292,7 +292,7 @@ func TestDelete(t *testing.T) {
 	require.Error(t, o.Err, "agents are not served it")
 }
 
-// TestRefusedDeletionIsForgotten: a deletion that failed is not finished by anybody else later.
+// TestRefusedDeletionIsForgotten: no later call finishes a deletion that failed.
 func TestRefusedDeletionIsForgotten(t *testing.T) {
 	r, url, _ := started(t, nil)
 	box := made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"}))["directory"].(string)
@@ -303,7 +303,7 @@ func TestRefusedDeletionIsForgotten(t *testing.T) {
 	assert.DirExists(t, box)
 }
 
-// TestReset: the sandbox stands on the default branch, its work is under refs in the answer, ignored files go only when that was confirmed.
+// TestReset: the sandbox is on the default branch, its work is under refs in the result, ignored files are deleted only if that was approved.
 func TestReset(t *testing.T) {
 	r, url, _ := started(t, map[string]string{".gitignore": "cache/\n"})
 	box := made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "one"}))["directory"].(string)

@@ -7,11 +7,12 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
 
-// TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
+// TestSchemasAreWhatTheTypesDerive checks that the published documents match the Go types; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	toolsnap.Schemas(t, "sandboxes", []toolsnap.Schema{
 		{Name: "startSchema", Doc: bind.SchemaOf[StartInput]()},
 		{Name: "urlSchema", Doc: bind.SchemaOf[URLInput]()},
+		{Name: "serverSchema", Doc: bind.SchemaOf[ServerInput]()},
 		{Name: "destroySchema", Doc: bind.SchemaOf[DestroyInput]()},
 		{Name: "projectNoSchema", Doc: bind.SchemaOf[ProjectNoInput]()},
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},

@@ -1,6 +1,7 @@
 package sandboxes_test
 
 import (
+	"context"
 	"fmt"
 	"io"
 	"net"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"testing"
 	"time"
@@ -17,6 +19,10 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/opencode"
+	"github.com/countersign-dev/countersign/adapters/sandboxfile"
+	"github.com/countersign-dev/countersign/adapters/system"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/sandbox"
@@ -24,9 +30,10 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 	"github.com/countersign-dev/countersign/internal/testkit/sandboxrig"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// wished returns the port that the project of a repository gets when it is free.
+// wished returns the preferred port of a repository's project.
 func wished(t testing.TB, origin string) int {
 	t.Helper()
 	url, err := git.ParseURL("file://" + origin)
@@ -34,46 +41,63 @@ func wished(t testing.TB, origin string) int {
 	return sandbox.PreferredPort(url)
 }
 
-// pretender returns a foreign program that takes a port as soon as a server is on its way to it, and says to everybody that it is well.
+// gate has every server that starts from now on wait before it listens, and returns where each says so.
+func gate(t testing.TB) net.Listener {
+	l, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	t.Cleanup(func() { _ = l.Close() })
+	t.Setenv(fakeserver.Variable, "gate="+l.Addr().String())
+	return l
+}
+
+// pretender is a foreign program that takes a port while the next server is about to use it, answers every probe as healthy, and must not be told a
+// password. Servers after that one are not held up.
 func pretender(r *sandboxrig.Rig, port int) (still func() bool) {
-	taken := make(chan net.Listener, 1)
+	servers := gate(r.T)
+	var foreign atomic.Pointer[net.Listener]
 	go func() {
-		defer close(taken)
-		for deadline := time.Now().Add(10 * time.Second); time.Now().Before(deadline); {
-			for _, s := range r.Running() {
-				if s.Labels["kind"] != "agent_server" || s.Status != process.Running {
-					continue
-				}
-				l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
-				if err != nil {
-					return
-				}
-				taken <- l
-				_ = http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-					_, _ = io.WriteString(w, `{"healthy":true,"version":"9"}`)
-				}))
+		for {
+			conn, err := servers.Accept()
+			if err != nil {
 				return
 			}
+			if foreign.Load() != nil {
+				_ = conn.Close()
+				continue
+			}
+			l, err := net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", port))
+			if err != nil {
+				_ = conn.Close()
+				return
+			}
+			foreign.Store(&l)
+			go http.Serve(l, http.HandlerFunc(func(w http.ResponseWriter, q *http.Request) {
+				if _, word, _ := q.BasicAuth(); word != "" {
+					r.T.Error("the foreign program was told the password")
+				}
+				_, _ = io.WriteString(w, `{"healthy":true,"version":"9"}`)
+			}))
+			_ = conn.Close()
 		}
 	}()
 	return func() bool {
-		l, ok := <-taken
-		require.True(r.T, ok, "the pretender was not quick enough")
-		resp, err := http.Get("http://" + l.Addr().String())
+		l := foreign.Load()
+		require.NotNil(r.T, l, "port %d was not to be had", port)
+		resp, err := http.Get("http://" + (*l).Addr().String())
 		if err == nil {
 			_ = resp.Body.Close()
 		}
-		_ = l.Close()
+		_ = (*l).Close()
 		return err == nil
 	}
 }
 
-// TestPortTakenByOthers: a program that takes the port between the look and the start keeps it, and is not taken for the server, whatever it says.
+// TestPortTakenByOthers: a program that takes the port between the check and the start keeps it, and is not mistaken for the server, whatever it
+// answers.
 func TestPortTakenByOthers(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, _ := r.Origin("shop", nil)
 	port := wished(t, url)
-	t.Setenv(fakeserver.Variable, "slow=700ms")
 	still := pretender(r, port)
 	started := r.Do(start, args{"git_url": url})
 	assert.Equal(t, "success", started["status"])
@@ -95,7 +119,40 @@ func TestPortTakenByOthers(t *testing.T) {
 	assert.Empty(t, r.Running())
 }
 
-// TestPortTakenByOurs: two projects whose first choice is the same port start at once. Neither is taken for the other, though both servers have the same
+// TestPortOfADeadServer: a program that takes the port of a server that has ended is told no password by the gateway, whose table still has the server as
+// active.
+func TestPortOfADeadServer(t *testing.T) {
+	r := sandboxrig.New(t)
+	url, _ := r.Origin("shop", nil)
+	started := r.Do(start, args{"git_url": url})
+	store := sandboxfile.New(sandboxfile.Options{Home: r.Home, Clock: system.Clock{}, Env: os.Getenv, Environ: os.Environ})
+	manager := sandboxes.ProjectManager{Deps: sandboxes.Deps{States: store, Sockets: opencode.Sockets{}, Processes: r.Servers()}}
+	password := func(ctx context.Context, _ string) (string, error) {
+		settings, err := store.Settings(ctx, "")
+		return settings.Password, err
+	}
+	router := opencode.NewRouter(opencode.RouterOptions{Table: store.TablePath(), Secret: password, Listens: manager.Listens})
+	list := sandboxport.RouteRequest{Act: sandbox.SessionList, Server: "file://" + url}
+	_, err := router.Call(t.Context(), list)
+	require.NoError(t, err, "the server itself is asked")
+
+	require.NoError(t, syscall.Kill(int(started["opencode_pid"].(float64)), syscall.SIGKILL))
+	var l net.Listener
+	for deadline := time.Now().Add(10 * time.Second); l == nil && time.Now().Before(deadline); {
+		l, _ = net.Listen("tcp", fmt.Sprintf("127.0.0.1:%d", int(started["opencode_port"].(float64))))
+	}
+	require.NotNil(t, l, "the port was not given back")
+	other := &http.Server{Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("the foreign program was asked") })}
+	go other.Serve(l) //nolint:errcheck // it is closed
+	defer other.Close()
+	for range 2 { // the first takes the connection to the server that has ended
+		_, err = router.Call(t.Context(), list)
+		require.ErrorIs(t, err, sandbox.ErrUnhealthy)
+	}
+	assert.ErrorContains(t, err, "does not listen at port")
+}
+
+// TestPortTakenByOurs: two projects with the same preferred port start at once. Neither is mistaken for the other, though both servers have the same
 // password, and there is one gateway for both.
 func TestPortTakenByOurs(t *testing.T) {
 	r := sandboxrig.New(t)
@@ -109,7 +166,18 @@ func TestPortTakenByOurs(t *testing.T) {
 		}
 		first[port] = name
 	}
-	t.Setenv(fakeserver.Variable, "slow=500ms")
+	servers := gate(t)
+	go func() { // none listens before both are about to
+		var waiting []net.Conn
+		for range names {
+			if conn, err := servers.Accept(); err == nil {
+				waiting = append(waiting, conn)
+			}
+		}
+		for _, conn := range waiting {
+			_ = conn.Close()
+		}
+	}()
 	said := make([]map[string]any, len(names))
 	var all sync.WaitGroup
 	for i, name := range names {
@@ -134,8 +202,8 @@ func TestPortTakenByOurs(t *testing.T) {
 	}
 }
 
-// TestOneGateway: many projects that start at once have one gateway; one that a killed call has left behind goes when another is needed, or none; the port
-// that somebody wishes is taken where it is free.
+// TestOneGateway: many projects that start at once share one gateway; one that a killed call left is stopped when another is needed, or none; the
+// preferred port is used if it is free.
 func TestOneGateway(t *testing.T) {
 	r := sandboxrig.New(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
@@ -174,7 +242,7 @@ func TestOneGateway(t *testing.T) {
 	assert.Empty(t, r.Running())
 }
 
-// TestSupervisorKilled: a server whose supervisor was killed counts as stopped. It is ended before anything else is done with its project.
+// TestSupervisorKilled: a server whose supervisor was killed counts as stopped. It is killed before anything else is done with its project.
 func TestSupervisorKilled(t *testing.T) {
 	for _, next := range []string{start, stop, restart, destroy} {
 		t.Run(next, func(t *testing.T) {
@@ -203,13 +271,13 @@ func TestSupervisorKilled(t *testing.T) {
 	}
 }
 
-// zombie reports a process that has ended and that nobody has waited for.
+// zombie reports whether a process has ended and was not waited for.
 func zombie(pid int) bool {
 	stat, err := os.ReadFile(fmt.Sprintf("/proc/%d/stat", pid))
 	return err == nil && strings.Contains(string(stat), ") Z ")
 }
 
-// TestStartWithoutOrigin: what is cloned starts although its origin is gone or cannot be reached.
+// TestStartWithoutOrigin: a cloned project starts even if its origin is gone or cannot be reached.
 func TestStartWithoutOrigin(t *testing.T) {
 	r := sandboxrig.New(t)
 	url, dir := r.Project("shop", nil)
@@ -233,7 +301,7 @@ func TestRestartThatCannot(t *testing.T) {
 	assert.Equal(t, true, r.Do(status, args{"git_url": url})["healthy"])
 }
 
-// TestHalfDestroyed: what a killed call has half deleted is finished by the same call, and by a restart, which then has nothing to restart.
+// TestHalfDestroyed: the same call finishes a destruction that was killed halfway, and so does a restart, which then has nothing to restart.
 func TestHalfDestroyed(t *testing.T) {
 	for _, next := range []string{destroy, restart} {
 		t.Run(next, func(t *testing.T) {
@@ -255,7 +323,7 @@ func TestHalfDestroyed(t *testing.T) {
 	}
 }
 
-// TestHost: a server that listens at another address is asked there, and told apart from one that others can reach.
+// TestHost: a server that listens on another address is probed there, and distinguished from one that other machines can reach.
 func TestHost(t *testing.T) {
 	r := sandboxrig.New(t)
 	t.Setenv("OPENCODE_HOSTNAME", "127.0.0.2")
@@ -267,7 +335,7 @@ func TestHost(t *testing.T) {
 	assert.Equal(t, true, r.Do(status, args{"git_url": url})["healthy"])
 }
 
-// TestWhereToRegister: whoever waits for a key is told where the host takes it.
+// TestWhereToRegister: the result says where the host accepts the key.
 func TestWhereToRegister(t *testing.T) {
 	r := sandboxrig.New(t)
 	r.Write(filepath.Join(r.Home, "bin"), "ssh", "#!/bin/sh\necho 'Permission denied (publickey).' >&2\nexit 255\n")
@@ -278,7 +346,7 @@ func TestWhereToRegister(t *testing.T) {
 	assert.NotContains(t, r.Do(start, args{"git_url": "git@git.example.com:other/shop.git"}), "register_url")
 }
 
-// TestForgottenServers: when the record of projects is moved away, their servers are found and ended.
+// TestForgottenServers: when the record of projects is moved away, their servers are found and stopped.
 func TestForgottenServers(t *testing.T) {
 	r := sandboxrig.New(t)
 	r.Project("shop", nil)
@@ -288,8 +356,8 @@ func TestForgottenServers(t *testing.T) {
 	assert.Empty(t, r.Running())
 }
 
-// TestKills kills a manager at twenty moments, spread over starting, stopping, restarting and destroying. The same command, given again, does what it says,
-// and leaves no server that nobody knows of.
+// TestKills kills a manager at twenty points during starting, stopping, restarting and destroying. Repeating the command does what it says, and
+// leaves no unrecorded server.
 func TestKills(t *testing.T) {
 	const each = 5
 	r := sandboxrig.New(t)
@@ -311,7 +379,7 @@ func TestKills(t *testing.T) {
 			before[name]()
 			elsewhere := r.Elsewhere(tool.Name(name), project)
 			timer := time.AfterFunc(whole*time.Duration(2*i+1)/(2*each), func() { _ = elsewhere.Process.Kill() })
-			_ = elsewhere.Wait() // it was killed, or quicker than that
+			_ = elsewhere.Wait() // it was killed, or finished before
 			timer.Stop()
 			said := r.Do(tool.Name(name), project)
 			assert.Contains(t, []any{"success", "already_running", "not_found"}, said["status"], "%s %d: %v", name, i, said)

@@ -2,11 +2,10 @@ package sandboxes
 
 import "context"
 
-// rounds has all who want the same at the same time share the work for it. Whoever comes while a round is under way gets the next one, so that nobody is
-// told of a time before he asked.
+// rounds shares work between concurrent callers. A caller that arrives during a round gets the next one, so that no result is older than its request.
 type rounds[T any] struct {
-	turn chan struct{}  // holds one thing while a round is under way
-	next chan *round[T] // holds the one that has not begun, nil when nobody waits for it; nothing while somebody looks at it
+	turn chan struct{}  // holds one value while a round is in progress
+	next chan *round[T] // holds the round that has not begun, nil if nobody waits for it; empty while it is being read
 }
 
 type round[T any] struct {
@@ -21,13 +20,13 @@ func newRounds[T any]() *rounds[T] {
 	return r
 }
 
-// do returns what work returns. The value is shared and must not be changed.
+// do returns the result of work. The value is shared and must not be changed.
 func (r *rounds[T]) do(ctx context.Context, work func(context.Context) (T, error)) (T, error) {
 	mine := <-r.next
 	if mine == nil {
 		mine = &round[T]{done: make(chan struct{})}
 		r.next <- mine
-		r.run(context.WithoutCancel(ctx), mine, work) // the first does it for all, and does not give up before the others
+		r.run(context.WithoutCancel(ctx), mine, work) // the first caller does it for all, and does not give up before the others
 		return mine.value, mine.err
 	}
 	r.next <- mine

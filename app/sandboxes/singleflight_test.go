@@ -11,7 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestRounds: who comes during a round gets the next one, together with all others who came, and who gives up keeps nobody else from it.
+// TestRounds: callers that arrive during a round share the next one, and one that gives up does not affect the others.
 func TestRounds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, made := newRounds[int](), 0

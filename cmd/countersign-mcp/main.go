@@ -11,4 +11,6 @@ import (
 // version is stamped in by release builds (-ldflags "-X main.version=…").
 var version string
 
-func main() { os.Exit(wiring.Main(version, append([]string{"mcp"}, os.Args[1:]...))) }
+func main() { os.Exit(run(wiring.Build{Version: version, Desktop: true})) }
+
+func run(b wiring.Build) int { return b.Main(append([]string{"mcp"}, os.Args[1:]...)) }

@@ -11,13 +11,15 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/cmd/internal/wiring"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
-// TestMain lets the test binary be the command.
+// TestMain lets the test binary be the command, on a machine without policy.
 func TestMain(m *testing.M) {
 	if os.Getenv("PLAY_COUNTERSIGN_MCP") != "" {
-		main()
+		os.Exit(run(wiring.Build{Version: version, Trust: nopolicy.Trust(os.Getenv("HOME"))}))
 	}
 	os.Exit(m.Run())
 }

@@ -4,7 +4,6 @@ package main
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"net/http/httptrace"
 	"os"
@@ -410,28 +409,4 @@ func (b *consoleFixture) diesAnswering(id string) {
 	require.Error(b.t, <-answered, "nobody is told that it was approved")
 	_, err = lock.ExecContext(b.t.Context(), "ROLLBACK")
 	require.NoError(b.t, err)
-}
-
-// TestWhatTheConsoleCosts is how long it takes from a call to its sight, several times, for whoever reads the log of this test.
-func TestWhatTheConsoleCosts(t *testing.T) {
-	needs(t, "npm")
-	t.Parallel()
-	b := newBureau(t)
-	scripts := map[string]string{}
-	for i := range 10 {
-		scripts[fmt.Sprint("round-", i)] = "true"
-	}
-	shop := b.shop(scripts, nil)
-	p, agent := b.person("/approvals"), b.agent("site", "projects")
-	var took []string
-	for i := range 10 {
-		began := time.Now()
-		answer := agent.later("run_script", args{"project_path": shop, "script_name": fmt.Sprint("round-", i)})
-		p.WaitText("main", fmt.Sprint("round-", i))
-		took = append(took, time.Since(began).Round(time.Millisecond).String())
-		p.Click("button[value=deny]")
-		_, failed := outcome(t, answer())
-		require.NotNil(t, failed)
-	}
-	t.Logf("from call to sight: %s (budget 500ms)", strings.Join(took, ", "))
 }

@@ -21,7 +21,7 @@ func (s *site) normalised(doc string) json.RawMessage {
 		{`\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?Z`, "TIME"}, {`\b\d{8}T\d{6}Z-\d{9}\b`, "TIME"}, {`\b1[78]\d{17}\b`, "SNAPSHOT"},
 		{`"version":"[^"]*"`, `"version":"VERSION"`}, {`"confirm_token":"[^"]*"`, `"confirm_token":"TOKEN"`},
 		{`"(confirm_plan_hash|expected_confirm_plan_hash)":"[0-9a-f]{64}"`, `"$1":"HASH"`}, {`\b[0-9a-f]{40}\b`, "COMMIT"}, {`cache/git/[0-9a-f]{64}`, "cache/git/URL"}, {`\bcf_[a-z2-7]{10,}\b`, "cf_ID"}, {`"plan_hash":"sha256:[0-9a-f]{64}"`, `"plan_hash":"HASH"`},
-		{`(hands power on, [^"]*?: )[^":]*…"`, `${1}PATHS…"`}, // where it is cut depends on how long this machine's paths are
+		{`(not part of this plan: [^":]*: )[^"]*…"`, `${1}PATHS…"`}, // where it is cut depends on how long this machine's paths are
 	} {
 		doc = regexp.MustCompile(r.pattern).ReplaceAllString(doc, r.with)
 	}

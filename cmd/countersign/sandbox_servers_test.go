@@ -5,6 +5,7 @@ package main
 import (
 	"bytes"
 	"encoding/json"
+	"net"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -13,6 +14,7 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -37,12 +39,27 @@ func newFake(t *testing.T, quirks string, more ...string) *sandboxClient {
 // TestSandboxServersKilledManager: the manager is killed with SIGKILL while its server comes up, and while it is being ended; another one finishes.
 func TestSandboxServersKilledManager(t *testing.T) {
 	t.Parallel()
-	b := newFake(t, "slow=600ms")
+	gate, err := net.Listen("tcp", "127.0.0.1:0") // where a server waits before it listens
+	require.NoError(t, err)
+	defer gate.Close()
+	require.NoError(t, gate.(*net.TCPListener).SetDeadline(time.Now().Add(2*time.Minute)))
+	b := newFake(t, "gate="+gate.Addr().String())
 	project := args{"git_url": b.url}
 	first := b.boxes()
 	first.Send(`{"jsonrpc":"2.0","id":"s","method":"tools/call","params":{"name":"opencode_project_start","arguments":{"git_url":` + strconv.Quote(b.url) + `}}}`)
-	eventually(t, "a server is on its way", func() bool { return len(b.children()) > 0 })
+	onItsWay, err := gate.Accept()
+	require.NoError(t, err)
 	first.Kill()
+	defer onItsWay.Close() // until it is ended
+	go func() {            // those after it are not held up
+		for {
+			conn, err := gate.Accept()
+			if err != nil {
+				return
+			}
+			_ = conn.Close()
+		}
+	}()
 	started := b.ask("opencode_project_start", project)
 	assert.Equal(t, "success", started.Status, "%+v", started)
 	assert.Len(t, b.supervisors(), 2, "one server, one gateway")

@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/cmd/internal/wiring"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
 
@@ -311,7 +312,7 @@ func TestNothingIsLeftBehind(t *testing.T) {
 	ended := make(chan int)
 	go func() {
 		defer out.Close()
-		ended <- cli.Run(context.Background(), wiring.Build{Version: "test", Approval: policy.ApprovalCaller}.Program(), &command.Terminal{In: in, Out: out, Err: io.Discard,
+		ended <- cli.Run(context.Background(), wiring.Build{Version: "test", Approval: policy.ApprovalCaller, Trust: nopolicy.Trust(p.home)}.Program(), &command.Terminal{In: in, Out: out, Err: io.Discard,
 			Env: func(name string) string { return env[name] }}, []string{"mcp"})
 	}()
 	s := &session{Client: stdiotest.Pipe(t, toServer, fromServer), t: t}

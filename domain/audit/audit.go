@@ -15,20 +15,20 @@ import (
 // Phase is the half of a call that a record is about. An Intent without an Outcome means that the process ended in between.
 type Phase string
 
-// The phases. Mutations have both; reads have an outcome only. Answer records what the user said to a confirmation, and Asked what users were asked,
-// before anybody could answer.
+// The phases. Mutations have an intent and an outcome; reads have an outcome only. Answer records the user's decision on an approval request, and
+// Asked the request itself, before anybody could decide.
 const (
 	Intent  Phase = "intent"
 	Outcome Phase = "outcome"
 	Answer  Phase = "answer"
 	Asked   Phase = "asked"
-	// Begun and Ended are of work that files describe and another process may go on with: what a file says is to be done counts only as far as these
-	// say that it was begun with that very content, and has not ended.
+	// Begun and Ended are for work that is described by files and that another process may continue: what a file says counts only if these records
+	// say that the work was begun with exactly that content and has not ended.
 	Begun Phase = "begun"
 	Ended Phase = "ended"
 )
 
-// Event is the content of one record. All text in it is redacted already.
+// Event is the content of one record. All its text is already redacted.
 type Event struct {
 	Time       time.Time       `json:"time"` // UTC
 	Phase      Phase           `json:"phase"`
@@ -38,7 +38,7 @@ type Event struct {
 	Client     string          `json:"client,omitempty"` // self-declared name/version
 	Tool       string          `json:"tool"`
 	Class      string          `json:"class,omitempty"`
-	Args       json.RawMessage `json:"args,omitempty"` // redacted; integers only is not required of callers' arguments
+	Args       json.RawMessage `json:"args,omitempty"` // redacted; clients' arguments may hold floats
 	Plan       canon.Hash      `json:"plan,omitempty"`
 	Verdict    string          `json:"verdict,omitempty"`
 	Rule       string          `json:"rule,omitempty"`
@@ -47,11 +47,11 @@ type Event struct {
 	DurationUS int64           `json:"duration_us,omitempty"`
 	Redactions int             `json:"redactions,omitempty"`
 	Surface    string          `json:"surface,omitempty"` // of an answer: where it was given (terminal, console, passkey, touch, form, program, server)
-	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: what proves it; of Asked: {"asked": the sum over the question}; no secrets
-	Grant      string          `json:"grant,omitempty"`   // of a call that a grant let through: the grant's id
+	Proof      json.RawMessage `json:"proof,omitempty"`   // of an answer: its proof; of Asked: {"asked": the hash of the request}; no secrets
+	Grant      string          `json:"grant,omitempty"`   // ID of the session grant that let the call run
 	// Confirmation is the ID of the approval request that let the call run. That approval cannot be used again.
 	Confirmation string `json:"confirmation,omitempty"`
-	Home         string `json:"home,omitempty"` // of an answer: the home in which it was given, told from copies of it, in which it counts for nothing
+	Home         string `json:"home,omitempty"` // of an answer: the home in which it was given, distinguished from its copies, where the answer does not count
 }
 
 // Record is an event in the hash chain. Seq starts at 1; Prev is the hash of the previous record, zero for the first.
@@ -67,8 +67,8 @@ var ErrBroken = fault.New(fault.State, "audit_chain_broken", "the audit chain is
 
 const label = "audit.record.v1"
 
-// Link appends an event to the chain whose last record is last; the zero Record begins a chain. The event is stored as it will be read back: in UTC, with
-// U+FFFD for bytes that are not UTF-8.
+// Link appends an event to the chain whose last record is last; the zero Record begins a chain. The event is stored as it will be read back: in UTC,
+// with U+FFFD for bytes that are not UTF-8.
 func Link(last Record, e Event) (Record, error) {
 	r := Record{Seq: last.Seq + 1, Event: e.settled(), Prev: last.Hash}
 	sum, err := r.sum()
@@ -79,7 +79,7 @@ func Link(last Record, e Event) (Record, error) {
 	return r, nil
 }
 
-// settled returns the event with nothing left that writing and reading it would change, and so break its hash.
+// settled returns the event in the form that survives writing and reading unchanged, so that its hash stays valid.
 func (e Event) settled() Event {
 	e.Time, e.Phase = e.Time.UTC().Round(0), Phase(strings.ToValidUTF8(string(e.Phase), "\uFFFD"))
 	for _, s := range []*string{&e.CallID, &e.Session, &e.Principal, &e.Client, &e.Tool, &e.Class, &e.Verdict, &e.Rule, &e.ApprovedBy, &e.Code, &e.Surface, &e.Grant, &e.Confirmation, &e.Home} {
@@ -88,7 +88,7 @@ func (e Event) settled() Event {
 	return e
 }
 
-// sum hashes everything but Hash itself. The event is hashed as its plain JSON bytes: arguments may hold floats.
+// sum hashes everything except Hash itself. The event is hashed as its plain JSON bytes, because arguments may hold floats.
 func (r Record) sum() (canon.Hash, error) {
 	event, err := json.Marshal(r.Event)
 	if err != nil {

@@ -70,12 +70,12 @@ func TestLink(t *testing.T) {
 	assert.Equal(t, all, five(t), "the same events make the same chain")
 }
 
-// A chain that was written must verify in every later version: its form is fixed.
+// A written chain must verify in every later version: its form is fixed.
 func TestHashIsFixed(t *testing.T) {
 	assert.Equal(t, "sha256:895896684f4815d7b33d8dffc32de0e01eb00a512a48c73f74e4338213bc93a9", five(t)[4].Hash.String())
 }
 
-// Where an answer was given and what proves it is part of what is hashed, and records from before that verify as they are.
+// The surface and proof of an answer are part of the hash, and records from before these fields still verify.
 func TestHashCoversSurfaceAndProof(t *testing.T) {
 	e := event(5)
 	e.Surface, e.Proof = "terminal", json.RawMessage(`{"tty": "/dev/pts/1", "host": "<box>"}`)
@@ -109,7 +109,7 @@ func TestVerify(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func([]audit.Record) []audit.Record
 		held   int64
-		want   string // empty: the chain holds
+		want   string // empty: the chain is valid
 	}{
 		"whole":             {func(r []audit.Record) []audit.Record { return r }, 5, ""},
 		"empty":             {func([]audit.Record) []audit.Record { return nil }, 0, ""},
@@ -125,7 +125,7 @@ func TestVerify(t *testing.T) {
 		"forged in":         {func(r []audit.Record) []audit.Record { return slices.Insert(r, 2, relink(r[1], "x")) }, 3, "audit record 4 is missing: record 3 follows record 3"},
 		"other beginning":   {func(r []audit.Record) []audit.Record { r[0].Prev[0]++; return r }, 0, "audit record 1 does not continue record 0"},
 		"two broken":        {func(r []audit.Record) []audit.Record { r[4].Hash[0]++; r[1].Event.Code = ""; return r }, 1, "audit record 2 was changed after it was written"},
-		"end cut off":       {func(r []audit.Record) []audit.Record { return r[:3] }, 3, ""},                        // what no chain can see by itself
+		"end cut off":       {func(r []audit.Record) []audit.Record { return r[:3] }, 3, ""},                        // a chain alone cannot detect this
 		"forged at the end": {func(r []audit.Record) []audit.Record { return append(r, relink(r[4], "x")) }, 6, ""}, // nor this
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -141,7 +141,7 @@ func TestVerify(t *testing.T) {
 	}
 }
 
-// relink returns a well-made record behind last.
+// relink returns a well-formed record that follows last.
 func relink(last audit.Record, tool string) audit.Record {
 	r, err := audit.Link(last, audit.Event{Tool: tool})
 	if err != nil {
@@ -173,7 +173,7 @@ func TestVerifyStopsAtReadErrors(t *testing.T) {
 	assert.Equal(t, int64(1), n)
 }
 
-// anyText is text as callers may send it: also bytes that are no UTF-8.
+// anyText is text as clients may send it, including bytes that are not UTF-8.
 var anyText = rapid.OneOf(rapid.String(), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }))
 
 var anyEvent = rapid.Custom(func(t *rapid.T) audit.Event {
@@ -208,7 +208,7 @@ func anyChain(t *rapid.T) []audit.Record {
 	return chain(t, rapid.SliceOfN(anyEvent, 2, 6).Draw(t, "events")...)
 }
 
-// Whatever is recorded verifies after it was written and read.
+// Every recorded event verifies after it was written and read.
 func TestChainSurvivesWritingAndReading(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := anyChain(t)
@@ -222,7 +222,7 @@ func TestChainSurvivesWritingAndReading(t *testing.T) {
 	})
 }
 
-// broken requires that Verify names the record with the given index, from 0, as the first that does not hold.
+// broken requires that Verify names the record with the given index, from 0, as the first invalid one.
 func broken(t *rapid.T, records []audit.Record, index int) {
 	n, err := audit.Verify(audit.Record{}, each(records))
 	require.ErrorIs(t, err, audit.ErrBroken)
@@ -257,7 +257,7 @@ func TestAnyChangedFieldIsFound(t *testing.T) {
 	})
 }
 
-// One bit changed anywhere in a written record is found, unless the record still says the very same thing.
+// One changed bit anywhere in a written record is detected, unless the record still means exactly the same.
 func TestAnyChangedBitIsFound(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		all := anyChain(t)
@@ -268,10 +268,10 @@ func TestAnyChangedBitIsFound(t *testing.T) {
 		flipped[rapid.IntRange(0, len(raw)-1).Draw(t, "byte")] ^= 1 << rapid.IntRange(0, 7).Draw(t, "bit")
 		var r audit.Record
 		if json.Unmarshal(flipped, &r) != nil {
-			return // whoever reads it finds it
+			return // detected when the record is read
 		}
 		if again, err := json.Marshal(r); err == nil && string(again) == string(raw) {
-			return // a name in another case
+			return // a member name in another case
 		}
 		all[i] = r
 		broken(t, all, i)

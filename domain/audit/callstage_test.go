@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// TestStage: only the intent of that very plan lets a call go on, and only until it has an outcome, whatever that was.
+// TestStage: a call may continue only after an intent with exactly that plan, and only until it has any outcome.
 func TestStage(t *testing.T) {
 	plan, other := canon.SumBytes("t", []byte("a")), canon.SumBytes("t", []byte("b"))
 	record := func(p audit.Phase, call string, plan canon.Hash, code string) audit.Record {

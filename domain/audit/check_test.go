@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// signer returns a key that always comes out the same.
+// signer returns a key that is always the same.
 func signer(n byte) ed25519.PrivateKey {
 	return ed25519.NewKeyFromSeed([]byte{n, 31: n})
 }

@@ -7,39 +7,39 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// Checkpoint says how far a check found everything in order, so that the next can go on from there. It promises that the records up to it were read then,
-// and no more: who changes one of them afterwards is found by a check of all records, and not by one that goes on from a checkpoint. It is bound to the
-// chain by the hash of its record, and signed with the key of the machine.
+// Checkpoint is a position up to which a check found everything valid, so that the next check can continue there. It proves only that the records up
+// to it were read at that time: a later change of one of them is detected by a check of all records, not by one that continues from a checkpoint. It
+// is bound to the chain by the hash of its record and signed with the machine's key.
 type Checkpoint struct {
-	Hash canon.Hash  `json:"hash"` // of the last record that was read
-	Self SelfRecords `json:"self"` // what the records up to it tell of themselves
-	Full time.Time   `json:"full"` // when all records were read last
-	Head Head        `json:"head"` // names that record, and is signed over the sum of the rest
+	Hash canon.Hash  `json:"hash"` // of the last record read
+	Self SelfRecords `json:"self"` // what the records up to it say about keys and anchors
+	Full time.Time   `json:"full"` // time of the last check of all records
+	Head Head        `json:"head"` // names that record; signed over the hash of the rest
 }
 
-// Sum returns the hash that its head is signed over. No record has it.
+// Sum returns the hash that its head is signed over. No record has that hash.
 func (c Checkpoint) Sum() canon.Hash {
 	c.Head, c.Full = Head{}, c.Full.UTC()
 	doc, err := json.Marshal(c)
-	if err != nil { // of a year that no clock shows
+	if err != nil { // a year that no clock shows
 		return canon.Hash{}
 	}
 	return canon.SumBytes("audit.checkpoint.v1", doc)
 }
 
-// Holds reports whether it was signed with that key as it is.
+// Holds reports whether the checkpoint is unchanged since it was signed with that key.
 func (c Checkpoint) Holds(own Key) bool {
 	sum := c.Sum()
 	return own != (Key{}) && c.Head.Key == own && c.Head.Seq > 0 && !sum.IsZero() && c.Head.Hash == sum && c.Head.Signed()
 }
 
-// From has the check go on behind a checkpoint that holds. It is called before the first record.
+// From makes the check continue after a valid checkpoint. It is called before the first record.
 func (c *Check) From(at Checkpoint) {
 	c.checker = NewChecker(Record{Seq: at.Head.Seq, Hash: at.Hash})
 	c.checker.held, c.from, c.selfRecords = at.Head.Seq, at, at.Self
 }
 
-// Wanted returns the records up to the checkpoint whose hash anchors know. Know says what it is.
+// Wanted returns the records up to the checkpoint whose hashes the anchors know. Pass their hashes to Know.
 func (c *Check) Wanted() (all []int64) {
 	for seq := range c.wanted {
 		if seq <= c.from.Head.Seq {
@@ -49,10 +49,10 @@ func (c *Check) Wanted() (all []int64) {
 	return all
 }
 
-// Know says what hash a record up to the checkpoint has.
+// Know passes the check the hash of a record up to the checkpoint.
 func (c *Check) Know(seq int64, hash canon.Hash) { c.wanted[seq] = hash }
 
-// Checkpoint returns where the next check may go on, to be signed. now is when this check began.
+// Checkpoint returns the position from which the next check may continue, to be signed. now is when this check began.
 func (c *Check) Checkpoint(now time.Time) Checkpoint {
 	at := Checkpoint{Hash: c.checker.last.Hash, Self: c.selfRecords, Full: c.from.Full, Head: Head{Seq: c.checker.last.Seq}}
 	if c.from.Head.Seq == 0 {

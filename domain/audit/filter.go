@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// How many records a Filter chooses when nobody says, and at most.
+// The default and the maximum number of records that a Filter selects.
 const (
 	DefaultListed = 50
 	MaxListed     = 500
@@ -17,20 +17,20 @@ type Filter struct {
 	// After selects records with a greater Seq. It examines each of them and uses no index, which could have been modified.
 	After  int64
 	Phase  Phase
-	Call   string // id of the call; of an Answer and of Asked, of the confirmation
+	Call   string // ID of the call; of an Answer and of Asked, ID of the approval request
 	Tool   string
 	Code   string
-	Grant  string // id of the grant that let the call through
-	Failed bool   // only those with a code
+	Grant  string // ID of the session grant that let the call run
+	Failed bool   // only records with an error code
 	// Confirmation is the ID of the approval request that let the call run.
 	Confirmation string
 	// Unattended selects only changes that ran without a user's decision.
 	Unattended bool
-	Text       string // somewhere in the event as JSON, whatever the case of its ASCII letters
+	Text       string // occurs anywhere in the event's JSON, ignoring the case of ASCII letters
 	Limit      int    // 1 to MaxListed; less than 1 means DefaultListed
 }
 
-// Most returns the limit, brought within its bounds.
+// Most returns the limit, clamped to its bounds.
 func (f Filter) Most() int {
 	if f.Limit < 1 {
 		return DefaultListed
@@ -45,7 +45,7 @@ func (f Filter) Matches(r *Record) bool {
 		(f.Tool == "" || f.Tool == e.Tool) && (f.Code == "" || f.Code == e.Code) && (f.Grant == "" || f.Grant == e.Grant) && (f.Confirmation == "" || f.Confirmation == e.Confirmation) && (!f.Failed || e.Code != "") && (!f.Unattended || e.Unattended()) && (f.Text == "" || e.says(f.Needle()))
 }
 
-// says reports whether the event as JSON holds the needle of a filter.
+// says reports whether the event's JSON contains the filter's needle.
 func (e *Event) says(needle string) bool {
 	doc, err := json.Marshal(e)
 	return err == nil && strings.Contains(Fold(string(doc)), needle)
@@ -54,7 +54,7 @@ func (e *Event) says(needle string) bool {
 // Needle returns Text as it appears in an event's JSON, with its ASCII letters in lower case.
 func (f Filter) Needle() string {
 	doc, err := json.Marshal(f.Text)
-	if err != nil { // of a text it never is
+	if err != nil { // never of a text
 		return f.Text
 	}
 	return Fold(string(doc[1 : len(doc)-1]))

@@ -16,7 +16,7 @@ func TestFilterChooses(t *testing.T) {
 		"failed": {Failed: true}, "text": {Text: "NOT_FOUND"}, "escaped text": {Text: `<X> "Y"`}, "arguments": {Text: `{"a":1}`[1:5]}, "all": {Before: 8, Phase: audit.Outcome, Tool: "input", Text: "ber"},
 	} {
 		if name == "arguments" {
-			f.Text = "1}" // quotes in the text are those of a text, not of the JSON around it
+			f.Text = "1}" // quotes in the text are matched as text, not as JSON syntax
 		}
 		assert.True(t, f.Matches(&r), name)
 	}

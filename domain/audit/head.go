@@ -50,20 +50,20 @@ type Head struct {
 	Seq     int64      `json:"seq"`
 	Hash    canon.Hash `json:"hash"`
 	At      time.Time  `json:"at"`
-	Home    string     `json:"home"`    // directory of the record
-	Machine string     `json:"machine"` // a name for the machine that does not tell which it is
+	Home    string     `json:"home"`    // directory of the audit log
+	Machine string     `json:"machine"` // a name for the machine that does not identify it
 	Key     Key        `json:"key"`
 	Sig     []byte     `json:"sig,omitempty"`
 }
 
 const headLabel = "audit.head.v1"
 
-// Statement returns the signed bytes: everything but the signature.
+// Statement returns the signed bytes: everything except the signature.
 func (h Head) Statement() []byte {
 	h.Sig, h.At = nil, h.At.UTC()
 	h.Home, h.Machine = strings.ToValidUTF8(h.Home, "\uFFFD"), strings.ToValidUTF8(h.Machine, "\uFFFD")
 	doc, err := json.Marshal(h)
-	if err != nil { // of a year that no clock shows: such a head fits no signature
+	if err != nil { // a year that no clock shows: no signature fits such a head
 		return nil
 	}
 	return append(canon.AppendLabel(nil, headLabel), doc...)
@@ -75,7 +75,7 @@ func (h Head) Signed() bool {
 	return s != nil && len(h.Sig) == ed25519.SignatureSize && ed25519.Verify(h.Key[:], s, h.Sig)
 }
 
-// Line returns the head as one line of JSON, without a line end.
+// Line returns the head as one line of JSON, without a line ending.
 func (h Head) Line() []byte {
 	h.At = h.At.UTC()
 	h.Home, h.Machine = strings.ToValidUTF8(h.Home, "\uFFFD"), strings.ToValidUTF8(h.Machine, "\uFFFD")
@@ -92,13 +92,14 @@ func ReadHead(line []byte) (Head, error) {
 	return h, nil
 }
 
-// Anchor is a place outside the database in which signed heads are put, so that whoever can write the database cannot quietly rewrite what it says.
+// Anchor is a place outside the database that receives signed heads, so that a program that can write to the database cannot rewrite the audit log
+// unnoticed.
 type Anchor struct {
 	Kind  string `json:"kind"` // one of the Anchor kinds
 	Where string `json:"where,omitempty"`
 }
 
-// The kinds of anchors. Home is a file beside the key, always there; the others survive what happens to the home.
+// The kinds of anchors. Home is a file beside the key and always exists; the others survive the loss of the home.
 const (
 	AnchorHome    = "home"
 	AnchorFile    = "file"
@@ -114,12 +115,12 @@ func (a Anchor) String() string {
 	return a.Kind + " " + a.Where
 }
 
-// AnchorContents is what was found in an anchor.
+// AnchorContents is what was read from an anchor.
 type AnchorContents struct {
 	Anchor Anchor
-	Heads  []Head // in the order in which they were put there
-	Odd    int    // how many entries are none
-	Put    Head   // the newest that this home remembers to have put there; its Seq is zero for none
-	Fades  bool   // old entries go by themselves, as a system's journal does
-	Err    error  // why it could not be read
+	Heads  []Head // in the order in which they were added
+	Odd    int    // number of entries that are not heads
+	Put    Head   // the newest head that this home remembers adding; Seq is zero for none
+	Fades  bool   // old entries expire, as in a system journal
+	Err    error  // why the anchor could not be read
 }

@@ -7,16 +7,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// OperationLog is one place where a process writes down what it is doing, so that whoever comes after it can finish that or take it back. Such a place is a
-// file, which any program of the user can write: what stands there counts only as the audit has it, by its sum.
+// OperationLog is a file in which a process writes down what it is doing, so that a later process can finish or undo it. Any program of the user can
+// write the file, so its content counts only if the audit log has its hash.
 type OperationLog struct {
-	Tool  string            // what the audit's records of it have for a tool
-	Place map[string]string // what tells it from others
+	Tool  string            // tool name in its audit records
+	Place map[string]string // identifies the log among others
 }
 
-// key returns what the audit's records of the log have for a call's id.
+// key returns the call ID in the audit records of the log.
 func (o OperationLog) key() string {
-	place, _ := json.Marshal(o.Place) // a map of strings always has a JSON form, and one alone
+	place, _ := json.Marshal(o.Place) // a map of strings always has exactly one JSON form
 	return "operation_" + canon.SumBytes("audit.operation.place.v1", append([]byte(o.Tool+"\n"), place...)).Hex()[:32]
 }
 
@@ -25,17 +25,17 @@ func (o OperationLog) event(p Phase, now time.Time, doc []byte) Event {
 	return Event{Time: now, Phase: p, CallID: o.key(), Tool: o.Tool, Args: place, Plan: canon.SumBytes("audit.operation.v1", doc)}
 }
 
-// Begun returns the record that has to be durable before doc is written down.
+// Begun returns the record that must be durable before doc is written.
 func (o OperationLog) Begun(now time.Time, doc []byte) Event { return o.event(Begun, now, doc) }
 
-// Ended returns the record that what doc says is over.
+// Ended returns the record that the work described by doc is over.
 func (o OperationLog) Ended(now time.Time, doc []byte) Event { return o.event(Ended, now, doc) }
 
-// Filter chooses the records that Judge wants.
+// Filter selects the records that Judge needs.
 func (o OperationLog) Filter() Filter { return Filter{Call: o.key(), Limit: 2} }
 
-// Judge returns what the newest records, newest first, say of doc: that it is open, and may be gone on with; that it is over; or neither, where the audit does
-// not know it so. The record before the last counts as well, since a process may die between the audit and the file.
+// Judge evaluates doc against the newest records, newest first: it is open and may be continued, it is over, or neither if the audit log does not
+// know it. The record before the last counts as well, because a process may die between writing the audit log and the file.
 func (o OperationLog) Judge(newest []Record, doc []byte) (open, over bool) {
 	key, sum := o.key(), o.Ended(time.Time{}, doc).Plan
 	for i := range newest {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/audit"
 )
 
-// TestOperationLog: what a file says is open only as it was begun last, or just before that, in that very place.
+// TestOperationLog: an operation in a file is open only if it was the last one begun in exactly that place, or the one before.
 func TestOperationLog(t *testing.T) {
 	log := audit.OperationLog{Tool: "t", Place: map[string]string{"home": "/a"}}
 	elsewhere := audit.OperationLog{Tool: "t", Place: map[string]string{"home": "/b"}}

@@ -8,56 +8,56 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways a record whose chain holds can still not be the one that was written.
+// The ways in which an audit log with a valid chain can still differ from what was written.
 var (
 	ErrContradicted = fault.New(fault.State, "audit_contradicted", "what was put outside the database contradicts the audit")
 	ErrUnchecked    = fault.New(fault.Unavailable, "audit_anchor_unread", "an anchor of the audit could not be read")
 	ErrUnsigned     = fault.New(fault.State, "audit_unsigned", "the end of the audit is not signed by the key of this machine")
 )
 
-// End is what a store says of the end of its chain, apart from the records.
+// End is what a store knows of the end of its chain, apart from the records.
 type End struct {
 	Seq    int64
 	Hash   canon.Hash
-	Signed *Head // the newest that was signed; nil for none
+	Signed *Head // the newest signed head; nil for none
 }
 
-// Report is what checking a whole record came to. The zero Report is of a record that nobody has begun.
+// Report is the result of checking an audit log. The zero Report is that of a log that was never used.
 type Report struct {
-	Records int64 `json:"records"` // that hold, from the first
-	// Before is how many of them an earlier check has read, at the latest of all records at Full; this one went on behind them. Both are empty for a check of
-	// all records.
+	Records int64 `json:"records"` // number of valid records, from the first
+	// Before is how many of them an earlier check read, the last full one at Full; this check continued after them. Both are zero for a check of all
+	// records.
 	Before  int64      `json:"checked_before,omitempty"`
 	Full    *time.Time `json:"checked_before_at,omitempty"`
-	Head    canon.Hash `json:"head"` // of the last of them
+	Head    canon.Hash `json:"head"` // hash of the last valid record
 	Keys    []Stretch  `json:"keys"`
 	Anchors []Vouch    `json:"anchors"`
-	Faults  []error    `json:"-"` // the worst first; empty for a record that is whole
+	Faults  []error    `json:"-"` // the worst first; empty for a valid log
 }
 
-// Stretch is the records that a key vouches for: what it has signed, and everything before.
+// Stretch is the records that a key vouches for: those it signed and everything before.
 type Stretch struct {
 	Key  Key   `json:"key"`
 	From int64 `json:"from"`
 	To   int64 `json:"to"`
 }
 
-// Vouch is what an anchor says of the record: that records 1 to To are what they were at the time At.
+// Vouch is an anchor's statement that records 1 to To are unchanged since At.
 type Vouch struct {
 	Anchor
 	To       int64     `json:"to"` // zero for none
 	At       time.Time `json:"at"`
-	Heads    int       `json:"heads"` // of this record
+	Heads    int       `json:"heads"` // of this audit log
 	Odd      int       `json:"odd,omitempty"`
-	Behind   int64     `json:"behind"` // records that it does not know yet
+	Behind   int64     `json:"behind"` // records that it does not have yet
 	Problem  string    `json:"problem,omitempty"`
 	Note     string    `json:"note,omitempty"`
-	Failures int       `json:"failures,omitempty"` // of putting something there, since the last that succeeded
-	Failure  string    `json:"failure,omitempty"`  // the last
+	Failures int       `json:"failures,omitempty"` // failed attempts to add a head since the last success
+	Failure  string    `json:"failure,omitempty"`  // the last failure
 	err      error
 }
 
-// Err is the worst fault, nil for a record that is whole.
+// Err returns the worst fault, nil for a valid log.
 func (r Report) Err() error {
 	if len(r.Faults) == 0 {
 		return nil
@@ -65,7 +65,7 @@ func (r Report) Err() error {
 	return r.Faults[0]
 }
 
-// Check is a record on its way through its proof. NewCheck makes it; the records are handed to Next, and End says what it came to.
+// Check checks an audit log record by record. NewCheck returns one; pass it the records with Next, then call End for the result.
 type Check struct {
 	checker     *Checker
 	selfRecords SelfRecords
@@ -75,7 +75,7 @@ type Check struct {
 	from        Checkpoint // its head is zero for a check of all records
 }
 
-// NewCheck returns the check of a record against what its anchors hold. What they hold was read before the record is.
+// NewCheck returns a check of an audit log against the contents of its anchors, which must be read before the log.
 func NewCheck(holdings ...AnchorContents) *Check {
 	c := &Check{checker: NewChecker(Record{}), holdings: holdings, wanted: map[int64]canon.Hash{}}
 	for _, h := range holdings {
@@ -86,7 +86,7 @@ func NewCheck(holdings ...AnchorContents) *Check {
 	return c
 }
 
-// Next takes the next record. It fails with ErrBroken; what comes behind that need not be looked at.
+// Next checks the next record. It fails with ErrBroken; records after that one need not be passed.
 func (c *Check) Next(r Raw) error {
 	if c.broken != nil {
 		return c.broken
@@ -103,20 +103,20 @@ func (c *Check) Next(r Raw) error {
 	return nil
 }
 
-// Want has the hash of a record kept that End will be asked about.
+// Want keeps the hash of a record that End will need.
 func (c *Check) Want(seq int64) { c.wanted[seq] = canon.Hash{} }
 
-// Context is what a record is held against besides its anchors.
+// Context is what an audit log is checked against besides its anchors.
 type Context struct {
 	Home, Machine string
-	Own           Key      // of this machine as its file has it; zero for none
-	OwnErr        error    // why that cannot be used
-	Listed        []Anchor // that were to be asked; home and journal aside
-	NoJournal     bool     // the journal was not asked
-	Index         error    // why records may not be found by what they say
+	Own           Key      // the machine's public key from its file; zero for none
+	OwnErr        error    // why that key cannot be used
+	Listed        []Anchor // anchors to read, except home and journal
+	NoJournal     bool     // the journal was not read
+	Index         error    // set if records may be missing from searches by content
 }
 
-// End holds the chain against the store's own end and against every anchor.
+// End compares the chain with the store's own end and with every anchor.
 func (c *Check) End(end End, about Context) Report {
 	last := c.checker.last
 	r := Report{Records: c.checker.held, Head: last.Hash, Keys: []Stretch{}, Anchors: []Vouch{}}
@@ -164,7 +164,7 @@ func (c *Check) End(end End, about Context) Report {
 	return r
 }
 
-// order puts what is broken before what is contradicted, and that before what only could not be looked at.
+// order sorts faults: broken, then contradicted, then what could not be examined.
 func (r *Report) order() {
 	var sorted []error
 	for rank := range 3 {
@@ -184,7 +184,7 @@ func (r *Report) order() {
 	r.Faults = sorted
 }
 
-// signed judges the newest signed head in the store.
+// signed checks the newest signed head in the store.
 func (c *Check) signed(h Head, about Context) error {
 	last := c.checker.last
 	hash, known := c.wanted[h.Seq]
@@ -195,7 +195,7 @@ func (c *Check) signed(h Head, about Context) error {
 		return ErrUnsigned.Sayf("records since %d are not signed: the key of this machine is %s, and it was %s; put that file back from a copy, or begin with a new key on record: countersign audit key new",
 			h.Seq, about.Own, h.Key)
 	case c.broken != nil && h.Seq > last.Seq:
-		return nil // how far the chain holds is said already
+		return nil // the break of the chain is already reported
 	case h.Seq > last.Seq:
 		return ErrContradicted.Sayf("record %d was signed at %s, and the record there is now ends with %d: it was cut off", h.Seq, stamp(h.At), last.Seq)
 	case known && hash != h.Hash:
@@ -221,7 +221,7 @@ func (c *Check) stretches(end End) []Stretch {
 	}
 	at := Stretch{Key: first, From: from}
 	for _, k := range c.selfRecords.Keys {
-		if k.Key == at.Key { // the first, announced where a record had been begun without one
+		if k.Key == at.Key { // the first key, announced in a log that began without one
 			continue
 		}
 		at.To = k.From - 1
@@ -234,12 +234,12 @@ func (c *Check) stretches(end End) []Stretch {
 	return all
 }
 
-// vouch holds the chain against one anchor.
+// vouch compares the chain with one anchor.
 func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 	last := c.checker.last
 	v := Vouch{Anchor: h.Anchor, Odd: h.Odd}
 	switch {
-	case h.Err != nil && h.Fades: // it is asked unasked, and need not be readable for everybody
+	case h.Err != nil && h.Fades: // used without being configured, so it need not be readable for every user
 		v.Note = fault.From(h.Err).Message
 		return v
 	case errors.Is(h.Err, ErrContradicted):
@@ -265,7 +265,7 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 	for _, head := range h.Heads {
 		known := c.selfRecords.Knows(head.Key, own) || end.Signed != nil && head.Key == end.Signed.Key
 		if !known && (head.Home != about.Home || head.Machine != about.Machine) {
-			continue // another record's
+			continue // of another audit log
 		}
 		v.Heads++
 		newest = max(newest, head.Seq)
@@ -277,7 +277,7 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 				v.To, v.At = head.Seq, head.At
 			}
 		case c.broken != nil && head.Seq > last.Seq:
-			// how far the chain holds is said already
+			// the break of the chain is already reported
 		case forgive:
 			forgiven++
 		case !head.Signed():
@@ -304,7 +304,7 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 	return v
 }
 
-// listed holds the list of anchors against what the record tells of them.
+// listed compares the list of anchors with what the log says about them.
 func (c *Check) listed(about Context) (faults []error) {
 	has := func(all []Anchor, a Anchor) bool {
 		for _, have := range all {

@@ -9,17 +9,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// The tools under which the record tells of itself. No tool of that name is served.
+// The tool names of the log's records about itself. No tool with such a name is enabled.
 const (
-	KeyTool    = "audit_key"    // a key begins to sign
+	KeyTool    = "audit_key"    // a key starts to sign
 	AnchorTool = "audit_anchor" // an anchor was added or removed
-	AcceptTool = "audit_accept" // the user takes contradictions for explained
-	// RestoreTool is under which the record tells that it is an older one, put back by the user: what was put into the anchors before is explained by
-	// that, and what was approved or granted before lets nothing happen any more.
+	AcceptTool = "audit_accept" // the user accepts contradictions as explained
+	// RestoreTool marks that the user replaced the audit log with an older one from a backup: that explains heads put into anchors before, and makes
+	// approvals and session grants from before invalid.
 	RestoreTool = "audit_restore"
 )
 
-// The verdicts of what is recorded of anchors.
+// The verdicts of records about anchors.
 const (
 	AnchorAdded   = "add"
 	AnchorRemoved = "remove"
@@ -39,37 +39,37 @@ type Accepted struct {
 	Faults    []string `json:"faults"`
 }
 
-// Restored is what is said of a record that was put back from a backup.
+// Restored is the content of the record that says that the log was restored from a backup.
 type Restored struct {
 	ID        string     `json:"id"`        // of the restore
-	Backup    canon.Hash `json:"backup"`    // the sum of the backup
-	MadeAt    time.Time  `json:"made_at"`   // it
-	Home      string     `json:"home"`      // that it was made of
-	Records   int64      `json:"records"`   // that it held
-	Replaced  int64      `json:"replaced"`  // records of the audit in whose place it was put
-	Head      canon.Hash `json:"head"`      // of those
-	Aside     string     `json:"aside"`     // where they are
-	Withdrawn any        `json:"withdrawn"` // what lets nothing happen any more, and how many of each
-	Anchors   []Anchor   `json:"anchors"`   // there are from now on
+	Backup    canon.Hash `json:"backup"`    // hash of the backup
+	MadeAt    time.Time  `json:"made_at"`   // when the backup was made
+	Home      string     `json:"home"`      // of the backup's source
+	Records   int64      `json:"records"`   // number of records in the backup
+	Replaced  int64      `json:"replaced"`  // number of records of the log that it replaced
+	Head      canon.Hash `json:"head"`      // of the replaced log
+	Aside     string     `json:"aside"`     // where the replaced log is kept
+	Withdrawn any        `json:"withdrawn"` // what was made invalid, with the number of each
+	Anchors   []Anchor   `json:"anchors"`   // from now on
 	NoJournal bool       `json:"no_journal,omitempty"`
 }
 
-// SelfEvent returns an event in which the record tells of itself. by is who had it so: empty for the program itself.
+// SelfEvent returns an event of the log about itself. by is the user who caused it, empty for the program.
 func SelfEvent(at time.Time, name, verdict, by string, what any) Event {
-	args, _ := json.Marshal(what) // of plain values it never fails
+	args, _ := json.Marshal(what) // never fails for plain values
 	return Event{Time: at, Phase: Answer, Tool: name, Verdict: verdict, ApprovedBy: by, Args: args}
 }
 
-// SelfRecords is what a record tells of itself.
+// SelfRecords is what an audit log says about its own keys and anchors.
 type SelfRecords struct {
 	Keys      []KeyFrom
-	Anchors   []Anchor // that were added and not removed, the journal aside
-	NoJournal bool     // the system's journal, which is used unasked, was removed
+	Anchors   []Anchor // added and not removed, except the journal
+	NoJournal bool     // the system's journal, which is used by default, was removed
 	Accepted  time.Time
-	Times     int // how often something was accepted, or put back
+	Times     int // how often contradictions were accepted or the log restored
 }
 
-// KeyFrom is a key that signs from a record on.
+// KeyFrom is a key and the first record that it signs.
 type KeyFrom struct {
 	KeyAdded
 	From int64 // the record that announces it
@@ -77,7 +77,7 @@ type KeyFrom struct {
 
 var telling = []byte(`"tool":"audit_`)
 
-// Note takes in a record that holds.
+// Note adds what a valid record says.
 func (d *SelfRecords) Note(r Raw) {
 	if !bytes.Contains(r.Event, telling) {
 		return
@@ -113,7 +113,7 @@ func (d *SelfRecords) Note(r Raw) {
 	}
 }
 
-// Knows reports whether the key is one that the record tells of, or the one given.
+// Knows reports whether the key is announced in the log, or is the one given.
 func (d *SelfRecords) Knows(k, own Key) bool {
 	return k == own && own != (Key{}) || slices.ContainsFunc(d.Keys, func(f KeyFrom) bool { return f.Key == k || f.Follows == k && k != (Key{}) })
 }

@@ -2,19 +2,20 @@ package audit
 
 import "time"
 
-// LogStatus is how the audit stands as far as can be said without reading it: what is wrong, the worst first, and how far each anchor is.
+// LogStatus is the status of the audit log as far as it is known without reading the records: faults, the worst first, and the position of each
+// anchor.
 type LogStatus struct {
 	Records int64          `json:"records"`
-	Signed  int64          `json:"signed"` // the newest record that is signed
+	Signed  int64          `json:"signed"` // the newest signed record
 	Key     Key            `json:"key"`
 	Anchors []AnchorStatus `json:"anchors"`
 	Faults  []error        `json:"-"`
 }
 
-// AnchorStatus is one anchor in it.
+// AnchorStatus is the status of one anchor.
 type AnchorStatus struct {
 	Anchor
-	Put      int64     `json:"put"` // the newest record that was put there; zero for none
+	Put      int64     `json:"put"` // the newest record added to it; zero for none
 	At       time.Time `json:"at"`
 	Behind   int64     `json:"behind"`
 	Failures int       `json:"failures,omitempty"`

@@ -2,23 +2,23 @@ package audit
 
 import "encoding/json"
 
-// What these records are about stands in other packages' words; a chain that was written keeps them.
+// The words of other packages for the subjects of these records; written chains keep them.
 const (
 	classRead      = "read"
 	verdictAllow   = "allow"
 	verdictConfirm = "confirm"
 )
 
-// callers are those in ApprovedBy who are no users: the client that asked answered.
+// callers are the values of ApprovedBy that are not users: the client that asked also answered.
 var callers = []string{"token", "caller"}
 
-// Unattended reports a change that was let through without the user: because policy asks nobody about it, because the user said beforehand that it
-// need not ask (Rule says what), or because the caller itself was allowed to answer. Reads are none.
+// Unattended reports whether a change was allowed without the user: because policy does not ask, because the user said beforehand that it need not
+// ask (Rule says which rule), or because the client itself was allowed to answer. It is false for reads.
 func (e *Event) Unattended() bool {
 	if e.Phase != Intent && e.Phase != Outcome || e.Class == "" || e.Class == classRead {
 		return false
 	}
-	if e.Phase == Outcome && e.Code != "" { // what failed after it was begun has an intent, which says so
+	if e.Phase == Outcome && e.Code != "" { // a failure after the beginning also has an intent, which counts
 		return false
 	}
 	switch e.Verdict {
@@ -39,7 +39,7 @@ func (e *Event) byCaller() bool {
 	return false
 }
 
-// MarshalJSON returns the record as it is shown: with "unattended": true where it is.
+// MarshalJSON returns the record as it is shown, with "unattended": true if it is.
 func (r Record) MarshalJSON() ([]byte, error) {
 	type plain Record // without this method
 	return json.Marshal(struct {

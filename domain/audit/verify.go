@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// Raw is a record as it lies in a store: the event as the very bytes that were hashed. Whoever is handed one may read it until they return.
+// Raw is a record as stored: the event as the exact bytes that were hashed. A function that is passed one may read it until it returns.
 type Raw struct {
 	Seq   int64
 	Event []byte // JSON
@@ -20,8 +20,8 @@ type Raw struct {
 	Hash  []byte // 32 bytes
 }
 
-// Decode returns the event that was written as raw. It reports false for bytes that are not what writing that event gives: such a row says one thing to
-// one reader and another to the next.
+// Decode returns the event that was written as raw. It reports false for bytes that differ from what writing that event gives: two readers could read
+// such a record differently.
 func Decode(raw []byte) (Event, bool) {
 	var e Event
 	if json.Unmarshal(raw, &e) != nil {
@@ -33,7 +33,7 @@ func Decode(raw []byte) (Event, bool) {
 	return e, true
 }
 
-// sumRaw returns the hash that the record should have, worked out behind what buf begins with (the label). The buffer comes back, to be used again.
+// sumRaw returns the hash that the record should have, computed after the label that buf begins with. It also returns the buffer, for reuse.
 func sumRaw(buf []byte, r Raw) (canon.Hash, []byte) {
 	buf = strconv.AppendInt(buf, r.Seq, 10)
 	buf = append(buf, '\n')
@@ -43,8 +43,8 @@ func sumRaw(buf []byte, r Raw) (canon.Hash, []byte) {
 	return sha256.Sum256(buf), buf
 }
 
-// Verify checks records in order of Seq and returns the number of valid ones. It fails with ErrBroken at the first record that was changed, removed or
-// inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
+// Verify checks records in order of Seq and returns the number of valid ones. It fails with ErrBroken at the first record that was changed, removed
+// or inserted. after is the record before the first (zero for the beginning, or a retention checkpoint).
 func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
 	c := NewChecker(after)
 	for r, err := range records {
@@ -62,24 +62,24 @@ func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
 	return c.Held(), nil
 }
 
-// Checker holds records against the chain, one after the other and without decoding them. NewChecker makes it. It is for one goroutine.
+// Checker checks records against the chain, one after the other, without decoding them. NewChecker returns one. It must not be used concurrently.
 type Checker struct {
 	last  Record // without its event
 	held  int64
-	label int // bytes of buf
+	label int // length of the label in buf
 	buf   []byte
 }
 
-// NewChecker checks what follows a record; the zero Record is the beginning.
+// NewChecker returns a Checker for the records after one; the zero Record is the beginning.
 func NewChecker(after Record) *Checker {
 	buf := canon.AppendLabel(nil, label)
 	return &Checker{last: Record{Seq: after.Seq, Hash: after.Hash}, label: len(buf), buf: buf}
 }
 
-// Held returns how many records held so far.
+// Held returns the number of valid records so far.
 func (c *Checker) Held() int64 { return c.held }
 
-// Last returns the newest record that held, without its event.
+// Last returns the newest valid record, without its event.
 func (c *Checker) Last() Record { return c.last }
 
 // Next checks the next record. It fails with ErrBroken.
@@ -100,22 +100,22 @@ func (c *Checker) Next(r Raw) error {
 	return nil
 }
 
-// kind is what a member of an event looks like in JSON.
+// kind is the JSON form of an event's member.
 type kind uint8
 
 const (
-	word   kind = iota // a text without anything that JSON has to escape
+	word   kind = iota // a text without characters that JSON escapes
 	moment             // a time
 	sum                // a hash, or an empty text
 	count              // a whole number
-	any_               // whatever JSON there is
+	any_               // any JSON
 )
 
-// members are an event's, in the order in which they are written; TestMembersAreThoseOfAnEvent compares.
+// members are those of an event in the order in which they are written; TestMembersAreThoseOfAnEvent compares them.
 var members = [...]struct {
 	name  string // with quotes and colon
 	kind  kind
-	empty bool // it is written also when there is nothing to write
+	empty bool // also written when empty
 }{
 	{`"time":`, moment, true}, {`"phase":`, word, true}, {`"call_id":`, word, true}, {`"session":`, word, false}, {`"principal":`, word, false},
 	{`"client":`, word, false}, {`"tool":`, word, true}, {`"class":`, word, false}, {`"args":`, any_, false}, {`"plan":`, sum, true}, {`"verdict":`, word, false},
@@ -123,8 +123,8 @@ var members = [...]struct {
 	{`"surface":`, word, false}, {`"proof":`, any_, false}, {`"grant":`, word, false}, {`"confirmation":`, word, false}, {`"home":`, word, false},
 }
 
-// settled reports whether raw is what writing the event gives that reading raw gives. Most events are plain enough to see it at a glance, which costs
-// a hundredth of decoding them; the others are decoded.
+// settled reports whether reading raw and writing the result gives raw. Most events are simple enough to tell without decoding, at a hundredth of the
+// cost; the others are decoded.
 func settled(raw []byte) bool {
 	if plain(raw) {
 		return true
@@ -133,7 +133,7 @@ func settled(raw []byte) bool {
 	return ok
 }
 
-// plain reports an event that has nothing about it that could be written otherwise. False says nothing.
+// plain reports an event that has only one possible JSON form. False means not known.
 func plain(raw []byte) bool {
 	if len(raw) < 2 || raw[0] != '{' || raw[len(raw)-1] != '}' {
 		return false
@@ -162,7 +162,7 @@ func plain(raw []byte) bool {
 	return len(rest) == 0
 }
 
-// length returns how long the value is that s begins with; zero for none, or for one that has to be looked at more closely.
+// length returns the length of the value at the beginning of s; zero for none, or for one that needs decoding.
 func (k kind) length(s []byte) int {
 	switch k {
 	case word:
@@ -201,7 +201,7 @@ func (k kind) length(s []byte) int {
 	return n
 }
 
-// quoted returns the length of a text in quotes in which nothing is escaped, and nothing should be.
+// quoted returns the length of a quoted text in which nothing is or should be escaped.
 func quoted(s []byte) int {
 	if len(s) < 2 || s[0] != '"' {
 		return 0
@@ -217,7 +217,7 @@ func quoted(s []byte) int {
 	return 0
 }
 
-// digits returns the length of a whole number other than zero, as it is written.
+// digits returns the length of a whole number other than zero.
 func digits(s []byte) int {
 	n := 0
 	for n < len(s) && s[n] >= '0' && s[n] <= '9' {
@@ -229,7 +229,7 @@ func digits(s []byte) int {
 	return n
 }
 
-// span returns the length of an object or array that is written without blanks between its members; whether it is JSON at all is not looked at.
+// span returns the length of an object or array written without blanks between its members. It does not check that it is valid JSON.
 func span(s []byte) int {
 	depth, within := 0, false
 	for i := 0; i < len(s); i++ {

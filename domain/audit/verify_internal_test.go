@@ -20,18 +20,18 @@ var typical = Event{Time: time.Date(2026, 1, 2, 12, 0, 0, 123_456_000, time.UTC)
 	Class: "write", Args: json.RawMessage(`{"a":[1,2.5,"x y\n"],"b":{}}`), Plan: canon.SumBytes("test", []byte("plan")), Verdict: "confirm", Rule: "strength",
 	ApprovedBy: "terminal", Code: "plan_stale", DurationUS: 1234, Redactions: 2, Surface: "terminal", Proof: json.RawMessage(`{"tty":"/dev/pts/1"}`), Grant: "cf_1", Confirmation: "cf_2", Home: "0f"}
 
-// The members that are looked for at a glance are those of an event, in its order, and what is written when empty is.
+// The members of the fast path are those of an event, in its order, and so is what is written when empty.
 func TestMembersAreThoseOfAnEvent(t *testing.T) {
 	of := reflect.TypeFor[Event]()
 	require.Equal(t, of.NumField(), len(members))
 	for i, m := range members {
 		name, option, _ := strings.Cut(of.Field(i).Tag.Get("json"), ",")
 		assert.Equal(t, `"`+name+`":`, m.name)
-		assert.Equal(t, option == "" || name == "plan", m.empty, name) // a hash is never left out
+		assert.Equal(t, option == "" || name == "plan", m.empty, name) // a hash is never omitted
 	}
 }
 
-// What events usually look like is seen at a glance: the speed of a check rests on it.
+// Typical events take the fast path: the speed of a check depends on it.
 func TestTypicalEventsAreSeenAtAGlance(t *testing.T) {
 	for _, change := range []func(*Event){
 		func(*Event) {}, func(e *Event) { e.Args, e.Proof = nil, nil }, func(e *Event) { *e = Event{} }, func(e *Event) { e.Plan, e.DurationUS = canon.Hash{}, 0 },
@@ -44,7 +44,7 @@ func TestTypicalEventsAreSeenAtAGlance(t *testing.T) {
 	}
 }
 
-// What is taken at a glance is never anything that decoding would not have taken.
+// The fast path accepts nothing that decoding would reject.
 func TestAGlanceTakesNothingThatDecodingDoesNot(t *testing.T) {
 	whole, err := json.Marshal(typical)
 	require.NoError(t, err)

@@ -2,16 +2,15 @@ package deployment
 
 import "strings"
 
-// The lines around a managed block. A line that begins one may have a label, and remembers with no-newline that the text before it had no final
-// line feed.
+// The lines around a managed block. The line that begins one may have a label; its no-newline marks that the text before it had no final line feed.
 const (
 	blockBegin = "<!-- agentpack:begin -->"
 	blockEnd   = "<!-- agentpack:end -->"
 )
 
-// beginMark is a line that begins a block. An empty label is the first owner's of a file: others have blocks of their own beside that one.
+// beginMark is a line that begins a block. The first owner of a file has an empty label; blocks of other owners follow beside it.
 type beginMark struct {
-	label string // 8 hex digits, or nothing
+	label string // 8 hex digits, or empty
 	bare  bool
 }
 
@@ -22,7 +21,7 @@ const (
 	labelDigits = 8
 )
 
-// BlockLabel is the label of a config repository's blocks in files in which another one has a block already.
+// BlockLabel returns the label of a config repository's blocks in files that already have a block of another one.
 func BlockLabel(repo string) string { return SumOf([]byte(repo)).Short(labelDigits) }
 
 func (m beginMark) String() string {
@@ -36,7 +35,7 @@ func (m beginMark) String() string {
 	return line + beginSuffix
 }
 
-// parseBegin reads a line that begins a block; false is any other line.
+// parseBegin parses a line that begins a block; it reports false for any other line.
 func parseBegin(line string) (m beginMark, ok bool) {
 	rest, ok := strings.CutPrefix(line, beginPrefix)
 	if !ok {
@@ -58,13 +57,13 @@ func parseBegin(line string) (m beginMark, ok bool) {
 // PutBlock is PutBlockOf without a label.
 func PutBlock(text, block string) (string, error) { return PutBlockOf("", text, block) }
 
-// PutBlockOf is text with block between the lines <!-- agentpack:begin --> and <!-- agentpack:end -->. A text that has a managed block keeps
-// every byte outside of it; any other text is followed by a blank line and the block, so that Cut gives it back. The lines that Put
-// adds end as the first line of text does, those of the block stay as they are, and a block without a final line feed gets one.
-// Whether a deployment would change a file is whether Put gives another text.
+// PutBlockOf returns text with block between the lines <!-- agentpack:begin --> and <!-- agentpack:end -->. A text with a managed block keeps every
+// byte outside of it; to any other text a blank line and the block are appended, so that CutBlock restores it. The lines that PutBlock adds have the
+// line ending of the first line of text, those of the block are unchanged, and a block without a final line feed gets one. A deployment changes a
+// file if PutBlock returns a different text.
 //
-// It fails with ErrFormat when the marks in text do not pair up, and when the block would not be found again: because it has such
-// marks itself, or because fenced code that is opened in one of the two is not closed there.
+// It fails with ErrFormat if the marks in text do not pair up, or if the block could not be found again: because it contains such marks itself, or
+// because fenced code that is opened in text or block is not closed there.
 func PutBlockOf(label, text, block string) (string, error) {
 	old, found, err := find(label, text)
 	if err != nil {
@@ -96,8 +95,8 @@ func PutBlockOf(label, text, block string) (string, error) {
 // CutBlock is CutBlockOf without a label.
 func CutBlock(text string) (string, bool, error) { return CutBlockOf("", text) }
 
-// CutBlockOf is text without its managed block and the blank line that Put added, and whether there was a block. What Put made of a text
-// without a block becomes that text again, to the byte. It fails with ErrFormat when the marks in text do not pair up.
+// CutBlockOf returns text without its managed block and the blank line that PutBlock added, and whether there was a block. It restores, to the byte,
+// a text that had no block before PutBlock. It fails with ErrFormat if the marks in text do not pair up.
 func CutBlockOf(label, text string) (string, bool, error) {
 	b, found, err := find(label, text)
 	if err != nil || !found {
@@ -107,7 +106,7 @@ func CutBlockOf(label, text string) (string, bool, error) {
 	if rest := withoutEnd(head, b.eol); strings.HasSuffix(rest, "\n") {
 		head = rest
 	}
-	if b.bare && tail == "" { // what stands behind the block by now would become part of the last line
+	if b.bare && tail == "" { // what now follows the block would become part of the last line
 		head = withoutEnd(head, b.eol)
 	}
 	if b.bare || head == "" {
@@ -116,7 +115,7 @@ func CutBlockOf(label, text string) (string, bool, error) {
 	return head + tail, true, nil
 }
 
-// bequeath has a block that follows begin as the one that is gone did: as the first thing of a text, or behind text that had no final line feed.
+// bequeath makes a block that follows begin take over the position of the removed one: first in the text, or after text that had no final line feed.
 func bequeath(tail string, bare bool) string {
 	first, rest, _ := strings.Cut(tail, "\n") // the blank line before it
 	line, more, _ := strings.Cut(rest, "\n")
@@ -135,7 +134,8 @@ func bequeath(tail string, bare bool) string {
 // FindBlock is FindBlockOf without a label.
 func FindBlock(text string) (string, bool, error) { return FindBlockOf("", text) }
 
-// FindBlockOf is the managed block of text with that label, and whether there is one. It fails with ErrFormat when the marks in text do not pair up.
+// FindBlockOf returns the managed block of text with that label, and whether there is one. It fails with ErrFormat if the marks in text do not pair
+// up.
 func FindBlockOf(label, text string) (string, bool, error) {
 	b, found, err := find(label, text)
 	if err != nil || !found {
@@ -144,15 +144,15 @@ func FindBlockOf(label, text string) (string, bool, error) {
 	return text[b.inner:b.end], true, nil
 }
 
-// bounds are where a managed block is: offsets of the line that begins it, of its content, of the line that ends it and of what
-// follows that.
+// bounds is the position of a managed block: the offsets of the line that begins it, of its content, of the line that ends it and of what follows
+// that.
 type bounds struct {
 	begin, inner, end, after int
 	bare                     bool   // the text before it had no final line feed
-	eol                      string // how the line that begins it ends
+	eol                      string // line ending of the line that begins it
 }
 
-// find is the managed block of text with that label.
+// find returns the managed block of text with that label.
 func find(label, text string) (b bounds, found bool, err error) {
 	free, _ := prose(text)
 	lines, first, open, ours := map[string]int{}, 0, false, false
@@ -185,7 +185,7 @@ func find(label, text string) (b bounds, found bool, err error) {
 	return b, found, nil
 }
 
-// fits refuses a block that could not be told from what is around it.
+// fits rejects a block that could not be told apart from the text around it.
 func fits(block string) error {
 	free, unclosed := prose(block)
 	if unclosed > 0 {
@@ -200,7 +200,7 @@ func fits(block string) error {
 	return nil
 }
 
-// opening is what goes between text and its new block.
+// opening returns what separates text from its new block.
 func opening(label, text, eol string) string {
 	begin := beginMark{label: label}
 	switch {
@@ -213,7 +213,7 @@ func opening(label, text, eol string) string {
 	return eol + eol + begin.String() + eol
 }
 
-// endOfLine is how the first line of text ends; a line feed if it has no end.
+// endOfLine returns the line ending of the first line of text; a line feed if there is none.
 func endOfLine(text string) string {
 	if first, _, _ := strings.Cut(text, "\n"); len(first) < len(text) && strings.HasSuffix(first, "\r") {
 		return "\r\n"
@@ -221,7 +221,7 @@ func endOfLine(text string) string {
 	return "\n"
 }
 
-// withoutEnd is text without its last end of line: eol if it ends so, or else whichever it has, for texts whose ends were converted.
+// withoutEnd returns text without its last line ending: eol if the text ends with it, else any other, for texts whose line endings were converted.
 func withoutEnd(text, eol string) string {
 	if rest, ok := strings.CutSuffix(text, eol); ok {
 		return rest

@@ -144,7 +144,7 @@ func TestPutRefusesWhatWouldNotBeFoundAgain(t *testing.T) {
 	}
 }
 
-// checkPut holds every promise of Put about one text and two blocks.
+// checkPut checks every promise of PutBlock for one text and two blocks.
 func checkPut(t require.TestingT, text, first, second string) {
 	_, had, err := deployment.FindBlock(text)
 	once, putErr := deployment.PutBlock(text, first)
@@ -191,7 +191,7 @@ func TestPutThenCutGivesTheTextBack(t *testing.T) {
 	})
 }
 
-// FuzzPutCut: no text and no block makes them panic, and whatever Put takes, Cut gives back.
+// FuzzPutCut: no text and no block causes a panic, and CutBlock restores whatever PutBlock accepts.
 func FuzzPutCut(f *testing.F) {
 	f.Add("mine", "x\n", "")
 	f.Add("mine\r\n\r\n"+begin+"\r\nx\r\n"+end+"\r\nmore", "```\nx\n```", "y\r\n")
@@ -202,7 +202,7 @@ func FuzzPutCut(f *testing.F) {
 	})
 }
 
-// A text made to be read again and again for the ends of its fences still takes time in proportion to its length.
+// A text that would make the search for the ends of its fences start again and again still takes time in proportion to its length.
 func BenchmarkPutManyOpenFences(b *testing.B) {
 	text := strings.Repeat("```x\n~~~y\n", 50_000)
 	for b.Loop() {
@@ -211,7 +211,7 @@ func BenchmarkPutManyOpenFences(b *testing.B) {
 	}
 }
 
-// TestBlocksOfSeveralOwners: each finds, changes and takes out its own, in whatever order they come and go.
+// TestBlocksOfSeveralOwners: each owner finds, changes and removes its own block, in any order.
 func TestBlocksOfSeveralOwners(t *testing.T) {
 	labels := []string{"", deployment.BlockLabel("/team"), deployment.BlockLabel("/mine")}
 	for _, text := range []string{"", "mine\n", "mine", "mine\r\nall\r\n", "a\n\n```\n<!-- agentpack:begin -->\n```\n"} {

@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// RunsShell reports a command document that runs shell commands by itself, or says the words that the agentpack contract §2.5 looks for.
+// RunsShell reports whether a command document runs shell commands by itself, or contains the words that the agentpack contract §2.5 looks for.
 func RunsShell(doc []byte) bool {
 	return bytes.IndexByte(doc, '!') >= 0 && (bytes.Contains(doc, []byte("!bash")) || shell(string(doc)))
 }
 
-// shell reports what makes Claude Code run a command while it reads the file: an exclamation mark and a command in backticks, a fence of
-// backticks opened with one, and a line that begins with one and a command. An image (![…]) is none.
+// shell reports whether Claude Code would run a command while it reads the file: an exclamation mark and a command in backticks, a fence of backticks
+// opened with one, or a line that begins with one and a command. An image (![…]) is not a command.
 func shell(doc string) bool {
 	for line := range strings.SplitSeq(doc, "\n") {
 		for at := strings.IndexByte(line, '!'); at >= 0; {
@@ -33,12 +33,12 @@ func shell(doc string) bool {
 	return false
 }
 
-// starts reports a byte that a command can begin with.
+// starts reports whether a command can begin with the byte.
 func starts(c byte) bool {
 	return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' || strings.IndexByte("_./~$", c) >= 0
 }
 
-// command checks a slash command: one file with a description, and leave to use Bash if it runs anything.
+// command checks a slash command: one file with a description, and permission to use Bash if it runs anything.
 func (c check) command() error {
 	file, err := c.single()
 	if err != nil {
@@ -56,7 +56,7 @@ func (c check) command() error {
 	return nil
 }
 
-// AllowsBash reports allowed-tools, a text or a list, with some text that names Bash and what it may run.
+// AllowsBash reports whether allowed-tools, a text or a list, names Bash and what it may run.
 func AllowsBash(tools any) bool {
 	switch v := tools.(type) {
 	case string:

@@ -10,10 +10,10 @@ import (
 	"strconv"
 )
 
-// Sum is the SHA-256 of some content. Its text form is 64 lower-case hex digits; the zero Sum stands for no content at all.
+// Sum is the SHA-256 of some content. Its text form is 64 lower-case hex digits; the zero Sum stands for no content.
 type Sum [sha256.Size]byte
 
-// SumOf is the sum of data.
+// SumOf returns the sum of data.
 func SumOf(data []byte) Sum { return sha256.Sum256(data) }
 
 // String is 64 lower-case hex digits, or nothing for the zero Sum.
@@ -24,7 +24,7 @@ func (s Sum) String() string {
 	return hex.EncodeToString(s[:])
 }
 
-// Labelled is the sum with its algorithm: "sha256:" and the digits, or nothing for the zero Sum.
+// Labelled returns the sum with its algorithm: "sha256:" and the digits, or nothing for the zero Sum.
 func (s Sum) Labelled() string {
 	if s.IsZero() {
 		return ""
@@ -35,13 +35,13 @@ func (s Sum) Labelled() string {
 // IsZero reports whether s stands for no content.
 func (s Sum) IsZero() bool { return s == Sum{} }
 
-// Short is the first n hex digits.
+// Short returns the first n hex digits.
 func (s Sum) Short(n int) string { return hex.EncodeToString(s[:])[:n] }
 
 // MarshalText is String.
 func (s Sum) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
-// UnmarshalText reads 64 hex digits, or nothing, and fails with ErrSum on anything else.
+// UnmarshalText parses 64 hex digits, or nothing. It fails with ErrSum for anything else.
 func (s *Sum) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		*s = Sum{}
@@ -58,8 +58,8 @@ func (s *Sum) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Content is what a file holds: its sum and size always, the bytes themselves where something had to read or make them. Otherwise
-// Origin names where they can be read, and whoever reads them checks the sum.
+// Content is the content of a file: always its sum and size, and the bytes if they were read or made. Otherwise Origin names where they can be read;
+// the reader checks the sum.
 type Content struct {
 	Sum    Sum
 	Size   int64
@@ -67,7 +67,7 @@ type Content struct {
 	Origin string // absolute native path; empty when Data is the content
 }
 
-// ContentOf is the content that data is.
+// ContentOf returns the content that data is.
 func ContentOf(data []byte) Content {
 	if data == nil {
 		data = []byte{}
@@ -81,7 +81,7 @@ const (
 	ExecutableMode fs.FileMode = 0o755
 )
 
-// ModeOf is Plain or Executable, by whether the owner may execute.
+// ModeOf returns PlainMode or ExecutableMode, by whether the owner may execute.
 func ModeOf(m fs.FileMode) fs.FileMode {
 	if m&0o100 != 0 {
 		return ExecutableMode
@@ -92,17 +92,17 @@ func ModeOf(m fs.FileMode) fs.FileMode {
 // File is one file of a tree. Path is relative to the tree's root, with slashes.
 type File struct {
 	Path    string
-	Mode    fs.FileMode // Plain or Executable
+	Mode    fs.FileMode // PlainMode or ExecutableMode
 	Content Content
 }
 
 // Tree is the files of a module, sorted by the bytes of their paths; paths do not repeat.
 type Tree []File
 
-// Sort puts the tree into its order.
+// Sort sorts the tree.
 func (t Tree) Sort() { slices.SortFunc(t, func(a, b File) int { return cmp.Compare(a.Path, b.Path) }) }
 
-// Find is the file of that path.
+// Find returns the file with that path.
 func (t Tree) Find(path string) (File, bool) {
 	i, ok := slices.BinarySearchFunc(t, path, func(f File, p string) int { return cmp.Compare(f.Path, p) })
 	if !ok {
@@ -111,7 +111,7 @@ func (t Tree) Find(path string) (File, bool) {
 	return t[i], true
 }
 
-// Sum is the tree's sum: SHA-256 over path, sum in hex and size in decimal, a line each, file by file (agentpack contract §1.7).
+// Sum returns the tree's sum: SHA-256 over path, sum in hex and size in decimal, one line per file (agentpack contract §1.7).
 func (t Tree) Sum() Sum {
 	h := sha256.New()
 	var line []byte
@@ -124,14 +124,14 @@ func (t Tree) Sum() Sum {
 	return Sum(h.Sum(nil))
 }
 
-// Entry is one line of a file manifest, as lockfiles and baselines keep it (agentpack contract §2.4, §3.2).
+// Entry is one line of a file manifest, as in lockfiles and baselines (agentpack contract §2.4, §3.2).
 type Entry struct {
 	Path  string `json:"path"`
 	Sum   Sum    `json:"sha256"`
 	Bytes int64  `json:"bytes"`
 }
 
-// Entries is the tree's file manifest; never nil.
+// Entries returns the tree's file manifest; never nil.
 func (t Tree) Entries() []Entry {
 	out := make([]Entry, len(t))
 	for i, f := range t {
@@ -140,5 +140,5 @@ func (t Tree) Entries() []Entry {
 	return out
 }
 
-// IsText reports content that people read line by line: valid UTF-8 is checked by whoever decodes it, a NUL byte is never text.
+// IsText reports whether people can read the content line by line: it has no NUL byte. The decoder checks that it is valid UTF-8.
 func IsText(data []byte) bool { return !bytes.ContainsRune(data, 0) }

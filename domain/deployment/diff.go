@@ -6,20 +6,20 @@ import (
 	"strings"
 )
 
-// Wanted is what should be on the machine.
+// Wanted is the desired state of the machine.
 type Wanted struct {
 	Binding Binding
 	Profile string
 	Targets []string
 	Roots   []Root
-	Files   []Desired // those of parts already merged, and one for every owned part that is no longer wanted
+	Files   []Desired // parts already merged, and one entry for every owned part that is no longer wanted
 	Owner   Owner
-	Repo    string // the config repository that wants it
+	Repo    string // the config repository that the state is for
 }
 
-// NewPlan compares what should be with what is (agentpack contract §4.3). Only what the owner's own manifest entries in the roots at hand
-// list is ever deleted; what was edited since it was deployed is told apart from what was not; a file that another target or owner
-// also has is left to it, and what another config repository deployed is changed with adopt alone. It fails with ErrPath where something stands in the way that is no file.
+// NewPlan compares the desired state with the machine (agentpack contract §4.3). It deletes only files in the owner's own manifest entries of the
+// given roots. It distinguishes edited files from unedited ones, keeps a file that another target or owner also has, and changes what another config
+// repository deployed only with adopt. It fails with ErrPath if something that is not a file is in the way.
 func NewPlan(w Wanted, o Observed) (Plan, error) {
 	p := Plan{Binding: w.Binding, Profile: w.Profile, Targets: w.Targets, Owner: w.Owner, Repo: w.Repo, Roots: w.Roots, Ways: o.Ways, Changes: []Change{},
 		Owned: make([]Owned, 0, len(w.Files))}
@@ -28,7 +28,7 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 		d := &w.Files[i]
 		have, now := mine.take(place{d.Target, d.Path}), o.at(i, d.Path)
 		if now.Kind == Directory && d.Part == nil && mine.below(d.Path) {
-			now = Seen{} // what is owned in it goes, and the directory with it; whoever writes checks that nothing else is there
+			now = Seen{} // its owned files are deleted, and the directory with them; the writer checks that nothing else is in it
 		}
 		listed := have
 		have = have.Known()
@@ -64,10 +64,10 @@ func NewPlan(w Wanted, o Observed) (Plan, error) {
 	return p, nil
 }
 
-// many is how many changes a plan has before it is taken to change most of what is wanted.
+// many is the number of changes from which a plan is assumed to change most of what is wanted.
 const many = 64
 
-// sortOwned sorts what mostly is sorted: wanted files are, and entries are too large to be passed around for nothing.
+// sortOwned sorts entries that are mostly sorted already: wanted files are, and entries are too large to move without need.
 func (p *Plan) sortOwned() {
 	for i := 1; i < len(p.Owned); i++ {
 		if p.Owned[i-1].place().compare(p.Owned[i].place()) > 0 {
@@ -77,7 +77,7 @@ func (p *Plan) sortOwned() {
 	}
 }
 
-// leave deletes what is owned and wanted no longer, unless another target wants it or another manifest lists it.
+// leave deletes owned files that are no longer wanted, unless another target wants them or another manifest lists them.
 func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 	if len(left) == 0 {
 		return
@@ -94,7 +94,7 @@ func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 		held[o.Others[i].Path]++
 	}
 	for _, have := range left {
-		held[have.Path]-- // who lets go of it in this very plan does not hold it
+		held[have.Path]-- // a target that releases the file in this very plan does not hold it
 	}
 	for _, have := range left {
 		if c, ok := have.goodbye(o.Files[have.Path]); ok && !wanted[have.Path] && held[have.Path] == 0 {
@@ -110,7 +110,7 @@ func (p *Plan) leave(left []*Owned, w Wanted, o Observed) {
 	}
 }
 
-// doubt has a change need adopt that only what any program can write is a reason for.
+// doubt makes a change need adopt if its only reason is something that any program can write.
 func (c *Change) doubt(p *Plan) {
 	c.Reason, c.State = reasonClaimed, ""
 	switch c.Op {
@@ -122,12 +122,12 @@ func (c *Change) doubt(p *Plan) {
 	p.Doubtful = append(p.Doubtful, c.Path)
 }
 
-// Has reports whether an entry stands in one of the roots that the plan is about; others are only looked at.
+// Has reports whether an entry is in one of the roots that the plan is for; other roots are only read.
 func (w Wanted) Has(have Owned) bool {
 	return slices.ContainsFunc(w.Roots, func(r Root) bool { return r.Target == have.Target && r.Path == have.Root })
 }
 
-// takesOver are the manifests beside the files of the roots that the plan is about, sorted.
+// takesOver returns the manifests beside the files of the roots that the plan is for, sorted.
 func (w Wanted) takesOver(o Observed) (paths []string) {
 	for i := range o.Ledgers {
 		l := &o.Ledgers[i]
@@ -139,7 +139,7 @@ func (w Wanted) takesOver(o Observed) (paths []string) {
 	return slices.Compact(paths)
 }
 
-// beside are the roots that were looked at besides those that the plan is about.
+// beside returns the roots that were examined besides those that the plan is for.
 func (w Wanted) beside(o Observed) (roots []Root) {
 	for i := range o.Ledgers {
 		if r := o.Ledgers[i].Root; !w.Has(Owned{Target: r.Target, Root: r.Path}) {
@@ -149,13 +149,13 @@ func (w Wanted) beside(o Observed) (roots []Root) {
 	return roots
 }
 
-// lacksManifest reports a root that owns files and has no manifest under its own name.
+// lacksManifest reports whether a root owns files and has no manifest under its own name.
 func (p Plan) lacksManifest(o Observed) bool {
 	present := map[place]bool{}
 	for i := range o.Ledgers {
 		present[place{o.Ledgers[i].Root.Target, o.Ledgers[i].Root.Path}] = o.Ledgers[i].Present
 	}
-	var known place // a root that has one: its files mostly stand together
+	var known place // a root that has one: its files are mostly adjacent
 	for i := range p.Owned {
 		root := place{p.Owned[i].Target, p.Owned[i].Root}
 		if (i == 0 || root != known) && !present[root] {
@@ -166,7 +166,7 @@ func (p Plan) lacksManifest(o Observed) bool {
 	return false
 }
 
-// compare is what has to happen to one wanted file; have is nil when no manifest lists it.
+// compare returns the change of one wanted file; have is nil when no manifest lists it.
 func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	if d.Part == nil && now.Is(d.Content.Sum, d.Mode) {
 		return Change{}, false, nil
@@ -200,10 +200,10 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	return c, true, nil
 }
 
-// linkMode is the mode of a file that takes the place of a symbolic link to a user's document.
+// linkMode returns the mode of a file that replaces a symbolic link to a user's document.
 const linkMode fs.FileMode = 0o600
 
-// compareParts is compare for a file that only a part of is ours.
+// compareParts returns compare for a file of which a deployment manages only a part.
 func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	if !d.Merge.Remove && c.Before.Sum == d.Content.Sum {
 		return c, false, nil
@@ -214,7 +214,7 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	}
 	clean := have != nil && (d.Merge.Now == have.PartSum || d.Taken)
 	switch {
-	case c.Before.Kind == Link: // a file takes its place, private because what it leads to may be
+	case c.Before.Kind == Link: // a file replaces it, private because the link's target may be
 		c.Mode, c.Gate, c.Reason, clean = linkMode, AdoptUpdate, reasonLink, false
 		if have != nil {
 			c.Gate = DriftedUpdate
@@ -242,7 +242,7 @@ func (d *Desired) compareParts(c Change, have *Owned) (Change, bool, error) {
 	return c, true, nil
 }
 
-// owned is the manifest entry of a wanted file once the plan was carried out; false when there is to be none.
+// owned returns the manifest entry of a wanted file after the plan is applied; false if there is to be none.
 func (d *Desired) owned(have *Owned, now Seen, w Wanted) (Owned, bool) {
 	next := Owned{Target: d.Target, Root: d.Root, Path: d.Path, Sum: d.Content.Sum, Mode: d.Mode, Modules: d.Modules, Owner: w.Owner, Repo: w.Owner.Repo(w.Repo), Part: d.Part}
 	if d.Part == nil {
@@ -255,7 +255,7 @@ func (d *Desired) owned(have *Owned, now Seen, w Wanted) (Owned, bool) {
 	return next, !d.Merge.Ours.IsZero()
 }
 
-// same reports an entry that a manifest has as it is. The rest of a file that only a part of is ours may change as it likes.
+// same reports whether a manifest has the entry unchanged. In a file that is managed in part, the rest may change freely.
 func (f *Owned) same(have *Owned) bool {
 	if f.Part != nil || have.Part != nil {
 		return f.PartSum == have.PartSum
@@ -263,7 +263,7 @@ func (f *Owned) same(have *Owned) bool {
 	return f.Sum == have.Sum && slices.Equal(f.Modules, have.Modules) && ModeOf(f.Mode) == ModeOf(have.Mode)
 }
 
-// goodbye deletes a whole file that is owned and no longer wanted, when it is there.
+// goodbye deletes a whole file that is owned and no longer wanted, if it exists.
 func (have *Owned) goodbye(now Seen) (Change, bool) {
 	c := Change{Target: have.Target, Op: OpDelete, Path: have.Path, Before: now, Reason: reasonGone, Modules: have.Modules, State: have.State(now)}
 	if have.Part != nil || now.Kind != Regular && now.Kind != Link {
@@ -275,13 +275,13 @@ func (have *Owned) goodbye(now Seen) (Change, bool) {
 	return c, true
 }
 
-// IsModeEdited reports a file that is executable, and was not when it was deployed, or the other way round. What stands beside the files may not say how it was.
+// IsModeEdited reports whether a file's executable bit differs from how it was deployed. A manifest beside the files may not record it.
 func (f *Owned) IsModeEdited(now Seen) bool {
 	return f.Claim == Proven && now.Kind == Regular && ModeOf(now.Mode) != ModeOf(f.Mode)
 }
 
-// BestRoot is the root of the target that lies deepest above the path, or false when none does (agentpack contract §2.6). sep is the
-// native path separator.
+// BestRoot returns the root of the target that is deepest above the path, or false if there is none (agentpack contract §2.6). sep is the native path
+// separator.
 func BestRoot(roots []Root, target, path string, sep byte) (Root, bool) {
 	var best Root
 	found := false

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// documents are the JSON files of a module, each an object, by the name it stands for: the file's without its directory and suffix. There
-// has to be one at least, and a name may be used once.
+// documents returns the JSON files of a module, each an object, by name: the file's name without directory and suffix. At least one is required, and
+// names must be unique.
 func (c check) documents(visit func(file File, object map[string]json.RawMessage) error) error {
 	seen := map[string]string{}
 	for _, f := range c.tree {
@@ -38,7 +38,7 @@ func (c check) documents(visit func(file File, object map[string]json.RawMessage
 	return nil
 }
 
-// object is a file's JSON object.
+// object returns a file's JSON object.
 func (c check) object(f File) (map[string]json.RawMessage, error) {
 	data, err := c.read(f.Content)
 	if err != nil {
@@ -55,7 +55,7 @@ func (c check) object(f File) (map[string]json.RawMessage, error) {
 	return object, nil
 }
 
-// settings checks fragments of agents' settings, one file an agent.
+// settings checks fragments of agents' settings, one file per agent.
 func (c check) settings() error {
 	return c.documents(func(f File, _ map[string]json.RawMessage) error {
 		if strings.Contains(f.Path, "/") {
@@ -65,7 +65,7 @@ func (c check) settings() error {
 	})
 }
 
-// servers checks MCP servers, one a file: each is started by a command or reached by a url, never both.
+// servers checks MCP servers, one per file: each has either a command that starts it or a url.
 func (c check) servers() error {
 	return c.documents(func(f File, object map[string]json.RawMessage) error {
 		var ways []string
@@ -91,7 +91,7 @@ func (c check) servers() error {
 	})
 }
 
-// hooks checks hooks, one a file: each waits for an event and runs a command.
+// hooks checks hooks, one per file: each has an event and a command.
 func (c check) hooks() error {
 	return c.documents(func(f File, object map[string]json.RawMessage) error {
 		text := map[string]string{}
@@ -130,15 +130,15 @@ func (c check) permissions() error {
 	})
 }
 
-// Plugins are plugins of one marketplace, as a module names them: no code of theirs is in it.
+// Plugins names plugins of one marketplace; a module contains none of their code.
 type Plugins struct {
 	Marketplace string   `json:"marketplace"`      // its name
-	Source      string   `json:"source,omitempty"` // owner/repo on GitHub, or the URL of a git repository; empty: the host knows the marketplace
-	Ref         string   `json:"ref,omitempty"`    // the branch, tag or commit of the source
+	Source      string   `json:"source,omitempty"` // owner/repo on GitHub, or the URL of a git repository; empty if the host knows the marketplace
+	Ref         string   `json:"ref,omitempty"`    // branch, tag or commit of the source
 	Plugins     []string `json:"plugins"`
 }
 
-// plugins checks plugins, those of one marketplace a file.
+// plugins checks plugins, one file per marketplace.
 func (c check) plugins() error {
 	return c.documents(func(f File, object map[string]json.RawMessage) error {
 		for name := range object {

@@ -18,7 +18,7 @@ func (p place) compare(other place) int {
 
 func (f *Owned) place() place { return place{f.Target, f.Path} }
 
-// Entries is every entry of every ledger, where it stands: what Owned gives, without copying any.
+// Entries calls yield with a pointer to every entry of every manifest; unlike Owned it copies none.
 func (o Observed) Entries() iter.Seq[*Owned] {
 	return func(yield func(*Owned) bool) {
 		for l := range o.Ledgers {
@@ -32,18 +32,18 @@ func (o Observed) Entries() iter.Seq[*Owned] {
 	}
 }
 
-// entries are what manifests list, to be taken one by one. Manifests and wanted files come in one order, so that each is mostly the one
-// after the last: a map of tens of thousands would cost more than everything else that a plan compares.
+// entries is a list of manifest entries that are taken one by one. Manifests and wanted files have the same order, so that the next entry is usually
+// the one after the last: a map of tens of thousands would cost more than the rest of a plan's comparison.
 type entries struct {
 	all   []*Owned // sorted, each place once
 	taken []bool
 	next  int
 }
 
-// entriesOf are those of the owner in the roots that the plan is about. Of a file that two of the roots list, the last counts.
+// entriesOf returns the owner's entries in the roots that the plan is for. If two of the roots list a file, the last counts.
 func entriesOf(w Wanted, o Observed) *entries {
 	e := &entries{all: make([]*Owned, 0, o.count())}
-	var root Root // of the entry before, and whether the plan is about it: entries of a root stand together
+	var root Root // root of the previous entry, and whether the plan is for it: entries of a root are adjacent
 	inside := w.Has(Owned{})
 	for have := range o.Entries() {
 		if have.Target != root.Target || have.Root != root.Path {
@@ -74,7 +74,7 @@ func (o Observed) count() (n int) {
 	return n
 }
 
-// take is the entry of a place, once; nil when there is none.
+// take returns the entry of a place, the first time only; nil if there is none.
 func (e *entries) take(at place) *Owned {
 	i := e.next
 	if i >= len(e.all) || e.all[i].place() != at {
@@ -91,7 +91,7 @@ func (e *entries) take(at place) *Owned {
 	return e.all[i]
 }
 
-// left are those that were not taken.
+// left returns the entries that were not taken.
 func (e *entries) left() (out []*Owned) {
 	for i, have := range e.all {
 		if !e.taken[i] {
@@ -101,7 +101,7 @@ func (e *entries) left() (out []*Owned) {
 	return out
 }
 
-// below reports an entry somewhere below a directory.
+// below reports whether an entry is below a directory.
 func (e *entries) below(dir string) bool {
 	return slices.ContainsFunc(e.all, func(f *Owned) bool {
 		return f.Path != dir && (IsBelow(dir, f.Path, '/') || IsBelow(dir, f.Path, '\\'))

@@ -2,8 +2,8 @@ package deployment
 
 import "github.com/countersign-dev/countersign/domain/fault"
 
-// The ways the capability fails. Each stands for one code of the agentpack contract §6.2, which the presenter knows; the last group
-// is Countersign's own.
+// The errors of the capability. Each stands for one code of the agentpack contract §6.2, which the presenter knows; the last group is Countersign's
+// own.
 var (
 	ErrYes               = fault.New(fault.Unconfirmed, "deployment_yes_required", "this changes files: repeat the call with yes: true (--yes) once it is approved")
 	ErrAdopt             = fault.New(fault.Unconfirmed, "deployment_adopt_required", "files that were not written by a deployment, or were edited since, would be overwritten; look at them, then repeat with adopt")
@@ -47,25 +47,25 @@ var (
 	ErrDisk              = fault.New(fault.Unavailable, "deployment_write_failed", "a file could not be written")
 )
 
-// Details are what a fault of this capability tells machines: a stable reason, what can be done (identifiers, not commands), and
-// fields of its own (agentpack contract §6.1). Its JSON form is one object with reason_code and next_actions among the fields.
+// Details is the machine-readable part of an error: a stable reason, next actions (identifiers, not commands), and fields of its own (agentpack
+// contract §6.1). Its JSON form is one object with reason_code and next_actions among the fields.
 type Details map[string]any
 
-// ReasonDetails is the details of a fault with a reason and next actions.
+// ReasonDetails returns the details of an error with a reason and next actions.
 func ReasonDetails(code string, actions ...string) Details {
 	return Details{"reason_code": code, "next_actions": actions}
 }
 
-// FieldDetails is the details of a fault whose reason and next actions are those of its code.
+// FieldDetails returns the details of an error whose reason and next actions are those of its code.
 func FieldDetails(name string, value any) Details { return Details{name: value} }
 
-// Add puts a field in and gives the details back.
+// Add adds a field and returns the details.
 func (d Details) Add(name string, value any) Details {
 	d[name] = value
 	return d
 }
 
-// AddPath puts a native path in, and beside it the same with slashes, for automation.
+// AddPath adds a native path, and the same path with slashes for automation.
 func (d Details) AddPath(name, path string) Details {
 	d[name], d[name+"_posix"] = path, PosixPath(path)
 	return d

@@ -6,13 +6,13 @@ import (
 
 // line is one line of a text.
 type line struct {
-	text   string // with its end
+	text   string // with its line ending
 	number int    // from 1
 	offset int    // of its first byte in the text
 }
 
-// prose is the lines of text that are in no fenced code, and the number of the first line that opens a fence nobody closes, or 0.
-// Such a line opens nothing here: otherwise all that follows would be code, and one forgotten line would hide every mark.
+// prose returns the lines of text outside fenced code, and the number of the first line that opens a fence that is never closed, or 0. Such a line
+// opens nothing here: otherwise everything after it would be code, and one forgotten line would hide every mark.
 func prose(text string) (free []line, unclosed int) {
 	var all []line
 	var closers []closer
@@ -24,7 +24,7 @@ func prose(text string) (free []line, unclosed int) {
 		all = append(all, line{text: l, number: len(all) + 1, offset: offset})
 		offset += len(l)
 	}
-	endless := map[byte]int{} // by character: the shortest fence that is known to have no end below, so that nobody looks again
+	endless := map[byte]int{} // by character: the shortest fence that is known not to be closed below, to avoid searching again
 	for i := 0; i < len(all); i++ {
 		if f, ok := opens(all[i].text); ok {
 			for len(closers) > 0 && closers[0].line <= i {
@@ -53,8 +53,8 @@ type fence struct {
 	length int
 }
 
-// container is the length of what may stand before a fence: any indentation, since that depends on the lists around, quotes and list items:
-// ([ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*. (A regular expression would be compiled at every start.)
+// container returns the length of what may precede a fence: any indentation, since that depends on the surrounding lists, quotes and list items: ([
+// \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*. (A regular expression would be compiled at every start.)
 func container(text string) int {
 	is := func(at int, set string) bool { return at < len(text) && strings.IndexByte(set, text[at]) >= 0 }
 	for at := 0; ; {
@@ -83,7 +83,7 @@ func opens(text string) (f fence, ok bool) {
 	return f, f.length >= 3 && (f.char == '~' || !strings.Contains(rest, "`"))
 }
 
-// closer is a line that closes what an equal or shorter fence of its character opened.
+// closer is a line that closes a fence of its character that is not longer.
 type closer struct {
 	fence
 	line int // its index
@@ -94,7 +94,7 @@ func closes(text string) (f fence, ok bool) {
 	return f, f.length >= 3 && strings.TrimSpace(rest) == ""
 }
 
-// end is the index of the line that closes f, the first fit one of those below it, or 0.
+// end returns the index of the line that closes f, the first suitable one below it, or 0.
 func (f fence) end(below []closer) int {
 	for _, c := range below {
 		if c.char == f.char && c.length >= f.length {
@@ -104,7 +104,7 @@ func (f fence) end(below []closer) int {
 	return 0
 }
 
-// run is the fence characters that text begins with, and what follows them.
+// run returns the fence characters that text begins with, and the rest.
 func run(text string) (f fence, rest string) {
 	if text == "" || text[0] != '`' && text[0] != '~' {
 		return fence{}, text

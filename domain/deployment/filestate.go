@@ -2,37 +2,37 @@ package deployment
 
 import "io/fs"
 
-// FileState is how a deployed file, or the part of one that a deployment manages, stands: what was deployed last, what is on disk and what the
-// config repository says now, compared.
+// FileState is the result of comparing three versions of a deployed file, or of the managed part of one: what was deployed last, what is on disk, and
+// what the config repository says now.
 type FileState string
 
-// The states. One holds of every file that a deployment manages or would manage.
+// The states. Every file that a deployment manages or would manage has exactly one.
 const (
-	StateUpToDate        FileState = "up_to_date"       // on disk is what the config repository says
-	StateChangedUpstream FileState = "changed_upstream" // on disk is what was deployed, or all edits of it are upstream already; the config repository says something else
-	StateEditedHere      FileState = "edited_here"      // the config repository says what was deployed; somebody edited the file
-	StateConflict        FileState = "conflict"         // both
-	StateMissing         FileState = "missing"          // it was deployed, and is gone from the disk
+	StateUpToDate        FileState = "up_to_date"       // the file on disk is what the config repository says
+	StateChangedUpstream FileState = "changed_upstream" // the file on disk is what was deployed, or all edits of it are upstream already; the config repository changed
+	StateEditedHere      FileState = "edited_here"      // the config repository is unchanged; the file on disk was edited
+	StateConflict        FileState = "conflict"         // both changed
+	StateMissing         FileState = "missing"          // it was deployed, and the file is gone
 	StateNotDeployed     FileState = "not_deployed"     // no deployment wrote it
 )
 
-// FileStates are all states, the harmless first.
+// FileStates returns all states, the harmless first.
 func FileStates() []FileState {
 	return []FileState{StateUpToDate, StateChangedUpstream, StateEditedHere, StateConflict, StateMissing, StateNotDeployed}
 }
 
-// IsEdited reports a state with an edit that a deployment would overwrite or delete.
+// IsEdited reports whether the state has an edit that a deployment would overwrite or delete.
 func (s FileState) IsEdited() bool { return s == StateEditedHere || s == StateConflict }
 
-// FileVersion is a file as it was deployed, as it is on disk, or as the config repository says. The zero FileVersion is no file.
+// FileVersion is a file as deployed, on disk, or in the config repository. The zero FileVersion is no file.
 type FileVersion struct {
 	There      bool
 	Sum        Sum
 	Executable bool
-	Other      bool // something else than a file stands there: a symbolic link. What was deployed never is one
+	Other      bool // something other than a file, such as a symbolic link; never true for what was deployed
 }
 
-// CompareVersions is the state of a file with these versions. It is empty for a file that neither was deployed nor is wanted.
+// CompareVersions returns the state of a file with these versions. It is empty for a file that was neither deployed nor is wanted.
 func CompareVersions(deployed, disk, wanted FileVersion) FileState {
 	switch {
 	case !deployed.There && !wanted.There:
@@ -55,10 +55,10 @@ func versionOf(sum Sum, mode fs.FileMode) FileVersion {
 	return FileVersion{There: true, Sum: sum, Executable: ModeOf(mode) == ExecutableMode}
 }
 
-// partVersion is a part of a file, which has no mode; the zero sum is no part.
+// partVersion returns the version of a part of a file, which has no mode; the zero sum is no part.
 func partVersion(sum Sum) FileVersion { return FileVersion{There: !sum.IsZero(), Sum: sum} }
 
-// version is what stands at a path, for a file that is wanted with that content; a link that leads to it is as good.
+// version returns what is at a path, for a file that is wanted with that content; a link to that content is equivalent.
 func (s Seen) version(wanted FileVersion, mode fs.FileMode) FileVersion {
 	switch {
 	case s.Kind == Absent:
@@ -71,10 +71,10 @@ func (s Seen) version(wanted FileVersion, mode fs.FileMode) FileVersion {
 	return versionOf(s.Sum, s.Mode)
 }
 
-// State is how a wanted file, or the part of one, stands; have is its entry in an ownership manifest, or nil.
+// State returns the state of a wanted file, or of the managed part of one; have is its entry in an ownership manifest, or nil.
 func (d *Desired) State(have *Owned, now Seen) (state FileState) {
 	if d.shrinks(have, now) {
-		return StateChangedUpstream // the whole file was wanted, and now a part of it is
+		return StateChangedUpstream // the whole file was wanted, now only a part of it
 	}
 	if d.Part != nil {
 		var deployed FileVersion
@@ -83,7 +83,7 @@ func (d *Desired) State(have *Owned, now Seen) (state FileState) {
 		}
 		state = CompareVersions(deployed, partVersion(d.Merge.Now), partVersion(d.Merge.Ours))
 		if state == StateChangedUpstream && d.Merge.Theirs {
-			state = StateConflict // the user has added what is new upstream, too
+			state = StateConflict // the user has also added what is new upstream
 		}
 	} else {
 		var deployed FileVersion
@@ -99,12 +99,12 @@ func (d *Desired) State(have *Owned, now Seen) (state FileState) {
 	return state
 }
 
-// shrinks reports a block that is wanted where the whole file was deployed, and stands as it was: nobody else's is in it.
+// shrinks reports whether a block is now wanted where the whole file was deployed, and the file is unchanged, so that it holds nobody else's text.
 func (d *Desired) shrinks(have *Owned, now Seen) bool {
 	return d.Part != nil && d.Part.Format == FormatMarkdown && have != nil && have.Part == nil && now.Kind == Regular && now.Sum == have.Sum
 }
 
-// State is how a whole file stands that was deployed and is not wanted any more.
+// State returns the state of a whole file that was deployed and is no longer wanted.
 func (f *Owned) State(now Seen) FileState {
 	return CompareVersions(versionOf(f.Sum, f.Mode), now.version(FileVersion{}, 0), FileVersion{})
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// states is every combination of three versions: what was deployed last, what is on disk (L is a symbolic link to the text b) and what the config
+// states lists every combination of three versions: what was deployed last, what is on disk (L is a symbolic link to the text b) and what the config
 // repository says; then the state, and the op and gate of the plan. A dash is no file, an empty op no change.
 const states = `
 - - -
@@ -37,7 +37,7 @@ a L b  up_to_date
 a L c  conflict          update drifted_update
 `
 
-// TestThreeVersionsAndTheirState walks every combination, for whole files by the plan that comes of them, and for parts of files.
+// TestThreeVersionsAndTheirState checks every combination, with the resulting plan for whole files, and for parts of files.
 func TestThreeVersionsAndTheirState(t *testing.T) {
 	part := &deployment.Part{Format: deployment.FormatMarkdown}
 	found := map[deployment.FileState]bool{}
@@ -106,7 +106,7 @@ func TestThreeVersionsAndTheirState(t *testing.T) {
 	}
 }
 
-// TestTheExecutableBitIsPartOfAVersion: an edit of the mode alone is an edit, and a mode of upstream's is upstream's.
+// TestTheExecutableBitIsPartOfAVersion: a changed mode alone is an edit, and a changed mode upstream is an upstream change.
 func TestTheExecutableBitIsPartOfAVersion(t *testing.T) {
 	script := file("a")
 	script.Mode = 0o755
@@ -117,7 +117,7 @@ func TestTheExecutableBitIsPartOfAVersion(t *testing.T) {
 	assert.Equal(t, deployment.StateUpToDate, d.State(&have, file("a")))
 }
 
-// TestAnEditThatUpstreamHasIsNotGuarded: what is merged already may be written without adopt.
+// TestAnEditThatUpstreamHasIsNotGuarded: what is already merged may be written without adopt.
 func TestAnEditThatUpstreamHasIsNotGuarded(t *testing.T) {
 	d := desired("x", "both")
 	d.Taken = true

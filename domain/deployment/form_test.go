@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/words"
 )
 
-// TestShellCommandsAreTheirForm compares what Claude Code runs with the expression that it stands for.
+// TestShellCommandsAreTheirForm compares what Claude Code runs with the equivalent expression.
 func TestShellCommandsAreTheirForm(t *testing.T) {
 	form := regexp.MustCompile("!`[^`\n]+`|(?m:^[ \t]*```+!)|(?m:^![A-Za-z0-9_./~$])")
 	for s := range words.Over(6, "!", "`", "```", "a", " ", "\n", "[") {

@@ -14,7 +14,8 @@ const (
 	hook     = "a hook"
 )
 
-// HandoverOf is in a few words what a file hands on, by where it stands and whether it is executable; empty for what is only read. The path has slashes.
+// HandoverOf describes in a few words what a file gives an agent besides text, judged by its path and whether it is executable; it returns "" for a
+// file that is only read. The path has slashes.
 func HandoverOf(file string, mode fs.FileMode) string {
 	dirs := strings.Split(strings.ToLower(file), "/")
 	name := dirs[len(dirs)-1]
@@ -40,14 +41,14 @@ func HandoverOf(file string, mode fs.FileMode) string {
 	return ""
 }
 
-// IsRestrictive reports a file whose absence may let an agent do more: settings say what is forbidden, and a hook may forbid something.
+// IsRestrictive reports whether an agent may be able to do more without the file: settings contain prohibitions, and a hook may forbid something.
 func IsRestrictive(file string) bool {
 	what := HandoverOf(file, 0)
 	return what == settings || what == hook
 }
 
-// within are the directories that are an agent's own: from the last one on that begins with a dot, else the last two. What a project lies in says
-// nothing.
+// within returns the directories that belong to the agent: those from the last one that begins with a dot, else the last two. The location of the
+// project is irrelevant.
 func within(dirs []string) []string {
 	for i := len(dirs) - 1; i >= 0; i-- {
 		if strings.HasPrefix(dirs[i], ".") {
@@ -57,12 +58,12 @@ func within(dirs []string) []string {
 	return dirs[max(0, len(dirs)-2):]
 }
 
-// program reports a file that an agent would run rather than read.
+// program reports whether an agent would run the file rather than read it.
 func program(name string) bool {
 	return slices.Contains([]string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".mts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}, path.Ext(name))
 }
 
-// MayHandOver reports a file whose text may hand something on: a command, a prompt, a skill or an agent.
+// MayHandOver reports whether the text of a file may give an agent more than text: a command, a prompt, a skill or an agent.
 func MayHandOver(file string) bool {
 	dirs := within(strings.Split(strings.ToLower(path.Dir(file)), "/"))
 	return slices.ContainsFunc(dirs, func(dir string) bool {
@@ -70,8 +71,8 @@ func MayHandOver(file string) bool {
 	})
 }
 
-// TextHandover is in a few words what such a file hands on: shell commands that run as soon as it is used, leave to run some, hooks or servers of its own.
-// Empty is nothing.
+// TextHandover describes in a few words what the text of such a file gives an agent: shell commands that run as soon as it is used, permission to run
+// some, hooks or servers of its own. It returns "" for none.
 func TextHandover(doc []byte) string {
 	if RunsShell(doc) || bytes.Contains(doc, []byte("!{")) {
 		return "a command that runs programs"
@@ -84,7 +85,7 @@ func TextHandover(doc []byte) string {
 	lower := bytes.ToLower(head)
 	leave := func(word string) bool { return bytes.Contains(lower, []byte(word)) }
 	if !slices.ContainsFunc([]string{"tools", "permission", "hooks", "mcpservers"}, leave) {
-		return "" // most say nothing of it, and making the expression takes longer than reading a file
+		return "" // most contain none of it, and compiling the expression takes longer than reading a file
 	}
 	if regexp.MustCompile(`(?mi)^\s*"?(allowed-tools|tools|permission|permissions|permissionMode|hooks|mcpServers)"?\s*:`).Match(head) {
 		return "leave to use tools by itself"

@@ -20,7 +20,7 @@ func TestOf(t *testing.T) {
 	assert.Equal(t, "a program", deployment.HandoverOf("/p/.claude/skills/x/run", deployment.ExecutableMode))
 }
 
-// TestRestrains: what may have forbidden something is missed when it is gone; a program is not.
+// TestRestrains: the loss of a file that may have forbidden something is reported; the loss of a program is not.
 func TestRestrains(t *testing.T) {
 	for file, want := range map[string]bool{"/h/.claude/settings.json": true, "/p/.claude/hooks/guard.sh": true, "/p/.claude/skills/x/run.sh": false, "/p/.mcp.json": false, "/p/AGENTS.md": false} {
 		assert.Equal(t, want, deployment.IsRestrictive(file), file)

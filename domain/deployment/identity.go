@@ -4,24 +4,24 @@ import (
 	"strings"
 )
 
-// PosixPath is the companion of a native path: backslashes become slashes (agentpack contract §1.7).
+// PosixPath returns a native path with slashes instead of backslashes (agentpack contract §1.7).
 func PosixPath(path string) string { return strings.ReplaceAll(path, `\`, "/") }
 
-// maxKey is how much of a module's name its key keeps, in bytes (agentpack contract §1.5).
+// maxKey is the number of bytes of a module's name that its key keeps (agentpack contract §1.5).
 const maxKey = 64
 
-// ModuleKey is a directory name for a module: what is safe of its identifier, and the beginning of the identifier's sum.
+// ModuleKey returns a directory name for a module: the safe characters of its identifier, and the beginning of the identifier's sum.
 func ModuleKey(id string) string {
 	safe := SafeName(id)
 	return safe[:min(len(safe), maxKey)] + longKeyTail(id)
 }
 
-// longModuleKey is the key that was in use before names were bounded; overlays are still found under it.
+// longModuleKey returns the key in its form before names were bounded; overlays may still have it.
 func longModuleKey(id string) string { return SafeName(id) + longKeyTail(id) }
 
 func longKeyTail(id string) string { return "--" + SumOf([]byte(id)).Short(10) }
 
-// SafeName keeps ASCII letters, digits, - and _; every other character becomes one _. Nothing becomes "module".
+// SafeName keeps ASCII letters, digits, - and _; every other character becomes one _. An empty name becomes "module".
 func SafeName(id string) string {
 	safe := strings.Map(func(r rune) rune {
 		if safeRune(r) {
@@ -39,8 +39,8 @@ func safeRune(r rune) bool {
 	return r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_'
 }
 
-// MachineID is a machine's name in its normal form: lower case, runs of anything but letters, digits, - and _ become one -, none at
-// either end (agentpack contract §1.3). It may be empty.
+// MachineID returns a machine's name in normal form: lower case, runs of anything but letters, digits, - and _ become one -, none at either end
+// (agentpack contract §1.3). It may be empty.
 func MachineID(name string) string {
 	var out strings.Builder
 	gap := false
@@ -58,8 +58,8 @@ func MachineID(name string) string {
 	return strings.Trim(out.String(), "-")
 }
 
-// ProjectID names a project by its remote: 16 hex digits of the sum of the remote in a short form, or of the project's absolute path
-// when it has no remote (agentpack contract §1.4).
+// ProjectID identifies a project by its remote: 16 hex digits of the sum of the remote in a short form, or of the project's absolute path if it has
+// no remote (agentpack contract §1.4).
 func ProjectID(origin, root string) string {
 	basis := root
 	if origin = strings.TrimSpace(origin); origin != "" {
@@ -68,7 +68,7 @@ func ProjectID(origin, root string) string {
 	return SumOf([]byte(basis)).Short(16)
 }
 
-// projectBasis is the short form of a remote.
+// projectBasis returns the short form of a remote.
 func projectBasis(origin string) string {
 	s := strings.TrimSpace(origin)
 	for strings.HasSuffix(s, ".git") {
@@ -82,7 +82,7 @@ func projectBasis(origin string) string {
 	return strings.ToLower(s)
 }
 
-// Place is where one call works: everything it depends on, resolved (agentpack contract §1). All paths are absolute and native.
+// Place holds everything that one call depends on, resolved (agentpack contract §1). All paths are absolute and native.
 type Place struct {
 	Home        string `json:"home"` // AGENTPACK_HOME
 	Repo        string `json:"repo"` // the config repository
@@ -91,15 +91,15 @@ type Place struct {
 	ProjectRoot string `json:"project_root"`
 	ProjectID   string `json:"project_id"`
 	Origin      string `json:"origin"`  // the project's remote; empty when it has none
-	Remote      string `json:"remote"`  // what the config repository's remote is known by; empty when it has none
+	Remote      string `json:"remote"`  // identity of the config repository's remote; empty when it has none
 	Marked      bool   `json:"marked"`  // the project root is a git work tree, or was named explicitly
 	Machine     string `json:"machine"` // normal form, never empty
-	Only        Scope  `json:"scope"`   // user or project: nothing else is deployed; empty is what the targets say
+	Only        Scope  `json:"scope"`   // user or project: only that is deployed; empty: as the targets say
 
-	Env map[string]string `json:"env,omitempty"` // those variables that are set of the ones that move directories of agents
+	Env map[string]string `json:"env,omitempty"` // the variables that move directories of agents, if they are set
 }
 
-// OverlayScope is a layer that overlays live in.
+// OverlayScope is the scope of an overlay layer.
 type OverlayScope string
 
 // The overlay scopes, lowest first.
@@ -109,10 +109,10 @@ const (
 	ProjectScope OverlayScope = "project"
 )
 
-// OverlayScopes is every scope, in the order in which layers are applied (agentpack contract §3.1).
+// OverlayScopes returns every scope, in the order in which layers are applied (agentpack contract §3.1).
 func OverlayScopes() []OverlayScope { return []OverlayScope{GlobalScope, MachineScope, ProjectScope} }
 
-// OverlayParent is the slash path, below the config repository, of the directory that holds a scope's overlays.
+// OverlayParent returns the slash path, below the config repository, of the directory that holds a scope's overlays.
 func (p Place) OverlayParent(s OverlayScope) string {
 	switch s {
 	case MachineScope:
@@ -123,8 +123,8 @@ func (p Place) OverlayParent(s OverlayScope) string {
 	return "overlays"
 }
 
-// OverlayNames are the directory names under which a module's overlay is looked for; the first one that exists is used, and the first
-// is the one to make (agentpack contract §1.5).
+// OverlayNames returns the directory names that a module's overlay may have; the first that exists is used, and the first is the one to create
+// (agentpack contract §1.5).
 func OverlayNames(id string) []string {
 	names := []string{ModuleKey(id)}
 	if long := longModuleKey(id); long != names[0] {

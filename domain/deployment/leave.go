@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// LeaveEdited is the plan without what would overwrite or delete somebody's own work, or what another config repository deployed: those files stay as they
-// are, and so does what is recorded of them. A file that one change would do that to is left by every other one.
+// LeaveEdited returns the plan without changes that would overwrite or delete the user's own work, or what another config repository deployed: those
+// files and their records stay as they are. A file that one change leaves is left by every other change too.
 func (p Plan) LeaveEdited(o Observed) Plan {
 	left := map[string]bool{}
 	for _, c := range p.Changes {
@@ -46,7 +46,7 @@ func (p Plan) LeaveEdited(o Observed) Plan {
 	return p
 }
 
-// leftAlone are the paths that the plan leaves alone, sorted.
+// leftAlone returns the paths that the plan leaves alone, sorted.
 func (p Plan) leftAlone() (paths []string) {
 	for _, c := range p.Left {
 		paths = append(paths, c.Path)

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// LockVersion is the only version of agentpack.lock.json there is.
+// LockVersion is the only version of agentpack.lock.json.
 const LockVersion = 1
 
-// LocalVersion is the resolved version of a module that lives in the config repository itself.
+// LocalVersion is the resolved version of a module in the config repository itself.
 const LocalVersion = "local"
 
-// Lock is agentpack.lock.json (agentpack contract §2.4): what every enabled module was resolved to.
+// Lock is agentpack.lock.json (agentpack contract §2.4): the resolved version of every enabled module.
 type Lock struct {
 	Version     int            `json:"version"`
 	GeneratedAt time.Time      `json:"generated_at"`
 	Modules     []LockedModule `json:"modules"`
 
-	// Refs are the refs that git modules were locked for, by identifier: a format of ours, which other programs pass over. A lockfile that
-	// another program made has none.
+	// Refs are the refs that git modules were locked for, by identifier: an extension that other programs ignore. A lockfile of another program has
+	// none.
 	Refs map[string]string `json:"refs,omitempty"`
 }
 
-// RefChanged is the ref that a module was locked for where the manifest names another one by now: the locked commit then is not what it asks for.
-// Of a ref that the lockfile does not tell, only a commit in the manifest that is not the locked one is known to be another.
+// RefChanged returns the ref that a module was locked for, if the manifest now names another one, so that the locked commit is not what it asks for.
+// If the lockfile does not record the ref, only a commit in the manifest that differs from the locked one is known to be another.
 func (l *Lock) RefChanged(m Module) (was string, changed bool) {
 	locked, ok := l.Module(m.ID)
 	if !ok || m.Source.Git == nil || locked.Source.Git == nil {
@@ -44,7 +44,7 @@ func (l *Lock) RefChanged(m Module) (was string, changed bool) {
 
 func isHex(text string) bool { return strings.Trim(text, "0123456789abcdefABCDEF") == "" }
 
-// LockedModule is one module of a lock. Its JSON keys stand in the order of the format.
+// LockedModule is one module of a lock. Its JSON keys are in the order of the format.
 type LockedModule struct {
 	ID       string         `json:"id"`
 	Type     ModuleType     `json:"type"`
@@ -54,7 +54,7 @@ type LockedModule struct {
 	Manifest []Entry        `json:"file_manifest"`
 }
 
-// ResolvedSource is where the files came from: exactly one of the two is set, the other is written as null.
+// ResolvedSource is the source of the files: exactly one of the two is set, the other is written as null.
 type ResolvedSource struct {
 	Local *ResolvedLocal `json:"local_path"`
 	Git   *ResolvedGit   `json:"git"`
@@ -72,7 +72,7 @@ type ResolvedGit struct {
 	Subdir string `json:"subdir"`
 }
 
-// Module is the locked module of that identifier.
+// Module returns the locked module with that identifier.
 func (l *Lock) Module(id string) (LockedModule, bool) {
 	if l == nil {
 		return LockedModule{}, false
@@ -85,8 +85,7 @@ func (l *Lock) Module(id string) (LockedModule, bool) {
 	return LockedModule{}, false
 }
 
-// Same reports whether two locks say the same, apart from when they were made. A lock that says nothing new keeps its time, so that
-// locking twice changes no byte.
+// Same reports whether two locks are equal apart from their time. A lock with nothing new keeps its time, so that locking twice changes no byte.
 func (l *Lock) Same(other *Lock) bool {
 	if l == nil || other == nil || len(l.Modules) != len(other.Modules) || !maps.Equal(l.Refs, other.Refs) {
 		return false

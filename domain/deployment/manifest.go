@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ManifestVersion is the only version of agentpack.yaml there is.
+// ManifestVersion is the only version of agentpack.yaml.
 const ManifestVersion = 1
 
 // The files of a config repository (agentpack contract §1.1).
@@ -21,12 +21,12 @@ const (
 // DefaultProfile must exist in every manifest.
 const DefaultProfile = "default"
 
-// ModuleType is what a module holds.
+// ModuleType is the kind of content of a module.
 type ModuleType string
 
-// The module types. The first four are the contract's; mcp, settings, hooks and permissions own single keys in files that are otherwise the user's: mcp holds
-// one server a file (mcp/<name>.json), settings one fragment an agent (<target>.json), hooks one hook a file and permissions one set of rules a file. An
-// agent, and an output style, is one Markdown file.
+// The module types. The first four are the contract's; mcp, settings, hooks and permissions manage single keys in files that are otherwise the
+// user's: mcp has one server per file (mcp/<name>.json), settings one fragment per agent (<target>.json), hooks one hook per file and permissions one
+// set of rules per file. An agent, and an output style, is one Markdown file.
 const (
 	ModuleInstructions ModuleType = "instructions"
 	ModuleSkill        ModuleType = "skill"
@@ -41,18 +41,18 @@ const (
 	ModulePlugins      ModuleType = "plugins"
 )
 
-// HookEvents are what hooks of modules can wait for.
+// HookEvents returns the events that hooks of modules can use.
 func HookEvents() []string {
 	return []string{"session_start", "session_end", "prompt_submit", "pre_tool", "post_tool", "stop", "subagent_stop"}
 }
 
-// ModuleTypes is every module type, in the order of their listing.
+// ModuleTypes returns every module type, in the order of their listing.
 func ModuleTypes() []ModuleType {
 	return []ModuleType{ModuleInstructions, ModuleSkill, ModulePrompt, ModuleCommand, ModuleMCP, ModuleSettings,
 		ModuleAgent, ModuleHooks, ModulePermissions, ModuleStyle, ModulePlugins}
 }
 
-// Scope is where a target's files go.
+// Scope says where a target's files go.
 type Scope string
 
 // The scopes.
@@ -72,33 +72,33 @@ type Manifest struct {
 	Modules  []Module
 }
 
-// Profile chooses modules.
+// Profile selects modules.
 type Profile struct {
 	IncludeTags    []string
 	IncludeModules []string
 	ExcludeModules []string
 }
 
-// TargetConfig is how one agent is deployed to.
+// TargetConfig is the configuration of one target.
 type TargetConfig struct {
 	Scope   Scope
 	Options Options
-	Host    *OwnHost // of a target that the config repository describes itself
+	Host    *OwnHost // set for a target that the config repository describes itself
 }
 
-// OwnHost is a host that nobody has made a table for: what goes where, as its user says.
+// OwnHost is a host without a built-in table: the user says what goes where.
 type OwnHost struct {
 	Title string
 	Rules []OwnRule
 }
 
-// OwnRule is where the modules of one type go in one scope, and as what, in the words of the tables.
+// OwnRule says where the modules of one type go in one scope, and in which form, in the words of the tables.
 type OwnRule struct{ Type, Scope, Root, Path, Form, Format, At, References string }
 
-// Options are a target's settings as they stand in the manifest: text, bool, numbers, lists.
+// Options are a target's settings as written in the manifest: text, bool, numbers, lists.
 type Options map[string]any
 
-// Bool is the option's value: a bool, or true/yes/1 and false/no/0 in any case as text. Anything else is otherwise.
+// Bool returns the option's value: a bool, or true/yes/1 and false/no/0 in any case as text. For anything else it returns otherwise.
 func (o Options) Bool(name string, otherwise bool) bool {
 	switch v := o[name].(type) {
 	case bool:
@@ -114,7 +114,7 @@ func (o Options) Bool(name string, otherwise bool) bool {
 	return otherwise
 }
 
-// Text is the option's text without surrounding blanks, or otherwise where it is absent, blank or no text.
+// Text returns the option's text without surrounding blanks, or otherwise if it is absent, blank or not a text.
 func (o Options) Text(name, otherwise string) string {
 	if v, ok := o[name].(string); ok {
 		return cmp.Or(strings.TrimSpace(v), otherwise)
@@ -128,12 +128,12 @@ type Module struct {
 	Type    ModuleType
 	Enabled bool
 	Tags    []string
-	Targets []string // empty is all
-	Scope   Scope    // where it goes at most; empty is wherever its targets write
-	Called  string   // what it is called where it is deployed; empty is by its identifier (a skill), or by its file
+	Targets []string // empty: all
+	Scope   Scope    // upper limit; empty: wherever its targets write
+	Called  string   // name where it is deployed; empty: from its identifier (a skill), or its file
 	Source  Source
-	AsIs    bool // a command or an agent: its file is in its targets' own form, and goes to them as it stands
-	Line    int  // of the manifest; 0 when it is not known
+	AsIs    bool // a command or an agent: its file is in its targets' own form and deployed unchanged
+	Line    int  // in the manifest; 0 when it is not known
 }
 
 // For reports whether the module is meant for the target.
@@ -141,8 +141,8 @@ func (m Module) For(target string) bool {
 	return len(m.Targets) == 0 || slices.Contains(m.Targets, target)
 }
 
-// In reports whether the module goes where files of that scope, user or project, are, in a project of that identifier. A module that is tagged with
-// projects (project-<id>, as importing tags what it finds in one) goes into these alone, and not to the user's files unless its scope says so.
+// In reports whether the module is for files of that scope, user or project, in a project with that identifier. A module tagged with projects
+// (project-<id>, as import tags what it finds in one) is only for these, and not for the user's files unless its scope says so.
 func (m Module) In(one Scope, project string) bool {
 	projects := slices.DeleteFunc(slices.Clone(m.Tags), func(tag string) bool { return !isProjectTag(tag) })
 	switch {
@@ -158,16 +158,16 @@ func (m Module) In(one Scope, project string) bool {
 
 const projectTag = "project-"
 
-// ProjectTag is the tag, and the profile, of what is for one project.
+// ProjectTag returns the tag, and the profile, of modules for one project.
 func ProjectTag(id string) string { return projectTag + id }
 
-// isProjectTag reports the tag of a project: 16 hex digits follow.
+// isProjectTag reports whether the tag is that of a project, with 16 hex digits.
 func isProjectTag(tag string) bool {
 	id, ok := strings.CutPrefix(tag, projectTag)
 	return ok && len(id) == 16 && strings.Trim(id, "0123456789abcdef") == ""
 }
 
-// Name is what the module is called where it is deployed: as it says, or the part of the identifier after its first colon, or the whole of it.
+// Name returns the module's name where it is deployed: the configured one, or the part of the identifier after its first colon, or all of it.
 func (m Module) Name() string {
 	if m.Called != "" {
 		return m.Called
@@ -178,7 +178,7 @@ func (m Module) Name() string {
 	return m.ID
 }
 
-// Source is where a module's files come from: exactly one of the two is set.
+// Source is the source of a module's files: exactly one of the two is set.
 type Source struct {
 	Local string // slash path relative to the config repository
 	Git   *GitSource
@@ -192,11 +192,11 @@ type GitSource struct {
 	Shallow bool
 }
 
-// DefaultRef is a git source's ref when it names none.
+// DefaultRef is the ref of a git source that names none.
 const DefaultRef = "main"
 
-// Select is the enabled modules of a profile, sorted by identifier: those a tag or their identifier includes and nothing excludes.
-// An unknown profile fails with ErrConfig (agentpack contract §2.2).
+// Select returns the enabled modules of a profile, sorted by identifier: those that a tag or their identifier includes and nothing excludes. It fails
+// with ErrConfig for an unknown profile (agentpack contract §2.2).
 func (m Manifest) Select(profile string) ([]Module, error) {
 	p, ok := m.Profiles[profile]
 	if !ok {
@@ -228,7 +228,7 @@ func (m Manifest) Included(mod Module) bool {
 	return false
 }
 
-// Module is the module of that identifier, or fails with ErrConfig.
+// Module returns the module with that identifier. It fails with ErrConfig if there is none.
 func (m Manifest) Module(id string) (Module, error) {
 	for _, mod := range m.Modules {
 		if mod.ID == id {
@@ -244,7 +244,7 @@ func (m Manifest) NeedsLock() bool {
 	return slices.ContainsFunc(m.Modules, func(mod Module) bool { return mod.Enabled && mod.Source.Git != nil })
 }
 
-// Single reports a type of modules that are one file each.
+// Single reports whether modules of the type are one file each.
 func (t ModuleType) Single() bool {
 	switch t {
 	case ModulePrompt, ModuleCommand, ModuleAgent, ModuleStyle:

@@ -8,11 +8,11 @@ import (
 	"unicode/utf8"
 )
 
-// FrontmatterFunc is the YAML mapping at the beginning of a document; found is false when the document does not begin with one.
+// FrontmatterFunc returns the YAML mapping at the beginning of a document; found is false when the document does not begin with one.
 type FrontmatterFunc = func(doc []byte) (fields map[string]any, found bool, err error)
 
-// ValidateModule holds a composed module to the rules of its type. Every breach is ErrConfig, with module_id, the path where there is one, and
-// what was missing or expected in the details; errors of read pass through.
+// ValidateModule checks a composed module against the rules of its type. Every violation is ErrConfig, with module_id, the path if there is one, and
+// what was missing or expected in the details; errors of read are returned unchanged.
 func ValidateModule(m Module, tree Tree, read func(Content) ([]byte, error), frontmatter FrontmatterFunc) error {
 	c := check{m, tree, read, frontmatter}
 	if m.AsIs {
@@ -60,7 +60,7 @@ func list[T ~string](names []T) string {
 	return strings.Join(text, ", ")
 }
 
-// check is one module while it is looked at.
+// check is one module under validation.
 type check struct {
 	module      Module
 	tree        Tree
@@ -68,7 +68,7 @@ type check struct {
 	frontmatter FrontmatterFunc
 }
 
-// details are module_id, and path unless it is empty.
+// details returns module_id, and path unless it is empty.
 func (c check) details(path string) Details {
 	d := FieldDetails("module_id", c.module.ID)
 	if path != "" {
@@ -81,7 +81,7 @@ func (c check) refuse(problem, way string, details Details) error {
 	return ErrConfig.Sayf("the %s module %q cannot be deployed: %s; %s", c.module.Type, c.module.ID, problem, way).With(details)
 }
 
-// root is a file that has to stand at the module's root.
+// root returns a file that must be at the module's root.
 func (c check) root(name string) (File, error) {
 	file, ok := c.tree.Find(name)
 	if !ok {
@@ -90,7 +90,7 @@ func (c check) root(name string) (File, error) {
 	return file, nil
 }
 
-// asIs checks a file in the form of other programs: they know what belongs in it, so that its targets have to be named.
+// asIs checks a file in the form of other programs, whose rules are theirs; so its targets must be named.
 func (c check) asIs() error {
 	switch {
 	case c.module.Type != ModuleCommand && c.module.Type != ModuleAgent:
@@ -102,10 +102,10 @@ func (c check) asIs() error {
 	return err
 }
 
-// single is the one file of a module that has to be one Markdown file.
+// single returns the file of a module that must be one Markdown file.
 func (c check) single() (File, error) { return c.file(".md") }
 
-// file is the one file of a module that has to be one file with one of the extensions.
+// file returns the file of a module that must be one file with one of the extensions.
 func (c check) file(extensions ...string) (File, error) {
 	const shown = 10
 	wanted := "one " + strings.Join(extensions, " or ") + " file"
@@ -127,7 +127,7 @@ func (c check) file(extensions ...string) (File, error) {
 	return file, nil
 }
 
-// matter is the frontmatter of a file. Details are of the file, with whatever else is known.
+// matter returns the frontmatter of a file. Details are those of the file, plus what else is known.
 func (c check) matter(file File, required ...string) (doc []byte, fields map[string]any, err error) {
 	if doc, err = c.read(file.Content); err != nil {
 		return nil, nil, err
@@ -149,7 +149,7 @@ func (c check) matter(file File, required ...string) (doc []byte, fields map[str
 	return doc, fields, nil
 }
 
-// text holds a field of frontmatter to being text that says something.
+// text checks that a field of frontmatter is text that is not blank.
 func (c check) text(path string, fields map[string]any, name string) error {
 	value := fields[name]
 	text, ok := value.(string)
@@ -165,7 +165,7 @@ func (c check) text(path string, fields map[string]any, name string) error {
 	return nil
 }
 
-// skill checks SKILL.md, and that the skill's directory is one below the skills of an agent and nowhere else (agentpack contract §10.2).
+// skill checks SKILL.md, and that the skill's directory is exactly one level below an agent's skills (agentpack contract §10.2).
 func (c check) skill() error {
 	if name := c.module.Name(); (c.module.Called != "" || strings.Contains(c.module.ID, ":")) && !component(name) { // an identifier without a colon is made safe by its target
 		return c.refuse(fmt.Sprintf("%q cannot be the name of a directory", name), "choose an identifier like skill:my-skill",
@@ -179,7 +179,7 @@ func (c check) skill() error {
 	return err
 }
 
-// component reports a name that is one file or directory on every system, and no reserved one.
+// component reports whether a name can be one file or directory on every system and is not reserved.
 func component(name string) bool {
 	const longest = 255 // bytes, on most file systems
 	switch strings.ToLower(name) {
@@ -190,7 +190,7 @@ func component(name string) bool {
 		strings.TrimSpace(name) == name && !strings.HasSuffix(name, ".") && !device(name)
 }
 
-// device reports a name that Windows keeps for a device, with whatever extension.
+// device reports whether Windows reserves the name for a device, with any extension.
 func device(name string) bool {
 	stem, _, _ := strings.Cut(strings.ToUpper(name), ".")
 	if slices.Contains([]string{"CON", "PRN", "AUX", "NUL"}, stem) {

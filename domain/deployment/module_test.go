@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// tree is a sorted tree of names and texts.
+// tree returns a sorted tree of names and texts.
 func tree(files map[string]string) (t deployment.Tree) {
 	for name, text := range files {
 		t = append(t, deployment.File{Path: name, Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte(text))})
@@ -27,7 +27,7 @@ func tree(files map[string]string) (t deployment.Tree) {
 
 func read(c deployment.Content) ([]byte, error) { return c.Data, nil }
 
-// frontmatter is what an adapter does, with a real YAML decoder.
+// frontmatter does what an adapter does, with a real YAML decoder.
 func frontmatter(doc []byte) (fields map[string]any, found bool, err error) {
 	rest, ok := bytes.CutPrefix(doc, []byte("---\n"))
 	if !ok {
@@ -44,7 +44,7 @@ type example struct {
 	name  string
 	id    string
 	files map[string]string
-	// of the fault; no words means that the module is valid
+	// in the error; none means that the module is valid
 	words   string
 	details deployment.Details
 }
@@ -235,14 +235,14 @@ func TestUnknownTypeAndReadErrors(t *testing.T) {
 	}
 }
 
-// FuzzValidate: no document makes validation panic, and whatever it refuses it refuses as configuration, naming the module.
+// FuzzValidate: no document makes validation panic, and every error is a configuration error that names the module.
 func FuzzValidate(f *testing.F) {
 	for _, text := range []string{"", "---\n---\n", "---\nname: x\ndescription: y\n---\n!`ls`", `{"command": "x"}`, "---\n\xff: [\n---\n", "![", "!`"} {
 		f.Add(text, "skill:x", "SKILL.md")
 		f.Add(text, "x", "a.md")
 		f.Add(text, "mcp:x", "a.json")
 	}
-	plain := func(doc []byte) (map[string]any, bool, error) { // the fuzzer shall look for faults here, not in a YAML decoder
+	plain := func(doc []byte) (map[string]any, bool, error) { // the fuzzer is to find faults here, not in a YAML decoder
 		fields := map[string]any{}
 		for line := range strings.Lines(string(doc)) {
 			if key, value, ok := strings.Cut(strings.TrimSuffix(line, "\n"), ": "); ok {

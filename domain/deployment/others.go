@@ -9,10 +9,10 @@ import (
 	"strings"
 )
 
-// reasonOther begins the reason of a change in a file that another config repository deployed.
+// reasonOther is the beginning of the reason of a change to a file that another config repository deployed.
 const reasonOther = "belongs to the config repository "
 
-// OthersByPath are the entries of other config repositories. Mostly there are none.
+// OthersByPath returns the entries of other config repositories by path. Usually there are none.
 func (o Observed) OthersByPath() Others {
 	if len(o.Others) == 0 {
 		return nil
@@ -24,8 +24,8 @@ func (o Observed) OthersByPath() Others {
 	return all
 }
 
-// Contends reports whether two owners cannot both have their way with one file. Blocks with labels of their own stand side by side, in the
-// order in which they came, and so do single keys of one document, unless both want the same one, or one within the other, with different values.
+// Contends reports whether two owners conflict over one file. Blocks with their own labels do not, and neither do single keys of one document, unless
+// both want the same key, or one within the other, with different values.
 func Contends(ours, theirs *Part) bool {
 	if ours == nil || theirs == nil {
 		return true
@@ -36,10 +36,10 @@ func Contends(ours, theirs *Part) bool {
 	return slices.ContainsFunc(ours.Keys, theirs.contends)
 }
 
-// contends reports a key that cannot be had beside the part's own.
+// contends reports whether a key conflicts with the part's own.
 func (p *Part) contends(k Key) bool { return slices.ContainsFunc(p.Keys, k.Contends) }
 
-// Contends reports two keys that cannot both be had: the same one with different values, or one within the other. Values of one list stand side by side.
+// Contends reports whether two keys conflict: the same one with different values, or one within the other. Values of one list do not conflict.
 func (k Key) Contends(other Key) bool {
 	n := min(len(k.Path), len(other.Path))
 	switch {
@@ -51,7 +51,7 @@ func (k Key) Contends(other Key) bool {
 	return !k.Item && !sameValue(k.Value, other.Value)
 }
 
-// sameValue reports two JSON values that are written alike but for their spaces.
+// sameValue reports whether two JSON values are equal except for white space.
 func sameValue(a, b json.RawMessage) bool {
 	if bytes.Equal(a, b) {
 		return true
@@ -60,11 +60,11 @@ func sameValue(a, b json.RawMessage) bool {
 	return json.Compact(&x, a) == nil && json.Compact(&y, b) == nil && bytes.Equal(x.Bytes(), y.Bytes())
 }
 
-// Others are the entries of other config repositories by path.
+// Others holds the entries of other config repositories by path.
 type Others map[string][]*Owned
 
-// Holder is the config repository that deployed what d wants otherwise; empty where nobody else did. have is the own entry, or nil. Both have one
-// where they agreed until now: then it is shared, and what is there is this one's as well.
+// Holder returns the config repository that deployed something other than what d wants; empty if there is none. have is this owner's entry, or nil.
+// If both have one, they agreed until now: the file is shared, and its content belongs to both.
 func (o Others) Holder(d *Desired, have *Owned, now Seen) (repo string, shared bool) {
 	for _, other := range o[d.Path] {
 		if !Contends(d.Part, other.Part) {
@@ -78,7 +78,7 @@ func (o Others) Holder(d *Desired, have *Owned, now Seen) (repo string, shared b
 	return repo, shared
 }
 
-// shares reports an own entry that stands beside another one's: both say the same, or what is there is as this one says.
+// shares reports whether this owner's entry exists together with another one's: both are equal, or the file has this one's content.
 func (d *Desired) shares(have, other *Owned, now Seen) bool {
 	switch {
 	case have == nil || (have.Part == nil) != (other.Part == nil):
@@ -95,7 +95,7 @@ func (d *Desired) shares(have, other *Owned, now Seen) bool {
 	})
 }
 
-// HasKey is the config repository that deployed a key of a document which is wanted here otherwise, and that this one does not have as well.
+// HasKey returns the config repository that deployed another value for a key that is wanted here and that this owner does not have as well.
 func (o Others) HasKey(path string, k Key, have *Owned) string {
 	for _, other := range o[path] {
 		if other.Part == nil || !other.Part.contends(k) {
@@ -108,7 +108,8 @@ func (o Others) HasKey(path string, k Key, have *Owned) string {
 	return ""
 }
 
-// StateOf is how a wanted file stands. What another config repository deployed was never this one's, whatever is done to it: it counts as not deployed.
+// StateOf returns the state of a wanted file. A file that another config repository deployed was never deployed by this one, whatever its content,
+// and counts as not deployed.
 func (o Others) StateOf(d *Desired, have *Owned, now Seen) FileState {
 	state := d.State(have, now)
 	if len(o[d.Path]) == 0 || state == StateUpToDate || state == StateMissing || state == "" {
@@ -132,8 +133,8 @@ func (o Others) partOf(repo, path string) *Part {
 	return nil
 }
 
-// yield has a change of a file that another config repository deployed need adopt, and lists what is taken over then. A file that is gone is nobody's
-// to lose; who deployed it is said all the same.
+// yield makes a change of a file that another config repository deployed need adopt, and lists what is taken over. A missing file cannot be lost by
+// anybody; its deployer is named all the same.
 func (c *Change) yield(d *Desired, others []*Owned) (taken []Takeover) {
 	for _, other := range others {
 		if !Contends(d.Part, other.Part) {
@@ -150,14 +151,14 @@ func (c *Change) yield(d *Desired, others []*Owned) (taken []Takeover) {
 	return taken
 }
 
-// Takeover is an entry of another config repository that a plan takes over: what it has from then on of the file. Left is nil where that is
-// nothing. Keys that both can have stay with it; the sum over them is whoever plans' to work out.
+// Takeover is an entry of another config repository that a plan takes over, with what that repository keeps of the file. Left is nil if it keeps
+// nothing. Keys that both can have stay with it; the planner computes the sum over them.
 type Takeover struct {
 	From Owned
 	Left *Owned
 }
 
-// without is the entry without what the part takes.
+// without returns the entry without what the part takes.
 func (f *Owned) without(part *Part) *Owned {
 	if part == nil || f.Part == nil || f.Part.Format == FormatMarkdown || part.Format == FormatMarkdown {
 		return nil
@@ -171,7 +172,7 @@ func (f *Owned) without(part *Part) *Owned {
 	return &left
 }
 
-// takeOver adds what is taken over, each entry once: two targets may want one file.
+// takeOver adds what is taken over, each entry once, because two targets may want one file.
 func (p *Plan) takeOver(taken []Takeover) {
 	for _, t := range taken {
 		i := slices.IndexFunc(p.Taken, func(have Takeover) bool { return have.From.is(&t.From) })
@@ -192,12 +193,12 @@ func (p *Plan) takeOver(taken []Takeover) {
 	}
 }
 
-// is reports two entries of one place and owner.
+// is reports whether two entries have the same place and owner.
 func (f *Owned) is(other *Owned) bool {
 	return f.Repo == other.Repo && f.Owner == other.Owner && f.Target == other.Target && f.Root == other.Root && f.Path == other.Path
 }
 
-// inherit hands on who made a document, and what is in it: who takes over everything of another one's takes that away, too.
+// inherit passes on who made a document and what is in it: an owner that takes over everything of another one also removes it later.
 func (p *Plan) inherit() {
 	for _, t := range p.Taken {
 		if t.Left != nil {
@@ -215,7 +216,8 @@ func (p *Plan) inherit() {
 	}
 }
 
-// Inherit has a part take away, when it goes, what another one of the same document would: the document, the containers in it, and what is around a block.
+// Inherit makes a part remove, when it is removed, what another part of the same document would: the document, the containers in it, and what
+// surrounds a block.
 func (f *Owned) Inherit(from Owned) {
 	f.Made, f.Created = slices.Concat(f.Made, from.Made), f.Created || from.Created
 	if f.Over.IsZero() && f.Part.Format == FormatMarkdown {
@@ -223,15 +225,15 @@ func (f *Owned) Inherit(from Owned) {
 	}
 }
 
-// maxHeld is how many paths of another owner a warning names.
+// maxHeld is the number of another owner's paths that a warning names.
 const maxHeld = 10
 
-// HeldWarnings say which files other config repositories deployed that this plan wants too, in a line for each of them; nil where there is none.
+// HeldWarnings names the files of other config repositories that this plan wants too, one line per repository; nil if there are none.
 func (p Plan) HeldWarnings() []string {
 	return byHolder(p.Changes, "the config repository %s deployed %s, which this one wants otherwise; --adopt takes over what is there")
 }
 
-// byHolder is a line for every other owner of changed files.
+// byHolder returns one line for every other owner of changed files.
 func byHolder(changes []Change, format string) (out []string) {
 	held := map[string][]string{}
 	for _, c := range changes {
@@ -250,7 +252,8 @@ func byHolder(changes []Change, format string) (out []string) {
 	return out
 }
 
-// LeaveOthers takes out of a way back what other config repositories have by now, and says so, and which of them have files there that stay.
+// LeaveOthers removes from a rollback what other config repositories own by now, and adds warnings that say so and name the repositories whose files
+// stay.
 func (p Plan) LeaveOthers(o Observed) (Plan, []string) {
 	said := byHolder(p.Changes, "what the config repository %s deployed since stays: %s")
 	left := map[string]bool{}

@@ -23,10 +23,10 @@ const (
 	OpDelete Op = "delete"
 )
 
-// Gate is whether a change needs adopt, and why.
+// Gate says whether a change needs adopt, and why.
 type Gate string
 
-// The kinds of update. The first and the last need nobody's leave; a deletion of an edited file is DriftedDelete.
+// The kinds of update. The first and the last need no adopt; a deletion of an edited file is DriftedDelete.
 const (
 	ManagedUpdate Gate = "managed_update"
 	AdoptUpdate   Gate = "adopt_update"   // would overwrite what no deployment wrote
@@ -35,7 +35,7 @@ const (
 	MergeUpdate   Gate = "merge_update"   // adds a part to a file and leaves the rest of it alone
 )
 
-// Adopts reports whether the change overwrites or deletes somebody's own work.
+// Adopts reports whether the change overwrites or deletes the user's own work.
 func (g Gate) Adopts() bool { return g == AdoptUpdate || g == DriftedUpdate || g == DriftedDelete }
 
 // The reasons of changes. The first four are the contract's words.
@@ -52,26 +52,26 @@ const (
 	reasonClaimed   = "no operation on record deployed it: only a file says so"
 )
 
-// Change is one file's.
+// Change is the change of one file.
 type Change struct {
 	Target  string
 	Op      Op
 	Path    string // absolute, native
 	Gate    Gate   // of updates, and of deletions of edited files; otherwise empty
 	Reason  string
-	State   FileState // before the change; empty where a plan goes back to a snapshot
+	State   FileState // before the change; empty in a rollback to a snapshot
 	Before  Seen
 	After   Content     // of creations and updates
 	Mode    fs.FileMode // of creations and updates
-	Holder  string      // another config repository, which deployed the file and wants it otherwise; shown in Reason
-	Link    string      // where a symbolic link that is put back leads; otherwise empty
+	Holder  string      // another config repository that deployed the file with other content; shown in Reason
+	Link    string      // target of a symbolic link that is put back; otherwise empty
 	Modules []string
 }
 
-// MarshalJSON is the change as the contract shows it (agentpack contract §4.3), keys sorted.
+// MarshalJSON returns the change in the contract's form (agentpack contract §4.3), keys sorted.
 func (c Change) MarshalJSON() ([]byte, error) { return c.appendJSON(nil), nil }
 
-// UnmarshalJSON reads what MarshalJSON shows; what is not shown stays empty.
+// UnmarshalJSON reads what MarshalJSON writes; fields that are not written stay empty.
 func (c *Change) UnmarshalJSON(text []byte) error {
 	var shown struct {
 		After      *Sum      `json:"after_sha256"`
@@ -116,11 +116,11 @@ func (c *Change) UnmarshalJSON(text []byte) error {
 	return nil
 }
 
-// appendJSON writes the change's canonical form: it is hashed for thousands of files at a time.
+// appendJSON appends the change's canonical form: it is hashed for thousands of files at a time.
 func (c Change) appendJSON(b []byte) []byte {
 	b = append(b, `{"after_sha256":`...)
 	b = appendSum(b, c.After.Sum)
-	if c.Before.Kind == Link && c.Before.Link != "" { // which does not stay one
+	if c.Before.Kind == Link && c.Before.Link != "" { // which does not stay a link
 		b = appendText(append(b, `,"before_link":`...), c.Before.Link)
 	}
 	b = append(b, `,"before_sha256":`...)
@@ -134,14 +134,14 @@ func (c Change) appendJSON(b []byte) []byte {
 	if c.Link != "" {
 		b = appendText(append(b, `,"link":`...), c.Link)
 	}
-	if c.Op != OpDelete && c.Link == "" && c.Mode != PlainMode && c.Mode != 0 { // without a mode, it is the plain one
+	if c.Op != OpDelete && c.Link == "" && c.Mode != PlainMode && c.Mode != 0 { // without a mode, it is PlainMode
 		b = fmt.Appendf(b, `,"mode":"%04o"`, c.Mode.Perm())
 	}
 	b = append(append(b, `,"op":"`...), c.Op...)
 	b = appendText(append(b, `","path":`...), c.Path)
 	b = appendText(append(b, `,"path_posix":`...), PosixPath(c.Path))
 	b = appendText(append(b, `,"reason":`...), c.Reason)
-	if c.State != "" && (c.Op != OpCreate || c.State != StateNotDeployed) { // the contract's form of a file that is new
+	if c.State != "" && (c.Op != OpCreate || c.State != StateNotDeployed) { // the contract's form of a new file
 		b = append(append(append(b, `,"state":"`...), c.State...), '"')
 	}
 	b = appendText(append(b, `,"target":`...), c.Target)
@@ -180,7 +180,7 @@ type Summary struct {
 	Update int `json:"update"`
 }
 
-// Binding is what a plan was made for, resolved: a confirmation is good for exactly this (agentpack contract §7.4).
+// Binding is everything a plan was made for, resolved: an approval counts for exactly this (agentpack contract §7.4).
 type Binding struct {
 	Home        string `json:"home"`
 	Machine     string `json:"machine"`
@@ -192,25 +192,25 @@ type Binding struct {
 	UserHome    string `json:"user_home"`
 }
 
-// Plan is everything a deployment would change, and what it would own afterwards.
+// Plan is everything a deployment would change, and what would be owned afterwards.
 type Plan struct {
 	Binding Binding
 	Profile string
 	Targets []string // sorted
 	Changes []Change // sorted by target, then path
-	Owned   []Owned  // what Owner owns in Roots afterwards: all of it
+	Owned   []Owned  // all that Owner owns in Roots afterwards
 	Owner   Owner
 	Repo    string // the config repository
 	Roots   []Root
-	// TakesOver are the ownership manifests of earlier versions, and of the original, that go into the home's records and are removed.
+	// TakesOver are the ownership manifests of earlier versions, and of the original, that are moved into the home's records and removed.
 	TakesOver []string
 	Taken     []Takeover    // what other config repositories own and this plan takes over
-	Beside    []Root        // that were looked at because the same files may be there
-	Left      []Change      // what is not done because the files are somebody's own work (LeaveEdited)
-	Forgotten []string      // paths that only a record which no operation wrote says were deployed: they stay, and are nobody's from then on
-	Doubtful  []string      // paths of changes that only files of the home, or beside the deployed ones, are a reason for, and no operation on record
-	Stale     bool          // a manifest has to be written although no file changes
-	Ways      *ResolvedDirs // where the directories really were that it was made for; another place is another plan
+	Beside    []Root        // examined because they may have the same files
+	Left      []Change      // changes not made because the files are the user's own work (LeaveEdited)
+	Forgotten []string      // paths that are listed as deployed only by a record that no operation wrote: they stay, and nobody owns them any more
+	Doubtful  []string      // paths of changes whose only reason is a file of the home, or beside the deployed ones, that no recorded operation wrote
+	Stale     bool          // a manifest must be written although no file changes
+	Ways      *ResolvedDirs // the resolved directories of the plan; with other directories it is another plan
 }
 
 // Summary counts the plan's changes.
@@ -222,7 +222,7 @@ func (p Plan) Summary() Summary {
 	return s
 }
 
-// Add counts one change more.
+// Add counts one more change.
 func (s *Summary) Add(op Op) {
 	switch op {
 	case OpCreate:
@@ -234,7 +234,7 @@ func (s *Summary) Add(op Op) {
 	}
 }
 
-// Files counts the plan's files. A file that several targets have is one, and changed several times.
+// Files counts the plan's files. A file of several targets counts once, and as changed several times.
 func (p Plan) Files() Summary {
 	var s Summary
 	known := make(map[string]bool, len(p.Changes))
@@ -247,7 +247,7 @@ func (p Plan) Files() Summary {
 	return s
 }
 
-// PathsOf are the files that changes are about, sorted and each once.
+// PathsOf returns the files that changes are about, sorted, each once.
 func PathsOf(changes []Change) []string {
 	paths := make([]string, len(changes))
 	for i, c := range changes {
@@ -257,7 +257,8 @@ func PathsOf(changes []Change) []string {
 	return slices.Compact(paths)
 }
 
-// Warnings say what a plan does besides its changes, for whoever decides: which manifests it takes over, and where it meets another owner.
+// Warnings describes, for the user who decides, what a plan does besides its changes: which manifests it takes over, and where another owner has
+// files.
 func (p Plan) Warnings() []string {
 	out := p.HeldWarnings()
 	if n := len(p.Doubtful); n > 0 {
@@ -281,10 +282,10 @@ func some(paths []string, n int) string {
 	return list
 }
 
-// Empty reports a plan that changes nothing, not even a manifest.
+// Empty reports whether a plan changes nothing, not even a manifest.
 func (p Plan) Empty() bool { return len(p.Changes) == 0 && !p.Stale }
 
-// Adoptions are the changes that need adopt.
+// Adoptions returns the changes that need adopt.
 func (p Plan) Adoptions() []Change {
 	var out []Change
 	for _, c := range p.Changes {
@@ -295,7 +296,7 @@ func (p Plan) Adoptions() []Change {
 	return out
 }
 
-// Edited are the changes that would overwrite or delete edits made here since the last deployment.
+// Edited returns the changes that would overwrite or delete edits since the last deployment.
 func (p Plan) Edited() []Change {
 	var out []Change
 	for _, c := range p.Changes {
@@ -306,8 +307,8 @@ func (p Plan) Edited() []Change {
 	return out
 }
 
-// Hash names the plan: the canonical sum over its binding and what a person was shown of it. Whether it will be called with adopt is
-// not part of it, because what adopt would overwrite is among the changes.
+// Hash identifies the plan: the canonical sum over its binding and what a user sees of it. Whether it will be called with adopt is not part of it,
+// because what adopt would overwrite is among the changes.
 func (p Plan) Hash() canon.Hash {
 	b := make([]byte, 0, 256+384*len(p.Changes))
 	b = append(b, `{"binding":`...)

@@ -42,7 +42,7 @@ func make1(t *testing.T, files []deployment.Desired, have []deployment.Owned, se
 	return p
 }
 
-// TestEveryWayAFileCanDiffer walks what can be wanted, what is owned and what is there.
+// TestEveryWayAFileCanDiffer covers what can be wanted, owned and on disk.
 func TestEveryWayAFileCanDiffer(t *testing.T) {
 	const path = root + "/a"
 	link := file("new")
@@ -101,7 +101,7 @@ func TestEveryWayAFileCanDiffer(t *testing.T) {
 	}
 }
 
-// TestALinkThatGoesIsShown: a plan says where a symbolic link leads that a file takes the place of, and it is part of what is confirmed.
+// TestALinkThatGoesIsShown: a plan shows the target of a symbolic link that a file replaces, and it is part of what is approved.
 func TestALinkThatGoesIsShown(t *testing.T) {
 	link := deployment.Seen{Kind: deployment.Link, Sum: sum("mine"), Link: "/elsewhere/a"}
 	p := make1(t, []deployment.Desired{desired("a", "new")}, nil, map[string]deployment.Seen{root + "/a": link})
@@ -116,8 +116,8 @@ func TestALinkThatGoesIsShown(t *testing.T) {
 	assert.NotEqual(t, p.Hash(), other.Hash())
 }
 
-// TestWhatAdoptingReplacesIsNamed: a file that no deployment wrote and that says something else than a module is told with the module; one that only its mode
-// sets apart, or that a deployment wrote, is not.
+// TestWhatAdoptingReplacesIsNamed: a file that no deployment wrote and that differs from a module is reported with the module; a file that differs
+// only in its mode, or that a deployment wrote, is not.
 func TestWhatAdoptingReplacesIsNamed(t *testing.T) {
 	want := desired("a", "new")
 	want.Modules = []string{"command:a"}
@@ -142,7 +142,7 @@ func TestAFileOfTwoTargetsIsOne(t *testing.T) {
 	assert.Equal(t, []string{"/x", "/y"}, deployment.PathsOf(both.Changes))
 }
 
-// TestLinksAreNamedOnce: of directories below a link only those are named that are links themselves.
+// TestLinksAreNamedOnce: of directories below a link, only those that are links themselves are named.
 func TestLinksAreNamedOnce(t *testing.T) {
 	ways := deployment.NewResolvedDirs()
 	ways.Add("/h/.claude", "/dot/claude")
@@ -181,7 +181,7 @@ func TestOnlyOwnEntriesAreDeleted(t *testing.T) {
 	assert.True(t, p.Stale, "manifests change")
 }
 
-// TestATargetThatIsNotAskedForKeepsItsFiles: what a neighbour in the same directory owns stays, although it is not planned for.
+// TestATargetThatIsNotAskedForKeepsItsFiles: files of another target in the same directory stay, although it is not planned for.
 func TestATargetThatIsNotAskedForKeepsItsFiles(t *testing.T) {
 	r, other := deployment.Root{Target: "codex", Path: root}, deployment.Root{Target: "opencode", Path: root}
 	theirs := owned("shared", "s")
@@ -195,7 +195,7 @@ func TestATargetThatIsNotAskedForKeepsItsFiles(t *testing.T) {
 	assert.Empty(t, p.Owned, "codex lets go of it, and says nothing of opencode")
 }
 
-// TestWhatAllLetGoOfGoes: a file of two targets goes when both of them leave it in one plan, and its original comes back.
+// TestWhatAllLetGoOfGoes: a file of two targets is deleted when both release it in one plan, and its original is restored.
 func TestWhatAllLetGoOfGoes(t *testing.T) {
 	r, other := deployment.Root{Target: "codex", Path: root}, deployment.Root{Target: "opencode", Path: root}
 	theirs := owned("shared", "s")
@@ -218,7 +218,7 @@ func TestWhatAllLetGoOfGoes(t *testing.T) {
 func TestPartsOfFiles(t *testing.T) {
 	part := &deployment.Part{Format: deployment.FormatMarkdown, Block: "ours"}
 	for name, c := range map[string]struct {
-		managed       string // what the part was when it was written; empty is not at all
+		managed       string // what the part was when it was written; empty: it did not exist
 		now, ours     string // of the part
 		merged, there string // of the file
 		remove        bool
@@ -271,7 +271,7 @@ func TestPartsOfFiles(t *testing.T) {
 	}
 }
 
-// TestTheContractsForm is the plan change of the contract's samples.
+// TestTheContractsForm checks a plan change against the contract's sample.
 func TestTheContractsForm(t *testing.T) {
 	p := make1(t, []deployment.Desired{desired("AGENTS.md", "v1\n")}, nil, nil)
 	text, err := json.Marshal(p.Changes)
@@ -284,7 +284,7 @@ func TestTheContractsForm(t *testing.T) {
 	assert.Contains(t, string(text), `"update_kind":"adopt_update"`)
 }
 
-// TestTheFormIsCanonical: the hand-written form of a change is the canonical JSON of what it says.
+// TestTheFormIsCanonical: the hand-written form of a change is its canonical JSON.
 func TestTheFormIsCanonical(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		c := deployment.Change{Target: rapid.String().Draw(t, "target"), Path: rapid.String().Draw(t, "path"), Reason: rapid.String().Draw(t, "reason"),
@@ -298,7 +298,7 @@ func TestTheFormIsCanonical(t *testing.T) {
 	})
 }
 
-// TestTheHashIsOverWhatIsShown: whatever a person sees of a plan, and what it was made for, is in its hash; adopt is not.
+// TestTheHashIsOverWhatIsShown: everything that a user sees of a plan, and what it was made for, is in its hash; adopt is not.
 func TestTheHashIsOverWhatIsShown(t *testing.T) {
 	base := func() deployment.Plan {
 		return deployment.Plan{Binding: deployment.Binding{Repo: "/r", Home: "/h"}, Profile: "default", Targets: []string{"codex"},
@@ -335,7 +335,7 @@ func TestTheHashIsOverWhatIsShown(t *testing.T) {
 	assert.Equal(t, base().Hash(), base().Hash())
 }
 
-// TestAPlanCarriedOutLeavesNothingToDo is the model: whatever was there, after the writes of a plan the next plan is empty.
+// TestAPlanCarriedOutLeavesNothingToDo is the model: after a plan is applied, the next plan is empty, for any initial state.
 func TestAPlanCarriedOutLeavesNothingToDo(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := rapid.SampledFrom([]string{"a", "b", "c"})

@@ -7,23 +7,23 @@ import (
 	"strings"
 )
 
-// ResolvedDirs is where directories really were when they were looked at: for those that are reached through a link, where that leads, links resolved. What is
-// not in it was reached without one. A nil *Ways is what nobody looked at.
+// ResolvedDirs records where directories were when they were examined: for a directory reached through a link, its target with links resolved. A
+// directory that is missing was reached without links. A nil *ResolvedDirs means that nothing was examined.
 type ResolvedDirs struct {
-	Links map[string]string // by the directory as it is written
+	Links map[string]string // by the directory as written
 }
 
-// NewResolvedDirs knows of no link.
+// NewResolvedDirs returns one without links.
 func NewResolvedDirs() *ResolvedDirs { return &ResolvedDirs{map[string]string{}} }
 
-// Add notes that a directory is really another one.
+// Add records the target of a directory.
 func (w *ResolvedDirs) Add(dir, real string) {
 	if dir != real {
 		w.Links[dir] = real
 	}
 }
 
-// Resolve is where a directory was.
+// Resolve returns where a directory was.
 func (w *ResolvedDirs) Resolve(dir string) string {
 	if real, led := w.Links[dir]; led {
 		return real
@@ -31,7 +31,7 @@ func (w *ResolvedDirs) Resolve(dir string) string {
 	return dir
 }
 
-// Pairs are the directories that were reached through links, sorted, each with where that leads.
+// Pairs returns the directories that were reached through links, sorted, each with its target.
 func (w *ResolvedDirs) Pairs() (all [][2]string) {
 	if w == nil {
 		return nil
@@ -42,7 +42,7 @@ func (w *ResolvedDirs) Pairs() (all [][2]string) {
 	return all
 }
 
-// and is what either of two looks saw.
+// and returns the union of two records.
 func (w *ResolvedDirs) and(other *ResolvedDirs) *ResolvedDirs {
 	if w == nil || other == nil {
 		return w
@@ -52,10 +52,10 @@ func (w *ResolvedDirs) and(other *ResolvedDirs) *ResolvedDirs {
 	return out
 }
 
-// maxLed is how many directories a warning names.
+// maxLed is the number of directories that a warning names.
 const maxLed = 10
 
-// links are the pairs without those that follow from one for a directory above.
+// links returns the pairs except those that follow from a directory above.
 func (w *ResolvedDirs) links() [][2]string {
 	return slices.DeleteFunc(w.Pairs(), func(one [2]string) bool {
 		i := strings.LastIndexAny(one[0], `/\`)
@@ -67,8 +67,8 @@ func (w *ResolvedDirs) links() [][2]string {
 	})
 }
 
-// Warnings say in one line which directories are links, for whoever decides what is written through them; nil where none is. Directories below a link are not
-// named beside it.
+// Warnings names in one line the directories that are links, for the user who decides what is written through them; nil if there are none.
+// Directories below a link are not named separately.
 func (w *ResolvedDirs) Warnings() []string {
 	led := w.links()
 	if len(led) == 0 {

@@ -13,8 +13,8 @@ const (
 	reasonOriginalClaimed = "what only a file says stood there before"
 )
 
-// SnapshotWanted is what a snapshot owned, as what should be on the machine: the way back is an ordinary plan. Contents are by sum alone; they
-// are kept with the snapshots.
+// SnapshotWanted returns what a snapshot owned as the desired state, so that a rollback is an ordinary plan. Contents are given by sum only; they are
+// stored with the snapshots.
 func SnapshotWanted(s Snapshot) Wanted {
 	w := Wanted{Profile: s.Profile, Targets: s.Targets, Roots: s.Roots, Repo: s.Repo}
 	if s.Kind == KindBootstrap {
@@ -27,8 +27,8 @@ func SnapshotWanted(s Snapshot) Wanted {
 	return w
 }
 
-// Restore turns a plan into one that goes back: what it would delete, and what stood there before a deployment first wrote, is put back
-// where that first writing came after the snapshot since (any, when since is Initial). Originals that are nowhere now come back as well.
+// Restore turns a plan into a rollback: the original of a file that it would delete is put back if a deployment first wrote the file after the
+// snapshot since (at any time, if since is InitialSnapshot). Originals that are missing now are restored as well.
 func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	p.Ways = p.Ways.and(o.Ways)
 	first := map[string]Original{}
@@ -43,17 +43,17 @@ func (p Plan) Restore(originals []Original, since string, o Observed) Plan {
 	}
 	changed, others := map[string]bool{}, o.OthersByPath()
 	for i, c := range p.Changes {
-		changed[c.Path], p.Changes[i].State = true, "" // it is not the config repository that the file is compared with
+		changed[c.Path], p.Changes[i].State = true, "" // the file is not compared with the config repository
 		original, known := first[c.Path]
 		switch {
 		case known && c.Op == OpUpdate && original.Kind == Link && c.After.Sum == original.Sum && !owned[c.Path]:
-			p.Changes[i] = original.change(&p, c.Target, OpUpdate, c.Before) // a part goes, and what is left is what the link leads to
+			p.Changes[i] = original.change(&p, c.Target, OpUpdate, c.Before) // a part is removed, and the rest is what the link's target has
 			p.Changes[i].Gate = c.Gate
 		case c.Op != OpDelete && c.Reason == reasonClaimed:
 		case c.Op != OpDelete:
 			p.Changes[i].Reason = reasonSnapshot
 		case known && c.Before.Kind == original.Kind && c.Before.Is(original.Sum, original.Mode) && c.Before.Mode.Perm() == original.Mode.Perm():
-			p.Changes[i].Op = "" // it is there already; only who owns it changes
+			p.Changes[i].Op = "" // unchanged; only its owner changes
 		case known:
 			p.Changes[i] = original.change(&p, c.Target, OpUpdate, c.Before)
 			p.Changes[i].Gate = ManagedUpdate
@@ -101,7 +101,7 @@ func anyRoot(roots []Root, path string) (Root, bool) {
 	return Root{}, false
 }
 
-// LaterSnapshot reports whether snapshot a was made after b: by number, and by text where one is none.
+// LaterSnapshot reports whether snapshot a was made after b: by number, or by text if one is not a number.
 func LaterSnapshot(a, b string) bool {
 	x, errX := strconv.ParseUint(a, 10, 64)
 	y, errY := strconv.ParseUint(b, 10, 64)

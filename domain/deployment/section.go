@@ -7,16 +7,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrFormat is text whose marks do not pair up, or are where they cannot be told from others; its message names the lines.
+// ErrFormat is returned for text whose marks do not pair up or are ambiguous; its message names the lines.
 var ErrFormat = fault.New(fault.Invalid, "section_invalid", "the marks in the text do not pair up; put them back, or take them out")
 
 // Section is the part of one module in an aggregated file.
 type Section struct {
 	ID   string // of the module
-	Text string // with the ends of lines it came with
+	Text string // with its original line endings
 }
 
-// The lines around a section, and what stands between two sections (agentpack contract §2.8).
+// The lines around a section, and what separates two sections (agentpack contract §2.8).
 const (
 	startPrefix = "<!-- agentpack:module="
 	startSuffix = "-->"
@@ -24,9 +24,9 @@ const (
 	separator   = "\n\n---\n\n"
 )
 
-// JoinSections is one text out of sections, in the order given: a single one is its text, unchanged; two or more stand between marks, and
-// then the text ends with a mark, without a line feed (agentpack contract §2.8). Parse gives back what had two or more, each text
-// with a final line feed, unless one of the texts is Marked.
+// JoinSections returns one text made of sections, in the given order: a single one is its text, unchanged; two or more have marks around them, and
+// the text ends with a mark, without a line feed (agentpack contract §2.8). ParseSections restores two or more, each text with a final line feed,
+// unless one of the texts HasSectionMarks.
 func JoinSections(sections []Section) string {
 	if len(sections) == 1 {
 		return sections[0].Text
@@ -45,7 +45,7 @@ func JoinSections(sections []Section) string {
 	return b.String()
 }
 
-// HasSectionMarks reports whether some line of text would be read as a mark by Parse, so that a section with this text would not come back.
+// HasSectionMarks reports whether ParseSections would read some line of text as a mark, so that a section with this text could not be restored.
 func HasSectionMarks(text string) bool {
 	for line := range strings.Lines(text) {
 		if _, starts := startOf(line); starts || ends(line) {
@@ -55,9 +55,8 @@ func HasSectionMarks(text string) bool {
 	return false
 }
 
-// ParseSections is the sections in text, in order; what stands outside is left out, and a text without marks has none (agentpack contract
-// §2.8). It fails with ErrFormat on text that is not UTF-8, a section inside another one, a second section with the same id and a
-// section without an end.
+// ParseSections returns the sections in text, in order; what is outside is ignored, and a text without marks has none (agentpack contract §2.8). It
+// fails with ErrFormat for text that is not UTF-8, a section inside another one, a second section with the same id and a section without an end.
 func ParseSections(text string) ([]Section, error) {
 	if !utf8.ValidString(text) {
 		return nil, ErrFormat.Sayf("the text is not valid UTF-8, so its sections cannot be read")
@@ -98,12 +97,12 @@ func ParseSections(text string) ([]Section, error) {
 	return sections, nil
 }
 
-// besideEnd is what is wrong with the end of a section that text was added to, as the last one of a file has no line feed behind it.
+// besideEnd returns what is wrong with the end of a section to which text was appended, because the last section of a file ends without a line feed.
 func besideEnd(line int, id string) error {
 	return ErrFormat.Sayf("line %d has other text behind %s, which would end section %q; give the mark a line of its own", line, endMark, id)
 }
 
-// SectionPlaces says in words between which marks of an aggregated file the texts of these modules stand.
+// SectionPlaces describes between which marks of an aggregated file the texts of these modules are.
 func SectionPlaces(ids []string) string {
 	marks := make([]string, len(ids))
 	for i, id := range ids {
@@ -112,7 +111,7 @@ func SectionPlaces(ids []string) string {
 	return "behind " + strings.Join(marks, " or ") + " and before the next " + endMark
 }
 
-// startOf is the id in a line that begins a section.
+// startOf returns the id in a line that begins a section.
 func startOf(line string) (id string, ok bool) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(line), startPrefix)
 	if !ok {

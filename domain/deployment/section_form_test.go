@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/words"
 )
 
-// TestContainersAreTheirForm compares what may stand before a fence with the expression that it stands for.
+// TestContainersAreTheirForm compares what may precede a fence with the equivalent expression.
 func TestContainersAreTheirForm(t *testing.T) {
 	form := regexp.MustCompile(`^(?:[ \t>]|[-*+][ \t]|[0-9]{1,9}[.)][ \t])*`)
 	for s := range words.Over(5, " ", "\t", ">", "-", "1", "12345678", ".", ")", "x") {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The vector of the agentpack contract §2.8.
+// The test vector of the agentpack contract §2.8.
 func TestJoinIsTheVector(t *testing.T) {
 	text := deployment.JoinSections([]deployment.Section{{ID: "instructions:one", Text: "# one\n"}, {ID: "instructions:two", Text: "# two\n"}})
 	assert.Equal(t, "<!-- agentpack:module=instructions:one -->\n# one\n<!-- /agentpack -->\n\n---\n\n<!-- agentpack:module=instructions:two -->\n# two\n<!-- /agentpack -->", text)
@@ -76,7 +76,7 @@ func TestMarked(t *testing.T) {
 	assert.False(t, deployment.HasSectionMarks("a <!-- /agentpack -->\n<!-- agentpack:module= -->\n<!-- agentpack:begin -->\n"))
 }
 
-// piece is lines of which many mean something to this package.
+// piece returns lines of which many have a meaning for this package.
 func piece() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		line := rapid.SampledFrom([]string{"", "text", "```", "~~~", "````", "```go", "- ```", "> ~~~", "  ```", "---", " ", "\r", "<!-- x -->", "<!-- agentpack:begin", " <!-- agentpack:end -->"})
@@ -107,7 +107,7 @@ func TestParseUndoesJoin(t *testing.T) {
 	})
 }
 
-// FuzzParse: any text is refused or read; what is read comes back when it is joined, and has no marks left that would not be read.
+// FuzzParse: any text is either rejected or parsed; parsed sections are restored after joining, and have no marks that would not be parsed.
 func FuzzParse(f *testing.F) {
 	f.Add("<!-- agentpack:module=a -->\nx\n<!-- /agentpack -->\n\n---\n\n<!-- agentpack:module=b -->\r\ny\r\n<!-- /agentpack -->")
 	f.Add("<!-- agentpack:module=a -->\n<!-- agentpack:module=b -->\n<!-- /agentpack -->")
@@ -124,7 +124,7 @@ func FuzzParse(f *testing.F) {
 		}
 		for i, s := range sections {
 			if s.Text == "" {
-				sections[i].Text = "\n" // Join gives every text a line
+				sections[i].Text = "\n" // JoinSections gives every text a line
 			}
 		}
 		if len(sections) > 1 {

@@ -5,11 +5,10 @@ import (
 	"time"
 )
 
-// SnapshotKind is which operation made a snapshot.
+// SnapshotKind is the operation that made a snapshot.
 type SnapshotKind string
 
-// The kinds (agentpack contract §4.6). Edit is a change of the config repository: it is journalled like any other and leaves no
-// snapshot behind.
+// The kinds (agentpack contract §4.6). Edit is a change of the config repository: it is in the operation log like any other and leaves no snapshot.
 const (
 	KindDeploy    SnapshotKind = "deploy"
 	KindBootstrap SnapshotKind = "bootstrap"
@@ -17,36 +16,35 @@ const (
 	KindEdit      SnapshotKind = "edit"
 )
 
-// SnapshotStatus is how far the operation of a snapshot is.
+// SnapshotStatus is the progress of a snapshot's operation.
 type SnapshotStatus string
 
-// The statuses. A record without one was written by a tool that knew none, and counts as applied.
+// The statuses. A record without one was written by a tool without statuses, and counts as applied.
 const (
 	StatusApplying SnapshotStatus = "applying"
 	StatusApplied  SnapshotStatus = "applied"
 	StatusUndone   SnapshotStatus = "undone"
 )
 
-// InitialSnapshot is what rollback is told to go back to the state before the first deployment.
+// InitialSnapshot is the argument of a rollback to the state before the first deployment.
 const InitialSnapshot = "initial"
 
-// Snapshot is the record of one operation: what was there before every write, and what its maker owned afterwards. The content of both
-// is kept by sum.
+// Snapshot is the record of one operation: the state before every write, and what its owner owned afterwards. The contents of both are stored by sum.
 type Snapshot struct {
 	ID           string // decimal Unix time in nanoseconds
 	Kind         SnapshotKind
 	Status       SnapshotStatus
 	CreatedAt    time.Time
 	Targets      []string // sorted
-	Roots        []Root   // those that were looked at
+	Roots        []Root   // all that were examined
 	ProjectRoot  string
 	Profile      string
-	Repo         string  // the config repository that it was made from; empty in records of a tool that did not say
+	Repo         string  // the config repository that it was made from; empty in records of tools that did not write it
 	Managed      []Owned // all that was owned in Roots afterwards
 	Changes      []SnapshotRecord
 	RolledBackTo string
 	Lock         Sum  // of the lockfile; zero when there was none
-	Unproven     bool // no operation that is on record wrote it down, as it stands
+	Unproven     bool // no recorded operation wrote it in this form
 }
 
 // SnapshotRecord is one write of a snapshot, manifests included.
@@ -54,11 +52,11 @@ type SnapshotRecord struct {
 	Target string
 	Op     Op     // also rollback_restore and rollback_delete, in the original's records of rollbacks (agentpack contract §4.6)
 	Path   string // absolute, native
-	Before Seen   // Absent: there was nothing
+	Before Seen   // Absent: there was no file
 	After  Seen   // Absent: it was deleted
 }
 
-// Write is one file to write or delete in a transaction, with what has to be there for it to happen.
+// Write is one file to write or delete in a transaction, with the state that it requires.
 type Write struct {
 	Target string
 	Op     Op // as the snapshot records it
@@ -69,7 +67,7 @@ type Write struct {
 	Data   Content // of After, when it is Regular
 }
 
-// Transaction is a set of writes that happens atomically, and what is owned when it has.
+// Transaction is a set of writes that happens atomically, with what is owned afterwards.
 type Transaction struct {
 	Kind         SnapshotKind
 	Place        Place
@@ -80,18 +78,18 @@ type Transaction struct {
 	Owner        Owner
 	Repo         string     // the config repository
 	Owned        []Owned    // all that Owner owns in Roots afterwards
-	Taken        []Takeover // what other config repositories own there, and lose
-	Beside       []Root     // other roots that the plan looked at: who owns what there has to be known
-	Left         []string   // files that are somebody's own work, and stay as they are
-	TakesOver    []string   // manifests beside the files that go into the home's records and are removed
+	Taken        []Takeover // what other config repositories own there and lose
+	Beside       []Root     // other roots that the plan examined: the owners of their files must be known
+	Left         []string   // files that are the user's own work and stay as they are
+	TakesOver    []string   // manifests beside the files that are moved into the home's records and removed
 	Lock         Sum
 	RolledBackTo string
-	Claim        bool          // manifests are to be written; KindEdit has none
-	Ways         *ResolvedDirs // where the directories have to be; nil is wherever they are
-	Settle       bool          // what the owner lets go of is the user's again, as it stood before: the originals there count no more
+	Claim        bool          // write manifests; false for KindEdit
+	Ways         *ResolvedDirs // where the directories must be; nil: anywhere
+	Settle       bool          // what the owner releases belongs to the user again, in its earlier state: the originals there no longer count
 }
 
-// Transaction is the plan as writes.
+// Transaction returns the plan as writes.
 func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
 	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Repo: p.Repo, Owned: p.Owned, Taken: p.Taken, Beside: p.Beside, Left: p.leftAlone(), TakesOver: p.TakesOver, Lock: lock, Claim: true, Ways: p.Ways}
 	t.Writes = make([]Write, 0, len(p.Changes))
@@ -114,7 +112,7 @@ func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
 	return t
 }
 
-// rootOf is the root of what the plan's owner owns at the path of a change; empty where it owns nothing there.
+// rootOf returns the root of what the plan's owner owns at the path of a change; empty if it owns nothing there.
 func (p *Plan) rootOf(c *Change) string {
 	at := place{c.Target, c.Path}
 	i, found := slices.BinarySearchFunc(p.Owned, at, func(f Owned, at place) int { return f.place().compare(at) })

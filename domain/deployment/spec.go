@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/relpath"
 )
 
-// ParseSource reads a source as people type it: local:<path>, or git:<url>[#key=value&key=value] with the keys ref, subdir and shallow
-// (agentpack contract §2.3). It fails with ErrConfig; what it gives is not known to exist.
+// ParseSource parses a source as users type it: local:<path>, or git:<url>[#key=value&key=value] with the keys ref, subdir and shallow (agentpack
+// contract §2.3). It fails with ErrConfig; it does not check that the source exists.
 func ParseSource(spec string) (Source, error) {
 	kind, rest, ok := strings.Cut(strings.TrimSpace(spec), ":")
 	switch {
@@ -26,9 +26,9 @@ func ParseSource(spec string) (Source, error) {
 	return Source{}, badSpec("it begins with neither local: nor git:")
 }
 
-// ParseRepository reads a git repository as people name it: owner/repo[/path][@ref] on GitHub, a URL of github.com as its pages have it
-// (…/tree/<ref>/<path>), or any URL that git takes, an absolute path among them, with #ref=…&subdir=… behind it where they are needed. An empty
-// Ref stands for the branch that the repository's HEAD is on. It fails with ErrConfig; what it gives is not known to exist.
+// ParseRepository parses a git repository as users write it: owner/repo[/path][@ref] on GitHub, a URL of a github.com page (…/tree/<ref>/<path>), or
+// any URL that git accepts, including an absolute path, followed by #ref=…&subdir=… if needed. An empty Ref stands for the branch of the repository's
+// HEAD. It fails with ErrConfig; it does not check that the repository exists.
 func ParseRepository(spec string) (GitSource, error) {
 	spec = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec), "git:"))
 	if spec == "" {
@@ -70,8 +70,8 @@ func gitHub(owner, repo, ref string, path []string) (GitSource, error) {
 	return g, err
 }
 
-// shorthand reports owner/repo with a path and a ref, where it could be nothing else: two names at least, without colons, not from the root of a file system
-// and not from the working directory.
+// shorthand reports whether spec is owner/repo with a path and a ref, and cannot be anything else: at least two names, without colons, not starting
+// at the root of a file system or the working directory.
 func shorthand(spec string) bool {
 	named, _, _ := strings.Cut(spec, "@")
 	owner, rest, ok := strings.Cut(named, "/")
@@ -79,7 +79,7 @@ func shorthand(spec string) bool {
 	return ok && name(owner) && name(repo) && !strings.ContainsAny(named, `:\#`) && !strings.HasPrefix(spec, "~")
 }
 
-// name reports what GitHub takes for the name of an owner or a repository.
+// name reports whether GitHub accepts the name for an owner or a repository.
 func name(text string) bool {
 	return text != "" && strings.Trim(text, ".") != "" && !strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '-' || r == '_' || r == '.')
@@ -96,7 +96,7 @@ func badSpec(problem string) error {
 		With(ReasonDetails("source_spec_invalid", "fix_config", "retry_command").Add("error", problem))
 }
 
-// below is a path that stays in the config repository or a checkout, in its shortest form.
+// below returns the shortest form of a path that stays in the config repository or a checkout.
 func below(text string) (string, error) {
 	p, err := relpath.Parse(text)
 	if err != nil {
@@ -144,8 +144,8 @@ func parseGit(rest string) (GitSource, error) {
 	return g, nil
 }
 
-// SpecName is what a module of that source is called unless somebody says otherwise: a file's or directory's name without its last
-// extension; of a git source the last part of subdir, or of the URL (agentpack contract §5.2).
+// SpecName returns the default name of a module of that source: a file's or directory's name without its last extension; for a git source the last
+// part of subdir, or of the URL (agentpack contract §5.2).
 func (s Source) SpecName() string {
 	if s.Git == nil {
 		name := path.Base(s.Local)

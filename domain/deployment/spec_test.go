@@ -52,7 +52,7 @@ func TestSpecName(t *testing.T) {
 	}
 }
 
-// FuzzParseSource: whatever is typed, a source stays in its repository and is read again as itself.
+// FuzzParseSource: for any input, a source stays in its repository and is parsed again as itself.
 func FuzzParseSource(f *testing.F) {
 	for _, spec := range []string{"local:modules/x", "local:../x", "git:u#ref=v&subdir=a/b&shallow=0", "git:https://h/o/r.git", "git:u#subdir=a\\..\\b"} {
 		f.Add(spec)
@@ -83,7 +83,7 @@ func FuzzParseSource(f *testing.F) {
 	})
 }
 
-// TestParseRepository: what people type for a repository, and what none is.
+// TestParseRepository: what users type for a repository, and what is not one.
 func TestParseRepository(t *testing.T) {
 	git := func(url, ref, subdir string) deployment.GitSource {
 		return deployment.GitSource{URL: url, Ref: ref, Subdir: subdir, Shallow: true}
@@ -113,7 +113,7 @@ func TestParseRepository(t *testing.T) {
 	}
 }
 
-// TestRefChanged: what a module was locked for is known of locks that tell it, and of commits.
+// TestRefChanged: the ref that a module was locked for is known from locks that record it, and from commits.
 func TestRefChanged(t *testing.T) {
 	commit, other := strings.Repeat("a", 40), strings.Repeat("b", 40)
 	module := func(ref string) deployment.Module {

@@ -10,8 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// TestADirectoryOfOwnedFilesMakesRoom: a file may take the place of a directory that holds files of ours; whether it holds anything else is
-// for whoever writes to find out.
+// TestADirectoryOfOwnedFilesMakesRoom: a file may replace a directory of owned files; the writer finds out whether the directory holds anything else.
 func TestADirectoryOfOwnedFilesMakesRoom(t *testing.T) {
 	seen := map[string]deployment.Seen{root + "/a": {Kind: deployment.Directory}, root + "/a/b": file("old"), root + "/ab": file("old")}
 	p := make1(t, []deployment.Desired{desired("a", "new")}, []deployment.Owned{owned("a/b", "old")}, seen)
@@ -26,8 +25,8 @@ func TestADirectoryOfOwnedFilesMakesRoom(t *testing.T) {
 	require.ErrorIs(t, err, deployment.ErrPath, "nothing in it is ours")
 }
 
-// TestAPartInALinkedDocument: a file that takes the place of a link is private and needs adopt; taking the part out again puts the link back
-// while what is left is what it leads to.
+// TestAPartInALinkedDocument: a file that replaces a link is private and needs adopt; removing the part restores the link if the rest equals the
+// content of its target.
 func TestAPartInALinkedDocument(t *testing.T) {
 	d := desired("config.toml", "theirs and ours")
 	d.Part, d.Merge.Ours = &deployment.Part{Format: deployment.FormatTOML}, sum("ours")

@@ -7,24 +7,23 @@ import (
 	"slices"
 )
 
-// Root is a directory that a target's files go below. Files of other makers in it are extras when ScanExtras says so
-// (agentpack contract §2.6).
+// Root is a directory below which a target's files go. Unmanaged files in it are extras if ScanExtras says so (agentpack contract §2.6).
 type Root struct {
 	Target     string `json:"target"`
 	Path       string `json:"path"` // absolute, native
 	ScanExtras bool   `json:"scan_extras"`
 }
 
-// Owner is which operation owns a file: each touches its own entries only.
+// Owner is the operation that owns a file: each operation changes only its own entries.
 type Owner string
 
-// The owners. Deploy's entries leave the field out, as the format always did.
+// The owners. Entries of deploy omit the field, as the format always did.
 const (
 	OwnerDeploy    Owner = ""
 	OwnerBootstrap Owner = "bootstrap"
 )
 
-// Repo is whose an operation's entries are when a config repository carries it out: that one's, but operator assets belong to none.
+// Repo returns the owner of an operation's entries when a config repository runs it: that repository, or none for operator assets.
 func (o Owner) Repo(repo string) string {
 	if o == OwnerBootstrap {
 		return ""
@@ -32,7 +31,7 @@ func (o Owner) Repo(repo string) string {
 	return repo
 }
 
-// Format is how a file is written that only a part of is ours.
+// Format is the form of a file that is managed in part.
 type Format string
 
 // The formats.
@@ -44,15 +43,15 @@ const (
 	FormatIgnore   Format = "gitignore" // lines of a managed section, each a key with the value true
 )
 
-// Part is what is ours in a file that is otherwise the user's: a block of Markdown, or single keys.
+// Part is the managed part of a file that is otherwise the user's: a block of Markdown, or single keys.
 type Part struct {
 	Format Format `json:"format"`
 	Block  string `json:"block,omitempty"`
-	Label  string `json:"label,omitempty"` // of the block, where another config repository has one in the file (BlockLabel)
+	Label  string `json:"label,omitempty"` // of the block, if another config repository has one in the file (BlockLabel)
 	Keys   []Key  `json:"keys,omitempty"`
 }
 
-// Key is one key of a document, or one value of the list at a key, whose other values are the user's. Module is the one it came from.
+// Key is one key of a document, or one value of the list at a key, whose other values are the user's. Module is the module that it came from.
 type Key struct {
 	Path   []string        `json:"path"`
 	Value  json.RawMessage `json:"value,omitempty"`
@@ -60,53 +59,53 @@ type Key struct {
 	Module string          `json:"module_id,omitempty"`
 }
 
-// Same reports two keys that are one: the same one, or the same value of one list.
+// Same reports whether two keys are equal: the same key, or the same value of one list.
 func (k Key) Same(other Key) bool {
 	return k.Item == other.Item && slices.Equal(k.Path, other.Path) && (!k.Item || bytes.Equal(k.Value, other.Value))
 }
 
-// Desired is one file as it should be.
+// Desired is the desired state of one file.
 type Desired struct {
 	Target  string
 	Root    string // the root it belongs to: the deepest of its target
 	Path    string // absolute, native
 	Mode    fs.FileMode
-	Content Content  // of the whole file; of a part, once it was merged into what is there
+	Content Content  // of the whole file; for a part, after merging it into the present file
 	Modules []string // identifiers, sorted, without repetitions
-	Part    *Part    // nil: the whole file is ours
+	Part    *Part    // nil: the whole file is managed
 	Merge   merge    // of a part only
-	Taken   bool     // all edits of the file on disk are in Content already: merged with what was deployed, nothing is left of them
+	Taken   bool     // Content already has all edits of the file on disk, after a merge with what was deployed
 }
 
-// merge is what came of putting a part into the file that is there (or taking it out again).
+// merge is the result of putting a part into the present file, or removing it.
 type merge struct {
-	Ours    Sum        // of the part as it should be; zero when it is taken out
-	Now     Sum        // of the part as it is; zero when nothing of it is there
-	Remove  bool       // the part was all there was, in a file that a deployment made: the file goes
+	Ours    Sum        // of the desired part; zero when it is removed
+	Now     Sum        // of the present part; zero when there is none
+	Remove  bool       // the part was the only content of a file that a deployment made: the file is deleted
 	Theirs  bool       // the part has keys that were never deployed, and the user has them with other values
-	Made    [][]string // containers that had to be made for the keys
-	Claimed bool       // what comes back in it is what only a file of the home says stood there
+	Made    [][]string // containers that were made for the keys
+	Claimed bool       // only a file of the home says that what is restored was there
 }
 
-// FileKind is what stands at a path.
+// FileKind is the kind of what is at a path.
 type FileKind uint8
 
-// The kinds of what stands at a path.
+// The kinds.
 const (
 	Absent FileKind = iota
 	Regular
-	Link // a symbolic link; Sum is of what it leads to
+	Link // a symbolic link; Sum is that of its target's content
 	Directory
 	Special
 )
 
-// Seen is what was seen at one path.
+// Seen is what was observed at one path.
 type Seen struct {
 	Kind FileKind
 	Sum  Sum
 	Size int64
 	Mode fs.FileMode // permission bits, all of them
-	Link string      // where a link leads, as written
+	Link string      // target of a link, as written
 }
 
 // Is reports whether s holds that content and is executable exactly when mode is.
@@ -114,7 +113,7 @@ func (s Seen) Is(sum Sum, mode fs.FileMode) bool {
 	return (s.Kind == Regular || s.Kind == Link) && s.Sum == sum && (s.Kind == Link || ModeOf(s.Mode) == ModeOf(mode))
 }
 
-// Owned is one file (or part of one) that an ownership record says was written here. Its owner is a config repository, where the root is (the
+// Owned is one file (or part of one) that an ownership record lists as written here. Its owner is a config repository, in the place of the root (the
 // user's, or one project's), and an operation.
 type Owned struct {
 	Target  string
@@ -124,26 +123,26 @@ type Owned struct {
 	Mode    fs.FileMode
 	Modules []string
 	Owner   Owner
-	Repo    string     // the config repository (deployport.Registry); empty for what belongs to none, as operator assets do
+	Repo    string     // the config repository (deployport.Registry); empty for what belongs to none, such as operator assets
 	Part    *Part      // as it was written; nil: the whole file
 	PartSum Sum        // of Part
 	Made    [][]string // containers made for the part's keys
-	Created bool       // the file was not there before the part was put in
-	Over    Sum        // of a block: what another config repository had deployed as the whole file, which is around it since it was taken over; else zero
-	Claim   Claim      // how much it counts
+	Created bool       // the file did not exist before the part was added
+	Over    Sum        // of a block: the sum of the whole file that another config repository had deployed, and that surrounds the block since it was taken over; else zero
+	Claim   Claim      // how far it is trusted
 }
 
-// Claim is how much an ownership entry counts: what no operation on record wrote may be anybody's.
+// Claim is how far an ownership entry is trusted: files that no recorded operation wrote may belong to anybody.
 type Claim uint8
 
-// The claims, the sure one first.
+// The claims, the trusted one first.
 const (
-	Proven   Claim = iota // an operation that is on record wrote it
-	Beside                // it stands beside the files, in a manifest of an earlier version or of the original: it deletes and proposes nothing
-	Unproven              // it stands in the home, and no operation on record wrote it as it is: it counts for nothing, and is forgotten
+	Proven   Claim = iota // a recorded operation wrote it
+	Beside                // it is beside the files, in a manifest of an earlier version or of the original: it deletes and proposes nothing
+	Unproven              // it is in the home, but no recorded operation wrote it in this form: it is ignored and dropped
 )
 
-// Sure is the entry where an operation on record wrote it, or else nil.
+// Sure returns the entry if a recorded operation wrote it, or else nil.
 func (f *Owned) Sure() *Owned {
 	if f == nil || f.Claim != Proven {
 		return nil
@@ -151,7 +150,7 @@ func (f *Owned) Sure() *Owned {
 	return f
 }
 
-// Known is the entry where it counts for what is written over a file, or else nil.
+// Known returns the entry if it is trusted enough for overwriting a file, or else nil.
 func (f *Owned) Known() *Owned {
 	if f == nil || f.Claim == Unproven {
 		return nil
@@ -159,16 +158,16 @@ func (f *Owned) Known() *Owned {
 	return f
 }
 
-// Original is what stood at a path before a deployment first wrote to it. It is kept for ever.
+// Original is what was at a path before a deployment first wrote to it. It is kept forever.
 type Original struct {
 	Path string
 	Seen
 	Snapshot string // the first snapshot that wrote there
-	Settled  string // the rollback that gave the path back; then it is kept, and counts no more
-	Unproven bool   // no operation that is on record wrote it down
+	Settled  string // the rollback that returned the path to the user; the original is kept but no longer counts
+	Unproven bool   // no recorded operation wrote it
 }
 
-// OwnershipManifest is what is recorded of a root: what the config repository that looks owns there, and what belongs to none.
+// OwnershipManifest is what is recorded for a root: what this config repository owns there, and what belongs to none.
 type OwnershipManifest struct {
 	Root    Root
 	Present bool // something is recorded: in the home, or in a manifest of this target beside the files
@@ -177,26 +176,25 @@ type OwnershipManifest struct {
 	Beside  []string // manifests of earlier versions, and of the original, that were read beside the files: the next deployment takes them over
 }
 
-// Observed is the machine as it was looked at: the manifests of some roots and what stands at the paths that matter.
+// Observed is the state of the machine: the manifests of some roots and what is at the paths that matter.
 type Observed struct {
 	Ledgers  []OwnershipManifest
 	Others   []Owned         // what other config repositories own in the roots
 	Files    map[string]Seen // by absolute native path; a path that is absent may be left out
 	Warnings []string
 
-	// Unread is why, by path, of what could not be looked at or read, where that was to stop nobody; otherwise nil. What could not even be
-	// looked at is not in Files.
+	// Unread is the error, by path, of everything that could not be examined or read, if such errors were to be collected; otherwise nil. Paths that
+	// could not be examined at all are not in Files.
 	Unread map[string]error
 
-	// Looked is the paths that were asked for and Seen what stands at each, where whoever looked has kept them. That is nothing that Files
-	// does not say, but is found without a search.
+	// Looked is the requested paths and Seen the state of each, if the observer kept them. They repeat Files in a form that needs no search.
 	Looked []string
 	Seen   []Seen
 
-	Ways *ResolvedDirs // where the directories of these paths, and the roots, really were
+	Ways *ResolvedDirs // the resolved directories of these paths and of the roots
 }
 
-// at is what stands at the path, which probably was the one at that place of those that were asked for.
+// at returns what is at the path; i is its probable index among the requested ones.
 func (o Observed) at(i int, path string) Seen {
 	if i < len(o.Looked) && o.Looked[i] == path {
 		return o.Seen[i]
@@ -204,7 +202,7 @@ func (o Observed) at(i int, path string) Seen {
 	return o.Files[path]
 }
 
-// Owned is every entry of every ledger.
+// Owned returns every entry of every manifest.
 func (o Observed) Owned() []Owned {
 	out := make([]Owned, 0, o.count())
 	for _, l := range o.Ledgers {

@@ -93,7 +93,7 @@ func (o object) text(key string) string {
 	return s
 }
 
-// prose is text that may have line breaks.
+// prose returns text that may have line breaks.
 func (o object) prose(key string, most int) string {
 	if o.absent(key) {
 		return ""
@@ -106,7 +106,7 @@ func (o object) prose(key string, most int) string {
 	return o.checked(key, s, most)
 }
 
-// checked is s without blanks around it, or empty when it is too long or cannot be given to a program.
+// checked returns s without blanks around it, or empty when it is too long or cannot be given to a program.
 func (o object) checked(key, s string, most int) string {
 	switch s = strings.TrimSpace(s); {
 	case len(s) > most:
@@ -237,7 +237,7 @@ func (o object) texts(key string, visit func(at, text string)) {
 	}
 }
 
-// patterns are patterns of paths. One that begins with a slash is warned about when it counts from a repository.
+// patterns returns patterns of paths. One that begins with a slash is warned about when it counts from a repository.
 func (o object) patterns(key string, relative bool) (out []string) {
 	o.texts(key, func(at, text string) {
 		if _, err := path.Match(text, ""); err != nil {

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// builtin is protected in every ecosystem, whatever its manifest says. Upper and lower case are one.
+// builtin returns protected in every ecosystem, whatever its manifest says. Upper and lower case are one.
 func builtin() []string {
 	return []string{".git", ".env", ".env.*", "secrets/", "credentials/", "*.pem", "*.key", "id_rsa", "id_ed25519", ".ssh/"}
 }

@@ -63,7 +63,7 @@ func goesOn(lines []string, n int) bool {
 	return strings.HasPrefix(next, "{") || strings.HasPrefix(next, "where ") || next == "where"
 }
 
-// brackets is by how much a line changes the depth, outside strings and comments.
+// brackets returns by how much a line changes the depth, outside strings and comments.
 func brackets(line string, inComment, hash bool) (int, bool) {
 	depth := 0
 	quote := byte(0)

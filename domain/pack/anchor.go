@@ -10,12 +10,12 @@ import (
 // contextLines is how many lines before and after a ref its anchor remembers, as a fingerprint.
 const contextLines = 3
 
-// Anchor remembers what a ref's lines held, so that the text is found again when it moves and its change is noticed.
+// Anchor remembers what a ref's lines held, so that a change of the text is noticed and the text is found again when it moves.
 type Anchor struct {
 	Hash   canon.Hash  `json:"hash"`   // of the lines' text
 	Print  Fingerprint `json:"print"`  // fingerprint of the same text, for finding it in one pass
 	Before Fingerprint `json:"before"` // fingerprint of up to contextLines lines before
-	After  Fingerprint `json:"after"`  // and after
+	After  Fingerprint `json:"after"`  // fingerprint of up to contextLines lines after
 }
 
 // Fingerprint is a 64-bit fingerprint of some lines; its text form is 16 hex digits. It finds candidates, Anchor.Hash decides.
@@ -37,7 +37,7 @@ func (p *Fingerprint) UnmarshalText(b []byte) error {
 	return nil
 }
 
-// TakeAnchor makes the anchor of text with the lines around it; before and after may be longer than what is remembered.
+// TakeAnchor returns the anchor of text with the lines around it; before and after may be longer than what is remembered.
 func TakeAnchor(before, text, after []string) Anchor {
 	return Anchor{
 		Hash: textHash([]byte(strings.Join(text, "\n"))), Print: FingerprintOf(text),
@@ -61,7 +61,7 @@ func FingerprintOf(lines []string) Fingerprint {
 	return Fingerprint(sum)
 }
 
-// LineFingerprint is one line's part in a Print: FNV-1a with a final mix, never zero for practical purposes.
+// LineFingerprint returns one line's part in a Print: FNV-1a with a final mix, never zero for practical purposes.
 func LineFingerprint[T string | []byte](line T) uint64 {
 	h := uint64(14695981039346656037)
 	for i := range len(line) {
@@ -72,33 +72,33 @@ func LineFingerprint[T string | []byte](line T) uint64 {
 	return h ^ h>>29
 }
 
-// RefStatus says how a ref relates to the code as it is now.
+// RefStatus is the relation of a ref to the current code.
 type RefStatus uint8
 
-// The standings. The zero Standing is Unreadable: nothing is known, so nothing is claimed.
+// The statuses. The zero RefStatus is RefUnreadable: nothing is known.
 const (
 	RefUnreadable RefStatus = iota // the file cannot be shown; Reason says why
-	RefStale                       // file or lines are gone, and the text is nowhere in the file
-	RefChanged                     // the lines exist and hold something else than what was anchored
-	RefMoved                       // the anchored text stands at other lines now
-	RefExact                       // the lines hold what was anchored, or nothing was ever anchored
+	RefStale                       // the file or lines are gone, and the text is nowhere in the file
+	RefChanged                     // the lines exist and differ from what was anchored
+	RefMoved                       // the anchored text is at other lines now
+	RefExact                       // the lines are as anchored, or nothing was ever anchored
 )
 
 var standingNames = [...]string{"unreadable", "stale", "changed", "moved", "exact"}
 
-// String returns the standing's name.
+// String returns the status's name.
 func (s RefStatus) String() string { return standingNames[min(int(s), len(standingNames)-1)] }
 
-// MarshalText returns the standing's name.
+// MarshalText returns the status's name.
 func (s RefStatus) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 
 // Evidence is what a ref shows now.
 type Evidence struct {
 	Standing RefStatus
-	Lines    LineRange // where Text stands now; the ref's own lines when there is none
-	Text     []string  // one entry a line
-	Reason   string    // for Stale and Unreadable: names the path
-	Anchor   *Anchor   // of Text where it stands now; nil when there is none
+	Lines    LineRange // current lines of Text; the ref's own lines when there is none
+	Text     []string  // one entry per line
+	Reason   string    // for RefStale and RefUnreadable: names the path
+	Anchor   *Anchor   // of Text at its current lines; nil when there is none
 	Masked   int       // secrets masked in Text
-	Above    []string  // lines before Text, where its secrets can be judged only with them
+	Above    []string  // lines before Text that are needed to recognise its secrets
 }

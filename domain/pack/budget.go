@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// budget keeps the most important of the pieces, whole, within o.MaxTokens, and returns the others as rest. Both keep the order of
-// the document. Important is what says why it is there, then what has a title, then what stands first. Naming what is left out may
-// take a quarter of the budget, so that a long list does not push out what it is about.
+// budget keeps the most important pieces, whole, within o.MaxTokens, and returns the others as rest, both in the order of the document. Pieces with a
+// reason come first, then those with a title, then by position. The list of what is left out may take a quarter of the budget, so that a long list
+// does not displace content.
 func (s Shown) budget(o Options, all []piece, p page) (kept, rest []piece) {
 	var legend strings.Builder
 	s.legend(&legend, o, legendFacts{page: p, left: len(all)})
@@ -39,7 +39,7 @@ func (s Shown) budget(o Options, all []piece, p page) (kept, rest []piece) {
 			rest = append(rest, c)
 			continue
 		}
-		// What stands before it may be left out, so headings are worked out anew.
+		// The piece before it may be left out, so headings are computed again.
 		c.head = s.head(last, c.chunk, o.View)
 		last = c.chunk
 		kept = append(kept, c)
@@ -53,7 +53,7 @@ const (
 	budgetSlack = 24 // paging lines and rounding
 )
 
-// trim drops lines of the rest when even listing it does not fit; room is what is left of the budget, negative when it is overdrawn.
+// trim drops lines of the rest when even the list does not fit; room is what is left of the budget, negative when it is exceeded.
 func trim(rest []piece, room int) []piece {
 	cut := len(rest)
 	for cut > 0 && room < 0 {
@@ -131,10 +131,10 @@ func writeRest(b *strings.Builder, o Options, rest []piece) {
 	}
 }
 
-// EstimateTokens estimates how many tokens a model sees in text: by classes of characters, since every model counts differently. It tends to
-// be high rather than low. It is additive to about one token.
+// EstimateTokens estimates how many tokens a model counts in text, by classes of characters, because every model counts differently. It tends to be
+// high rather than low. The estimates of two texts add up to that of both together, within about one token.
 func EstimateTokens(text string) int {
-	quarters := 0 // a quarter of a token is the unit
+	quarters := 0 // the unit is a quarter of a token
 	prev := classOther
 	run := 0
 	for _, r := range text {
@@ -164,8 +164,8 @@ const (
 	classWide
 )
 
-// price returns what beginning a run of a class costs, in quarters of a token, and after how many more characters the run costs one more
-// token. Fitted to source code and English text.
+// price returns the cost of starting a run of a class, in quarters of a token, and the number of further characters that cost one more token. Fitted
+// to source code and English text.
 func price(c class) (start, every int) {
 	switch c {
 	case classLower:

@@ -87,7 +87,7 @@ func (s Shown) pieces(o Options) []piece {
 	return out
 }
 
-// matchable returns what a pattern is tried on: a section without parts has only its heading.
+// matchable returns the text that a pattern is matched with: for a section without parts only its heading.
 func (s Shown) matchable(c chunk, body string) string {
 	if c.kind == bare {
 		return s.sectionHead(c.section, ViewFull)
@@ -185,8 +185,8 @@ func fullRef(sec Section, r Ref, e Evidence) string {
 	return b.String()
 }
 
-// standing returns what to show of a ref and the note that goes with it, empty for one that is as it was. Text kept at finalizing stands
-// in for text that is gone or changed.
+// standing returns what to show of a ref and its note, empty for an unchanged one. Text kept when the pack was finalized replaces text that is gone
+// or changed.
 func standing(r Ref, e Evidence) (Evidence, string) {
 	kept := ""
 	shown := e
@@ -222,7 +222,7 @@ func compactRef(r Ref, e Evidence) string {
 	return out + "\n"
 }
 
-// place is root:path:start-end, the root only when it is named.
+// place returns root:path:start-end, without root for the default one.
 func place(r Ref, l LineRange) string {
 	out := OneLine(string(r.Path)) + ":" + l.String()
 	if r.Root != "" {

@@ -11,8 +11,8 @@ import (
 // ErrCursor reports a cursor that does not continue this document.
 var ErrCursor = fault.New(fault.Invalid, "pack_cursor_invalid", "invalid_cursor: start again without a cursor")
 
-// Cursor is where a document continues. It names the pack, its revision and the options by a fingerprint, so that pages of different
-// documents are never put together.
+// Cursor is where a document continues. A fingerprint of the pack, its revision and the options prevents pages of different documents from being put
+// together.
 type Cursor struct {
 	Offset int
 	Limit  int
@@ -25,8 +25,8 @@ func (c Cursor) Encode(s State, o Options) string {
 	return cursorPrefix + strconv.Itoa(c.Offset) + "." + strconv.Itoa(c.Limit) + "." + fingerprint(s, o, c)
 }
 
-// ParseCursor reads a cursor for this pack and these options, of which Offset and Limit do not count. It fails with ErrCursor, saying
-// what does not fit as far as it can be known.
+// ParseCursor reads a cursor for this pack and these options; their Offset and Limit are ignored. It fails with ErrCursor, which says what does not
+// fit as far as that is known.
 func ParseCursor(text string, s State, o Options) (Cursor, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), cursorPrefix)
 	parts := strings.Split(rest, ".")

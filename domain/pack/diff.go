@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// EarlierText is the text a ref showed earlier, secrets masked: what was kept at finalizing, or the file at the ref's commit.
+// EarlierText is the text that a ref showed earlier, secrets masked: what was kept when the pack was finalized, or the file at the ref's commit.
 type EarlierText struct {
 	Lines  LineRange
 	Text   []string // nil when nothing was kept
@@ -15,8 +15,8 @@ type EarlierText struct {
 	Reason string   // why there is none
 }
 
-// RenderDiff returns the pack against now: a count of refs by standing, and for each that is no longer as it was what happened to it, with the
-// changed lines where the earlier text is known. then is aligned with the evidence.
+// RenderDiff compares the pack with now: a count of refs by status, and for each changed ref what happened to it, with the changed lines where the
+// earlier text is known. then is aligned with the evidence.
 func RenderDiff(s Shown, then []EarlierText) string {
 	ids, refs := s.State.Refs()
 	var counts [RefExact + 1]int
@@ -73,7 +73,7 @@ func changes(b *strings.Builder, r Ref, e Evidence, then EarlierText) {
 // maxDiffCells bounds the table of lineDiff; beyond it the middle is shown as replaced whole.
 const maxDiffCells = 4 << 20
 
-// lineDiff is old against now, line by line: " " kept, "-" only in old, "+" only in now.
+// lineDiff compares old with now line by line: " " kept, "-" only in old, "+" only in now.
 func lineDiff(old, now []string) []string {
 	head := 0
 	for head < len(old) && head < len(now) && old[head] == now[head] {
@@ -95,7 +95,7 @@ func mark(out []string, sign string, lines []string) []string {
 	return out
 }
 
-// middle walks a table of longest common subsequences.
+// middle compares with a table of longest common subsequences.
 func middle(out, a, b []string) []string {
 	if len(a)*len(b) > maxDiffCells || len(a) == 0 || len(b) == 0 {
 		return mark(mark(out, "-", a), "+", b)

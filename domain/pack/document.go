@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Err reports a document that cannot be read; its derivatives name the field.
+// ErrDocument reports a document that cannot be read; derived errors name the field.
 var Err = fault.New(fault.Invalid, "pack_document_invalid", "the document cannot be read")
 
-// Document is a whole pack without what only the store decides.
+// Document is a whole pack except what the store decides.
 type Document struct {
 	Name       string            `json:"name,omitempty"`
 	Title      string            `json:"title,omitempty"`
@@ -61,7 +61,7 @@ func fieldNames() []string {
 		"path", "line_start", "line_end", "why", "group", "root", "commit", "mermaid"}
 }
 
-// ParseDocument is strict: an unknown field or a wrong type anywhere in the document is refused by name.
+// ParseDocument returns strict: it fails for an unknown field or a wrong type anywhere in the document and names it.
 func ParseDocument(raw json.RawMessage) (Document, error) {
 	var d Document
 	dec := json.NewDecoder(bytes.NewReader(raw))
@@ -84,7 +84,8 @@ func ParseDocument(raw json.RawMessage) (Document, error) {
 	return d, Err.Sayf("'document' cannot be read: %v", err)
 }
 
-// Content checks every value, saying where the first bad one stands. roots are the named source roots that refs may use.
+// Content checks every value and returns the content; an error names the place of the first invalid value. roots are the named source roots that refs
+// may use.
 func (d Document) Content(roots []Root) (Content, error) {
 	c := Content{Title: OptionalText(d.Title), Brief: OptionalText(d.Brief), Tags: []string{}}
 	for _, t := range d.Tags {
@@ -154,7 +155,7 @@ func known(roots []Root) string {
 	return names
 }
 
-// at puts a place before a fault's message.
+// at prefixes an error's message with a place.
 func at(place string, err error) error {
 	f := fault.From(err)
 	return f.Sayf("%s", place+": "+f.Message)

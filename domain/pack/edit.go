@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// RevisionConflict is the machine-readable side of ErrRevision.
+// RevisionConflict is the details of ErrRevision.
 type RevisionConflict struct {
 	ExpectedRevision   uint64 `json:"expected_revision"`
 	ActualRevision     uint64 `json:"actual_revision"`
@@ -35,7 +35,7 @@ func (p *Pack) Expect(revision uint64) error {
 	return ErrRevision.Sayf("pack %s is at revision %d, not %d", p.s.ID, p.s.Revision, revision).With(c)
 }
 
-// changedSince names the sections whose last change came after the revision, in the pack's order, then the removed ones.
+// changedSince names the sections whose last change is after the revision, in the pack's order, then the removed ones.
 func (p *Pack) changedSince(revision uint64) []Key {
 	keys := []Key{}
 	for _, s := range p.s.Sections {
@@ -79,8 +79,8 @@ func (p *Pack) section(key Key) (int, error) {
 	return i, nil
 }
 
-// SectionEdit is what PutSection is told. A blank Description leaves the stored one; ClearDescription removes it. A nil Order
-// leaves an existing section where it is and appends a new one; otherwise it is the 0-based position without the section itself.
+// SectionEdit is the argument of PutSection. A blank Description keeps the stored one; ClearDescription removes it. A nil Order leaves an existing
+// section where it is and appends a new one; otherwise it is the 0-based position without the section itself.
 type SectionEdit struct {
 	Key              Key
 	Title            string
@@ -89,7 +89,7 @@ type SectionEdit struct {
 	Order            *uint64
 }
 
-// PutSection adds or changes a section, keeping its refs and diagrams. It always counts as a change.
+// PutSection adds or changes a section and keeps its refs and diagrams. It always counts as a change.
 func (p *Pack) PutSection(e SectionEdit, now time.Time) error {
 	if err := p.editable(); err != nil {
 		return err
@@ -138,13 +138,13 @@ func (p *Pack) DeleteSection(key Key, now time.Time) error {
 	return nil
 }
 
-// remember notes a removal at the present revision, the latest few only.
+// remember notes a removal at the present revision and keeps only the latest ones.
 func (p *Pack) remember(key Key) {
 	p.s.Removed = append(p.s.Removed, Removal{key, p.s.Revision})
 	p.s.Removed = slices.Delete(p.s.Removed, 0, max(0, len(p.s.Removed)-maxRemovals))
 }
 
-// within runs change on a draft's section, which must exist, and counts the change.
+// within applies change to a section of a draft, which must exist, and counts the change.
 func (p *Pack) within(section Key, now time.Time, change func(*Section) error) error {
 	if err := p.editable(); err != nil {
 		return err
@@ -167,7 +167,7 @@ func find[T interface{ keyed() Key }](list []T, key Key) int {
 	return slices.IndexFunc(list, func(t T) bool { return t.keyed() == key })
 }
 
-// put replaces the part of that key where it stands, or appends it.
+// put replaces the part with that key in place, or appends it.
 func put[T interface{ keyed() Key }](list []T, part T) []T {
 	if i := find(list, part.keyed()); i >= 0 {
 		list[i] = part
@@ -185,7 +185,7 @@ func drop[T interface{ keyed() Key }](list *[]T, section, key Key, what string) 
 	return nil
 }
 
-// PutRef replaces the ref of that key where it stands, or appends it. Its section must exist.
+// PutRef replaces the ref with that key in place, or appends it. Its section must exist.
 func (p *Pack) PutRef(section Key, ref Ref, now time.Time) error {
 	return p.within(section, now, func(s *Section) error { s.Refs = put(s.Refs, ref.clone()); return nil })
 }
@@ -195,7 +195,7 @@ func (p *Pack) DeleteRef(section, key Key, now time.Time) error {
 	return p.within(section, now, func(s *Section) error { return drop(&s.Refs, section, key, "ref") })
 }
 
-// PutDiagram replaces the diagram of that key where it stands, or appends it. Its section must exist.
+// PutDiagram replaces the diagram with that key in place, or appends it. Its section must exist.
 func (p *Pack) PutDiagram(section Key, d Diagram, now time.Time) error {
 	return p.within(section, now, func(s *Section) error { s.Diagrams = put(s.Diagrams, d); return nil })
 }
@@ -212,7 +212,7 @@ type MetaEdit struct {
 	Tags  *[]string
 }
 
-// SetMeta changes title, brief and tags. Naming no field is ErrValue; fields equal to what is stored are no change and leave the
+// SetMeta changes title, brief and tags. It fails with ErrValue if no field is named; fields equal to what is stored are no change and keep the
 // revision.
 func (p *Pack) SetMeta(m MetaEdit, now time.Time) error {
 	if err := p.editable(); err != nil {
@@ -242,7 +242,7 @@ func (p *Pack) SetMeta(m MetaEdit, now time.Time) error {
 	return nil
 }
 
-// Squash makes everything since the given revision count as the change to that revision, so that one request is one revision.
+// Squash counts everything since the given revision as one change, so that one request is one revision.
 func (p *Pack) Squash(revision uint64) {
 	p.s.Revision = min(p.s.Revision, revision)
 	for i := range p.s.Sections {
@@ -263,8 +263,8 @@ func (p *Pack) SetTTL(ttl TTL, now time.Time) error {
 	return nil
 }
 
-// ExtendTTL adds ttl to the expiry, or to now when that is later. The expiry never comes to lie more than MaxTTL from now, so that
-// repeated extensions do not outgrow what one call may ask for.
+// ExtendTTL adds ttl to the expiry, or to now if that is later. The expiry is at most MaxTTL from now, so that repeated extensions cannot exceed what
+// one call may ask for.
 func (p *Pack) ExtendTTL(ttl TTL, now time.Time) error {
 	if err := ttl.check(); err != nil {
 		return err
@@ -281,5 +281,5 @@ func (p *Pack) ExtendTTL(ttl TTL, now time.Time) error {
 	return nil
 }
 
-// OptionalText is trimmed text for an optional field.
+// OptionalText returns trimmed text for an optional field.
 func OptionalText(s string) Optional { return Optional(strings.TrimSpace(s)) }

@@ -8,12 +8,12 @@ import (
 // usualLine is the bytes a line of source code has, for sizing buffers.
 const usualLine = 48
 
-// gather collects line ranges of one file in one pass, overlapping ones once.
+// gather collects line ranges of a file in one pass; overlapping ranges are read once.
 type gather struct {
-	spans []span // disjoint, rising
+	spans []span // disjoint, in rising order
 	at    int
 	bytes int
-	full  bool // the bound was hit; what came after is missing
+	full  bool // the bound was reached; what came after is missing
 }
 
 // span is some consecutive lines, kept as one text with "\n" between lines.
@@ -21,7 +21,7 @@ type span struct {
 	LineRange
 	bytes []byte
 	ends  []int  // of each line, in bytes
-	text  string // bytes, once they are all there
+	text  string // the bytes, once complete
 }
 
 func newGather(ranges []LineRange) *gather {
@@ -69,7 +69,7 @@ type excerpt struct {
 	raw                 []byte // text with "\n" between lines
 }
 
-// anchor returns what the range would be anchored by; was is an anchor that may hold of the very same text, or nil, and saves work then.
+// anchor returns the anchor of the range; was may be nil, or an anchor that is returned again if it fits the very same text, to save work.
 func (e excerpt) anchor(was *Anchor) Anchor {
 	a := Anchor{Hash: textHash(e.raw), Before: FingerprintOf(e.before), After: FingerprintOf(e.after)}
 	if was != nil && was.Hash == a.Hash {
@@ -80,7 +80,7 @@ func (e excerpt) anchor(was *Anchor) Anchor {
 	return a
 }
 
-// take returns the text of a range; ok is false when a line of it is missing.
+// take returns the text of a range; ok is false if a line of it is missing.
 func (g *gather) take(l LineRange) (e excerpt, ok bool) {
 	i, _ := slices.BinarySearchFunc(g.spans, l.Start, func(s span, start int) int { return cmp.Compare(s.End, start) })
 	if i == len(g.spans) {
@@ -101,7 +101,7 @@ func (g *gather) take(l LineRange) (e excerpt, ok bool) {
 	return e, true
 }
 
-// start returns where the i-th line begins.
+// start returns the offset of the i-th line.
 func (s *span) start(i int) int {
 	if i == 0 {
 		return 0

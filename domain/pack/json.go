@@ -8,15 +8,15 @@ import (
 	"strings"
 )
 
-// The JSON of a pack is written member by member: reflection takes ten times as long, and every change of a pack writes it several times. What stands here is
-// what the tags of the types say, in their order.
+// The JSON of a pack is written member by member, because reflection takes ten times as long and every change of a pack writes it several times. The
+// members and their order are those of the types' tags.
 
 // appendJSON appends text as a JSON string, without HTML escapes.
 func appendJSON(to []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c > '~' || c == '"' || c == '\\' {
 			quoted, err := plainJSON(s)
-			if err != nil { // there is no text that has no JSON
+			if err != nil { // every text has a JSON form
 				return append(to, `""`...)
 			}
 			return append(to, quoted...)
@@ -27,7 +27,7 @@ func appendJSON(to []byte, s string) []byte {
 	return append(to, '"')
 }
 
-// member appends a member that holds text; its name comes with all that stands before the value.
+// member appends a member that holds text; name includes everything before the value.
 func member(to []byte, name, value string) []byte { return appendJSON(append(to, name...), value) }
 
 func optionalMember(to []byte, name string, value Optional) []byte {
@@ -75,7 +75,7 @@ func (s State) MarshalJSON() ([]byte, error) {
 	return append(to, '}'), nil
 }
 
-// refs counts.
+// refs returns the number of refs.
 func (s State) refs() (n int) {
 	for i := range s.Sections {
 		n += len(s.Sections[i].Refs)

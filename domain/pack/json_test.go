@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// TestJSONIsWhatTheTagsSay: what a pack writes of itself is, byte for byte, what encoding/json makes of its fields, whatever its texts are.
+// TestJSONIsWhatTheTagsSay: the JSON of a pack is, byte for byte, what encoding/json makes of its fields, for any texts.
 func TestJSONIsWhatTheTagsSay(t *testing.T) {
 	text := rapid.OneOf(rapid.SampledFrom([]string{"", "a", `"q" \ <&>`, "é\n\t\r\b\f\x01\x7f", "\u2028\u2029", "\xff\xfe", "日本"}), rapid.String())
 	rapid.Check(t, func(t *rapid.T) {

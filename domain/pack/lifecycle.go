@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// transitions returns the status machine. Staying where one is counts as allowed and changes nothing.
+// transitions returns the status machine. A transition to the same status is allowed and changes nothing.
 func (s Status) transitions() []Status {
 	switch s {
 	case Draft:
@@ -26,7 +26,7 @@ type RefID struct {
 	Ref     Key
 }
 
-// String is section::ref.
+// String returns section::ref.
 func (r RefID) String() string { return string(r.Section) + "::" + string(r.Ref) }
 
 // Refs lists every ref with its name, in the pack's order.
@@ -41,18 +41,18 @@ func (s State) Refs() ([]RefID, []Ref) {
 	return ids, refs
 }
 
-// maxStaleSamples is how many stale refs a refusal to finalize names (context-pack contract §1.4).
+// maxStaleSamples is how many stale refs the error names when a pack cannot be finalized (context-pack contract §1.4).
 const maxStaleSamples = 10
 
-// staleRefs is the machine-readable side of ErrStale.
+// staleRefs is the details of ErrStale.
 type staleRefs struct {
 	Total   int      `json:"total"`
 	Samples []string `json:"samples"`
 }
 
-// Finalize makes a draft final. now is judged by evidence, which has one entry a ref in the order of State.Refs: a stale one is
-// ErrStale, and a pack with neither ref nor diagram is ErrEmpty. Refs that were never anchored are anchored. snapshot, when not nil,
-// turns evidence into the text to keep. Finalizing a final pack changes nothing.
+// Finalize makes a draft final. evidence is what refs show now, one entry per ref in the order of State.Refs: a stale one is ErrStale, and a pack
+// with neither ref nor diagram is ErrEmpty. Refs that were never anchored are anchored. snapshot, if not nil, converts evidence to the text to keep.
+// Finalizing a final pack changes nothing.
 func (p *Pack) Finalize(evidence []Evidence, snapshot func(Evidence) *Snapshot, now time.Time) error {
 	if err := p.mayBecome(Finalized); err != nil || p.s.Status == Finalized {
 		return err
@@ -85,7 +85,7 @@ func (p *Pack) Finalize(evidence []Evidence, snapshot func(Evidence) *Snapshot, 
 	return nil
 }
 
-// Reopen makes a final pack a draft again and drops the text it kept. Reopening a draft changes nothing.
+// Reopen makes a final pack a draft again and drops its kept text. Reopening a draft changes nothing.
 func (p *Pack) Reopen(now time.Time) error {
 	if err := p.mayBecome(Draft); err != nil || p.s.Status == Draft {
 		return err
@@ -129,7 +129,7 @@ func (p *Pack) checkEvidence(evidence []Evidence) error {
 	return ErrStale.Sayf("%d refs of pack %s are stale: %s", stale.Total, p.s.ID, strings.Join(stale.Samples, "; ")).With(stale)
 }
 
-// Content is a whole pack as one document, without what only the store decides.
+// Content is a whole pack as one document, without what the store decides.
 type Content struct {
 	Title    Optional
 	Brief    Optional
@@ -137,8 +137,8 @@ type Content struct {
 	Sections []Section
 }
 
-// Rewrite replaces a draft's whole content. Refs that point where they pointed before keep their anchor; give the others theirs in
-// c. Content equal to what is stored leaves the revision.
+// Rewrite replaces a draft's whole content. Refs that point to the same lines as before keep their anchor; the caller sets the anchors of the others
+// in c. Content equal to what is stored keeps the revision.
 func (p *Pack) Rewrite(c Content, now time.Time) error {
 	if err := p.editable(); err != nil {
 		return err
@@ -169,8 +169,8 @@ func (p *Pack) Rewrite(c Content, now time.Time) error {
 	return nil
 }
 
-// stamp keeps anchors of refs that point where they did, marks the sections that differ from old with the present revision, and
-// remembers those that are gone.
+// stamp keeps the anchors of refs that point to the same lines as before, marks the sections that differ from old with the present revision, and
+// remembers the removed ones.
 func (p *Pack) stamp(old map[Key]Section) (changed bool) {
 	for i := range p.s.Sections {
 		sec := &p.s.Sections[i]
@@ -203,5 +203,5 @@ func sameSection(a, b Section) bool {
 	return errA == nil && errB == nil && string(x) == string(y)
 }
 
-// String is start-end.
+// String returns start-end.
 func (l LineRange) String() string { return decimal(l.Start) + "-" + decimal(l.End) }

@@ -13,8 +13,8 @@ const (
 	lastLine    = int(^uint(0)>>1) - contextLines // so that widening a range cannot overflow
 )
 
-// resolver works out the evidence of all refs into one file in as few passes as possible: one, unless an anchored text is not
-// where it was. Use: for from, visit, ok := r.Pass(); ok; from, visit, ok = r.Pass() { read the file; r.Done(lines) }.
+// resolver finds the evidence of all refs to one file in as few passes as possible: one, unless an anchored text is no longer at its lines. Use: for
+// from, visit, ok := r.Pass(); ok; from, visit, ok = r.Pass() { read the file; r.Done(lines) }.
 type resolver struct {
 	refs     []Ref
 	found    []Evidence
@@ -25,13 +25,13 @@ type resolver struct {
 	searches []*search // aligned with open
 }
 
-// NewResolver prepares for refs that all point into the same file.
+// NewResolver returns a resolver for refs that all point to the same file.
 func NewResolver(refs []Ref) *resolver {
 	return &resolver{refs: refs, found: make([]Evidence, len(refs))}
 }
 
-// Pass returns what to read next: start at line from and follow visit, which returns the next line it wants and 0 for none. ok is false
-// when all is known.
+// Pass returns what to read next: start at line from and follow visit, which returns the next line it wants and 0 for none. ok is false when
+// everything is known.
 func (r *resolver) Pass() (from int, visit func(n int, line []byte) (next int), ok bool) {
 	switch r.phase {
 	case 0:
@@ -62,7 +62,7 @@ func (r *resolver) Pass() (from int, visit func(n int, line []byte) (next int), 
 	return r.gather.first(), r.gather.visit, true
 }
 
-// Done takes the number of lines that the read reported and works on what was gathered.
+// Done takes the number of lines that the read reported and evaluates what was gathered.
 func (r *resolver) Done(lines int) {
 	switch r.phase {
 	case 0:
@@ -78,7 +78,7 @@ func (r *resolver) Done(lines int) {
 	r.phase++
 }
 
-// Evidence returns what came out for the i-th ref.
+// Evidence returns the evidence of the i-th ref.
 func (r *resolver) Evidence(i int) Evidence { return r.found[i] }
 
 // widen adds the lines of context.
@@ -86,7 +86,7 @@ func widen(l LineRange) LineRange {
 	return LineRange{Start: max(1, l.Start-contextLines), End: min(l.End, lastLine) + contextLines}
 }
 
-// compare judges the i-th ref by its own lines and decides whether it must be looked for.
+// compare judges the i-th ref by its own lines and decides whether to search for its text.
 func (r *resolver) compare(i int) {
 	ref := r.refs[i]
 	found, whole := r.gather.take(ref.Lines)
@@ -101,7 +101,7 @@ func (r *resolver) compare(i int) {
 		case anchor.Hash != was.Hash:
 			r.found[i].Standing = RefChanged
 		}
-		// The same text in other surroundings, such as a lone brace: perhaps its own surroundings are elsewhere.
+		// The same text in other surroundings, such as a lone brace: the original surroundings may be elsewhere.
 	}
 	if ref.Anchor != nil && !r.gather.full {
 		r.open = append(r.open, i)
@@ -109,7 +109,7 @@ func (r *resolver) compare(i int) {
 	}
 }
 
-// absent returns the evidence of a ref whose lines are not all there. The start is tested first (context-pack contract §3.3).
+// absent returns the evidence of a ref whose lines do not all exist. The start is tested first (context-pack contract §3.3).
 func (r *resolver) absent(ref Ref) Evidence {
 	e := Evidence{Standing: RefStale, Lines: ref.Lines}
 	switch {
@@ -133,8 +133,8 @@ func (r *resolver) look(n int, line []byte) int {
 	return n + 1
 }
 
-// choose picks, out of the places where the text stands, the one with the most of the old surroundings, then the nearest. A place
-// with none of them counts only when it is the only one and the text is no mere brace: otherwise it stood there all along.
+// choose picks, of the places that hold the text, the one with the most of the old surroundings, then the nearest. A place with none of them counts
+// only if it is the only one and the text is not a mere brace: otherwise it was probably there before.
 func (r *resolver) choose(i int, starts []int) {
 	ref := r.refs[i]
 	best, bestScore := Evidence{}, 0

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
-// file is lines handed out as a source hands them out; it counts passes and lines.
+// file holds lines and returns them as a source does; it counts passes and lines.
 type file struct {
 	lines   []string
 	passes  int
@@ -49,7 +49,7 @@ func ref(start, end int) pack.Ref {
 	return pack.Ref{Path: "f.go", Lines: pack.LineRange{Start: start, End: end}}
 }
 
-// anchored returns a ref with the anchor its lines have in text.
+// anchored returns a ref with the anchor of its lines in text.
 func anchored(text []string, start, end int) pack.Ref {
 	r := ref(start, end)
 	r.Anchor = locateAll(&file{lines: text}, r)[0].Anchor
@@ -116,7 +116,7 @@ func TestStandings(t *testing.T) {
 	}
 }
 
-// TestSurroundingsDecide: of several places with the same text the one with the old neighbours wins, then the nearest.
+// TestSurroundingsDecide: of several places with the same text, the one with the old surroundings is chosen, then the nearest.
 func TestSurroundingsDecide(t *testing.T) {
 	was := []string{"func a() {", "x", "}", "", "func b() {", "y", "}", "", "func c() {", "z", "}"}
 	now := append([]string{"1", "2", "3", "4"}, was...)
@@ -143,7 +143,7 @@ func TestTooMuchIsNotGathered(t *testing.T) {
 	assert.Less(t, f.visited, 20)
 }
 
-// TestFindsWhatWasInserted: insert lines anywhere outside a ref's text, and the text is found where it went.
+// TestFindsWhatWasInserted: when lines are inserted anywhere outside a ref's text, the text is found at its new lines.
 func TestFindsWhatWasInserted(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		was := numbered(rapid.IntRange(10, 60).Draw(t, "lines"))

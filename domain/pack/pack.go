@@ -13,7 +13,7 @@ import (
 // SchemaVersion is the version of the stored form (context-pack contract §1.2).
 const SchemaVersion = 2
 
-// The ways the rules of a pack are broken. Invalid ones are about the request, the others about the stored pack.
+// The ways to break the rules of a pack. Invalid ones are about the request, the others about the stored pack.
 var (
 	ErrNotFound  = fault.New(fault.NotFound, "pack_not_found", "there is no such pack; it may have expired")
 	ErrTarget    = fault.New(fault.NotFound, "pack_part_not_found", "the pack has no such section, ref or diagram")
@@ -40,8 +40,8 @@ func (o Optional) MarshalJSON() ([]byte, error) {
 	return plainJSON(string(o))
 }
 
-// State is everything a pack is, as it is stored and shown (context-pack contract §1.2). It is data: the rules hold only for a
-// Pack, which Restore makes of it.
+// State is a whole pack as it is stored and shown (context-pack contract §1.2). It is plain data: the rules hold only for a Pack, which Restore makes
+// from it.
 type State struct {
 	SchemaVersion int       `json:"schema_version"`
 	ID            ID        `json:"id"`
@@ -58,7 +58,7 @@ type State struct {
 	Removed       []Removal `json:"removed,omitempty"` // additive: the latest removed sections, newest last
 }
 
-// Section is one chapter of a pack. ChangedAt is additive: the revision that last changed it, zero when nobody recorded it.
+// Section is one chapter of a pack. ChangedAt is additive: the revision that last changed it, zero if that is not known.
 type Section struct {
 	Key         Key       `json:"key"`
 	Title       string    `json:"title"`
@@ -68,7 +68,7 @@ type Section struct {
 	ChangedAt   uint64    `json:"changed_at_revision,omitempty"`
 }
 
-// Ref points at lines of a source file. Root, Commit, Anchor and Snapshot are additive to the original's fields.
+// Ref points to lines of a source file. Root, Commit, Anchor and Snapshot are additive to the original's fields.
 type Ref struct {
 	Key      Key       `json:"key"`
 	Path     Path      `json:"path"`
@@ -77,7 +77,7 @@ type Ref struct {
 	Why      Optional  `json:"why"`
 	Group    Optional  `json:"group"`
 	Root     Root      `json:"root,omitempty"`     // named source root; empty is the default one
-	Commit   Commit    `json:"commit,omitempty"`   // the commit the author looked at
+	Commit   Commit    `json:"commit,omitempty"`   // the commit that the author looked at
 	Anchor   *Anchor   `json:"anchor,omitempty"`   // what the lines held; nil when they could not be read
 	Snapshot *Snapshot `json:"snapshot,omitempty"` // the text itself, kept when finalized with snapshot
 }
@@ -111,7 +111,7 @@ func (s State) clone() State {
 	s.Tags = append([]string{}, s.Tags...)
 	s.Removed = slices.Clone(s.Removed)
 	s.Sections = append([]Section{}, s.Sections...)
-	anchors := make([]Anchor, 0, s.refs()) // together: one by one they are what a copy costs most
+	anchors := make([]Anchor, 0, s.refs()) // allocated together: separate allocations are the largest cost of a copy
 	for i := range s.Sections {
 		sec := &s.Sections[i]
 		sec.Refs = append([]Ref{}, sec.Refs...)
@@ -164,7 +164,7 @@ func (s State) Summary() Summary {
 	}
 }
 
-// Pack is the aggregate: a state that keeps the rules. The zero Pack is not usable; New and Restore make one.
+// Pack is the aggregate: a state that keeps the rules. The zero Pack is not usable; New and Restore return one.
 type Pack struct{ s State }
 
 // New returns an empty draft at revision 1 that expires ttl after now. It fails on an invalid id or name or a ttl outside its bounds.
@@ -187,8 +187,8 @@ func New(id ID, name Optional, now time.Time, ttl TTL) (*Pack, error) {
 	}}, nil
 }
 
-// Restore makes a Pack of a stored state. It checks every rule again: the id first (ErrMalformed), then the schema version
-// (ErrSchema), then the rest (ErrMalformed), so that a hand-edited file cannot carry what an edit would have refused.
+// Restore makes a Pack from a stored state. It checks every rule again: the id first (ErrMalformed), then the schema version (ErrSchema), then the
+// rest (ErrMalformed), so that a hand-edited file cannot contain what an edit would reject.
 func Restore(s State) (*Pack, error) {
 	if !validID(string(s.ID)) {
 		return nil, ErrMalformed.Sayf("the stored pack's id %q is not pk_ and 8 characters out of a-z2-7", s.ID)
@@ -204,7 +204,7 @@ func Restore(s State) (*Pack, error) {
 	return &Pack{s}, nil
 }
 
-// State returns a deep copy of everything the pack is.
+// State returns a deep copy of the pack's state.
 func (p *Pack) State() State { return p.s.clone() }
 
 // Summary returns the pack without its content.
@@ -216,13 +216,13 @@ func (p *Pack) ID() ID { return p.s.ID }
 // Name returns the pack's name, or empty.
 func (p *Pack) Name() Optional { return p.s.Name }
 
-// Status is draft or finalized.
+// Status returns draft or finalized.
 func (p *Pack) Status() Status { return p.s.Status }
 
 // Revision counts effective changes, from 1.
 func (p *Pack) Revision() uint64 { return p.s.Revision }
 
-// ExpiresAt returns when the pack stops existing.
+// ExpiresAt returns the time from which the pack no longer exists.
 func (p *Pack) ExpiresAt() time.Time { return p.s.ExpiresAt }
 
 // Expired reports whether now is at or past the expiry.
@@ -231,8 +231,8 @@ func (p *Pack) Expired(now time.Time) bool { return Expired(p.s.ExpiresAt, now) 
 // Clone returns an independent copy.
 func (p *Pack) Clone() *Pack { return &Pack{p.s.clone()} }
 
-// Replace makes the pack's state that of next, which a plan worked out from this very revision. It fails with ErrRevision unless
-// next follows this pack's revision (the same one, or the next), and with ErrNotFound when next is another pack.
+// Replace sets the pack's state to that of next, which a plan computed from this very revision. It fails with ErrRevision unless next follows this
+// pack's revision (the same one, or the next), and with ErrNotFound if next is another pack.
 func (p *Pack) Replace(next *Pack) error {
 	if next.s.ID != p.s.ID {
 		return ErrNotFound.Sayf("pack %s is not pack %s", next.s.ID, p.s.ID)
@@ -244,7 +244,7 @@ func (p *Pack) Replace(next *Pack) error {
 	return nil
 }
 
-// FormatTime is t in UTC as RFC 3339 with 0, 3, 6 or 9 fraction digits, the fewest that lose nothing.
+// FormatTime returns t in UTC as RFC 3339 with 0, 3, 6 or 9 fraction digits, the fewest that are exact.
 func FormatTime(t time.Time) string {
 	fraction := ""
 	for rest := t.Nanosecond(); rest != 0; rest = rest * 1000 % 1e9 {

@@ -50,7 +50,7 @@ func TestNewStartsAsDraftAtRevisionOne(t *testing.T) {
 	}
 }
 
-// TestEveryStatusPair walks the status machine: each transition, the no-ops, and what is not in it.
+// TestEveryStatusPair covers the status machine: each transition, the no-ops, and the pairs that are not allowed.
 func TestEveryStatusPair(t *testing.T) {
 	for _, from := range []pack.Status{pack.Draft, pack.Finalized} {
 		for _, to := range []pack.Status{pack.Draft, pack.Finalized} {
@@ -116,8 +116,7 @@ func TestExtendCountsFromTheLaterAndIsCapped(t *testing.T) {
 	assert.False(t, p.Expired(later.Add(time.Minute-1)))
 }
 
-// TestRestoreChecksAgain: whatever an edit refuses, a stored state with it is malformed; another schema version is told apart, but
-// only once the id is known to be good.
+// TestRestoreChecksAgain: a stored state that no edit would allow is malformed; another schema version is told apart, but only if the id is valid.
 func TestRestoreChecksAgain(t *testing.T) {
 	good := filled(t).State()
 	_, err := pack.Restore(good)
@@ -202,8 +201,8 @@ func TestTimesHaveNoneThreeSixOrNineDigits(t *testing.T) {
 	}
 }
 
-// TestRevisionRisesByOnePerChange: whatever is done, an effective change adds exactly one, a refusal and a no-op nothing, and the
-// result is always a state that Restore takes.
+// TestRevisionRisesByOnePerChange: an effective change adds exactly one, an error and a no-op nothing, and the result is always a state that Restore
+// accepts.
 func TestRevisionRisesByOnePerChange(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		p := draft(t)

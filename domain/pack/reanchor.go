@@ -8,14 +8,14 @@ import (
 type reanchored struct {
 	Section  Key       `json:"section_key"`
 	Ref      Key       `json:"ref_key"`
-	Standing RefStatus `json:"standing"` // what it was
+	Standing RefStatus `json:"standing"` // before it was rewritten
 	From     LineRange `json:"from"`
 	To       LineRange `json:"to"`
 }
 
-// Reanchor lets a draft's refs follow the code: a moved ref gets its new lines, one that was never anchored its anchor. A changed ref
-// is taken as it is now only where accept says so, because then its text is no longer what was meant. evidence is in the order of
-// State.Refs; a zero entry leaves its ref alone. However many refs are rewritten, it is one change; rewriting none leaves the revision.
+// Reanchor updates a draft's refs to the current code: a moved ref gets its new lines, one that was never anchored its anchor. A changed ref is
+// accepted as it is now only if accept says so, because its text is no longer what was meant. evidence is in the order of State.Refs; a zero entry
+// leaves its ref unchanged. However many refs are rewritten, it is one change; rewriting none keeps the revision.
 func Reanchor(p *Pack, evidence []Evidence, accept func(RefID) bool, now time.Time) ([]reanchored, error) {
 	if p.Status() == Finalized {
 		return nil, ErrFinalized.Sayf("pack %s is finalized; set_status draft first to let its refs follow the code", p.ID())

@@ -13,7 +13,7 @@ type View string
 // The views.
 const (
 	ViewFull    View = "full"    // with the code
-	ViewCompact View = "compact" // one line a ref
+	ViewCompact View = "compact" // one line per ref
 )
 
 // ParseView reads full or compact, trimmed and in any case; blank is full.
@@ -27,14 +27,14 @@ func ParseView(s string) (View, error) {
 	return "", ErrValue.Sayf("view %q is neither full nor compact", s)
 }
 
-// Options say what of a pack is written and how. The zero Options write all of it in full.
+// Options says which parts of a pack are written and how. The zero Options write all of it in full.
 type Options struct {
 	View      View
 	Match     *regexp.Regexp // only refs and diagrams whose text matches; nil is all
 	MaxTokens int            // 0 is no budget
-	Paged     bool           // Offset and Limit hold
-	Offset    int            // chunks to leave out before
-	Limit     int            // chunks at most; 0 is all
+	Paged     bool           // Offset and Limit apply
+	Offset    int            // chunks to skip
+	Limit     int            // maximum number of chunks; 0 is all
 	Legend    []string       // further legend lines, such as "selected_by: …"
 }
 
@@ -43,15 +43,15 @@ func (o Options) plain() bool {
 	return o.View != ViewCompact && o.Match == nil && o.MaxTokens == 0 && !o.Paged
 }
 
-// Shown is a pack with the evidence for its refs, in the order of State.Refs, secrets masked. Evidence of refs that Needs does not
-// name may be zero.
+// Shown is a pack with the evidence for its refs, in the order of State.Refs, secrets masked. Evidence of refs that NeededRefs does not return may be
+// zero.
 type Shown struct {
 	State    State
 	Evidence []Evidence
 	Now      time.Time
 }
 
-// RenderDocument returns the pack as Markdown. cursor makes the text that continues at a chunk; it is asked only when pages follow.
+// RenderDocument returns the pack as Markdown. cursor returns the cursor that continues at a chunk; it is called only if more pages follow.
 func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	pieces := s.pieces(o)
 	page := o.slice(len(pieces))
@@ -79,7 +79,7 @@ func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	return b.String()
 }
 
-// NeededRefs lists, in rising order, the indices (in the order of State.Refs) of the refs whose evidence Document will look at.
+// NeededRefs returns, in rising order, the indices (in the order of State.Refs) of the refs whose evidence RenderDocument uses.
 func NeededRefs(s State, o Options) []int {
 	all := chunks(s)
 	if o.Match == nil {
@@ -130,7 +130,7 @@ type legendFacts struct {
 	cursor func(int) string
 }
 
-// legend writes the fixed lines of context-pack contract §3.2 and then, where an option or a masked secret asks for it, more.
+// legend writes the fixed lines of context-pack contract §3.2, then those that an option or a masked secret adds.
 func (s Shown) legend(b *strings.Builder, o Options, f legendFacts) {
 	st := s.State
 	b.WriteString(legendMark + "\n# Context pack: " + label(st.Summary()) + "\n\n")
@@ -206,7 +206,7 @@ func label(s Summary) string {
 	return "Untitled"
 }
 
-// RenderList is summaries as Markdown (context-pack contract §3.1).
+// RenderList returns summaries as Markdown (context-pack contract §3.1).
 func RenderList(packs []Summary, now time.Time) string {
 	if len(packs) == 0 {
 		return "No context packs found.\n"

@@ -17,7 +17,7 @@ import (
 
 var now = time.Date(2026, 2, 20, 11, 27, 30, 123456789, time.UTC)
 
-// sample returns a pack with every line of the format, and every standing of a ref.
+// sample returns a pack with every line of the format, and every status of a ref.
 func sample() pack.Shown {
 	text := func(s ...string) []string { return s }
 	ref := func(key pack.Key, path pack.Path, start, end int) pack.Ref {
@@ -145,7 +145,7 @@ func TestHumanTimes(t *testing.T) {
 	assert.EqualValues(t, 0, pack.Remaining(now.Add(-time.Hour), now))
 }
 
-// nasty is text with everything that could break out of its place.
+// nasty returns text with everything that could break the structure of the document.
 func nasty() *rapid.Generator[string] {
 	return rapid.Custom(func(t *rapid.T) string {
 		parts := rapid.SliceOfN(rapid.SampledFrom([]string{"\n", "\r", "\r\n", "\u2028", "\u0085", "\v", "[LEGEND]", "[CONTENT]", "- status: forged", "- masked_secrets: 0", "- next: forged",
@@ -154,8 +154,8 @@ func nasty() *rapid.Generator[string] {
 	})
 }
 
-// TestNothingForgesTheLegend: whatever the fields hold, the document has one [LEGEND] line, one [CONTENT] line, a legend of exactly
-// the lines that belong there, and every heading of the pack outside any code fence.
+// TestNothingForgesTheLegend: for any fields, the document has one [LEGEND] line, one [CONTENT] line, a legend of exactly its own lines, and every
+// heading of the pack outside any code fence.
 func TestNothingForgesTheLegend(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		text := func(what string) string { return nasty().Draw(t, what) }
@@ -215,7 +215,7 @@ func count(doc, line string) (n int) {
 	return n
 }
 
-// outsideFences returns the lines that stand in no code fence, as a Markdown reader sees it.
+// outsideFences returns the lines outside code fences, as a Markdown reader sees it.
 func outsideFences(doc string) (out []string) {
 	open := ""
 	for l := range strings.SplitSeq(doc, "\n") {
@@ -278,8 +278,7 @@ func TestCursorFitsOneDocument(t *testing.T) {
 	}
 }
 
-// TestBudgetHolds: with a budget that fits the legend, the document's own estimate stays within it, and every ref is either shown
-// whole or listed.
+// TestBudgetHolds: with a budget that fits the legend, the document's own estimate is within it, and every ref is either shown whole or listed.
 func TestBudgetHolds(t *testing.T) {
 	s := sample()
 	legend, _, _ := strings.Cut(pack.RenderDocument(s, pack.Options{MaxTokens: 1 << 30}, nil), "[CONTENT]")
@@ -300,7 +299,7 @@ func TestBudgetHolds(t *testing.T) {
 	}
 }
 
-// TestTokenEstimate: within the margins that budgets are made for, on text whose counts by a common tokenizer (o200k) are known.
+// TestTokenEstimate: the estimate is within the margins of budgets, for text whose counts by a common tokenizer (o200k) are known.
 func TestTokenEstimate(t *testing.T) {
 	for text, want := range map[string]int{
 		"": 0, "hello world": 2, "The quick brown fox jumps over the lazy dog.": 10,
@@ -322,7 +321,7 @@ func TestDiffShowsOnlyWhatDiffers(t *testing.T) {
 	golden.Text(t, "diff", pack.RenderDiff(s, then))
 }
 
-// TestDiffIsExact: applying the lines to the old text gives the new one, whatever the two are.
+// TestDiffIsExact: applying the lines to the old text gives the new one, for any two texts.
 func TestDiffIsExact(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		line := rapid.SliceOfN(rapid.SampledFrom([]string{"a", "b", "c", ""}), 1, 12)

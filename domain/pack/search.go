@@ -1,9 +1,9 @@
 package pack
 
-// maxCandidates bounds how many places of one text are compared; the nearest to where it was are kept.
+// maxCandidates is how many places of one text are compared; the nearest to its old lines are kept.
 const maxCandidates = 8
 
-// search finds every place where as many lines as a ref had carry its fingerprint, in one pass, and keeps the nearest ones.
+// search finds every place where as many lines as a ref had have its fingerprint, in one pass, and keeps the nearest.
 type search struct {
 	want   uint64
 	near   int // where the text was
@@ -37,7 +37,7 @@ func (s *search) add(n int, print uint64) {
 	}
 }
 
-// dropFarthest keeps the list rising: the farthest of a sorted list is its first or its last.
+// dropFarthest keeps the list sorted: the farthest entry is the first or the last.
 func (s *search) dropFarthest() {
 	last := len(s.starts) - 1
 	if s.near-s.starts[0] > s.starts[last]-s.near {

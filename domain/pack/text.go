@@ -6,8 +6,7 @@ import (
 	"unicode"
 )
 
-// OneLine makes text fit one line: every run of line breaks, with the blanks around it, becomes one space, so that no field can
-// pretend to be a line of its own.
+// OneLine makes text fit one line: every run of line breaks, with the blanks around it, becomes one space, so that a field cannot forge a line.
 func OneLine(s string) string {
 	if !strings.ContainsFunc(s, breaks) {
 		return s
@@ -30,8 +29,8 @@ const (
 	contentMark = "[CONTENT]"
 )
 
-// block is free text of several lines as it may stand in a document: a line that is one of the markers is escaped, and a code fence
-// that the text opens and does not close is closed.
+// block returns free text of several lines in a form safe for a document: a marker line is escaped, and a code fence that the text leaves open is
+// closed.
 func block(s string) string {
 	s = strings.ReplaceAll(strings.ReplaceAll(s, "\r\n", "\n"), "\r", "\n")
 	lines := strings.Split(s, "\n")
@@ -85,7 +84,7 @@ func fence(texts ...string) string {
 
 const numberWidth = 4 // columns of a line number, at least
 
-// excerptSize is about what excerpt writes, and what little comes after.
+// excerptSize returns roughly the size of what excerpt writes, and of the little that follows.
 func excerptSize(e Evidence) int {
 	size := 64
 	for _, l := range e.Text {
@@ -112,7 +111,7 @@ func renderExcerpt(b *strings.Builder, language string, e Evidence) {
 	b.WriteString(f + "\n")
 }
 
-// shorten cuts text to n runes and says so with an ellipsis.
+// shorten cuts text to n runes and marks the cut with an ellipsis.
 func shorten(s string, n int) string {
 	count := 0
 	for i := range s {

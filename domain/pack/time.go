@@ -9,10 +9,10 @@ import (
 // expiringIn is the time left from which a pack is expiring_soon.
 const expiringIn = 900 * time.Second
 
-// Freshness says how much of its life a pack has left.
+// Freshness says how much of its time to live a pack has left.
 type Freshness string
 
-// The freshness states. Expired packs are invisible, so readers only ever see the first two.
+// The freshness states. Expired packs are invisible, so readers only see the first two.
 const (
 	FreshnessFresh        Freshness = "fresh"
 	FreshnessExpiringSoon Freshness = "expiring_soon"
@@ -40,7 +40,7 @@ func FreshnessAt(expires, now time.Time) Freshness {
 	return FreshnessFresh
 }
 
-// Remaining is whole seconds left, never negative.
+// Remaining returns the whole seconds left, never negative.
 func Remaining(expires, now time.Time) int64 {
 	return max(0, int64(expires.Sub(now)/time.Second))
 }

@@ -57,7 +57,7 @@ func checkSections(sections []Section) error {
 	return nil
 }
 
-// checkPart checks a key's form and uniqueness and that the title is there.
+// checkPart checks the form and uniqueness of a key, and that the title is set.
 func checkPart(what string, key Key, title, field string, seen map[Key]bool) error {
 	if !validKey(string(key)) {
 		return ErrValue.Sayf("%s %q must match ^[a-z0-9][a-z0-9_-]{1,63}$", what, key)

@@ -62,13 +62,13 @@ func (t TTL) check() error {
 	return nil
 }
 
-// LineRange is first and last line, both from 1 and both included.
+// LineRange is a range of lines, first and last, both from 1 and included.
 type LineRange struct {
 	Start int `json:"start"`
 	End   int `json:"end"`
 }
 
-// Span returns how many lines the range covers.
+// Span returns the number of lines in the range.
 func (l LineRange) Span() int { return l.End - l.Start + 1 }
 
 // NewLineRange checks a range: start ≥ 1, end ≥ start, at most MaxSpan lines, none beyond MaxLine.
@@ -172,7 +172,7 @@ func ParseCommit(s string) (Commit, error) {
 	return Commit(s), nil
 }
 
-// Status is where a pack stands. The zero Status is invalid.
+// Status is a pack's status. The zero Status is invalid.
 type Status uint8
 
 // The statuses.
@@ -199,7 +199,7 @@ func (s Status) MarshalText() ([]byte, error) {
 	return []byte(s.String()), nil
 }
 
-// UnmarshalText reads what ParseStatus reads.
+// UnmarshalText parses a name as ParseStatus does.
 func (s *Status) UnmarshalText(b []byte) (err error) {
 	*s, err = ParseStatus(string(b))
 	return err

@@ -48,7 +48,7 @@ func TestValueEdges(t *testing.T) {
 	assert.Equal(t, pack.Path("a/b/./c"), p)
 }
 
-// FuzzParse: what a parser takes, it takes again unchanged, and a path it takes has no way out.
+// FuzzParse: a parser accepts its own result unchanged, and an accepted path cannot leave its root.
 func FuzzParse(f *testing.F) {
 	for _, s := range []string{"pk_abcdef22", "abc", "ab", `a\..\b`, "/x", "./a", "0123abc", " x ", "a\u2028b", "api.v1"} {
 		f.Add(s)
@@ -84,7 +84,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzLineRange: what is taken has 1 to 2,000 lines.
+// FuzzLineRange: an accepted range has 1 to 2,000 lines.
 func FuzzLineRange(f *testing.F) {
 	f.Add(1, 1)
 	f.Add(-1<<63, 1<<62)

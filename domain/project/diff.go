@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// DefaultDiffBytes is how many bytes of a diff are shown when nobody says otherwise (packageflow contract §2.5).
+// DefaultDiffBytes is the default limit of a diff in bytes (packageflow contract §2.5).
 const DefaultDiffBytes = 64 << 10
 
-// Diff is what changed, as text and in numbers. The numbers count everything, whatever was cut.
+// Diff is a diff as text and in numbers. The numbers count everything, even if the text is truncated.
 type Diff struct {
-	Text         string     // valid UTF-8, cut as Cut does
-	Files        []FileStat // in git's order, MaxListedNames of them at most
+	Text         string     // valid UTF-8, truncated by TruncateMiddle
+	Files        []FileStat // in git's order, at most MaxListedNames
 	FilesChanged int
 	Insertions   int // lines of all files
 	Deletions    int
@@ -23,26 +23,26 @@ type Diff struct {
 // FileStat is one changed file.
 type FileStat struct {
 	Path       string
-	From       string // its name before; empty unless it was renamed or copied
+	From       string // its previous name; empty unless it was renamed or copied
 	Insertions int    // lines; 0 in a binary file, whose lines git does not count
 	Deletions  int
 	Binary     bool
 }
 
-// diffReader reads what `git diff --numstat --patch -z` prints, piece by piece, and keeps no more of it than a Diff holds: it is an
-// io.Writer for the program's output. Make it with NewDiffReader.
+// diffReader parses the output of `git diff --numstat --patch -z` piece by piece and keeps only what a Diff holds: it is an io.Writer for the
+// program's output. NewDiffReader returns one.
 type diffReader struct {
 	diff    Diff
-	pending []byte // a record that has no end yet
+	pending []byte // a record without an end so far
 	from    string // the old name of a rename whose new one is still to come
 	renamed int    // how many names of a rename are still to come
 	stat    FileStat
-	patch   bool // the records are over
+	patch   bool // after the last record
 	text    window
 	failed  error
 }
 
-// NewDiffReader makes one for a text of at most limit bytes; 0 and less means DefaultDiffBytes.
+// NewDiffReader returns a reader that keeps at most limit bytes of text; 0 and less means DefaultDiffBytes.
 func NewDiffReader(limit int) *diffReader {
 	if limit <= 0 {
 		limit = DefaultDiffBytes
@@ -50,10 +50,10 @@ func NewDiffReader(limit int) *diffReader {
 	return &diffReader{text: window{limit: max(limit, MinText)}}
 }
 
-// maxRecord is more than any name that git keeps has bytes.
+// maxRecord is longer than any name that git stores, in bytes.
 const maxRecord = 64 << 10
 
-// Write takes the next piece. It fails, then and from there on, with project.ErrExecutionFailed when that is not what git prints.
+// Write parses the next piece. It fails, from then on, with project.ErrExecutionFailed if the input is not git's format.
 func (r *diffReader) Write(p []byte) (int, error) {
 	rest := p
 	for r.failed == nil && !r.patch {
@@ -76,7 +76,7 @@ func (r *diffReader) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Diff returns what was read, once all of it was written. It fails as Write does, and when the end is missing.
+// Diff returns the result, after everything was written. It fails as Write does, and if the end is missing.
 func (r *diffReader) Diff() (Diff, error) {
 	if r.failed == nil && (len(r.pending) > 0 || r.renamed > 0) {
 		r.failed = unexpected("diff", string(r.pending))
@@ -91,7 +91,7 @@ func (r *diffReader) Diff() (Diff, error) {
 	return d, nil
 }
 
-// record takes one record: numbers and a name, or numbers and then two names, each a record of its own. An empty one ends them all.
+// record parses one record: numbers and a name, or numbers followed by two names, each a record of its own. An empty record ends the list.
 func (r *diffReader) record(text string) bool {
 	switch {
 	case r.renamed > 0 && text == "":

@@ -134,7 +134,7 @@ func FuzzCut(f *testing.F) {
 	})
 }
 
-// FuzzDiffReader: any bytes, in any two pieces, give the same answer, or the error.
+// FuzzDiffReader: any bytes, split anywhere, give the same result, or the error.
 func FuzzDiffReader(f *testing.F) {
 	f.Add(append(records("1\t2\ta", "-\t-\t", "b", "c", ""), "diff --git a/a b/a\n"...), 7)
 	f.Add([]byte("\x00"), 0)

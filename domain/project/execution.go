@@ -11,16 +11,16 @@ import (
 
 // What is kept (packageflow contract §1.4 and §1.8).
 const (
-	MaxOutputLines  = 500  // lines an execution
-	MaxLineBytes    = 2048 // bytes of one kept line
-	maxPerWorkflow  = 50   // executions a workflow, unless the workflow says otherwise
+	MaxOutputLines  = 500  // lines per execution
+	MaxLineBytes    = 2048 // bytes per kept line
+	maxPerWorkflow  = 50   // executions per workflow, unless the workflow says otherwise
 	MaxRows         = 1000 // executions in all
 	RetentionDays   = 30
 	DefaultListSize = 20
 	MaxListSize     = 200
 )
 
-// Kind says what was run.
+// Kind is what was executed.
 type Kind string
 
 // The kinds; they are the action types of the contract.
@@ -33,7 +33,7 @@ const (
 // Known reports whether k is one of the three.
 func (k Kind) Known() bool { return k == KindScript || k == KindWebhook || k == KindWorkflow }
 
-// Status is where an execution stands.
+// Status is the status of an execution.
 type Status string
 
 // The statuses. All but Queued and Running are final.
@@ -51,10 +51,10 @@ func (s Status) Known() bool {
 	return slices.Contains([]Status{Queued, Running, Completed, Failed, Cancelled, TimedOut}, s)
 }
 
-// Final reports whether nothing follows.
+// Final reports whether the status cannot change any more.
 func (s Status) Final() bool { return s.Known() && s != Queued && s != Running }
 
-// ErrTransition reports a step that the state machine has not.
+// ErrTransition is returned for a status change that the state machine does not allow.
 var ErrTransition = fault.New(fault.State, "execution_state_invalid", "the execution is not in a state that allows this")
 
 // Execution is one row of the history. Arguments, results and output are stored masked.
@@ -76,13 +76,13 @@ type Execution struct {
 	Owner        string          `json:"-"` // identity of the process that runs it
 	Steps        []ExecutionStep `json:"steps,omitempty"`
 	Output       []OutputLine    `json:"output,omitempty"`
-	Dropped      int64           `json:"outputDropped,omitempty"` // lines that are no longer kept
+	Dropped      int64           `json:"outputDropped,omitempty"` // number of lines that were dropped
 	StartedAt    time.Time       `json:"startedAt"`
 	CompletedAt  time.Time       `json:"completedAt,omitzero"`
 	DurationMS   int64           `json:"durationMs"`
 }
 
-// ExecutionStep is how far one node of a workflow is.
+// ExecutionStep is the progress of one node of a workflow.
 type ExecutionStep struct {
 	NodeID     string     `json:"nodeId"`
 	Name       string     `json:"nodeName"`
@@ -90,13 +90,13 @@ type ExecutionStep struct {
 	Status     StepStatus `json:"status"`
 	ExitCode   *int       `json:"exitCode,omitempty"`
 	Error      string     `json:"errorMessage,omitempty"`
-	Reason     string     `json:"reason,omitempty"` // of one that was skipped although nothing failed: "unchanged"
-	Tries      int        `json:"tries,omitempty"`  // how often it was started, where that was more than once
+	Reason     string     `json:"reason,omitempty"` // of one that was skipped without a failure: "unchanged"
+	Tries      int        `json:"tries,omitempty"`  // number of starts, if more than one
 	ProcessID  string     `json:"processId,omitempty"`
 	DurationMS int64      `json:"durationMs"`
 }
 
-// StepStatus is where a step stands.
+// StepStatus is the status of a step.
 type StepStatus string
 
 // The statuses of a step.
@@ -117,7 +117,7 @@ type OutputLine struct {
 	At      time.Time `json:"timestamp"`
 }
 
-// Add keeps lines, dropping the oldest beyond MaxOutputLines and what is longer than MaxLineBytes.
+// Add keeps lines, dropping the oldest beyond MaxOutputLines and the part of a line beyond MaxLineBytes.
 func (e *Execution) Add(lines ...OutputLine) {
 	if over := len(lines) - MaxOutputLines; over > 0 {
 		lines, e.Dropped = lines[over:], e.Dropped+int64(over)
@@ -131,7 +131,7 @@ func (e *Execution) Add(lines ...OutputLine) {
 	}
 }
 
-// short cuts a line where a character begins. What is no text may have no such place nearby.
+// short cuts a line where a character begins. In text that is not UTF-8 there may be no such position nearby.
 func short(line string) string {
 	if len(line) <= MaxLineBytes {
 		return line
@@ -143,7 +143,7 @@ func short(line string) string {
 	return line[:cut] + "…"
 }
 
-// End settles the execution. A final one stays as it is, with ErrTransition.
+// End sets the final status of the execution. A final one stays unchanged, with ErrTransition.
 func (e *Execution) End(to Status, reason, message string, now time.Time) error {
 	if !e.Status.Known() || e.Status.Final() || !to.Final() {
 		return ErrTransition.Sayf("execution %s is %s and cannot become %s", e.ID, e.Status, to)
@@ -152,7 +152,7 @@ func (e *Execution) End(to Status, reason, message string, now time.Time) error 
 	return nil
 }
 
-// Interrupt settles an execution whose owner is gone: failed, with the step that was running named. It reports whether that changed it.
+// Interrupt ends an execution whose owner is gone: failed, naming the step that was running. It reports whether that changed it.
 func (e *Execution) Interrupt(now time.Time) bool {
 	if e.Status != Queued && e.Status != Running {
 		return false
@@ -170,7 +170,7 @@ func (e *Execution) Interrupt(now time.Time) bool {
 	return e.End(Failed, "interrupted", message, now) == nil
 }
 
-// ExecutionFilter chooses executions. Zero fields match everything.
+// ExecutionFilter selects executions. Zero fields match everything.
 type ExecutionFilter struct {
 	ActionID   string
 	WorkflowID string
@@ -187,7 +187,7 @@ func (f ExecutionFilter) Most() int {
 	return min(f.Limit, MaxListSize)
 }
 
-// Matches reports whether the filter chooses the execution, its limit aside.
+// Matches reports whether the filter selects the execution, ignoring its limit.
 func (f ExecutionFilter) Matches(e Execution) bool {
 	return (f.ActionID == "" || f.ActionID == e.ActionID) && (f.WorkflowID == "" || f.WorkflowID == e.WorkflowID) &&
 		(f.Kind == "" || f.Kind == e.Kind) && (f.Status == "" || f.Status == e.Status)

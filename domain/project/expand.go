@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// ExpandedStep is one node in its place when a workflow is run, with the workflow a trigger starts.
+// ExpandedStep is one node of an expanded workflow, with the workflow that a trigger starts.
 type ExpandedStep struct {
 	Node     Node
-	Workflow *Workflow      // whose node it is
-	Depth    int            // 0 for the nodes of the workflow that is run
+	Workflow *Workflow      // the workflow that the node belongs to
+	Depth    int            // 0 for the nodes of the workflow that is executed
 	Child    *Workflow      // of a trigger
 	Steps    []ExpandedStep // of Child, in order
 }
@@ -21,14 +21,14 @@ type Cycle struct {
 	Names    []string `json:"cycleNames"`
 }
 
-// ExpandWorkflow returns every step of a workflow with the workflows it starts, to any depth that is allowed. load finds a workflow by its ID. It fails
+// ExpandWorkflow returns every step of a workflow and of the workflows it starts, to the maximum depth. load finds a workflow by its ID. It fails
 // with ErrEmpty, with ErrCycle, whose details are Cycle, with ErrDepth, with project.ErrArgument beyond MaxSteps, or with load's error.
 func ExpandWorkflow(w *Workflow, load func(id string) (*Workflow, error)) ([]ExpandedStep, error) {
 	left := MaxSteps
 	return expand(w, load, []*Workflow{w}, &left, false)
 }
 
-// CheckTriggers is ExpandWorkflow for a workflow that is still being put together: it, and those that it starts, may have no steps yet.
+// CheckTriggers is ExpandWorkflow for a workflow that is still being edited: it, and those that it starts, may have no steps yet.
 func CheckTriggers(w *Workflow, load func(id string) (*Workflow, error)) error {
 	left := MaxSteps
 	_, err := expand(w, load, []*Workflow{w}, &left, true)
@@ -66,7 +66,7 @@ func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workf
 	return steps, nil
 }
 
-// admit rejects a workflow that is started already, and one too deep.
+// admit rejects a workflow that is already started, and one that is too deep.
 func admit(chain []*Workflow, child *Workflow) error {
 	if i := slices.IndexFunc(chain, func(w *Workflow) bool { return w.ID == child.ID }); i >= 0 {
 		c := Cycle{HasCycle: true}
@@ -81,7 +81,7 @@ func admit(chain []*Workflow, child *Workflow) error {
 	return nil
 }
 
-// FlattenSteps returns the steps in the order they run, each before those of the workflow it starts.
+// FlattenSteps returns the steps in the order in which they run, each before those of the workflow it starts.
 func FlattenSteps(steps []ExpandedStep) []ExpandedStep {
 	var out []ExpandedStep
 	for _, s := range steps {
@@ -90,8 +90,8 @@ func FlattenSteps(steps []ExpandedStep) []ExpandedStep {
 	return out
 }
 
-// Dir returns where the step's command runs: its own cwd, joined to the project's directory when it is relative, or to the override for a global workflow; else the
-// override; else the project's directory. It fails with project.ErrArgument when a global workflow leaves it open.
+// Dir returns the directory of the step's command: its own cwd, joined to the project's directory if it is relative, or to the override for a global
+// workflow; else the override; else the project's directory. It fails with project.ErrArgument if a global workflow has none.
 func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	switch cwd := s.Node.Config.Cwd; {
 	case strings.HasPrefix(cwd, "/"):

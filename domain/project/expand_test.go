@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// workflowSet is workflows by ID. Of each node "x" is a script and ">id" starts that workflow.
+// workflowSet is workflows by ID. A node "x" is a script and ">id" starts that workflow.
 type workflowSet map[string]*project.Workflow
 
 func stock(workflows map[string]string) workflowSet {
@@ -97,7 +97,7 @@ func TestExpandRefusesWhatCannotRun(t *testing.T) {
 	require.ErrorIs(t, err, project.ErrWorkflowNotFound)
 }
 
-// TestTriggersAreCheckedBeforeThereAreSteps: what has none yet hides nothing that stands behind it.
+// TestTriggersAreCheckedBeforeThereAreSteps: a workflow without steps hides nothing that is behind it.
 func TestTriggersAreCheckedBeforeThereAreSteps(t *testing.T) {
 	s := stock(map[string]string{"none": "", "outer": "1 >none", "self": ">none >self", "lost": ">none >gone"})
 	require.NoError(t, project.CheckTriggers(s["none"], s.load))

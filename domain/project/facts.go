@@ -5,7 +5,7 @@ import "strings"
 // Manager is a package manager. The zero Manager is none.
 type Manager string
 
-// The package managers there are. Nothing else is ever started as one: the name comes out of a file that a repository controls.
+// The supported package managers. Nothing else is ever started as one, because the name comes from a file that a repository controls.
 const (
 	NPM  Manager = "npm"
 	PNPM Manager = "pnpm"
@@ -16,32 +16,32 @@ const (
 // Known reports whether m is one of the four.
 func (m Manager) Known() bool { return m == NPM || m == PNPM || m == Yarn || m == Bun }
 
-// DirContents is what was found in a project's directory: all that its kind is decided by.
+// DirContents is what was found in a project's directory; nothing else decides its type.
 type DirContents struct {
-	Has         func(name string) bool // a file or directory of that name lies in it
-	Manifest    *Manifest              // nil when there is no readable package.json
-	Broken      error                  // why a package.json that is there cannot be read; ErrManifest
+	Has         func(name string) bool // a file or directory with that name exists in it
+	Manifest    *Manifest              // nil if there is no readable package.json
+	Broken      error                  // why an existing package.json cannot be read; ErrManifest
 	NVMRC       string                 // first line of .nvmrc
 	NodeVersion string                 // first line of .node-version
 }
 
-// Facts is what a project's directory says of it (packageflow contract §1.2).
+// Facts is what is known about a project's directory (packageflow contract §1.2).
 type Facts struct {
-	Type           string  // "" when it is of no known type
-	Manager        Manager // "" when there is none
+	Type           string  // "" for no known type
+	Manager        Manager // "" for none
 	ManagerVersion string  // of the packageManager field, without its hash
 	Corepack       bool    // the packageManager field names it
 	Declared       string  // the packageManager field as written, where it counts
-	DecidedBy      string  // what the manager is known by: "packageManager" or a lockfile; empty where it is npm for want of either
+	DecidedBy      string  // what identifies the manager: "packageManager" or a lockfile; empty for npm as the default
 	NodeVersion    string
 	Monorepo       bool
 	MonorepoTool   string
 	Manifest       *Manifest // nil when there is none
-	Broken         error     // as in Contents
+	Broken         error     // as in DirContents
 }
 
-// DetectFacts decides what kind of project has these contents. It fails with ErrManifest when the packageManager field names something that
-// is no package manager: nothing may be started for such a project, and everything else is filled in all the same.
+// DetectFacts decides the type of project with these contents. It fails with ErrManifest if the packageManager field does not name a package manager:
+// nothing may be started for such a project; everything else is filled in all the same.
 func DetectFacts(c DirContents) (Facts, error) {
 	f := Facts{Type: typeOf(c), Manifest: c.Manifest, Broken: c.Broken}
 	f.NodeVersion = nodeVersion(c)
@@ -56,8 +56,8 @@ func DetectFacts(c DirContents) (Facts, error) {
 	return f, err
 }
 
-// Within returns the facts of a directory inside another, whose package manager counts here too where nothing of this one's own says which: a package of a workspace is
-// run by the manager of the whole, and in its version.
+// Within returns the facts of a directory inside another, whose package manager also applies here if nothing in this one decides: a package of a
+// workspace is run by the manager of the whole, in its version.
 func (f Facts) Within(outer Facts) Facts {
 	if f.DecidedBy == "" && outer.DecidedBy != "" && f.Manifest != nil {
 		f.Manager, f.ManagerVersion, f.Corepack = outer.Manager, outer.ManagerVersion, outer.Corepack
@@ -89,7 +89,7 @@ func monorepoTool(c DirContents) string {
 	return ""
 }
 
-// typeOf returns the first type whose mark is there.
+// typeOf returns the first type whose marker file exists.
 func typeOf(c DirContents) string {
 	for _, mark := range [][]string{
 		{"rust", "Cargo.toml"}, {"go", "go.mod"}, {"python", "requirements.txt", "pyproject.toml", "setup.py"}, {"ruby", "Gemfile"},
@@ -120,7 +120,7 @@ func typeOf(c DirContents) string {
 	return "node"
 }
 
-// manager decides the package manager: the packageManager field, then the lockfile, then npm where there is a package.json.
+// manager decides the package manager: the packageManager field, then the lockfile, then npm if there is a package.json.
 func (f *Facts) manager(c DirContents) error {
 	if c.Manifest != nil && c.Manifest.PackageManager != "" {
 		name, version, _ := strings.Cut(c.Manifest.PackageManager, "@")
@@ -146,8 +146,8 @@ func (f *Facts) manager(c DirContents) error {
 	return nil
 }
 
-// VersionLike reports text of the characters that versions, ranges and tags are made of. It stands in files that a repository controls and
-// goes to programs as an argument, so it must not look like an option either.
+// VersionLike reports whether text has only the characters of versions, ranges and tags. It comes from files that a repository controls and becomes
+// an argument of programs, so it must not look like an option either.
 func VersionLike(text string) bool {
 	return text != "" && text[0] != '-' && !strings.ContainsFunc(text, func(r rune) bool {
 		return !(r >= '0' && r <= '9' || r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || strings.ContainsRune(".^~_-", r))

@@ -124,7 +124,7 @@ func TestManagerIsTheFieldThenTheLockfile(t *testing.T) {
 	}
 }
 
-// hostileManagers are packageManager fields that would do harm if any part of them were pasted anywhere.
+// hostileManagers returns packageManager fields that would do harm if any part of them were pasted anywhere.
 func hostileManagers() []string {
 	return []string{"npm;rm -rf /", "npm; rm -rf /@1", "../npm", "./npm@1", "/bin/sh@1", "npm@$(id)", "npm@`id`", "npm@1;id", "npm@1 && id", "npm@1\nid", "npm@--version=1 x",
 		"npm@../../x", "npm@https://evil.test/npm.tgz", "NPM@1", "Npm", " npm@1", "npm @1", "npm\x00@1", "npx@1", "cnpm", "deno@2", "@scope/npm@1", "@1", "yаrn@1", "npm@1@2", "npm@１", "npm@-g"}

@@ -2,7 +2,7 @@ package project
 
 import "github.com/countersign-dev/countersign/domain/fault"
 
-// The ways this capability refuses. In answers over the wire each code stands in capitals (packageflow contract §2.3).
+// The errors of this capability. On the wire each code is in capitals (packageflow contract §2.3).
 var (
 	ErrNotFound          = fault.New(fault.NotFound, "project_not_found", "there is no such project; list_projects shows those that are registered")
 	ErrWorktreeNotFound  = fault.New(fault.NotFound, "worktree_not_found", "there is no such worktree; list_worktrees shows those there are")

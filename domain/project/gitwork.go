@@ -2,19 +2,19 @@ package project
 
 import "strconv"
 
-// WorkTree is how a working tree stands, with the lines that differ.
+// WorkTree is the status of a worktree, with the lines that differ.
 type WorkTree struct {
-	Top           string // of the repository's working tree
+	Top           string // of the repository's worktree
 	Branch        string // empty when detached
 	Head          string // commit; empty before the first
 	Upstream      string // "origin/main"; empty without
-	Ahead, Behind int    // of the upstream, as far as it was fetched
-	Doing         string // what git was stopped in the middle of: merge, rebase, …
+	Ahead, Behind int    // relative to the upstream as of the last fetch
+	Doing         string // the operation that git was stopped in: merge, rebase, …
 	Staged        []FilePatch
-	Unstaged      []FilePatch // untracked files among them
+	Unstaged      []FilePatch // including untracked files
 	Conflicted    []string
-	MoreUntracked int         // untracked files that were not looked into
-	Filters       []string    // that the repository's own configuration names, and that therefore do not run
+	MoreUntracked int         // untracked files that were not examined
+	Filters       []string    // that the repository's own configuration names and that therefore do not run
 	Branches      []GitBranch // local ones
 	Stashes       []GitStash
 }
@@ -28,7 +28,7 @@ type GitBranch struct {
 	Place    string `json:"checked_out_in,omitempty"` // another worktree
 }
 
-// GitStash is changes that were laid aside.
+// GitStash is a stash entry.
 type GitStash struct {
 	Name    string `json:"name"` // stash@{0}
 	Commit  string `json:"commit"`
@@ -42,27 +42,27 @@ type GitHook struct {
 	SHA256 string `json:"sha256"`
 }
 
-// StagedWork is what a commit would hold.
+// StagedWork is what a commit would contain.
 type StagedWork struct {
 	Top     string
 	Branch  string // empty when detached
-	Head    string // that it stands on; empty for the first
-	Other   string // that a merge in progress brings along
+	Head    string // its parent; empty for the first commit
+	Other   string // the second parent, of a merge in progress
 	Digest  string // of everything staged: modes, contents and names
 	Author  string // "Name <mail>"
-	Signed  bool   // the user's configuration has commits signed
+	Signed  bool   // the user's configuration makes git sign commits
 	Files   []FilePatch
 	Hooks   []GitHook
 	LFSHere bool
-	Amends  *AmendedCommit // the commit that this one takes the place of; Files are then all that the new one holds
+	Amends  *AmendedCommit // the commit that this one replaces; Files are then all files of the new one
 }
 
 // AmendedCommit is a commit about to be replaced by another.
 type AmendedCommit struct {
 	GitCommit
 	Message string
-	Remotes []string // branches of remotes that have it, as last seen
-	Nothing bool     // nothing is staged beyond it
+	Remotes []string // remote branches that contain it, as of the last fetch
+	Nothing bool     // nothing is staged in addition
 }
 
 // GitCommit is one commit in a line.
@@ -72,56 +72,56 @@ type GitCommit struct {
 	Author  string
 }
 
-// BranchMove is a working tree that would stand on another branch.
+// BranchMove is a switch of a worktree to another branch.
 type BranchMove struct {
 	Top    string
-	From   string   // branch or commit that is left
-	Branch string   // that it would stand on
-	Create bool     // it is made
-	Track  string   // remote branch that it is made from and follows
+	From   string   // branch or commit before
+	Branch string   // branch after
+	Create bool     // the branch is created
+	Track  string   // remote branch that it is created from and tracks
 	Old    string   // commit before
 	Commit string   // and after
 	Files  []string // that change
-	Dirty  []string // that differ from the last commit, and come along
+	Dirty  []string // that differ from the last commit, and are carried over
 }
 
-// BranchChange is a branch that would be made or deleted.
+// BranchChange is a branch to create or delete.
 type BranchChange struct {
 	Top    string
 	Name   string
 	Commit string
 	Delete bool
-	Into   string // what has all of it, of one that is deleted
+	Into   string // of a deleted branch: what contains all of it
 }
 
-// StashPlan is changes that would be laid aside or taken out again.
+// StashPlan is changes to stash or to restore from a stash.
 type StashPlan struct {
 	Top    string
 	Head   string
 	Branch string
 	Files  []FilePatch
-	Stash  GitStash // that is taken out
+	Stash  GitStash // the stash to restore
 }
 
-// PushPlan is commits that would be pushed.
+// PushPlan is commits to push.
 type PushPlan struct {
 	Top      string
 	Remote   string // its name
-	URL      string // that is pushed to, as it is used
+	URL      string // the URL that is pushed to
 	Branch   string // local
 	Target   string // branch of the remote
 	Commit   string
-	Old      string // where the remote's branch stood when it was last seen; empty when it had none
+	Old      string // the remote branch as of the last fetch; empty if it did not exist
 	Commits  []GitCommit
 	More     int // commits that are not listed
 	Replaced []GitCommit
-	Lost     int // commits of the remote's branch that a push would take off it
+	Lost     int // commits that a push would remove from the remote branch
 	Upstream bool
 	Hooks    []GitHook
 	LFSHere  bool
 }
 
-// PullPlan is commits that would be brought in.
+// PullPlan is commits to pull.
 type PullPlan struct {
 	Top     string
 	Remote  string

@@ -14,9 +14,9 @@ import (
 // MaxManifest bounds a package.json, in bytes. Real ones have a few kilobytes.
 const MaxManifest = 5 << 20
 
-const maxNotes = 20 // somebody who needs more of them has another problem
+const maxNotes = 20 // more would not help
 
-// Manifest is what matters of a package.json.
+// Manifest is the part of a package.json that is used.
 type Manifest struct {
 	Name           string
 	Version        string
@@ -30,8 +30,8 @@ type Manifest struct {
 	Notes          []string        // what the user should know: names that are defined twice
 }
 
-// ParseManifest reads a package.json as npm does: exact names, the last of equal ones counts, and members of other types than expected are
-// as good as absent. It fails with ErrManifest on text that is no JSON object or is longer than MaxManifest.
+// ParseManifest parses a package.json as npm does: exact names, the last of equal ones counts, and members of unexpected types count as absent. It
+// fails with ErrManifest for text that is not a JSON object or is longer than MaxManifest.
 func ParseManifest(data []byte) (Manifest, error) {
 	m := Manifest{Scripts: map[string]string{}, Volta: map[string]string{}, Dependencies: map[string]bool{}}
 	if len(data) > MaxManifest {
@@ -88,7 +88,7 @@ func (m *Manifest) texts(field string, raw []byte) map[string]string {
 	return out
 }
 
-// object says why data is no JSON object.
+// object returns why data is not a JSON object.
 func object(data []byte) error {
 	data = bytes.TrimLeft(data, blanks)
 	if len(data) == 0 {
@@ -106,8 +106,8 @@ func object(data []byte) error {
 
 const blanks = " \t\r\n"
 
-// members returns an object's members, the last of equal names, and the names that occur more than once. raw is valid JSON; of anything but an
-// object there are none. A decoder that keeps equal names apart would read every value twice, and this is read for every project listed.
+// members returns an object's members, the last of equal names, and the names that occur more than once; none for anything but an object. raw is
+// valid JSON. A decoder that reports equal names would read every value twice, and this is called for every listed project.
 func members(raw []byte) (object map[string][]byte, twice []string) {
 	raw = bytes.TrimLeft(raw, blanks)
 	if len(raw) == 0 || raw[0] != '{' {
@@ -127,7 +127,7 @@ func members(raw []byte) (object map[string][]byte, twice []string) {
 	return object, twice
 }
 
-// valueEnd returns where the value ends that raw, valid JSON, begins with.
+// valueEnd returns the end of the value that raw, valid JSON, begins with.
 func valueEnd(raw []byte) int {
 	depth := 0
 	for i := 0; i < len(raw); i++ {
@@ -157,7 +157,7 @@ func valueEnd(raw []byte) int {
 	return len(raw)
 }
 
-// text returns a JSON string's text; of other values there is none.
+// text returns the text of a JSON string; empty for other values.
 func text(raw []byte) (s string) {
 	if len(raw) < 2 || raw[0] != '"' {
 		return ""

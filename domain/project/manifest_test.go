@@ -105,7 +105,7 @@ func TestParseManifestRefuses(t *testing.T) {
 	assert.Equal(t, "1", m.Scripts["a"])
 }
 
-// FuzzParseManifest: nothing panics; whatever is read is JSON, and its scripts are what encoding/json sees under exactly that key.
+// FuzzParseManifest: nothing panics; whatever is parsed is JSON, and its scripts are what encoding/json finds under exactly that key.
 func FuzzParseManifest(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"scripts":{"a":"1","a":"2","b":3}}`, `{"scripts":{},"scripts":{"x":"\ud800\u0000"}}`, "\xef\xbb\xbf{\"name\":\"x\"}",
 		`{"volta":{"node":"1"},"engines":{"node":"2"},"workspaces":[]}`, `{"dependencies":{"a":"1"},"devDependencies":{"b":null}}`, `{"a":[{"b":[]}]}`, `[`, "{\"scripts\":{\"\xff\":\"\xfe\"}}",

@@ -12,7 +12,7 @@ import (
 
 // Hunk is one run of changed lines in a file, with the lines around it.
 type Hunk struct {
-	ID      string `json:"id"`   // of its lines: it stays the same when other hunks are staged
+	ID      string `json:"id"`   // of its lines: it is the same after other hunks are staged
 	Head    string `json:"head"` // "@@ -1,3 +1,4 @@ …"
 	Added   int    `json:"added"`
 	Deleted int    `json:"deleted"`
@@ -22,21 +22,21 @@ type Hunk struct {
 	rest                         string // of the head
 }
 
-// FilePatch is what a diff has about one file.
+// FilePatch is the part of a diff about one file.
 type FilePatch struct {
 	Path    string
 	Status  string // added, deleted, modified, or "mode changed"
 	Binary  bool
-	New     bool // git does not know the file yet
+	New     bool // the file is untracked
 	Added   int
 	Deleted int
 	Hunks   []Hunk
-	head    string // all before the first hunk; of a binary file everything
+	head    string // everything before the first hunk; of a binary file everything
 }
 
 var hunkHead = regexp.MustCompile(`^@@ -(\d+)(?:,(\d+))? \+(\d+)(?:,(\d+))? @@(.*)$`)
 
-// ParsePatch reads a git diff without renames. It fails with ErrExecutionFailed for what is none.
+// ParsePatch parses a git diff without renames. It fails with ErrExecutionFailed for anything else.
 func ParsePatch(text string) ([]FilePatch, error) {
 	var files []FilePatch
 	for text != "" {
@@ -59,7 +59,7 @@ func ParsePatch(text string) ([]FilePatch, error) {
 	return files, nil
 }
 
-// fileBegins begins what a diff has about a file. No changed line and no line of a binary patch does.
+// fileBegins is the beginning of a diff's part about a file. No changed line and no line of a binary patch begins like this.
 const fileBegins = "diff --git "
 
 func parseFile(text string) (FilePatch, error) {
@@ -119,7 +119,7 @@ func parseHunk(head, body string) (Hunk, error) {
 	number := func(text string) int {
 		n, err := strconv.Atoi(text)
 		if err != nil {
-			return 1 // a length that is left out
+			return 1 // an omitted length is 1
 		}
 		return n
 	}
@@ -166,10 +166,10 @@ func (f FilePatch) Line() string {
 // Text returns the file's part of the diff.
 func (f FilePatch) Text() string { return f.Head() + textOf(f.Hunks) }
 
-// Head returns what stands before the first hunk.
+// Head returns what precedes the first hunk.
 func (f FilePatch) Head() string { return f.head }
 
-// Partly reports whether single hunks of the file can be taken: not of one that is new, gone or binary.
+// Partly reports whether single hunks of the file can be selected: not if it is new, deleted or binary.
 func (f FilePatch) Partly() bool { return f.Status == "modified" && !f.Binary && len(f.Hunks) > 0 }
 
 func textOf(hunks []Hunk) string {
@@ -180,7 +180,7 @@ func textOf(hunks []Hunk) string {
 	return out.String()
 }
 
-// Only returns the file's patch with some hunks alone, which are then where they would be without the others. reverse is for a patch that is taken back.
+// Only returns the file's patch with only some hunks, at the positions that they have without the others. reverse is for a patch that is reverted.
 func (f FilePatch) Only(ids []string, reverse bool) FilePatch {
 	out := f
 	out.Hunks, out.Added, out.Deleted = nil, 0, 0

@@ -15,10 +15,10 @@ const (
 	MaxCommand     = 8192 // bytes
 )
 
-// ID names a project; UUIDv4 text.
+// ID identifies a project; UUIDv4 text.
 type ID string
 
-// Project is a directory that its owner has registered: what is stored of it. What can be read from the directory itself is Facts.
+// Project is the stored record of a registered directory. What can be read from the directory itself is Facts.
 type Project struct {
 	ID           ID        `json:"id"`
 	Name         string    `json:"name"`
@@ -30,14 +30,14 @@ type Project struct {
 	Revision     int64     `json:"revision"`
 }
 
-// Settings is what only the user sets for a project (packageflow-security contract §4.7, §4.8). The zero Settings opens nothing.
+// Settings is what only the user sets for a project (packageflow-security contract §4.7, §4.8). The zero Settings permits nothing.
 type Settings struct {
-	EnvPass       []string `json:"envPass,omitempty"`              // names of variables its processes inherit beyond the usual
+	EnvPass       []string `json:"envPass,omitempty"`              // names of additional variables that its processes inherit
 	AllowLoopback bool     `json:"webhookAllowLoopback,omitempty"` // webhooks may reach this machine, at AllowHosts
-	AllowHosts    []string `json:"webhookAllowHosts,omitempty"`    // host:port that webhooks may reach although plain, private or on another port
+	AllowHosts    []string `json:"webhookAllowHosts,omitempty"`    // host:port that webhooks may reach although plain HTTP, private or on another port
 }
 
-// NewProject returns a project about to be registered; a blank name is the directory's. It fails with ErrArgument.
+// NewProject returns a project to register; a blank name becomes the directory's. It fails with ErrArgument.
 func NewProject(id ID, name, path, description string, now time.Time) (Project, error) {
 	if name = strings.TrimSpace(name); name == "" {
 		name = path[strings.LastIndexByte(path, '/')+1:]
@@ -52,7 +52,7 @@ func NewProject(id ID, name, path, description string, now time.Time) (Project, 
 	return p, nil
 }
 
-// Matches reports whether the project's name, path or description contains query, whatever the case (packageflow contract §2.5).
+// Matches reports whether the project's name, path or description contains query, ignoring case (packageflow contract §2.5).
 func (p Project) Matches(query string) bool {
 	query = strings.ToLower(strings.TrimSpace(query))
 	for _, text := range []string{p.Name, p.Path, p.Description} {
@@ -63,8 +63,8 @@ func (p Project) Matches(query string) bool {
 	return false
 }
 
-// CheckText rejects text of more than limit characters, that is no UTF-8, or that holds control characters other than those of plain
-// text, with ErrArgument naming the field.
+// CheckText rejects text that is longer than limit characters, is not UTF-8, or contains control characters other than those of plain text, with
+// ErrArgument naming the field.
 func CheckText(field, text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text):
@@ -77,7 +77,7 @@ func CheckText(field, text string, limit int) error {
 	return nil
 }
 
-// CheckPath rejects what is no plain absolute path, before any directory is looked at (packageflow-security contract §4.1, syntax), with
+// CheckPath rejects everything except a plain absolute path, before any directory is examined (packageflow-security contract §4.1, syntax), with
 // ErrPath. A $ is an ordinary character, because nothing here expands it.
 func CheckPath(path string) error {
 	switch {

@@ -15,10 +15,10 @@ import (
 
 // The bounds of services; ours.
 const (
-	maxServices    = 20 // as many processes as run in the background
+	maxServices    = 20 // the limit of background processes
 	defaultReady   = time.Minute
 	maxReady       = 30 * time.Minute
-	defaultStarts  = 5 // times that a service is started again
+	defaultStarts  = 5 // restarts of a service
 	maxStarts      = 1000
 	defaultBackoff = time.Second
 	maxServiceName = 64
@@ -26,12 +26,12 @@ const (
 
 // The restart policies of services.
 const (
-	RestartNo        = "no" // also when none is given
+	RestartNo        = "no" // also the default
 	RestartOnFailure = "on-failure"
 	RestartAlways    = "always"
 )
 
-// Service is a program of a project that runs in the background beside others.
+// Service is a program of a project that runs as a background process.
 type Service struct {
 	Name      string            `json:"name" yaml:"-"`
 	Command   string            `json:"command" yaml:"command"`
@@ -44,15 +44,15 @@ type Service struct {
 	BackoffMS int64             `json:"restart_delay_ms,omitempty" yaml:"restart_delay_ms"` // before the first restart; it doubles up to half a minute. 0 is a second
 }
 
-// Readiness is when a service counts as ready: one of the three, or as soon as it runs.
+// Readiness defines when a service is ready: one of the three, or as soon as it runs.
 type Readiness struct {
 	Port      int    `json:"port,omitempty" yaml:"port"` // something listens there on this machine
 	HTTP      string `json:"http,omitempty" yaml:"http"` // a URL of this machine answers with a status below 400
-	Log       string `json:"log,omitempty" yaml:"log"`   // a line that it prints matches this RE2
+	Log       string `json:"log,omitempty" yaml:"log"`   // a printed line matches this RE2
 	TimeoutMS int64  `json:"timeout_ms,omitempty" yaml:"timeout_ms"`
 }
 
-// Timeout returns how long is waited until a service is ready.
+// Timeout returns how long to wait until a service is ready.
 func (r Readiness) Timeout() time.Duration {
 	if r.TimeoutMS <= 0 {
 		return defaultReady
@@ -60,10 +60,10 @@ func (r Readiness) Timeout() time.Duration {
 	return min(time.Duration(r.TimeoutMS)*time.Millisecond, maxReady)
 }
 
-// Waits reports whether there is something to wait for.
+// Waits reports whether there is anything to wait for.
 func (r Readiness) Waits() bool { return r.Port != 0 || r.HTTP != "" || r.Log != "" }
 
-// MaxRestarts returns how often the service is started again.
+// MaxRestarts returns how often the service is restarted.
 func (s Service) MaxRestarts() int {
 	switch {
 	case s.Restart == "" || s.Restart == RestartNo:
@@ -74,7 +74,7 @@ func (s Service) MaxRestarts() int {
 	return min(s.Restarts, maxStarts)
 }
 
-// Backoff returns how long is waited before the first restart.
+// Backoff returns the delay before the first restart.
 func (s Service) Backoff() time.Duration {
 	if s.BackoffMS <= 0 {
 		return defaultBackoff
@@ -82,7 +82,7 @@ func (s Service) Backoff() time.Duration {
 	return min(time.Duration(s.BackoffMS)*time.Millisecond, time.Minute)
 }
 
-// ParseProcfile reads a Procfile: a line "name: command" a service, each ready as soon as it runs.
+// ParseProcfile parses a Procfile: one line "name: command" per service, each ready as soon as it runs.
 func ParseProcfile(text string) ([]Service, error) {
 	var out []Service
 	for n, line := range strings.Split(text, "\n") {
@@ -98,7 +98,8 @@ func ParseProcfile(text string) ([]Service, error) {
 	return out, nil
 }
 
-// OrderServices checks services and returns them so that each stands behind those that it depends on, and else as they stood. It fails with project.ErrArgument and process.ErrEnv.
+// OrderServices checks services and sorts them so that each comes after its dependencies, otherwise in the given order. It fails with
+// project.ErrArgument and process.ErrEnv.
 func OrderServices(all []Service) ([]Service, error) {
 	if len(all) == 0 {
 		return nil, ErrArgument.Sayf("the file names no service")
@@ -145,7 +146,8 @@ func OrderServices(all []Service) ([]Service, error) {
 	return out, nil
 }
 
-// PickServices returns those of ordered services that are named, with all that they depend on; all when none is named. It fails with project.ErrArgument.
+// PickServices returns the named services of an ordered list, with all their dependencies; all services if none is named. It fails with
+// project.ErrArgument.
 func PickServices(ordered []Service, names []string) ([]Service, error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
@@ -168,7 +170,7 @@ func PickServices(ordered []Service, names []string) ([]Service, error) {
 	return out, nil
 }
 
-// serviceName is what services are called: it stands in logs and on command lines.
+// serviceName is the form of names of services: they appear in logs and on command lines.
 const serviceName = `^[A-Za-z0-9][A-Za-z0-9_.-]*$`
 
 func (s Service) check() error {

@@ -25,7 +25,7 @@ func TestProcfile(t *testing.T) {
 	require.ErrorIs(t, err, project.ErrArgument)
 }
 
-// TestServicesInOrder: what depends on another stands behind it, and naming one takes along what it depends on.
+// TestServicesInOrder: a service comes after its dependencies, and selecting one includes them.
 func TestServicesInOrder(t *testing.T) {
 	all := []project.Service{{Name: "web", Command: "x", DependsOn: []string{"api"}}, {Name: "api", Command: "x", DependsOn: []string{"db"}}, {Name: "db", Command: "x"}, {Name: "mail", Command: "x"}}
 	ordered, err := project.OrderServices(all)

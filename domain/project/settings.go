@@ -5,13 +5,13 @@ import (
 	"strings"
 )
 
-// ManagerSetting is a line of a project's settings for package managers that decides what runs besides what package.json says: with
-// script-shell=./evil every script is another one (packageflow-security contract §5.1: the user sees what really runs).
+// ManagerSetting is a line of a project's package manager settings that decides what runs besides package.json: with script-shell=./evil every script
+// is another one (packageflow-security contract §5.1: the user sees what really runs).
 type ManagerSetting struct {
-	File  string `json:"file"` // its name, or its path when it is not that of the directory the script runs in
+	File  string `json:"file"` // its name, or its path if it is not in the directory of the script
 	Key   string `json:"key"`
 	Value string `json:"value"`
-	Usual bool   `json:"usual,omitempty"` // projects have it every day; it is shown, and nobody need be alarmed
+	Usual bool   `json:"usual,omitempty"` // common in projects; it is shown without a warning
 }
 
 // The files with such settings.
@@ -21,10 +21,10 @@ const (
 	SettingsBun  = "bunfig.toml"
 )
 
-// SettingsYAML returns those in YAML: yarn's since its second version, and pnpm's.
+// SettingsYAML returns the YAML files: that of yarn since version 2, and pnpm's.
 func SettingsYAML() []string { return []string{".yarnrc.yml", "pnpm-workspace.yaml"} }
 
-// decides reports whether a setting of that name decides what runs. A name that is itself only known when it is read is taken for one.
+// decides reports whether a setting with that name decides what runs; true for a name that is only known when it is read.
 func decides(key string) bool {
 	if strings.Contains(key, "${") {
 		return true
@@ -37,7 +37,7 @@ func decides(key string) bool {
 	return false
 }
 
-// NewSetting returns a setting that decides what runs; any other is none.
+// NewSetting returns the setting if it decides what runs.
 func NewSetting(file, key, value string) (ManagerSetting, bool) {
 	s := ManagerSetting{File: file, Key: key, Value: value}
 	release := strings.TrimPrefix(strings.TrimPrefix(value, "./"), "/")
@@ -45,7 +45,8 @@ func NewSetting(file, key, value string) (ManagerSetting, bool) {
 	return s, decides(key)
 }
 
-// OfUser returns the setting as one of the user's own files, where some are ordinary that are not in a project: they leave out what would run.
+// OfUser returns the setting as one of the user's own files. Some settings are ordinary there that are not in a project, because they omit what would
+// run.
 func (s ManagerSetting) OfUser() ManagerSetting {
 	switch strings.NewReplacer("-", "", "_", "").Replace(strings.ToLower(s.Key)) {
 	case "ignorescripts", "enablescripts", "enableprepostscripts":
@@ -54,8 +55,8 @@ func (s ManagerSetting) OfUser() ManagerSetting {
 	return s
 }
 
-// LineSettings returns the settings that decide what runs out of a file of lines: key = value of .npmrc, key "value" of .yarnrc, and what of TOML
-// bunfig.toml needs. It reads them as those who obey them do: lines end in either way, keys may be quoted, later ones count too.
+// LineSettings returns the settings that decide what runs from a file of lines: key = value of .npmrc, key "value" of .yarnrc, and the part of TOML
+// that bunfig.toml needs. It parses them as the programs do: either line ending, keys may be quoted, later ones count too.
 func LineSettings(file string, text []byte) []ManagerSetting {
 	var out []ManagerSetting
 	section := ""
@@ -72,7 +73,7 @@ func LineSettings(file string, text []byte) []ManagerSetting {
 		if !given && file == SettingsYarn {
 			key, value, _ = strings.Cut(line, " ")
 		}
-		if at := strings.IndexAny(key, ";#"); at > 0 { // npm takes what stands before them for the key
+		if at := strings.IndexAny(key, ";#"); at > 0 { // npm takes what precedes them as the key
 			key = key[:at]
 		}
 		key, value = unquoted(strings.TrimSuffix(strings.TrimSpace(key), "[]")), unquoted(strings.TrimSpace(value))

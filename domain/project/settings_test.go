@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// TestLineSettings: the settings that decide what runs are found however they are written, and no others.
+// TestLineSettings: the settings that decide what runs are found in any spelling, and no others.
 func TestLineSettings(t *testing.T) {
 	for text, want := range map[string]string{
 		"script-shell=./evil": "./evil", " script-shell = ./evil \n": "./evil", "a=b\rscript-shell=./evil": "./evil", `"script-shell"="./evil"`: "./evil", "\"\\u0073cript-shell\"=./evil": "./evil",

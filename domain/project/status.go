@@ -2,39 +2,39 @@ package project
 
 import "github.com/countersign-dev/countersign/domain/git"
 
-// GitStatus is how a working tree differs from its last commit (packageflow contract §2.5). Names are relative to the top of the working
-// tree, in valid UTF-8; its lists are never nil, hold MaxListedNames names at most, and Counts has the true numbers.
+// GitStatus is how a worktree differs from its last commit (packageflow contract §2.5). Names are relative to the top of the worktree, in valid
+// UTF-8; its lists are never nil and hold at most MaxListedNames names, and Counts has the true numbers.
 type GitStatus struct {
 	Branch   string // empty when detached
 	Head     string // full ID of the commit; empty when there is none yet
 	Detached bool
 
-	Upstream      string // as the branch's configuration says; empty when it says nothing
+	Upstream      string // as configured for the branch; empty if not configured
 	HasUpstream   bool   // the upstream exists, so that Ahead and Behind were counted
 	Ahead, Behind int    // commits
 
-	Staged     []string // anything in the index that is not as committed, deletions and renames (by their new name) too
-	Modified   []string // anything in the working tree that is not as in the index, deletions too
-	Untracked  []string // ends with a slash where a whole directory is
+	Staged     []string // everything in the index that differs from the commit, including deletions and renames (by their new name)
+	Modified   []string // everything in the worktree that differs from the index, including deletions
+	Untracked  []string // ends with a slash for a whole directory
 	Conflicted []string // in neither Staged nor Modified
 	Renamed    []RenamedFile
 	Counts     ChangeCounts
-	Clean      bool // nothing of all that
+	Clean      bool // all lists are empty
 }
 
-// RenamedFile is a file that has another name than before. A copy is one too.
+// RenamedFile is a file with another name than before, or a copy.
 type RenamedFile struct{ From, To string }
 
-// ChangeCounts is how many names of each kind there are, whether they are listed or not.
+// ChangeCounts is the number of names of each kind, whether they are listed or not.
 type ChangeCounts struct{ Staged, Modified, Untracked, Conflicted, Renamed int }
 
-// Cut reports whether a list leaves names out.
+// Cut reports whether a list omits names.
 func (s GitStatus) Cut() bool {
 	return s.Counts.Staged > len(s.Staged) || s.Counts.Modified > len(s.Modified) || s.Counts.Untracked > len(s.Untracked) ||
 		s.Counts.Conflicted > len(s.Conflicted) || s.Counts.Renamed > len(s.Renamed)
 }
 
-// NewGitStatus returns what git says of a working tree, in the form that users and JSON take.
+// NewGitStatus returns git's status of a worktree in the form for users and JSON.
 func NewGitStatus(of git.Status) GitStatus {
 	s := GitStatus{Branch: plain(of.Branch), Head: of.Head, Detached: of.Detached, Upstream: plain(of.Upstream), HasUpstream: of.Tracked, Ahead: of.Ahead, Behind: of.Behind,
 		Staged: []string{}, Modified: []string{}, Untracked: []string{}, Conflicted: []string{}, Renamed: []RenamedFile{}}

@@ -6,25 +6,25 @@ import (
 	"unicode/utf8"
 )
 
-// MinText is the smallest limit of a text: a smaller one counts as this many bytes.
+// MinText is the smallest limit of a text; smaller limits are raised to this many bytes.
 const MinText = 256
 
-// TruncateMiddle is text in valid UTF-8 and in at most limit bytes (packageflow contract §2.4): when it is longer, its beginning and its end, with a
-// line between them that says so. It cuts between lines where there are some, else between characters, and reports whether it did.
+// TruncateMiddle returns text in valid UTF-8 and at most limit bytes (packageflow contract §2.4): of a longer text, the beginning and the end, with a
+// line between them that says so. It cuts between lines if possible, else between characters, and reports whether it did.
 func TruncateMiddle(text string, limit int) (string, bool) {
 	w := window{limit: max(limit, MinText)}
 	_, _ = w.Write([]byte(text))
 	return w.text()
 }
 
-// window keeps the beginning and the end of what is written, in memory that does not depend on how much that is.
+// window keeps the beginning and the end of what is written, in memory that does not depend on the total.
 type window struct {
 	limit      int
-	head, tail []byte // each at least the limit's worth, as far as there is that much; they overlap in what is short
+	head, tail []byte // each at least limit bytes, if that much was written; they overlap for a short text
 	total      int64
 }
 
-// Write takes everything, and never fails.
+// Write accepts everything and never fails.
 func (w *window) Write(p []byte) (int, error) {
 	w.total += int64(len(p))
 	w.head = append(w.head, p[:min(len(p), w.limit-len(w.head))]...)
@@ -35,7 +35,7 @@ func (w *window) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// text returns what Cut promises, of everything that was written.
+// text returns what TruncateMiddle promises for everything that was written.
 func (w *window) text() (string, bool) {
 	head := plain(string(w.head))
 	if w.total <= int64(w.limit) && len(head) <= w.limit {
@@ -50,7 +50,7 @@ func (w *window) text() (string, bool) {
 	return head + mark + tail, true
 }
 
-// front is at most n bytes of the beginning: whole lines when they are at least half of that.
+// front returns at most n bytes of the beginning: whole lines if they are at least half of that.
 func front(text string, n int) string {
 	for n > 0 && n < len(text) && !utf8.RuneStart(text[n]) {
 		n--
@@ -62,7 +62,7 @@ func front(text string, n int) string {
 	return text
 }
 
-// back is at most n bytes of the end: whole lines when they are at least half of that.
+// back returns at most n bytes of the end: whole lines if they are at least half of that.
 func back(text string, n int) string {
 	start := max(0, len(text)-n)
 	for start < len(text) && !utf8.RuneStart(text[start]) {

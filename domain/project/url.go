@@ -2,8 +2,8 @@ package project
 
 import "strings"
 
-// PublicURL returns a remote's URL as it was configured, without what may be a secret: user names and passwords (over ssh the user name stays:
-// it is no secret, and without it nothing answers), queries and fragments. It need not be a URL that anything accepts.
+// PublicURL returns a remote's URL as configured, without what may be a secret: user names and passwords (over ssh the user name stays: it is not
+// secret, and nothing works without it), queries and fragments. The URL need not be valid.
 func PublicURL(url string) string {
 	url = plain(strings.TrimSpace(url))
 	scheme, rest, ok := strings.Cut(url, "://")
@@ -19,14 +19,14 @@ func PublicURL(url string) string {
 			authority = user + "@" + authority
 		}
 	}
-	if end := strings.IndexAny(path, "?#"); end >= 0 && !strings.EqualFold(scheme, "file") { // in a path they are letters like others
+	if end := strings.IndexAny(path, "?#"); end >= 0 && !strings.EqualFold(scheme, "file") { // in a path they are ordinary characters
 		path = path[:end]
 	}
 	return strings.TrimSpace(scheme + "://" + authority + path)
 }
 
-// authorityEnd returns where the path begins. A password that somebody forgot to escape may have slashed, asked or hashed before its @: then
-// what stands behind the first colon is no port, and everything up to the last @ belongs to it.
+// authorityEnd returns where the path begins. An unescaped password may contain a slash, a question mark or a hash before its @: then what follows
+// the first colon is not a port, and everything up to the last @ belongs to the password.
 func authorityEnd(rest string) int {
 	end := strings.IndexAny(rest, "/?#")
 	if end < 0 {
@@ -43,8 +43,8 @@ func authorityEnd(rest string) int {
 	return len(rest)
 }
 
-// withoutPassword is for the form user@host:path, whose user is no secret, and for paths. user:password@host:path is no form of git's, but
-// users write it.
+// withoutPassword removes the password from the form user@host:path, whose user is not secret, and from paths. user:password@host:path is not a form
+// of git's, but users write it.
 func withoutPassword(url string) string {
 	first, _, _ := strings.Cut(url, "/")
 	colon, at := strings.IndexByte(first, ':'), strings.LastIndexByte(first, '@')

@@ -44,7 +44,7 @@ func TestPublicURL(t *testing.T) {
 	}
 }
 
-// FuzzPublicURL: a password never comes back, and what came back once comes back again.
+// FuzzPublicURL: a password is never returned, and the result is stable.
 func FuzzPublicURL(f *testing.F) {
 	f.Add("https", "ada", "x", "h/y?z")
 	f.Add("ssh", "git", "/@?#", "h:22")

@@ -12,21 +12,21 @@ import (
 
 // The bounds of a workflow (packageflow contract §1.3, §2.4, §2.6 rows 21 and 24).
 const (
-	maxDepth           = 5    // levels of workflows in workflows, the first counted
+	maxDepth           = 5    // levels of nested workflows, including the first
 	MaxNodes           = 200  // ours
-	MaxSteps           = 2000 // of a run, those of the workflows it starts counted; ours
+	MaxSteps           = 2000 // of an execution, including those of the workflows it starts; ours
 	defaultStepTimeout = 300_000 * time.Millisecond
 	maxStepTimeout     = 3_600_000 * time.Millisecond
 	MaxRunTime         = time.Hour
 	maxRetry           = 10 // tries after the first; ours, like the three below
 	defaultRetryDelay  = time.Second
 	maxRetryDelay      = 10 * time.Minute
-	maxPatterns        = 50 // of input files, a step
-	defaultHistory     = 50 // executions kept
+	maxPatterns        = 50 // of input files, per step
+	defaultHistory     = 50 // executions that are kept
 	maxHistory         = 500
 )
 
-// The ways a workflow refuses.
+// The errors of workflows.
 var (
 	ErrCycle = fault.New(fault.Invalid, "workflow_cycle", "the workflow starts itself, directly or through others")
 	ErrDepth = fault.New(fault.Invalid, "workflow_depth_exceeded", "workflows start one another more than five levels deep")
@@ -41,7 +41,7 @@ type Workflow struct {
 	Description    string    `json:"description,omitempty"`
 	ProjectID      ID        `json:"projectId,omitempty"` // empty: global
 	Nodes          []Node    `json:"nodes"`
-	Inputs         []Input   `json:"inputs,omitempty"`  // what whoever runs it may say
+	Inputs         []Input   `json:"inputs,omitempty"`  // values that the caller may set
 	Webhook        *Outgoing `json:"webhook,omitempty"` // webhook.Outgoing, as it is stored
 	Incoming       *Incoming `json:"incomingWebhook,omitempty"`
 	History        int       `json:"maxHistory,omitempty"` // executions kept; 0 means defaultHistory
@@ -49,13 +49,13 @@ type Workflow struct {
 	UpdatedAt      time.Time `json:"updatedAt"`
 	LastExecutedAt time.Time `json:"lastExecutedAt,omitzero"`
 
-	// Fresh is what the input files of steps were when these succeeded last, by the steps' ids (NodeConfig.Files).
+	// Fresh holds the state of the input files of steps when these last succeeded, by the steps' ids (NodeConfig.Files).
 	Fresh map[string]string `json:"stepFingerprints,omitempty"`
 
-	Revision int64 `json:"revision"` // of what is run: a run alone does not change it
+	Revision int64 `json:"revision"` // of the definition: an execution alone does not change it
 }
 
-// nodeType says what a step is.
+// nodeType is the type of a step.
 type nodeType string
 
 // The types of steps.
@@ -71,17 +71,17 @@ type Node struct {
 	Name     string          `json:"name"`
 	Config   NodeConfig      `json:"config"`
 	Order    int             `json:"order"`
-	Position *CanvasPosition `json:"position,omitempty"` // on a canvas; carried along
+	Position *CanvasPosition `json:"position,omitempty"` // on a canvas; stored unchanged
 }
 
-// CanvasPosition is a place on a canvas. It is no part of what is run, nor of any plan.
+// CanvasPosition is a place on a canvas. It affects neither executions nor plans.
 type CanvasPosition struct {
 	X float64 `json:"x"`
 	Y float64 `json:"y"`
 }
 
-// NodeConfig is what a step does: the first three of a script, the next three of a trigger. What comes behind them says when and how often it is done; of that a trigger has
-// Needs alone.
+// NodeConfig is what a step does: the first three fields are those of a script, the next three of a trigger. The others say when and how often it
+// runs; of these a trigger has only Needs.
 type NodeConfig struct {
 	Command        string `json:"command,omitempty"`
 	Cwd            string `json:"cwd,omitempty"`
@@ -90,13 +90,13 @@ type NodeConfig struct {
 	Wait           *bool  `json:"waitForCompletion,omitempty"` // default true
 	OnChildFailure string `json:"onChildFailure,omitempty"`    // "fail" (default) or "continue"
 
-	Needs        []string `json:"needs,omitzero"`         // ids of steps before it that it waits for; empty: it waits for none; nil: for all before it
-	Retry        int      `json:"retry,omitempty"`        // how often it is tried again when it fails
-	RetryDelayMS int64    `json:"retryDelayMs,omitempty"` // before each of these (default one second)
-	Files        []string `json:"files,omitempty"`        // patterns of its input files: it is skipped while these are as they were when it succeeded last
+	Needs        []string `json:"needs,omitzero"`         // ids of earlier steps that it waits for; empty: none; nil: all earlier ones
+	Retry        int      `json:"retry,omitempty"`        // number of retries after a failure
+	RetryDelayMS int64    `json:"retryDelayMs,omitempty"` // delay before each of these (default one second)
+	Files        []string `json:"files,omitempty"`        // patterns of its input files: it is skipped while they are as they were when it last succeeded
 }
 
-// Timeout returns how long the step may take.
+// Timeout returns the maximum duration of the step.
 func (c NodeConfig) Timeout() time.Duration {
 	if c.TimeoutMS <= 0 {
 		return defaultStepTimeout
@@ -104,7 +104,7 @@ func (c NodeConfig) Timeout() time.Duration {
 	return time.Duration(min(c.TimeoutMS, maxStepTimeout.Milliseconds())) * time.Millisecond
 }
 
-// RetryDelay returns how long is waited before the step is tried again.
+// RetryDelay returns the delay before a retry.
 func (c NodeConfig) RetryDelay() time.Duration {
 	if c.RetryDelayMS <= 0 {
 		return defaultRetryDelay
@@ -115,7 +115,7 @@ func (c NodeConfig) RetryDelay() time.Duration {
 // Waits reports whether the step waits for the workflow it starts.
 func (c NodeConfig) Waits() bool { return c.Wait == nil || *c.Wait }
 
-// Outgoing is a request made when an execution ends (packageflow contract §1.9). Header values are secrets to whoever lists workflows.
+// Outgoing is a request made when an execution ends (packageflow contract §1.9). Header values are secret in lists of workflows.
 type Outgoing struct {
 	Enabled         bool              `json:"enabled"`
 	URL             string            `json:"url"`
@@ -124,15 +124,15 @@ type Outgoing struct {
 	PayloadTemplate string            `json:"payloadTemplate,omitempty"`
 }
 
-// Incoming lets a request from outside start the workflow. Of the token only a digest is stored; Secret signs.
+// Incoming lets an external request start the workflow. Of the token only a digest is stored; Secret verifies signatures.
 type Incoming struct {
 	Enabled          bool      `json:"enabled"`
 	TokenDigest      string    `json:"tokenDigest"` // hex of SHA-256
 	TokenCreatedAt   time.Time `json:"tokenCreatedAt"`
 	Secret           string    `json:"secret,omitempty"` // for signatures; masked in every answer
 	RequireSignature bool      `json:"requireSignature"`
-	Untimed          bool      `json:"untimed,omitempty"` // signatures cover the body alone
-	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow that the user allowed to be started so
+	Untimed          bool      `json:"untimed,omitempty"` // signatures cover only the body
+	ApprovedRevision int64     `json:"approvedRevision"`  // of the workflow for which the user enabled incoming requests
 }
 
 // NewWorkflow returns a workflow without steps. It fails with project.ErrArgument.
@@ -168,8 +168,8 @@ func (w *Workflow) Rename(name, description string, now time.Time) error {
 	return nil
 }
 
-// Insert adds a node at a place from 0 to the number of nodes, shifting later ones; nil is the end. It fails with project.ErrArgument and
-// leaves the workflow as it was.
+// Insert adds a node at a position from 0 to the number of nodes, shifting later ones; nil is the end. It fails with project.ErrArgument and leaves
+// the workflow unchanged then.
 func (w *Workflow) Insert(n Node, at *int, now time.Time) error {
 	n.Name = strings.TrimSpace(n.Name)
 	if err := n.validate(); err != nil {
@@ -195,7 +195,8 @@ func (w *Workflow) Insert(n Node, at *int, now time.Time) error {
 	return nil
 }
 
-// Replace puts a node in place of the one with its ID, and at another place when at is not nil. It fails with ErrNode and project.ErrArgument, and leaves the workflow as it was.
+// Replace replaces the node with the same ID, and moves it if at is not nil. It fails with ErrNode and project.ErrArgument, and leaves the workflow
+// unchanged then.
 func (w *Workflow) Replace(n Node, at *int, now time.Time) error {
 	i, err := w.index(n.ID)
 	if err != nil {
@@ -223,7 +224,7 @@ func (w *Workflow) Replace(n Node, at *int, now time.Time) error {
 	return nil
 }
 
-// checkNeeds fails with project.ErrArgument when a step needs one that does not stand before it: what needs one another in a circle would never begin.
+// checkNeeds fails with project.ErrArgument if a step needs one that is not before it, so that there are no cycles.
 func checkNeeds(nodes []Node) error {
 	before := map[string]bool{}
 	for _, n := range nodes {
@@ -249,7 +250,7 @@ func (w Workflow) index(nodeID string) (int, error) {
 	return i, nil
 }
 
-// WaitsFor returns in words what a step waits for; empty when it waits for all that stand before it.
+// WaitsFor describes what a step waits for; empty if it waits for all steps before it.
 func (w Workflow) WaitsFor(c NodeConfig) string {
 	if c.Needs == nil {
 		return ""
@@ -267,7 +268,8 @@ func (w Workflow) WaitsFor(c NodeConfig) string {
 	return strings.Join(names, ", ")
 }
 
-// StepIDs returns the ids of steps that words name: an id, or a name that one step has; nil for nil. It fails with ErrNode and project.ErrArgument.
+// StepIDs returns the ids of the steps that words identify: by id, or by a name that only one step has; nil for nil. It fails with ErrNode and
+// project.ErrArgument.
 func (w Workflow) StepIDs(words []string) ([]string, error) {
 	if words == nil {
 		return nil, nil
@@ -297,7 +299,7 @@ func (w Workflow) StepIDs(words []string) ([]string, error) {
 	return out, nil
 }
 
-// Succeeded notes what the input files of a step were when it succeeded. Nothing is touched: it changes nothing of what is run.
+// Succeeded records the state of a step's input files when it succeeded. It does not call Touch, because the definition does not change.
 func (w *Workflow) Succeeded(nodeID, fingerprint string) {
 	if _, err := w.index(nodeID); err != nil { // it was removed meanwhile
 		return
@@ -308,7 +310,7 @@ func (w *Workflow) Succeeded(nodeID, fingerprint string) {
 	w.Fresh[nodeID] = fingerprint
 }
 
-// forget has a step run whatever its input files are.
+// forget makes a step run whatever the state of its input files.
 func (w *Workflow) forget(nodeID string) {
 	if _, there := w.Fresh[nodeID]; there {
 		w.Fresh = maps.Clone(w.Fresh)
@@ -316,7 +318,7 @@ func (w *Workflow) forget(nodeID string) {
 	}
 }
 
-// Remove takes a node out. It fails with ErrNode, and with project.ErrArgument for one that another needs.
+// Remove removes a node. It fails with ErrNode, and with project.ErrArgument for one that another needs.
 func (w *Workflow) Remove(nodeID string, now time.Time) error {
 	i, err := w.index(nodeID)
 	if err != nil {
@@ -340,7 +342,7 @@ func (w *Workflow) number() {
 	}
 }
 
-// Touch notes that something of the workflow that matters was changed: whatever was confirmed for it before does not fit any more.
+// Touch records a change of the definition: earlier approvals no longer apply.
 func (w *Workflow) Touch(now time.Time) { w.UpdatedAt, w.Revision = now, w.Revision+1 }
 
 // Kept returns how many executions of the workflow are kept.
@@ -405,7 +407,7 @@ func (c NodeConfig) trigger() error {
 	return nil
 }
 
-// checkPatterns fails with project.ErrArgument for patterns that name no files below the step's directory.
+// checkPatterns fails with project.ErrArgument for patterns that match no files below the step's directory.
 func checkPatterns(patterns []string) error {
 	if len(patterns) > maxPatterns {
 		return ErrArgument.Sayf("there are %d patterns of files; at most %d are allowed", len(patterns), maxPatterns)

@@ -18,22 +18,23 @@ const (
 
 // The types of inputs.
 const (
-	InputString  = "string" // also when none is given
+	InputString  = "string" // also the default
 	InputNumber  = "number"
 	InputBoolean = "boolean"
 	InputChoice  = "choice"
 )
 
-// Input is something that whoever runs a workflow may say. Its steps find it in the environment variable of its name: it is never put into the text of a command.
+// Input is a value that the caller of a workflow may set. Its steps read it from the environment variable with its name: it is never inserted into
+// the text of a command.
 type Input struct {
 	Name        string   `json:"name"`
 	Type        string   `json:"type,omitempty" jsonschema:"enum=string,enum=number,enum=boolean,enum=choice"`
 	Description string   `json:"description,omitempty"`
-	Default     *string  `json:"default,omitempty"` // none: it has to be said
+	Default     *string  `json:"default,omitempty"` // none: a value is required
 	Choices     []string `json:"choices,omitempty"` // of a choice
 }
 
-// SetInputs puts inputs in place of those there are. It fails with project.ErrArgument and process.ErrEnv, and leaves the workflow as it was.
+// SetInputs replaces all inputs. It fails with project.ErrArgument and process.ErrEnv, and leaves the workflow unchanged then.
 func (w *Workflow) SetInputs(inputs []Input) error {
 	if len(inputs) > maxInputs {
 		return ErrArgument.Sayf("there are %d inputs; at most %d are allowed", len(inputs), maxInputs)
@@ -80,7 +81,7 @@ func (in Input) check() error {
 	return nil
 }
 
-// accept fails with project.ErrArgument when the value is none of the input.
+// accept fails with project.ErrArgument if the value is invalid for the input.
 func (in Input) accept(value string) error {
 	if err := CheckText("input "+strconv.Quote(in.Name), value, maxInputBytes); err != nil {
 		return err
@@ -102,8 +103,8 @@ func (in Input) accept(value string) error {
 	return nil
 }
 
-// Values returns the value of every input of a workflow: the one that was given, else its default. It fails with project.ErrArgument for a value that its input does not take, and
-// for an input that has none.
+// Values returns the value of every input of a workflow: the given one, else its default. It fails with project.ErrArgument for an invalid value, and
+// for an input without a value.
 func (w Workflow) Values(given map[string]string) (map[string]string, error) {
 	out := map[string]string{}
 	for _, in := range w.Inputs {
@@ -122,7 +123,7 @@ func (w Workflow) Values(given map[string]string) (map[string]string, error) {
 	return out, nil
 }
 
-// CheckInputs fails with project.ErrArgument for a value that no input of these workflows is for.
+// CheckInputs fails with project.ErrArgument for a value whose input none of these workflows has.
 func CheckInputs(given map[string]string, workflows ...Workflow) error {
 	var known []string
 	for _, w := range workflows {

@@ -18,7 +18,7 @@ func needing(id string, needs ...string) project.Node {
 	return n
 }
 
-// TestNeedsStandBefore: no change leaves a step that needs one which does not stand before it, and one that is refused changes nothing.
+// TestNeedsStandBefore: no change results in a step that needs one which is not before it, and a rejected change has no effect.
 func TestNeedsStandBefore(t *testing.T) {
 	w := made(t)
 	for _, n := range []project.Node{needing("a"), needing("b"), needing("c", "a"), needing("d", "b", "c")} {
@@ -51,7 +51,8 @@ func TestNeedsStandBefore(t *testing.T) {
 	assert.Equal(t, []string{"a", "d", "c"}, order)
 }
 
-// TestStepsReadAsTheyWere: a document without the newer members is written as it was read; that a step needs none is not the same as that nothing is said.
+// TestStepsReadAsTheyWere: a document without the newer members is written as it was read; an empty list of needs is distinguished from an absent
+// one.
 func TestStepsReadAsTheyWere(t *testing.T) {
 	for _, doc := range []string{
 		`{"id":"n","type":"script","name":"n","config":{"command":"x"},"order":0}`,
@@ -126,7 +127,7 @@ func TestInputs(t *testing.T) {
 	for _, name := range []string{"", "a-b", "A B"} {
 		require.ErrorIs(t, w.SetInputs([]project.Input{{Name: name}}), process.ErrSpec, name)
 	}
-	for _, name := range []string{"PATH", "LD_PRELOAD", "NODE_OPTIONS"} { // what programs are is not the caller's to say
+	for _, name := range []string{"PATH", "LD_PRELOAD", "NODE_OPTIONS"} { // the caller must not choose which programs run
 		require.ErrorIs(t, w.SetInputs([]project.Input{{Name: name}}), process.ErrEnv, name)
 	}
 	assert.Equal(t, before, w)

@@ -96,7 +96,7 @@ type runs struct {
 	n        int
 }
 
-// runEnd is run with a cache.
+// runEnd returns run with a cache.
 func runEnd[T text](c *runs, s T, i int, set set) int {
 	j := 0
 	for j < c.n && c.set[j] != set {

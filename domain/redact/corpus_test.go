@@ -26,7 +26,7 @@ const (
 	std64       = alnum + "+/"
 )
 
-// of is n characters of set, the first a letter and with a digit and letters among them, as nearly every random secret has.
+// of returns n characters of set, the first a letter and with a digit and letters among them, as nearly every random secret has.
 func (m maker) of(set string, n int) string {
 	b := make([]byte, n)
 	for i := range b {

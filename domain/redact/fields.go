@@ -32,7 +32,7 @@ func gap(s string, i int) int {
 	return i
 }
 
-// blanks is gap without line ends, and with + as the space in URLs.
+// blanks returns gap without line ends, and with + as the space in URLs.
 func blanks(s string, i int) int {
 	for i < len(s) {
 		switch {

@@ -10,18 +10,18 @@ const (
 	AgentCodex    = "codex"    // codex exec, likewise
 )
 
-// Agent is the agent that was started in a sandbox last.
+// Agent is the agent that was last started in a sandbox.
 type Agent struct {
 	Name      string    `json:"name"`
 	ProcessID string    `json:"process_id,omitempty"` // of Countersign's process table
 	PID       int       `json:"pid,omitempty"`
 	Log       string    `json:"log,omitempty"`
-	Session   string    `json:"session,omitempty"` // of the project's server, in the place of a process
+	Session   string    `json:"session,omitempty"` // of the project's server, instead of a process
 	StartedAt time.Time `json:"started_at"`
-	Ended     *AgentEnd `json:"ended,omitempty"` // nil until somebody has seen that it ended
+	Ended     *AgentEnd `json:"ended,omitempty"` // nil until its end is known
 }
 
-// AgentKept is how long the end of an agent is remembered where nobody has looked at it.
+// AgentKept is how long the end of an agent is stored if it is not read.
 const AgentKept = 30 * 24 * time.Hour
 
 // AgentEnd is how an agent that was a process of its own ended.
@@ -31,8 +31,8 @@ type AgentEnd struct {
 	At       time.Time `json:"at"`
 }
 
-// AgentArguments returns what follows the program of an agent that is a process of its own. It may change files in its directory and nothing else without being asked;
-// nobody is there to ask.
+// AgentArguments returns the arguments of an agent that is a process of its own. It may change files in its directory, and nothing that would need a
+// permission, because there is nobody to ask.
 func AgentArguments(name, prompt string) []string {
 	switch name {
 	case AgentClaude:

@@ -10,17 +10,17 @@ import (
 // BackupsRoot is the prefix of refs that keep lost work (opencode contract §12.3).
 const BackupsRoot = "refs/opencode-backup/"
 
-// BackupKind is what a backup keeps.
+// BackupKind says what a backup contains.
 type BackupKind string
 
-// The kinds, as they end the ref.
+// The kinds, as suffixes of the ref.
 const (
-	BackupCommits BackupKind = ""        // the commit that a worktree stood on
-	BackupBranch  BackupKind = "-branch" // a branch's last commit, where that was another one
-	BackupStash   BackupKind = "-stash"  // changes that were not committed
+	BackupCommits BackupKind = ""        // the commit of a worktree
+	BackupBranch  BackupKind = "-branch" // a branch's last commit, if it differs
+	BackupStash   BackupKind = "-stash"  // uncommitted changes
 )
 
-// SubmoduleBackup returns the kind of a submodule's commit, or of its changes that were not committed. Submodules count from 1.
+// SubmoduleBackup returns the kind of a submodule's commit, or of its uncommitted changes. Submodules count from 1.
 func SubmoduleBackup(number int, changes bool) BackupKind {
 	k := BackupKind("-sub" + strconv.Itoa(number))
 	if changes {
@@ -29,7 +29,7 @@ func SubmoduleBackup(number int, changes bool) BackupKind {
 	return k
 }
 
-// IsStash reports whether it is changes that were not committed.
+// IsStash reports whether the kind is that of uncommitted changes.
 func (k BackupKind) IsStash() bool { return strings.HasSuffix(string(k), string(BackupStash)) }
 
 // Changes returns the kind of the changes that go with commits of this kind.
@@ -43,7 +43,7 @@ func (k BackupKind) Changes() BackupKind {
 // BackupSet names the backups that were made together.
 type BackupSet struct {
 	Sandbox string
-	At      time.Time // whole seconds
+	At      time.Time // 0, or from 2 on if several were made in a second
 	Number  int       // 0, or from 2 on when several were made in a second
 }
 
@@ -56,7 +56,7 @@ func (s BackupSet) Ref(k BackupKind) string {
 	return BackupPrefix(s.Sandbox) + strconv.FormatInt(s.At.Unix(), 10) + number + string(k)
 }
 
-// BackupPrefix returns what the backup refs of a sandbox begin with.
+// BackupPrefix returns the prefix of the backup refs of a sandbox.
 func BackupPrefix(name string) string { return BackupsRoot + name + "/" }
 
 // nameForm is a sandbox's name; numberForm is canonical, so that a ref has one reading.
@@ -65,7 +65,7 @@ const (
 	numberForm = `(0|[1-9][0-9]{0,11})(?:-([1-9][0-9]{0,5}))?(-branch|(?:-sub[1-9][0-9]{0,3})?(?:-stash)?)`
 )
 
-// ParseBackup reads a ref that Set.Ref made; anything else is not ok.
+// ParseBackup parses a ref made by BackupSet.Ref; ok is false for anything else.
 func ParseBackup(ref string) (s BackupSet, k BackupKind, ok bool) {
 	form := regexp.MustCompile(`^` + BackupsRoot + `(` + nameForm + `)/` + numberForm + `$`)
 	found := form.FindStringSubmatch(ref)
@@ -80,7 +80,7 @@ func ParseBackup(ref string) (s BackupSet, k BackupKind, ok bool) {
 	return BackupSet{Sandbox: found[1], At: time.Unix(seconds, 0).UTC(), Number: number}, BackupKind(found[4]), number != 1
 }
 
-// NextBackup returns the set at that second that has no backup yet. has reports whether a ref exists.
+// NextBackup returns the set at that second without a backup yet. has reports whether a ref exists.
 func NextBackup(name string, at time.Time, has func(ref string) bool) BackupSet {
 	s := BackupSet{Sandbox: name, At: time.Unix(max(at.Unix(), 0), 0).UTC()}
 	for has(s.Ref(BackupCommits)) || has(s.Ref(BackupBranch)) || has(s.Ref(BackupStash)) || has(s.Ref(SubmoduleBackup(1, false))) || has(s.Ref(SubmoduleBackup(1, true))) {

@@ -13,8 +13,8 @@ type BaseBranch struct {
 	Local bool   // one of the clone's own, and not of its remote
 }
 
-// Base returns the branch that a sandbox's work goes back to: the one that was wished for, else the one that it was made from, else the one that the clone
-// stands on, main or master. on is the branch of the sandbox, which is never its own base. It fails with ErrBranch.
+// Base returns the branch that a sandbox's work goes back to: the requested one, else the one that it was made from, else the clone's current branch,
+// main or master. on is the branch of the sandbox, which is never its own base. It fails with ErrBranch.
 func (r BranchRefs) Base(on, recorded, wish string) (BaseBranch, error) {
 	if wish != "" {
 		if found, ok := r.find(wish); ok && found.Name != on {

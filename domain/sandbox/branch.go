@@ -9,13 +9,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// BranchPrefix is before the branches that are made for sandboxes (opencode contract §12.3).
+// BranchPrefix is the prefix of the branches that are made for sandboxes (opencode contract §12.3).
 const BranchPrefix = "sandbox/"
 
-// BranchRefs are the branches that a decision is about.
+// BranchRefs are the branches that a decision depends on.
 type BranchRefs struct {
-	Current string            // the branch that the clone stands on; empty when detached
-	Commit  string            // the commit that it stands on; empty before the first one
+	Current string            // the clone's current branch; empty when detached
+	Commit  string            // its commit; empty before the first one
 	Local   map[string]string // local branches → the directory where one is checked out, or is being rebased; empty for none
 	Origin  map[string]bool   // branches on origin, as last fetched
 }
@@ -26,20 +26,20 @@ func NewBranchRefs(refs []git.Ref) BranchRefs {
 	for _, ref := range refs {
 		if name, ok := strings.CutPrefix(ref.Name, git.HeadsPrefix); ok {
 			r.Local[name] = ref.Worktree
-		} else if name, ok := strings.CutPrefix(ref.Name, git.RemotesPrefix); ok && ref.Symbolic == "" { // origin/HEAD stands for another one
+		} else if name, ok := strings.CutPrefix(ref.Name, git.RemotesPrefix); ok && ref.Symbolic == "" { // origin/HEAD is an alias
 			r.Origin[name] = true
 		}
 	}
 	return r
 }
 
-// BranchPlan is what a new worktree stands on.
+// BranchPlan is what a new worktree starts from.
 type BranchPlan struct {
-	Branch string // that it will have
+	Branch string // its branch
 	From   string // local branch, origin/branch, or commit
 	Create bool   // Branch is made
-	Track  bool   // and follows From
-	Note   string // why it is not what was wished for
+	Track  bool   // Branch tracks From
+	Note   string // why it is not the requested one
 }
 
 // MissingBranch is the details of sandbox.ErrBranch.
@@ -48,9 +48,9 @@ type MissingBranch struct {
 	Near   []string `json:"near"` // at most sandbox.MaxNear, the nearest first
 }
 
-// PlanBranch returns the decision of opencode contract §12.3: without a wish, a new branch from the one the clone stands on; else the local branch, a
-// new one from it where it is checked out somewhere, or a new one that follows origin's. It fails with sandbox.ErrName, with
-// sandbox.ErrArguments for what no branch can be called, and with sandbox.ErrBranch, whose details are Missing.
+// PlanBranch makes the decision of opencode contract §12.3: without a request, a new branch from the clone's current one; else the local branch, a
+// new one from it if it is checked out elsewhere, or a new one that tracks origin's. It fails with sandbox.ErrName, with sandbox.ErrArguments for an
+// invalid branch name, and with sandbox.ErrBranch, whose details are MissingBranch.
 func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	if err := CheckName(name); err != nil {
 		return BranchPlan{}, err
@@ -86,7 +86,7 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	return BranchPlan{}, ErrBranch.Sayf("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).With(MissingBranch{Branch: wish, Near: near})
 }
 
-// noStart says why there is nothing that a sandbox without a wish could stand on.
+// noStart returns the error if there is no branch or commit to start from.
 func noStart(r BranchRefs) string {
 	if known := names(r); len(known) > 0 {
 		return fmt.Sprintf("nothing is checked out in the clone: the HEAD of its origin names a branch that is not there. Name a branch; there are: %s", strings.Join(known[:min(len(known), MaxNear)], ", "))
@@ -94,7 +94,7 @@ func noStart(r BranchRefs) string {
 	return "the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch"
 }
 
-const tries = 1000 // of names for a branch
+const tries = 1000 // number of names that are tried
 
 // fresh returns a new branch for the sandbox: sandbox/{name}, or the next one that is free.
 func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
@@ -118,7 +118,7 @@ func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 	return BranchPlan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", BranchPrefix, name)
 }
 
-// conflicting returns a local branch whose name is a directory of this one's, or the other way round; git can have but one of them.
+// conflicting returns a local branch whose name is a directory of this one's, or the reverse; git can only have one of them.
 func (r BranchRefs) conflicting(branch string) string {
 	for i := range len(branch) {
 		if _, ok := r.Local[branch[:i]]; ok && branch[i] == '/' {
@@ -148,7 +148,8 @@ func names(r BranchRefs) []string {
 	return all
 }
 
-// SimilarNames returns the names that may have been meant, the nearest first: those that differ by a few letters, and those that one is part of.
+// SimilarNames returns the names that may have been meant, the nearest first: those that differ by a few letters, and those that contain, or are part
+// of, the other.
 func SimilarNames(wish string, among []string, limit int) []string {
 	type candidate struct {
 		name     string
@@ -178,9 +179,10 @@ func SimilarNames(wish string, among []string, limit int) []string {
 	return near
 }
 
-const longName = 256 // characters; nobody mistypes more
+const longName = 256 // characters; longer names are not mistyped ones
 
-// distance returns how many characters have to be put in, left out or exchanged to get from a to b; anything above most when it is above that.
+// distance returns the number of insertions, deletions and replacements of characters between a and b, or a number above most if there are more than
+// most.
 func distance(a, b string, most int) int {
 	x, y := []rune(a), []rune(b)
 	if len(x) > longName || len(x)-len(y) > most || len(y)-len(x) > most {

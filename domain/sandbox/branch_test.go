@@ -17,7 +17,7 @@ import (
 
 const one = "1111111111111111111111111111111111111111"
 
-// nul is text with every | a NUL.
+// nul returns text with every | a NUL.
 func nul(text string) []byte { return []byte(strings.ReplaceAll(text, "|", "\x00")) }
 
 func TestGraph(t *testing.T) {
@@ -187,7 +187,7 @@ func FuzzGitWords(f *testing.F) {
 	})
 }
 
-// FuzzDecide: whatever is wished for, a plan names a branch that git takes, and never one that is in use.
+// FuzzDecide: for any request, a plan names a branch that git accepts and that is not in use.
 func FuzzDecide(f *testing.F) {
 	for _, seed := range [][2]string{{"a", ""}, {"a", "main"}, {"x", "far"}, {"-x", "--force"}, {"sandbox", "sandbox/x"}, {"a", "ma"}} {
 		f.Add(seed[0], seed[1], "sandbox/a")
@@ -208,7 +208,7 @@ func FuzzDecide(f *testing.F) {
 	})
 }
 
-// TestRefsAreGitsOwn: git takes every name that a set makes.
+// TestRefsAreGitsOwn: git accepts every name that a set makes.
 func TestRefsAreGitsOwn(t *testing.T) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is missing")

@@ -7,21 +7,21 @@ import (
 	"time"
 )
 
-// DefaultCleanupAge is how old a sandbox is before a clean-up takes it.
+// DefaultCleanupAge is the minimum age of a sandbox for cleanup.
 const DefaultCleanupAge = 7 * 24 * time.Hour
 
-// CleanupCandidate is what was found of a sandbox, for a clean-up to judge.
+// CleanupCandidate is the state of a sandbox that cleanup judges.
 type CleanupCandidate struct {
 	Sandbox  Sandbox
 	Changes  int    // files that are not committed
 	Unpushed int    // commits that no remote has
-	Locked   bool   // git was told to keep it
+	Locked   bool   // locked in git
 	Missing  bool   // its directory is gone
-	Busy     bool   // something is being done with it
-	Problem  string // why it could not be looked at
+	Busy     bool   // an operation is in progress
+	Problem  string // why it could not be examined
 }
 
-// CleanupDecision is what a clean-up does with a sandbox, and why.
+// CleanupDecision is the decision of cleanup about a sandbox, with the reason.
 type CleanupDecision struct {
 	Name      string `json:"name"`
 	Directory string `json:"directory"`
@@ -29,8 +29,8 @@ type CleanupDecision struct {
 	Reason    string `json:"reason"`
 }
 
-// PlanCleanup judges each sandbox, by name. What holds work that is nowhere else, what could not be looked at and what is younger than age stays; whatever
-// goes can be made again from the remote.
+// PlanCleanup judges each sandbox, by name. Sandboxes stay if they have unsaved work, could not be examined or are younger than age; everything that
+// is deleted can be fetched again from the remote.
 func PlanCleanup(found []CleanupCandidate, now time.Time, age time.Duration) []CleanupDecision {
 	verdicts := make([]CleanupDecision, 0, len(found))
 	for _, f := range found {
@@ -71,7 +71,7 @@ func counted(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
-// days is d in whole days, or in hours when that is none.
+// days returns d in whole days, or in hours if that is zero.
 func days(d time.Duration) string {
 	if d < 24*time.Hour {
 		return counted(max(0, int(d.Hours())), "hour", "hours")

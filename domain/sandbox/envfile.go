@@ -6,11 +6,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrLine reports what cannot stand in such a file.
+// ErrLine is returned for a value that such a file cannot hold.
 var ErrLine = fault.New(fault.Invalid, "env_file_line_invalid", "a setting is a name and a value on one line")
 
-// ParseEnvFile returns every setting of text; of a name that comes twice, the last one. Blank lines and comments are passed over, and so are lines that are no
-// setting, which skipped lists by number from 1, for a warning: their text may be a secret.
+// ParseEnvFile returns every setting of text; if a name occurs twice, the last one. Blank lines, comments and invalid lines are skipped; skipped
+// lists the numbers of the invalid ones, from 1, for a warning: their text may be a secret.
 func ParseEnvFile(text string) (values map[string]string, skipped []int) {
 	values = map[string]string{}
 	number := 0
@@ -26,8 +26,8 @@ func ParseEnvFile(text string) (values map[string]string, skipped []int) {
 	return values, skipped
 }
 
-// SetEnvVar is text with the key set to value: in the last line that sets it, or in a new one at the end. Every other line stays as it is. It fails with
-// ErrLine when the line could not be read back as what was set.
+// SetEnvVar returns text with the key set to value: in the last line that sets it, or in a new one at the end. Every other line is unchanged. It
+// fails with ErrLine if the line could not be read back as the same value.
 func SetEnvVar(text, key, value string) (string, error) {
 	line := key + "=" + value
 	if k, v, kind := read(line); kind != setting || k != key || v != value {

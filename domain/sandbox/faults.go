@@ -6,13 +6,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways this capability refuses. In answers over the wire each code stands without the prefix that tells it from other capabilities' (opencode
-// contract §14).
+// The errors of this capability. On the wire each code has no prefix (opencode contract §14).
 var (
 	ErrURL             = fault.New(fault.Invalid, "sandbox_invalid_git_url", "this is no git URL, nor the path of a repository")
 	ErrArguments       = fault.New(fault.Invalid, "sandbox_invalid_arguments", "an argument is not acceptable")
 	ErrName            = fault.New(fault.Invalid, "sandbox_invalid_name", "a sandbox is named with letters, digits, _ and -, at most 64 of them")
-	ErrProjectNotFound = fault.New(fault.NotFound, "sandbox_project_not_found", "there is no such project; opencode_project_list shows those there are")
+	ErrProjectNotFound = fault.New(fault.NotFound, "sandbox_project_not_found", "there is no such project; opencode_project_list lists the recorded projects")
 	ErrNotRunning      = fault.New(fault.State, "sandbox_project_not_running", "the project's server does not run; opencode_project_start starts it")
 	ErrConfiguration   = fault.New(fault.State, "sandbox_configuration_error", "the settings file is missing or incomplete; countersign sandbox init makes one")
 	ErrConfig          = fault.New(fault.State, "sandbox_invalid_config", "the project's settings cannot be used")
@@ -31,7 +30,7 @@ var (
 	ErrAuth            = fault.New(fault.Unavailable, "sandbox_opencode_auth_failed", "the server on this port does not take the password: it is somebody else's, or the password was changed")
 	ErrExists          = fault.New(fault.Conflict, "sandbox_exists", "there is a sandbox of this name already")
 	ErrNotFound        = fault.New(fault.NotFound, "sandbox_not_found", "there is no such sandbox")
-	ErrDirty           = fault.New(fault.Conflict, "sandbox_dirty", "the sandbox holds work that is nowhere else; force states that it may be lost")
+	ErrDirty           = fault.New(fault.Conflict, "sandbox_dirty", "the sandbox has unsaved work; force states that it may be lost")
 	ErrBranch          = fault.New(fault.NotFound, "sandbox_branch_not_found", "there is no such branch")
 	ErrGit             = fault.New(fault.Unavailable, "sandbox_git_failed", "git failed")
 	ErrBaseDirty       = fault.New(fault.Conflict, "sandbox_base_dirty", "the working tree of the branch has changes that are not committed")
@@ -41,7 +40,7 @@ var (
 	ErrCheckedOut      = fault.New(fault.Conflict, "sandbox_branch_checked_out", "the branch is checked out in the repository that is pushed to")
 	ErrMoved           = fault.New(fault.Conflict, "sandbox_moved", "a branch was moved since it was looked at; call again to see what would be done now")
 	ErrUnmerged        = fault.New(fault.Conflict, "sandbox_unmerged", "the sandbox has work that its base branch does not have")
-	ErrUnpushed        = fault.New(fault.Conflict, "sandbox_unpushed_work", "the project holds work that is nowhere else; force states that it may be lost")
+	ErrUnpushed        = fault.New(fault.Conflict, "sandbox_unpushed_work", "the project has unsaved work; force states that it may be lost")
 	ErrGateway         = fault.New(fault.Unavailable, "sandbox_gateway_failed", "the gateway could not be started or stopped")
 	ErrBusy            = fault.New(fault.Unavailable, "sandbox_busy", "something else is being done with this project; try again when it is over")
 	ErrTimeout         = fault.New(fault.Timeout, "sandbox_timeout", "it took longer than it may")
@@ -49,7 +48,7 @@ var (
 	ErrState           = fault.New(fault.Conflict, "sandbox_state_damaged", "the state file cannot be read; nothing is changed until it is mended or moved away")
 )
 
-// LargeSetup returns what the refusal to delete a sandbox adds where so many of its changes are files that the set-up left behind; nothing where none is.
+// LargeSetup returns an addition to the error about unsaved work, if so many of the changes are files that the set-up left; empty for none.
 func LargeSetup(files int) string {
 	if files == 0 {
 		return ""

@@ -12,8 +12,8 @@ type Graph struct {
 	lines   []string // of text; may be empty
 }
 
-// ParseGraph reads lines of a commit's ID and those of its parents, each perhaps followed by a NUL and a line of text about it: what
-// `git rev-list --parents` prints, or with a format that has the text. It fails with sandbox.ErrGit for a line without an ID.
+// ParseGraph parses lines of a commit's ID and those of its parents, each perhaps followed by a NUL and a line of text about it: the output of `git
+// rev-list --parents`, or of a format with the text. It fails with sandbox.ErrGit for a line without an ID.
 func ParseGraph(out []byte) (Graph, error) {
 	g := Graph{at: map[string]int{}}
 	for line := range strings.Lines(string(out)) {
@@ -29,14 +29,14 @@ func ParseGraph(out []byte) (Graph, error) {
 	return g, nil
 }
 
-// Count returns how many of the listed commits are reachable from head, itself included.
+// Count returns how many of the listed commits are reachable from head, including itself.
 func (g Graph) Count(head string) int {
 	n := 0
 	g.walk(head, func(int) { n++ })
 	return n
 }
 
-// Lines returns the texts of the listed commits that are reachable from head, in the order of the list: at most limit, and how many more there are.
+// Lines returns the texts of the listed commits that are reachable from head, in the order of the list: at most limit, and the number of the others.
 func (g Graph) Lines(head string, limit int) (lines []string, more int) {
 	reached := make([]bool, len(g.lines))
 	g.walk(head, func(i int) { reached[i] = true })
@@ -76,7 +76,7 @@ func unexpected(what, line string) error {
 	return ErrGit.Sayf("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", line, what)
 }
 
-// plain is text as users and JSON take it.
+// plain returns text as users and JSON take it.
 func plain(s string) string {
 	if utf8.ValidString(s) {
 		return s

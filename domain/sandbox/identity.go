@@ -14,16 +14,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// How long names may be (opencode contract §3.4).
+// The maximum lengths of names (opencode contract §3.4).
 const (
 	MaxProjectName = 100 // bytes of a project's derived name
-	collisionHash  = 6   // hex digits behind a name that somebody else has
-	cutHash        = 8   // hex digits behind a name that was cut
+	collisionHash  = 6   // hex digits after a name that is already taken
+	cutHash        = 8   // hex digits after a name that was cut
 )
 
-// ProjectName returns what a project is called in directories and in front of users: owner and repository, readable, at most MaxProjectName bytes, of the form
-// ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that is taken by another project gets a hash of the URL at its end. The result is recorded
-// and never computed anew. taken may be nil.
+// ProjectName returns the name of a project for directories and users: owner and repository, readable, at most MaxProjectName bytes, of the form
+// ^[a-z0-9_][\p{L}\p{N}._-]*$ (opencode contract §3.4). A name that another project has gets a hash of the URL at its end. The result is stored and
+// never computed again. taken may be nil.
 func ProjectName(url git.URL, taken func(name string) bool) string {
 	name := readable(url)
 	if name == "" {
@@ -42,7 +42,7 @@ func ProjectName(url git.URL, taken func(name string) bool) string {
 	return capped(name, url, "-"+sum, 0)
 }
 
-// readable is owner-repo, sanitised; empty when nothing of it can be in a name.
+// readable returns owner-repo, sanitised; empty if no character of it is allowed in a name.
 func readable(url git.URL) string {
 	if url.IsZero() {
 		return ""
@@ -59,12 +59,13 @@ func readable(url git.URL) string {
 	}
 	name := strings.TrimLeft(cmp.Or(sanitise(owner), "unknown")+"-"+repo, ".-")
 	if first, _ := utf8.DecodeRuneInString(name); !isASCIIWord(first) {
-		name = "_" + name // letters of other scripts stay readable behind it
+		name = "_" + name // letters of other scripts stay readable after it
 	}
 	return name
 }
 
-// sanitise is part in lower case with one dash for every run of what is no letter, number, underscore or dot, and none at its ends.
+// sanitise returns part in lower case with one dash for every run of characters other than letters, numbers, underscores and dots, and none at its
+// ends.
 func sanitise(part string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(part) {
@@ -80,7 +81,7 @@ func sanitise(part string) string {
 
 func isASCIIWord(r rune) bool { return r == '_' || 'a' <= r && r <= 'z' || '0' <= r && r <= '9' }
 
-// capped is name and end in at most MaxProjectName bytes. Where name has to be cut and end does not tell it apart, digits of the URL's hash do.
+// capped returns name and end in at most MaxProjectName bytes. If name must be cut and end does not make it unique, digits of the URL's hash do.
 func capped(name string, url git.URL, end string, digits int) string {
 	if len(name)+len(end) <= MaxProjectName {
 		return name + end
@@ -95,17 +96,17 @@ func capped(name string, url git.URL, end string, digits int) string {
 	return strings.TrimRight(name[:room], "-") + end
 }
 
-// hash is SHA-256 of the canonical URL in hex.
+// hash returns the SHA-256 of the canonical URL in hex.
 func hash(url git.URL) string {
 	sum := sha256.Sum256([]byte(url.String()))
 	return hex.EncodeToString(sum[:])
 }
 
-// ShortHash names the project where a name must be short and plain: in lock files (opencode contract §3.4).
+// ShortHash identifies the project where a name must be short and plain: in lock files (opencode contract §3.4).
 func ShortHash(url git.URL) string { return hash(url)[:12] }
 
-// CloneURL is raw, which url was parsed from, for git to clone from: the transport and the path as they were given, without user names over http and
-// without passwords. Where raw is no whole URL, and for local paths, it is the canonical one (opencode contract §6, last paragraph).
+// CloneURL returns the URL for git to clone from: raw, which url was parsed from, with its transport and path, without user names over http and
+// without passwords. If raw is not a complete URL, and for local paths, it is the canonical one (opencode contract §6, last paragraph).
 func CloneURL(raw string, url git.URL) string {
 	raw = strings.TrimSpace(raw)
 	scheme, rest, whole := strings.Cut(raw, "://")
@@ -123,7 +124,7 @@ func CloneURL(raw string, url git.URL) string {
 	}
 	host, _, scp := strings.Cut(raw, ":")
 	if scp && !whole && !url.IsLocal() && !strings.Contains(host, "/") {
-		return raw // host:/path is another directory than host:path on a plain ssh server
+		return raw // on a plain ssh server host:/path and host:path are different directories
 	}
 	return url.String()
 }
@@ -138,7 +139,7 @@ func ProjectTitle(name string) string {
 	return strings.Join(words, " ")
 }
 
-// CheckName fails with ErrName when a sandbox cannot be called so (opencode contract §12.3).
+// CheckName fails with ErrName for an invalid sandbox name (opencode contract §12.3).
 func CheckName(name string) error {
 	switch {
 	case name == "":
@@ -151,24 +152,25 @@ func CheckName(name string) error {
 	return nil
 }
 
-// named reports [a-zA-Z0-9_][a-zA-Z0-9_-]*. (Regular expressions would be compiled at every start.)
+// named reports whether the text matches [a-zA-Z0-9_][a-zA-Z0-9_-]*. (Regular expressions would be compiled at every start.)
 func named(s string) bool {
 	return s != "" && s[0] != '-' && !strings.ContainsFunc(s, func(r rune) bool {
 		return (r|0x20 < 'a' || r|0x20 > 'z') && (r < '0' || r > '9') && r != '_' && r != '-'
 	})
 }
 
-// directory reports a letter, digit or _ of any script, followed by what is neither a slash of either kind nor a control character of ASCII.
+// directory reports whether the text is a letter, digit or _ of any script, followed by characters other than slashes of either kind and ASCII
+// control characters.
 func directory(s string) bool {
 	first, _ := utf8.DecodeRuneInString(s)
 	return (unicode.IsLetter(first) || unicode.IsNumber(first) || first == '_') &&
 		!strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' })
 }
 
-// SandboxKey returns the sandbox's name as it counts in Project.Sandboxes: two names that differ in case alone are one sandbox.
+// SandboxKey returns the sandbox's key in Project.Sandboxes: two names that differ only in case are one sandbox.
 func SandboxKey(name string) string { return strings.ToLower(name) }
 
-// CheckProjectName fails with ErrState when a recorded project's name could lead out of the directories that are called after it.
+// CheckProjectName fails with ErrState if a stored project name could lead out of the directories with that name.
 func CheckProjectName(name string) error {
 	if len(name) > 255-len("-opencode.log") || !utf8.ValidString(name) || !directory(name) {
 		return ErrState.Sayf("a project is recorded with the name %.80q, which cannot name a directory; mend or move the state file away", name)
@@ -176,7 +178,7 @@ func CheckProjectName(name string) error {
 	return nil
 }
 
-// DeployKeysURL returns where the repository's host takes deploy keys (opencode contract §13.5), empty when that is not known.
+// DeployKeysURL returns the page of the repository's host for deploy keys (opencode contract §13.5), empty if that is not known.
 func DeployKeysURL(u git.URL) string {
 	page := map[string]string{"github.com": "/settings/keys", "gitlab.com": "/-/settings/repository", "bitbucket.org": "/admin/access-keys/"}[u.Host()]
 	if page == "" {
@@ -185,7 +187,7 @@ func DeployKeysURL(u git.URL) string {
 	return "https://" + u.Host() + "/" + u.Path() + page
 }
 
-// RequestNumber returns the number of the pull request that a word like pr:12 (or mr:12) names.
+// RequestNumber returns the number of the pull request in a word such as pr:12 (or mr:12).
 func RequestNumber(word string) (number int, ok bool) {
 	digits, ok := strings.CutPrefix(word, "pr:")
 	if !ok {
@@ -195,7 +197,7 @@ func RequestNumber(word string) (number int, ok bool) {
 	return number, ok && err == nil && number > 0 && digits[0] != '+'
 }
 
-// PullRequestURL returns the page of the repository's host on which a branch is proposed for another one, empty when that is not known.
+// PullRequestURL returns the page of the repository's host that opens a pull request from one branch to another, empty if that is not known.
 func PullRequestURL(u git.URL, base, branch string) string {
 	at := "https://" + u.Host() + "/" + u.Path()
 	switch host := u.Host(); {
@@ -213,7 +215,7 @@ func PullRequestURL(u git.URL, base, branch string) string {
 	return ""
 }
 
-// escapedPath is a branch as a path of a URL has it.
+// escapedPath returns a branch as a path of a URL has it.
 func escapedPath(branch string) string {
 	parts := strings.Split(branch, "/")
 	for i := range parts {

@@ -2,7 +2,7 @@ package sandbox
 
 import "strings"
 
-// The ways to keep programs inside of a sandbox. Each has a form without network, which ends in offline; a container may name its image behind a colon.
+// The kinds of isolation. Each has a form without network, which ends in offline; a container may name its image after a colon.
 const (
 	IsolationNone       = "none"
 	IsolationLandlock   = "landlock"   // of the Linux kernel
@@ -11,12 +11,12 @@ const (
 	offline             = "-offline"
 )
 
-// DefaultImage is the image of containers that name none: Debian with git and curl.
+// DefaultImage is the default image of containers: Debian with git and curl.
 const DefaultImage = "docker.io/library/buildpack-deps:scm"
 
 const maxImage = 255 // bytes of an image's name
 
-// ParseIsolation returns the kind of an isolation, and whether it has no network. It fails with ErrArguments. Nothing is IsolationNone.
+// ParseIsolation returns the kind of an isolation, and whether it has no network. An empty text is IsolationNone. It fails with ErrArguments.
 func ParseIsolation(word string) (kind string, noNetwork bool, err error) {
 	head, image, named := strings.Cut(word, ":")
 	kind, noNetwork = strings.CutSuffix(head, offline)
@@ -39,17 +39,14 @@ func IsolationImage(word string) string {
 	return DefaultImage
 }
 
-// isImage reports what can name an image, and is no option.
+// isImage reports whether text can name an image, and is not an option.
 func isImage(name string) bool {
 	return name != "" && len(name) <= maxImage && name[0] != '-' && !strings.ContainsFunc(name, func(r rune) bool {
 		return (r < 'a' || r > 'z') && (r < 'A' || r > 'Z') && (r < '0' || r > '9') && !strings.ContainsRune("._-/:@", r)
 	})
 }
 
-// notServer is what no isolation of a sandbox holds: the server is one for all sandboxes of a project, and for its clone.
-const notServer = "the project's agent server (opencode), which is not isolated: where it works in this sandbox, it does so with all your permissions"
-
-// IsolationHolds says what an isolation keeps programs from, and what it does not.
+// IsolationHolds describes what an isolation prevents, and what it does not.
 func IsolationHolds(word string) (holds, not []string) {
 	kind, noNetwork, err := ParseIsolation(word)
 	if err != nil || kind == IsolationNone {
@@ -61,7 +58,6 @@ func IsolationHolds(word string) (holds, not []string) {
 		not = []string{"refs and objects of the clone's other branches", "what others run of the sandbox's files afterwards, like its build scripts",
 			"what is in the image, which is downloaded where it is missing and which its tag may come to mean; a digest (IMAGE@sha256:…) stays the same. The program has to be in it",
 			"faults of the kernel, which the container shares", "a container whose command was killed outright: it goes on until docker or podman stops it", "ports: none is reached from outside of the container"}
-		not = append(not, notServer)
 		if noNetwork {
 			return append(holds, "no network"), not
 		}
@@ -71,7 +67,6 @@ func IsolationHolds(word string) (holds, not []string) {
 		"of the home directory nothing is read but the sandbox, the clone's .git, and directories of the PATH; so a program's own settings and logins in the home are not there"}
 	not = []string{"refs and objects of the clone's other branches", "what others run of the sandbox's files afterwards, like its build scripts",
 		"what every user of this machine may read in /usr, /etc, /opt and /proc"}
-	not = append(not, notServer)
 	if kind == IsolationLandlock {
 		not = append(not, "modes, times and attributes of your files elsewhere, and your other terminals",
 			"sockets of other programs in the file system, like D-Bus, Docker and an ssh agent: what these do for a program is done outside")

@@ -18,13 +18,13 @@ type member struct {
 	value json.RawMessage
 }
 
-// ParseObject reads exactly one object. Of a key that comes twice the last value counts, in the place of the first.
+// ParseObject parses exactly one object. If a key occurs twice, the last value counts, in the place of the first.
 func ParseObject(text []byte) (*Object, error) {
 	o := &Object{}
 	return o, o.UnmarshalJSON(text)
 }
 
-// UnmarshalJSON makes o the object of that text; null is no object.
+// UnmarshalJSON sets o to the object in text; it fails for null.
 func (o *Object) UnmarshalJSON(text []byte) error {
 	if !json.Valid(text) {
 		return errNoObject
@@ -32,7 +32,7 @@ func (o *Object) UnmarshalJSON(text []byte) error {
 	return o.scan(bytes.Clone(text))
 }
 
-// scan finds the members of valid JSON. It only looks where values begin and end, because every level of a document is scanned once more.
+// scan finds the members of valid JSON. It only looks for the ends of values, because every level of a document is scanned again.
 func (o *Object) scan(text []byte) error {
 	o.members = nil
 	text = bytes.TrimSpace(text)
@@ -62,7 +62,7 @@ func (o *Object) scan(text []byte) error {
 	return nil
 }
 
-// past returns where the blanks at i end.
+// past returns the end of the blanks at i.
 func past(text []byte, i int) int {
 	for text[i] == ' ' || text[i] == '\n' || text[i] == '\t' || text[i] == '\r' {
 		i++
@@ -70,7 +70,7 @@ func past(text []byte, i int) int {
 	return i
 }
 
-// after returns where the value that begins at i ends.
+// after returns the end of the value that begins at i.
 func after(text []byte, i int) int {
 	depth := 0
 	for ; ; i++ {
@@ -101,7 +101,7 @@ func after(text []byte, i int) int {
 	}
 }
 
-// ends reports what stands behind a number or a word.
+// ends reports whether a number or a word can end before the character.
 func ends(c byte) bool {
 	return c == ',' || c == '}' || c == ']' || c == ' ' || c == '\n' || c == '\t' || c == '\r'
 }
@@ -133,7 +133,7 @@ func (o *Object) MarshalJSON() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// Text returns the object as files hold it: indented by two blanks, with a final newline.
+// Text returns the object in the form of files: indented by two blanks, with a final newline.
 func (o *Object) Text() ([]byte, error) {
 	text, err := o.MarshalJSON()
 	if err != nil {
@@ -147,7 +147,7 @@ func (o *Object) Text() ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// EncodeJSON is v as JSON that keeps <, > and & readable.
+// EncodeJSON returns v as JSON in which <, > and & are not escaped.
 func EncodeJSON(v any) (json.RawMessage, error) {
 	if o, ok := v.(*Object); ok {
 		return o.MarshalJSON()
@@ -170,10 +170,10 @@ func (o *Object) Keys() []string {
 	return keys
 }
 
-// Has reports whether there is such a member, null included.
+// Has reports whether the member exists, including null.
 func (o *Object) Has(key string) bool { return o.index(key) >= 0 }
 
-// Raw returns the member's value, nil when there is none.
+// Raw returns the member's value, nil if there is none.
 func (o *Object) Raw(key string) json.RawMessage {
 	if i := o.index(key); i >= 0 {
 		return o.members[i].value
@@ -181,13 +181,13 @@ func (o *Object) Raw(key string) json.RawMessage {
 	return nil
 }
 
-// IsNull reports whether the member is not there or null.
+// IsNull reports whether the member is missing or null.
 func (o *Object) IsNull(key string) bool {
 	value := o.Raw(key)
 	return value == nil || string(value) == "null"
 }
 
-// Read decodes the member into v, which stays as it is when there is none or it is null.
+// Read decodes the member into v, which is unchanged if the member is missing or null.
 func (o *Object) Read(key string, v any) error {
 	value := o.Raw(key)
 	if o.IsNull(key) {
@@ -203,7 +203,7 @@ func (o *Object) Read(key string, v any) error {
 	return json.Unmarshal(value, v)
 }
 
-// Child returns the member as an object, empty when there is none or it is null. It is a copy: Put stores it back.
+// Child returns the member as an object, empty if it is missing or null. It is a copy: Put stores it back.
 func (o *Object) Child(key string) (*Object, error) {
 	child := &Object{}
 	if o.IsNull(key) {
@@ -212,7 +212,7 @@ func (o *Object) Child(key string) (*Object, error) {
 	return child, child.scan(o.Raw(key))
 }
 
-// Put sets the member, where it stands or at the end.
+// Put sets the member, in its place or at the end.
 func (o *Object) Put(key string, v any) error {
 	value, err := EncodeJSON(v)
 	if err == nil {
@@ -229,7 +229,7 @@ func (o *Object) put(key string, value json.RawMessage) {
 	o.members = append(o.members, member{key, value})
 }
 
-// Rename gives the member another name in its place. A member that had that name before goes.
+// Rename renames the member in its place. It removes another member with the new name.
 func (o *Object) Rename(from, to string) {
 	if from != to && o.Has(from) {
 		o.Delete(to)
@@ -237,7 +237,7 @@ func (o *Object) Rename(from, to string) {
 	}
 }
 
-// Delete takes the member away; one that is not there is none to take.
+// Delete removes the member, if it exists.
 func (o *Object) Delete(key string) {
 	o.members = slices.DeleteFunc(o.members, func(m member) bool { return m.key == key })
 }

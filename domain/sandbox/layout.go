@@ -2,12 +2,12 @@ package sandbox
 
 import "path"
 
-// The names of what stands in the two roots (opencode contract §4.2).
+// The names of files and directories in the two roots (opencode contract §4.2).
 const (
-	SecretsDir   = "opencode-sandboxes" // below Dirs.Memory: a directory a project, with its settings
+	SecretsDir   = "opencode-sandboxes" // below RootDirs.Memory: one directory per project, with its settings
 	keysDir      = "opencode-keys"
 	LogsDir      = "opencode-logs"
-	MarkerFile   = ".opencode-project.json" // in a base directory: it is ours to delete
+	MarkerFile   = ".opencode-project.json" // in a base directory: Countersign may delete it
 	deploySuffix = "-deploy"
 )
 
@@ -17,7 +17,7 @@ type RootDirs struct {
 	Memory   string // MEMORY_PATH: settings, keys, logs, state
 }
 
-// LayoutOf returns where the project of that name has its things; base is its recorded base directory, empty for the default one.
+// LayoutOf returns the directories of the project with that name; base is its recorded base directory, empty for the default one.
 func LayoutOf(d RootDirs, name, base string) Layout {
 	if base == "" {
 		base = path.Join(d.Projects, name)

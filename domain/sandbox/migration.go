@@ -10,19 +10,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// StateVersion is the form that State produces.
+// StateVersion is the version that MigrateState produces.
 const StateVersion = 2
 
-// ServersVersion is the form of the table that Servers produces.
+// ServersVersion is the version of the table that MigrateServers produces.
 const ServersVersion = "1.0"
 
-// ErrShape reports a document that is in none of the forms there ever were, or in a later one.
+// ErrShape is returned for a document in an unknown or a later form.
 var ErrShape = fault.New(fault.Conflict, "sandbox_record_shape", "the document has a form that is not known here")
 
-// MigrationReport is what was done, in words for users.
+// MigrationReport describes a migration for users.
 type MigrationReport struct {
 	Changes  []string // empty: the document was up to date
-	Warnings []string // what could not be taken over, and was left as it is or left out
+	Warnings []string // what could not be migrated, and was left unchanged or omitted
 }
 
 func (r *MigrationReport) changed(format string, args ...any) {
@@ -33,7 +33,7 @@ func (r *MigrationReport) warn(format string, args ...any) {
 	r.Warnings = append(r.Warnings, fmt.Sprintf(format, args...))
 }
 
-// MigrateState brings doc, a whole state file, up to date in place; doing it again changes nothing. After an error doc is in no defined state.
+// MigrateState updates doc, a whole state file, in place; repeating it changes nothing. After an error doc is undefined.
 func MigrateState(doc *Object) (MigrationReport, error) {
 	var r MigrationReport
 	version := 1
@@ -76,7 +76,7 @@ func store(doc *Object, rows []row, gateway bool) error {
 			return err
 		}
 	}
-	fresh := &Object{} // version comes first where it is new
+	fresh := &Object{} // version comes first if it is new
 	if err := fresh.Put("version", StateVersion); err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ type stoppedGateway struct {
 	Active     int     `json:"active_project_count"`
 }
 
-// row is a project's entry while it is being moved.
+// row is a project's entry during the migration.
 type row struct {
 	key   string
 	entry *Object
@@ -124,7 +124,7 @@ func rowsOf(projects *Object) (rows []row, err error) {
 	return rows, nil
 }
 
-// oneGateway is the step from a gateway a project to one for all.
+// oneGateway replaces one gateway per project by one for all.
 func oneGateway(r *MigrationReport, rows []row) {
 	r.changed("one gateway for all projects instead of one each")
 	for _, row := range rows {
@@ -132,15 +132,15 @@ func oneGateway(r *MigrationReport, rows []row) {
 	}
 }
 
-// canonical keys every entry by its canonical URL. Entries keyed by a project's name go first, in the form of their time; of two entries for one
-// repository the one whose server is recorded as running stays, else the first.
+// canonical keys every entry by its canonical URL. Entries keyed by a project's name are first updated from their old form; of two entries for one
+// repository the one whose server is recorded as running is kept, else the first.
 func canonical(r *MigrationReport, rows []row) []row {
 	kept := make([]row, 0, len(rows))
 	at := map[string]int{}
 	for _, row := range rows {
 		url, ok := urlOf(r, row)
 		if !ok {
-			kept = append(kept, row) // as it is: somebody may still mend it
+			kept = append(kept, row) // unchanged: the user may still correct it
 			continue
 		}
 		if !isURL(row.key) {
@@ -163,8 +163,8 @@ func canonical(r *MigrationReport, rows []row) []row {
 	return kept
 }
 
-// distinct gives every project a name of its own. Names used to be made without looking at others, and two projects of one name shared directories:
-// the later one gets new ones, and leaves those to the first.
+// distinct gives every project a unique name. Names used to be made without comparing them, and two projects with one name shared directories: the
+// later one gets new directories, and leaves those to the first.
 func distinct(r *MigrationReport, rows []row) {
 	taken := map[string]bool{}
 	for _, row := range rows {
@@ -193,7 +193,7 @@ func distinct(r *MigrationReport, rows []row) {
 	}
 }
 
-// urlOf returns the entry's canonical URL. An entry keyed by name says it inside.
+// urlOf returns the entry's canonical URL. An entry keyed by name contains it.
 func urlOf(r *MigrationReport, row row) (string, bool) {
 	raw := row.key
 	if !isURL(raw) {
@@ -210,12 +210,12 @@ func urlOf(r *MigrationReport, row row) (string, bool) {
 	return url.String(), true
 }
 
-// isURL tells keys of today from those of the time when projects were keyed by name.
+// isURL distinguishes present keys from those of the time when projects were keyed by name.
 func isURL(key string) bool {
 	return strings.ContainsAny(key, "@:/")
 }
 
-// namedLegacy fills in what an entry keyed by name had in other words.
+// namedLegacy translates the fields of an entry keyed by name.
 func namedLegacy(row row) {
 	if row.entry.IsNull("project_name") {
 		_ = row.entry.Put("project_name", row.key)
@@ -257,8 +257,8 @@ func baseOf(row row) string {
 	return cmp.Or(base, older, "unknown")
 }
 
-// forgetWorktrees leaves out names of sandboxes that stand without a directory: the agent server of that time chose both name and place itself, and
-// what was recorded need not exist.
+// forgetWorktrees omits sandbox names without a directory: the agent server of that time chose both name and place itself, and what was recorded may
+// not exist.
 func forgetWorktrees(r *MigrationReport, row row) {
 	var names []string
 	if row.entry.Read("worktrees", &names) != nil || len(names) == 0 || row.entry.Has("sandboxes") {
@@ -268,8 +268,8 @@ func forgetWorktrees(r *MigrationReport, row row) {
 	_ = row.entry.Put("worktrees", []string{})
 }
 
-// MigrateServers brings doc, the gateway's whole table of servers, up to date in place; doing it again changes nothing. Entries that are not about a git
-// repository are left alone. After an error doc is in no defined state.
+// MigrateServers updates doc, the gateway's whole table of servers, in place; repeating it changes nothing. Entries that are not about a git
+// repository are left alone. After an error doc is undefined.
 func MigrateServers(doc *Object) (MigrationReport, error) {
 	var r MigrationReport
 	var entries []*Object
@@ -280,9 +280,13 @@ func MigrateServers(doc *Object) (MigrationReport, error) {
 	if err := doc.Read("default_server", &fallback); err != nil {
 		return r, ErrShape.Sayf("default_server is no text").Because(err)
 	}
-	moved := map[string]string{} // what default_server may say → id
+	moved := map[string]string{} // possible values of default_server → id
 	kept := make([]*Object, 0, len(entries))
 	for _, entry := range entries {
+		if text(entry, "sandbox") != "" { // of a sandbox's own, which older files have none of
+			kept = append(kept, entry)
+			continue
+		}
 		old, name, url, ok := identity(&r, entry)
 		if ok {
 			moved[cmp.Or(old, url)], moved[cmp.Or(name, url)] = url, url
@@ -306,7 +310,7 @@ func MigrateServers(doc *Object) (MigrationReport, error) {
 	return r, doc.Put("default_server", repoint(fallback, moved, kept))
 }
 
-// identity returns how an entry is called now and should be called; ok is false for one that is not about a repository, or does not say which.
+// identity returns the present and the new name of an entry; ok is false for one that is not about a repository, or does not say which.
 func identity(r *MigrationReport, entry *Object) (id, name, url string, ok bool) {
 	id, name = text(entry, "id"), text(entry, "project_name")
 	raw := text(entry, "git_url")

@@ -28,7 +28,7 @@ func text(t testing.TB, o *sandbox.Object) string {
 	return string(out)
 }
 
-// TestOldFiles migrates files as earlier programs wrote them. The goldens show the document and what users are told; doing it again does nothing.
+// TestOldFiles migrates files as earlier programs wrote them. The goldens show the document and the report; repeating it does nothing.
 func TestOldFiles(t *testing.T) {
 	for name, run := range map[string]migrate{"state_v0": sandbox.MigrateState, "state_v1": sandbox.MigrateState, "servers_v0": sandbox.MigrateServers} {
 		t.Run(name, func(t *testing.T) {
@@ -129,7 +129,7 @@ func TestUnknownForms(t *testing.T) {
 	}
 }
 
-// FuzzState: any document is brought up to date or refused, and a second time changes nothing.
+// FuzzState: any document is updated or rejected, and repeating it changes nothing.
 func FuzzState(f *testing.F) {
 	for _, name := range []string{"state_v0", "state_v1"} {
 		old, err := os.ReadFile("testdata/" + name + ".json")

@@ -6,11 +6,11 @@ import (
 	"unicode/utf8"
 )
 
-// MaxModel is how many bytes the name of a model has at most.
+// MaxModel is the maximum length of a model's name in bytes.
 const MaxModel = 512
 
-// SplitModel parts the name of a model, "provider/model": the first slash ends the provider, and the model's own name may have more of
-// them (opencode contract §11). Blanks and control characters of any kind are in neither. It fails with ErrArguments.
+// SplitModel splits the name of a model, "provider/model", at the first slash; the model's own name may contain more of them (opencode contract §11).
+// Neither may contain blanks or control characters. It fails with ErrArguments.
 func SplitModel(name string) (provider, id string, err error) {
 	hidden := func(r rune) bool { return unicode.IsSpace(r) || unicode.IsControl(r) }
 	foreign := func(r rune) bool {

@@ -8,25 +8,25 @@ import (
 	"strings"
 )
 
-// What sandboxes lease: a block of ports each, below the range that systems hand out by themselves and above that of the agent servers.
+// The port leases of sandboxes: one block of ports each, below the range of ephemeral ports and above that of the agent servers.
 const (
 	FirstLease = 4300
 	LastLease  = 4999
-	LeaseBlock = 10 // ports a sandbox
-	MaxDBName  = 63 // bytes, which is what PostgreSQL keeps of one
+	LeaseBlock = 10 // ports per sandbox
+	MaxDBName  = 63 // bytes; PostgreSQL truncates longer names
 )
 
-// The variables of a lease. LeasePort stands for the first port of the block, LeasePort_1 to LeasePort_9 for the others.
+// The variables of a lease. LeasePort is the first port of the block; the others have a suffix from _1 to _9.
 const (
 	LeasePort  = "SANDBOX_PORT"
 	LeaseDB    = "SANDBOX_DB_NAME"
 	LeaseName  = "SANDBOX_NAME"
-	leaseIndex = "SANDBOX_INDEX" // from 1; 0 is left to the main clone
+	leaseIndex = "SANDBOX_INDEX" // from 1; 0 is for the main clone
 )
 
-// LeaseEnv returns what the sandbox of project p gets for itself, as environment variables: ports, a number and a database name that no other sandbox of any
-// project has. It is held as long as the sandbox is recorded with it, and a sandbox that has one keeps it. free, if not nil, is asked about every port
-// of a block. It fails with ErrNoPort.
+// LeaseEnv returns the leases of a new sandbox of project p as environment variables: ports, a number and a database name that no other sandbox of
+// any project has. They are held as long as the sandbox is recorded with them. free, if not nil, is called for every port of a block. It fails with
+// ErrNoPort.
 func LeaseEnv(s State, p Project, name string, free func(port int) bool) (map[string]string, error) {
 	if held := s.Projects[p.URL.String()].Sandboxes[SandboxKey(name)].Leases; len(held) > 0 {
 		return maps.Clone(held), nil
@@ -64,7 +64,7 @@ func allFree(first int, free func(int) bool) bool {
 	return true
 }
 
-// dbName is project_sandbox as a name that databases take without quotes, told apart by a hash where it was cut or somebody has it.
+// dbName returns project_sandbox as a database name that needs no quotes, with a hash if it was cut or is taken.
 func dbName(project, sandbox string, taken map[string]bool) string {
 	whole := project + "_" + sandbox
 	name := strings.Map(func(r rune) rune {

@@ -81,7 +81,7 @@ func TestLeaseEnds(t *testing.T) {
 	assert.Equal(t, freed[sandbox.LeasePort], got[sandbox.LeasePort], "what a sandbox had is returned when it goes")
 }
 
-// TestLeasesNeverMeet makes and deletes sandboxes of several projects in any order: no two share a port, an index or a database.
+// TestLeasesNeverMeet creates and deletes sandboxes of several projects in any order: no two share a port, an index or a database.
 func TestLeasesNeverMeet(outer *testing.T) {
 	rapid.Check(outer, func(t *rapid.T) {
 		s, keys := newState(outer, 3)
@@ -158,7 +158,7 @@ func TestCleanUp(t *testing.T) {
 	assert.NotNil(t, sandbox.PlanCleanup(nil, now, age))
 }
 
-// TestCleanUpNeverTakesWork: whatever else holds, work that is nowhere else stays.
+// TestCleanUpNeverTakesWork: sandboxes with unsaved work always stay.
 func TestCleanUpNeverTakesWork(t *testing.T) {
 	now := time.Date(2026, 3, 10, 12, 0, 0, 0, time.UTC)
 	rapid.Check(t, func(t *rapid.T) {

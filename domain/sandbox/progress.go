@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// stages returns what git clone tells about, with the part of the whole that each is; the last one ends at 100.
+// stages returns the stages of git clone, with each one's part of the whole; the last one ends at 100.
 func stages() []struct {
 	words, what string
 	from, to    int
@@ -17,15 +17,16 @@ func stages() []struct {
 		{"Enumerating objects", "counting objects", 0, 2},
 		{"Counting objects", "counting objects", 2, 5},
 		{"Compressing objects", "compressing objects", 5, 10},
+		{"Writing objects", "copying objects", 10, 90}, // of a repository on this machine
 		{"Receiving objects", "receiving objects", 10, 70},
 		{"Resolving deltas", "resolving deltas", 70, 90},
 		{"Updating files", "writing files", 90, 100},
 	}
 }
 
-// CloneProgress reads what git clone prints on standard error with --progress, piece by piece. Its zero value is ready.
+// CloneProgress parses the standard error of git clone --progress, piece by piece. Its zero value is ready.
 type CloneProgress struct {
-	// Tell is called whenever the percentage of the whole has grown, or another stage has begun. The percentage never shrinks.
+	// Tell is called when the percentage of the whole has grown, or another stage has begun. The percentage never shrinks.
 	Tell func(percent int, what string)
 
 	line    []byte
@@ -33,9 +34,9 @@ type CloneProgress struct {
 	what    string
 }
 
-const longest = 4 << 10 // bytes of a line that are looked at
+const longest = 4 << 10 // bytes of a line that are examined
 
-// Write takes everything, and never fails.
+// Write accepts everything and never fails.
 func (p *CloneProgress) Write(b []byte) (int, error) {
 	for _, c := range b {
 		switch {

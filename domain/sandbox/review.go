@@ -6,21 +6,21 @@ import (
 	"time"
 )
 
-// Comment is what a person said of a sandbox's work.
+// Comment is a user's comment on a sandbox's work.
 type Comment struct {
-	Number int       `json:"number"` // from 1, never given twice in a sandbox
+	Number int       `json:"number"` // from 1, never reused in a sandbox
 	Path   string    `json:"path,omitempty"`
 	Line   int       `json:"line,omitempty"`
 	Text   string    `json:"text"`
 	At     time.Time `json:"at"`
-	Commit string    `json:"commit,omitempty"` // on which the sandbox stood
+	Commit string    `json:"commit,omitempty"` // the sandbox's commit at that time
 	Done   bool      `json:"done,omitempty"`
 }
 
-// Look is a person's look at a sandbox's work.
+// Look records that a user has seen a sandbox's work.
 type Look struct {
-	Files  string    `json:"files_id"`         // a git tree: all files as they were
-	Commit string    `json:"commit,omitempty"` // on which the sandbox stood
+	Files  string    `json:"files_id"`         // a git tree with all files at that time
+	Commit string    `json:"commit,omitempty"` // the sandbox's commit at that time
 	At     time.Time `json:"at"`
 }
 
@@ -41,7 +41,7 @@ func AddComment(all []Comment, c Comment) []Comment {
 	return append(slices.Clone(all), c)
 }
 
-// Settle returns the comments with that one done, or ErrArguments.
+// Settle returns the comments with that one resolved, or ErrArguments.
 func Settle(all []Comment, number int) ([]Comment, error) {
 	all = slices.Clone(all)
 	for i := range all {

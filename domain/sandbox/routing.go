@@ -2,7 +2,7 @@ package sandbox
 
 import "github.com/countersign-dev/countersign/domain/fault"
 
-// The ways in which a request to an agent server fails besides those of the server itself.
+// The errors of a request to an agent server besides those of the server itself.
 var (
 	ErrServer  = fault.New(fault.NotFound, "sandbox_server_not_found", "the server is not found in configuration; opencode_servers lists those there are")
 	ErrRequest = fault.New(fault.NotFound, "sandbox_request_not_found", "the agent server knows nothing of that name")
@@ -10,7 +10,7 @@ var (
 	ErrAnswer  = fault.New(fault.Unavailable, "sandbox_server_failed", "the agent server failed with the request")
 )
 
-// Act is something an agent server is asked for (opencode contract §10).
+// Act is a request to an agent server (opencode contract §10).
 type Act string
 
 // The acts.
@@ -18,8 +18,8 @@ const (
 	SessionList     Act = "session.list"
 	SessionInfo     Act = "session.info"
 	SessionCreate   Act = "session.create"
-	SessionMessage  Act = "session.message" // answered when the agent has answered
-	SessionPrompt   Act = "session.prompt"  // answered at once
+	SessionMessage  Act = "session.message" // returns when the agent has answered
+	SessionPrompt   Act = "session.prompt"  // returns at once
 	SessionMessages Act = "session.messages"
 	SessionAbort    Act = "session.abort"
 	SessionDelete   Act = "session.delete"

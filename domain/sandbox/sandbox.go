@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// The figures of the contract (opencode contract §7, §8, §18).
+// The limits and timeouts of the contract (opencode contract §7, §8, §18).
 const (
 	firstPort        = 4100 // of servers; 100 of them
 	Ports            = 100
@@ -18,31 +18,31 @@ const (
 	HealthTimeout    = 60 * time.Second
 	ProbeTimeout     = 2 * time.Second // of a health check in status
 	StopGrace        = 5 * time.Second
-	BusyTimeout      = 30 * time.Second // waiting for somebody else's work on the same project
+	BusyTimeout      = 30 * time.Second // waiting for another operation on the same project
 	ReachTimeout     = 30 * time.Second // ls-remote, ssh-keygen
 	CloneTimeout     = 5 * time.Minute
 	WorktreeTimeout  = time.Minute
 	CommandTimeout   = 2 * time.Minute // start_command
 	CommandOutput    = 4 << 10         // bytes of it in an answer
 	MaxName          = 64              // characters of a sandbox's name
-	MaxChanges       = 50              // lines of a list of what would be lost
-	MaxNear          = 20              // names offered for a branch that is not there
+	MaxChanges       = 50              // lines of a list of unsaved work
+	MaxNear          = 20              // names suggested for a missing branch
 )
 
-// Layout is where a project's things are (opencode contract §4.2). All absolute.
+// Layout is the directories of a project (opencode contract §4.2). All absolute.
 type Layout struct {
-	Base      string // everything of the project that can be made again, and its work
+	Base      string // everything of the project that can be created again, and its work
 	Repo      string // the main clone
 	Worktrees string // sandboxes, one directory each
 	Secrets   string // the project's settings
-	Key       string // private SSH key; the public one stands beside it
+	Key       string // private SSH key; the public one is beside it
 	ServerLog string
 	PIDFile   string
 }
 
-// Server is an agent server as it is recorded.
+// Server is the record of an agent server.
 type Server struct {
-	ProcessID string    `json:"process_id,omitempty"` // of Countersign's process table; whether it lives is asked there
+	ProcessID string    `json:"process_id,omitempty"` // in Countersign's process table, which knows whether it runs
 	PID       int       `json:"pid"`
 	Port      int       `json:"port"`
 	Status    Status    `json:"status"`
@@ -50,10 +50,10 @@ type Server struct {
 	LastError string    `json:"last_error,omitempty"`
 	Version   string    `json:"opencode_version,omitempty"`
 	Exe       string    `json:"exe,omitempty"`
-	UsedAt    time.Time `json:"used_at,omitzero"` // when somebody last asked it for something, as far as the gateway saw
+	UsedAt    time.Time `json:"used_at,omitzero"` // last request to it, as far as the gateway saw
 }
 
-// Status is where a server stands (opencode contract §8.5).
+// Status is the status of a server (opencode contract §8.5).
 type Status string
 
 // The statuses.
@@ -69,51 +69,52 @@ const (
 type Sandbox struct {
 	Name          string            `json:"name"`
 	Branch        string            `json:"branch"`
-	BaseRef       string            `json:"base_ref"` // what it was made from
+	BaseRef       string            `json:"base_ref"` // what it was created from
 	Directory     string            `json:"directory"`
 	CreatedAt     time.Time         `json:"created_at"`
-	CreatedBranch bool              `json:"created_branch"` // the branch was made for it, and goes with it
+	CreatedBranch bool              `json:"created_branch"` // the branch was created for it, and is deleted with it
 	StartCommand  string            `json:"start_command,omitempty"`
 	Leases        map[string]string `json:"leases,omitempty"`    // variable → port or name that nobody else has
 	Review        []Comment         `json:"review,omitempty"`    // what people said of its work
 	Reviewed      *Look             `json:"reviewed,omitempty"`  // when a person has looked at its work last; nil for never
 	Isolation     string            `json:"isolation,omitempty"` // what keeps its commands and agents inside; empty for nothing
 	Agent         *Agent            `json:"agent,omitempty"`     // that was started in it last
+	Server        *Server           `json:"server,omitempty"`    // of its own, which its isolation keeps inside; nil until one was started
 	Preparing     string            `json:"preparing,omitempty"` // owner that runs its set-up; one that is gone has not finished it
 }
 
-// Project is what is recorded of a repository.
+// Project is the record of a repository.
 type Project struct {
 	URL        git.URL // the key
-	CloneURL   string  // as it was given, without credentials
-	Name       string  // for users and for directories; never computed anew
+	CloneURL   string  // as given, without credentials
+	Name       string  // for users and for directories; never computed again
 	ProjectID  string  // commit ID of the root commit
 	BaseDir    string
-	SSHKey     string // the user's own; empty is the deploy key
+	SSHKey     string // the user's own; empty for the deploy key
 	Server     Server
 	Sandboxes  map[string]Sandbox // by lower-case name
 	CreatedAt  time.Time
 	LastHealth time.Time
-	Setup      string            // hex SHA-256 of the .worktreesetup that the user has approved last
-	Isolations map[string]string // of sandboxes that were deleted, for when they are restored, by lower-case name
-	Doing      *Operation        // a change that is under way; whoever finds it with a dead owner finishes or undoes it
+	Setup      string            // hex SHA-256 of the .worktreesetup that the user last approved
+	Isolations map[string]string // of deleted sandboxes, for a later restore, by lower-case name
+	Doing      *Operation        // an operation in progress; if its owner is dead, the next call finishes or undoes it
 }
 
-// Operation is a change of several steps, written down before its first one.
+// Operation is a change of several steps, recorded before its first step.
 type Operation struct {
 	What    string    `json:"what"` // "destroy", "create", "delete", "reset"
 	Sandbox string    `json:"sandbox,omitempty"`
 	Owner   string    `json:"owner"`
 	Since   time.Time `json:"since"`
-	Undo    string    `json:"undo,omitempty"` // a ref or directory that the undoing needs
+	Undo    string    `json:"undo,omitempty"` // a ref or directory that is needed to undo it
 
-	// Call and Plan are the call that does it, and its plan as it was shown: the audit says whether that call was let through with that plan. Nobody
-	// finishes what it does not know, because the record is a file that any program of the user can write.
+	// Call and Plan are the call that does it, and its plan as shown: the audit log says whether that call was allowed with that plan. No other call
+	// finishes an operation that the audit log does not know, because the record is a file that any program of the user can write.
 	Call string `json:"call_id,omitempty"`
 	Plan string `json:"plan,omitempty"` // a JSON document
 }
 
-// Gateway is the one MCP server in front of all agent servers, as it is recorded.
+// Gateway is the record of the MCP server in front of all agent servers.
 type Gateway struct {
 	ProcessID  string    `json:"process_id,omitempty"`
 	PID        int       `json:"pid"`
@@ -122,10 +123,10 @@ type Gateway struct {
 	Error      string    `json:"error,omitempty"`
 	StartedAt  time.Time `json:"started_at,omitzero"`
 	LastHealth time.Time `json:"last_health_check,omitzero"`
-	Held       bool      `json:"held,omitempty"` // the user stopped it, and it stays so until a project starts or it is restarted
+	Held       bool      `json:"held,omitempty"` // the user stopped it, and it stays stopped until a project starts or it is restarted
 }
 
-// State is everything that is recorded.
+// State is everything that is stored.
 type State struct {
 	Gateway  Gateway
 	Projects map[string]Project // by canonical URL
@@ -148,7 +149,7 @@ func ProjectsByName(s State) []Project {
 	return out
 }
 
-// UniqueProjectName returns the name a project gets: the one its URL gives it, told apart from those of other projects.
+// UniqueProjectName returns a project's name: the one from its URL, made unique among the other projects.
 func UniqueProjectName(url git.URL, s State) string {
 	return ProjectName(url, func(name string) bool {
 		return slices.ContainsFunc(slices.Collect(maps.Values(s.Projects)), func(p Project) bool { return p.Name == name && p.URL != url })

@@ -15,7 +15,7 @@ import (
 // TestBasicPlan: what extends the plan is shown as the plan is, and the hash is over that and nothing else, so that stored plans still have theirs.
 func TestBasicPlan(t *testing.T) {
 	raised := policy.Assessment{Strength: policy.Preview, Scope: "shop"}
-	p, err := tool.NewBasicPlan("project.plan.v1", "run_script", "run build", map[string]any{"script": "build"}, raised)
+	p, err := tool.NewBasicPlan("project.plan.v1", "run_script", "run build", map[string]any{"script": "build"}, tool.PlanOptions{Assessment: raised})
 	require.NoError(t, err)
 	extended := struct {
 		tool.BasicPlan
@@ -34,7 +34,7 @@ func TestBasicPlan(t *testing.T) {
 	scoped := p.WithScope("shop@1")
 	assert.Equal(t, p.Hash(), scoped.Hash(), "who is asked is not what is shown")
 	assert.Equal(t, "shop@1", scoped.Assessment().Scope)
-	other, err := tool.NewBasicPlan("sandbox.plan.v1", "run_script", "run build", map[string]any{"script": "build"}, raised)
+	other, err := tool.NewBasicPlan("sandbox.plan.v1", "run_script", "run build", map[string]any{"script": "build"}, tool.PlanOptions{Assessment: raised})
 	require.NoError(t, err)
 	assert.NotEqual(t, p.Hash(), other.Hash(), "plans of two capabilities are two")
 }

@@ -57,7 +57,7 @@ type RemoveOptions struct {
 	Origin bool // the branch at origin goes as well
 }
 
-// Ended is the result of an Ending.
+// Ended is the result of removing a ticket's worktree.
 type Ended struct {
 	Kept   []string // refs that keep what was nowhere else
 	Origin bool     // there was a branch at origin, and it is gone

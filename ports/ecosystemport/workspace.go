@@ -94,7 +94,7 @@ type Moved struct {
 func (m Moved) Diverged() bool { return m.Ahead > 0 && m.Behind > 0 }
 
 // Clones clones and updates the repositories of a workspace. It runs nothing that they contain or configure and ignores submodules. Network failures are
-// retried up to three times, each reported through Tell. It fails with ecosystem.ErrGit and ErrBranch.
+// retried up to three times, each reported through the ProgressFunc. It fails with ecosystem.ErrGit and ErrBranch.
 type Clones interface {
 	// Address checks the repository's URL and branch and returns the URL without secrets. It fails with ecosystem.ErrManifest, whose message holds no secret.
 	Address(r ecosystem.Repo) (string, error)

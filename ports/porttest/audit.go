@@ -91,7 +91,7 @@ func auditChain(t *testing.T, l ports.AuditLog) {
 	assert.Equal(t, int64(30), Verify(t, l))
 }
 
-// Whatever text a caller sends in, the chain holds: a record that hashes differently after it was read would cry wolf.
+// auditHostile checks that the chain stays valid for any text of a client: a record must hash the same after it was read.
 func auditHostile(t *testing.T, l ports.AuditLog) {
 	for _, text := range []string{"\xff\xfe", "a\x00b", "\u2028<script>&", "\ufffd", "😀\xf0\x9f", "line\nbreak", `"quoted\"`} {
 		e := Event("call_" + text)

@@ -125,7 +125,7 @@ func sessionsEnd(t *testing.T, s ports.Sessions) {
 	require.NoError(t, s.End(t.Context(), key))
 }
 
-// More sessions than anybody caches are all there.
+// sessionsMany checks that no session is lost when there are more than a cache holds.
 func sessionsMany(t *testing.T, s ports.Sessions) {
 	set(t, s, ports.Session{Mode: policy.Plan})
 	for n := range 3000 {

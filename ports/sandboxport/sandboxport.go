@@ -411,6 +411,9 @@ type Isolator interface {
 	// Wrap returns the command that runs argv in the worktree in dir so. path is the PATH that it is run with; variables are the names of those that it gets besides,
 	// where it would not get them by itself. It fails as Check does, and for what is no worktree of the clone in repo.
 	Wrap(isolation, repo, dir, path string, variables, argv []string) ([]string, error)
+	// Home returns where a server that runs in the worktree in dir keeps its own files, which its isolation lets it write. It goes with the worktree. It fails for what
+	// is no worktree of the clone in repo.
+	Home(repo, dir string) (string, error)
 	// Begins returns what a container's command begins with, for plans; dir may still be to be made. It is nil for any other isolation.
 	Begins(isolation, repo, dir string, variables []string) ([]string, error)
 }
@@ -463,6 +466,9 @@ type ServerEntry struct {
 	AddedAt     time.Time `json:"added_at"`
 	SSHKeyPath  string    `json:"ssh_key_path,omitempty"`
 	BaseDir     string    `json:"base_dir,omitempty"`
+	Sandbox     string    `json:"sandbox,omitempty"` // isolated, in which alone it works
+	Isolation   string    `json:"isolation,omitempty"`
+	KeyID       string    `json:"key_id,omitempty"` // what secrets of its own are derived with (sandbox.SecretKey)
 }
 
 // GatewayLauncher starts and checks the gateway.

@@ -56,8 +56,11 @@ func counted(n int, what string) string {
 }
 
 func bytesSaid(n int64) string {
-	if n < 1<<20 {
+	switch {
+	case n < 1<<20:
 		return fmt.Sprintf("%d kB", (n+1023)>>10)
+	case n >= 1<<30:
+		return fmt.Sprintf("%.1f GB", float64(n)/(1<<30))
 	}
 	return fmt.Sprintf("%.1f MB", float64(n)/(1<<20))
 }

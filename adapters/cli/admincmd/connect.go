@@ -62,8 +62,9 @@ func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 			"person: less, so that the agent is told to repeat it before the host gives up.\n\n" +
 			"With --http it connects to a server that runs (countersign up) instead, with a token made for that host, for the toolsets that are served by\n" +
 			"themselves unless --toolsets says otherwise. Connecting it without --http again revokes that token.\n\n" +
-			"With --sandbox it connects to the gateway to the agent servers of sandboxes, which one entry (countersign-gateway) reaches all of, with the gateway's\n" +
-			"token. NAME is a project or a sandbox. --remove takes the entry away; the gateway keeps its token.\n\n" +
+			"With --sandbox it connects to the gateway to the agent servers of sandboxes, by an entry of the name countersign-gateway (--name gives it another, so that\n" +
+			"there can be several), with a token that lets in to one project alone. NAME is a project or a sandbox (PROJECT/SANDBOX); for an isolated sandbox it is that one\n" +
+			"alone. --remove takes the entry away. Entries that were made with the token for all projects work on, until they are connected anew.\n\n" +
 			"With --forms a form that the host shows may approve what is below high risk and fits into it. Any program that runs as you can start that entry\n" +
 			"and answer the form itself, so this is asked about on its own; --forms=off takes it back, asks nobody and leaves the entry as it is.\n\n" +
 			"What is not named stays as it is in an entry there is: its toolsets, how long it waits, and arguments that you have added.",
@@ -80,7 +81,7 @@ func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those the entry has, else those that are served by themselves)")
 	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
 	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
-	c.Flags().StringVar(&f.Sandbox, "sandbox", "", "connect to the gateway to the agent server of this project or sandbox, over HTTP, with the gateway's token")
+	c.Flags().StringVar(&f.Sandbox, "sandbox", "", "connect to the gateway to the agent server of this project or sandbox, over HTTP, with a token for that alone")
 	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
 	c.Flags().BoolVar(&f.Remove, "remove", false, "take the entry away")
 	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry of that name that is not Countersign's")
@@ -377,7 +378,7 @@ func (g connectCommand) byHand(ctx context.Context, a asked) error {
 	}
 	switch {
 	case a.Sandbox != "":
-		g.Note("<token> stands for the gateway's token; countersign sandbox gateway access shows it")
+		g.Note("<token> stands for the gateway's token; countersign sandbox gateway access NAME shows it")
 	case a.URL != "":
 		g.Note("<token> stands for a token; countersign connect %s --http makes one", h.Host)
 	}

@@ -43,6 +43,7 @@ type Machine struct {
 	Process func() string                                                                   // returns the identity of this process
 	Hold    func(home string) (release func(), err error)                                   // prevents other servers of that home from starting; no release: another one holds it
 	InUse   func(ctx context.Context, env func(string) string) error                        // fails if another process uses the home that env names
+	Free    func(dir string) (uint64, error)                                                // returns the bytes that may still be written to the file system of a directory
 	Version string
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app/deployments/mcpclients"
@@ -38,7 +39,7 @@ func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	c.Use, c.Short = "up", "Set Countersign up, serve the console, and open it"
 	c.Long = "Make what Countersign needs in its home (~/.countersign, or COUNTERSIGN_HOME), serve the console, the API and MCP over HTTP on this machine, open the\n" +
 		"console in the browser by a one-time link, and say how each agent host is connected. Ctrl-C ends it. Where a server runs already, its console is\n" +
-		"opened. It takes every flag of serve."
+		"opened, unless a flag asks for another server. It takes every flag of serve."
 	c.Example = `  countersign up
   countersign up --no-open
   countersign up --addr 127.0.0.1:0`
@@ -52,6 +53,9 @@ func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 			return err
 		}
 		if at, ok := RunningServer(core, web); ok {
+			if err := overruled(cmd, at); err != nil {
+				return err
+			}
 			return g.again(cmd, at)
 		}
 		if err := g.settle(core.Home); err != nil {
@@ -70,6 +74,22 @@ func (g connectCommand) core(cmd *cobra.Command) (command.Core, error) {
 	}
 	g.Open = g.web.Open
 	return g.Opened()
+}
+
+// overruled fails if a flag asks for another server than the one that is already running: such a flag would do nothing.
+func overruled(cmd *cobra.Command, at Server) error {
+	var without []string
+	cmd.LocalNonPersistentFlags().VisitAll(func(f *pflag.Flag) {
+		browser := f.Name == "open" || f.Name == "no-open"
+		if f.Changed && !browser && (f.Name != "addr" || f.Value.String() != at.Address) {
+			without = append(without, "--"+f.Name+" "+strings.Trim(f.Value.String(), "[]"))
+		}
+	})
+	if len(without) == 0 {
+		return nil
+	}
+	return ErrRunning.Sayf("a server runs already at %s (process %d), without %s", ConsoleURL(at.URL), at.PID, strings.Join(without, ", ")).
+		With(command.Hint("stop it first with Ctrl-C where it was started, or leave the flags out to open its console"))
 }
 
 // again opens the console of the server that is already running.

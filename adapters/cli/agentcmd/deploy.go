@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -303,10 +304,10 @@ const pageLines = 60
 
 // lines are the diffs that are shown with a plan, and whether there are more. They are those that were worked out for whoever confirms, where that is all
 // of them.
-func (g group) lines(ctx context.Context, p present.Plan, asked *tool.Issued, all bool) (files []file, left bool, err error) {
+func (g group) lines(ctx context.Context, p present.Plan, asked *tool.Issued, all bool) (files []deployments.FileDiff, left bool, err error) {
 	var exhibit struct {
-		Files    []file   `json:"files"`
-		Warnings []string `json:"warnings"`
+		Files    []deployments.FileDiff `json:"files"`
+		Warnings []string               `json:"warnings"`
 	}
 	if asked != nil && len(asked.Exhibit) > 0 && json.Unmarshal(asked.Exhibit, &exhibit) != nil {
 		return nil, false, fault.ErrInternal.Sayf("the diffs are not understood")
@@ -333,7 +334,7 @@ func (g group) lines(ctx context.Context, p present.Plan, asked *tool.Issued, al
 }
 
 // diffs are those of a plan, and of no other.
-func (g group) diffs(ctx context.Context, p present.Plan) ([]file, error) {
+func (g group) diffs(ctx context.Context, p present.Plan) ([]deployments.FileDiff, error) {
 	o, err := g.Query(ctx, "preview", command.Arguments{"diff": true})
 	if err != nil {
 		return nil, err

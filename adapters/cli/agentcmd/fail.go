@@ -156,8 +156,12 @@ func (d Runner) says(e failure, f *fault.Error) {
 	d.Terminal.Fail(f.Message+" ("+said.Code+")", string(hint))
 }
 
-// way is the way out that a failure's details give.
+// way is the way out that a failure's details give. A plan that is no longer the approved one has another for a person than for the agent that
+// the contract's hint speaks to.
 func way(d details) string {
+	if slices.Contains(d.Next, "retry_deploy_apply") {
+		return "repeat the command: it shows the plan as it is now, and asks again"
+	}
 	if d.Hint != "" {
 		return d.Hint
 	}

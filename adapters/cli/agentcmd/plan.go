@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 )
 
 func tintOf(op string) command.Tint {
@@ -137,19 +138,8 @@ type preview struct {
 	Findings []present.Finding `json:"findings"`
 	Plan     present.Plan      `json:"plan"`
 	Diff     struct {
-		Files []file `json:"files"`
+		Files []deployments.FileDiff `json:"files"`
 	} `json:"diff"`
-}
-
-// file is one file of a preview with diffs.
-type file struct {
-	Target  string  `json:"target"`
-	Root    string  `json:"root_posix"`
-	Path    string  `json:"path_posix"`
-	Op      string  `json:"op"`
-	Before  *string `json:"before_hash"`
-	After   *string `json:"after_hash"`
-	Unified *string `json:"unified"`
 }
 
 // Preview shows the data of preview: the changes, and the diffs where there are any.
@@ -168,10 +158,12 @@ func (s Screen) Preview(ctx context.Context, data json.RawMessage, all bool) err
 }
 
 // Diffs shows files as unified diffs, in the person's pager where they are longer than the screen.
-func (s Screen) Diffs(ctx context.Context, files []file) error { return s.diffs(ctx, files, false) }
+func (s Screen) Diffs(ctx context.Context, files []deployments.FileDiff) error {
+	return s.diffs(ctx, files, false)
+}
 
 // diffs is Diffs; listed are files that stand above it already, so that the only one of them is not named again.
-func (s Screen) diffs(ctx context.Context, files []file, listed bool) error {
+func (s Screen) diffs(ctx context.Context, files []deployments.FileDiff, listed bool) error {
 	var doc strings.Builder
 	for _, f := range files {
 		if listed && len(files) == 1 && f.Unified != nil {
@@ -179,9 +171,9 @@ func (s Screen) diffs(ctx context.Context, files []file, listed bool) error {
 			continue
 		}
 		if listed { // what becomes of it is said there
-			doc.WriteString(s.Tinted(strings.TrimSuffix(f.Root, "/")+"/"+f.Path, command.Heading) + "\n")
+			doc.WriteString(s.Tinted(strings.TrimSuffix(f.RootPosix, "/")+"/"+f.PathPosix, command.Heading) + "\n")
 		} else {
-			doc.WriteString(s.Tinted(fmt.Sprintf("%s %s %s/%s", f.Op, f.Target, strings.TrimSuffix(f.Root, "/"), f.Path), command.Heading) + "\n")
+			doc.WriteString(s.Tinted(fmt.Sprintf("%s %s %s/%s", f.Op, f.Target, strings.TrimSuffix(f.RootPosix, "/"), f.PathPosix), command.Heading) + "\n")
 		}
 		switch {
 		case f.Unified != nil:

@@ -6,8 +6,8 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
-	"github.com/countersign-dev/countersign/adapters/filewatch"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -25,7 +25,7 @@ func (g group) watch() *cobra.Command {
 			return g.Failed(cmd, tool.Outcome{}, err)
 		}
 		ctx := cmd.Context()
-		changes := filewatch.Tree(ctx, repo, filewatch.TreeOptions{Skip: []string{".git"}})
+		changes := system.WatchTree(ctx, repo, system.WatchOptions{Skip: []string{".git"}})
 		if !g.JSON {
 			g.Line("watching %s; Ctrl-C ends it", command.Plain(repo))
 		}

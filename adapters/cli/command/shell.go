@@ -39,6 +39,10 @@ type Core struct {
 	Notify    Notify           // may be nil
 	// Copies returns the database copies that upgrades have left, newest first. It may be nil.
 	Copies func() []DatabaseCopy
+	// Damage returns what is damaged in the database file; none if there is no database. It may be nil.
+	Damage func(ctx context.Context) ([]string, error)
+	// GitVersion returns the version of the git that Countersign starts, such as 2.47.3. It may be nil.
+	GitVersion func(ctx context.Context) (string, error)
 	// SecurityKeys is the user's ssh agent; it may be nil.
 	SecurityKeys securityKeys
 	Close        func() error
@@ -48,8 +52,9 @@ type Core struct {
 	// SandboxInit creates the settings file of sandboxes with random secrets if there is none, and returns its path. No tool does that, because
 	// secrets never pass through tools (opencode contract §5.1). It may be nil.
 	SandboxInit func(ctx context.Context) (path string, created bool, err error)
-	// SandboxAccess returns the secrets of agent servers and of their gateway, for programs that the user starts. It may be nil.
-	SandboxAccess func(ctx context.Context) (SandboxSecrets, error)
+	// SandboxAccess returns the secrets of agent servers and of their gateway, for programs that the user starts: for no name those of all, else those of a project, or
+	// of a sandbox of it (PROJECT/NAME). It may be nil.
+	SandboxAccess func(ctx context.Context, name string) (SandboxSecrets, error)
 	// SandboxIsolated returns the command that runs argv in a sandbox, with the sandbox's isolation. It may be nil.
 	SandboxIsolated func(ctx context.Context, url, name, path string, argv []string) ([]string, error)
 	// SandboxMigrate updates the files of sandboxes after backing them up; a dry run only reports the changes. The report is {changes, warnings,

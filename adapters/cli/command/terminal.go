@@ -198,6 +198,9 @@ func (t *Terminal) paint(stream any, s string, c ...text.Color) string {
 	return text.Colors(c).Sprint(s)
 }
 
+// Paint colours s for the output, or returns it unchanged if that shows no colour.
+func (t *Terminal) Paint(s string, c ...text.Color) string { return t.paint(t.Out, s, c...) }
+
 // Line writes one line to the output.
 func (t *Terminal) Line(format string, args ...any) { fmt.Fprintf(t.Out, format+"\n", args...) }
 

@@ -22,7 +22,7 @@ type View struct {
 // answer is what a tool said: an object of its answer.
 type answer map[string]any
 
-// read is an Answer as an object; numbers keep their digits.
+// ParseAnswer decodes a tool's answer as an object; numbers keep their digits. It returns nil for anything else.
 func ParseAnswer(doc json.RawMessage) answer {
 	var a answer
 	if json.Unmarshal(doc, &a) != nil {

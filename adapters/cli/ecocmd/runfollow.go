@@ -9,6 +9,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -20,18 +21,6 @@ const (
 )
 
 func brief(id string) string { return id[:min(shortID, len(id))] }
-
-// status is how far a run is (amof contract §13, tool 21).
-type status struct {
-	ID        string `json:"run_id"`
-	Action    string `json:"action"`
-	Ecosystem string `json:"ecosystem"`
-	Status    string `json:"status"`
-	ExitCode  *int   `json:"exit_code"`
-	Terminal  bool   `json:"terminal"`
-	Error     string `json:"error"`
-	Position  *int   `json:"position"`
-}
 
 // event is one thing that happened in a run.
 type event struct{ Level, Type, Message string }
@@ -48,7 +37,7 @@ type news struct {
 func (g *group) follow(ctx context.Context, id string, last int) error {
 	l := &live{g: g, board: g.Board()}
 	defer l.board.Clear()
-	var now status
+	var now runs.StatusAnswer
 	if _, err := g.ask(ctx, id, 0, &now); err != nil {
 		return err
 	}
@@ -78,7 +67,7 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 		if len(heard.Events) == 0 {
 			wait = 1
 		}
-		now = status{}
+		now = runs.StatusAnswer{}
 		if end, err = g.ask(ctx, id, wait, &now); err != nil {
 			return g.left(ctx, l, id, end, err)
 		}
@@ -89,7 +78,7 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 func quiet(tool.Progress) {}
 
 // ask returns how far a run is; wait seconds are waited for its end.
-func (g *group) ask(ctx context.Context, id string, wait int, into *status) (tool.Outcome, error) {
+func (g *group) ask(ctx context.Context, id string, wait int, into *runs.StatusAnswer) (tool.Outcome, error) {
 	o, err := g.Send(ctx, "amof_get_run_status", command.Arguments{"run_id": id, "wait_seconds": wait}, quiet)
 	if err == nil {
 		err = command.DecodeAnswer(o, into)
@@ -115,7 +104,7 @@ func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, er
 }
 
 // ended shows what came of a run: the Answer as JSON, or its repositories as a table.
-func (g *group) ended(o tool.Outcome, now status) error {
+func (g *group) ended(o tool.Outcome, now runs.StatusAnswer) error {
 	code := 1
 	if now.ExitCode != nil {
 		code = *now.ExitCode
@@ -135,7 +124,7 @@ func (g *group) ended(o tool.Outcome, now status) error {
 		}
 		return nil
 	}
-	why := what + ": " + now.Status
+	why := what + ": " + string(now.Status)
 	if now.Error != "" {
 		why += ": " + CommandText(now.Error)
 	}
@@ -226,7 +215,7 @@ func (l *live) line(s string) {
 }
 
 // place says where in the queue a run waits.
-func (l *live) place(now status) {
+func (l *live) place(now runs.StatusAnswer) {
 	if now.Status != "queued" || now.Position == nil || *now.Position < 2 {
 		return
 	}

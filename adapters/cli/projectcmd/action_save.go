@@ -54,7 +54,7 @@ func (g actionGroup) store(ctx context.Context, w whose, kind, name string, conf
 		g.Line("%s", a.ID)
 		g.Note("%s the %s %s; countersign action rule %s … says whether it runs unasked", done, kind, command.Plain(a.Name), command.Plain(a.ID))
 		if !a.Enabled {
-			g.Note("it is switched off; countersign action enable %s switches it on", a.ID)
+			g.Note("it is disabled; countersign action enable %s enables it", a.ID)
 		}
 	})
 }

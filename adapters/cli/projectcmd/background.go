@@ -10,6 +10,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -22,25 +23,10 @@ const (
 // statusRunning is the status of a process that may still print.
 const statusRunning = "running"
 
-// process is a background process in a list.
-type process struct {
-	ID      string    `json:"id"`
-	PID     int       `json:"pid"`
-	Script  string    `json:"scriptName"`
-	Path    string    `json:"projectPath"`
-	Status  string    `json:"status"`
-	Started time.Time `json:"startedAt"`
-	Code    *int      `json:"exitCode"`
-	Command string    `json:"command"`
-	Reason  string    `json:"reason"`
-}
-
 func (g group) processes() *cobra.Command {
 	return &cobra.Command{Use: "ps", Short: "List background processes of all clients", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			return command.CallAndShow(cmd.Context(), g.Runner, "list_background_processes", command.Arguments{}, func(found struct {
-				Processes []process `json:"processes"`
-			}) {
+			return command.CallAndShow(cmd.Context(), g.Runner, "list_background_processes", command.Arguments{}, func(found projects.ProcessList) {
 				if len(found.Processes) == 0 {
 					g.Note("nothing runs in the background; countersign run SCRIPT --background starts something")
 					return
@@ -48,28 +34,17 @@ func (g group) processes() *cobra.Command {
 				var rows [][]string
 				for _, p := range found.Processes {
 					status := p.Status
-					if p.Code != nil && *p.Code > 0 { // -1 is of a signal, which the status says
-						status += " (" + strconv.Itoa(*p.Code) + ")"
+					if p.ExitCode != nil && *p.ExitCode > 0 { // -1 is of a signal, which the status says
+						status += " (" + strconv.Itoa(*p.ExitCode) + ")"
 					}
 					if p.Reason != "" {
 						status += ": " + p.Reason
 					}
-					rows = append(rows, []string{p.ID, p.Script, status, strconv.Itoa(p.PID), command.Age(p.Started), p.Path})
+					rows = append(rows, []string{string(p.ID), p.ScriptName, status, strconv.Itoa(p.PID), command.Age(p.StartedAt), p.ProjectPath})
 				}
 				g.Table([]string{"id", "script", "status", "pid", "started", "project"}, rows)
 			})
 		}}
-}
-
-// output is a part of a process's output.
-type output struct {
-	ID      string   `json:"processId"`
-	Status  string   `json:"status"`
-	Code    *int     `json:"exitCode"`
-	Lines   []string `json:"outputLines"`
-	Next    int64    `json:"nextSeq"`
-	More    bool     `json:"hasMore"`
-	Dropped int64    `json:"droppedLines"`
 }
 
 func (g group) logs() *cobra.Command {
@@ -98,8 +73,8 @@ func (g group) logs() *cobra.Command {
 }
 
 // read shows a part of a process's output. An empty one is not shown as JSON unless always is set.
-func (g group) read(ctx context.Context, call command.Arguments, always bool) (output, error) {
-	var part output
+func (g group) read(ctx context.Context, call command.Arguments, always bool) (projects.OutputAnswer, error) {
+	var part projects.OutputAnswer
 	o, err := g.Ask(ctx, "get_background_process_output", call, &part)
 	switch {
 	case err != nil:
@@ -137,18 +112,18 @@ func (g group) prefixed(before string, lines []string) error {
 }
 
 // follow shows what a process prints until it has ended and all of it was shown.
-func (g group) follow(ctx context.Context, id string, now output) error {
+func (g group) follow(ctx context.Context, id string, now projects.OutputAnswer) error {
 	wait := pollSoon
 	timer := time.NewTimer(wait)
 	defer timer.Stop()
-	for now.Status == statusRunning || now.More {
+	for now.Status == statusRunning || now.HasMore {
 		select {
 		case <-ctx.Done(): // the way to end following; there is nothing to say about it
 			return command.Exit(present.ExitCode(fault.Canceled))
 		case <-timer.C:
 		}
 		last := now.Status
-		next, err := g.read(ctx, command.Arguments{"processId": id, "sinceSeq": now.Next, "tailLines": 2000}, false)
+		next, err := g.read(ctx, command.Arguments{"processId": id, "sinceSeq": now.NextSeq, "tailLines": 2000}, false)
 		if err != nil {
 			return err
 		}
@@ -156,7 +131,7 @@ func (g group) follow(ctx context.Context, id string, now output) error {
 		if now = next; len(now.Lines) > 0 || last != now.Status {
 			wait = pollSoon
 		}
-		if now.More {
+		if now.HasMore {
 			wait = 0
 		}
 		timer.Reset(wait)
@@ -165,8 +140,8 @@ func (g group) follow(ctx context.Context, id string, now output) error {
 		return nil
 	}
 	ending := now.Status
-	if now.Code != nil {
-		ending += fmt.Sprintf(", exit code %d", *now.Code)
+	if now.ExitCode != nil {
+		ending += fmt.Sprintf(", exit code %d", *now.ExitCode)
 	}
 	g.Note("%s: %s", id, ending)
 	return nil

@@ -88,7 +88,7 @@ func (d Runner) runnable(ctx context.Context, word, begun string) []cobra.Comple
 
 // Workflows completes workflows by name and id.
 func (d Runner) Workflows(ctx context.Context, begun string) []cobra.Completion {
-	return d.offers(ctx, workflows(), begun)
+	return d.offers(ctx, workflowListing(), begun)
 }
 
 // Actions completes actions by name and id.

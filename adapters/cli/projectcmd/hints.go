@@ -18,7 +18,7 @@ func NewRunner(s *command.Shell) Runner {
 // hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
 	return map[fault.Code]command.Hint{
-		"path_not_allowed":             "countersign project add DIR registers a directory, without DIR the one you stand in; countersign project list shows those that are registered",
+		"path_not_allowed":             "countersign project add DIR registers a directory, without DIR the one you stand in; countersign project list lists the registered projects",
 		"project_not_found":            "countersign project list shows the registered projects; countersign project add DIR registers one",
 		"script_not_found":             "countersign project tasks shows those there are",
 		"project_script_never_ends":    "countersign run --background SCRIPT, then countersign logs -f and countersign stop",

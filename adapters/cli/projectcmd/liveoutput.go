@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -125,7 +126,7 @@ func (l *live) look(ctx context.Context, f *follower, over bool, prefix string) 
 		case !ok:
 			l.lost = l.lost || over
 			return over
-		case part.More:
+		case part.HasMore:
 			continue
 		case part.Status == statusRunning && !over:
 			return false
@@ -199,7 +200,7 @@ func (l *live) follow(ctx context.Context, id string) {
 		case !ok && ended:
 			l.lost = true
 			return
-		case state.More:
+		case state.HasMore:
 			continue
 		case ended:
 			return
@@ -216,13 +217,13 @@ func (l *live) follow(ctx context.Context, id string) {
 }
 
 // show asks for what was printed since, and reports whether there is more, and whether it could be asked.
-func (l *live) show(ctx context.Context, id, before string) (part output, ok bool) {
+func (l *live) show(ctx context.Context, id, before string) (part projects.OutputAnswer, ok bool) {
 	o, err := l.g.Send(ctx, "get_background_process_output", command.Arguments{"processId": id, "sinceSeq": l.next, "tailLines": 2000}, func(tool.Progress) {})
 	if err != nil || command.DecodeAnswer(o, &part) != nil {
 		return part, false
 	}
 	l.lost = l.lost || part.Dropped > 0
 	l.lines = l.lines || len(part.Lines) > 0
-	l.next = part.Next
+	l.next = part.NextSeq
 	return part, l.g.prefixed(before, part.Lines) == nil
 }

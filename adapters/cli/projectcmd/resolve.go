@@ -142,7 +142,7 @@ type listing struct {
 // Workflow returns the id of the workflow that a word names: an id, the beginning of one, or a name that one workflow has, in the project of
 // the working directory before others.
 func (d Runner) Workflow(ctx context.Context, word string) (string, error) {
-	return d.find(ctx, workflows(), word)
+	return d.find(ctx, workflowListing(), word)
 }
 
 // Action returns the id of the stored action that a word names, like Workflow.
@@ -160,7 +160,7 @@ func (d Runner) Template(ctx context.Context, word string) (string, error) {
 	return d.find(ctx, templates(), word)
 }
 
-func workflows() listing {
+func workflowListing() listing {
 	return listing{what: "workflow", list: "countersign workflow list", tool: "list_workflows", read: func(o tool.Outcome) ([]Named, error) {
 		var v struct {
 			Workflows []struct {

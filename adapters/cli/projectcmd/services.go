@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -54,7 +55,7 @@ func (g group) placeFlags(c *cobra.Command, p *place, file bool) {
 	}
 }
 
-// arguments returns those of a call about services. A file that is named as a path is one of its own directory.
+// serviceArguments returns the arguments of a call about services. For a file given as a path, the directory is that of the file.
 func (g group) serviceArguments(ctx context.Context, p place) (command.Arguments, error) {
 	dir, err := g.Dir(ctx, p.project)
 	if err != nil {
@@ -199,7 +200,7 @@ func (g group) showServices(o tool.Outcome) error {
 	return nil
 }
 
-// find returns the services that a command is about.
+// findServices returns the services that a command is about.
 func (g group) findServices(ctx context.Context, p place) (found serviceList, err error) {
 	call, err := g.serviceArguments(ctx, p)
 	if err == nil {
@@ -254,11 +255,11 @@ func (g group) servicesLogs() *cobra.Command {
 			return nil
 		}
 		for _, f := range all {
-			var part output
+			var part projects.OutputAnswer
 			if _, err := g.Ask(ctx, "get_background_process_output", command.Arguments{"processId": f.id, "tailLines": lines}, &part); err != nil {
 				return err
 			}
-			f.next, f.ended = part.Next, part.Status != statusRunning
+			f.next, f.ended = part.NextSeq, part.Status != statusRunning
 			if err := g.prefixed(g.linePrefix(f.what, width), part.Lines); err != nil {
 				return err
 			}

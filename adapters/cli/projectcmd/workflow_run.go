@@ -6,24 +6,14 @@ import (
 	"path/filepath"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/projects"
+	"github.com/countersign-dev/countersign/app/projects/workflows"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
-
-// outcome is what came of a run.
-type outcome struct {
-	Execution string   `json:"executionId"`
-	Name      string   `json:"workflowName"`
-	Executed  int      `json:"stepsExecuted"`
-	Total     int      `json:"totalSteps"`
-	Skipped   int      `json:"stepsSkipped"`
-	Status    string   `json:"status"`
-	Summary   []string `json:"outputSummary"`
-}
 
 func (g workflowGroup) run() *cobra.Command {
 	var project, dir string
@@ -82,7 +72,7 @@ func StartWorkflow(ctx context.Context, d Runner, call command.Arguments) error 
 	o, err := d.Send(ctx, "run_workflow", call, g.step(l.progress()))
 	d.Done()
 	shown := l.end()
-	var out outcome
+	var out workflows.RunResult
 	if err != nil {
 		if command.FailureDetails(err, &out) {
 			g.drawOutcome(out, shown)
@@ -122,8 +112,8 @@ func (g workflowGroup) step(lines func(tool.Progress)) func(tool.Progress) {
 }
 
 // drawOutcome shows how a run ended; what its steps printed is left out when it was shown.
-func (g workflowGroup) drawOutcome(out outcome, shown bool) {
-	if g.JSON || out.Execution == "" {
+func (g workflowGroup) drawOutcome(out workflows.RunResult, shown bool) {
+	if g.JSON || out.ExecutionID == "" {
 		return
 	}
 	for _, line := range out.Summary {
@@ -133,10 +123,10 @@ func (g workflowGroup) drawOutcome(out outcome, shown bool) {
 		g.Line("%s", g.tinted(line))
 	}
 	skipped := ""
-	if out.Skipped > 0 {
-		skipped = fmt.Sprintf(", %d skipped", out.Skipped)
+	if out.StepsSkipped > 0 {
+		skipped = fmt.Sprintf(", %d skipped", out.StepsSkipped)
 	}
-	g.Line("%s: %s, %d of %s%s (%s)", command.Plain(out.Name), out.Status, out.Executed, plural(out.Total, "step"), skipped, out.Execution)
+	g.Line("%s: %s, %d of %s%s (%s)", command.Plain(out.WorkflowName), out.Status, out.StepsExecuted, plural(out.TotalSteps, "step"), skipped, out.ExecutionID)
 }
 
 // tinted returns a line of a run's summary, in the colour of how it went.
@@ -175,49 +165,21 @@ func (g workflowGroup) history() *cobra.Command {
 			}
 			call["actionId"] = id
 		}
-		return command.CallAndShow(ctx, g.Runner, "list_action_executions", call, func(found struct {
-			Executions []execution `json:"executions"`
-			Total      int         `json:"total"`
-		}) {
+		return command.CallAndShow(ctx, g.Runner, "list_action_executions", call, func(found projects.ExecutionList) {
 			g.drawHistory(found.Executions, found.Total)
 		})
 	}
 	return c
 }
 
-// execution is one row of the history.
-type execution struct {
-	ID       string    `json:"id"`
-	Name     string    `json:"actionName"`
-	Status   string    `json:"status"`
-	By       string    `json:"triggeredBy"`
-	Error    string    `json:"errorMessage"`
-	Started  time.Time `json:"startedAt"`
-	Duration int64     `json:"durationMs"`
-	Steps    []struct {
-		Name     string `json:"nodeName"`
-		Depth    int    `json:"depth"`
-		Status   string `json:"status"`
-		Code     *int   `json:"exitCode"`
-		Error    string `json:"errorMessage"`
-		Reason   string `json:"reason"`
-		Tries    int    `json:"tries"`
-		Duration int64  `json:"durationMs"`
-	} `json:"steps"`
-	Output []struct {
-		Stream  string `json:"stream"`
-		Content string `json:"content"`
-	} `json:"output"`
-}
-
-func (g workflowGroup) drawHistory(found []execution, total int) {
+func (g workflowGroup) drawHistory(found []projects.Execution, total int) {
 	if len(found) == 0 {
 		g.Note("nothing was run")
 		return
 	}
 	var rows [][]string
 	for _, e := range found {
-		rows = append(rows, []string{e.ID, e.Name, e.Status, command.Age(e.Started), command.Took(e.Duration), e.By, e.Error})
+		rows = append(rows, []string{e.ID, e.Name, string(e.Status), command.Age(e.StartedAt), command.Took(e.DurationMS), e.TriggeredBy, e.Error})
 	}
 	g.Table([]string{"id", "workflow", "status", "started", "took", "by", "error"}, rows)
 	if more := total - len(found); more > 0 {
@@ -225,24 +187,25 @@ func (g workflowGroup) drawHistory(found []execution, total int) {
 	}
 }
 
-func (g workflowGroup) drawExecution(e execution) {
-	g.Pairs(command.Pair{Name: "id", Value: e.ID}, command.Pair{Name: "workflow", Value: e.Name}, command.Pair{Name: "status", Value: e.Status}, command.Pair{Name: "error", Value: e.Error},
-		command.Pair{Name: "started", Value: command.Age(e.Started)}, command.Pair{Name: "took", Value: command.Took(e.Duration)}, command.Pair{Name: "by", Value: e.By})
+func (g workflowGroup) drawExecution(e projects.Execution) {
+	g.Pairs(command.Pair{Name: "id", Value: e.ID}, command.Pair{Name: "workflow", Value: e.Name}, command.Pair{Name: "status", Value: string(e.Status)}, command.Pair{Name: "error", Value: e.Error},
+		command.Pair{Name: "started", Value: command.Age(e.StartedAt)}, command.Pair{Name: "took", Value: command.Took(e.DurationMS)}, command.Pair{Name: "by", Value: e.TriggeredBy})
 	if len(e.Steps) > 0 {
 		g.Line("")
 		var rows [][]string
 		for i, s := range e.Steps {
 			code := ""
-			if s.Code != nil {
-				code = strconv.Itoa(*s.Code)
+			if s.ExitCode != nil {
+				code = strconv.Itoa(*s.ExitCode)
 			}
+			status := string(s.Status)
 			if s.Reason != "" {
-				s.Status += " (" + s.Reason + ")"
+				status += " (" + s.Reason + ")"
 			}
 			if s.Tries > 1 {
-				s.Status += fmt.Sprintf(" (try %d)", s.Tries)
+				status += fmt.Sprintf(" (try %d)", s.Tries)
 			}
-			rows = append(rows, []string{strconv.Itoa(i + 1), strings.Repeat("· ", s.Depth) + s.Name, s.Status, code, command.Took(s.Duration), s.Error})
+			rows = append(rows, []string{strconv.Itoa(i + 1), strings.Repeat("· ", s.Depth) + s.Name, status, code, command.Took(s.DurationMS), s.Error})
 		}
 		g.Table([]string{"#", "step", "status", "exit code", "took", "error"}, rows)
 	}

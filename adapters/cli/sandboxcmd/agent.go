@@ -162,14 +162,18 @@ func (g sandboxGroup) pane(ctx context.Context, to place) error {
 // session opens the session of a server, with the program that it belongs to.
 func (g sandboxGroup) session(ctx context.Context, to place, view *sandboxes.AgentView) error {
 	if view.Server == "" {
-		return errNoAgent.Sayf("the agent of sandbox %s is a session of the project's server, which does not run", to.Name).With(command.Hint("countersign sandbox start " + to.Project))
+		start := "countersign sandbox start " + to.Project
+		if to.Isolation != "" {
+			start += " " + to.Name
+		}
+		return errNoAgent.Sayf("the agent of sandbox %s is a session of an agent server, which does not run", to.Name).With(command.Hint(start))
 	}
 	core, err := g.Opened()
 	if err != nil {
 		return err
 	}
 	if core.SandboxAccess != nil {
-		access, err := core.SandboxAccess(ctx)
+		access, err := core.SandboxAccess(ctx, to.Project+"/"+to.Name)
 		if err != nil {
 			return g.Explain(err)
 		}

@@ -77,10 +77,10 @@ func TestJSONIsWantedBehindAWrongFlagToo(t *testing.T) {
 // Agents are told which tool to call; users which command to type.
 func TestRefusalsSpeakOfCommands(t *testing.T) {
 	for message, want := range map[string]string{
-		"no project is recorded for u; opencode_project_start starts one, opencode_project_list shows those there are":                  "no project is recorded for u; countersign sandbox start starts one, countersign sandbox list shows those there are",
+		"no project is recorded for u; opencode_project_start starts one, opencode_project_list lists the recorded projects":            "no project is recorded for u; countersign sandbox start starts one, countersign sandbox list lists the recorded projects",
 		"there is no such branch; opencode_sandbox_create without branch takes the current one":                                         "there is no such branch; countersign sandbox create without --branch takes the current one",
-		"it holds work; commit and push it, or call again with force: true, which a person then confirms":                               "it holds work",
-		"it holds work; push it, or call again with force: true, which a person then confirms by typing the project's name":             "it holds work",
+		"it holds work; commit and push it, or call again with force: true, which the user then approves":                               "it holds work",
+		"it holds work; push it, or call again with force: true, which the user then approves by typing the project's name":             "it holds work",
 		"bring them in (sandbox_update with from: origin/main), or call again with force: true to replace them":                         "bring them in (countersign sandbox update --from origin/main), or repeat with --force to replace them",
 		"write provider/model without blanks, as opencode_llm_config lists them":                                                        "write provider/model without blanks, as countersign sandbox llm lists them",
 		"another project took the name acme-shop meanwhile; call again":                                                                 "another project took the name acme-shop meanwhile; repeat this command",

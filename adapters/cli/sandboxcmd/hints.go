@@ -6,8 +6,8 @@ import "strings"
 func commandText(message string) string {
 	return strings.NewReplacer(
 		"opencode_sandbox_create without branch", "countersign sandbox create without --branch",
-		"; push it, or call again with force: true, which a person then confirms by typing the project's name", "", // the hint says it
-		"; commit and push it, or call again with force: true, which a person then confirms", "",
+		"; push it, or call again with force: true, which the user then approves by typing the project's name", "", // the hint says it
+		"; commit and push it, or call again with force: true, which the user then approves", "",
 		"opencode_project_start", "countersign sandbox start",
 		"opencode_project_status", "countersign sandbox status",
 		"opencode_project_stop", "countersign sandbox stop",

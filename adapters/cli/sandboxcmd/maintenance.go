@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app/sandboxes"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -52,11 +53,13 @@ type reach struct {
 }
 
 func (g group) access() *cobra.Command {
-	return &cobra.Command{Use: "access", Short: "Show the gateway's URL and token, for the configuration of an MCP client", Args: command.Args(0, 0),
-		Long: "Show the URL of the gateway and the token that its clients send (Authorization: Bearer TOKEN), for the configuration of an MCP client. The token stands for\n" +
-			"you: whoever has it can write to the agents of all projects. No tool gives it away.",
-		Example: "  countersign sandbox gateway access\n  countersign sandbox gateway access --json",
-		RunE: func(cmd *cobra.Command, _ []string) error {
+	return &cobra.Command{Use: "access [NAME]", Short: "Show the gateway's URL and a token, for the configuration of an MCP client", Args: command.Args(0, 1),
+		Long: "Show the URL of the gateway and the token that its clients send (Authorization: Bearer TOKEN), for the configuration of an MCP client. With NAME, a project or a\n" +
+			"sandbox (PROJECT/SANDBOX), the token lets in to that project's agents alone; that of an isolated sandbox to the agents in that sandbox alone. It ends with the project or the sandbox.\n" +
+			"Without NAME it is MCP_BEARER_TOKEN of the settings file, which lets in to the agents of all projects. Changing that ends all tokens, once the gateway is restarted.\n" +
+			"No tool gives a token away.",
+		Example: "  countersign sandbox gateway access acme-shop\n  countersign sandbox gateway access acme-shop/fix-login --json\n  countersign sandbox gateway access",
+		RunE: func(cmd *cobra.Command, args []string) error {
 			core, err := g.Opened()
 			if err != nil {
 				return err
@@ -64,7 +67,7 @@ func (g group) access() *cobra.Command {
 			if core.SandboxAccess == nil {
 				return fault.ErrInternal.Sayf("the settings file cannot be read here")
 			}
-			secrets, err := core.SandboxAccess(cmd.Context())
+			secrets, err := core.SandboxAccess(cmd.Context(), command.First(args))
 			if err != nil {
 				return g.Explain(err)
 			}
@@ -84,7 +87,7 @@ func (g group) access() *cobra.Command {
 		}}
 }
 
-var errNoGateway = fault.New(fault.State, "sandbox_gateway_stopped", "the gateway does not run")
+var errNoGateway = fault.New(fault.State, "sandbox_gateway_stopped", "the gateway is not running")
 
 func (g group) drawGateway(f gatewayStatus) {
 	if f.Message != "" {
@@ -98,16 +101,6 @@ func (g group) drawGateway(f gatewayStatus) {
 	g.Pairs(command.Pair{Name: "gateway", Value: f.Status}, command.Pair{Name: "at", Value: port(known(f.Port))}, command.Pair{Name: "pid", Value: number(known(f.PID))},
 		command.Pair{Name: "active projects", Value: active}, command.Pair{Name: "started", Value: command.Age(f.StartedAt)},
 		command.Pair{Name: "last seen well", Value: command.Age(f.LastHealth)}, command.Pair{Name: "error", Value: known(f.Error)})
-}
-
-// models is the default model and the choice.
-type models struct {
-	Current   *string             `json:"current_model"`
-	Providers map[string][]string `json:"providers"`
-	Available []string            `json:"available_models"`
-	Path      string              `json:"config_path"`
-	Exists    bool                `json:"exists"`
-	Warning   string              `json:"warning"`
 }
 
 func (g group) llm() *cobra.Command {
@@ -138,7 +131,7 @@ func (g group) llm() *cobra.Command {
 	return c
 }
 
-func (g group) drawModels(m models) {
+func (g group) drawModels(m sandboxes.ModelAnswer) {
 	current := known(m.Current)
 	if current == "" {
 		current = "none is set"
@@ -162,7 +155,7 @@ func (g group) drawModels(m models) {
 }
 
 func (g group) completeModel(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
-	var m models
+	var m sandboxes.ModelAnswer
 	if len(args) > 0 {
 		return nil, cobra.ShellCompDirectiveNoFileComp
 	}

@@ -35,12 +35,15 @@ func (s started) Verdict() error {
 
 func (g group) start() *cobra.Command {
 	var key string
-	c := &cobra.Command{Use: "start [URL]", Short: "Clone a repository if needed, and run its server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
-		Long: "Clone a repository if it is not there yet, and run its server. A start that was interrupted goes on where it was.\n\n" +
+	c := &cobra.Command{Use: "start [URL] [NAME]", Short: "Clone a repository if needed, and run its server", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Clone a repository if it is not there yet, and run its server. A start that was interrupted goes on where it was. The server works in the clone and in all\n" +
+			"sandboxes without isolation. With NAME, a sandbox isolated by landlock or bubblewrap, it is a server in that sandbox alone, isolated likewise: with a port and a\n" +
+			"password of its own, and without your settings, logins and keys; variables that OPENCODE_PASS_ENV names are passed on.\n\n" +
 			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
 		Example: `  countersign sandbox start git@github.com:acme/shop.git
   countersign sandbox start https://github.com/acme/shop
   countersign sandbox start ~/src/shop
+  countersign sandbox start acme-shop fix-login
   countersign sandbox start git@example.com:acme/shop.git --ssh-key ~/.ssh/id_ed25519`}
 	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -54,7 +57,7 @@ func (g group) start() *cobra.Command {
 				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
 			}
 		}
-		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectStart.Name, command.Arguments{"git_url": url}.Set("user_ssh_key", key), func(s started) {
+		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectStart.Name, command.Arguments{"git_url": url}.Set("user_ssh_key", key).Set("sandbox", second(args)), func(s started) {
 			g.drawStarted(ctx, s)
 		})
 	}
@@ -114,16 +117,30 @@ func (g group) drawStarted(ctx context.Context, s started) {
 	if s.Status == statusRunning {
 		verb = "runs already"
 	}
-	g.Line("%s %s: %s", command.Plain(s.Project), verb, command.Plain(s.ServerURL))
-	pairs := []command.Pair{{Name: "directory", Value: s.BaseDir}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
+	what := s.Project
+	if s.Sandbox != "" {
+		what = "the server of sandbox " + s.Sandbox + " of " + s.Project
+	}
+	g.Line("%s %s: %s", command.Plain(what), verb, command.Plain(s.ServerURL))
+	pairs := []command.Pair{{Name: "isolation", Value: s.Isolation}, {Name: "directory", Value: s.BaseDir}, {Name: "version", Value: s.Version}, {Name: "pid", Value: number(s.PID)}, {Name: "gateway", Value: port(s.GatewayPort)}}
 	g.Pairs(pairs...)
 	if s.GatewayError != "" {
-		g.Note("warning: the gateway does not run: %s", command.Plain(s.GatewayError))
+		g.Note("warning: the gateway is not running: %s", command.Plain(s.GatewayError))
 	}
 	if s.Exposed {
 		g.Note("warning: %s", exposure)
 	}
-	g.Note("next: countersign sandbox create %s NAME", command.Plain(s.Project))
+	if s.Sandbox == "" {
+		g.Note("next: countersign sandbox create %s NAME", command.Plain(s.Project))
+	}
+}
+
+// second returns the second argument, if there is one.
+func second(args []string) string {
+	if len(args) < 2 {
+		return ""
+	}
+	return args[1]
 }
 
 // exposure is what is said about a server that others can reach.
@@ -155,7 +172,7 @@ func (g group) drawWaiting(ctx context.Context, s started) {
 	g.Note("the key is in %s", command.Plain(s.PublicKeyPath))
 	var k keyed
 	if strings.HasSuffix(s.PublicKeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
-		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents shall push), then repeat this command", command.Plain(*k.Register))
+		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents push), then repeat this command", command.Plain(*k.Register))
 		return
 	}
 	g.Note("if that is because the host does not know the key: register it at the repository's host, then repeat this command")
@@ -186,7 +203,7 @@ func (g group) key() *cobra.Command {
 		g.Line("%s", command.Plain(k.Public))
 		g.Note("the deploy key of %s, in %s", command.Plain(k.Project), command.Plain(k.Path))
 		if at := known(k.Register); at != "" {
-			g.Note("register it at %s (with write access if agents shall push)", command.Plain(at))
+			g.Note("register it at %s (with write access if agents push)", command.Plain(at))
 		}
 	})
 }
@@ -200,9 +217,17 @@ type said struct {
 }
 
 func (g group) stop() *cobra.Command {
-	c := &cobra.Command{Use: "stop [URL]", Short: "Stop a project's server; files, key and sandboxes stay",
-		Example: "  countersign sandbox stop acme-shop"}
-	return ProjectCommand(g.Runner, c, "opencode_project_stop", g.drawSaid)
+	c := &cobra.Command{Use: "stop [URL] [NAME]", Short: "Stop a project's server; files, key and sandboxes stay", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long:    "Stop a project's server, and those that its isolated sandboxes have of their own. With NAME it is the server of that sandbox alone.",
+		Example: "  countersign sandbox stop acme-shop\n  countersign sandbox stop acme-shop fix-login"}
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		url, err := g.URL(cmd.Context(), command.First(args))
+		if err != nil {
+			return err
+		}
+		return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.ProjectStop.Name, command.Arguments{"git_url": url}.Set("sandbox", second(args)), g.drawSaid)
+	}
+	return c
 }
 
 func (g group) drawSaid(s said) {
@@ -210,15 +235,16 @@ func (g group) drawSaid(s said) {
 }
 
 func (g group) restart() *cobra.Command {
-	c := &cobra.Command{Use: "restart [URL]", Short: "Restart a project's server; sandboxes stay", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
-		Example: "  countersign sandbox restart acme-shop"}
+	c := &cobra.Command{Use: "restart [URL] [NAME]", Short: "Restart a project's server; sandboxes stay", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long:    "Restart a project's server; those that isolated sandboxes have of their own run on. With NAME it is the server of that sandbox.",
+		Example: "  countersign sandbox restart acme-shop\n  countersign sandbox restart acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		url, err := g.URL(ctx, command.First(args))
 		if err != nil {
 			return err
 		}
-		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectRestart.Name, command.Arguments{"git_url": url}, func(s started) { g.drawStarted(ctx, s) })
+		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectRestart.Name, command.Arguments{"git_url": url}.Set("sandbox", second(args)), func(s started) { g.drawStarted(ctx, s) })
 	}
 	return c
 }
@@ -230,7 +256,7 @@ func (g group) destroy() *cobra.Command {
 			"While work is nowhere else, this is refused with the list of it. --force says that it may be lost: then the list is shown again, and the project's\n" +
 			"name has to be typed (or given with --type); --yes does not answer that.",
 		Example: "  countersign sandbox destroy acme-shop\n  countersign sandbox destroy acme-shop --force --type acme-shop"}
-	c.Flags().BoolVarP(&force, "force", "f", false, "work that is nowhere else may be lost")
+	c.Flags().BoolVarP(&force, "force", "f", false, "unsaved work may be lost")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, err := g.URL(cmd.Context(), args[0])
 		if err != nil {

@@ -199,6 +199,9 @@ func (d Runner) CompleteURL(cmd *cobra.Command, args []string, begun string) ([]
 func (d Runner) CompleteSandbox(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 	switch len(args) {
 	case 0:
+		if begun != "" && isPath(begun) {
+			return nil, cobra.ShellCompDirectiveFilterDirs
+		}
 		return append(d.completeSandboxNames(cmd.Context(), "", begun), d.projects(cmd.Context(), begun)...), cobra.ShellCompDirectiveNoFileComp
 	case 1:
 		return d.completeSandboxNames(cmd.Context(), args[0], begun), cobra.ShellCompDirectiveNoFileComp

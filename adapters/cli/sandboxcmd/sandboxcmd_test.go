@@ -63,7 +63,7 @@ func TestStartSaysWhatRuns(t *testing.T) {
 	got := s.run(t, "start", "ACME-shop")
 	require.NoError(t, got.err)
 	assert.Equal(t, "acme-shop runs: http://127.0.0.1:4107\ndirectory  /p/acme-shop\nversion    1.18\npid        12\n", got.out)
-	for _, want := range []string{"warning: credentials were dropped", "warning: the gateway does not run: no port", "listens on more than this machine"} {
+	for _, want := range []string{"warning: credentials were dropped", "warning: the gateway is not running: no port", "listens on more than this machine"} {
 		assert.Contains(t, got.problems, want)
 	}
 	s.answers["opencode_project_start"] = fails(fault.New(fault.Unavailable, "sandbox_opencode_start_failed", "it ended").With(map[string]string{"stderr": "line one\nno such\x1b model"}))

@@ -54,7 +54,7 @@ func (g sandboxGroup) create() *cobra.Command {
 			"name is made of the issue's number and, where gh is installed and logged in, its title, and need not be given.\n" +
 			"--isolate keeps its set-up, --run, agent and what countersign sandbox exec and enter run from writing outside of it and reading your home (landlock and\n" +
 			"bubblewrap on Linux; container needs docker or podman, and container:IMAGE names what is in it, by default docker.io/library/buildpack-deps:scm);\n" +
-			"-offline, like container-offline:IMAGE, from TCP or all networks, too. The plan says what it holds and what it does not. The agent server is not isolated.\n" +
+			"-offline, like container-offline:IMAGE, from TCP or all networks, too. The plan says what it holds and what it does not. An isolated sandbox has an agent server of its own.\n" +
 			"--agent starts an agent in it (countersign sandbox agent), after you approved the very command.\n\n" +
 			"Exit code 1: the sandbox is there, and its set-up, --run or the start of its agent failed.",
 		Example: `  countersign sandbox create acme-shop fix-login
@@ -211,6 +211,10 @@ func (g sandboxGroup) list() *cobra.Command {
 		if at {
 			heads = slices.Insert(heads, 3, "agent")
 		}
+		isolated := slices.ContainsFunc(all.Sandboxes, func(b sandboxes.SandboxItem) bool { return b.Isolation != "" })
+		if isolated {
+			heads = slices.Insert(heads, 3, "isolation")
+		}
 		for _, b := range all.Sandboxes {
 			removable := "no: " + b.Cleanup
 			if b.Removable {
@@ -220,10 +224,21 @@ func (g sandboxGroup) list() *cobra.Command {
 			if at {
 				row = slices.Insert(row, 3, doing(b.Agent))
 			}
+			if isolated {
+				row = slices.Insert(row, 3, within(b))
+			}
 			rows = append(rows, row)
 		}
 		g.Table(heads, rows)
 	})
+}
+
+// within returns what keeps a sandbox's programs inside, and how its own server stands.
+func within(b sandboxes.SandboxItem) string {
+	if b.Server != nil && b.Server.Running {
+		return fmt.Sprintf("%s, server at port %d", b.Isolation, known(b.Server.Port))
+	}
+	return b.Isolation
 }
 
 // holds returns what a sandbox has beside what it was made from, in a few words.

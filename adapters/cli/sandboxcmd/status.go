@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"strconv"
 	"strings"
 
@@ -91,8 +92,18 @@ func (g group) drawView(v view) {
 		command.Pair{Name: "at", Value: known(v.Server.URL)}, command.Pair{Name: "pid", Value: number(known(v.Server.PID))}, command.Pair{Name: "gateway", Value: gatewayWords(v.Gateway)},
 		command.Pair{Name: "directory", Value: v.BaseDir}, command.Pair{Name: "sandboxes", Value: strings.Join(v.Worktrees, ", ")},
 		command.Pair{Name: "created", Value: command.Age(v.CreatedAt)}, command.Pair{Name: "log", Value: v.Log})
+	for _, s := range v.Servers {
+		words := s.Status
+		switch {
+		case s.Running:
+			words = fmt.Sprintf("running at %s, pid %d", known(s.URL), known(s.PID))
+		case s.Error != "":
+			words += ": " + s.Error
+		}
+		g.Pairs(command.Pair{Name: "server of " + s.Sandbox, Value: words + ", isolated by " + s.Isolation})
+	}
 	if len(v.Isolated) > 0 {
-		g.Note("the agent server is not isolated: what it starts has all your permissions, also in the sandboxes that are isolated (%s)", command.Plain(strings.Join(v.Isolated, ", ")))
+		g.Note("the project's server is not isolated: what it starts has all your permissions. Isolated sandboxes (%s) have servers of their own", command.Plain(strings.Join(v.Isolated, ", ")))
 	}
 	if v.Exposed {
 		g.Note("warning: %s", exposure)

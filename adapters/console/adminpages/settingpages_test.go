@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/consoletest"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -36,7 +37,7 @@ func openSetting(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Lo
 	dir := t.TempDir()
 	o := local.Defaults()
 	o.Policy.Ceiling = ceiling
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	keeper := l.Admission()
@@ -116,7 +117,7 @@ func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
 
 func TestALogInForAPartChangesNothingForAll(t *testing.T) {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	keeper := l.Admission()
@@ -293,7 +294,7 @@ func TestALayerAboveDecides(t *testing.T) {
 	dir := t.TempDir()
 	o := local.Defaults()
 	o.Below = []policy.Layer{{Name: "COUNTERSIGN_MAX_MODE", Ceiling: policy.Plan}, {Name: "config.yaml", Approval: policy.ApprovalCaller}}
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: o, Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	s := consolerig.New(t, l.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {

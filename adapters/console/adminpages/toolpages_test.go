@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -27,7 +28,7 @@ import (
 func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
 	t.Helper()
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	return consolerig.New(t, l.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
@@ -153,7 +154,7 @@ func TestAPlanIsNeverCarriedOut(t *testing.T) {
 
 func TestNarrowVisitorsSeeWhatTheyAreServed(t *testing.T) {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: dir, Packs: local.Packs{Root: dir + "/packs", Source: dir}, Options: local.Defaults(), Env: func(string) string { return "" }})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	v := consolerig.Person()

@@ -106,19 +106,11 @@ func (p Preview) Diffs(changes []present.Change) map[string]File {
 	return out
 }
 
-// explained is the data of the tool explain of a plan.
-type explained struct {
-	Changes []struct {
-		present.Change
-		Modules []deployments.ExplainedModule `json:"modules"`
-	} `json:"changes"`
-}
-
-// Origins are the modules of each change, by Change.Key.
-func (e explained) Origins() map[string][]deployments.ExplainedModule {
+// origins returns the modules of each change, by Change.Key.
+func origins(e deployments.ExplainData) map[string][]deployments.ExplainedModule {
 	out := map[string][]deployments.ExplainedModule{}
 	for _, c := range e.Changes {
-		out[c.Key()] = c.Modules
+		out[fileKey(c.Target, c.Path)] = c.Modules
 	}
 	return out
 }

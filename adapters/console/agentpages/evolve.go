@@ -72,11 +72,11 @@ func (r reading) proposal(e edits) ui.Node {
 	if len(d.Skipped) > 0 {
 		left := make([]ui.Node, len(d.Skipped))
 		for i, sk := range d.Skipped {
-			modules := sk.Modules
-			if sk.Module != "" {
-				modules = []string{sk.Module}
+			modules := sk.ModuleIDs
+			if sk.ModuleID != "" {
+				modules = []string{sk.ModuleID}
 			}
-			left[i] = ui.Row(ui.Text(ui.Printable(strings.Join(modules, ", "))), ui.Text(ui.Printable(sk.Target)), ui.InlineCode(ui.Printable(sk.Path)), stateBadge(sk.State), ui.Text(ui.Printable(sk.Message)))
+			left[i] = ui.Row(ui.Text(ui.Printable(strings.Join(modules, ", "))), ui.Text(ui.Printable(sk.Target)), ui.InlineCode(ui.Printable(sk.Path)), stateBadge(string(sk.State)), ui.Text(ui.Printable(sk.ReasonMessage)))
 		}
 		out = append(out, ui.Disclosure("Drift that cannot be proposed ("+strconv.Itoa(len(left)+d.Left)+")", true,
 			ui.DataTable("Drift that cannot be proposed", []string{"Modules", "Agent", "File", "State", "Why"}, left, ""), more(d.Left)))

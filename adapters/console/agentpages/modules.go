@@ -5,10 +5,11 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/deployments"
+	"github.com/countersign-dev/countersign/app/deployments/authoring"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -18,24 +19,6 @@ const noOverlay fault.Code = "deployment_overlay_missing"
 
 // segment is a text as one part of a path.
 func segment(s string) string { return url.PathEscape(s) }
-
-// score is what is known of how a module does.
-type score struct {
-	ID       string     `json:"module_id"`
-	Total    int        `json:"total"`
-	Failures int        `json:"failures"`
-	LastSeen *time.Time `json:"last_seen_at"`
-}
-
-// pin is what the lockfile says of a module.
-type pin struct {
-	ID      string `json:"id"`
-	Type    string `json:"type"`
-	Version string `json:"resolved_version"`
-	Sum     string `json:"sha256"`
-	Files   int    `json:"files"`
-	Bytes   int64  `json:"bytes"`
-}
 
 func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	p := placeOf(r.URL.Query())
@@ -52,7 +35,7 @@ func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 // known is every module, with what it is locked to, what of it is deployed, and how it does.
 func (r reading) known() ui.Node {
 	scores, err := read[struct {
-		Modules []score `json:"modules"`
+		Modules []deployments.ModuleScore `json:"modules"`
 	}](r, "agents_score", nil)
 	if err != nil {
 		return trouble(err)
@@ -63,7 +46,7 @@ func (r reading) known() ui.Node {
 	for i, m := range scores.Data.Modules {
 		var kind, locked ui.Node
 		if pin, ok := pins[m.ID]; ok {
-			kind = ui.Text(ui.Printable(pin.Type))
+			kind = ui.Text(ui.Printable(string(pin.Type)))
 			locked = ui.Group{ui.InlineCode(ui.Printable(pin.Version)), ui.Text(" " + ui.Count(pin.Files, "file", "files") + ", " + strconv.FormatInt(pin.Bytes, 10) + " bytes")}
 		}
 		events := ui.Text("none")
@@ -77,13 +60,13 @@ func (r reading) known() ui.Node {
 }
 
 // pins are what the lockfile says, or why it says nothing.
-func (r reading) pins() (map[string]pin, ui.Node) {
-	out := map[string]pin{}
+func (r reading) pins() (map[string]authoring.AuditModule, ui.Node) {
+	out := map[string]authoring.AuditModule{}
 	if !r.serves("agents_policy_audit") {
 		return out, nil
 	}
 	audit, err := read[struct {
-		Modules []pin `json:"modules"`
+		Modules []authoring.AuditModule `json:"modules"`
 	}](r, "agents_policy_audit", nil)
 	if err != nil {
 		return out, ui.P(ui.Class("quiet"), ui.Text("Nothing is locked: "+ui.Printable(fault.From(err).Message)))

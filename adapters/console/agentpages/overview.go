@@ -24,7 +24,7 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	if len(kinds) > 0 {
 		extra["only"] = kinds
 	}
-	doctor, ill := read[doctor](look, "doctor", nil)
+	doctor, ill := read[deployments.DoctorData](look, "doctor", nil)
 	status, err := read[status](look, "status", extra)
 	if err != nil { // there may be no config repository yet: the page says so, and where else to look
 		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.Text("A config repository is made with "),
@@ -61,7 +61,7 @@ func (r reading) ways(st status, p Plan) ui.Node {
 }
 
 // agents is each agent's directories, and how the files in them are.
-func agents(st status, doctor doctor) ui.Node {
+func agents(st status, doctor deployments.DoctorData) ui.Node {
 	differ := map[string]ui.Node{}
 	for _, c := range st.ByRoot {
 		differ[c.Target+" "+c.Root] = stateBadges(c.States, nil)
@@ -90,10 +90,10 @@ func orUpToDate(differs ui.Node) ui.Node {
 
 // drift is every file that is not as it should be, with what a deployment would make of it.
 func (r reading) drift(st status, pv Preview) ui.Node {
-	explained, _ := read[status](r, "explain", ui.Args{"kind": "status"}) // without it, only the modules are not named
+	explained, _ := read[deployments.ExplainData](r, deployments.Explain.Name, ui.Args{"kind": "status"}) // without it, only the modules are not named
 	modules := map[string][]string{}
 	for _, d := range explained.Data.Drift {
-		modules[d.Key()] = d.Modules
+		modules[fileKey(d.Target, d.Path)] = d.Modules
 	}
 	changes := map[string]present.Change{}
 	for _, c := range pv.Diff.Changes {
@@ -101,7 +101,7 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 	}
 	diffs := pv.Diffs(pv.Diff.Changes)
 	items := slices.Clone(st.Drift)
-	slices.SortStableFunc(items, func(a, b drift) int { return cmp.Compare(a.Target, b.Target) })
+	slices.SortStableFunc(items, func(a, b planner.DriftItem) int { return cmp.Compare(a.Target, b.Target) })
 	var out ui.Group
 	left, target := MaxLines, ""
 	for _, d := range items {
@@ -109,14 +109,14 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 			target = d.Target
 			out = append(out, ui.H3(ui.Text(ui.Printable(target))))
 		}
-		out = append(out, ui.P(d.Badge(), ui.Text(" "), ui.InlineCode(ui.Printable(d.Path)), ui.Text(" "),
-			ui.Span(ui.Class("quiet"), ui.Text(ui.Printable(strings.Join(modules[d.Key()], ", "))))))
-		c, planned := changes[d.Key()]
-		size := diffs[d.Key()].Size()
+		out = append(out, ui.P(driftBadge(d), ui.Text(" "), ui.InlineCode(ui.Printable(d.Path)), ui.Text(" "),
+			ui.Span(ui.Class("quiet"), ui.Text(ui.Printable(strings.Join(modules[fileKey(d.Target, d.Path)], ", "))))))
+		c, planned := changes[fileKey(d.Target, d.Path)]
+		size := diffs[fileKey(d.Target, d.Path)].Size()
 		if left -= size; planned && left >= 0 && size > 0 {
 			out = append(out, ui.Disclosure("What a deployment would change in "+ui.Printable(d.Path), false, diff(c, diffs)))
 		} else if planned && size > 0 {
-			out = append(out, ui.P(ui.LinkTo(r.at.at("/plan", "file", d.Key()), "What a deployment would change in "+ui.Printable(d.Path))))
+			out = append(out, ui.P(ui.LinkTo(r.at.at("/plan", "file", fileKey(d.Target, d.Path)), "What a deployment would change in "+ui.Printable(d.Path))))
 		}
 	}
 	if st.Omitted > 0 {
@@ -129,13 +129,13 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 }
 
 // health is what stands in the way of deployments, and what to do about it.
-func (r reading) health(doctor planner.Report[doctor], ill error) ui.Node {
+func (r reading) health(doctor planner.Report[deployments.DoctorData], ill error) ui.Node {
 	if ill != nil {
 		return ui.Part("Health", trouble(ill))
 	}
 	var next ui.Group
 	mends := false
-	for _, command := range doctor.Data.Next {
+	for _, command := range doctor.Data.NextActions {
 		mends = mends || strings.Contains(command, "doctor --fix")
 		next = append(next, ui.Li(ui.InlineCode(ui.Printable(present.Command(command)))))
 	}
@@ -146,7 +146,7 @@ func (r reading) health(doctor planner.Report[doctor], ill error) ui.Node {
 	if mends && r.serves("agents_doctor_fix") {
 		mend = ui.ActionForm(r.v, root+"/mend", "Have git ignore the manifests of deployments", "", r.at.hidden())
 	}
-	return ui.Part("Health", ui.Facts(ui.Fact{Name: "Machine", Value: ui.OptionalText(doctor.Data.Machine)}), warned(doctor.Warnings), todo, mend)
+	return ui.Part("Health", ui.Facts(ui.Fact{Name: "Machine", Value: ui.OptionalText(doctor.Data.MachineID)}), warned(doctor.Warnings), todo, mend)
 }
 
 // interrupted is an operation that was begun and never finished, with the two ways to go on.

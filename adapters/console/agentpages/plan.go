@@ -8,6 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -44,12 +45,12 @@ func (s *Section) planned(r *http.Request, v httpauth.Visitor, p place) (Plan, u
 	if err != nil {
 		return plan.Data, ui.Page{}, err
 	}
-	explained, _ := read[explained](look, "explain", ui.Args{"kind": "plan"}) // without it, only the modules are not named
+	explained, _ := read[deployments.ExplainData](look, deployments.Explain.Name, ui.Args{"kind": "plan"}) // without it, only the modules are not named
 	d := plan.Data
 	return d, ui.Page{Title: "Plan: " + d.Files().Words(), Crumbs: p.crumbs(), Body: []ui.Node{
 		p.form("/plan"), warned(plan.Warnings, preview.Warnings),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)}),
-		d.Table("What a deployment would change", explained.Data.Origins()),
+		d.Table("What a deployment would change", origins(explained.Data)),
 		ui.Part("Every line", look.lines(d, preview.Data)),
 		look.deploying(d),
 	}}, nil

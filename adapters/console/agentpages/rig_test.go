@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -110,7 +111,7 @@ func agentpack(top string) string { return filepath.Join(top, "home", ".agentpac
 // settings are those of every process in the world below top.
 func settings(top string) local.Config {
 	env := map[string]string{"HOME": filepath.Join(top, "home"), "AGENTPACK_HOME": agentpack(top), "AGENTPACK_MACHINE_ID": "ada"}
-	return local.Config{Dir: filepath.Join(top, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"deployments", "authoring"},
+	return local.Config{Trust: nopolicy.Trust(top), Dir: filepath.Join(top, "state"), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"deployments", "authoring"},
 		Env: func(name string) string { return env[name] }, Deployments: local.Deployments{Dir: filepath.Join(top, "project"), Offline: true}}
 }
 

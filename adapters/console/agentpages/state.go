@@ -11,37 +11,25 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 )
 
-// drift is a deployed file that is not as it should be.
-type drift struct {
-	Kind     string   `json:"kind"`
-	State    string   `json:"state"`
-	Target   string   `json:"target"`
-	Root     string   `json:"root"`
-	Path     string   `json:"path"`
-	Modules  []string `json:"modules"`
-	Expected *string  `json:"expected"`
-	Actual   *string  `json:"actual"`
-	OwnedBy  string   `json:"owned_by"` // another config repository
-}
-
-// Key names the file, as Change.Key does.
-func (d drift) Key() string { return d.Target + " " + d.Path }
+// fileKey names a deployed file, as Change.Key does.
+func fileKey(target, path string) string { return target + " " + path }
 
 // stateTone is the tone of a state's badge.
 func stateTone(state string) string {
 	return cmp.Or(map[string]string{"up_to_date": ui.Good, "edited_here": ui.Warn, "conflict": ui.Bad, "missing": ui.Bad}[state], ui.Plain)
 }
 
-// Badge is how the file stands, in the words that are the same everywhere; of one that no deployment manages, its kind.
-func (d drift) Badge() ui.Node {
+// driftBadge is the state of a file, in the words that are the same everywhere; of one that no deployment manages, its kind.
+func driftBadge(d planner.DriftItem) ui.Node {
+	state := string(d.State)
 	if d.OwnedBy != "" {
-		return ui.Badge(ui.Plain, ui.Printable(present.Held(d.State, d.OwnedBy)))
+		return ui.Badge(ui.Plain, ui.Printable(present.Held(state, d.OwnedBy)))
 	}
-	if d.Kind == planner.DriftExtra && d.State == "changed_upstream" {
-		return ui.Badge(stateTone(d.State), present.NotWanted)
+	if d.Kind == planner.DriftExtra && state == "changed_upstream" {
+		return ui.Badge(stateTone(state), present.NotWanted)
 	}
-	if words := present.StateWords(d.State); words != "" {
-		return ui.Badge(stateTone(d.State), words)
+	if words := present.StateWords(state); words != "" {
+		return ui.Badge(stateTone(state), words)
 	}
 	return ui.Badge(ui.Plain, d.Kind)
 }
@@ -60,7 +48,7 @@ func stateBadges(c present.StateCounts, otherwise ui.Node) ui.Node {
 
 // status is the data of the tool status.
 type status struct {
-	Drift   []drift               `json:"drift"`
+	Drift   []planner.DriftItem   `json:"drift"`
 	Omitted int                   `json:"drift_omitted"`
 	Next    []string              `json:"next_actions"`
 	Profile string                `json:"profile"`
@@ -75,19 +63,6 @@ type status struct {
 		Summary planner.DriftSummary `json:"summary"`
 	} `json:"summary_by_root"`
 	Targets []string `json:"targets"`
-}
-
-// doctor is the data of the tool doctor.
-type doctor struct {
-	Machine string   `json:"machine_id"`
-	Next    []string `json:"next_actions"`
-	Roots   []struct {
-		Target     string   `json:"target"`
-		Root       string   `json:"root"`
-		Exists     bool     `json:"exists"`
-		Issues     []string `json:"issues"`
-		Suggestion *string  `json:"suggestion"`
-	} `json:"roots"`
 }
 
 // Snapshot is what was done once, and can be gone back to.
@@ -141,23 +116,12 @@ func stateBadge(state string) ui.Node {
 	return ui.Text("")
 }
 
-// skipped is drift that cannot be proposed, and why.
-type skipped struct {
-	Module  string   `json:"module_id"`
-	Modules []string `json:"module_ids"`
-	Target  string   `json:"target"`
-	Path    string   `json:"path"`
-	Reason  string   `json:"reason"`
-	State   string   `json:"state"`
-	Message string   `json:"reason_message"`
-}
-
 // Proposal is the data of the tool evolve_propose before anything is done.
 type Proposal struct {
-	Candidates []Candidate `json:"candidates"`
-	Omitted    int         `json:"candidates_omitted"`
-	Skipped    []skipped   `json:"skipped"`
-	Left       int         `json:"skipped_omitted"`
+	Candidates []Candidate              `json:"candidates"`
+	Omitted    int                      `json:"candidates_omitted"`
+	Skipped    []deployments.EvolveSkip `json:"skipped"`
+	Left       int                      `json:"skipped_omitted"`
 }
 
 // Mark names what would be proposed, as Plan.Mark does.

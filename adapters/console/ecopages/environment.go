@@ -4,34 +4,12 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems/environment"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
-
-// spun is what is deployed.
-type spun struct {
-	Environment string            `json:"environment"`
-	State       string            `json:"state"`
-	RunID       *string           `json:"run_id"`
-	Since       *time.Time        `json:"since"`
-	Provisioner *string           `json:"provisioner"`
-	Outputs     map[string]string `json:"outputs"`
-	Services    []struct {
-		Repo    string    `json:"repo"`
-		Command string    `json:"command"`
-		PID     int       `json:"pid"`
-		Started time.Time `json:"started_at"`
-		Log     string    `json:"log"`
-		Status  string    `json:"status"`
-		Running bool      `json:"running"`
-	} `json:"services"`
-	Healthy     *bool  `json:"healthy"`
-	Interrupted bool   `json:"interrupted"`
-	Error       string `json:"error"`
-}
 
 // Environment shows what is deployed, and deploys it, takes it down, and asks its provisioner.
 func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -44,8 +22,8 @@ func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.V
 		extra["environment"] = which
 	}
 	a.Add(ui.Search(PagePath(a.Name, "environment"), ui.Field("environment", "environment", "Environment (empty: default)", which), ui.SubmitButton("Show")))
-	var now spun
-	if err := a.Read("ecosystem_spin_status", extra, &now); err != nil {
+	var now environment.StatusAnswer
+	if err := a.Read(environment.Status.Name, extra, &now); err != nil {
 		if f := fault.From(err); f.Kind == fault.NotFound {
 			s.base.Fail(w, v, err)
 			return
@@ -54,11 +32,12 @@ func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.V
 		a.Write("environment", liveRuns)
 		return
 	}
-	a.Add(ui.Part("Environment "+FirstNonEmpty(now.Environment, "default"), now.show(a.Name)), environmentActions(a, which))
+	a.Add(ui.Part("Environment "+FirstNonEmpty(now.Environment, "default"), environmentFacts(a.Name, now)), environmentActions(a, which))
 	a.Write("environment", liveRuns, liveCalls)
 }
 
-func (n spun) show(name string) ui.Node {
+// environmentFacts returns what is deployed in an environment.
+func environmentFacts(name string, n environment.StatusAnswer) ui.Node {
 	var run, health, wrong ui.Node
 	if id := ui.Deref(n.RunID); id != "" {
 		run = ui.LinkTo(PagePath(name, "runs", id), ShortID(id))
@@ -81,9 +60,9 @@ func (n spun) show(name string) ui.Node {
 	var services []ui.Node
 	for _, s := range n.Services {
 		services = append(services, ui.Row(said(s.Repo), mono(s.Command), ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[s.Running], FirstNonEmpty(s.Status, "unknown")),
-			said(strconv.Itoa(s.PID)), ui.When(s.Started), mono(s.Log)))
+			said(strconv.Itoa(s.PID)), ui.When(s.StartedAt), mono(s.Log)))
 	}
-	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Is", Value: RunStatusBadge(FirstNonEmpty(n.State, "none"))}, ui.Fact{Name: "Since", Value: when(n.Since)},
+	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Is", Value: RunStatusBadge(FirstNonEmpty(string(n.State), "none"))}, ui.Fact{Name: "Since", Value: when(n.Since)},
 		ui.Fact{Name: "Provisioner", Value: ui.OptionalText(ui.Deref(n.Provisioner))}, ui.Fact{Name: "By run", Value: run}, ui.Fact{Name: "Health", Value: health})}
 	if len(outputs) > 0 {
 		shown = append(shown, ui.Card("Outputs", ui.Facts(outputs...)))

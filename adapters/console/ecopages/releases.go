@@ -4,35 +4,12 @@ import (
 	"net/http"
 	"strconv"
 	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/ecosystems/releases"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
-
-// released is which version an ecosystem is at, and which may follow.
-type released struct {
-	Version string  `json:"current_version"`
-	Tag     *string `json:"tag"`
-	Stage   string  `json:"stage"`
-	Dirty   bool    `json:"dirty"`
-	Drift   bool    `json:"version_drift"`
-	Branch  string  `json:"branch"`
-	Commits int     `json:"commits_since_tag"`
-	Recent  []struct{ Repo, Commit, Subject string }
-	Next    []struct{ Version, How string } `json:"next_versions"`
-	Repos   []struct {
-		Name    string `json:"name"`
-		Branch  string `json:"branch"`
-		Head    string `json:"head"`
-		Tag     string `json:"tag"`
-		Next    string `json:"next"`
-		Dirty   bool   `json:"dirty"`
-		Commits int    `json:"commits_since_tag"`
-		Problem string `json:"problem"`
-	} `json:"repos"`
-}
 
 // Releases shows which version there is, whether another one can be made, those there were, and makes the next one.
 func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -40,8 +17,8 @@ func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	if !ok {
 		return
 	}
-	var now released
-	if err := a.Read("amof_release_status", nil, &now); err != nil {
+	var now releases.StatusResult
+	if err := a.Read(releases.Status.Name, nil, &now); err != nil {
 		if f := fault.From(err); f.Kind == fault.NotFound {
 			s.base.Fail(w, v, err)
 			return
@@ -50,14 +27,15 @@ func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 		a.Write("releases", liveRuns)
 		return
 	}
-	a.Add(now.show())
+	a.Add(versionFacts(now))
 	a.Add(checks(a))
 	a.Add(ui.Part("The next version", ui.Card("A new version", bump(a)), ui.Card("The next stage of this version", promote(a, now))))
 	a.Add(releaseLog(a))
 	a.Write("releases", liveRuns, liveCalls)
 }
 
-func (n released) show() ui.Node {
+// versionFacts returns the version an ecosystem is at, and which may follow.
+func versionFacts(n releases.StatusResult) ui.Node {
 	var repos, commits, next []ui.Node
 	for _, r := range n.Repos {
 		repos = append(repos, ui.Row(said(r.Name), mono(r.Branch), mono(r.Head), said(FirstNonEmpty(r.Tag, "–")), said(strconv.Itoa(r.Commits)), said(r.Next),
@@ -79,11 +57,8 @@ func (n released) show() ui.Node {
 
 // checks returns what speaks for and against a release.
 func checks(a *EcosystemPage) ui.Node {
-	var found struct {
-		Status                   string
-		Passed, Warnings, Errors []string
-	}
-	if err := a.Read("amof_release_validate", nil, &found); err != nil {
+	var found releases.Validation
+	if err := a.Read(releases.Validate.Name, nil, &found); err != nil {
 		return ui.Part("Can it be released?", ui.Problem(fault.From(err)))
 	}
 	var rows []ui.Node
@@ -113,7 +88,7 @@ func bump(a *EcosystemPage) ui.Node {
 			ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}), making("bump"))
 }
 
-func promote(a *EcosystemPage, n released) ui.Node {
+func promote(a *EcosystemPage, n releases.StatusResult) ui.Node {
 	if !strings.Contains(n.Version, "-") {
 		return ui.Empty("The current version is a stable one: there is no next stage.")
 	}
@@ -123,17 +98,8 @@ func promote(a *EcosystemPage, n released) ui.Node {
 }
 
 func releaseLog(a *EcosystemPage) ui.Node {
-	var past struct {
-		Records []struct {
-			Tag     string     `json:"tag"`
-			Date    *time.Time `json:"date"`
-			Action  *string    `json:"action"`
-			Stage   string     `json:"stage"`
-			Commits *int       `json:"commits"`
-			Origin  *string    `json:"origin"`
-		} `json:"records"`
-	}
-	if err := a.Read("amof_release_log", map[string]any{"limit": 30}, &past); err != nil {
+	var past releases.ReleaseLog
+	if err := a.Read(releases.Log.Name, map[string]any{"limit": 30}, &past); err != nil {
 		return ui.Part("Releases so far", ui.Problem(fault.From(err)))
 	}
 	var rows []ui.Node

@@ -25,6 +25,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
@@ -70,7 +71,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 		r.git("", "clone", "-q", "--bare", r.at(name), r.at("origin/"+name+".git"))
 	}
 	env := map[string]string{"AMOF_WORKSPACE_ROOT": r.at("ws"), "HOME": r.at("home")}
-	config := local.Config{Dir: r.at("state"), Toolsets: []string{"ecosystems"}, Options: person.ByCaller(local.Defaults()),
+	config := local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: r.at("state"), Toolsets: []string{"ecosystems"}, Options: person.ByCaller(local.Defaults()),
 		Projects: local.Projects{Supervisor: []string{os.Args[0], "supervise"}}, Env: func(name string) string { return env[name] }}
 	for _, c := range change {
 		c(&config)

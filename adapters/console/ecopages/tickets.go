@@ -16,7 +16,7 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 		return
 	}
 	var all workspace.TicketList
-	var d description
+	var d ecosystems.Description
 	if !a.Need(ecosystems.Describe.Name, nil, &d) {
 		return
 	}
@@ -38,7 +38,7 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 			a.ActionForm("ticket-switch", "Leave tickets", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
 	}
 	a.Add(ui.Part("Start a ticket", ui.P(ui.Text("Makes its branch in a worktree of every repository that may be written to.")),
-		a.ActionForm("ticket-start", "Start", "the ticket", ui.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), RepoCheckboxes("ticket", "Start in", d.names(true)))))
+		a.ActionForm("ticket-start", "Start", "the ticket", ui.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), RepoCheckboxes("ticket", "Start in", repoNames(d, true)))))
 	a.Write("tickets", liveRuns, liveCalls)
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/consolerig"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -31,7 +32,7 @@ type room struct {
 func open(t *testing.T, change ...func(*local.Config)) *room {
 	t.Helper()
 	r := &room{source: t.TempDir(), store: filepath.Join(t.TempDir(), "packs")}
-	c := local.Config{Dir: t.TempDir(), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"packs"}, Env: func(string) string { return "" },
+	c := local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: t.TempDir(), Options: person.ByCaller(local.Defaults()), Toolsets: []string{"packs"}, Env: func(string) string { return "" },
 		Packs: local.Packs{Root: r.store, Source: r.source}}
 	for _, f := range change {
 		f(&c)

@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -168,7 +169,7 @@ func sending(id string, r *http.Request) (ui.Args, error) {
 // past returns the action's history.
 func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
 	var answer struct {
-		Executions []execution `json:"executions"`
+		Executions []projects.Execution `json:"executions"`
 	}
 	if err := s.Calls.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer); err != nil {
 		return ui.Part("History", ui.ErrorNotice(err))

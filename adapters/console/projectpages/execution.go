@@ -1,90 +1,47 @@
 package projectpages
 
 import (
-	"encoding/json"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/app/projects"
 )
 
-// execution is one row of the history. A list leaves out steps and output.
-type execution struct {
-	ID          string          `json:"id"`
-	Kind        string          `json:"actionType"`
-	ActionID    string          `json:"actionId"`
-	WorkflowID  string          `json:"workflowId"`
-	Name        string          `json:"actionName"`
-	Client      string          `json:"sourceClient"`
-	TriggeredBy string          `json:"triggeredBy"`
-	Parameters  json.RawMessage `json:"parameters"`
-	Status      string          `json:"status"`
-	Reason      string          `json:"reason"`
-	Result      json.RawMessage `json:"result"`
-	Error       string          `json:"errorMessage"`
-	Steps       []step          `json:"steps"`
-	Output      []OutputLine    `json:"output"`
-	Dropped     int64           `json:"outputDropped"`
-	StartedAt   time.Time       `json:"startedAt"`
-	EndedAt     time.Time       `json:"completedAt"`
-	Duration    int64           `json:"durationMs"`
-}
+// isGoing reports an execution that is not over.
+func isGoing(e projects.Execution) bool { return e.Status == "running" || e.Status == "queued" }
 
-// step is how far one step of a workflow is.
-type step struct {
-	Name     string `json:"nodeName"`
-	Depth    int    `json:"depth"`
-	Status   string `json:"status"`
-	ExitCode *int   `json:"exitCode"`
-	Error    string `json:"errorMessage"`
-	Process  string `json:"processId"`
-	Reason   string `json:"reason"`
-	Tries    int    `json:"tries"`
-	Duration int64  `json:"durationMs"`
-}
-
-// OutputLine is a line of kept output.
-type OutputLine struct {
-	Node    string `json:"nodeName"`
-	Stream  string `json:"stream"`
-	Content string `json:"content"`
-}
-
-// Going reports an execution that is not over.
-func (e execution) Going() bool { return e.Status == "running" || e.Status == "queued" }
-
-// At returns the steps that run, which have processes.
-func (e execution) At() (out []step) {
+// runningSteps returns the steps that run, which have processes.
+func runningSteps(e projects.Execution) (out []projects.ExecutionStep) {
 	for _, s := range e.Steps {
-		if s.Status == "running" && s.Process != "" {
+		if s.Status == "running" && s.ProcessID != "" {
 			out = append(out, s)
 		}
 	}
 	return out
 }
 
-// By returns who had it run.
-func (e execution) By() string {
-	return strings.TrimSuffix(strings.TrimSpace(e.TriggeredBy+" ("+e.Client+")"), " ()")
+// startedBy returns who had it run.
+func startedBy(e projects.Execution) string {
+	return strings.TrimSuffix(strings.TrimSpace(e.TriggeredBy+" ("+e.SourceClient+")"), " ()")
 }
 
 // ExecutionTable returns a list of executions, each with a page of its own.
-func ExecutionTable(caption string, all []execution, empty string) ui.Node {
+func ExecutionTable(caption string, all []projects.Execution, empty string) ui.Node {
 	var rows []ui.Node
 	for _, e := range all {
 		why := e.Error
 		if why == "" {
 			why = strings.ReplaceAll(e.Reason, "_", " ")
 		}
-		rows = append(rows, ui.Row(ui.A(ui.Href(executionPath(e.ID)), ui.When(e.StartedAt)), ui.OptionalText(e.Kind), ui.OptionalText(e.Name), StatusBadge(e.Status),
-			ui.Text(ui.Took(e.Duration)), ui.OptionalText(e.By()), ui.OptionalText(why)))
+		rows = append(rows, ui.Row(ui.A(ui.Href(executionPath(e.ID)), ui.When(e.StartedAt)), ui.OptionalText(string(e.Kind)), ui.OptionalText(e.Name), StatusBadge(string(e.Status)),
+			ui.Text(ui.Took(e.DurationMS)), ui.OptionalText(startedBy(e)), ui.OptionalText(why)))
 	}
 	return ui.DataTable(caption, []string{"Started", "Kind", "What", "State", "Took", "Asked for by", "Why it ended so"}, rows, empty)
 }
 
-// StepTable returns the steps of a run, in order; nil for what has none.
-func (e execution) StepTable() ui.Node {
+// stepTable returns the steps of a run, in order; nil for what has none.
+func stepTable(e projects.Execution) ui.Node {
 	if len(e.Steps) == 0 {
 		return nil
 	}
@@ -104,13 +61,13 @@ func (e execution) StepTable() ui.Node {
 		if s.Tries > 1 {
 			ended += fmt.Sprintf(" (started %d times)", s.Tries)
 		}
-		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(i+1)), ui.OptionalText(name), StatusBadge(s.Status), ui.Text(ui.Took(s.Duration)), ui.OptionalText(ended)))
+		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(i+1)), ui.OptionalText(name), StatusBadge(string(s.Status)), ui.Text(ui.Took(s.DurationMS)), ui.OptionalText(ended)))
 	}
 	return ui.DataTable("steps of this run", []string{"Step", "Name", "State", "Took", "End"}, rows, "")
 }
 
-// Kept returns the output that was kept of a run; nil for none.
-func (e execution) Kept() ui.Node {
+// keptOutput returns the output that was kept of a run; nil for none.
+func keptOutput(e projects.Execution) ui.Node {
 	if len(e.Output) == 0 {
 		return nil
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects"
 )
 
 // states returns those that an execution may be in.
@@ -17,9 +18,9 @@ func states() []ui.Choice {
 func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	q := r.URL.Query()
 	var answer struct {
-		Executions []execution `json:"executions"`
-		Total      int         `json:"total"`
-		More       bool        `json:"hasMore"`
+		Executions []projects.Execution `json:"executions"`
+		Total      int                  `json:"total"`
+		More       bool                 `json:"hasMore"`
 	}
 	args := ui.Args{}.Set("actionType", q.Get("type")).Set("status", q.Get("state")).Number("limit", q.Get("limit"))
 	if err := s.Calls.Read(r.Context(), v, "list_action_executions", args, &answer); err != nil {
@@ -45,26 +46,26 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 		return
 	}
 	p := ui.Page{Title: "Execution", Crumbs: crumbs(ui.PageLink{Text: "History", Href: ExecutionsPath})}
-	var e execution
+	var e projects.Execution
 	if decode(doc, &e) != nil || e.Kind == "" { // a call, or a process
 		p.Title, p.Live, p.Body = "Call "+ui.Printable(id), []string{"ai-tool-state", "ai-tool-result"}, []ui.Node{ui.JSONValue(doc)}
 		s.Show(w, r, v, p)
 		return
 	}
-	p.Title = ui.Printable(e.Kind + " " + e.Name)
-	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(e.Status)}, ui.Fact{Name: "Started", Value: ui.When(e.StartedAt)},
-		ui.Fact{Name: "Took", Value: ui.OptionalText(ui.Took(e.Duration))}, ui.Fact{Name: "Asked for by", Value: ui.OptionalText(e.By())},
-		ui.Fact{Name: "Why it ended so", Value: ui.OptionalText(e.Error)}, ui.Fact{Name: "Of", Value: subject(e)}), given(e.Parameters), e.StepTable()}
-	if e.Going() {
+	p.Title = ui.Printable(string(e.Kind) + " " + e.Name)
+	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(string(e.Status))}, ui.Fact{Name: "Started", Value: ui.When(e.StartedAt)},
+		ui.Fact{Name: "Took", Value: ui.OptionalText(ui.Took(e.DurationMS))}, ui.Fact{Name: "Asked for by", Value: ui.OptionalText(startedBy(e))},
+		ui.Fact{Name: "Why it ended so", Value: ui.OptionalText(e.Error)}, ui.Fact{Name: "Of", Value: subject(e)}), given(e.Parameters), stepTable(e)}
+	if isGoing(e) {
 		p.Live = []string{"tick"}
 		p.Body = append(p.Body, printing(r.Context(), s.Calls, v, e))
 	}
-	p.Body = append(p.Body, StoredResult(e.Result), e.Kept())
+	p.Body = append(p.Body, StoredResult(e.Result), keptOutput(e))
 	s.Show(w, r, v, p)
 }
 
 // subject returns the way to what was carried out.
-func subject(e execution) ui.Node {
+func subject(e projects.Execution) ui.Node {
 	switch {
 	case e.WorkflowID != "":
 		return ui.LinkTo(workflowPath(e.WorkflowID), "its workflow")

@@ -10,10 +10,10 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -41,33 +41,20 @@ func executionPath(id string) string { return ExecutionsPath + "/" + url.PathEsc
 // lastLines that a page which looks anew every second shows of what runs.
 const lastLines = 25
 
-// ProcessOutput is a part of what a process printed.
-type ProcessOutput struct {
-	ID        string    `json:"processId"`
-	Status    string    `json:"status"`
-	PID       int       `json:"pid"`
-	Script    string    `json:"scriptName"`
-	StartedAt time.Time `json:"startedAt"`
-	ExitCode  *int      `json:"exitCode"`
-	Lines     []string  `json:"outputLines"`
-	Next      int64     `json:"nextSeq"`
-	Total     int64     `json:"totalLines"`
+// isRunning reports whether the status is that of a process that has not ended.
+func isRunning(status string) bool {
+	return status == "running" || status == "starting" || status == "stopping"
 }
 
-// Running reports a process that has not ended.
-func (p ProcessOutput) Running() bool {
-	return p.Status == "running" || p.Status == "starting" || p.Status == "stopping"
-}
+// outputText returns the lines as one text.
+func outputText(p projects.OutputAnswer) string { return strings.Join(p.Lines, "\n") }
 
-// Text returns the lines as one text.
-func (p ProcessOutput) Text() string { return strings.Join(p.Lines, "\n") }
-
-// Left returns how many lines before those are not shown.
-func (p ProcessOutput) Left() int64 { return p.Total - int64(len(p.Lines)) }
+// linesBefore returns how many lines before those are not shown.
+func linesBefore(p projects.OutputAnswer) int64 { return p.Total - int64(len(p.Lines)) }
 
 // ReadOutput returns the last lines that a process printed.
-func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string, lines int) (ProcessOutput, error) {
-	var p ProcessOutput
+func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string, lines int) (projects.OutputAnswer, error) {
+	var p projects.OutputAnswer
 	err := runner.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
 	return p, err
 }
@@ -85,7 +72,7 @@ func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor
 	if err != nil {
 		return nil
 	}
-	return ui.Part(title, ui.P(ui.LinkTo(processPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", p.Text()))
+	return ui.Part(title, ui.P(ui.LinkTo(processPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", outputText(p)))
 }
 
 // WatchOutput is work.Task.Watch for a task that runs one program: its latest output.

@@ -5,10 +5,11 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects"
+	"github.com/countersign-dev/countersign/app/projects/runner"
 )
 
 // How many lines a process's page begins with, and the most that are read at once.
@@ -32,26 +33,8 @@ func (s *processSection) Mount(mux *http.ServeMux, person func(httpauth.Handler)
 	})
 }
 
-// process is a background process as it is listed.
-type process struct {
-	ID        string     `json:"id"`
-	PID       int        `json:"pid"`
-	Owner     int        `json:"ownerPid"`
-	Script    string     `json:"scriptName"`
-	Project   string     `json:"projectPath"`
-	Status    string     `json:"status"`
-	StartedAt time.Time  `json:"startedAt"`
-	EndedAt   *time.Time `json:"completedAt"`
-	ExitCode  *int       `json:"exitCode"`
-	Command   string     `json:"command"`
-	Client    string     `json:"client"`
-	Reason    string     `json:"reason"`
-}
-
-func (p process) running() bool { return ProcessOutput{Status: p.Status}.Running() }
-
-// end returns how it ended, in a few words.
-func (p process) end() string {
+// endOf returns how a process ended, in a few words.
+func endOf(p runner.Process) string {
 	switch {
 	case p.Reason != "":
 		return p.Reason
@@ -61,9 +44,9 @@ func (p process) end() string {
 	return ""
 }
 
-func (s *processSection) all(ctx context.Context, v httpauth.Visitor) ([]process, error) {
+func (s *processSection) all(ctx context.Context, v httpauth.Visitor) ([]runner.Process, error) {
 	var answer struct {
-		Processes []process `json:"processes"`
+		Processes []runner.Process `json:"processes"`
 	}
 	err := s.Calls.Read(ctx, v, "list_background_processes", nil, &answer)
 	return answer.Processes, err
@@ -77,8 +60,8 @@ func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 	}
 	var rows []ui.Node
 	for _, p := range all {
-		rows = append(rows, ui.Row(ui.LinkTo(processPath(p.ID), ui.Printable(p.Script)), ui.OptionalCode(p.Project), StatusBadge(p.Status), ui.When(p.StartedAt),
-			ui.OptionalText(p.end()), ui.OptionalText(p.Client), s.stopping(v, p)))
+		rows = append(rows, ui.Row(ui.LinkTo(processPath(string(p.ID)), ui.Printable(p.ScriptName)), ui.OptionalCode(p.ProjectPath), StatusBadge(p.Status), ui.When(p.StartedAt),
+			ui.OptionalText(endOf(p)), ui.OptionalText(p.Client), s.stopping(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Background processes", Crumbs: processCrumbs(), Live: []string{"background-process-status", "ai-tool-result"}, Body: []ui.Node{
 		ui.P(ui.Text("What runs in the background for any client on this machine, and what ended lately.")),
@@ -89,13 +72,13 @@ func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: ProjectsPath}} }
 
 // stopping returns the buttons that end a process which runs.
-func (s *processSection) stopping(v httpauth.Visitor, p process) ui.Node {
-	if !p.running() {
+func (s *processSection) stopping(v httpauth.Visitor, p runner.Process) ui.Node {
+	if !isRunning(p.Status) {
 		return nil
 	}
-	to, called := processPath(p.ID)+"/stop", ui.Printable(p.Script)+" (pid "+fmt.Sprint(p.PID)+")"
-	return ui.Group{ui.ActionForm(v, to, "Stop", called, ui.Hidden("script", p.Script)),
-		ui.PostForm(v, to, ui.Hidden("script", p.Script), ui.Hidden("force", "true"), ui.Danger("Kill", ui.Aria("label", "Kill "+called)))}
+	to, called := processPath(string(p.ID))+"/stop", ui.Printable(p.ScriptName)+" (pid "+fmt.Sprint(p.PID)+")"
+	return ui.Group{ui.ActionForm(v, to, "Stop", called, ui.Hidden("script", p.ScriptName)),
+		ui.PostForm(v, to, ui.Hidden("script", p.ScriptName), ui.Hidden("force", "true"), ui.Danger("Kill", ui.Aria("label", "Kill "+called)))}
 }
 
 func (s *processSection) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
@@ -117,18 +100,18 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 		return
 	}
 	p := s.about(r.Context(), v, id, out)
-	body := []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(out.Status)}, ui.Fact{Name: "End", Value: ui.OptionalText(p.end())},
-		ui.Fact{Name: "Project", Value: ui.OptionalCode(p.Project)}, ui.Fact{Name: "Command", Value: ui.OptionalCode(p.Command)},
+	body := []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(out.Status)}, ui.Fact{Name: "End", Value: ui.OptionalText(endOf(p))},
+		ui.Fact{Name: "Project", Value: ui.OptionalCode(p.ProjectPath)}, ui.Fact{Name: "Command", Value: ui.OptionalCode(p.Command)},
 		ui.Fact{Name: "Started", Value: ui.When(out.StartedAt)}, ui.Fact{Name: "Started by", Value: ui.OptionalText(p.Client)},
 		ui.Fact{Name: "Process", Value: ui.Text(fmt.Sprintf("pid %d", out.PID))}), ui.Div(ui.Class("buttons"), s.stopping(v, p))}
-	if left := out.Left(); left > 0 {
+	if left := linesBefore(out); left > 0 {
 		more := ui.Text(".")
 		if lines < most {
 			more = ui.Group{ui.Text("; "), ui.LinkTo(processPath(id)+"?all=yes", fmt.Sprintf("show up to %d lines", most))}
 		}
 		body = append(body, ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d lines before these are not shown", left)), more))
 	}
-	title := ui.Printable(out.Script)
+	title := ui.Printable(out.ScriptName)
 	if title == "" {
 		title = "Process"
 	}
@@ -137,18 +120,18 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // output returns what the process has printed, and where it runs what it prints from now on.
-func output(out ProcessOutput) ui.Node {
-	if !out.Running() {
+func output(out projects.OutputAnswer) ui.Node {
+	if !isRunning(out.Status) {
 		if len(out.Lines) == 0 {
 			return ui.Empty("It printed nothing.")
 		}
-		return ui.Printed("output", out.Text())
+		return ui.Printed("output", outputText(out))
 	}
-	text, left := ui.Tail(out.Text(), ui.MaxPrinted)
+	text, left := ui.Tail(outputText(out), ui.MaxPrinted)
 	if text = ui.Output(text); text != "" {
 		text += "\n"
 	}
-	return ui.Group{ui.LeftOut(left), ui.Stream("output", OutputEventsURL(out.ID, out.Next), processTold, "lines", text)}
+	return ui.Group{ui.LeftOut(left), ui.Stream("output", OutputEventsURL(string(out.ProcessID), out.NextSeq), processTold, "lines", text)}
 }
 
 // processTold is the kind of the events that tell what a process prints.
@@ -160,14 +143,14 @@ func OutputEventsURL(id string, after int64) string {
 }
 
 // about returns what is listed of the process; of one that somebody waits for, that is not listed, as much as its output says.
-func (s *processSection) about(ctx context.Context, v httpauth.Visitor, id string, out ProcessOutput) process {
+func (s *processSection) about(ctx context.Context, v httpauth.Visitor, id string, out projects.OutputAnswer) runner.Process {
 	all, err := s.all(ctx, v)
 	if err == nil {
 		for _, p := range all {
-			if p.ID == id {
+			if string(p.ID) == id {
 				return p
 			}
 		}
 	}
-	return process{ID: id, PID: out.PID, Status: out.Status + " in the foreground", ExitCode: out.ExitCode}
+	return runner.Process{ID: out.ProcessID, PID: out.PID, Status: out.Status + " in the foreground", ExitCode: out.ExitCode}
 }

@@ -86,7 +86,7 @@ func TestOthersProcesses(t *testing.T) {
 	other.Client = "agent/2"
 	other.Do("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "serve", "runInBackground": true})
 	list := b.Get("/projects/processes").See("serve", "agent/2")
-	list.Press(regexp.MustCompile(`Stop serve \(pid \d+\)`).FindString(list.HTML)).See("somebody else's work", "high risk").Approve()
+	list.Press(regexp.MustCompile(`Stop serve \(pid \d+\)`).FindString(list.HTML)).See("started by another client", "high risk").Approve()
 	b.until("/projects/processes", "stopped")
 }
 

@@ -32,7 +32,7 @@ func (a *about) services() ui.Node {
 	for _, s := range all.Services {
 		called := "service " + ui.Printable(s.Name)
 		buttons := ui.Group{button("up", "Up", called, s.Name)}
-		if (process{Status: s.Status}).running() {
+		if isRunning(s.Status) {
 			running++
 			buttons = ui.Group{button("restart", "Restart", called, s.Name), button("down", "Down", called, s.Name)}
 		}

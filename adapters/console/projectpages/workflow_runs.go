@@ -8,32 +8,33 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // history is a workflow's runs, the last started first, or why they are not known.
 type history struct {
-	runs []execution
+	runs []projects.Execution
 	err  error
 }
 
 func (s *workflowSection) history(ctx context.Context, v httpauth.Visitor, id string) history {
 	var answer struct {
-		Executions []execution `json:"executions"`
+		Executions []projects.Execution `json:"executions"`
 	}
 	err := s.Calls.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer)
 	return history{answer.Executions, err}
 }
 
 // going returns the run that goes on now.
-func (h history) going() (execution, bool) {
+func (h history) going() (projects.Execution, bool) {
 	for _, e := range h.runs {
-		if e.Going() {
+		if isGoing(e) {
 			return e, true
 		}
 	}
-	return execution{}, false
+	return projects.Execution{}, false
 }
 
 func (h history) table() ui.Node {
@@ -45,23 +46,23 @@ func (h history) table() ui.Node {
 
 // going returns how far a run is: its steps, and what the one that runs prints.
 func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
-	var e execution
+	var e projects.Execution
 	if err := s.Calls.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {
 		return nil
 	}
 	return ui.Part("Running now", ui.P(ui.Text("This page follows it. "), ui.LinkTo(executionPath(id), "All of it"), ui.Text(" "), ui.LinkTo(workflowPath(e.WorkflowID), "Look again")),
-		e.StepTable(), printing(ctx, s.Calls, v, e))
+		stepTable(e), printing(ctx, s.Calls, v, e))
 }
 
 // printing returns what the steps print that run now.
-func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, e execution) ui.Node {
-	at := e.At()
+func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, e projects.Execution) ui.Node {
+	at := runningSteps(e)
 	if len(at) == 1 {
-		return LatestOutput(ctx, runner, v, at[0].Process)
+		return LatestOutput(ctx, runner, v, at[0].ProcessID)
 	}
 	var out ui.Group
 	for _, step := range at {
-		if shown := latestOutput(ctx, runner, v, "What "+ui.Printable(step.Name)+" prints", step.Process); shown != nil {
+		if shown := latestOutput(ctx, runner, v, "What "+ui.Printable(step.Name)+" prints", step.ProcessID); shown != nil {
 			out = append(out, shown)
 		}
 	}

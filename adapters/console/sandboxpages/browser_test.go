@@ -55,7 +55,7 @@ func TestSandboxesInABrowser(t *testing.T) {
 	p.Shot("forced")
 	require.DirExists(t, dirs["fix-login"])
 	p.WaitFor(`performance.now() > 1500 && !("held" in document.body.dataset)`) // what has just moved under a pointer takes no press
-	p.Press("Approve: delete sandbox fix-login of origins-shop with 1 change and 0 commits that are nowhere else (they are kept under backup refs)")
+	p.Press("Approve: delete sandbox fix-login of origins-shop with unsaved work: 1 change (kept under backup refs)")
 	p.WaitFor(`/the sandbox was deleted|changes that were not committed/.test(document.querySelector("main").innerText)`) // on a page of its own if it took long
 	p.Go(b.web.URL + at)
 	p.WaitText("main", "changes that were not committed")

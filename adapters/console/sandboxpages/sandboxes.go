@@ -120,7 +120,29 @@ func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.Pr
 				ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))),
 			ui.PostForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
 				ui.P(ui.Text("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
-				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called)))), agent}
+				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called)))), agent, isolating(b, v, of, id+"-isolate")}
+}
+
+// isolating has what keeps the sandbox's programs inside changed.
+func isolating(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.ProjectItem, id string) ui.Node {
+	return ui.Disclosure("Isolation …", false, ui.PostForm(v, at(of.Name, "/isolate"), ui.Hidden("box", b.Name), isolationFields(id, "none"),
+		ui.SubmitButton("Change isolation", ui.Aria("label", "Change the isolation of sandbox "+ui.Printable(b.Name)))))
+}
+
+// isolationFields returns the choice of what keeps a sandbox's programs inside; none is the word for nothing.
+func isolationFields(id, none string) ui.Node {
+	return ui.Group{ui.SelectField(id, "isolate", "What keeps its commands and agent inside (the plan says how far)", "", ui.Choice{Value: none, Text: "nothing"}, ui.Choice{Value: "landlock", Text: "landlock"},
+		ui.Choice{Value: "landlock-offline", Text: "landlock, without TCP"}, ui.Choice{Value: "bubblewrap", Text: "bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "bubblewrap, without network"},
+		ui.Choice{Value: "container", Text: "a container"}, ui.Choice{Value: "container-offline", Text: "a container, without network"}),
+		ui.Field(id+"-image", "image", "Image of the container (empty: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255"))}
+}
+
+func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		name := r.PostFormValue("box")
+		s.Calls.Do(w, r, v, ui.Task{Title: "Change the isolation of sandbox " + ui.Printable(name), Tool: sandboxes.SandboxIsolate.Name, Back: at(of.Name, ""),
+			Args: ui.Args{"git_url": of.URL, "name": name, "isolate": isolation(r)}})
+	})
 }
 
 func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
@@ -128,16 +150,13 @@ func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
 		ui.Field("box-branch", "branch", "Branch (empty: a new one)", ""),
 		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""),
-		ui.SelectField("box-isolate", "isolate", "What keeps its commands and agent inside (the plan says how far)", "", ui.Choice{Text: "nothing"}, ui.Choice{Value: "landlock", Text: "landlock"},
-			ui.Choice{Value: "landlock-offline", Text: "landlock, without TCP"}, ui.Choice{Value: "bubblewrap", Text: "bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "bubblewrap, without network"},
-			ui.Choice{Value: "container", Text: "a container"}, ui.Choice{Value: "container-offline", Text: "a container, without network"}),
-		ui.Field("box-image", "image", "Image of the container (empty: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255")),
+		isolationFields("box-isolate", ""),
 		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Make sandbox")))
 }
 
 // agentField returns the choice of an agent; none is the word for none, empty for the one that was started last.
 func agentField(id, none string) ui.Node {
-	choices := []ui.Choice{{Value: "claude", Text: "claude"}, {Value: "codex", Text: "codex"}, {Value: "opencode", Text: "opencode, in the project's server"}}
+	choices := []ui.Choice{{Value: "claude", Text: "claude"}, {Value: "codex", Text: "codex"}, {Value: "opencode", Text: "opencode, in an agent server"}}
 	first := ui.Choice{Text: "the one that was started last"}
 	if none != "" {
 		first = ui.Choice{Text: none}

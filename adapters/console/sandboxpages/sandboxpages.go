@@ -44,6 +44,7 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		"POST " + root + "/{name}/key":       s.key,
 		"POST " + root + "/{name}/create":    s.create,
 		"POST " + root + "/{name}/agent":     s.agent,
+		"POST " + root + "/{name}/isolate":   s.isolate,
 		"POST " + root + "/{name}/reset":     s.reset,
 		"POST " + root + "/{name}/delete":    s.remove,
 		"POST " + root + "/{name}/restore":   s.restore,

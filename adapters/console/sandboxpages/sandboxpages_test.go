@@ -160,9 +160,11 @@ func TestSandboxes(t *testing.T) {
 
 	kept := b.web.Get(at).See("changes that were not committed").Sound()
 	ref := regexp.MustCompile(`Restore (refs/[^"]+)`).FindStringSubmatch(kept.HTML)[1]
-	kept.Press("Restore "+ref, "box", "again").Settled().See("the work is back", "again")
+	kept.Press("Restore "+ref, "box", "again").Settled().See("the work was restored", "again")
 	b.web.Get(at).See("again", "sandbox/again")
 
+	b.web.Get(at).Press("Change the isolation of sandbox second", "isolate", "none").Settled().See("Change the isolation of sandbox second: done")
+	b.web.Send(at+"/isolate", url.Values{"box": {"second"}, "isolate": {"chroot"}}).Settled().See("is no isolation")
 	b.web.Get(at).Press("Reset sandbox second").Settled().See("Reset sandbox second: done")
 	b.web.Get(at).Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
 	b.web.Get(at).Press("Delete sandbox second").Settled().See("Delete sandbox second: done")
@@ -234,7 +236,7 @@ func TestDestroyWithWork(t *testing.T) {
 	made := b.Do("opencode_sandbox_create", map[string]any{"git_url": url, "name": "fix"})
 	b.Write(made["worktree"].(map[string]any)["directory"].(string), "only.txt", "here\n")
 	b.web.Get(at).Press("Destroy origins-shop").Settled().See("code sandbox_unpushed_work", "only.txt").Miss("Approve")
-	asked := b.web.Get(at).Press("Destroy with force: origins-shop").Settled().See("lose work in 1 places", "only.txt", "to approve")
+	asked := b.web.Get(at).Press("Destroy with force: origins-shop").Settled().See("lose unsaved work in 1 place", "only.txt", "to approve")
 	assert.DirExists(t, dir)
 	typed := regexp.MustCompile(`name="(typed_value)"`).FindStringSubmatch(asked.HTML)[1]
 	asked.Approve(typed, "origins-shop").See("No project is recorded")

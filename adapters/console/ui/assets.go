@@ -11,7 +11,7 @@ import (
 	"strings"
 )
 
-// Mermaid draws diagrams: version 11.17.2 of @mermaid-js/tiny (MIT licence), unchanged, compressed once. mermaid.js.gz.sha256 is its sum.
+// assetFiles holds the stylesheet, scripts and images. Mermaid, which draws diagrams, is version 11.17.2 of @mermaid-js/tiny (MIT licence), unchanged, compressed once. mermaid.js.gz.sha256 is its sum.
 //
 //go:embed static/*
 var assetFiles embed.FS

@@ -144,7 +144,7 @@ func soon(t *testing.T, ok func() bool, what string) {
 	require.Eventually(t, ok, time.Minute, 5*time.Millisecond, what)
 }
 
-func TestScripts(t *testing.T) {
+func TestScriptsInABrowser(t *testing.T) {
 	b := browser.Open(t)
 	for name, test := range map[string]func(*testing.T, *browser.Browser){
 		"parts that are the same stay": partsThatAreTheSameStay, "what is typed is carried over": whatIsTypedIsCarriedOver, "what is typed stays": whatIsTypedStaysWhereverItsFieldIs, "many events are few looks": manyEventsAreFewLooks,

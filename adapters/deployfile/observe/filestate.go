@@ -76,7 +76,7 @@ func InspectPath(path string) (FileState, error) {
 		switch {
 		case err != nil:
 		case !os.SameFile(info, s.Info): // perhaps a link by now, whose target was read
-			err = deployment.ErrStale.Sayf("%s was changed while it was looked at; look again", path)
+			err = deployment.ErrStale.Sayf("%s changed while it was read; try again", path)
 		default:
 			s.Sum, s.Size, s.Mode = deployment.SumOf(s.Data), int64(len(s.Data)), s.Info.Mode().Perm()
 		}
@@ -154,7 +154,7 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 // SameState reports that s is what was seen before: what stands there, its content or where it leads, and every permission bit.
 func SameState(s, then deployment.Seen) bool { return EquivalentState(s, then) && s.Mode == then.Mode }
 
-// EquivalentState is Exactly, but of the mode only whether the file may be executed.
+// EquivalentState is SameState, except that of the modes only the executable bit is compared.
 func EquivalentState(s, then deployment.Seen) bool {
 	if s.Kind != then.Kind {
 		return false
@@ -178,7 +178,7 @@ func SameFile(now, then fs.FileInfo) bool {
 
 const executeBits fs.FileMode = 0o111
 
-// FinalMode is the mode a file gets. Plain and Executable only say whether it may be executed: a new file's other bits are the user's umask's,
+// FinalMode is the mode a file gets. PlainMode and ExecutableMode only say whether it may be executed: a new file's other bits are the user's umask's,
 // those of one that is there stay. Any other mode is meant as it is.
 func FinalMode(w deployment.Write, umask fs.FileMode) fs.FileMode {
 	mode := w.After.Mode.Perm()

@@ -29,7 +29,7 @@ type Observer struct {
 	index *Index
 }
 
-// NewObserver is a Looker that asks index for sums. Saving the index is its owner's affair.
+// NewObserver returns an Observer that asks index for sums. The caller saves the index.
 func NewObserver(index *Index) *Observer { return &Observer{index: index} }
 
 // Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the

@@ -68,5 +68,5 @@ func (e *Statter) known(path string, st stat) (deployment.Sum, bool) {
 	return remembered.sum, true
 }
 
-// Close forgets the directory. The Eye may be used again.
+// Close releases the directory. The Statter may be used again.
 func (e *Statter) Close() { e.dir.close() }

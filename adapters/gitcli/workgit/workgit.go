@@ -323,7 +323,7 @@ func (Client) Stage(ctx context.Context, dir, patch string, back bool) error {
 	}
 	_, err = run(ctx, gitcli.Command{Dir: t.top, Args: append(args, "-"), Stdin: []byte(patch)})
 	if words := gitcli.Words(err); strings.Contains(words, "does not apply") || strings.Contains(words, "already exists in index") {
-		return project.ErrConflict.Sayf("what is staged was changed meanwhile: %s; call again to see it as it is", gitcli.Last(words)).Because(err)
+		return project.ErrConflict.Sayf("what is staged was changed meanwhile: %s; call again to see the new plan", gitcli.Last(words)).Because(err)
 	}
 	if err == nil {
 		_, _ = t.git(ctx, "update-index", "-q", "--refresh") // so that git need not look into the files again; it fails where some differ

@@ -5,6 +5,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -12,6 +13,7 @@ import (
 	"golang.org/x/sync/errgroup"
 
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
 // wide makes a place of n files.
@@ -59,6 +61,45 @@ func BenchmarkAdd(b *testing.B) {
 	}
 	b.ReportMetric(float64(busy)/float64(floor), "cpu-ratio")
 	b.ReportMetric(float64(ours)/float64(theirs), "ratio")
+}
+
+// BenchmarkClone compares a project's clone of a repository on this machine, with 200 commits to its 2,000 files, with git's own by path and through the protocol,
+// turn by turn. BENCH_CLONE names another repository.
+func BenchmarkClone(b *testing.B) {
+	alone(b)
+	source, repos := os.Getenv("BENCH_CLONE"), newRepos(b).Repos
+	if source == "" {
+		r := gitfixture.New(b, "-- first --\nx\n")
+		source = r.Dir
+		for i := range 200 {
+			for j := range 10 {
+				name := filepath.Join(r.Dir, fmt.Sprintf("d%02d", j), fmt.Sprintf("file-%d.txt", i))
+				require.NoError(b, os.MkdirAll(filepath.Dir(name), 0o755))
+				require.NoError(b, os.WriteFile(name, []byte(strings.Repeat(fmt.Sprintf("line %d of %d\n", i, j), 100)), 0o644))
+			}
+			r.Commit(fmt.Sprint(i))
+		}
+		r.Git("gc", "--quiet")
+	}
+	var used [3]time.Duration
+	base := b.TempDir()
+	for b.Loop() {
+		for i, clone := range []func(dir string){
+			func(dir string) {
+				require.NoError(b, repos.Clone(b.Context(), sandboxport.Access{URL: source}, dir, nil))
+			},
+			func(dir string) { bare(b, base, "clone", "--quiet", source, dir) },
+			func(dir string) { bare(b, base, "clone", "--quiet", "file://"+source, dir) },
+		} {
+			dir, before := filepath.Join(base, "repo"), gitfixture.Processor(b)
+			clone(dir)
+			used[i] += gitfixture.Processor(b) - before
+			require.NoError(b, os.RemoveAll(dir))
+		}
+	}
+	b.ReportMetric(float64(used[0])/float64(used[1]), "path-ratio")
+	b.ReportMetric(float64(used[0])/float64(used[2]), "protocol-ratio")
+	b.ReportMetric(float64(used[0].Milliseconds())/float64(b.N), "cpu-ms")
 }
 
 // BenchmarkSurvey compares the survey of 50 worktrees with the 50 status calls it needs, as many at a time, turn by turn: ratio must stay below 1.3.

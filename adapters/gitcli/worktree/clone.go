@@ -118,11 +118,28 @@ func (c *Remotes) clone(ctx context.Context, r remote, dir string, progress func
 		return gitcli.Disk(err, parent)
 	}
 	defer Discard(partial)
-	_, err = gitcli.Start(ctx, gitcli.Command{Dir: partial, Timeout: c.limits.Clone, Protocols: r.protocols, Watch: &sandbox.CloneProgress{Tell: progress},
+	watch := &sandbox.CloneProgress{Tell: progress}
+	cmd := gitcli.Command{Dir: partial, Timeout: c.limits.Clone, Protocols: r.protocols, Watch: watch,
 		Env:  []string{r.ssh, "GIT_CEILING_DIRECTORIES=" + parent},
-		Args: []string{"clone", "--progress", "--origin=origin", "--template=", "--no-recurse-submodules", "--upload-pack=git-upload-pack", "--", r.url, "."}})
-	if err != nil {
+		Args: []string{"clone", "--progress", "--origin=origin", "--template=", "--no-recurse-submodules", "--upload-pack=git-upload-pack", "--", r.url, "."}}
+	var local *localObjects
+	if r.identity.IsLocal() {
+		beside, err := os.MkdirTemp(parent, partialName(dir)+"*")
+		if err != nil {
+			return gitcli.Disk(err, parent)
+		}
+		defer Discard(beside)
+		if local = c.packLocal(ctx, r, beside, watch); local != nil {
+			cmd = local.offer(cmd)
+		}
+	}
+	if _, err = gitcli.Start(ctx, cmd); err != nil {
 		return err
+	}
+	if local != nil {
+		if err := local.give(partial); err != nil {
+			return err
+		}
 	}
 	if err := ctx.Err(); err != nil {
 		return err

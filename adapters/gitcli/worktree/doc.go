@@ -8,6 +8,7 @@
 //   - client.go: Options, Client, New
 //   - remotes.go, clone.go: Remotes reaches, clones and fetches repositories. Nothing of their content is run, and a clone is there whole or
 //     not at all
+//   - localobjects.go: what a clone of a repository on this machine takes from it: no file of it, and nothing that no branch or tag reaches
 //   - add.go, remove.go, reset.go: worktrees with their branches; a removal or reset keeps what would be lost, or refuses
 //   - list.go, status.go, unsaved.go: what a clone and its worktrees hold: changes, commits that no remote has, branches, what git
 //     is in the middle of (Survey, Losses, FindUnsavedWork). Nothing is changed

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"sync"
 	"testing"
 
@@ -27,6 +28,8 @@ func remotes(t *testing.T, open func(testing.TB) repos) {
 		"StoppedCloneLeavesNothing": cloneStopped,
 		"CloneSweeps":               cloneSweeps,
 		"CloneTogether":             cloneTogether,
+		"CloneOfALocalOneIsApart":   cloneApart,
+		"CloneOfOddOnesIsWhole":     cloneOdd,
 		"RootOfEverything":          root,
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -81,7 +84,7 @@ func cloneWhole(t *testing.T, h repos) {
 	}
 	access := sandboxport.Access{URL: "file://" + r.Remote}
 	require.NoError(t, h.Repos.Clone(t.Context(), access, dir, tell))
-	assert.Contains(t, stages, "receiving objects")
+	assert.Contains(t, stages, "copying objects")
 	assert.Positive(t, last)
 	assert.Equal(t, []string{"repo"}, beside(t, base))
 	assert.Equal(t, "one\n", text(dir, "a.txt"))
@@ -158,6 +161,108 @@ func cloneTogether(t *testing.T, h repos) {
 	}
 	group.Wait()
 	assert.Equal(t, []string{"repo"}, beside(t, base))
+}
+
+// cloneApart: the clone of a repository on this machine has what that one shows to anybody, and shares no file with it. Nothing that the repository
+// configures runs.
+func cloneApart(t *testing.T, h repos) {
+	r := gitfixture.New(t, files)
+	r.Git("tag", "--annotate", "--message", "x", "v1")
+	r.Git("gc", "--quiet")
+	r.Write("-- secret --\nstashed\n")
+	secret := r.Git("hash-object", "-w", "secret")
+	r.Git("stash", "push", "--quiet", "--include-untracked")
+	r.Write("-- a.txt --\ntwo\n")
+	last := r.Commit("loose")
+	traps := gitfixture.NewTraps(t, "")
+	traps.Configure(filepath.Join(r.Dir, ".git"), true)
+
+	base := t.TempDir()
+	dir := filepath.Join(base, `a "quoted: \ repo`)
+	var stages []string
+	require.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: r.Dir}, dir, func(_ int, what string) { stages = append(stages, what) }))
+	assert.Contains(t, stages, "copying objects")
+	assert.NotContains(t, stages, "receiving objects")
+	assert.Empty(t, traps.Sprung())
+	assert.Len(t, beside(t, base), 1)
+	assert.Equal(t, []string{last, last, "v1"}, []string{r.Git("-C", dir, "rev-parse", "HEAD"), r.Git("-C", dir, "rev-parse", "origin/main"), r.Git("-C", dir, "tag")})
+	_, err := os.Stat(filepath.Join(dir, ".git", "objects", "info", "alternates"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	objects := r.Git("-C", dir, "cat-file", "--batch-all-objects", "--batch-check=%(objectname)")
+	assert.Contains(t, objects, last)
+	assert.NotContains(t, objects, secret, "what no branch or tag reaches stays where it is")
+
+	for _, at := range []string{dir, r.Dir} { // in place, as a mode does not keep the owner from it
+		below := filepath.Join(at, ".git", "objects")
+		require.NoError(t, filepath.WalkDir(below, func(path string, entry os.DirEntry, err error) error {
+			if err != nil || !entry.Type().IsRegular() {
+				return err
+			}
+			if at == dir {
+				require.NoError(t, os.Chmod(path, 0o600))
+				return os.WriteFile(path, []byte("spoilt"), 0o600)
+			}
+			said, err := os.ReadFile(path)
+			assert.NotEqual(t, "spoilt", string(said), path)
+			return err
+		}))
+	}
+}
+
+// cloneOdd: a repository out of the common is cloned whole, through git's protocol where its objects cannot be packed on the spot.
+func cloneOdd(t *testing.T, h repos) {
+	for name, odd := range map[string]func(r *gitfixture.Repo, admin string) string{
+		"objects behind a link": func(r *gitfixture.Repo, admin string) string {
+			require.NoError(t, os.Rename(filepath.Join(admin, "objects"), filepath.Join(admin, "elsewhere")))
+			require.NoError(t, os.Symlink("elsewhere", filepath.Join(admin, "objects")))
+			return r.Dir
+		},
+		"objects of another one": func(r *gitfixture.Repo, _ string) string {
+			at := filepath.Join(t.TempDir(), "shared")
+			r.Git("clone", "--quiet", "--shared", r.Remote, at)
+			return at
+		},
+		"a worktree": func(r *gitfixture.Repo, _ string) string {
+			at := filepath.Join(t.TempDir(), "linked")
+			r.Git("worktree", "add", "--quiet", "-b", "linked", at)
+			return at
+		},
+		"without a branch": func(r *gitfixture.Repo, _ string) string {
+			r.Git("checkout", "--quiet", "--detach")
+			r.Git("commit", "--quiet", "--allow-empty", "--message", "on no branch")
+			return r.Dir
+		},
+		"shallow": func(r *gitfixture.Repo, _ string) string {
+			r.Commit("second")
+			at := filepath.Join(t.TempDir(), "shallow")
+			r.Git("clone", "--quiet", "--depth=1", "file://"+r.Dir, at)
+			return at
+		},
+		"sha256": func(r *gitfixture.Repo, _ string) string {
+			at := filepath.Join(t.TempDir(), "long")
+			r.Git("init", "--quiet", "--object-format=sha256", "--initial-branch=main", at)
+			r.Git("-C", at, "commit", "--quiet", "--allow-empty", "--message", "x")
+			return at
+		},
+		"checked by the user": func(r *gitfixture.Repo, _ string) string {
+			require.NoError(t, os.WriteFile(filepath.Join(os.Getenv("HOME"), ".gitconfig"), []byte("[transfer]\n\tfsckObjects\n"), 0o600))
+			return r.Dir
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			alone(t)
+			r := gitfixture.New(t, files)
+			source, dir := odd(r, filepath.Join(r.Dir, ".git")), filepath.Join(t.TempDir(), "repo")
+			var stages []string
+			require.NoError(t, h.Repos.Clone(t.Context(), sandboxport.Access{URL: source}, dir, func(_ int, what string) { stages = append(stages, what) }))
+			packed := slices.Contains([]string{"objects of another one", "without a branch", "sha256"}, name)
+			assert.Equal(t, !packed, slices.Contains(stages, "receiving objects"))
+			assert.Equal(t, r.Git("-C", source, "rev-parse", "HEAD"), r.Git("-C", dir, "rev-parse", "HEAD"))
+			r.Git("-C", dir, "fsck", "--full", "--strict")
+			_, err := os.Stat(filepath.Join(dir, ".git", "objects", "info", "alternates"))
+			require.ErrorIs(t, err, os.ErrNotExist)
+		})
+	}
 }
 
 func root(t *testing.T, h repos) {

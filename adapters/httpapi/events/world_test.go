@@ -31,6 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/clock"
 	"github.com/countersign-dev/countersign/internal/testkit/memstore"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
@@ -57,7 +58,7 @@ func TestMain(m *testing.M) {
 }
 
 func config(home string) local.Config {
-	c := local.Config{Dir: home, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"projects"}, Packs: local.Packs{Root: filepath.Join(home, "packs"), Source: home},
+	c := local.Config{Trust: nopolicy.Trust(home), Dir: home, Options: person.ByCaller(local.Defaults()), Toolsets: []string{"projects"}, Packs: local.Packs{Root: filepath.Join(home, "packs"), Source: home},
 		Projects: local.Projects{Home: home}}
 	c.Options.Policy.Approval = policy.ApprovalHuman
 	return c

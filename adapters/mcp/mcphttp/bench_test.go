@@ -27,6 +27,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/domain/access"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -131,7 +132,7 @@ const leanToken = "cs_of-a-test-and-of-nothing-else"
 // whole returns the product's own core on this machine, served by the endpoint behind the guard.
 func whole(b testing.TB) (url string, endpoint *mcphttp.Endpoint) {
 	dir := b.TempDir()
-	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(b.TempDir()), Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
 	require.NoError(b, err)
 	life, end := context.WithCancel(context.Background())
 	face := mcpserver.New(life, l.App, mcpserver.Options{Version: "1", People: l.App, Forecaster: l.App, Concurrency: 64})

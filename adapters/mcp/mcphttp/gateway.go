@@ -10,9 +10,11 @@ import (
 	"net/http"
 	"strings"
 
+	"github.com/modelcontextprotocol/go-sdk/auth"
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 )
 
 // MaxGatewayBody is the maximum size of a request body, in bytes.
@@ -20,7 +22,9 @@ const MaxGatewayBody = 4 << 20
 
 // GatewayOptions configures a GatewayHandler.
 type GatewayOptions struct {
-	Token  string                       // that a request must carry; if empty, every request is refused
+	Token string // that lets in to all servers; if empty, every request is refused
+	// Within returns who the caller with another token is. It may be nil, and must compare in constant time.
+	Within func(token string) (caller mcpserver.Caller, known bool)
 	Hosts  []string                     // accepted Host headers besides this machine's own names: "example.org", no port
 	Health func() (servers, active int) // data of the health check; nil for none
 	Log    *slog.Logger
@@ -33,7 +37,7 @@ func GatewayHandler(server *mcp.Server, o GatewayOptions) http.Handler {
 		Stateless: true, Logger: o.Log, MaxRequestBodyBytes: MaxGatewayBody, PropagateRequestCancellation: true,
 	})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", bearer(o.Token, inner))
+	mux.Handle("/mcp", bearer(o, inner))
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, _ *http.Request) { health(w, o) })
 	names := make([]httpauth.Host, len(o.Hosts))
 	for i, name := range o.Hosts {
@@ -57,19 +61,34 @@ func health(w http.ResponseWriter, o GatewayOptions) {
 	_ = json.NewEncoder(w).Encode(doc) // the client may be gone
 }
 
-// bearer passes requests that have the token to next. It compares in constant time.
-func bearer(token string, next http.Handler) http.Handler {
-	want := sha256.Sum256([]byte(token))
+// bearer passes requests that have a token to next. It compares in constant time.
+func bearer(o GatewayOptions, next http.Handler) http.Handler {
+	want := sha256.Sum256([]byte(o.Token))
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		scheme, given, _ := strings.Cut(r.Header.Get("Authorization"), " ")
-		have := sha256.Sum256([]byte(strings.TrimSpace(given)))
-		if subtle.ConstantTimeCompare(have[:], want[:]) != 1 || !strings.EqualFold(scheme, "Bearer") || token == "" {
+		given = strings.TrimSpace(given)
+		have := sha256.Sum256([]byte(given))
+		if whole := subtle.ConstantTimeCompare(have[:], want[:]) == 1; !whole || !strings.EqualFold(scheme, "Bearer") || o.Token == "" {
+			if o.Token != "" && o.Within != nil && given != "" && strings.EqualFold(scheme, "Bearer") {
+				if caller, known := o.Within(given); known {
+					as(caller, next).ServeHTTP(w, r)
+					return
+				}
+			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="countersign"`)
-			http.Error(w, "this needs the bearer token; MCP_BEARER_TOKEN of the settings file is the one", http.StatusUnauthorized)
+			http.Error(w, "this needs a bearer token; countersign sandbox gateway access shows those that there are", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
+}
+
+// as has next serve requests of that caller.
+func as(caller mcpserver.Caller, next http.Handler) http.Handler {
+	known := func(context.Context, string, *http.Request) (*auth.TokenInfo, error) {
+		return (&mcpserver.Request{Caller: caller}).Info(), nil
+	}
+	return auth.RequireBearerToken(known, &auth.RequireBearerTokenOptions{AllowMissingExpiration: true})(next)
 }
 
 // ServeGateway serves h on l, which it closes, until ctx ends; requests in progress then have a few seconds. That end is not an error.

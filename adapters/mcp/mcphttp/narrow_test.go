@@ -24,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
@@ -131,7 +132,7 @@ func TestCeilings(t *testing.T) {
 // product returns the product's own core, with packs and ecosystems, for visitors of tokens that open little.
 func product(t *testing.T, within ...tool.Narrowing) *site {
 	dir := t.TempDir()
-	l, err := local.Open(local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
+	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
 	require.NoError(t, err)
 	life, end := context.WithCancel(context.Background())
 	packs := mcpserver.NewPackResources(l.App, tool.Call{Client: "resources"})

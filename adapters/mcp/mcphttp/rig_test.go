@@ -20,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcphttp"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
@@ -113,7 +112,7 @@ func newTown(t testing.TB, humanOnly bool) *fixture {
 			func(_ context.Context, _ tool.Scope, r razing) (razing, error) { w.razed.Add(1); return r, nil }),
 	}
 	core := app.Core{
-		Bell: bell.New("", nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
+		Bell: system.NewBell("", nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
 		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
 	}

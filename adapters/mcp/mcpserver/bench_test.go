@@ -14,9 +14,9 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
+	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
@@ -109,7 +109,7 @@ func BenchmarkYes(b *testing.B) {
 		over := func(c *app.Core) {
 			store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 			b.Cleanup(func() { _ = store.Close() })
-			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = bell.New(filepath.Join(dir, "signals"), nil), sqlitestore.NewLedger(store), store, store, store.Sessions(), sqlitestore.NewRuns(store)
+			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = system.NewBell(filepath.Join(dir, "signals"), nil), sqlitestore.NewLedger(store), store, store, store.Sessions(), sqlitestore.NewRuns(store)
 		}
 		return newTownOver(b, true, over), newTownOver(b, true, over)
 	}

@@ -103,7 +103,10 @@ func (s *Server) received(ctx context.Context, req *mcp.CallToolRequest, spec to
 	}
 	q := requestOf(req.Extra)
 	if q != nil {
-		wire.ID, wire.ProgressToken, wire.Ending = q.ID, q.ProgressToken, q.Ending
+		wire.ID, wire.Ending = q.ID, q.Ending
+		if q.ID != nil { // else the transport leaves reading the message to the SDK
+			wire.ProgressToken = q.ProgressToken
+		}
 	}
 	r := s.newRequest(ctx, req.Session, spec, s.callerOf(req.Extra), wire)
 	if client := clientIn(req); client != "" {

@@ -20,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/stdiotest"
 )
@@ -34,7 +35,7 @@ func openPackResources(t *testing.T, change ...func(*app.Options)) (*mcpserver.P
 	t.Helper()
 	dir := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a.go"), []byte("package a\n\nfunc A() {}\n"), 0o600))
-	c := local.Config{Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "store"), Source: dir}}
+	c := local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "store"), Source: dir}}
 	for _, f := range change {
 		f(&c.Options)
 	}

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// ConfigRepoDeps is what the use cases need. All of it is required, but Bootstrap.
+// ConfigRepoDeps holds the dependencies of the use cases. All are required except Bootstrap.
 type ConfigRepoDeps struct {
 	Compiler  planner.Compiler
 	Machine   deployport.Machine
@@ -26,10 +26,10 @@ type ConfigRepoDeps struct {
 	Documents deployport.Documents
 }
 
-// BootstrapFunc works out the operator assets of a place, for init: what to write, and what to show of it.
+// BootstrapFunc plans the operator assets of a place, for init: what to write, and what to show of it.
 type BootstrapFunc func(ctx context.Context, asked AssetRequest, at deployment.Place) (writes []deployment.Write, data *BootstrapData, err error)
 
-// AssetRequest is which operator assets are wanted. No targets are all that have assets.
+// AssetRequest selects operator assets. No targets are all that have assets.
 type AssetRequest struct {
 	Targets []string
 	Scope   deployment.Scope
@@ -64,7 +64,7 @@ var (
 
 type service struct{ ConfigRepoDeps }
 
-// ConfigRepoEntries is the tools.
+// ConfigRepoEntries returns the tools.
 func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 	s := &service{d}
 	writes := func(when string) planner.CommandOptions {
@@ -72,7 +72,7 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 	}
 	return slices.Concat([]tool.Entry{
 		bind.Command(Init, planner.CommandSpec("Make a config repository",
-			"Make what is missing of a config repository: agentpack.yaml and first modules. Existing files stay as they are.", initSchema,
+			"Create the missing parts of a config repository: agentpack.yaml and first modules. Existing files stay as they are.", initSchema,
 			writes("unless nothing is missing")), s.prepareInit, s.create),
 		bind.Command(Add, planner.CommandSpec("Add a module", "Add a module to agentpack.yaml, from a path in the config repository or from git.", addSchema,
 			writes("")), s.prepareAdd, s.writeModule),
@@ -81,7 +81,7 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 			addFromSchema, writes("")), s.prepareAddFrom, s.addFrom),
 		bind.Query(Skills, planner.QuerySpec("List a repository's skills", "List the skills of a git repository that can be added.", skillsSchema), s.listSkills),
 		bind.Query(Check, planner.QuerySpec("Check for updates",
-			"Say of every locked module whether its ref is another commit by now, whether the manifest names another ref, and whether its files were edited.", repoSchema), s.check),
+			"Show for every locked module whether its ref has a new commit, the manifest names another ref, or its files were edited.", repoSchema), s.check),
 		bind.Command(Remove, planner.CommandSpec("Remove a module",
 			"Take a module out of agentpack.yaml. Its files stay; the next deployment deletes what was deployed of it.", removeSchema,
 			writes("")), s.prepareRemove, s.writeModule),
@@ -99,23 +99,23 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 	}, importEntries(ImportDeps{Compiler: d.Compiler, Machine: d.Machine, Scanner: d.Scanner, Documents: d.Documents}))
 }
 
-// place is where the call works.
+// place returns the place of the call.
 func (s *service) place(ctx context.Context, c planner.EditInput) (deployment.Place, error) {
 	return s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 }
 
-// in is a slash path below dir as a native one.
+// in returns a slash path below dir as a native one.
 func (s *service) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }
 
-// seen is what stands at paths.
+// seen returns what is at paths.
 func (s *service) seen(ctx context.Context, at deployment.Place, paths ...string) (map[string]deployment.Seen, error) {
 	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: paths})
 	return o.Files, err
 }
 
-// write carries an edit out and reports.
+// write applies an edit and reports.
 func write[T any](ctx context.Context, machine deployport.Machine, sc tool.Scope, e *planner.Edit[T]) (planner.Report[T], error) {
 	if len(e.Writes) == 0 {
 		return e.Report, nil

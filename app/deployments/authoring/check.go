@@ -12,14 +12,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// What check says of a module.
+// The statuses of a module in check.
 const (
-	StatusUpToDate   = "up_to_date"       // the lock has what the ref is now
-	StatusNewer      = "update_available" // the ref is another commit by now
+	StatusUpToDate   = "up_to_date"       // the lock has what the ref points to
+	StatusNewer      = "update_available" // the ref points to another commit now
 	StatusRefChanged = "ref_changed"      // the manifest names another ref than was locked
 	StatusPinned     = "pinned"           // the ref is a commit
-	StatusEdited     = "edited"           // files of the config repository itself are not what was locked
-	StatusUnlocked   = "not_locked"       // the lockfile does not have it as the manifest names it
+	StatusEdited     = "edited"           // files of the config repository itself differ from the lock
+	StatusUnlocked   = "not_locked"       // the lockfile does not have it in the form of the manifest
 	StatusUnknown    = "unknown"          // its remote did not answer
 )
 
@@ -48,7 +48,7 @@ type CheckedModule struct {
 	Error     string `json:"error,omitempty"`
 }
 
-// check asks every remote what the refs are now, and fetches nothing.
+// check asks every remote where the refs point now, and fetches nothing.
 func (s *service) check(ctx context.Context, sc tool.Scope, c planner.RepoInput) (none planner.Report[CheckData], err error) {
 	at, err := s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 	if err != nil {
@@ -83,11 +83,11 @@ func (s *service) check(ctx context.Context, sc tool.Scope, c planner.RepoInput)
 	return planner.NewReport(data, config.Warnings...), nil
 }
 
-// checkOne is the status of one module. What keeps it from being known is told of it, and fails nothing.
+// checkOne returns the status of one module. An error is part of the status, and stops nothing.
 func (s *service) checkOne(ctx context.Context, at deployment.Place, lock *deployment.Lock, m deployment.Module) (CheckedModule, error) {
 	out := CheckedModule{ID: m.ID, Status: StatusUpToDate}
 	fail := func(err error) (CheckedModule, error) {
-		if fault.From(err).Kind == fault.Denied { // a person is asked whether the remote may be reached
+		if fault.From(err).Kind == fault.Denied { // the user is asked whether the remote may be reached
 			return out, err
 		}
 		out.Status, out.Error = StatusUnknown, fault.From(err).Message
@@ -130,7 +130,7 @@ func (s *service) checkOne(ctx context.Context, at deployment.Place, lock *deplo
 	return out, nil
 }
 
-// ModuleChange is what an update changes of one module: from commit to commit, file by file.
+// ModuleChange is the change of one module by an update: from commit to commit, file by file.
 type ModuleChange struct {
 	ID      string        `json:"module_id"`
 	Op      deployment.Op `json:"op"`
@@ -143,7 +143,7 @@ type ModuleChange struct {
 	Deleted []string      `json:"deleted,omitempty"`
 }
 
-// compare is what a new lock changes of modules from git in the one before, with the files of both where they can be had, and what is to be known of the new ones.
+// compare returns what a new lock changes of git modules in the previous one, with the files of both if available, and the findings of the new ones.
 func (s *service) compare(ctx context.Context, at deployment.Place, old *deployment.Lock, fresh deployment.Lock) (changes []ModuleChange, shown []comparison, findings []inspection.Finding, err error) {
 	if old == nil {
 		return nil, nil, nil, nil // everything is new, and nothing changes
@@ -152,7 +152,7 @@ func (s *service) compare(ctx context.Context, at deployment.Place, old *deploym
 	for _, now := range fresh.Modules {
 		was, had := old.Module(now.ID)
 		if now.Source.Git == nil {
-			continue // people have those files before them
+			continue // users know those files
 		}
 		ref, wasRef := fresh.Refs[now.ID], old.Refs[now.ID]
 		if had && was.Sum == now.Sum && was.Version == now.Version && (ref == wasRef || wasRef == "") {
@@ -173,7 +173,7 @@ func (s *service) compare(ctx context.Context, at deployment.Place, old *deploym
 		}
 		if had && was.Source.Git != nil {
 			if c.before, err = s.Compiler.Sources.Git(ctx, at, *was.Source.Git, true); err != nil || c.before.Sum() != was.Sum {
-				c.before = nil // it is in no cache any more: all of it is shown
+				c.before = nil // it is no longer cached: all of it is shown
 			}
 		}
 		shown = append(shown, c)
@@ -198,7 +198,7 @@ func (s *service) compare(ctx context.Context, at deployment.Place, old *deploym
 	return changes, shown, findings, nil
 }
 
-// entries says which files came, changed and went.
+// entries returns which files were added, changed and removed.
 func entries(c *ModuleChange, before, after []deployment.Entry) {
 	was := map[string]deployment.Sum{}
 	for _, e := range before {

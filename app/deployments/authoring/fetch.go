@@ -26,8 +26,8 @@ type FetchData struct {
 
 // UpdateData is the data of update.
 type UpdateData struct {
-	Changes       []ModuleChange       `json:"changes,omitempty"`  // of modules from git in a lock that there was
-	Findings      []inspection.Finding `json:"findings,omitempty"` // in files that come in or change
+	Changes       []ModuleChange       `json:"changes,omitempty"`  // of git modules in an existing lock
+	Findings      []inspection.Finding `json:"findings,omitempty"` // in added or changed files
 	Modules       int                  `json:"git_modules_fetched"`
 	Lockfile      string               `json:"lockfile"`
 	LockfilePosix string               `json:"lockfile_posix"`
@@ -43,19 +43,19 @@ type UpdateStep struct {
 	OK     bool         `json:"ok"`
 }
 
-// UpdateDetail is what came of a step: the data of lock, or that of fetch.
+// UpdateDetail is the result of a step: the data of lock, or that of fetch.
 type UpdateDetail struct {
 	*LockData
 	*FetchData
 }
 
-// fetchPlan is the modules that are to be fetched.
+// fetchPlan is the plan to fetch modules.
 type fetchPlan struct {
 	planner.Edit[FetchData]
 	modules []deployment.LockedModule
 }
 
-// updatePlan is what an update is going to do. fetch is nil when it fetches nothing, locking when it locks nothing.
+// updatePlan is the plan of an update. fetch is nil if it fetches nothing, locking if it locks nothing.
 type updatePlan struct {
 	planner.Edit[UpdateData]
 	locking  *locking
@@ -65,15 +65,15 @@ type updatePlan struct {
 	service  *service
 }
 
-// Assessment asks for a person's word by name where a finding is severe.
+// Assessment requires typing a name if a finding is severe.
 func (p *updatePlan) Assessment() policy.Assessment {
 	return planner.RaisedBy(p.findings, p.Edit.Assessment())
 }
 
-// Target is what is typed then.
+// Target returns what the user must type.
 func (p *updatePlan) Target() string { return inspection.Name(p.findings) }
 
-// Exhibit is the lines of modules from git that change.
+// Exhibit returns the changed lines of git modules.
 func (p *updatePlan) Exhibit(ctx context.Context) (any, error) {
 	if len(p.shown) == 0 {
 		return nil, nil
@@ -81,7 +81,7 @@ func (p *updatePlan) Exhibit(ctx context.Context) (any, error) {
 	return p.service.exhibit(ctx, p.shown)
 }
 
-// gitModules are the modules of a lock that come from git; never nil.
+// gitModules returns the modules of a lock that come from git; never nil.
 func gitModules(l *deployment.Lock) []deployment.LockedModule {
 	out := []deployment.LockedModule{}
 	for _, m := range l.Modules {
@@ -102,7 +102,7 @@ func (s *service) noLock(at deployment.Place) error {
 		With(deployment.FieldDetails("hint", "countersign agents lock").AddPath("path", s.in(at.Repo, deployment.LockFile)))
 }
 
-// prepareFetch finds out what the lockfile names.
+// prepareFetch reads the modules in the lockfile.
 func (s *service) prepareFetch(ctx context.Context, _ tool.Scope, c planner.EditInput) (*fetchPlan, error) {
 	at, err := s.place(ctx, c)
 	if err != nil {
@@ -127,8 +127,7 @@ func (s *service) fetch(ctx context.Context, sc tool.Scope, e *fetchPlan) (plann
 	return planner.NewReport(e.Report.Data, slices.Concat(e.Report.Warnings, warnings)...), nil
 }
 
-// fetchAll makes sure that the cache has every module, as it was locked. A checkout that is not what was locked any more is replaced, which
-// is a warning; offline it is refused.
+// fetchAll makes sure that the cache has every module as it was locked. A checkout that differs is replaced, with a warning; offline it is an error.
 func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Place, modules []deployment.LockedModule) ([]string, error) {
 	damaged := make([]bool, len(modules))
 	err := each(ctx, sc, "fetching modules", len(modules), func(ctx context.Context, i int) error {
@@ -145,7 +144,7 @@ func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Pla
 	return s.replace(ctx, at, modules, damaged)
 }
 
-// fetchOne fails with ErrContent where the cache holds something else than was locked.
+// fetchOne fails with ErrContent if the cache differs from what was locked.
 func (s *service) fetchOne(ctx context.Context, at deployment.Place, m deployment.LockedModule) error {
 	tree, err := s.Compiler.Sources.Git(ctx, at, *m.Source.Git, s.Compiler.Offline)
 	if err != nil {
@@ -157,7 +156,7 @@ func (s *service) fetchOne(ctx context.Context, at deployment.Place, m deploymen
 	return nil
 }
 
-// replace fetches the checkouts of damaged modules again, each once and now that nobody here reads them.
+// replace fetches the checkouts of damaged modules again, each once, after all readers here have finished.
 func (s *service) replace(ctx context.Context, at deployment.Place, modules []deployment.LockedModule, damaged []bool) (warnings []string, err error) {
 	gone := map[deployment.ResolvedGit]bool{}
 	for i, m := range modules {
@@ -188,14 +187,14 @@ func (s *service) replace(ctx context.Context, at deployment.Place, modules []de
 	return warnings, nil
 }
 
-// tampered reports a checkout in the cache that is not what its commit was when it was locked.
+// tampered reports whether a checkout in the cache differs from the locked content of its commit.
 func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum deployment.Sum) error {
 	checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
 	return deployment.ErrContent.Sayf("module %s in the cache is not what %s says of its commit; fetch, which replaces %s", m.ID, deployment.LockFile, checkout).
 		With(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
 }
 
-// contradiction is the first pair of flags that cannot both be meant.
+// contradiction returns the first pair of contradicting flags.
 func contradiction(c UpdateInput) error {
 	for _, pair := range []struct {
 		both     bool
@@ -210,7 +209,7 @@ func contradiction(c UpdateInput) error {
 	return nil
 }
 
-// prepareUpdate decides the steps, asks for yes when there are any, and works out the lockfile where it is one of them.
+// prepareUpdate decides the steps, requires yes if there are any, and computes the lockfile if it is one of them.
 func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInput) (*updatePlan, error) {
 	if err := contradiction(c); err != nil {
 		return nil, err
@@ -257,7 +256,7 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInpu
 	return e, nil
 }
 
-// relocked is relock, of those modules alone where some are named: every other one stays as it is locked.
+// relocked returns relock, but with only the named modules locked again, if some are named.
 func (s *service) relocked(ctx context.Context, sc tool.Scope, at deployment.Place, config deployport.Config, only []string) (*locking, []deployment.Write, error) {
 	if len(only) == 0 {
 		return s.relock(ctx, sc, at, config)
@@ -291,7 +290,7 @@ func (s *service) relocked(ctx context.Context, sc tool.Scope, at deployment.Pla
 	return l, w, err
 }
 
-// update carries out the steps.
+// update runs the steps.
 func (s *service) update(ctx context.Context, sc tool.Scope, e *updatePlan) (none planner.Report[UpdateData], err error) {
 	if e.locking != nil {
 		if err := s.stamp(e.Writes, e.locking); err != nil {

@@ -23,7 +23,7 @@ import (
 // AllSkills stands for every skill of a repository.
 const AllSkills = "*"
 
-// skillFile makes a directory a skill.
+// skillFile marks a directory as a skill.
 const skillFile = "SKILL.md"
 
 // SkillsData is the skills of a repository.
@@ -34,7 +34,7 @@ type SkillsData struct {
 	Skills []FoundSkill `json:"skills"`
 }
 
-// FoundSkill is one skill of a repository. Problem is why it cannot be a module as it is.
+// FoundSkill is one skill of a repository. Problem is why it cannot be a module in its present form.
 type FoundSkill struct {
 	Name        string `json:"name"`
 	Description string `json:"description"`
@@ -68,7 +68,7 @@ type AddedModule struct {
 	Files       []deployment.Entry    `json:"file_manifest"`
 }
 
-// addPlan is modules that are to be added and locked.
+// addPlan is the plan to add and lock modules.
 type addPlan struct {
 	planner.Edit[AddFromData]
 	locking  *locking
@@ -76,15 +76,15 @@ type addPlan struct {
 	exhibit  func(ctx context.Context) (any, error)
 }
 
-// Assessment asks for a person's word by name where a finding is severe.
+// Assessment requires typing a name if a finding is severe.
 func (p *addPlan) Assessment() policy.Assessment {
 	return planner.RaisedBy(p.findings, p.Edit.Assessment())
 }
 
-// Target is what is typed then.
+// Target returns what the user must type.
 func (p *addPlan) Target() string { return inspection.Name(p.findings) }
 
-// Exhibit is the files that come in.
+// Exhibit returns the added files.
 func (p *addPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
 
 // origin is a repository at a commit.
@@ -93,7 +93,7 @@ type origin struct {
 	commit string
 }
 
-// origin finds out which commit is meant, of the branch that HEAD is on where no ref is named.
+// origin resolves the commit, of HEAD's branch if no ref is named.
 func (s *service) origin(ctx context.Context, spec string) (o origin, err error) {
 	if o.source, err = deployment.ParseRepository(spec); err != nil {
 		return o, err
@@ -110,7 +110,7 @@ func (s *service) origin(ctx context.Context, spec string) (o origin, err error)
 	return o, err
 }
 
-// resolved is the source of a directory below what is meant.
+// resolved returns the source of a directory in the resolved repository.
 func (o origin) resolved(below string) deployment.ResolvedGit {
 	return deployment.ResolvedGit{URL: o.source.URL, Commit: o.commit, Subdir: joined(o.source.Subdir, below)}
 }
@@ -122,7 +122,7 @@ func joined(dir, below string) string {
 	return path.Join(dir, below)
 }
 
-// skills are the directories with a SKILL.md that are below no other one, sorted by where they are.
+// skills returns the directories with a SKILL.md that are not inside another one, sorted by path.
 func (s *service) skills(ctx context.Context, at deployment.Place, o origin) ([]FoundSkill, error) {
 	tree, err := s.Compiler.Sources.Git(ctx, at, o.resolved(""), s.Compiler.Offline)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *service) skills(ctx context.Context, at deployment.Place, o origin) ([]
 	return out, nil
 }
 
-// below is the files of a tree that are in a directory, by their paths there.
+// below returns the files of a tree that are in a directory, by their paths there.
 func below(tree deployment.Tree, dir string) deployment.Tree {
 	if dir == "." {
 		return tree
@@ -169,7 +169,7 @@ func below(tree deployment.Tree, dir string) deployment.Tree {
 	return out
 }
 
-// skill is what is said of one.
+// skill describes one skill.
 func (s *service) skill(ctx context.Context, o origin, root string, tree deployment.Tree) (FoundSkill, error) {
 	source := o.source
 	source.Subdir = joined(source.Subdir, root)
@@ -183,7 +183,7 @@ func (s *service) skill(ctx context.Context, o origin, root string, tree deploym
 		if err != nil {
 			return f, err
 		}
-		fields, _, _ := s.Compiler.Configs.Frontmatter(doc) // what is wrong with it is the problem that is told
+		fields, _, _ := s.Compiler.Configs.Frontmatter(doc) // errors in it are reported as the problem
 		f.Description, _ = fields["description"].(string)
 	}
 	m := deployment.Module{ID: "skill:" + f.Name, Type: deployment.ModuleSkill, Source: deployment.Source{Git: &source}}
@@ -210,7 +210,7 @@ func (s *service) listSkills(ctx context.Context, _ tool.Scope, c SkillsInput) (
 	return planner.NewReport(SkillsData{URL: o.source.URL, Ref: o.source.Ref, Commit: o.commit, Skills: found}), nil
 }
 
-// prepareAddFrom works out the modules, what they are locked to, and what a person should know of them.
+// prepareAddFrom returns the modules, their locks, and what the user should know of them.
 func (s *service) prepareAddFrom(ctx context.Context, _ tool.Scope, c AddFromInput) (*addPlan, error) {
 	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
@@ -286,7 +286,7 @@ func (s *service) prepareAddFrom(ctx context.Context, _ tool.Scope, c AddFromInp
 	return e, ctx.Err()
 }
 
-// addLocked is the lock with those modules besides what it has. Where there is none yet, every other module is locked as well: plans need all of them.
+// addLocked returns the lock with those modules added. Without a lock every other module is locked as well, because plans need all of them.
 func (s *service) addLocked(ctx context.Context, at deployment.Place, config deployport.Config, modules []deployment.Module, locked []deployment.LockedModule) (*locking, error) {
 	path := s.in(at.Repo, deployment.LockFile)
 	l := &locking{fresh: true, lock: deployment.Lock{Version: deployment.LockVersion, Refs: refsOf(modules)}}
@@ -310,14 +310,14 @@ func (s *service) addLocked(ctx context.Context, at deployment.Place, config dep
 			}
 		}
 	}
-	for _, entry := range locked { // one that was removed from the manifest may still be there
+	for _, entry := range locked { // a module that was removed from the manifest may still be there
 		l.lock.Modules = append(slices.DeleteFunc(l.lock.Modules, func(m deployment.LockedModule) bool { return m.ID == entry.ID }), entry)
 	}
 	l.data = LockData{Lockfile: path, LockfilePosix: deployment.PosixPath(path), Modules: len(l.lock.Modules)}
 	return l, nil
 }
 
-// chosen are the modules that a call names, and what they say of themselves.
+// chosen returns the modules that a call names, with their descriptions.
 func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInput, o origin) ([]deployment.Module, map[string]string, error) {
 	kind := cmp.Or(c.ModuleType, deployment.ModuleSkill)
 	if kind != deployment.ModuleSkill {
@@ -356,7 +356,7 @@ func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInpu
 	return out, described, nil
 }
 
-// clashing warns of files of a module that are one file where the file system takes no account of case.
+// clashing warns of files of a module that differ only in case.
 func clashing(id string, tree deployment.Tree) []string {
 	paths := make([]string, len(tree))
 	for i, f := range tree {
@@ -365,12 +365,12 @@ func clashing(id string, tree deployment.Tree) []string {
 	return planner.CaseClashes("in "+id+", ", paths)
 }
 
-// baseName is what a module of one file is called.
+// baseName returns the name of a module of one file.
 func baseName(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".json")
 }
 
-// take chooses skills by name, or by where they are. Without a name there has to be just one.
+// take selects skills by name or path. Without a name there must be exactly one.
 func take(found []FoundSkill, names []string, source string) ([]FoundSkill, error) {
 	list := func() string {
 		all := make([]string, 0, len(found))
@@ -420,14 +420,14 @@ type comparison struct {
 	before, after deployment.Tree
 }
 
-// The bounds of what is shown beside a plan, in bytes and files.
+// The limits of what is shown with a plan, in bytes and files.
 const (
 	maxShown      = 192 << 10
 	maxShownEach  = 100 << 10
 	maxShownFiles = 200
 )
 
-// shownFile is one file beside a plan. Root is the module's id.
+// shownFile is one file shown with a plan. Root is the module's id.
 type shownFile struct {
 	Op      deployment.Op `json:"op"`
 	Path    string        `json:"path"`
@@ -435,13 +435,13 @@ type shownFile struct {
 	Unified *string       `json:"unified,omitempty"`
 }
 
-// exhibited is what people see beside the plan.
+// exhibited is what users see with the plan.
 type exhibited struct {
 	Files    []shownFile `json:"files"`
 	Warnings []string    `json:"warnings,omitempty"`
 }
 
-// exhibit is the lines that come in, change and go.
+// exhibit returns the added, changed and removed lines.
 func (s *service) exhibit(ctx context.Context, all []comparison) (exhibited, error) {
 	out := exhibited{Files: []shownFile{}}
 	size, left := 0, 0
@@ -474,14 +474,14 @@ func (s *service) exhibit(ctx context.Context, all []comparison) (exhibited, err
 	return out, nil
 }
 
-// difference is one file of two trees.
+// difference is one file that differs between two trees.
 type difference struct {
 	op            deployment.Op
 	path          string
 	before, after *deployment.File
 }
 
-// differences are the files that two trees do not have alike, sorted by path.
+// differences returns the files in which two trees differ, sorted by path.
 func differences(before, after deployment.Tree) []difference {
 	var out []difference
 	for i := range after {
@@ -503,7 +503,7 @@ func differences(before, after deployment.Tree) []difference {
 	return out
 }
 
-// unified is the diff of one file, or why there is none.
+// unified returns the diff of one file, or why there is none.
 func (s *service) unified(ctx context.Context, d difference) (text, problem string, err error) {
 	read := func(f *deployment.File) ([]byte, error) {
 		switch {

@@ -8,14 +8,14 @@ import (
 // GitignoreFile is the name of the file.
 const GitignoreFile = ".gitignore"
 
-// The lines that keep what deployments and desktops leave behind out of a repository's history (agentpack contract §5.1, §5.7).
+// The lines that keep ownership manifests and desktop files out of a repository's history (agentpack contract §5.1, §5.7).
 const (
 	ManifestIgnoreLine = ".agentpack.manifest*.json"
 	DesktopIgnoreLine  = ".DS_Store"
 )
 
-// EnsureIgnoreLines is text with those of the lines at its end that it did not have, and whether that changed anything. Lines are compared without
-// surrounding blanks. Line ends stay as they are in the text.
+// EnsureIgnoreLines returns text with the missing ones of the lines appended, and whether that changed anything. Lines are compared without
+// surrounding blanks. The line endings of the text are kept.
 func EnsureIgnoreLines(text []byte, lines ...string) (out []byte, changed bool) {
 	have := map[string]bool{}
 	for line := range bytes.Lines(text) {

@@ -29,7 +29,7 @@ func TestEnsure(t *testing.T) {
 	}
 }
 
-// FuzzEnsure: what was there stays in front, the line is there afterwards, and a second time changes nothing.
+// FuzzEnsure: the original text is unchanged at the beginning, the line is present, and repeating it changes nothing.
 func FuzzEnsure(f *testing.F) {
 	for _, text := range []string{"", "x", "x\r\n", ".DS_Store\n", "\n\n", "a\rb"} {
 		f.Add([]byte(text))

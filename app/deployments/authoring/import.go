@@ -21,7 +21,7 @@ var (
 	Import     = tool.Ref[ImportInput, planner.Report[ImportData]]{Name: "agents_import_apply"}
 )
 
-// ImportDeps is what the use cases need. All of it is required.
+// ImportDeps holds the dependencies of the use cases. All of it is required.
 type ImportDeps struct {
 	Compiler planner.Compiler
 	Machine  deployport.Machine
@@ -32,7 +32,7 @@ type ImportDeps struct {
 
 type importService struct{ ImportDeps }
 
-// importEntries is the tools.
+// importEntries returns the tools.
 func importEntries(d ImportDeps) []tool.Entry {
 	s := &importService{d}
 	return []tool.Entry{
@@ -51,9 +51,9 @@ type ImportData struct {
 	HomeRootPosix string           `json:"home_root_posix"`
 	LeftOut       []ImportLeftOut  `json:"left_out,omitempty"` // the first maxLeftOut
 	NextActions   []string         `json:"next_actions"`
-	Options       []ImportOptions  `json:"options,omitempty"` // what the targets get, so that everything is deployed where it was found
+	Options       []ImportOptions  `json:"options,omitempty"` // options of the targets with which everything is deployed where it was found
 	Plan          []ImportItem     `json:"plan"`
-	Omitted       int              `json:"plan_omitted,omitempty"` // of a list too long for the caller
+	Omitted       int              `json:"plan_omitted,omitempty"` // of a list that is too long for the caller
 	Project       ImportProject    `json:"project"`
 	Reason        string           `json:"reason,omitempty"`
 	Repo          string           `json:"repo"`
@@ -61,7 +61,7 @@ type ImportData struct {
 	Summary       ImportSummary    `json:"summary"`
 }
 
-// ImportProject is the project that was looked through.
+// ImportProject is the project that was searched.
 type ImportProject struct {
 	Origin    *string `json:"origin_url"`
 	ID        string  `json:"project_id"`
@@ -76,7 +76,7 @@ type ImportSummary struct {
 	Existing   int `json:"skipped_existing_module"`
 	Invalid    int `json:"skipped_invalid"`
 	LeftOut    int `json:"left_out,omitempty"`
-	Aside      int `json:"disabled,omitempty"`   // of Create: taken and switched off
+	Aside      int `json:"disabled,omitempty"`   // of Create: imported and disabled
 	References int `json:"references,omitempty"` // secrets that modules refer to
 }
 
@@ -87,25 +87,25 @@ type ImportOptions struct {
 	Options deployment.Options `json:"options,omitempty"`
 }
 
-// found is what a scan came to.
+// found is the result of a scan.
 type found struct {
 	at       deployment.Place
 	config   deployport.Config
-	home     string // whose agents are looked at
+	home     string // home directory of the agents that are searched
 	codex    string
-	place    deployment.Place // at, with the home directory that is looked through
-	in       target.Input     // what the tables of agents are resolved with
+	place    deployment.Place // at, with that home directory
+	in       target.Input     // the context for the tables of agents
 	needs    map[string]deployment.TargetConfig
 	chosen   map[string]string // by agent and option
 	items    []ImportItem
-	left     []ImportLeftOut // by source, once it was judged
-	differ   []string        // sources that a module of the same name does not say
+	left     []ImportLeftOut // by source, after check
+	differ   []string        // sources that differ from the module with their name
 	warnings []string
 }
 
 func (s *importService) paths() target.Paths { return target.Paths{Sep: s.Compiler.Sep} }
 
-// survey finds everything that could be imported and decides on it.
+// survey finds everything that could be imported and decides what to do with it.
 func (s *importService) survey(ctx context.Context, c ImportInput) (found, error) {
 	var f found
 	var err error
@@ -140,7 +140,7 @@ func (s *importService) survey(ctx context.Context, c ImportInput) (found, error
 	return f, nil
 }
 
-// homes are the home directory to look through, and the one of codex.
+// homes returns the home directory to search, and that of codex.
 func (s *importService) homes(at deployment.Place, asked string) (home, codex string, err error) {
 	n := s.paths()
 	if asked == "" {
@@ -157,10 +157,10 @@ func (s *importService) homes(at deployment.Place, asked string) (home, codex st
 	return home, n.Join(home, ".codex"), nil
 }
 
-// maxLeftOut bounds the list of what is no candidate.
+// maxLeftOut is the maximum length of the list of what is not a candidate.
 const maxLeftOut = 50
 
-// data is what is shown of a survey, within limit bytes of list.
+// data returns a survey for display, within limit bytes of list.
 func (s *importService) data(f found, c planner.Selection, limit int) ImportData {
 	d := ImportData{HomeRoot: f.home, HomeRootPosix: deployment.PosixPath(f.home), Plan: f.items, Repo: f.at.Repo, RepoPosix: deployment.PosixPath(f.at.Repo),
 		Conflicts: conflicts(f), Reason: "dry_run",
@@ -204,7 +204,7 @@ func (s *importService) data(f found, c planner.Selection, limit int) ImportData
 
 func profileOf(at deployment.Place) string { return deployment.ProjectTag(at.ProjectID) }
 
-// show is the survey.
+// show returns the survey.
 func (s *importService) show(ctx context.Context, sc tool.Scope, in ShowImportInput) (planner.Report[ImportData], error) {
 	f, err := s.survey(ctx, in.ImportInput)
 	if err != nil {
@@ -213,7 +213,7 @@ func (s *importService) show(ctx context.Context, sc tool.Scope, in ShowImportIn
 	return planner.NewReport(s.data(f, in.Selection(), sc.MaxOutput), f.warnings...), nil
 }
 
-// prepare works out the files, and the manifest that lists them.
+// prepare returns the files to write, and the manifest that lists them.
 func (s *importService) prepare(ctx context.Context, sc tool.Scope, in ImportInput) (*planner.Edit[ImportData], error) {
 	f, err := s.survey(ctx, in)
 	if err != nil {
@@ -249,7 +249,7 @@ func (s *importService) apply(ctx context.Context, sc tool.Scope, e *planner.Edi
 	return out, nil
 }
 
-// writes are the files of everything that is created, and the manifest.
+// writes returns the files of everything to create, and the manifest.
 func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write, error) {
 	var out []deployment.Write
 	var edits []deployport.ManifestEdit
@@ -279,7 +279,7 @@ func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write
 	return append(out, w), err
 }
 
-// refusal names what stands at destinations.
+// refusal returns the error that names existing files at destinations.
 func refusal(taken []string) error {
 	paths, posix := samples(taken)
 	return deployment.ErrImportConflict.Sayf("something stands at %d of the destinations, the first of them %s; nothing was written. %s", len(taken), paths[0], hintExists).
@@ -293,7 +293,7 @@ const (
 	hintDuplicates = "Rename one of the sources: names that differ only in letter case or punctuation come to one id"
 )
 
-// ImportConflict is something about the plan that a person has to decide.
+// ImportConflict is a part of the plan that the user must decide.
 type ImportConflict struct {
 	Count       int      `json:"count"`
 	Hint        string   `json:"hint"`
@@ -303,7 +303,7 @@ type ImportConflict struct {
 	SamplePosix []string `json:"sample_paths_posix"`
 }
 
-// maxSamples is how many paths a conflict names.
+// maxSamples is the number of paths that a conflict names.
 const maxSamples = 20
 
 func samples(all []string) (paths, posix []string) {
@@ -315,7 +315,7 @@ func samples(all []string) (paths, posix []string) {
 	return paths, posix
 }
 
-// occupied are the destinations of creations at which something stands.
+// occupied returns the destinations that already exist.
 func occupied(items []ImportItem) (taken []string) {
 	for _, i := range items {
 		if i.Op == opCreate && i.DestExists {
@@ -325,7 +325,7 @@ func occupied(items []ImportItem) (taken []string) {
 	return taken
 }
 
-// conflicts are the identifiers that several sources come to, in order, and then the destinations that are taken; never nil.
+// conflicts returns the identifiers of several sources, in order, and then the existing destinations; never nil.
 func conflicts(f found) []ImportConflict {
 	items := f.items
 	out := []ImportConflict{}

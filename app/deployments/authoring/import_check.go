@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// What becomes of a candidate, and why nothing does (agentpack contract appendix B).
+// The operations, and the reasons for skipping a candidate (agentpack contract appendix B).
 const (
 	opCreate   = "create"
 	opExisting = "skip_existing_module"
@@ -29,14 +29,14 @@ const (
 
 // ImportItem is one line of the plan.
 type ImportItem struct {
-	Also        []string              `json:"also_at,omitempty"` // where else the very same stands
-	AsIs        bool                  `json:"as_is,omitempty"`   // its file is taken in the form of its targets, for them alone
+	Also        []string              `json:"also_at,omitempty"` // other locations of exactly the same content
+	AsIs        bool                  `json:"as_is,omitempty"`   // its file is imported in the form of its targets, only for them
 	Aside       string                `json:"aside_reason,omitempty"`
 	DestExists  bool                  `json:"dest_exists,omitempty"`
 	Dest        string                `json:"dest_path"`
 	DestPosix   string                `json:"dest_path_posix"`
-	Disabled    bool                  `json:"disabled,omitempty"` // the module is taken and switched off, because deploying it would change something
-	Key         string                `json:"key,omitempty"`      // of the document that it stands in
+	Disabled    bool                  `json:"disabled,omitempty"` // the module is imported and disabled, because deploying it would change something
+	Key         string                `json:"key,omitempty"`      // of the document that contains it
 	ModuleID    string                `json:"module_id"`
 	ModuleType  deployment.ModuleType `json:"module_type"`
 	Op          string                `json:"op"`
@@ -52,16 +52,16 @@ type ImportItem struct {
 	repo        string
 }
 
-// Why a module is taken and switched off, beside what the tables of agents say.
+// The reasons for importing and disabling a module, besides those in the tables of agents.
 const (
-	asideSecret  = "holds_references_to_set" // a literal secret became a reference: the variable has to be set first
+	asideSecret  = "holds_references_to_set" // a literal secret became a reference: the variable must be set first
 	asideOption  = "switched_off"            // an option of the target says so
 	asideScope   = "scope_of_target"
-	asideElse    = "other_place_chosen" // the agent's files of that kind go into another of its directories
+	asideElse    = "other_place_chosen" // the agent's files of that kind go to another of its directories
 	asideChanges = "would_be_written_differently"
 )
 
-// judge decides on every candidate.
+// judge decides about every candidate.
 func (s *importService) judge(ctx context.Context, f *found, candidates []candidate) error {
 	deployed, err := s.deployed(ctx, f)
 	if err != nil {
@@ -106,7 +106,7 @@ func (s *importService) judge(ctx context.Context, f *found, candidates []candid
 	return nil
 }
 
-// differs reports a module of the config repository that says something else than what stands under its name here, and that goes to an agent that has it.
+// differs reports whether a module of the config repository differs from what has its name here, and goes to an agent that has it.
 func (s *importService) differs(ctx context.Context, f *found, c candidate, known deployment.Module) bool {
 	goes := known.Enabled && known.In(c.scope, f.at.ProjectID) && c.aside != target.KeptUnread && c.aside != asideElse && slices.ContainsFunc(c.from, func(l target.ActiveRule) bool { return known.For(l.Agent) })
 	if !goes {
@@ -122,14 +122,14 @@ func (s *importService) differs(ctx context.Context, f *found, c candidate, know
 	return err != nil || tree.Sum() != c.tree.Sum()
 }
 
-// item is the line of the plan about a candidate.
+// item returns the line of the plan about a candidate.
 func (c candidate) item(n target.Paths, repo string) ImportItem {
 	dest := n.Join(repo, c.module.Source.Local)
 	return ImportItem{Also: c.also, Dest: dest, DestPosix: deployment.PosixPath(dest), Key: c.key, ModuleID: c.module.ID, ModuleType: c.module.Type, Scope: c.scope, Source: c.Path,
 		SourcePosix: deployment.PosixPath(c.Path), Tags: c.module.Tags, Targets: c.module.Targets, References: c.refs, module: c.module, repo: repo}
 }
 
-// check holds a candidate to the rules of its type.
+// check checks a candidate against the rules of its type.
 func (s *importService) check(ctx context.Context, f *found, c *candidate, i *ImportItem) error {
 	i.Op, i.SkipReason = opInvalid, reasonMissing
 	if c.Kind == deployment.Absent {
@@ -158,7 +158,7 @@ func (s *importService) check(ctx context.Context, f *found, c *candidate, i *Im
 	case ctx.Err() != nil:
 		return err
 	case i.SkipReason == reasonMissing && !errors.Is(err, deployment.ErrConfig):
-		i.SkipReason = reasonInvalid // it is there, and cannot be read
+		i.SkipReason = reasonInvalid // it exists, and cannot be read
 		fallthrough
 	default:
 		f.warnings = append(f.warnings, c.Path+" was left out: "+cause.Message)
@@ -166,7 +166,7 @@ func (s *importService) check(ctx context.Context, f *found, c *candidate, i *Im
 	return nil
 }
 
-// asIs makes a candidate a module whose file is the agents' own, as it stands there; false where it cannot be one.
+// asIs makes a candidate a module whose file is in the agents' own form; false if that is not possible.
 func (s *importService) asIs(ctx context.Context, c *candidate, i *ImportItem) bool {
 	one := *c
 	one.tree, one.err, one.module.AsIs = c.own, nil, true
@@ -190,7 +190,7 @@ func (s *importService) valid(c candidate, tree deployment.Tree, read func(deplo
 	return deployment.ValidateModule(c.module, tree, read, s.Compiler.Configs.Frontmatter)
 }
 
-// destinations finds out where something stands already.
+// destinations finds the existing destinations.
 func (s *importService) destinations(ctx context.Context, f *found) error {
 	var paths []string
 	for _, i := range f.items {
@@ -208,7 +208,7 @@ func (s *importService) destinations(ctx context.Context, f *found) error {
 	return nil
 }
 
-// deployed reports sources that a deployment wrote, as the manifests of the configured targets tell: they came from modules.
+// deployed returns sources that a deployment wrote, according to the manifests of the configured targets: they came from modules.
 func (s *importService) deployed(ctx context.Context, f *found) (func(c candidate) bool, error) {
 	targets := f.config.Manifest.Targets
 	chosen, err := target.SelectTargets(targets, target.AllTargets)
@@ -216,14 +216,14 @@ func (s *importService) deployed(ctx context.Context, f *found) (func(c candidat
 		return nil, err
 	}
 	bare, err := target.Render(target.Input{Place: f.at, Targets: targets, Chosen: chosen, Sep: s.Compiler.Sep})
-	if err != nil { // what would stop a deployment stops no import, and nothing was deployed to roots that cannot be worked out
+	if err != nil { // what would stop a deployment does not stop an import, and nothing was deployed to roots that cannot be resolved
 		bare.Roots = nil
 	}
 	_, codex, err := s.homes(f.at, "")
 	if err != nil {
 		return nil, err
 	}
-	for _, dir := range []string{s.paths().Join(codex, "prompts"), s.paths().Join(codex, "skills"), s.paths().Join(f.at.ProjectRoot, ".codex/skills")} { // where deployments wrote before Codex looked elsewhere
+	for _, dir := range []string{s.paths().Join(codex, "prompts"), s.paths().Join(codex, "skills"), s.paths().Join(f.at.ProjectRoot, ".codex/skills")} { // where deployments wrote for earlier versions of Codex
 		if !slices.ContainsFunc(bare.Roots, func(r deployment.Root) bool { return r.Path == dir }) {
 			bare.Roots = append(bare.Roots, deployment.Root{Target: "codex", Path: dir})
 		}

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// keys finds what modules can be made of in a document that is the person's: a server each, or the settings.
+// keys finds what modules can be made of in a document of the user's: one per server, or the settings.
 func (c *scanner) keys(ctx context.Context, p importPlace) error {
 	doc, e, err := c.document(ctx, p, p.Path)
 	switch {
@@ -28,7 +28,7 @@ func (c *scanner) keys(ctx context.Context, p importPlace) error {
 	return nil
 }
 
-// document is a person's document, nil where there is none.
+// document returns a document of the user's, nil if there is none.
 func (c *scanner) document(ctx context.Context, p importPlace, name string) (target.Object, deployport.Found, error) {
 	entries, err := c.entries(ctx, p.Dir)
 	i := slices.IndexFunc(entries, func(e deployport.Found) bool { return e.Name == name && e.Kind == deployment.Regular })
@@ -80,7 +80,7 @@ func (c *scanner) servers(p importPlace, e deployport.Found, doc target.Object) 
 		one.server = server
 		off := one.aside != "" || server["disabled"] == true || server["enabled"] == false
 		with, refs, err := referring(server, name, e.Path, off)
-		if err == nil && len(refs) > 0 && !off { // it is going to be switched off
+		if err == nil && len(refs) > 0 && !off { // it will be disabled
 			with, refs, err = referring(server, name, e.Path, true)
 		}
 		if err != nil {
@@ -94,7 +94,7 @@ func (c *scanner) servers(p importPlace, e deployport.Found, doc target.Object) 
 	}
 }
 
-// plainly is a server as it stands, for one that the words of modules do not describe to the letter.
+// plainly returns a server unchanged, if the neutral description of modules cannot express it exactly.
 func plainly(d target.Dialect, value map[string]any) target.Object {
 	out := target.Object{}
 	for key, v := range value {
@@ -114,7 +114,7 @@ func plainly(d target.Dialect, value map[string]any) target.Object {
 	return out
 }
 
-// settings finds what a person has set of an agent's settings.
+// settings finds what the user has set of an agent's settings.
 func (c *scanner) settings(p importPlace, e deployport.Found, doc target.Object) {
 	own := target.Object{}
 	var path []string

@@ -16,30 +16,30 @@ import (
 // candidate is something that could become a module.
 type candidate struct {
 	deployport.Found
-	module deployment.Module // Source is where it would go
+	module deployment.Module // Source is its destination
 	scope  deployment.Scope
-	from   []target.ActiveRule // of the agents that keep it there: one an agent, in the order of their table
-	where  []string            // each of these has it
-	also   []string            // where else the very same stands
-	name   string              // below the directory of its kind, as its agents have it
-	key    string              // of the document it stands in, with dots; otherwise empty
+	from   []target.ActiveRule // of the agents that have it: one per agent, in the order of their table
+	where  []string            // location in each of these
+	also   []string            // other locations of exactly the same content
+	name   string              // below the directory of its kind, as in its agents
+	key    string              // of the document that contains it, with dots; otherwise empty
 	path   []string            // the same, key by key
-	tree   deployment.Tree     // its files as a module has them
-	own    deployment.Tree     // of a command or an agent: its file as it stands there
-	err    error               // why there are none
+	tree   deployment.Tree     // its files in the form of a module
+	own    deployment.Tree     // of a command or an agent: its file in its present form
+	err    error               // why it has none
 	prompt bool                // without the frontmatter of a command it is a prompt
-	aside  string              // why it is taken, and not deployed; otherwise empty
-	server target.Object       // of a server, as it stands there: with its secrets
+	aside  string              // why it is imported but not deployed; otherwise empty
+	server target.Object       // of a server, in its present form: with its secrets
 	refs   []ImportReference
 }
 
-// place is one of the places to look in.
+// importPlace is one of the places to search.
 type importPlace struct {
 	target.ActiveRule
 	aside string
 }
 
-// places are where agents keep what modules could be made of. Those of a project are left out where the home directory itself is the project.
+// places returns where agents store what modules could be made of. Those of a project are omitted if the home directory itself is the project.
 func (s *importService) places(f found) (out []importPlace) {
 	out = []importPlace{{target.ActiveRule{Agent: codexName, Dir: s.paths().Join(f.codex, "prompts"),
 		AgentRule: target.AgentRule{Of: deployment.ModulePrompt, Shape: target.ShapeVerbatim, Path: "{file}"}}, target.KeptUnread}}
@@ -48,7 +48,7 @@ func (s *importService) places(f found) (out []importPlace) {
 			continue
 		}
 		out = append(out, importPlace{l, ""})
-		if one, many := strings.CutSuffix(l.Dir, "s"); many && l.Agent == opencodeName && l.Scan { // which reads commands from command as well, and so on
+		if one, many := strings.CutSuffix(l.Dir, "s"); many && l.Agent == opencodeName && l.Scan { // which also reads commands from command, and so on
 			l.Dir = one
 			out = append(out, importPlace{l, asideElse})
 		}
@@ -56,7 +56,7 @@ func (s *importService) places(f found) (out []importPlace) {
 	return out
 }
 
-// The agents of which more is known here than their tables say.
+// The agents with rules here that are not in their tables.
 const (
 	codexName  = "codex"
 	claudeName = "claude_code"
@@ -75,7 +75,7 @@ type scanner struct {
 	f    *found
 	dirs map[string][]deployport.Found
 	docs map[string]target.Object
-	real map[string]string // where paths lead, links resolved; empty where nothing is
+	real map[string]string // paths with links resolved; empty if nothing is there
 	at   map[string]int    // of out, by path and key
 	out  []candidate
 }
@@ -103,7 +103,7 @@ func (s *importService) scan(ctx context.Context, f *found) ([]candidate, error)
 	return c.out, nil
 }
 
-// looksFor reports a rule whose files can be told from others, and be turned back into modules.
+// looksFor reports whether files of a rule can be recognised and converted to modules.
 func looksFor(l target.ActiveRule) bool {
 	switch {
 	case l.Shape == target.ShapeKeys:
@@ -113,7 +113,7 @@ func looksFor(l target.ActiveRule) bool {
 	case l.Shape == target.ShapeDirectory:
 		return l.Path == "{skill}"
 	case l.Shape == target.ShapePromptSkill:
-		return false // what stands there is a skill
+		return false // it is a skill
 	}
 	fits := slices.ContainsFunc([]string{"x.md", "x.mdc", "x.instructions.md", "x.toml", "x.prompt.md", "x.agent.md"}, func(name string) bool {
 		_, ok := l.RestOf(name)
@@ -122,7 +122,7 @@ func looksFor(l target.ActiveRule) bool {
 	return fits && (l.Of != deployment.ModuleInstructions || l.Headed())
 }
 
-// look finds what stands at one place.
+// look finds what is at one place.
 func (c *scanner) look(ctx context.Context, p importPlace) error {
 	switch {
 	case !looksFor(p.ActiveRule), c.leadsOut(ctx, p, p.Dir):
@@ -153,10 +153,10 @@ func (c *scanner) look(ctx context.Context, p importPlace) error {
 	return c.files(ctx, p, p.Dir, "", 0)
 }
 
-// deepest is how far files are looked for below the directory of their kind.
+// deepest is the maximum depth of files below the directory of their kind.
 const deepest = 6
 
-// files finds the files of a place, also below directories.
+// files finds the files of a place, including subdirectories.
 func (c *scanner) files(ctx context.Context, p importPlace, dir, below string, depth int) error {
 	entries, err := c.entries(ctx, dir)
 	if err != nil {
@@ -194,8 +194,8 @@ func (c *scanner) entries(ctx context.Context, dir string) ([]deployport.Found, 
 	return entries, err
 }
 
-// leadsOut tells of a path that is reached through a link out of the home directory or, for a project, out of the project: what is there may be anybody's. It
-// names the link. Directories that a variable moves elsewhere are where their owner wants them.
+// leadsOut reports a path that is reached through a link out of the home directory or, for a project, out of the project, because its content may
+// belong to anybody. It names the link. Directories that a variable moves are where the user wants them.
 func (c *scanner) leadsOut(ctx context.Context, p importPlace, at string) bool {
 	root, reason, sep := c.f.home, leftHome, c.Compiler.Sep
 	if scopeOf(p.ActiveRule) == deployment.ScopeProject {
@@ -218,17 +218,17 @@ func (c *scanner) leadsOut(ctx context.Context, p importPlace, at string) bool {
 	return false
 }
 
-// leads is where a path leads; empty where nothing is.
+// leads returns the target of a path; empty if nothing is there.
 func (c *scanner) leads(ctx context.Context, path string) string {
 	to, known := c.real[path]
 	if !known {
-		to, _ = c.Scanner.Real(ctx, path) // of what is not there, nothing is imported
+		to, _ = c.Scanner.Real(ctx, path) // nothing is imported of what does not exist
 		c.real[path] = to
 	}
 	return to
 }
 
-// add keeps a candidate, or that one more agent has it.
+// add records a candidate, or one more agent that has it.
 func (c *scanner) add(ctx context.Context, p importPlace, e deployport.Found, name string) {
 	if e.Link && c.leadsOut(ctx, p, e.Path) {
 		return
@@ -250,7 +250,7 @@ func (c *scanner) add(ctx context.Context, p importPlace, e deployport.Found, na
 	c.out = append(c.out, one)
 }
 
-// read makes the files of a module out of what stands there.
+// read makes the files of a module from what is there.
 func (c *scanner) read(ctx context.Context, one *candidate) {
 	if one.Kind == deployment.Absent {
 		return
@@ -304,7 +304,7 @@ func made(path string, data []byte) deployment.File {
 	return deployment.File{Path: path, Mode: deployment.PlainMode, Content: deployment.ContentOf(data)}
 }
 
-// prompts makes prompts of what stands among commands and is none, where the agents take both.
+// prompts converts files among commands that are not commands to prompts, if the agents support both.
 func (c *scanner) prompts(ctx context.Context) {
 	for i := range c.out {
 		one := c.out[i]
@@ -321,7 +321,7 @@ func (c *scanner) prompts(ctx context.Context) {
 	}
 }
 
-// content reads what stands somewhere, or was made.
+// content returns the content of a file, read or generated.
 func (s *importService) content(ctx context.Context) func(deployment.Content) ([]byte, error) {
 	return func(content deployment.Content) ([]byte, error) {
 		if content.Data != nil {
@@ -331,7 +331,7 @@ func (s *importService) content(ctx context.Context) func(deployment.Content) ([
 	}
 }
 
-// alike makes one candidate of those that are the same for several agents.
+// alike merges candidates that are the same for several agents.
 func alike(all []candidate) (out []candidate) {
 	at := map[string]int{}
 	for _, one := range all {
@@ -362,8 +362,8 @@ func alike(all []candidate) (out []candidate) {
 	return out
 }
 
-// present keeps, of the agents that would have a file, those that are there: configured, or with a directory of their own. Of a file of which none is, the
-// first of the table keeps it.
+// present keeps, of the agents that could have a file, those that exist: configured, or with a directory of their own. If none exists, the first of
+// the table is kept.
 func (c *scanner) present(ctx context.Context) error {
 	here, marks := map[string]bool{}, map[string][]string{}
 	var look []string
@@ -398,7 +398,7 @@ func (c *scanner) present(ctx context.Context) error {
 	return nil
 }
 
-// identify gives every candidate its identifier, its place in the config repository, and what else its module says.
+// identify sets every candidate's identifier, its path in the config repository, and the other fields of its module.
 func (c *scanner) identify() {
 	taken := map[string]string{}
 	for i := range c.out {
@@ -436,7 +436,7 @@ func (c *candidate) tag(at deployment.Place) {
 	}
 }
 
-// called is the candidate's own part of its identifier; empty for the instructions that a project has at its root.
+// called returns the candidate's own part of its identifier; empty for the instructions at a project's root.
 func (c *candidate) called(root string) string {
 	switch {
 	case c.module.Type == deployment.ModuleSettings:
@@ -456,7 +456,7 @@ func (c *candidate) called(root string) string {
 	return component(stem)
 }
 
-// into is where a candidate goes in the config repository (agentpack contract §5.13).
+// into returns a candidate's destination in the config repository (agentpack contract §5.13).
 func (c *candidate) into(at deployment.Place, name string) string {
 	whose := "user"
 	if c.scope == deployment.ScopeProject {
@@ -487,20 +487,20 @@ func (c *candidate) into(at deployment.Place, name string) string {
 	return "modules/" + string(c.module.Type) + "/imported/" + name
 }
 
-// Why something that agents keep is no candidate at all, beside what the table of them says.
+// The reasons for leaving something out, besides those in the table of what agents keep.
 const (
 	leftDeployed = "written_by_a_deployment"
-	leftForm     = "not_of_the_expected_form" // a file among skills, or anything but what files of that kind look like
+	leftForm     = "not_of_the_expected_form" // not like files of that kind
 	leftSecret   = "literal_secret"
 	leftNested   = "of_a_part_of_the_project"
-	leftSchema   = "stays_in_the_document" // it says which form the document has
-	leftHome     = "link_out_of_home"      // it is reached through a link that leads out of the user's home directory
-	leftProject  = "link_out_of_project"   // likewise, of the project
+	leftSchema   = "stays_in_the_document" // it names the form of the document
+	leftHome     = "link_out_of_home"      // it is reached through a link out of the user's home directory
+	leftProject  = "link_out_of_project"   // likewise, out of the project
 )
 
-// ImportLeftOut is something that agents keep and that is no candidate.
+// ImportLeftOut is something that agents store and that is not a candidate.
 type ImportLeftOut struct {
-	Key         string `json:"key,omitempty"` // of a document that is looked into
+	Key         string `json:"key,omitempty"` // of a document that is searched
 	Reason      string `json:"reason"`
 	Source      string `json:"source_path"`
 	SourcePosix string `json:"source_path_posix"`
@@ -515,7 +515,7 @@ func (f *found) leaveKey(path, key, reason string) {
 	}
 }
 
-// leaveOthers tells of what agents keep and no place is for. What cannot be looked at is not told of: nothing of it would be imported.
+// leaveOthers reports what agents store outside all places. What cannot be read is not reported: it would not be imported anyway.
 func (c *scanner) leaveOthers(ctx context.Context, places []importPlace) {
 	sep := c.Compiler.Sep
 	for _, k := range target.KeptApart(c.f.in) {
@@ -545,13 +545,13 @@ func (c *scanner) leaveOthers(ctx context.Context, places []importPlace) {
 	}
 }
 
-// How far instructions below a project's root are looked for: they are told of, and not taken.
+// The limits of the search for instructions below a project's root: they are reported, not imported.
 const (
 	nestedDepth = 3
 	nestedDirs  = 400
 )
 
-// leaveNested tells of instructions that a project has for parts of itself. Directories that are other people's work, or hidden, are passed over.
+// leaveNested reports instructions for parts of a project. Hidden directories and those of installed files are skipped.
 func (c *scanner) leaveNested(ctx context.Context) {
 	type level struct {
 		dir   string
@@ -578,7 +578,7 @@ func (c *scanner) leaveNested(ctx context.Context) {
 	}
 }
 
-// component is a name as part of an identifier: lower-case ASCII letters, digits, - and _; each other character is a -, none at either end.
+// component returns a name as part of an identifier: lower-case ASCII letters, digits, - and _; each other character becomes a -, none at either end.
 func component(name string) string {
 	name = strings.Map(func(r rune) rune {
 		switch {

@@ -12,27 +12,27 @@ import (
 	"github.com/countersign-dev/countersign/domain/redact"
 )
 
-// ImportReference is a secret that stood in a document and that a module refers to instead. Its value is told nowhere.
+// ImportReference is a secret in a document that a module refers to instead. Its value is never shown.
 type ImportReference struct {
 	At       string `json:"at"`          // within the server: env.NAME, headers.NAME, args.2 or url
-	Source   string `json:"source_path"` // the document, which is left as it is
-	Variable string `json:"variable"`    // of the environment: what the module refers to
+	Source   string `json:"source_path"` // the document, which is not changed
+	Variable string `json:"variable"`    // environment variable that the module refers to
 }
 
-// private reports the name of a value that its owner would not show.
+// private reports whether the name is that of a value that should not be shown.
 func private(name string) bool {
 	name = strings.ToLower(name)
 	return slices.ContainsFunc([]string{"token", "secret", "passw", "apikey", "api_key", "api-key", "private", "credential", "authorization", "cookie"},
 		func(word string) bool { return strings.Contains(name, word) }) || strings.HasSuffix(name, "_key") || strings.HasSuffix(name, "_pat") || name == "pat"
 }
 
-// literal reports a text that is a secret by what it looks like.
+// looksSecret reports whether a text looks like a secret.
 func looksSecret(text string) bool {
 	_, n := redact.New(redact.Options{}).Text(text)
 	return n > 0
 }
 
-// secretive reports a value with a secret in it.
+// secretive reports whether a value contains a secret.
 func secretive(name string, value any) bool {
 	switch v := value.(type) {
 	case string:
@@ -49,17 +49,17 @@ func secretive(name string, value any) bool {
 	return false
 }
 
-// onlyReference reports a text whose secret part is a reference.
+// onlyReference reports whether the secret part of a text is a reference.
 func onlyReference(text string) bool { return len(target.References(text)) > 0 && !looksSecret(text) }
 
-// known reports a value that is no secret although a secret is expected there: none, a switch, a reference or the path of a file.
+// known reports whether a value is not secret where a secret is expected: empty, a switch, a reference or the path of a file.
 func known(text string) bool {
 	return text == "" || text == "true" || text == "false" || isReference(text) || pathForm.MatchString(text)
 }
 
 var pathForm = regexp.MustCompile(`^(~|\.{1,2})?/.*\.\w{2,5}$`)
 
-// harmless reports a value of a variable that is no secret although nothing tells what it is.
+// harmless reports whether a value of a variable is not secret although its name does not tell.
 func harmless(text string) bool {
 	switch strings.ToLower(text) {
 	case "yes", "no", "on", "off", "debug", "info", "warn", "warning", "error", "trace", "production", "development", "test", "local", "stdio", "http", "https":
@@ -69,17 +69,17 @@ func harmless(text string) bool {
 	return err == nil && len(text) <= 6 || known(text)
 }
 
-// referenceForm is a reference to a variable alone, as one of the hosts writes it.
+// referenceForm is a reference to a single variable, in the form of one of the hosts.
 var referenceForm = regexp.MustCompile(`^(\$\{?(env:|input:)?[A-Za-z_][\w-]*(:-[^}]*)?\}?|\{(env|file):[^}]+\}|%\w+%)$`)
 
 func isReference(text string) bool { return referenceForm.MatchString(text) || onlyReference(text) }
 
-// tells reports a name behind which a secret stands: of a flag, of a parameter of a URL, or of a variable.
+// tells reports whether a secret follows the name: of a flag, of a URL parameter, or of a variable.
 func tells(name string) bool {
 	name = strings.ToLower(strings.TrimLeft(name, "-"))
 	for _, end := range []string{"file", "path", "dir", "env", "var", "name", "type", "url", "uri", "command", "helper", "id", "tokens"} {
 		if before, has := strings.CutSuffix(name, end); has && strings.HasSuffix(before, "-") || has && strings.HasSuffix(before, "_") {
-			return false // it says where a secret is, or of which kind
+			return false // it says where a secret is, or its kind
 		}
 	}
 	if strings.HasPrefix(name, "max") || strings.HasPrefix(name, "num") || strings.HasPrefix(name, "no-") {
@@ -95,7 +95,7 @@ type referrer struct {
 	values       map[string]string // of the variables
 }
 
-// refer is a reference to a variable of that name, or to the next one where that has another value.
+// refer returns a reference to a variable of that name, or to the next one where that has another value.
 func (r *referrer) refer(at, variable, value string) string {
 	variable = variableOf(variable)
 	for n, first := 2, variable; r.values[variable] != "" && r.values[variable] != value; n++ {
@@ -106,8 +106,9 @@ func (r *referrer) refer(at, variable, value string) string {
 	return "${" + variable + "}"
 }
 
-// referring is a server with references instead of its secrets: in its environment, in its headers, behind arguments like --token and --header, and in the
-// query of a URL. off says that it is switched off: then nothing of its environment is taken that may be a secret. It fails where a secret stands anywhere else.
+// referring returns a server with references instead of its secrets: in its environment, in its headers, behind arguments like --token and --header,
+// and in the query of a URL. off says that it is switched off: then nothing of its environment is taken that may be a secret. It fails where a secret
+// stands anywhere else.
 func referring(server target.Object, name, source string, off bool) (target.Object, []ImportReference, error) {
 	out := maps.Clone(server)
 	r := &referrer{name, source, nil, map[string]string{}}
@@ -148,7 +149,7 @@ func referring(server target.Object, name, source string, off bool) (target.Obje
 	return out, r.refs, nil
 }
 
-// header is the value of a header with a reference instead of its secret.
+// header returns the value of a header with a reference instead of its secret.
 func (r *referrer) header(at, name, value string) string {
 	if scheme, secret, ok := strings.Cut(value, " "); ok && strings.EqualFold(name, "Authorization") {
 		return scheme + " " + r.refer(at, r.name+"_token", strings.TrimSpace(secret))
@@ -159,7 +160,7 @@ func (r *referrer) header(at, name, value string) string {
 // assigned is a flag, or a variable, with its value behind an equals sign.
 var assigned = regexp.MustCompile(`^(--?[A-Za-z][\w.-]*|[A-Za-z_]\w*)=(.+)$`)
 
-// arguments are those of a program with references instead of their secrets.
+// arguments returns those of a program with references instead of their secrets.
 func (r *referrer) arguments(args []any) []any {
 	out := slices.Clone(args)
 	flag := "" // whose value comes next
@@ -209,7 +210,7 @@ func (r *referrer) arguments(args []any) []any {
 	return out
 }
 
-// variable is what the value of a flag is called: the flag's name below the server's, a variable's name as it is.
+// variable returns what the value of a flag is called: the flag's name below the server's, a variable's name as it is.
 func (r *referrer) variable(name string) string {
 	if !strings.HasPrefix(name, "-") {
 		return name
@@ -217,7 +218,7 @@ func (r *referrer) variable(name string) string {
 	return r.name + "_" + strings.TrimLeft(name, "-")
 }
 
-// url is an address with references instead of its password and of the secrets in its query. Any other text stays as it is.
+// url returns an address with references instead of its password and of the secrets in its query. Any other text stays as it is.
 func (r *referrer) url(at, text string) string {
 	scheme, rest, ok := strings.Cut(text, "://")
 	if !ok || strings.ContainsAny(scheme, " \t") {
@@ -250,7 +251,7 @@ func (r *referrer) url(at, text string) string {
 	return scheme + "://" + host + before + "?" + strings.Join(pairs, "&") + fragment
 }
 
-// variableOf is a name as that of a variable.
+// variableOf returns a name as that of a variable.
 func variableOf(name string) string {
 	var b strings.Builder
 	for i, r := range strings.ToUpper(name) {

@@ -64,8 +64,8 @@ func (s *importService) settle(ctx context.Context, f *found, candidates []candi
 	return nil
 }
 
-// keep are the agents for which a module is deployed exactly as it was found, and where they have it; of the others, why it is not, and for a module that
-// none of them gets, a reason.
+// keep returns the agents for which a module is deployed exactly as it was found, and where they have it; of the others, why it is not, and for a
+// module that none of them gets, a reason.
 func (s *importService) keep(ctx context.Context, f *found, given map[string]deployment.TargetConfig, i *ImportItem, c candidate) (kept, at []string, not map[string]string, reason string, err error) {
 	not = map[string]string{}
 	if c.aside != "" {
@@ -103,7 +103,7 @@ func needsChoice(c candidate) bool {
 	return slices.ContainsFunc(c.from, func(l target.ActiveRule) bool { _, value := l.Choice(); return value != "" && !l.FirstChoice() })
 }
 
-// exact is why a module would not be deployed to an agent exactly as it was found; empty: it would. Then what the target needs for that is kept.
+// exact returns why a module would not be deployed to an agent exactly as it was found; empty: it would. Then what the target needs for that is kept.
 func (s *importService) exact(ctx context.Context, f *found, given map[string]deployment.TargetConfig, i *ImportItem, l target.ActiveRule) (string, error) {
 	cfg, there := given[l.Agent]
 	if more, ok := f.needs[l.Agent]; ok {
@@ -209,7 +209,7 @@ func (s *importService) rendersSame(ctx context.Context, f *found, i *ImportItem
 	return true, nil
 }
 
-// joined are the modules of the config repository whose instructions would go into a file that was imported, and change it.
+// joined returns the modules of the config repository whose instructions would go into a file that was imported, and change it.
 func (f found) joined() map[string][]string {
 	out := map[string][]string{}
 	for _, i := range f.items {

@@ -23,7 +23,7 @@ const (
 	commandText = "---\ndescription: Does y\n---\nText\n"
 )
 
-// imports is a world with one of everything that can be imported, and whatever can be wrong with it.
+// imports returns a world with one of everything that can be imported, and whatever can be wrong with it.
 func imports(t *testing.T) *world {
 	w := newWorld(t)
 	w.manifest("  - {id: 'prompt:known', type: prompt, source: {local_path: {path: known.md}}}\n")

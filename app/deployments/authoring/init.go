@@ -126,7 +126,7 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c InitInput) (*
 	return e, nil
 }
 
-// guided is the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
+// guided returns the targets of the new manifest: the chosen ones with the chosen scope, in the order of listings, or the usual ones.
 func guided(c InitInput, data *InitData) (targets []StarterTarget, warnings []string, err error) {
 	if len(c.Targets) == 0 {
 		return DefaultTargets(), nil, nil
@@ -153,7 +153,7 @@ func guided(c InitInput, data *InitData) (targets []StarterTarget, warnings []st
 	return targets, warnings, nil
 }
 
-// starters are the files that are not there yet.
+// starters returns the files that are not there yet.
 func (s *service) starters(ctx context.Context, at deployment.Place, files []StarterFile, fresh bool) ([]deployment.Write, error) {
 	paths := make([]string, len(files))
 	for i, f := range files {

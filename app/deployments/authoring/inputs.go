@@ -89,7 +89,7 @@ type ImportInput struct {
 	Machine  string `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// Selection is the config repository and the machine.
+// Selection returns the config repository and the machine.
 func (in ImportInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Machine: in.Machine})
 }
@@ -107,7 +107,7 @@ type OverlayInput struct {
 	Machine  string                  `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// scope is the overlay's.
+// scope returns the overlay's.
 func (in OverlayInput) scope() deployment.OverlayScope {
 	return cmp.Or(in.Scope, deployment.GlobalScope)
 }
@@ -118,7 +118,7 @@ type OverlayPathInput struct {
 	OverlayInput
 }
 
-// Selection is the config repository and the machine.
+// Selection returns the config repository and the machine.
 func (in OverlayPathInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Machine: in.Machine})
 }
@@ -132,7 +132,7 @@ type OverlayEditInput struct {
 	Materialize bool   `json:"materialize,omitempty" jsonschema_description:"Copy upstream files that are missing."`
 }
 
-// Selection is the config repository and the machine.
+// Selection returns the config repository and the machine.
 func (in OverlayEditInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Machine: in.Machine})
 }
@@ -144,7 +144,7 @@ type RebaseInput struct {
 	Sparsify bool `json:"sparsify,omitempty" jsonschema_description:"Drop files that equal upstream."`
 }
 
-// Selection is the config repository and the machine.
+// Selection returns the config repository and the machine.
 func (in RebaseInput) Selection() planner.Selection {
 	return planner.Selected(planner.Selection{Repo: in.Repo, Machine: in.Machine})
 }

@@ -83,11 +83,11 @@ func (s *service) stamp(writes []deployment.Write, l *locking) error {
 	return nil
 }
 
-// config is the manifest and the lockfile. Where the lockfile is going to be made anew, one that cannot be read is as good as none.
+// config returns the manifest and the lockfile. Where the lockfile is going to be made anew, one that cannot be read is as good as none.
 func (s *service) config(ctx context.Context, at deployment.Place, anew bool) (deployport.Config, error) {
 	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 	if anew && config.Manifest.Profiles != nil && (errors.Is(err, deployment.ErrLock) || errors.Is(err, deployment.ErrLockVersion)) {
-		config.Warnings = append(slices.Clone(config.Warnings), "the lockfile could not be read and is made anew: "+err.Error())
+		config.Warnings = append(slices.Clone(config.Warnings), "the lockfile could not be read and is replaced: "+err.Error())
 		return config, nil
 	}
 	return config, err
@@ -123,7 +123,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place
 	return l, w, err
 }
 
-// lockWrite is the write of a lockfile; none where it is there already.
+// lockWrite returns the write of a lockfile; none where it is there already.
 func (s *service) lockWrite(ctx context.Context, at deployment.Place, l *locking) ([]deployment.Write, error) {
 	path := l.data.Lockfile
 	data, err := s.Compiler.Configs.EncodeLock(l.lock)
@@ -144,7 +144,7 @@ func (s *service) lockWrite(ctx context.Context, at deployment.Place, l *locking
 	return nil, nil
 }
 
-// resolve is a module's entry in the lockfile.
+// resolve returns a module's entry in the lockfile.
 func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.LockedModule, error) {
 	if m.Source.Git == nil {
 		out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: deployment.LocalVersion}
@@ -161,7 +161,7 @@ func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment
 	return out, err
 }
 
-// pin is a git module's entry in the lockfile at a commit, with its files.
+// pin returns a git module's entry in the lockfile at a commit, with its files.
 func (s *service) pin(ctx context.Context, at deployment.Place, m deployment.Module, commit string) (deployment.LockedModule, deployment.Tree, error) {
 	out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: commit}
 	out.Source.Git = &deployment.ResolvedGit{URL: m.Source.Git.URL, Commit: commit, Subdir: m.Source.Git.Subdir}
@@ -170,7 +170,7 @@ func (s *service) pin(ctx context.Context, at deployment.Place, m deployment.Mod
 	return out, tree, err
 }
 
-// refsOf are the refs of those modules that come from git; nil where none does.
+// refsOf returns the refs of those modules that come from git; nil where none does.
 func refsOf(modules []deployment.Module) map[string]string {
 	var out map[string]string
 	for _, m := range modules {

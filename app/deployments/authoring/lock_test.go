@@ -34,7 +34,7 @@ func gitModule(r *gitfixture.Repo, ref string) string {
 	return fmt.Sprintf("  - {id: 'skill:review', type: skill, tags: [base], source: {git: {url: %q, ref: %s, subdir: skills/review}}}\n", r.Remote, ref)
 }
 
-// locked is a world whose modules are a local one, one from git and one that is off.
+// locked returns a world whose modules are a local one, one from git and one that is off.
 func locked(t *testing.T) (*world, *gitfixture.Repo) {
 	w, r := newWorld(t), gitfixture.New(t, toolsRepo)
 	w.manifest(gitModule(r, "main"), localModule, "  - {id: 'prompt:off', type: prompt, enabled: false, source: {local_path: {path: none.md}}}\n")
@@ -100,7 +100,7 @@ func TestLockReplacesWhatCannotBeRead(t *testing.T) {
 		}
 		out := w.Call("agents_lock", yes())
 		require.Len(t, out.Warnings, 1)
-		assert.Contains(t, out.Warnings[0], "made anew")
+		assert.Contains(t, out.Warnings[0], "is replaced")
 		assert.Len(t, w.lock().Modules, 2)
 	}
 	w.Write(w.in("agentpack.lock.json"), "{")

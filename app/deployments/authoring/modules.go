@@ -60,7 +60,7 @@ func (s *service) prepareAdd(ctx context.Context, _ tool.Scope, c AddInput) (*pl
 	return e, ctx.Err()
 }
 
-// words are the texts that say something, each once.
+// words returns the texts that say something, each once.
 func words(list []string) []string {
 	var out []string
 	for _, word := range list {
@@ -71,8 +71,8 @@ func words(list []string) []string {
 	return out
 }
 
-// doubts are what would keep a module in the config repository from being deployed: no reason not to list it, since its files and overlays
-// may come later.
+// doubts returns what would keep a module in the config repository from being deployed: no reason not to list it, since its files and overlays may
+// come later.
 func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.Module) (warnings []string) {
 	if len(m.Tags) == 0 {
 		warnings = append(warnings, m.ID+" has no tags: only profiles that name it in include_modules deploy it")
@@ -95,7 +95,8 @@ func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.
 	return warnings
 }
 
-// calledAlike are modules of the same type whose names differ from that of a module in upper and lower case alone: they are deployed to the same place there.
+// calledAlike returns modules of the same type whose names differ from that of a module in upper and lower case alone: they are deployed to the same
+// place there.
 func calledAlike(all []deployment.Module, m deployment.Module) (warnings []string) {
 	for _, other := range all {
 		if other.Type == m.Type && other.ID != m.ID && other.Name() != m.Name() && strings.EqualFold(other.Name(), m.Name()) {

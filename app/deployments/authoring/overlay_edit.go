@@ -76,7 +76,7 @@ func (s *overlayService) edit(ctx context.Context, sc tool.Scope, e *overlayPlan
 	return writeOverlay(ctx, s, sc, e)
 }
 
-// kindOf is the kind that the overlay shall have: the one it has, or patch where that is asked for and nothing is in its way.
+// kindOf returns the kind that the overlay shall have: the one it has, or patch where that is asked for and nothing is in its way.
 func kindOf(c OverlayEditInput, l overlay.Layer) (overlay.Kind, error) {
 	about := overlay.PatchLayer{Module: c.ModuleID, Scope: l.Scope, Dir: l.Dir}
 	switch {
@@ -98,7 +98,7 @@ func kindOf(c OverlayEditInput, l overlay.Layer) (overlay.Kind, error) {
 	return l.Kind, nil
 }
 
-// lacking are the files of the module that the overlay has no version of.
+// lacking returns the files of the module that the overlay has no version of.
 func lacking(upstream deployment.Tree, l overlay.Layer) (out []put) {
 	for _, f := range upstream {
 		if _, has := l.Overrides.Find(f.Path); !has {
@@ -108,7 +108,7 @@ func lacking(upstream deployment.Tree, l overlay.Layer) (out []put) {
 	return out
 }
 
-// metadata are the files of the reserved directory that are missing, and those that say another kind.
+// metadata returns the files of the reserved directory that are missing, and those that say another kind.
 func (s *overlayService) metadata(ctx context.Context, id string, l overlay.Layer, b *overlay.Baseline) ([]put, error) {
 	var out []put
 	add := func(name string, data []byte) {
@@ -143,7 +143,7 @@ func (s *overlayService) metadata(ctx context.Context, id string, l overlay.Laye
 	return out, nil
 }
 
-// kindFile is overlay.json with the layer's kind in it, or nothing where it says so already. What else it says stays.
+// kindFile returns overlay.json with the layer's kind in it, or nothing where it says so already. What else it says stays.
 func (s *overlayService) kindFile(ctx context.Context, l overlay.Layer) ([]byte, error) {
 	text, there, err := s.Machine.Read(ctx, s.in(l.Dir, overlay.MetaFile))
 	if err != nil {

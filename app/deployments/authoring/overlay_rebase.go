@@ -124,15 +124,15 @@ func (b bases) find(ctx context.Context, o *overlay.Origin, file string) ([]byte
 	case o != nil && o.Local != nil && o.Local.Commit != "":
 		return b.committed(ctx, *o.Local, file)
 	case o != nil && o.Local != nil:
-		hint := "commit the config repository, then make the overlay's baseline anew: remove " + overlay.BaselineFile + " and run overlay edit"
+		hint := "commit the config repository, then recreate the overlay's baseline: remove " + overlay.BaselineFile + " and run overlay edit"
 		return nil, false, b.about.Fault(deployment.ErrBaseline, "its baseline names no commit in which "+o.Local.Path+" could be found", hint).
 			With(b.about.Details(hint).Add("repo_rel_path", o.Local.Path))
 	}
-	hint := "make the overlay's baseline anew: remove " + overlay.BaselineFile + " and run overlay edit"
+	hint := "recreate the overlay's baseline: remove " + overlay.BaselineFile + " and run overlay edit"
 	return nil, false, b.about.Fault(deployment.ErrBaseline, "its baseline does not say where the module came from", hint)
 }
 
-// fetched is a file of a git source.
+// fetched returns a file of a git source.
 func (b bases) fetched(ctx context.Context, at deployment.ResolvedGit, file string) ([]byte, bool, error) {
 	tree, known := b.checkouts[at]
 	if !known {
@@ -150,14 +150,14 @@ func (b bases) fetched(ctx context.Context, at deployment.ResolvedGit, file stri
 	return data, err == nil, err
 }
 
-// committed is a file of the config repository itself. A module that is a single file is that file.
+// committed returns a file of the config repository itself. A module that is a single file is that file.
 func (b bases) committed(ctx context.Context, at overlay.LocalOrigin, file string) ([]byte, bool, error) {
 	data, found, err := b.History.Show(ctx, b.place.Repo, at.Commit, path.Join(at.Path, file))
 	if err == nil && !found && path.Base(at.Path) == file {
 		data, found, err = b.History.Show(ctx, b.place.Repo, at.Commit, at.Path)
 	}
 	if errors.Is(err, deployment.ErrGitRepo) || errors.Is(err, deployment.ErrGit) {
-		hint := "fetch the commit, or make the overlay's baseline anew: remove " + overlay.BaselineFile + " and run overlay edit"
+		hint := "fetch the commit, or recreate the overlay's baseline: remove " + overlay.BaselineFile + " and run overlay edit"
 		return nil, false, b.about.Fault(deployment.ErrBaseline, fmt.Sprintf("the commit %s of its baseline cannot be read (%v)", at.Commit, err), hint).
 			With(b.about.Details(hint).Add("repo_rel_path", at.Path).Add("repo_git_rev", at.Commit)).Because(err)
 	}

@@ -34,16 +34,16 @@ type OverlayDeps struct {
 
 type overlayService struct{ OverlayDeps }
 
-// OverlayEntries is the tools.
+// OverlayEntries returns the tools.
 func OverlayEntries(d OverlayDeps) []tool.Entry {
 	s := &overlayService{d}
 	return []tool.Entry{
 		bind.Command(EditOverlay, planner.CommandSpec("Make an overlay",
-			"Make an overlay of a module in a scope, or what an existing one lacks, ready to be edited. Existing files stay as they are.", overlayEditSchema,
+			"Create an overlay of a module in a scope, or complete an existing one, ready to be edited. Existing files stay as they are.", overlayEditSchema,
 			planner.CommandOptions{Class: policy.ClassWrite, When: "unless the overlay lacks nothing"}), s.prepareEdit, s.edit),
-		bind.Query(OverlayPath, planner.QuerySpec("Where an overlay is", "Say where a module's overlay of a scope is, or would be made.", overlayPathSchema), s.path),
+		bind.Query(OverlayPath, planner.QuerySpec("Where an overlay is", "Show where a module's overlay of a scope is, or would be created.", overlayPathSchema), s.path),
 		bind.Command(RebaseOverlay, planner.CommandSpec("Rebase an overlay",
-			"Bring an overlay up to date with its module, merging file by file; conflicts are left in files for a person to resolve.", rebaseSchema,
+			"Bring an overlay up to date with its module, merging file by file; conflicts are left in files for the user to resolve.", rebaseSchema,
 			planner.CommandOptions{When: "unless nothing would change"}), s.prepareRebase, s.rebase),
 	}
 }
@@ -87,7 +87,7 @@ func (s *overlayService) path(ctx context.Context, _ tool.Scope, in OverlayPathI
 	return planner.NewReport(OverlayPathData{in.ModuleID, dir, deployment.PosixPath(dir), in.scope()}, state.Warnings...), nil
 }
 
-// upstream is a module's files below all overlays, and where a baseline can find them again.
+// upstream returns a module's files below all overlays, and where a baseline can find them again.
 func (s *overlayService) upstream(ctx context.Context, state planner.State, m deployment.Module) (deployment.Tree, *overlay.Origin, error) {
 	if m.Source.Git != nil && state.Config.Lock == nil {
 		return nil, nil, s.Compiler.LockMissing(state.Place)
@@ -100,7 +100,7 @@ func (s *overlayService) upstream(ctx context.Context, state planner.State, m de
 	return tree, origin, err
 }
 
-// in is a slash path below dir as a native one.
+// in returns a slash path below dir as a native one.
 func (s *overlayService) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }
@@ -142,7 +142,7 @@ type put struct {
 	mode    fs.FileMode
 }
 
-// writes are the files as writes, and the deletions of those to remove, each with what stands there now.
+// writes returns the files as writes, and the deletions of those to remove, each with what stands there now.
 func (s *overlayService) writes(ctx context.Context, at deployment.Place, dir string, puts []put, remove ...string) ([]deployment.Write, error) {
 	look := deployport.Look{Place: at}
 	for _, p := range puts {

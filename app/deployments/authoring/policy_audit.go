@@ -121,7 +121,7 @@ func (s *policyService) changes(ctx context.Context, at deployment.Place, lock *
 	return &c, "", nil
 }
 
-// base is the commit before the current one; empty when there is none, or no git to ask.
+// base returns the commit before the current one; empty when there is none, or no git to ask.
 func (s *policyService) base(ctx context.Context, at deployment.Place) (string, error) {
 	head, _, err := s.History.Head(ctx, at.Repo)
 	if errors.Is(err, deployment.ErrGitRepo) || errors.Is(err, deployment.ErrGitMissing) || errors.Is(err, deployment.ErrGit) {

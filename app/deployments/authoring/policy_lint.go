@@ -117,7 +117,7 @@ func (s *policyService) owner(ctx context.Context, at deployment.Place) func(pat
 	}
 }
 
-// hidden is what a reader would not see in a file, or in its name.
+// hidden returns what a reader would not see in a file, or in its name.
 func hidden(path string, doc []byte) (out []governance.Issue) {
 	issue := func(f visible.Finding) {
 		out = append(out, governance.NewIssue(governance.HiddenCharacters, path, "it "+visible.FindingsReason([]visible.Finding{f}), deployment.FieldDetails("characters", f.What)))
@@ -134,8 +134,8 @@ func hidden(path string, doc []byte) (out []governance.Issue) {
 	return out
 }
 
-// literal is the secrets that a file holds themselves. Which they are is not said, only where: what is found here would be deployed, and then in every
-// plan, snapshot and document that it goes into.
+// literal returns the secrets that a file holds themselves. Which they are is not said, only where: what is found here would be deployed, and then in
+// every plan, snapshot and document that it goes into.
 func literal(mask *redact.Redactor, path string, doc []byte) (out []governance.Issue) {
 	if !deployment.IsText(doc) {
 		return nil
@@ -151,7 +151,7 @@ func literal(mask *redact.Redactor, path string, doc []byte) (out []governance.I
 			lines = append(lines, i+1)
 		}
 	}
-	return []governance.Issue{governance.NewIssue(governance.LiteralSecret, path, fmt.Sprintf("it holds what looks like a secret, in line %s; write a reference like ${NAME} instead, take the secret out of the history, and change it where it is good for something", numbers(lines)),
+	return []governance.Issue{governance.NewIssue(governance.LiteralSecret, path, fmt.Sprintf("it holds what looks like a secret, in line %s; write a reference like ${NAME} instead, remove the secret from the history, and replace the secret itself", numbers(lines)),
 		deployment.FieldDetails("lines", lines))}
 }
 

@@ -33,7 +33,7 @@ type PolicyDeps struct {
 
 type policyService struct{ PolicyDeps }
 
-// PolicyEntries is the tools.
+// PolicyEntries returns the tools.
 func PolicyEntries(d PolicyDeps) []tool.Entry {
 	s := &policyService{d}
 	return []tool.Entry{
@@ -46,7 +46,7 @@ func PolicyEntries(d PolicyDeps) []tool.Entry {
 	}
 }
 
-// in is a slash path below dir as a native one.
+// in returns a slash path below dir as a native one.
 func (s *policyService) in(dir, below string) string {
 	return target.Paths{Sep: s.Compiler.Sep}.Join(dir, below)
 }
@@ -97,7 +97,7 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 	return e, nil
 }
 
-// resolve is the policy pack as it is now.
+// resolve returns the policy pack as it is now.
 func (s *policyService) resolve(ctx context.Context, at deployment.Place, org governance.OrgConfig) (governance.Lock, error) {
 	source, err := org.Pack()
 	if err == nil {
@@ -127,5 +127,5 @@ func (s *policyService) lock(ctx context.Context, sc tool.Scope, e *planner.Edit
 	return write(ctx, s.Machine, sc, e)
 }
 
-// said is a failure in words.
+// said returns a failure in words.
 func said(err error) string { return fault.From(err).Message }

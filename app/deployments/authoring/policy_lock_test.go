@@ -77,7 +77,7 @@ func (w *policyWorld) wire() {
 	w.Entries = authoring.PolicyEntries(authoring.PolicyDeps{Compiler: w.Compiler, Machine: w.Machine, History: w.Git, Ancestry: w.Git, Orgs: configrepo.NewPolicyReader(), Lister: configrepo.NewPolicyReader()})
 }
 
-// details are a fault's, as JSON.
+// details returns a fault's, as JSON.
 func (w policyWorld) details(f *fault.Error) []byte {
 	w.T.Helper()
 	text, err := json.Marshal(f.Details)

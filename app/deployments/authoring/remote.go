@@ -87,7 +87,7 @@ func (s *service) setRemote(ctx context.Context, _ tool.Scope, e *planner.Edit[R
 	return e.Report, nil
 }
 
-// syncable is the branch to sync, checked in the contract's order.
+// syncable returns the branch to sync, checked in the contract's order.
 func (s *service) syncable(ctx context.Context, at deployment.Place, remote string) (branch string, err error) {
 	refuse := func(sentinel *fault.Error, problem, hint string) error {
 		details := deployment.Details{"command": "sync", "hint": hint}.AddPath("repo", at.Repo)

@@ -18,12 +18,12 @@ type StarterTarget struct {
 	Scope deployment.Scope
 }
 
-// DefaultTargets are the targets of a repository for which nobody chose any.
+// DefaultTargets returns the targets of a repository for which nobody chose any.
 func DefaultTargets() []StarterTarget {
 	return []StarterTarget{{"codex", deployment.ScopeBoth}, {"claude_code", deployment.ScopeBoth}}
 }
 
-// StarterFiles is a new config repository that deploys to the targets. The manifest comes first.
+// StarterFiles returns a new config repository that deploys to the targets. The manifest comes first.
 func StarterFiles(targets []StarterTarget) []StarterFile {
 	return []StarterFile{
 		{deployment.ManifestFile, manifest(targets)},
@@ -36,8 +36,8 @@ func StarterFiles(targets []StarterTarget) []StarterFile {
 // option is a setting of a target, as it is written.
 type option struct{ name, value string }
 
-// options are the settings that the manifest spells out for a target, so that they can be found and changed. A target without any has
-// its defaults.
+// options returns the settings that the manifest spells out for a target, so that they can be found and changed. A target without any has its
+// defaults.
 func options(target string) []option {
 	on := func(names ...string) (out []option) {
 		for _, name := range names {

@@ -41,7 +41,7 @@ func newWorld(t *testing.T) *world {
 
 type args = deployrig.Args
 
-// yes is arguments with approval.
+// yes returns arguments with approval.
 func yes(pairs ...any) args { return deployrig.Yes(pairs...) }
 
 func (w *world) in(path string) string { return filepath.Join(w.repo, filepath.FromSlash(path)) }
@@ -56,12 +56,12 @@ func (w *world) manifest(modules ...string) {
 	w.Write(w.in("agentpack.yaml"), text+"\n"+strings.Join(modules, ""))
 }
 
-// asks is what plans ask the compiler for.
+// asks returns what plans ask the compiler for.
 func asks(w *world) planner.Request {
 	return planner.Selected(planner.Selection{Repo: w.repo}).Request()
 }
 
-// replaced is text with a part of it replaced, which has to be there.
+// replaced returns text with a part of it replaced, which has to be there.
 func replaced(t testing.TB, text, old, by string) string {
 	t.Helper()
 	require.Contains(t, text, old)

@@ -13,14 +13,14 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// private modes: what holds other programs' secrets is its owner's alone.
+// private modes: a file with other programs' secrets is readable only by its owner.
 const (
 	privateMode = 0o600
 	stamp       = "20060102T150405.000000000Z"
-	maxBackups  = 100 // of one file at one moment
+	maxBackups  = 100 // of one file at one time
 )
 
-// commit makes the plan so: the copy, the document and what is remembered of it, all of them or none.
+// commit applies the plan: the copy, the document and the record, all of them or none.
 func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (planner.Report[ConnectResult], error) {
 	k := p.work
 	if k.in.DryRun || !k.changes() {
@@ -54,8 +54,8 @@ func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (planner.Re
 	return report, nil
 }
 
-// mend finishes what was interrupted once something of it was written, and takes it back otherwise. What was finished is nothing that this plan was made
-// for: it is refused as stale then, and made anew.
+// mend finishes an interrupted operation if anything of it was written, and undoes it otherwise. A finished one makes this plan stale, so that it is
+// made again.
 func (s *service) mend(ctx context.Context, home string) error {
 	pending, err := s.Recovery.Pending(ctx, home)
 	if err != nil || pending == nil {
@@ -71,7 +71,8 @@ func (s *service) mend(ctx context.Context, home string) error {
 	return deployment.ErrStale.Sayf("an earlier connection had been interrupted, and is finished now; look again")
 }
 
-// mint makes the token that the plan has a word for, or takes that of the gateway, and works the document out with it. minted is for one that was made.
+// mint creates the token for which the plan has a placeholder, or takes that of the gateway, and computes the document with it. minted is the name of
+// a created one.
 func (s *service) mint(ctx context.Context, k *work) (minted bool, err error) {
 	if !k.mints() {
 		return false, nil
@@ -94,7 +95,7 @@ func (s *service) mint(ctx context.Context, k *work) (minted bool, err error) {
 	return k.in.Sandbox == "", err
 }
 
-// unmint revokes a token that came to nothing.
+// unmint revokes a token that is not needed after all.
 func (s *service) unmint(ctx context.Context, k *work, reason error) error {
 	if err := s.Keys.Revoke(ctx, k.key()); err != nil {
 		return fmt.Errorf("%w; the token %s that was made for it could not be revoked", reason, k.key())
@@ -102,7 +103,7 @@ func (s *service) unmint(ctx context.Context, k *work, reason error) error {
 	return reason
 }
 
-// writes are the copy of the document, the document, and the record.
+// writes returns the copy of the document, the document, and the record.
 func (s *service) writes(ctx context.Context, k *work, a *ConnectResult) ([]deployment.Write, error) {
 	var out []deployment.Write
 	if k.sight.there() && k.writes() {
@@ -115,10 +116,10 @@ func (s *service) writes(ctx context.Context, k *work, a *ConnectResult) ([]depl
 	}
 	dir := k.world.Paths.Clean(k.sight.real + string(s.Here.Sep) + "..")
 	if k.in.scope() == deployment.ScopeProject {
-		dir = k.world.Place.ProjectRoot // where links that came since lead out of, nothing is written
+		dir = k.world.Place.ProjectRoot // nothing is written through links that lead out of it
 	}
 	switch {
-	case !k.writes(): // only the token goes
+	case !k.writes(): // only the token is revoked
 	case k.gone:
 		out = append(out, deployment.Write{Op: deployment.OpDelete, Path: k.sight.real, Root: dir, Before: k.sight.seen})
 	case k.sight.there():
@@ -145,7 +146,7 @@ func put(root, path string, now deployment.Seen, data []byte, mode fs.FileMode) 
 	return w
 }
 
-// backup is a path for the copy at which nothing stands.
+// backup returns a free path for the copy.
 func (s *service) backup(ctx context.Context, k *work) (string, error) {
 	base := k.world.Join(s.Here.Home, backupsDir+"/"+k.host.Name+"-"+s.Clock.Now().UTC().Format(stamp))
 	for n := range maxBackups {
@@ -164,7 +165,7 @@ func (s *service) backup(ctx context.Context, k *work) (string, error) {
 	return "", deployment.ErrDisk.Sayf("no copy of %s can be kept: there are %d of this moment in %s", k.sight.real, maxBackups, k.world.Join(s.Here.Home, backupsDir))
 }
 
-// remember is the write of the record of the connection; nil when it stays as it is.
+// remember returns the write of the record of the connection; nil if it does not change.
 func (s *service) remember(k *work) (*deployment.Write, error) {
 	now := k.memory.seen
 	if k.in.Remove {
@@ -174,7 +175,7 @@ func (s *service) remember(k *work) (*deployment.Write, error) {
 		return &deployment.Write{Op: deployment.OpDelete, Path: k.memory.path, Root: s.Here.Home, Before: now}, nil
 	}
 	r := record{Host: k.host.Name, Scope: k.in.scope(), Name: k.in.name(), Path: k.sight.real, Program: k.offer.Program, URL: k.offer.URL, Made: k.memory.Made, Created: k.memory.Created}
-	if k.before == nil { // what was made before is somebody's now
+	if k.before == nil { // the entry that was made before is the user's now
 		set, _, err := k.keys()
 		if err != nil {
 			return nil, err

@@ -43,7 +43,7 @@ func TestChild(t *testing.T) {
 	s.must(args{"host": "claude-code"})
 }
 
-// TestKilledAtEveryStep: whenever the process dies, the document is as it was or as it was to be; whoever connects next finishes it.
+// TestKilledAtEveryStep: whenever the process dies, the document is either unchanged or as planned; the next connect finishes the operation.
 func TestKilledAtEveryStep(t *testing.T) {
 	t.Parallel()
 	const doc = "{\n  // mine\n  \"a\": 1\n}\n"
@@ -71,7 +71,7 @@ func TestKilledAtEveryStep(t *testing.T) {
 	}
 }
 
-// twice is a call that is made again when it finds out only then that an earlier one was interrupted.
+// twice is a call that is repeated if it finds an interrupted one.
 func (s *stage) twice(a args) {
 	s.Helper()
 	if _, err := s.try(a); err != nil {

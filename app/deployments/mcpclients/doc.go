@@ -25,7 +25,7 @@
 // an entry is changed to start the program instead of leading to the server, its token is revoked, and the plan says so. Whatever an entry allows,
 // its plan says; where the user approves, one at a terminal or in the console is asked about it, whatever was allowed beforehand.
 //
-// With a sandbox the entry leads to the gateway in front of the agent servers, with the gateway's own token, which is the same for every client: it is
+// With a sandbox the entry leads to the gateway in front of the agent servers, with the gateway's token for that project or isolated sandbox: it is
 // read when the plan is carried out, and is in no plan, record, diff or answer. remove takes the entry out; the gateway keeps its token.
 //
 // An entry of another program under the same name is left alone (ErrForeign) unless force replaces it, and the plan shows it then. In an entry of

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// beginning is what a host's document may be before it is connected. A %s in it is the key that servers stand below.
+// beginning is a possible document of a host before it is connected. A %s in it is the key that contains the servers.
 type beginning struct{ name, json, toml string }
 
 var beginnings = []beginning{
@@ -46,7 +46,7 @@ var beginnings = []beginning{
 	{"no last line end", `{"a":{"b":1}}`, "[a]\nb = 1"},
 }
 
-// file is where a host's document is, below the top, and the key of its servers.
+// file is the location of a host's document, below the top, and the key of its servers.
 type file struct{ host, scope, path, key string }
 
 var files = []file{
@@ -66,8 +66,8 @@ func (f file) text(b beginning) string {
 	return strings.ReplaceAll(text, "%s", f.key)
 }
 
-// TestDocuments connects every host in every scope, from every beginning: what comes of each is a golden file; a second call changes nothing; what
-// was made is taken away again, and then every byte is as it was.
+// TestDocuments connects every host in every scope, from every beginning: each result is a golden file; a second call changes nothing; after removal
+// every byte is as before.
 func TestDocuments(t *testing.T) {
 	t.Parallel()
 	for _, f := range files {
@@ -108,7 +108,7 @@ func TestDocuments(t *testing.T) {
 	}
 }
 
-// goesAgain holds a host that is connected to what comes after.
+// goesAgain checks what follows for a connected host.
 func (s *stage) goesAgain(call args, before map[string]string) {
 	s.Helper()
 	connected := s.tree()
@@ -132,15 +132,15 @@ func (s *stage) goesAgain(call args, before map[string]string) {
 	assert.False(s, answer.Applied)
 }
 
-// gitFiles are those of a tree that no host has.
+// gitFiles returns those of a tree that no host has.
 func (s *stage) gitFiles() []string { return []string{"/project/.git/HEAD"} }
 
-// visible is text with what one does not see in it spelled out.
+// visible returns text with what one does not see in it spelled out.
 func visible(text string) string {
 	return strings.NewReplacer("\r", "␍", "\ufeff", "(mark)", "\t", "→").Replace(text)
 }
 
-// TestTheNewerShapeOfOpencode: a document in the words of opencode 2 gets the entry where and as opencode 2 reads it, and gives it back to the byte.
+// TestTheNewerShapeOfOpencode: a document of opencode 2 gets the entry in its format, and is restored to the byte.
 func TestTheNewerShapeOfOpencode(t *testing.T) {
 	t.Parallel()
 	for name, text := range map[string]string{

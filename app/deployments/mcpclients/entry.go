@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// ProgramName is what this program is called where no path can be given.
+// ProgramName is the name of this program if no path can be given.
 const ProgramName = "countersign"
 
 // The command of this program that hosts start, and its flags.
@@ -26,23 +26,23 @@ const (
 // HomeVariable is the environment variable that moves Countersign's home. Hosts start servers with few variables of their own.
 const HomeVariable = "COUNTERSIGN_HOME"
 
-// TokenPlaceholder stands for a token that is made when the entry is written, or that is nobody's to see.
+// TokenPlaceholder replaces a token that is created when the entry is written, or that must not be shown.
 const TokenPlaceholder = "<token>"
 
-// Connection is how a host is to reach Countersign.
+// Connection describes how a host is to reach Countersign.
 type Connection struct {
-	Name     string // of the server, as the host calls it
+	Name     string // of the server in the host
 	Scope    deployment.Scope
 	Program  string
-	Toolsets []string // that are served; none: those that are served by themselves
-	Home     string   // of Countersign, where it has to be said
+	Toolsets []string // enabled toolsets; empty: the default ones
+	Home     string   // home of Countersign, if it must be given
 	URL      string   // over HTTP; then there is no program
 	Secret   string   // of the token, over HTTP
-	Kept     []string // the arguments of the entry there is: what none of the others names stays as it is there
+	Kept     []string // the arguments of the present entry: those that no other field names are kept
 }
 
-// args are the arguments with which this program serves a host, waiting so long for people; zero is as long as it does by itself. Of an entry there is, how
-// long it waits, and whatever else its owner has put there, stays, and its toolsets do unless others are named.
+// args returns the arguments with which this program serves a host, with that timeout for decisions of the user; zero is the default. Of the present
+// entry, the timeout and whatever else the user has added are kept, and so are its toolsets unless others are named.
 func (o Connection) args(h Host, wait time.Duration) []string {
 	args := slices.Clone(o.Kept)
 	if !slices.Contains(args, serveCommand) {
@@ -69,13 +69,13 @@ func (o Connection) args(h Host, wait time.Duration) []string {
 	if wait > 0 {
 		put(waitFlag, spell(wait), false)
 	}
-	if sets := strings.Join(o.Toolsets, ","); sets != strings.Join(EntryToolsets(o.Kept), ",") { // however they are spelled there
+	if sets := strings.Join(o.Toolsets, ","); sets != strings.Join(EntryToolsets(o.Kept), ",") { // in any spelling
 		put(toolsetsFlag, sets, true)
 	}
 	return args
 }
 
-// valuesOf are the values that arguments give a flag, as --flag VALUE or --flag=VALUE, and where the last of them stands.
+// valuesOf returns the values of a flag in arguments, as --flag VALUE or --flag=VALUE, and the position of the last of them.
 func valuesOf(args []string, flag string) (values []string, last int) {
 	for i := 0; i < len(args); i++ {
 		if value, ok := strings.CutPrefix(args[i], flag+"="); ok {
@@ -88,7 +88,7 @@ func valuesOf(args []string, flag string) (values []string, last int) {
 	return values, last
 }
 
-// without is arguments without a flag and its values.
+// without returns arguments without a flag and its values.
 func without(args []string, flag string) (out []string) {
 	for i := 0; i < len(args); i++ {
 		switch {
@@ -101,7 +101,7 @@ func without(args []string, flag string) (out []string) {
 	return out
 }
 
-// EntryArguments are those of an entry that serves this program's tools over stdin and stdout, and nil of any other.
+// EntryArguments returns those of an entry that serves this program's tools over stdin and stdout, and nil for any other.
 func EntryArguments(o target.Object) []string {
 	argv := EntryCommand(o)
 	if len(argv) == 0 || !IsCountersignEntry(o) && !slices.Contains(argv[1:], serveCommand) {
@@ -110,7 +110,7 @@ func EntryArguments(o target.Object) []string {
 	return argv[1:]
 }
 
-// EntryToolsets are the toolsets that arguments name; none where they name none.
+// EntryToolsets returns the toolsets that arguments name; none where they name none.
 func EntryToolsets(args []string) (out []string) {
 	values, _ := valuesOf(args, toolsetsFlag)
 	for _, name := range strings.Split(strings.Join(values, ","), ",") {
@@ -121,13 +121,13 @@ func EntryToolsets(args []string) (out []string) {
 	return out
 }
 
-// EntryHome is the home of Countersign's that an entry names; empty where it names none.
+// EntryHome returns the home of Countersign's that an entry names; empty where it names none.
 func EntryHome(o target.Object, d target.Dialect) string {
 	home, _ := member(o[d.Env], HomeVariable).(string)
 	return home
 }
 
-// headers are those of requests over HTTP.
+// headers returns those of requests over HTTP.
 func (o Connection) headers(h Host) map[string]any {
 	out := map[string]any{"Authorization": o.authorization()}
 	if wait := h.Wait(true); wait > 0 {
@@ -136,12 +136,12 @@ func (o Connection) headers(h Host) map[string]any {
 	return out
 }
 
-// Remote reports an offer over HTTP.
+// Remote reports whether the connection is over HTTP.
 func (o Connection) Remote() bool { return o.URL != "" }
 
 func (o Connection) authorization() string { return "Bearer " + o.Secret }
 
-// Server is the offer as an entry in the words of a host.
+// Server returns the connection as an entry in the host's dialect.
 func (o Connection) Server(h Host, d target.Dialect) (target.Object, error) {
 	neutral, extra := target.Object{"command": o.Program, "args": anyOf(o.args(h, h.Wait(false)))}, h.local
 	if o.Home != "" {
@@ -164,7 +164,7 @@ func anyOf(texts []string) []any {
 	return out
 }
 
-// Command is the host's own command that adds the entry; nil where it has none.
+// Command returns the host's own command that adds the entry; nil if there is none.
 func (h Host) Command(o Connection) []string {
 	if h.add == nil {
 		return nil
@@ -172,7 +172,7 @@ func (h Host) Command(o Connection) []string {
 	return h.add(h, o)
 }
 
-// environment is the flag for a variable, where one is needed.
+// environment returns the flag for a variable, where one is needed.
 func (o Connection) environment(flag string) []string {
 	if o.Home == "" {
 		return nil
@@ -180,7 +180,7 @@ func (o Connection) environment(flag string) []string {
 	return []string{flag, HomeVariable + "=" + o.Home}
 }
 
-// headerFlags are the headers of requests over HTTP, each with the flag for one.
+// headerFlags returns the headers of requests over HTTP, each with the flag for one.
 func (o Connection) headerFlags(h Host, flag string) (out []string) {
 	headers := o.headers(h)
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
@@ -199,7 +199,7 @@ func claudeCommand(h Host, o Connection) []string {
 
 func codexCommand(h Host, o Connection) []string {
 	if o.Scope != deployment.ScopeUser {
-		return nil // it writes its user's file alone
+		return nil // it only writes the user's file
 	}
 	argv := []string{"codex", "mcp", "add", o.Name}
 	if o.Remote() {
@@ -216,7 +216,7 @@ func geminiCommand(h Host, o Connection) []string {
 	argv = slices.Concat(argv, o.environment("-e"), []string{o.Name, o.Program})
 	args := o.args(h, h.bare)
 	for i, arg := range args {
-		if strings.HasPrefix(arg, "-") { // what looks like a flag would be taken for one of Gemini's
+		if strings.HasPrefix(arg, "-") { // Gemini would take it for one of its flags
 			return slices.Concat(argv, []string{"--"}, args[i:])
 		}
 		argv = append(argv, arg)
@@ -242,7 +242,7 @@ func codeCommand(h Host, o Connection) []string {
 	return []string{"code", "--add-mcp", string(text)}
 }
 
-// EntryCommand is the program and the arguments that an entry starts; none for one that leads to a server.
+// EntryCommand returns the program and the arguments that an entry starts; none for one that leads to a server.
 func EntryCommand(o target.Object) []string {
 	switch c := o["command"].(type) {
 	case string:
@@ -263,7 +263,7 @@ func textsOf(list []any) (out []string) {
 	return out
 }
 
-// IsCountersignEntry reports an entry that starts a server of Countersign's, wherever that program lies.
+// IsCountersignEntry reports whether an entry starts a server of Countersign's, from any path.
 func IsCountersignEntry(o target.Object) bool {
 	argv := EntryCommand(o)
 	if len(argv) == 0 {
@@ -279,7 +279,7 @@ func IsCountersignEntry(o target.Object) bool {
 	return false
 }
 
-// EntryEndpoint is where an entry leads over HTTP, and the secret of the token it shows there.
+// EntryEndpoint returns the URL of an entry over HTTP, and the secret of its token.
 func EntryEndpoint(o target.Object, d target.Dialect) (url, secret string) {
 	for _, key := range []string{d.Events, d.URL} {
 		if text, ok := o[key].(string); ok && key != "" {
@@ -292,7 +292,7 @@ func EntryEndpoint(o target.Object, d target.Dialect) (url, secret string) {
 	return url, secret
 }
 
-// DescribeEntry is what an entry says in a few words: what it starts, or where it leads.
+// DescribeEntry describes an entry in a few words: what it starts, or its URL.
 func DescribeEntry(o target.Object, d target.Dialect) string {
 	if argv := EntryCommand(o); len(argv) > 0 {
 		return "starts " + strings.Join(argv, " ")

@@ -10,24 +10,24 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Host is an agent host. What it is called, where its documents lie and in what words they describe a server is in the table of its agent; what only
-// concerns the connection is here.
+// Host is an agent host. Its names, the locations of its documents and their dialect are in the table of its agent; what only concerns the connection
+// is here.
 type Host struct {
 	Name, Title string
 	Aliases     []string
 	Program     string // its own command
-	Next        string // what has it read its configuration again
-	Note        string // what a project's document needs besides; may be empty
+	Next        string // how to make it read its configuration again
+	Note        string // what a project's document needs in addition; may be empty
 
 	agent  string                              // its table
 	local  target.Object                       // keys of an entry that starts a program, besides the program
-	remote target.Object                       // keys of an entry that leads to a server
+	remote target.Object                       // keys of an entry with a URL
 	add    func(h Host, o Connection) []string // its own command that adds the entry; nil: it has none
-	wait   time.Duration                       // how long the server waits for a person in an entry with these keys; zero: as long as it does by itself
-	bare   time.Duration                       // the same in an entry that the host's own command has made
+	wait   time.Duration                       // how long the server waits for the user in an entry with these keys; zero: the default
+	bare   time.Duration                       // the same in an entry made by the host's own command
 }
 
-// Locations is where documents lie.
+// Locations is the locations of documents.
 type Locations struct {
 	Place  deployment.Place
 	System string              // linux, darwin or windows
@@ -35,10 +35,10 @@ type Locations struct {
 	Paths  target.Paths
 }
 
-// Join is a slash path below dir.
+// Join returns a slash path below dir.
 func (w Locations) Join(dir, below string) string { return w.Paths.Join(dir, below) }
 
-// context is what a table is resolved with.
+// context returns what a table is resolved with.
 func (w Locations) context() target.ResolveContext {
 	place := w.Place
 	place.Env = map[string]string{}
@@ -53,7 +53,7 @@ func (w Locations) context() target.ResolveContext {
 // codexStartup is how many seconds Codex waits for the server to start.
 const codexStartup = 20
 
-// AllHosts are those that can be connected, in the order in which they are listed.
+// AllHosts returns the hosts that can be connected, in the order of listings.
 func AllHosts() []Host {
 	hosts := []Host{
 		{agent: "claude_code", local: millis(nil), remote: millis(nil), wait: dayWait, bare: dayWait,
@@ -78,10 +78,10 @@ func AllHosts() []Host {
 	return hosts
 }
 
-// ErrHost reports a host that nobody knows.
+// ErrHost is returned for an unknown host.
 var ErrHost = fault.New(fault.Invalid, "host_unknown", "there is no such host")
 
-// FindHost is the host of that name or alias, or ErrHost.
+// FindHost returns the host of that name or alias, or ErrHost.
 func FindHost(name string) (Host, error) {
 	all := AllHosts()
 	var names []string
@@ -97,28 +97,29 @@ func FindHost(name string) (Host, error) {
 	return Host{}, ErrHost.Sayf("there is no host %q; %s", name, hint).With(deployment.ReasonDetails("host_unknown", "retry_with_supported_host").Add("allowed", names))
 }
 
-// ServersFile is where a host keeps its servers, and in what words.
+// ServersFile is the location and the dialect of a host's servers.
 type ServersFile struct {
 	Dir     string
-	Names   []string // it may go by several; the first is its name when there is none yet
+	Names   []string // possible names; the first is used for a new document
 	Format  deployment.Format
-	At      []string // the keys that servers stand below
+	At      []string // the keys that contain the servers
 	Dialect target.Dialect
 
 	rule target.ActiveRule // of the host's table
 }
 
-// in is the same for the document that is there, which may have another shape.
+// in returns the same for the present document, which may have another shape.
 func (d ServersFile) in(has func(key []string) bool) ServersFile {
 	l := d.rule.InDocument(has)
 	d.At, d.Dialect = l.At, l.Dialect
 	return d
 }
 
-// at is where a server stands.
+// at returns the path of a server in the document.
 func (d ServersFile) at(name string) []string { return append(slices.Clone(d.At), name) }
 
-// Document is the host's for a scope, User or Project. It fails as the tables of agents do: without a home directory, or with one that cannot be.
+// Document returns the host's document for a scope, UserScope or ProjectScope. It fails as the tables of agents do: without a home directory, or with
+// an invalid one.
 func (h Host) Document(w Locations, scope deployment.Scope) (ServersFile, error) {
 	table, _ := target.FindAgent(h.agent)
 	l, err := table.Servers(w.context(), scope)
@@ -128,7 +129,7 @@ func (h Host) Document(w Locations, scope deployment.Scope) (ServersFile, error)
 	return ServersFile{Dir: l.Dir, Names: l.Names, Format: l.Format, At: l.At, Dialect: l.Dialect, rule: l}, nil
 }
 
-// Marks are directories that are there once the host has run; none where the home directory is not known.
+// Marks returns directories that exist once the host has run; none if the home directory is not known.
 func (h Host) Marks(w Locations) []string {
 	table, _ := target.FindAgent(h.agent)
 	dirs, err := table.Marks(w.context())

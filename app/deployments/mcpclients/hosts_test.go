@@ -68,8 +68,8 @@ func TestWhatIsOurs(t *testing.T) {
 	}
 }
 
-// TestCommandsTakeAnyArgument: words stay words, and what looks like a flag is not taken for the host's own. A command that cannot raise the host's limit
-// has the server wait less.
+// TestCommandsTakeAnyArgument: words stay words, and what looks like a flag is not taken for the host's own. If a command cannot raise the host's
+// limit, the server waits for a shorter time.
 func TestCommandsTakeAnyArgument(t *testing.T) {
 	t.Parallel()
 	o := mcpclients.Connection{Name: "countersign", Scope: deployment.ScopeUser, Program: "/opt/my tools/countersign", Toolsets: []string{"packs", "projects"}, Home: "/my home"}
@@ -90,7 +90,7 @@ func TestCommandsTakeAnyArgument(t *testing.T) {
 	}
 }
 
-// TestTheServerAnswersBeforeTheHostGivesUp: whatever an entry says of the host's limit, the server waits for less, and leaves time for what was approved.
+// TestTheServerAnswersBeforeTheHostGivesUp: the server waits for less than the host's limit, and leaves time to run an approved call.
 func TestTheServerAnswersBeforeTheHostGivesUp(t *testing.T) {
 	t.Parallel()
 	for _, h := range mcpclients.AllHosts() {

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// EntryKeys are what has to be set and taken out at a path, so that the entry there says what is wanted: the whole of it where there is none (before is
-// nil), and single keys of one that is ours, so that whatever else its owner has put there stays.
+// EntryKeys returns what must be set and removed at a path to get the wanted entry: the whole entry if there is none (before is nil), and single keys
+// of a managed one, so that the user's additions stay.
 func EntryKeys(top []string, before, want target.Object, d target.Dialect) (set, drop []deployment.Key, err error) {
 	if before == nil {
 		value, err := target.EncodeValue(want)
@@ -19,7 +19,7 @@ func EntryKeys(top []string, before, want target.Object, d target.Dialect) (set,
 	at := func(names ...string) []string { return slices.Concat(top, names) }
 	for _, name := range slices.Sorted(maps.Keys(want)) {
 		path, now, value := at(name), before[name], want[name]
-		if env, ok := now.(map[string]any); ok && name == d.Env { // of the environment only what is ours
+		if env, ok := now.(map[string]any); ok && name == d.Env { // of the environment only what is managed
 			path, now, value = at(name, HomeVariable), env[HomeVariable], member(value, HomeVariable)
 		}
 		text, err := target.EncodeValue(value)
@@ -41,10 +41,10 @@ func EntryKeys(top []string, before, want target.Object, d target.Dialect) (set,
 	return set, drop, nil
 }
 
-// reaches reports a key that says how the server is reached, and would contradict what is wanted.
+// reaches reports whether a key determines how the server is reached, and would contradict the wanted entry.
 func reaches(name string, value any, want target.Object, d target.Dialect) bool {
 	switch name {
-	case "type": // of a dialect that leaves it out
+	case "type": // of a dialect that omits it
 		if len(EntryCommand(want)) > 0 {
 			return value != "stdio"
 		}
@@ -55,7 +55,7 @@ func reaches(name string, value any, want target.Object, d target.Dialect) bool 
 	return false
 }
 
-// member is a member of what may be an object.
+// member returns a member of a value that may be an object.
 func member(object any, name string) any {
 	o, _ := object.(map[string]any)
 	return o[name]

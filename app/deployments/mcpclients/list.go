@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Query says which hosts are listed, and how they would be connected. It takes what connect_host does.
+// Query selects the hosts to list, and how they would be connected. It takes the same arguments as connect_host.
 type Query struct {
 	Host        string           `json:"host,omitempty" jsonschema:"description=only this one"`
 	Scope       deployment.Scope `json:"scope,omitempty" jsonschema:"enum=user,enum=project,description=whose configuration (default user)"`
@@ -37,7 +37,7 @@ func (q Query) Validate() error {
 	return q.input(q.Host).Validate()
 }
 
-// HostStatus is a host as it is.
+// HostStatus is the status of a host.
 type HostStatus struct {
 	Host      string            `json:"host"`
 	Title     string            `json:"title"`
@@ -48,19 +48,19 @@ type HostStatus struct {
 	Installed bool              `json:"installed"` // its command or its directory was found
 	State     string            `json:"state"`     // connected, outdated, other_entry, not_connected, unreadable
 	Detail    string            `json:"detail,omitempty"`
-	Toolsets  []string          `json:"toolsets"`   // what a server that the entry starts serves; all is everything. None where it leads to a server: its token says
+	Toolsets  []string          `json:"toolsets"`   // enabled in a server that the entry starts; all is every one. Empty for a URL: its token decides
 	Servers   []string          `json:"servers"`    // the entries that are Countersign's, by name
-	HostEntry string            `json:"host_entry"` // the name by which a server that the entry starts knows it
+	HostEntry string            `json:"host_entry"` // the name by which a server started from the entry knows it
 	Connect   []string          `json:"connect"`    // the command that connects it
 	Format    deployment.Format `json:"format"`
 	Snippet   string            `json:"snippet"`           // the entry alone, as a document
 	Command   []string          `json:"command,omitempty"` // the host's own command that adds it
 }
 
-// The states of a host in the list; the others are those of an answer.
+// The states of a host in the list; the others are those of a result.
 const (
-	outdated   = "outdated"    // an entry of ours that starts another program, or one with another home
-	otherEntry = "other_entry" // somebody else's under that name
+	outdated   = "outdated"    // a Countersign entry that starts another program, or has another home
+	otherEntry = "other_entry" // an entry of another program under that name
 	unreadable = "unreadable"
 )
 
@@ -69,7 +69,7 @@ type HostList struct {
 	Hosts []HostStatus `json:"hosts"`
 }
 
-// list looks at every host, or at one. A document that cannot be read is told of, and stops nothing.
+// list examines every host, or one. A document that cannot be read is reported, and does not stop the others.
 func (s *service) list(ctx context.Context, _ tool.Scope, q Query) (planner.Report[HostList], error) {
 	names := []string{q.Host}
 	if q.Host == "" {
@@ -121,7 +121,7 @@ func (s *service) listed(ctx context.Context, in Input) (HostStatus, error) {
 	return l, s.describe(ctx, k, &l)
 }
 
-// describe says how a host stands, and how it would be connected by hand.
+// describe returns the status of a host, and how to connect it by hand.
 func (s *service) describe(ctx context.Context, k *work, l *HostStatus) error {
 	if err := s.make(ctx, k); err != nil {
 		return err
@@ -158,7 +158,7 @@ func (s *service) describe(ctx context.Context, k *work, l *HostStatus) error {
 	return nil
 }
 
-// standing is whether an entry of ours starts this program for this home, whatever its other arguments, or leads to a server.
+// standing reports whether a Countersign entry starts this program for this home, with any other arguments, or has a URL.
 func (s *service) standing(k *work) string {
 	if at, _ := EntryEndpoint(k.before, k.doc.Dialect); at != "" && (!k.in.remote() || at == k.offer.URL) {
 		return connected
@@ -170,7 +170,7 @@ func (s *service) standing(k *work) string {
 	return connected
 }
 
-// otherwise is the home of a server whose entry names none: a project's has that of whoever starts it.
+// otherwise returns the home of a server whose entry names none: for a project it is that of the user who starts it.
 func (s *service) otherwise(k *work) string {
 	if s.Here.Chosen && k.in.scope() == deployment.ScopeUser {
 		return k.world.Join(k.world.Place.UserHome, ".countersign")
@@ -178,7 +178,7 @@ func (s *service) otherwise(k *work) string {
 	return s.Here.Home
 }
 
-// byHand is the entry as a document of its own, and the host's own command.
+// byHand returns the entry as a document of its own, and the host's own command.
 func (s *service) byHand(k *work, l *HostStatus) error {
 	o := k.offer
 	if o.Remote() {
@@ -200,7 +200,7 @@ func (s *service) byHand(k *work, l *HostStatus) error {
 	return nil
 }
 
-// installed reports a host that left a trace on this machine.
+// installed reports whether a host has left a trace on this machine.
 func (s *service) installed(ctx context.Context, w Locations, h Host) bool {
 	if s.Here.Installed(h.Program) {
 		return true

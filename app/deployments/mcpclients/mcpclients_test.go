@@ -22,8 +22,8 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/golden"
 )
 
-// TestThePlanIsWhatHappens: it names the file and the entry, shows the diff without other programs' secrets, changes nothing, and is the same as long
-// as nothing changes.
+// TestThePlanIsWhatHappens: the plan names the file and the entry, shows the diff without other programs' secrets, changes nothing, and stays the
+// same while nothing changes.
 func TestThePlanIsWhatHappens(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -62,7 +62,7 @@ func TestThePlanIsWhatHappens(t *testing.T) {
 	assert.NotContains(t, s.read(path), "countersign")
 }
 
-// TestBackupsAreNeverOverwritten: at one moment, too.
+// TestBackupsAreNeverOverwritten: not even by one at the same time.
 func TestBackupsAreNeverOverwritten(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -98,7 +98,8 @@ func TestRemoveTakesExactlyOurEntry(t *testing.T) {
 	assert.JSONEq(t, `{"mcpServers": {}}`, s.read(path), "what nobody remembers making stays")
 }
 
-// TestOverHTTP: the entry has a token made for that host, which no plan and no answer shows, which stays as long as it is good, and goes with the entry.
+// TestOverHTTP: the entry has a token made for that host, which no plan and no result shows, which stays as long as it is valid, and is revoked with
+// the entry.
 func TestOverHTTP(t *testing.T) {
 	t.Parallel()
 	const url = "http://127.0.0.1:7447/mcp"
@@ -162,8 +163,8 @@ func TestOverHTTP(t *testing.T) {
 	}
 }
 
-// TestTheGatewayOfSandboxes: its token is in the host's file alone, never in a plan, an answer or a record; a token that the entry had before is revoked,
-// a gateway that moved since the plan is not written, and remove leaves the file as it was.
+// TestTheGatewayOfSandboxes: its token is only in the host's file, never in a plan, a result or a record; a previous token of the entry is revoked, a
+// gateway that moved since the plan is an error, and remove restores the file.
 func TestTheGatewayOfSandboxes(t *testing.T) {
 	t.Parallel()
 	const secret, later = "0123456789abcdef-one", "0123456789abcdef-two"
@@ -201,7 +202,7 @@ func TestTheGatewayOfSandboxes(t *testing.T) {
 	s.gateway.URL = "http://127.0.0.1:5101/mcp"
 	_, _, err = b.commit()
 	require.ErrorIs(t, err, deployment.ErrStale)
-	s.gateway = mcpclients.GatewayAccess{} // it does not run
+	s.gateway = mcpclients.GatewayAccess{} // it is not running
 	s.must(args{"host": "codex", "sandbox": "shop", "remove": true})
 	assert.Equal(t, "model = \"x\"\n", s.read(path))
 	for field, value := range map[string]any{"toolsets": []string{"packs"}, "url": "http://127.0.0.1:1/mcp", "scope": "project"} {
@@ -210,7 +211,7 @@ func TestTheGatewayOfSandboxes(t *testing.T) {
 	}
 }
 
-// TestTheTokenGoesWithTheEntry: an entry that starts the program again has no use for its token, whoever has changed it; the plan says so before.
+// TestTheTokenGoesWithTheEntry: the token of an entry that starts the program again is revoked, whoever changed the entry; the plan says so before.
 func TestTheTokenGoesWithTheEntry(t *testing.T) {
 	t.Parallel()
 	const url = "http://127.0.0.1:7447/mcp"
@@ -238,7 +239,7 @@ func TestTheTokenGoesWithTheEntry(t *testing.T) {
 		}
 
 		s.must(args{"host": host, "url": url})
-		s.put(s.top+path, local) // somebody has put the old entry back by hand
+		s.put(s.top+path, local) // the user has restored the old entry by hand
 		b, err := s.begin("connect_host", args{"host": host})
 		require.NoError(t, err)
 		assert.False(t, b.plan.Idle(), "the token is still there")
@@ -266,7 +267,7 @@ func TestTheTokenGoesWithTheEntry(t *testing.T) {
 	assert.NotEmpty(t, s.keys.secrets)
 }
 
-// TestATokenReachesNoFurtherThanItHasTo: the toolsets that are served by themselves, unless others are named.
+// TestATokenReachesNoFurtherThanItHasTo: it covers the toolsets that are enabled by default, unless others are named.
 func TestATokenReachesNoFurtherThanItHasTo(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -284,7 +285,8 @@ func TestATokenReachesNoFurtherThanItHasTo(t *testing.T) {
 	assert.Equal(t, "connected", s.must(call).State, "a token that reaches further is another one")
 }
 
-// TestWhatAnEntryOpens is asked about whatever was allowed beforehand, with the strongest proof that policy wants; taking an entry away opens nothing.
+// TestWhatAnEntryOpens: an entry needs approval with the strongest proof that policy requires, whatever was approved beforehand; removing one permits
+// nothing.
 func TestWhatAnEntryOpens(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -332,7 +334,7 @@ func TestANewFileWithATokenIsItsOwnersAlone(t *testing.T) {
 	assert.Contains(t, strings.Join(b.plan.Context.Warnings, "; "), "others on this machine may read")
 }
 
-// TestAHomeThatWasChosen is told to the server: hosts pass on next to nothing of their environment.
+// TestAHomeThatWasChosen: it is passed to the server, because hosts pass on very little of their environment.
 func TestAHomeThatWasChosen(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -420,7 +422,7 @@ func TestList(t *testing.T) {
 	assert.Empty(t, s.keys.secrets)
 }
 
-// TestWhatIsNotNamedStays: toolsets, how long is waited, and what its owner has added; a call that names toolsets changes those alone.
+// TestWhatIsNotNamedStays: toolsets, the timeout, and the user's additions; a call that names toolsets changes only those.
 func TestWhatIsNotNamedStays(t *testing.T) {
 	t.Parallel()
 	for host, path := range map[string]string{"claude-code": "/home/.claude.json", "codex": "/home/.codex/config.toml", "opencode": "/home/.config/opencode/opencode.json"} {
@@ -456,8 +458,8 @@ func TestWhatIsNotNamedStays(t *testing.T) {
 	}
 }
 
-// TestAtOnce: of many that connect several hosts and several servers at the same time, each either does it or is told that the file changed; then
-// nothing is lost.
+// TestAtOnce: of many concurrent calls that connect several hosts and servers, each either succeeds or fails because the file changed; nothing is
+// lost.
 func TestAtOnce(t *testing.T) {
 	t.Parallel()
 	s := newStage(t)
@@ -492,7 +494,7 @@ func TestAtOnce(t *testing.T) {
 	assert.Len(t, backups, 7, "of every change but the one that made a file")
 }
 
-// TestPublishedSchemas are those of the types.
+// TestPublishedSchemas checks that they are those of the types.
 func TestPublishedSchemas(t *testing.T) {
 	t.Parallel()
 	for _, e := range newStage(t).tools() {

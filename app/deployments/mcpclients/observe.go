@@ -13,23 +13,23 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// world is where the call works. project stands for the project that the working directory is in.
+// world returns the environment of the call. project stands for the project of the working directory.
 func (s *service) world(ctx context.Context, project string) (Locations, error) {
 	at, err := s.Places.Resolve(ctx, deployport.Asked{ProjectRoot: project})
 	return Locations{Place: at, System: s.Here.System, Env: s.Here.Env, Paths: target.Paths{Sep: s.Here.Sep}}, err
 }
 
-// sight is a document as it was looked at.
+// sight is a document as it was read.
 type sight struct {
 	path string // as the host knows it
-	real string // where that leads
+	real string // with links resolved
 	seen deployment.Seen
 	data []byte
 }
 
 func (v sight) there() bool { return v.seen.Kind == deployment.Regular }
 
-// look reads a document. It fails with ErrPath where something stands there that is no file, and with ErrStale where it changes meanwhile.
+// look reads a document. It fails with ErrPath if it is not a file, and with ErrStale if it changes while it is read.
 func (s *service) look(ctx context.Context, at deployment.Place, path string) (sight, error) {
 	v := sight{path: path}
 	var err error
@@ -53,13 +53,13 @@ func (s *service) look(ctx context.Context, at deployment.Place, path string) (s
 		return v, err
 	}
 	if v.data = data; !found || deployment.SumOf(data) != v.seen.Sum {
-		return v, deployment.ErrStale.Sayf("%s was changed while it was looked at; look again", v.real)
+		return v, deployment.ErrStale.Sayf("%s changed while it was read; try again", v.real)
 	}
 	return v, nil
 }
 
-// choose looks at the documents that a host may have in a spot, and takes the one that has the entry, else the last that is there (which counts for
-// more with hosts that read several), else the first.
+// choose examines the possible documents of a host, and takes the one that has the entry, else the last existing one (which takes precedence in hosts
+// that read several), else the first.
 func (s *service) choose(ctx context.Context, w Locations, d ServersFile, name string) (sight, error) {
 	var best sight
 	for i, file := range d.Names {
@@ -79,7 +79,7 @@ func (s *service) choose(ctx context.Context, w Locations, d ServersFile, name s
 	return best, nil
 }
 
-// shaped is where servers stand in a document, and in what words, by the shape that it has. One that does not parse has none.
+// shaped returns where servers are in a document, and in which dialect, by its shape. One that does not parse has none.
 func (s *service) shaped(d ServersFile, v sight) ServersFile {
 	return d.in(func(key []string) bool {
 		values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: key}})
@@ -87,7 +87,7 @@ func (s *service) shaped(d ServersFile, v sight) ServersFile {
 	})
 }
 
-// servers are the entries in a document by name. It fails with ErrConfig, naming the file and the line, on one that does not parse.
+// servers returns the entries in a document by name. For one that does not parse it fails with ErrConfig, naming the file and the line.
 func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, error) {
 	values, err := s.Documents.Values(d.Format, v.data, []deployment.Key{{Path: d.At}})
 	if err != nil {
@@ -111,13 +111,13 @@ func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, err
 	return out, nil
 }
 
-// uneditable names the file in a fault of its content.
+// uneditable names the file in an error about its content.
 func uneditable(v sight, err error) error {
-	return deployment.ErrConfig.Sayf("%s: %s; mend it first, nothing was changed", v.path, fault.From(err).Message).
+	return deployment.ErrConfig.Sayf("%s: %s; fix it first, nothing was changed", v.path, fault.From(err).Message).
 		With(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", v.path)).Because(err)
 }
 
-// writable refuses a file that its owner has made read-only: that it could be replaced all the same is not what was meant by it.
+// writable rejects a file that its owner has made read-only, although it could be replaced.
 func (v sight) writable() error {
 	const owner fs.FileMode = 0o200
 	if !v.there() || v.seen.Mode&owner != 0 {
@@ -127,13 +127,13 @@ func (v sight) writable() error {
 		With(deployment.Details{}.AddPath("path", v.real))
 }
 
-// shared reports a file that others on this machine may read.
+// shared reports whether other users of this machine may read a file.
 func (v sight) shared() bool {
 	const others fs.FileMode = 0o044
 	return v.there() && v.seen.Mode&others != 0
 }
 
-// record is what is remembered of a connection, so that it can be taken back exactly.
+// record is the record of a connection, so that it can be undone exactly.
 type record struct {
 	Host    string           `json:"host"`
 	Scope   deployment.Scope `json:"scope"`
@@ -145,7 +145,7 @@ type record struct {
 	Created bool             `json:"created,omitempty"` // the file was
 }
 
-// memory is a record and the file it is in.
+// memory is a record and its file.
 type memory struct {
 	path  string
 	seen  deployment.Seen
@@ -159,7 +159,7 @@ const (
 	backupsDir = "backups"
 )
 
-// remembered is what is known of a server's entry in a document. A record that cannot be read says nothing.
+// remembered returns the record of a server's entry in a document. A record that cannot be read counts as none.
 func (s *service) remembered(ctx context.Context, w Locations, v sight, name string) (memory, error) {
 	id := deployment.SumOf([]byte(v.real + "\n" + name)).String()[:24]
 	m := memory{path: w.Join(s.Here.Home, recordsDir+"/"+id+".json")}
@@ -175,14 +175,14 @@ func (s *service) remembered(ctx context.Context, w Locations, v sight, name str
 	return m, nil
 }
 
-// ours reports an entry that Countersign has made, or that starts it.
+// ours reports whether Countersign made an entry, or is started by it.
 func (m memory) ours(o target.Object, d target.Dialect) bool {
 	url, _ := EntryEndpoint(o, d)
 	argv := EntryCommand(o)
 	return IsCountersignEntry(o) || m.found && (m.URL != "" && m.URL == url || m.Program != "" && len(argv) > 0 && m.Program == argv[0])
 }
 
-// names are the servers among the entries that are Countersign's, sorted.
+// names returns the names of Countersign's servers among the entries, sorted.
 func (s *service) names(ctx context.Context, w Locations, d ServersFile, v sight, all map[string]target.Object) (out []string, err error) {
 	for name, o := range all {
 		if !IsCountersignEntry(o) {

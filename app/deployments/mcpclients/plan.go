@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Input says which host is connected how.
+// Input says which host to connect, and how.
 type Input struct {
 	Host        string           `json:"host" jsonschema:"description=claude-code or codex or cursor or vscode or gemini-cli or opencode"`
 	Scope       deployment.Scope `json:"scope,omitempty" jsonschema:"enum=user,enum=project,description=whose configuration (default user)"`
@@ -29,11 +29,11 @@ type Input struct {
 	DryRun      bool             `json:"dry_run,omitempty" jsonschema:"description=show the plan and write nothing"`
 }
 
-// maxName is the longest name of a server, in bytes. It is part of its token's.
+// maxName is the maximum length of a server's name, in bytes. It is part of its token's.
 const maxName = 40
 
-// Validate fails with tool.ErrArguments for a name or a toolset that hosts could not take, and for a url that is none; with ErrHost; and with
-// ErrShared for a token in a project's file.
+// Validate fails with tool.ErrArguments for a name or a toolset that hosts do not accept, and for an invalid url; with ErrHost; and with ErrShared
+// for a token in a project's file.
 func (in Input) Validate() error {
 	if _, err := FindHost(in.Host); err != nil {
 		return err
@@ -64,7 +64,7 @@ func (in Input) Validate() error {
 	return nil
 }
 
-// remote reports a connection over HTTP.
+// remote reports whether the connection is over HTTP.
 func (in Input) remote() bool { return in.URL != "" || in.Sandbox != "" }
 
 func plain(name string) bool {
@@ -73,10 +73,10 @@ func plain(name string) bool {
 	})
 }
 
-// Resources is the host, for settings and the audit.
+// Resources returns the host, for settings and the audit.
 func (in Input) Resources() []string { return []string{in.Host} }
 
-// Claims of a dry run are those of a look.
+// Claims of a dry run are those of a read.
 func (in Input) Claims() (policy.Class, policy.Effects) {
 	if in.DryRun {
 		return policy.ClassRead, policy.Read
@@ -101,44 +101,44 @@ func (in Input) name() string {
 	return ProgramName
 }
 
-// Plan is one document's change.
+// Plan is the change of one document.
 type Plan struct {
 	Tool    tool.Name      `json:"tool"`
 	Summary string         `json:"summary"`
 	Context PlanView       `json:"context"`
 	Before  deployment.Sum `json:"before_sha256"`
-	After   deployment.Sum `json:"after_sha256"` // a token that is still to be made counts as a word that stands for it
+	After   deployment.Sum `json:"after_sha256"` // with a placeholder for a token that is still to be created
 
 	hash canon.Hash
 	work work
 }
 
-// PlanView is what a person sees of it.
+// PlanView is the part of it that the user sees.
 type PlanView struct {
 	Host     string           `json:"host"`
 	Scope    deployment.Scope `json:"scope"`
 	Server   string           `json:"server"`
 	File     string           `json:"file"`
-	LeadsTo  string           `json:"leads_to,omitempty"` // where the file, a symbolic link, leads: that one is written
+	LeadsTo  string           `json:"leads_to,omitempty"` // target of the file if it is a symbolic link: that one is written
 	Entry    json.RawMessage  `json:"entry,omitempty"`
-	Replaces json.RawMessage  `json:"replaces,omitempty"`  // somebody else's entry
-	Opens    []string         `json:"opens,omitempty"`     // what could not happen before
+	Replaces json.RawMessage  `json:"replaces,omitempty"`  // an entry of another program
+	Opens    []string         `json:"opens,omitempty"`     // what becomes possible
 	LetInBy  string           `json:"let_in_by,omitempty"` // what happens to the host's token
-	Backups  string           `json:"copies,omitempty"`    // where a copy of what is there now is kept
+	Backups  string           `json:"copies,omitempty"`    // directory of a copy of the present document
 	Diff     string           `json:"diff,omitempty"`
 	Warnings []string         `json:"warnings,omitempty"`
 }
 
-// Hash names the plan: everything it shows, with the sums of the document before and after.
+// Hash returns the hash of the plan: everything it shows, with the sums of the document before and after.
 func (p *Plan) Hash() canon.Hash { return p.hash }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (p *Plan) Prompt() string { return p.Summary }
 
-// Idle reports that the host is as it should be already.
+// Idle reports whether the host is already as wanted.
 func (p *Plan) Idle() bool { return !p.work.changes() }
 
-// Assessment requires an approval of what is allowed. A new token has high risk, because it stays valid.
+// Assessment requires an approval of what is allowed. A new token is high risk, because it stays valid.
 func (p *Plan) Assessment() policy.Assessment {
 	switch {
 	case !p.Insists():
@@ -149,10 +149,11 @@ func (p *Plan) Assessment() policy.Assessment {
 	return policy.Assessment{Human: policy.Preview}
 }
 
-// Insists has a person asked about what is opened, whatever was allowed beforehand.
+// Insists makes the user approve what becomes possible, whatever was approved beforehand.
 func (p *Plan) Insists() bool { return len(p.Context.Opens) > 0 && !p.work.in.DryRun }
 
-// Needs is a terminal or a logged-in browser, and the strongest proof that policy wants for anything: no entry opens more than its answer proves.
+// Needs returns a terminal or a logged-in browser, and the strongest proof that policy requires for any call: no entry permits more than its approval
+// proves.
 func (p *Plan) Needs() policy.Proving {
 	if !p.Insists() {
 		return policy.ProvingNone
@@ -160,7 +161,7 @@ func (p *Plan) Needs() policy.Proving {
 	return max(policy.ProvingPerson, p.work.rules.Needs)
 }
 
-// work is what a plan does, in full.
+// work is a plan in full.
 type work struct {
 	in     Input
 	world  Locations
@@ -169,27 +170,27 @@ type work struct {
 	offer  Connection
 	sight  sight
 	memory memory
-	before target.Object // the entry that is there; nil: none
+	before target.Object // the present entry; nil: none
 	ours   bool          // it is Countersign's
-	kept   []string      // its arguments, where it starts this program
-	serves []string      // the toolsets that it will serve, or its token let in for
-	good   bool          // it has a token that still opens the server
+	kept   []string      // its arguments, if it starts this program
+	serves []string      // the toolsets that it will enable, or that its token covered
+	good   bool          // it has a valid token
 	want   target.Object // nil: none
 	after  []byte
-	gone   bool // the file goes: it was made for the entry, and nothing else is in it
-	revoke bool // the entry's token goes
+	gone   bool // the file is deleted: it was made for the entry, and contains nothing else
+	revoke bool // the entry's token is revoked
 	rules  PolicyInfo
 }
 
 func (k *work) changes() bool { return k.writes() || k.revoke }
 
-// writes reports that the document changes.
+// writes reports whether the document changes.
 func (k *work) writes() bool { return k.gone || !bytes.Equal(k.after, k.sight.data) }
 
-// mints reports that a token is to be made, or that of the gateway to be written.
+// mints reports whether a token is to be created, or that of the gateway to be written.
 func (k *work) mints() bool { return !k.in.Remove && k.offer.Remote() && !k.good }
 
-// prepare works out what would be done.
+// prepare computes the plan.
 func (s *service) prepare(ctx context.Context, _ tool.Scope, in Input) (*Plan, error) {
 	k, err := s.resolve(ctx, in)
 	if err != nil {
@@ -220,7 +221,7 @@ func (s *service) prepare(ctx context.Context, _ tool.Scope, in Input) (*Plan, e
 	return s.plan(ctx, k)
 }
 
-// resolve finds the document and looks at it.
+// resolve finds the document and reads it.
 func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	k := &work{in: in}
 	var err error
@@ -256,7 +257,7 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	return k, nil
 }
 
-// revokes reports whether a token was made for this entry that nothing leads in by any more.
+// revokes reports whether a token was made for this entry that is no longer used.
 func (s *service) revokes(ctx context.Context, k *work) (bool, error) {
 	_, secret := EntryEndpoint(k.before, k.doc.Dialect)
 	if s.Keys == nil || !k.in.Remove && k.in.URL != "" || k.memory.URL == "" && secret == "" {
@@ -270,11 +271,12 @@ func foreign(k *work) error {
 	if k.in.Remove {
 		way = "force (--force) takes it away all the same"
 	}
-	return ErrForeign.Sayf("%s has a server named %q already that is not Countersign's: it %s; %s", k.sight.path, k.in.name(), DescribeEntry(k.before, k.doc.Dialect), way).
+	return ErrForeign.Sayf("%s already has a server named %q, and it is not Countersign's: it %s; %s", k.sight.path, k.in.name(), DescribeEntry(k.before, k.doc.Dialect), way).
 		With(deployment.ReasonDetails("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", RedactedEntry(k.before)))
 }
 
-// make works out the entry as it should be. Of one of ours that starts this program, the arguments that the call does not name stay; of one that leads to the same server with a token that still opens it, the token stays.
+// make computes the wanted entry. In a Countersign entry that starts this program, the arguments that the call does not name stay; in one with the
+// same URL and a valid token, the token stays.
 func (s *service) make(ctx context.Context, k *work) error {
 	if k.ours && !k.in.remote() { // what is not named stays
 		k.kept = EntryArguments(k.before)
@@ -310,7 +312,7 @@ func (s *service) make(ctx context.Context, k *work) error {
 	return err
 }
 
-// gateway has the offer lead to the gateway of sandboxes. Its token is in the offer only where the entry has it already.
+// gateway sets the connection to the gateway of sandboxes. It contains the gateway's token only if the entry has it already.
 func (s *service) gateway(ctx context.Context, k *work, o *Connection) error {
 	at, err := s.access(ctx, k.in.Sandbox)
 	if err != nil {
@@ -323,7 +325,7 @@ func (s *service) gateway(ctx context.Context, k *work, o *Connection) error {
 	return nil
 }
 
-// access is how the gateway is reached. It fails with ErrServer where there is none, and where it has no token.
+// access returns how to reach the gateway. It fails with ErrServer if there is none, or if it has no token.
 func (s *service) access(ctx context.Context, sandbox string) (GatewayAccess, error) {
 	if s.Gateway == nil {
 		return GatewayAccess{}, ErrServer
@@ -335,11 +337,11 @@ func (s *service) access(ctx context.Context, sandbox string) (GatewayAccess, er
 	return at, err
 }
 
-// local has the offer start this program.
+// local makes the connection start this program.
 func (s *service) local(k *work, o *Connection) error {
 	o.Program = ProgramName
 	if o.Scope == deployment.ScopeProject {
-		return nil // others have it elsewhere
+		return nil // other users have it elsewhere
 	}
 	if s.Here.Chosen {
 		o.Home = s.Here.Home
@@ -352,7 +354,7 @@ func (s *service) local(k *work, o *Connection) error {
 // everything is the word for every toolset.
 const everything = "all"
 
-// reach is the toolsets that a token lets in for; none is every one.
+// reach returns the toolsets that a token covers; none is every one.
 func (s *service) reach(in Input) []string {
 	switch {
 	case slices.Contains(in.Toolsets, everything):
@@ -363,7 +365,7 @@ func (s *service) reach(in Input) []string {
 	return s.Default
 }
 
-// named is the same, with the word for every one.
+// named returns the same, with the word for every one.
 func (s *service) named(in Input) []string {
 	if in.Sandbox != "" {
 		return []string{"gateway"}
@@ -374,10 +376,10 @@ func (s *service) named(in Input) []string {
 	return []string{everything}
 }
 
-// tools is what an entry has its host's agent call, in words.
+// tools describes the tools that the host's agent may call through an entry.
 func (s *service) tools(in Input) string {
 	if in.Sandbox != "" {
-		return "the tools of the gateway, which read and write to the agents of all projects with sandboxes"
+		return "the tools of the gateway, which read and write to the agents of " + in.Sandbox + " (of its project, where it is a sandbox without isolation)"
 	}
 	sets := s.reach(in)
 	if len(sets) == 0 {
@@ -390,7 +392,7 @@ func (s *service) tools(in Input) string {
 	return what
 }
 
-// key is the name of the host's token.
+// key returns the name of the host's token.
 func (k *work) key() string {
 	if k.in.name() == ProgramName {
 		return "connect:" + k.host.Name
@@ -398,7 +400,7 @@ func (k *work) key() string {
 	return "connect:" + k.host.Name + ":" + k.in.name()
 }
 
-// edit works out the document as it should be.
+// edit computes the wanted document.
 func (s *service) edit(k *work) error {
 	k.after = k.sight.data
 	top := k.doc.at(k.in.name())
@@ -428,7 +430,7 @@ func (s *service) edit(k *work) error {
 	return nil
 }
 
-// keys are what is to be set and taken out.
+// keys returns what is to be set and removed.
 func (k *work) keys() (set, drop []deployment.Key, err error) {
 	before := k.before
 	if !k.ours {

@@ -9,14 +9,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// masked stands for a value that is not shown.
+// masked replaces a value that is not shown.
 const masked = "[masked]"
 
-// shortest is the shortest value that is masked wherever it stands: shorter ones are words of ordinary text.
+// shortest is the shortest value that is masked everywhere: shorter ones are words of ordinary text.
 const shortest = 4
 
-// SecretValues are the texts in documents, each as the JSON of its whole value, that their owner would not show: environments and headers of servers, and
-// whatever is named like a secret. The core redacts what looks like a secret; this is for those that do not. Longer ones come first.
+// SecretValues returns the texts in documents, each as the JSON of its whole value, that must not be shown: environments and headers of servers, and
+// whatever has the name of a secret. The core redacts what looks like a secret; this is for the others. Longer ones come first.
 func SecretValues(docs ...json.RawMessage) (out []string) {
 	for _, doc := range docs {
 		var all any
@@ -24,7 +24,7 @@ func SecretValues(docs ...json.RawMessage) (out []string) {
 			out = gather(out, all, false)
 		}
 	}
-	slices.SortFunc(out, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one that holds another goes first
+	slices.SortFunc(out, func(a, b string) int { return cmp.Or(len(b)-len(a), strings.Compare(a, b)) }) // one that contains another comes first
 	return slices.Compact(out)
 }
 
@@ -47,13 +47,13 @@ func gather(out []string, v any, secret bool) []string {
 	return out
 }
 
-// open reports a value that only stands for a token.
+// open reports whether a value is only a placeholder for a token.
 func open(value string) bool { return strings.TrimPrefix(value, "Bearer ") == TokenPlaceholder }
 
-// ours reports what Countersign itself writes into environments and headers, and is no secret.
+// ours reports whether Countersign itself writes the value into environments and headers, so that it is not secret.
 func ours(name string) bool { return name == HomeVariable || name == WaitHeader }
 
-// private reports the name of a member whose value is not shown.
+// private reports whether the name is that of a member whose value is not shown.
 func private(name string) bool {
 	name = strings.ToLower(name)
 	switch name {
@@ -64,7 +64,7 @@ func private(name string) bool {
 		"cookie", "oauth"}, func(word string) bool { return strings.Contains(name, word) })
 }
 
-// RedactText is text without those values, as they may be written in it.
+// RedactText returns text without those values, as they may be written in it.
 func RedactText(text string, hidden []string) string {
 	for _, value := range hidden {
 		if quoted, err := json.Marshal(value); err == nil {
@@ -76,7 +76,7 @@ func RedactText(text string, hidden []string) string {
 	return text
 }
 
-// RedactedEntry is an entry as it is shown: its environment and its headers by name alone; nil for none.
+// RedactedEntry returns an entry for display: only the names of its environment and headers; nil for none.
 func RedactedEntry(o target.Object) json.RawMessage {
 	if o == nil {
 		return nil
@@ -110,14 +110,14 @@ func veil(v any, secret bool) any {
 	return v
 }
 
-// The bounds of a diff that a person reads: bytes of a line, what is shown around a change in one that is longer, and of the change.
+// The limits of a diff for users: bytes of a line, the context of a change in a longer line, and the change.
 const (
 	longLine = 400
 	around   = 60
 	longest  = 4000
 )
 
-// RedactedDiff is the difference of two texts for a person: unified, or, where a line of it would be too long to read, what they do not share.
+// RedactedDiff returns the difference of two texts for users: unified, or, if a line of it would be too long to read, the parts that differ.
 func RedactedDiff(path, old, now string, unified func(oldName, newName string, old, new []byte) string) string {
 	text := unified(path, path, []byte(old), []byte(now))
 	for line := range strings.Lines(text) {
@@ -128,7 +128,7 @@ func RedactedDiff(path, old, now string, unified func(oldName, newName string, o
 	return text
 }
 
-// excerpt is what two texts do not share, with a little around it.
+// excerpt returns the parts of two texts that differ, with a little context.
 func excerpt(path, old, now string) string {
 	same := 0
 	for same < min(len(old), len(now)) && old[same] == now[same] {

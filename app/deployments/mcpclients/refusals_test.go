@@ -154,7 +154,7 @@ func TestLinks(t *testing.T) {
 	require.ErrorIs(t, err, deployment.ErrPath)
 	assert.ErrorContains(t, err, "leads nowhere")
 
-	// What a repository holds leads nobody out of it.
+	// No file of a repository leads out of it.
 	outside := s.put(filepath.Join(s.home, "private.json"), "{}\n")
 	require.NoError(t, os.Symlink(outside, filepath.Join(s.project, ".mcp.json")))
 	_, err = s.try(args{"host": "claude-code", "scope": "project"})
@@ -168,7 +168,7 @@ func TestLinks(t *testing.T) {
 	assert.NoFileExists(t, filepath.Join(s.home, "else", "mcp.json"))
 }
 
-// TestChangedSince: what was changed after the plan is nobody's to overwrite.
+// TestChangedSince: a change after the plan is never overwritten.
 func TestChangedSince(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(s *stage, path string){

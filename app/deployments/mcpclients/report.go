@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// ConnectResult is what connect_host says it did, or would do.
+// ConnectResult is the result of connect_host, applied or planned.
 type ConnectResult struct {
 	Host      string           `json:"host"`
 	Title     string           `json:"title"`
@@ -22,7 +22,7 @@ type ConnectResult struct {
 	Applied   bool             `json:"applied"`
 	Entry     json.RawMessage  `json:"entry,omitempty"`
 	HostEntry string           `json:"host_entry"`          // the name by which a server that it starts knows it
-	Toolsets  []string         `json:"toolsets,omitempty"`  // that the entry serves; all is everything
+	Toolsets  []string         `json:"toolsets,omitempty"`  // enabled by the entry; all is every one
 	LetInBy   string           `json:"let_in_by,omitempty"` // the name of its token; never the token
 	Revoked   string           `json:"revoked,omitempty"`   // the name of the token that went with it
 	Backup    string           `json:"backup,omitempty"`
@@ -31,7 +31,7 @@ type ConnectResult struct {
 	Next      string           `json:"next,omitempty"`
 }
 
-// The states of an answer.
+// The states of a result.
 const (
 	connected    = "connected"
 	already      = "already_connected"
@@ -39,7 +39,7 @@ const (
 	notConnected = "not_connected"
 )
 
-// state is what a call ends in.
+// state returns the state of a result.
 func (k *work) state() string {
 	switch {
 	case k.in.Remove && k.before == nil:
@@ -52,7 +52,7 @@ func (k *work) state() string {
 	return connected
 }
 
-// answer is what is said of the work, done or not.
+// answer returns what is said of the work, done or not.
 func (p *Plan) answer(applied bool) ConnectResult {
 	k := &p.work
 	a := ConnectResult{Host: k.host.Name, Title: k.host.Title, Scope: k.in.scope(), Server: k.in.name(), File: k.sight.path, FilePosix: deployment.PosixPath(k.sight.path),
@@ -72,7 +72,7 @@ func (p *Plan) answer(applied bool) ConnectResult {
 	return a
 }
 
-// report is an answer with what a person should know besides.
+// report returns a result with its warnings.
 func (p *Plan) report(a ConnectResult) planner.Report[ConnectResult] {
 	return planner.NewReport(a, p.Context.Warnings...)
 }
@@ -90,7 +90,7 @@ func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
 	}
 	switch {
 	case k.mints() && k.in.Sandbox != "":
-		p.Context.LetInBy = "the gateway's one token, which all its clients share, is written into the file; removing the entry does not end it"
+		p.Context.LetInBy = "the gateway's token for " + k.in.Sandbox + " is written into the file; it is the same for all clients of that, and removing the entry does not end it"
 		if k.revoke {
 			p.Context.LetInBy += "; the token " + k.key() + " is revoked"
 		}
@@ -112,7 +112,7 @@ func (s *service) plan(ctx context.Context, k *work) (*Plan, error) {
 	return p, err
 }
 
-// opens is what an entry has happen that could not before, a line each.
+// opens returns what an entry makes possible, one line each.
 func (s *service) opens(k *work) []string {
 	if k.in.Remove {
 		return nil
@@ -124,14 +124,14 @@ func (s *service) opens(k *work) []string {
 	how := "starts Countersign"
 	switch {
 	case k.in.Sandbox != "":
-		how = "reaches the gateway of sandboxes over HTTP, as whoever reads the token in that file does, as long as the gateway has that token"
+		how = "reaches the gateway of sandboxes over HTTP, as whoever reads the token in that file does, as long as there is that project or sandbox"
 	case k.offer.Remote():
 		how = "reaches Countersign over HTTP, as whoever reads the token in that file does, until it is revoked"
 	}
 	return []string{fmt.Sprintf("%s %s, and its agent calls %s; %s", k.host.Title, how, s.tools(k.in), asks)}
 }
 
-// entry is the entry as it is shown.
+// entry returns the entry as it is shown.
 func (k *work) entry() json.RawMessage {
 	if k.in.Remove {
 		return RedactedEntry(k.before)
@@ -161,7 +161,7 @@ func (k *work) summary() string {
 	return fmt.Sprintf("add the server %s to %s", k.in.name(), what)
 }
 
-// warnings are what a person should know of the work.
+// warnings returns what the user should know about the plan.
 func (s *service) warnings(ctx context.Context, k *work) (out []string) {
 	if k.rules.ByCaller {
 		out = append(out, "no person is asked: approval is caller ("+k.rules.By+"), so whoever calls a tool approves its own plan; countersign policy show says more")
@@ -188,7 +188,7 @@ func (s *service) warnings(ctx context.Context, k *work) (out []string) {
 	return out
 }
 
-// diff is the change of the document, without what its owner would not show.
+// diff returns the change of the document, redacted.
 func (s *service) diff(k *work) string {
 	var docs []json.RawMessage
 	for _, doc := range [][]byte{k.sight.data, k.after} {

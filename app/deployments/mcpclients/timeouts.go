@@ -33,10 +33,10 @@ const (
 	minutesWait = 4*time.Minute + 30*time.Second // under a limit of five
 )
 
-// WaitHeader is the header of a request over HTTP that says how long its calls wait for a person.
+// WaitHeader is the HTTP request header that says how long calls wait for the user.
 const WaitHeader = "X-MCP-Confirm-Wait"
 
-// millis are the keys of an entry with the limit in milliseconds, and others.
+// millis returns the keys of an entry with the limit in milliseconds, and others.
 func millis(more target.Object) target.Object {
 	out := target.Object{"timeout": callLimit.Milliseconds()}
 	for key, value := range more {
@@ -45,7 +45,7 @@ func millis(more target.Object) target.Object {
 	return out
 }
 
-// Wait is how long the server waits for a person behind an entry for the host, over HTTP or not; zero leaves that to the server.
+// Wait returns how long the server waits for the user behind an entry for the host, over HTTP or not; zero is the server's default.
 func (h Host) Wait(remote bool) time.Duration {
 	if remote {
 		return min(h.wait, minutesWait)
@@ -53,8 +53,8 @@ func (h Host) Wait(remote bool) time.Duration {
 	return h.wait
 }
 
-// Entry is the name by which the server knows that it was started from the host's entry: questions of one entry are picked up by it alone, and a person
-// switches forms on by that name. An entry of a project, whose file others share, is another one than its user's.
+// Entry returns the name by which the server knows that it was started from the host's entry: questions of one entry are picked up by it alone, and a
+// person switches forms on by that name. An entry of a project, whose file others share, is another one than its user's.
 func (h Host) Entry(server string, scope deployment.Scope) string {
 	name := h.Name
 	if server != ProgramName {
@@ -66,7 +66,7 @@ func (h Host) Entry(server string, scope deployment.Scope) string {
 	return name
 }
 
-// spell is a duration as people write it: 23h30m, not 23h30m0s.
+// spell returns a duration in short form: 23h30m, not 23h30m0s.
 func spell(d time.Duration) string {
 	text := d.String()
 	for _, zero := range []string{"m0s", "h0m"} {

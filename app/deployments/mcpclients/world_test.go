@@ -74,7 +74,7 @@ func (s *stage) tools() []tool.Entry {
 // args are the arguments of a call.
 type args map[string]any
 
-// with is the arguments and one more.
+// with returns the arguments and one more.
 func (a args) with(name string, value any) args {
 	out := maps.Clone(a)
 	out[name] = value
@@ -127,7 +127,7 @@ func (b begun) commit() (json.RawMessage, []string, error) {
 	return report.Data, report.Warnings, nil
 }
 
-// try is a whole call of connect_host.
+// try returns a whole call of connect_host.
 func (s *stage) try(a args) (mcpclients.ConnectResult, error) {
 	s.Helper()
 	b, err := s.begin("connect_host", a)
@@ -150,7 +150,7 @@ func (s *stage) must(a args) mcpclients.ConnectResult {
 	return answer
 }
 
-// listed are the hosts, by name.
+// listed returns the hosts, by name.
 func (s *stage) listed(a args) map[string]mcpclients.HostStatus {
 	s.Helper()
 	b, err := s.begin("list_hosts", a)
@@ -173,7 +173,7 @@ func (s *stage) put(path, text string) string {
 	return path
 }
 
-// read is a file's text, or what it is instead.
+// read returns a file's text, or what it is instead.
 func (s *stage) read(path string) string {
 	s.Helper()
 	data, err := os.ReadFile(path)
@@ -184,10 +184,10 @@ func (s *stage) read(path string) string {
 	return string(data)
 }
 
-// plain is text with this test's directories replaced by names that stay.
+// plain returns text with this test's directories replaced by names that stay.
 func (s *stage) plain(text string) string { return strings.ReplaceAll(text, s.top, "") }
 
-// tree is every file below the home and the project but Countersign's own, with its content.
+// tree returns every file below the home and the project but Countersign's own, with its content.
 func (s *stage) tree() map[string]string {
 	s.Helper()
 	out := map[string]string{}

@@ -9,10 +9,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// maxSamples is how many paths an adopt refusal names (agentpack contract §4.4).
+// maxSamples is the number of paths in an ErrAdopt (agentpack contract §4.4).
 const maxSamples = 20
 
-// AdoptError is ErrAdopt for changes that would overwrite or delete somebody's own work; there has to be one at least.
+// AdoptError returns ErrAdopt for changes that would overwrite or delete the user's own work; at least one is required.
 func AdoptError(adoptions []deployment.Change) error {
 	counts := map[deployment.Gate]int{}
 	for _, c := range adoptions {
@@ -39,7 +39,7 @@ func AdoptError(adoptions []deployment.Change) error {
 	return deployment.ErrAdopt.Sayf("%s", what).With(details)
 }
 
-// byHolder says which other config repositories deployed what would be overwritten; empty where that is not all of it.
+// byHolder names the other config repositories that deployed what would be overwritten; empty if that is not all of it.
 func byHolder(adoptions []deployment.Change) string {
 	var holders []string
 	for _, c := range adoptions {
@@ -52,11 +52,11 @@ func byHolder(adoptions []deployment.Change) string {
 	holders = slices.Compact(holders)
 	switch {
 	case len(adoptions) == 1:
-		return adoptions[0].Path + " belongs to the config repository " + holders[0] + ", which wants it otherwise"
+		return adoptions[0].Path + " belongs to the config repository " + holders[0] + ", which has another version"
 	case len(holders) == 1:
-		return fmt.Sprintf("%d files (%s …) belong to the config repository %s, which wants them otherwise", len(adoptions), adoptions[0].Path, holders[0])
+		return fmt.Sprintf("%d files (%s …) belong to the config repository %s, which has other versions", len(adoptions), adoptions[0].Path, holders[0])
 	}
-	return fmt.Sprintf("%d files (%s …) belong to the config repositories %s, which want them otherwise", len(adoptions), adoptions[0].Path, named(holders))
+	return fmt.Sprintf("%d files (%s …) belong to the config repositories %s, which have other versions", len(adoptions), adoptions[0].Path, named(holders))
 }
 
 // LeftWarnings says which files a plan leaves alone, why, and how to decide about them.
@@ -94,7 +94,7 @@ func sorted(paths []string) []string {
 // maxEdited is how many files a warning names.
 const maxEdited = 5
 
-// EditWarnings says which files with edits made here a plan would overwrite or delete, and what to do instead.
+// EditWarnings names the edited files that a plan would overwrite or delete, and the alternatives.
 func EditWarnings(p deployment.Plan) []string {
 	edited := p.Edited()
 	if len(edited) == 0 {
@@ -104,8 +104,7 @@ func EditWarnings(p deployment.Plan) []string {
 		"; countersign agents evolve propose takes them into the config repository first, and what is overwritten stays in a snapshot"}
 }
 
-// deletionWarnings says which files a plan would delete that were there before a deployment first wrote them: they may be wanted by another profile, or
-// by nobody but the user.
+// deletionWarnings names the files to delete that existed before a deployment first wrote them: another profile, or only the user, may want them.
 func deletionWarnings(p deployment.Plan, originals []deployment.Original) []string {
 	were := map[string]bool{}
 	for _, o := range originals {

@@ -24,17 +24,17 @@ const AllTargets = "all"
 // workers bounds how many modules are composed at once.
 const workers = 8
 
-// Compiler composes and renders.
+// Compiler composes and renders modules.
 type Compiler struct {
 	Places   deployport.Places
 	Configs  deployport.Configs
 	Sources  deployport.Sources
 	Overlays deployport.Overlays
-	Offline  bool // fetch nothing
+	Offline  bool // do not fetch
 	Sep      byte // the native path separator
 	Judged   *Judgements
 
-	// Of documents that hosts have, their names and shapes decide how they are written to; without these two the tables alone do.
+	// Names and shapes of the hosts' present documents decide how they are written; without these two only the tables do.
 	Machine   deployport.Machine
 	Documents deployport.Documents
 }
@@ -46,7 +46,7 @@ type Request struct {
 	Target  string // a target's name, or All
 }
 
-// Module is a module as it is deployed, with where its files came from.
+// Module is a module as deployed, with the origin of its files.
 type Module struct {
 	target.Module
 	Upstream deployment.Tree
@@ -56,10 +56,10 @@ type Module struct {
 	Origin   *overlay.Origin   // of a git source
 }
 
-// Layer is where the module's file of that path comes from: upstream, the highest overlay that gave or patched it, or "missing".
+// Layer returns the layer that the module's file of that path comes from: upstream, the highest overlay that provides or patches it, or "missing".
 func (m Module) Layer(path string) string { return cmp.Or(m.composed.Layer(path), "missing") }
 
-// UserLayer is Layer for what goes where the user's files are.
+// UserLayer is Layer for files of the user's scope.
 func (m Module) UserLayer(path string) string {
 	if m.user == nil {
 		return m.Layer(path)
@@ -67,7 +67,7 @@ func (m Module) UserLayer(path string) string {
 	return cmp.Or(m.user.Layer(path), "missing")
 }
 
-// State is what should be on the machine. Files of parts are not merged yet.
+// State is the desired state of the machine. Managed parts of files are not merged yet.
 type State struct {
 	Place    deployment.Place
 	Config   deployport.Config
@@ -78,7 +78,7 @@ type State struct {
 	Warnings []string
 }
 
-// Module is the composed module of that identifier.
+// Module returns the composed module of that identifier.
 func (s State) Module(id string) (Module, bool) {
 	i := slices.IndexFunc(s.Modules, func(m Module) bool { return m.ID == id })
 	if i < 0 {
@@ -103,7 +103,8 @@ func (c Compiler) Load(ctx context.Context, r Request) (State, error) {
 	return s, err
 }
 
-// otherProfile says that the project has a profile of its own, as importing makes them, where none was chosen: what is for the project alone is in that one.
+// otherProfile warns if the project has a profile of its own, as import makes them, and another one was chosen: files that are only for the project
+// are in its profile.
 func otherProfile(s State) []string {
 	own := deployment.ProjectTag(s.Place.ProjectID)
 	if _, there := s.Config.Manifest.Profiles[own]; !there || !s.Place.Marked || s.Place.Only == deployment.ScopeUser || s.Request.Profile != deployment.DefaultProfile {
@@ -112,8 +113,8 @@ func otherProfile(s State) []string {
 	return []string{"this project has a profile of its own, and the profile " + s.Request.Profile + " was chosen: countersign agents preview --profile " + own + " shows what is for the project too"}
 }
 
-// Compile is Load, and then every selected module composed, validated and rendered. Warnings gathered before a failure come back with
-// the State. It fails with the faults of package deployment.
+// Compile is Load, and then composes, validates and renders every selected module. Warnings before an error are returned with the State. It fails
+// with the errors of package deployment.
 func (c Compiler) Compile(ctx context.Context, r Request) (State, error) {
 	s, err := c.Load(ctx, r)
 	if err != nil {
@@ -143,7 +144,7 @@ func (c Compiler) Compile(ctx context.Context, r Request) (State, error) {
 	return s, err
 }
 
-// shared reports a module that another target may have in a file of a chosen one.
+// shared reports whether another target may have the module in a file of a chosen one.
 func shared(m deployment.Module, targets map[string]deployment.TargetConfig) bool {
 	if m.Type != deployment.ModuleInstructions {
 		return false
@@ -165,7 +166,7 @@ func caseClashes(files []deployment.Desired) []string {
 	return CaseClashes("", paths)
 }
 
-// CaseClashes warns of paths that differ in upper and lower case alone: they are one file where the file system takes no account of case. of begins what is said.
+// CaseClashes warns of paths that differ only in case, and so are one file on some file systems. of is the beginning of the warning.
 func CaseClashes(of string, paths []string) (out []string) {
 	const most = 20
 	known := make(map[string]string, len(paths))
@@ -182,7 +183,7 @@ func CaseClashes(of string, paths []string) (out []string) {
 	return out
 }
 
-// refWarning says that the manifest names another ref than a module was locked for; empty where it does not.
+// refWarning warns if the manifest names another ref than a module was locked for; else it returns "".
 func refWarning(lock *deployment.Lock, m deployment.Module) string {
 	was, changed := lock.RefChanged(m)
 	if !changed {
@@ -193,13 +194,13 @@ func refWarning(lock *deployment.Lock, m deployment.Module) string {
 		m.ID, deployment.ManifestFile, m.Source.Git.Ref, deployment.LockFile, was, locked.Version, m.ID)
 }
 
-// LockMissing is ErrLockMissing for the config repository of a place.
+// LockMissing returns ErrLockMissing for the config repository of a place.
 func (c Compiler) LockMissing(at deployment.Place) error {
 	return deployment.ErrLockMissing.Sayf("%s is missing in %s; make it with lock (or update)", deployment.LockFile, at.Repo).
 		With(deployment.Details{}.AddPath("path", at.Repo+string(c.Sep)+deployment.LockFile).Add("hint", "countersign agents lock"))
 }
 
-// Input is what the state was rendered from.
+// Input returns what the state was rendered from.
 func (c Compiler) Input(ctx context.Context, s State) target.Input {
 	in := target.Input{Place: s.Place, Targets: s.Config.Manifest.Targets, Chosen: s.Targets, Sep: c.Sep, Read: c.reader(ctx), Frontmatter: c.Configs.Frontmatter}
 	for _, m := range s.Modules {
@@ -211,7 +212,7 @@ func (c Compiler) Input(ctx context.Context, s State) target.Input {
 	return in
 }
 
-// has looks into documents, each once. One that cannot be read is there, and has nothing: whoever merges with it says what is wrong.
+// has reads documents, each once. One that cannot be read counts as existing and empty; the merge reports the error.
 func (c Compiler) has(ctx context.Context) func(string, deployment.Format, []string) (document, found bool) {
 	type document struct {
 		data  []byte
@@ -237,7 +238,7 @@ func (c Compiler) reader(ctx context.Context) func(deployment.Content) ([]byte, 
 	return func(content deployment.Content) ([]byte, error) { return c.Sources.Content(ctx, content) }
 }
 
-// composeAll composes modules side by side; their order and their warnings stay those of the list.
+// composeAll composes modules concurrently; their order and their warnings stay those of the list.
 func (c Compiler) composeAll(ctx context.Context, s *State, selected []deployment.Module) error {
 	s.Modules = make([]Module, len(selected))
 	warnings := make([][]string, len(selected))
@@ -247,7 +248,7 @@ func (c Compiler) composeAll(ctx context.Context, s *State, selected []deploymen
 	}
 	group, inner := errgroup.WithContext(ctx)
 	group.SetLimit(workers)
-	const share = 16 // modules that one goroutine takes: each would have to grow a stack of its own
+	const share = 16 // modules per goroutine: each has to grow a stack of its own
 	for from := 0; from < len(selected); from += share {
 		group.Go(func() (err error) {
 			for i := from; i < min(from+share, len(selected)) && err == nil; i++ {
@@ -263,12 +264,12 @@ func (c Compiler) composeAll(ctx context.Context, s *State, selected []deploymen
 	return err
 }
 
-// Compose is one module with its layers, validated.
+// Compose returns one module with its layers, validated.
 func (c Compiler) Compose(ctx context.Context, s State, m deployment.Module) (Module, []string, error) {
 	return c.compose(ctx, s, m, deployment.OverlayScopes())
 }
 
-// scopes are those in which there may be overlays: most have none, and every module would ask.
+// scopes returns those that may have overlays: most have none, and every module would check.
 func (c Compiler) scopes(ctx context.Context, s State) (out []deployment.OverlayScope, err error) {
 	for _, scope := range deployment.OverlayScopes() {
 		some, err := c.Overlays.Some(ctx, s.Place, scope)
@@ -316,7 +317,7 @@ func (c Compiler) compose(ctx context.Context, s State, m deployment.Module, sco
 	if n < 0 || out.Layers[n].Scope != deployment.ProjectScope || m.Scope == deployment.ScopeProject {
 		return out, composed.Warnings, nil
 	}
-	// What this project lays over a module is for this project alone: the user's files are the same wherever one deploys from.
+	// A project's overlays apply only to this project: the user's files must not depend on where the deployment runs.
 	user, err := overlay.Compose(overlay.ComposeInput{Module: m, Upstream: out.Upstream, Layers: out.Layers[:n], Read: read})
 	if err != nil {
 		return out, composed.Warnings, err
@@ -325,8 +326,8 @@ func (c Compiler) compose(ctx context.Context, s State, m deployment.Module, sco
 	return out, composed.Warnings, deployment.ValidateModule(m, out.UserTree, read, c.Configs.Frontmatter)
 }
 
-// Upstream is a module's files before any overlay: those of the config repository, or of the commit that the lockfile names, whose sum
-// has to be the locked one (ErrContent).
+// Upstream returns a module's files before any overlay: those of the config repository, or of the commit in the lockfile, whose sum must be the
+// locked one (ErrContent).
 func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (deployment.Tree, *overlay.Origin, error) {
 	if m.Source.Git == nil {
 		tree, err := c.Local(ctx, s.Place, m)
@@ -347,7 +348,7 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 	return tree, &overlay.Origin{Git: locked.Source.Git}, nil
 }
 
-// Local is the files of a module in the config repository itself. What it fails with names the module, and how to take it out.
+// Local returns the files of a module in the config repository itself. An error names the module, and how to remove it.
 func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.Tree, error) {
 	tree, err := c.Sources.Local(ctx, at, m.Source.Local)
 	var f *fault.Error
@@ -361,8 +362,8 @@ func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.M
 	return tree, f.Sayf("module %s: %s, or take it out with countersign agents remove %s", m.ID, f.Message, m.ID).With(details)
 }
 
-// LocalOrigin says where the files of a module in the config repository itself can be found again: with the commit, where the repository is
-// in git and has one. Without git the origin is the path alone.
+// LocalOrigin returns where the files of a module in the config repository itself can be found again: with the commit, if the repository is in git
+// and has one, else the path alone.
 func LocalOrigin(ctx context.Context, history deployport.History, repo, source string) (*overlay.Origin, error) {
 	local := &overlay.LocalOrigin{Path: source}
 	commit, dirty, err := history.Head(ctx, repo)
@@ -376,7 +377,7 @@ func LocalOrigin(ctx context.Context, history deployport.History, repo, source s
 	return &overlay.Origin{Local: local}, nil
 }
 
-// FindLocked is a git module's entry in the lockfile. It fails with ErrLock where there is none, or one of another source.
+// FindLocked returns a git module's entry in the lockfile. It fails with ErrLock if there is none, or one of another source.
 func FindLocked(lock *deployment.Lock, m deployment.Module) (deployment.LockedModule, error) {
 	locked, ok := lock.Module(m.ID)
 	if ok && locked.Source.Git != nil && locked.Source.Git.URL == m.Source.Git.URL && locked.Source.Git.Subdir == m.Source.Git.Subdir {

@@ -10,15 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// The kinds of drift (agentpack contract §5.6): how a file differs from what the config repository says. A file that a deployment would add counts as
-// Missing. Which side changed is the item's state.
+// The kinds of drift (agentpack contract §5.6): how a file differs from the config repository. A file that a deployment would add counts as Missing.
+// The item's state says which side changed.
 const (
 	DriftMissing  = "missing"
 	DriftModified = "modified"
 	DriftExtra    = "extra"
 )
 
-// DriftItem is one file that is not as it should be.
+// DriftItem is one file with drift.
 type DriftItem struct {
 	Actual    *string              `json:"actual"`
 	Expected  *string              `json:"expected"`
@@ -30,7 +30,7 @@ type DriftItem struct {
 	State     deployment.FileState `json:"state,omitempty"` // which side changed; empty for an extra file that no deployment wrote
 	Target    string               `json:"target"`
 	Modules   []string             `json:"-"`
-	OwnedBy   string               `json:"owned_by,omitempty"` // another config repository, which deployed it and wants it otherwise
+	OwnedBy   string               `json:"owned_by,omitempty"` // another config repository, which deployed it with other content
 }
 
 // DriftSummary counts files by kind of drift.
@@ -40,15 +40,15 @@ type DriftSummary struct {
 	Modified int `json:"modified"`
 }
 
-// StateSummary counts the files that deployments manage, or would manage, by their state. A file that several targets have is one.
+// StateSummary counts the files that deployments manage, or would manage, by their state. A file of several targets counts once.
 type StateSummary struct {
 	ChangedUpstream int `json:"changed_upstream"` // NotWanted is part of it
 	Conflict        int `json:"conflict"`
 	EditedHere      int `json:"edited_here"`
 	Missing         int `json:"missing"`
 	NotDeployed     int `json:"not_deployed"`
-	NotWanted       int `json:"not_wanted,omitempty"` // that the config repository does not want any more, and nobody edited
-	Unmanaged       int `json:"unmanaged,omitempty"`  // extra ones, which no deployment wrote: they have no state
+	NotWanted       int `json:"not_wanted,omitempty"` // unedited, and no longer wanted by the config repository
+	Unmanaged       int `json:"unmanaged,omitempty"`  // extra files without a state, which no deployment wrote
 	UpToDate        int `json:"up_to_date"`
 }
 
@@ -106,7 +106,7 @@ func (s states) summary() (out StateSummary) {
 	return out
 }
 
-// Drift is what is found to differ, and what follows from it.
+// Drift is the drift that was found, and what follows from it.
 type Drift struct {
 	Items       []DriftItem
 	States      StateSummary
@@ -117,7 +117,7 @@ type Drift struct {
 	files states
 }
 
-// FindDrift looks through the roots of a plan. Extras that nobody manages are listed where a root is scanned for them and unmanaged is asked for.
+// FindDrift searches the roots of a plan. Unmanaged extras are listed if a root is scanned for them and unmanaged is set.
 func FindDrift(ctx context.Context, machine deployport.Machine, r Result, unmanaged bool) (Drift, error) {
 	d := Drift{Items: []DriftItem{}, files: states{}}
 	for _, root := range r.Plan.Roots {
@@ -145,8 +145,7 @@ type search struct {
 	unmanaged bool
 }
 
-// unknown are those of the paths that no target wants or owns. What is there and is wanted or owned was seen; only what came since has to
-// be looked for.
+// unknown returns those of the paths that no target wants or owns. Wanted and owned files were observed already; only newer ones are searched.
 func unknown(r Result, paths []string) []string {
 	paths = slices.DeleteFunc(paths, func(path string) bool { return r.Observed.Files[path].Kind != deployment.Absent })
 	if len(paths) == 0 {
@@ -236,7 +235,7 @@ func (d *Drift) root(ctx context.Context, machine deployport.Machine, r Result, 
 	return nil
 }
 
-// entriesOf are the entries of deployments by path.
+// entriesOf returns the entries of deployments by path.
 func entriesOf(ledger deployment.OwnershipManifest) map[string]*deployment.Owned {
 	out := make(map[string]*deployment.Owned, len(ledger.Owned))
 	for i := range ledger.Owned {
@@ -247,7 +246,7 @@ func entriesOf(ledger deployment.OwnershipManifest) map[string]*deployment.Owned
 	return out
 }
 
-// differsFrom compares one wanted file with what stands there.
+// differsFrom compares one wanted file with what is at its path.
 func differsFrom(f *deployment.Desired, now deployment.Seen) (DriftItem, bool) {
 	item := DriftItem{Path: f.Path, Modules: f.Modules}
 	switch {

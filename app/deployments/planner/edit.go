@@ -8,31 +8,31 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Edit is a plan to write and delete files of the config repository (or of its home), and whatever else its command does then: a command that needs more
-// to go on embeds it. Its answer has data of type T.
+// Edit is a plan to write and delete files of the config repository (or of its home), and further effects of its command: a command that needs more
+// to continue embeds it. Its result has data of type T.
 type Edit[T any] struct {
-	Command string // as a person types it
+	Command string // as typed by users
 	Place   deployment.Place
 	Writes  []deployment.Write
-	Report  Report[T] // what a dry run shows, and the answer once it was carried out
-	Nothing bool      // there is nothing to do, and so nothing to ask
+	Report  Report[T] // the result of a dry run, and of the command once it was applied
+	Nothing bool      // there is nothing to do, and so nothing to approve
 	From    []string  // remotes that it names, which are shown
 	Risk    policy.Risk
-	Scope   string // what an "always" covers; empty covers the tool
+	Scope   string // scope of a session grant; empty: the tool
 }
 
-// Assessment raises the risk, and bounds what an "always" covers.
+// Assessment raises the risk, and limits the scope of a session grant.
 func (e *Edit[T]) Assessment() policy.Assessment {
 	return policy.Assessment{Risk: e.Risk, Scope: e.Scope}
 }
 
-// Remotes are those that the edit names.
+// Remotes returns those that the edit names.
 func (e *Edit[T]) Remotes() []string { return e.From }
 
-// Idle reports an edit that does nothing.
+// Idle reports whether the edit does nothing.
 func (e *Edit[T]) Idle() bool { return e.Nothing }
 
-// editShown is what an edit's hash is over: what is shown, and every write with its sums.
+// editShown is the input of an edit's hash: what is shown, and every write with its sums.
 type editShown struct {
 	Command string         `json:"command"`
 	Repo    string         `json:"repo"`
@@ -60,18 +60,18 @@ func (e *Edit[T]) Hash() canon.Hash {
 	return canon.SumBytes("deployment.edit.v1", text)
 }
 
-// Prompt is one line for whoever confirms.
+// Prompt returns one line for the approval request.
 func (e *Edit[T]) Prompt() string { return e.Command + " in " + e.Place.Repo }
 
-// MarshalJSON is the report.
+// MarshalJSON returns the report.
 func (e *Edit[T]) MarshalJSON() ([]byte, error) { return json.Marshal(e.Report) }
 
-// Transaction is the edit's writes, confined to the directories they name.
+// Transaction returns the edit's writes, confined to the directories they name.
 func (e *Edit[T]) Transaction() deployment.Transaction {
 	return deployment.Transaction{Kind: deployment.KindEdit, Place: e.Place, Writes: e.Writes}
 }
 
-// FileWrite is the write that gives a file this content, below root; nil when it has it already.
+// FileWrite returns the write that gives a file this content, below root; nil if it already has it.
 func FileWrite(root, path string, now deployment.Seen, data []byte) *deployment.Write {
 	content := deployment.ContentOf(data)
 	if now.Kind == deployment.Regular && now.Sum == content.Sum {

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How long the tools may take: sources may have to be fetched, and many files written.
+// The timeouts of the tools: sources may have to be fetched, and many files written.
 const (
 	readTimeout   = 15 * time.Minute
 	changeTimeout = 30 * time.Minute
@@ -23,28 +23,28 @@ type Report[T any] struct {
 	Warnings []string `json:"warnings"`
 }
 
-// Reviewed says that people decide by reports: nothing in them is passed on unseen.
+// Reviewed marks reports as the basis of decisions: they are scanned for what a reader would not see.
 func (Report[T]) Reviewed() {}
 
-// NewReport is data with those warnings, each once.
+// NewReport returns data with those warnings, each once.
 func NewReport[T any](data T, warnings ...string) Report[T] {
 	return Report[T]{Data: data, Warnings: UniqueWarnings(warnings)}
 }
 
-// QuerySpec is the spec of a tool that reads, with its published schema.
+// QuerySpec returns the spec of a tool that reads, with its published schema.
 func QuerySpec(title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Class: policy.ClassRead, Effects: policy.Read | policy.Network, Timeout: readTimeout, Input: []byte(schema)}
 }
 
-// CommandOptions is what is to be known of a tool that changes something.
+// CommandOptions describes a tool that changes something.
 type CommandOptions struct {
-	Issuer tool.Name    // of the tokens it needs; empty: its own yes approves it
+	Issuer tool.Name    // issuer of the tokens it needs; empty: its own yes approves it
 	Class  policy.Class // zero is dangerous
-	Own    bool         // it makes something of Countersign's own and loses nothing: no person need be asked
-	When   string       // of which plans a person is asked, in words (tool.Spec)
+	Own    bool         // it creates something of Countersign's own and loses nothing: no approval is needed
+	When   string       // which plans need approval, in words (tool.Spec)
 }
 
-// CommandSpec is the spec of a tool that changes something, with its published schema.
+// CommandSpec returns the spec of a tool that changes something, with its published schema.
 func CommandSpec(title, description, schema string, o CommandOptions) tool.Spec {
 	if o.Class == policy.ClassUnknown {
 		o.Class = policy.ClassDangerous
@@ -60,7 +60,7 @@ func CommandSpec(title, description, schema string, o CommandOptions) tool.Spec 
 	return spec
 }
 
-// WithWarnings puts warnings that were gathered before a failure into its details, where the contract's presenter finds them.
+// WithWarnings adds warnings before an error to its details, where the contract's presenter finds them.
 func WithWarnings(err error, warnings []string) error {
 	if len(warnings) == 0 {
 		return err
@@ -77,10 +77,10 @@ func WithWarnings(err error, warnings []string) error {
 	return f.With(details)
 }
 
-// maxWarnings is how many warnings an answer carries.
+// maxWarnings is the maximum number of warnings in an answer.
 const maxWarnings = 100
 
-// UniqueWarnings is every warning once, in the order of their first appearance, and of very many the first and how many more there are; never nil.
+// UniqueWarnings returns every warning once, in the order of their first appearance; of too many, the first and the number of the others; never nil.
 func UniqueWarnings(lists ...[]string) []string {
 	out, seen := []string{}, map[string]bool{}
 	for _, w := range slices.Concat(lists...) {
@@ -95,7 +95,7 @@ func UniqueWarnings(lists ...[]string) []string {
 	return out
 }
 
-// ReportProgress reports writes as steps of the call, of thousands a hundred: a terminal is asked each time whether it is one.
+// ReportProgress reports writes as steps of the call; of thousands, a hundred: each report checks whether there is a terminal.
 func ReportProgress(sc tool.Scope, what string) func(done, total int) {
 	return func(done, total int) {
 		if done < total && done*100/total == (done-1)*100/total {

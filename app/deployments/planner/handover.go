@@ -9,18 +9,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Handovers is the files of a plan that hand power on to agents, each with what it hands on.
+// Handovers is the files of a plan that give agents programs or permissions, each with a description.
 type Handovers []handing
 
 type handing struct{ path, what string }
 
-// The bounds of looking: how many of them a warning names, and how many bytes of a text are read.
+// The limits: files that a warning names, and bytes of a text that are read.
 const (
 	maxHanded = 10
 	maxRead   = 1 << 20
 )
 
-// FindHandovers finds them. read is the content that a change leaves, for files whose text decides; a nil content is not known, and is taken for nothing.
+// FindHandovers finds them. read returns the content after a change, for files whose text decides; a nil content is unknown, and counts as harmless.
 func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]byte, error)) (Handovers, error) {
 	return findHandovers(changes, func(c deployment.Change) (string, error) {
 		text, err := read(c)
@@ -28,13 +28,13 @@ func FindHandovers(changes []deployment.Change, read func(deployment.Change) ([]
 	})
 }
 
-// findHandovers finds them. judge is what the content of a change hands on.
+// findHandovers finds them. judge describes the content of a change.
 func findHandovers(changes []deployment.Change, judge func(deployment.Change) (string, error)) (h Handovers, err error) {
 	for _, c := range changes {
 		path := deployment.PosixPath(c.Path)
 		what := deployment.HandoverOf(path, c.Mode)
 		if c.Op == deployment.OpDelete && !deployment.IsRestrictive(path) {
-			continue // what is gone runs nothing
+			continue // a deleted file runs nothing
 		}
 		if what == "" && c.Op != deployment.OpDelete && c.Link == "" && deployment.MayHandOver(path) {
 			if c.After.Size > maxRead {
@@ -48,7 +48,7 @@ func findHandovers(changes []deployment.Change, judge func(deployment.Change) (s
 		case c.Link != "":
 			what = "a link to " + c.Link
 		case what == "" && strings.HasPrefix(c.Target, target.OwnPrefix):
-			what = "a place that the config repository chose, and that no agent known here reads"
+			what = "a path that the config repository chose, and that no known agent reads"
 		}
 		if what != "" {
 			h = append(h, handing{c.Path, what})
@@ -57,7 +57,7 @@ func findHandovers(changes []deployment.Change, judge func(deployment.Change) (s
 	return h, nil
 }
 
-// Assessment is of high risk where power is handed on, so that nothing that was allowed beforehand covers it.
+// Assessment returns high risk if there are any, so that they are never auto-approved.
 func (h Handovers) Assessment() policy.Assessment {
 	if len(h) == 0 {
 		return policy.Assessment{}
@@ -65,7 +65,7 @@ func (h Handovers) Assessment() policy.Assessment {
 	return policy.Assessment{Risk: policy.RiskHigh}
 }
 
-// Warnings say so to whoever decides, in one line; nil where nothing is handed on.
+// Warnings says so to the user who decides, in one line; nil if there are none.
 func (h Handovers) Warnings() []string {
 	if len(h) == 0 {
 		return nil
@@ -86,5 +86,5 @@ func (h Handovers) Warnings() []string {
 		}
 		kinds[i] = what + ": " + list
 	}
-	return []string{"this hands power on, and what agents then do with it is not bound by this plan: " + strings.Join(kinds, "; ")}
+	return []string{"this gives agents programs or permissions, and what they do with them is not part of this plan: " + strings.Join(kinds, "; ")}
 }

@@ -13,28 +13,28 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Selection is what a call is about: a config repository, and what of it is deployed to which machine. An empty Repo or Machine is found out; of the
-// rest Selected knows the defaults.
+// Selection is the scope of a call: a config repository, and what of it is deployed to which machine. An empty Repo or Machine is detected; the other
+// defaults are those of Selected.
 type Selection struct{ Repo, Profile, Target, Machine string }
 
-// Selected is a selection with the defaults filled in: {} and the same spelled out are one call.
+// Selected returns a selection with its defaults: {} and the same spelled out are one call.
 func Selected(s Selection) Selection {
 	s.Profile, s.Target = cmp.Or(s.Profile, deployment.DefaultProfile), cmp.Or(s.Target, AllTargets)
 	return s
 }
 
-// Asked is what the selection says about the place.
+// Asked returns what the selection says about the place.
 func (s Selection) Asked() deployport.Asked {
 	return deployport.Asked{Repo: s.Repo, Machine: s.Machine}
 }
 
-// Request is what the compiler is asked for.
+// Request returns what the compiler is asked for.
 func (s Selection) Request() Request {
 	return Request{Asked: s.Asked(), Profile: s.Profile, Target: s.Target}
 }
 
-// CheckTarget fails with deployment.ErrTarget for a target that does not exist. Empty is all of them; whether there is one of the config repository's own is
-// known once that is read.
+// CheckTarget fails with deployment.ErrTarget for a target that does not exist. Empty is all of them; a host of the config repository's own is
+// checked once that is read.
 func CheckTarget(name string) error {
 	if name == "" || name == AllTargets || slices.Contains(target.TargetNames(), name) || strings.HasPrefix(name, target.OwnPrefix) {
 		return nil
@@ -49,7 +49,7 @@ type RepoInput struct {
 	Repo string `json:"repo,omitempty" jsonschema_description:"Config repository."`
 }
 
-// Selection is the config repository.
+// Selection returns the config repository.
 func (in RepoInput) Selection() Selection { return Selected(Selection{Repo: in.Repo}) }
 
 // Refused says what is wrong with arguments.
@@ -65,12 +65,12 @@ type SelectInput struct {
 	Machine string `json:"machine,omitempty" jsonschema_description:"Machine id."`
 }
 
-// Selection is all of it.
+// Selection returns all of it.
 func (in SelectInput) Selection() Selection {
 	return Selected(Selection{Repo: in.Repo, Profile: in.Profile, Target: in.Target, Machine: in.Machine})
 }
 
-// Validate knows the targets.
+// Validate checks the target.
 func (in SelectInput) Validate() error { return CheckTarget(in.Target) }
 
 // EditInput is the arguments of every tool that changes something of the config repository, or of what it leaves behind.
@@ -80,18 +80,18 @@ type EditInput struct {
 	Yes    bool `json:"yes,omitempty" jsonschema_description:"Approves the change."`
 }
 
-// OnlyPlans reports a dry run.
+// OnlyPlans reports whether the call is a dry run.
 func (in EditInput) OnlyPlans() bool { return in.DryRun }
 
-// Validate asks for yes: a tool that needs it refuses before anything else is looked at.
+// Validate requires yes: a tool that needs it fails before anything else is examined.
 func (in EditInput) Validate() error { return Approved(in.Yes, in.DryRun) }
 
-// Refused says what is wrong with arguments. Without yes nothing is missing yet: yes is asked for first.
+// Refused returns what is wrong with the arguments. Without yes nothing is reported as missing yet: yes is required first.
 func (in EditInput) Refused(of tool.Name, problems []bind.Problem) error {
 	return RefuseUnlessUnapproved(of, problems, in.Yes || in.DryRun)
 }
 
-// Approved fails with deployment.ErrYes for a call that neither approves its change nor only looks at it.
+// Approved fails with deployment.ErrYes for a call that is neither approved nor a dry run.
 func Approved(yes, dryRun bool) error {
 	if !yes && !dryRun {
 		return deployment.ErrYes
@@ -99,7 +99,7 @@ func Approved(yes, dryRun bool) error {
 	return nil
 }
 
-// RefuseUnlessUnapproved is RefuseArguments, which a call that has no approval yet is not told of what is missing by.
+// RefuseUnlessUnapproved is RefuseArguments, except that a call without approval is not told what is missing.
 func RefuseUnlessUnapproved(of tool.Name, problems []bind.Problem, approved bool) error {
 	if !approved {
 		problems = slices.DeleteFunc(problems, func(p bind.Problem) bool { return p.Kind == bind.ProblemMissing })
@@ -107,7 +107,7 @@ func RefuseUnlessUnapproved(of tool.Name, problems []bind.Problem, approved bool
 	return RefuseArguments(of, problems)
 }
 
-// RefuseArguments is tool.ErrArguments with every problem, in the words of these tools; nil where there is none.
+// RefuseArguments returns tool.ErrArguments with every problem, in the words of these tools; nil if there is none.
 func RefuseArguments(of tool.Name, problems []bind.Problem) error {
 	var said, missing []string
 	for _, p := range problems {
@@ -134,7 +134,7 @@ func RefuseArguments(of tool.Name, problems []bind.Problem) error {
 	return tool.ErrArguments.Sayf("%s: %s", of, strings.Join(said, "; ")).With(deployment.FieldDetails("problems", said))
 }
 
-// form is a JSON type in words.
+// form returns a JSON type in words.
 func form(jsonType string) string {
 	switch jsonType {
 	case "boolean":

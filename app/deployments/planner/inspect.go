@@ -11,10 +11,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// InspectFunc is what is to be known of a module's file before agents read it, the most severe first.
+// InspectFunc returns the findings of a module's file, the most severe first.
 type InspectFunc func(ctx context.Context, id string, f deployment.File) ([]inspection.Finding, error)
 
-// Inspector looks through files, one after the other, as far as it is not known what is in them.
+// Inspector scans files, one after the other, unless their findings are already known.
 func (c Compiler) Inspector() InspectFunc {
 	var eye *inspection.Inspector
 	return func(ctx context.Context, id string, f deployment.File) ([]inspection.Finding, error) {
@@ -23,7 +23,7 @@ func (c Compiler) Inspector() InspectFunc {
 			return all, nil
 		}
 		look := inspection.File{ModuleID: id, Path: f.Path, Mode: f.Mode, Size: f.Content.Size}
-		if f.Content.Size <= inspection.MaxBytes { // of a longer one it is said that it was not read
+		if f.Content.Size <= inspection.MaxBytes { // a longer one is reported as not read
 			var err error
 			if look.Data, err = c.Sources.Content(ctx, f.Content); err != nil {
 				return nil, err
@@ -39,7 +39,7 @@ func (c Compiler) Inspector() InspectFunc {
 	}
 }
 
-// Tree looks through all of a module's files.
+// Tree scans all of a module's files.
 func (look InspectFunc) Tree(ctx context.Context, id string, tree deployment.Tree) (out []inspection.Finding, err error) {
 	for _, f := range tree {
 		found, err := look(ctx, id, f)
@@ -52,7 +52,7 @@ func (look InspectFunc) Tree(ctx context.Context, id string, tree deployment.Tre
 	return out, nil
 }
 
-// InspectChanges looks through the modules of which changes write something.
+// InspectChanges scans the modules of which changes write something.
 func (c Compiler) InspectChanges(ctx context.Context, s State, changes []deployment.Change) ([]inspection.Finding, error) {
 	written := map[string]bool{}
 	for _, change := range changes {
@@ -69,15 +69,15 @@ func (c Compiler) InspectChanges(ctx context.Context, s State, changes []deploym
 	return c.inspectModules(ctx, s, func(id string) bool { return written[id] })
 }
 
-// InspectAll looks through every module that is deployed.
+// InspectAll scans every module that is deployed.
 func (c Compiler) InspectAll(ctx context.Context, s State) ([]inspection.Finding, error) {
 	return c.inspectModules(ctx, s, func(string) bool { return true })
 }
 
-// inspectModules looks through modules side by side; what is found does not depend on which is done first.
+// inspectModules scans modules concurrently; the result does not depend on the order.
 func (c Compiler) inspectModules(ctx context.Context, s State, wanted func(id string) bool) (out []inspection.Finding, err error) {
 	all := slices.DeleteFunc(slices.Clone(s.Modules), func(m Module) bool { return !wanted(m.ID) })
-	const least = 64 // modules that a goroutine takes: making an inspector takes longer than looking through one of them
+	const least = 64 // modules per goroutine: making an inspector takes longer than scanning one of them
 	share := max(least, (len(all)+inspectors-1)/inspectors)
 	found := make([][]inspection.Finding, (len(all)+share-1)/share)
 	group, inner := errgroup.WithContext(ctx)
@@ -106,13 +106,13 @@ func (c Compiler) inspectModules(ctx context.Context, s State, wanted func(id st
 // inspectors is how many goroutines look through modules.
 const inspectors = 4
 
-// MaxFindings is how many findings an answer carries, the most severe first.
+// MaxFindings is the maximum number of findings in an answer, the most severe first.
 const MaxFindings = 200
 
-// Told are the findings that an answer carries.
+// Told returns the findings that an answer carries.
 func Told(all []inspection.Finding) []inspection.Finding { return all[:min(len(all), MaxFindings)] }
 
-// RaisedBy is an assessment that asks a person for the names of the modules with severe findings, where there are some.
+// RaisedBy returns an assessment that requires the user to type the names of the modules with severe findings, if there are any.
 func RaisedBy(all []inspection.Finding, a policy.Assessment) policy.Assessment {
 	if inspection.Name(all) == "" {
 		return a

@@ -8,8 +8,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 )
 
-// Judgements remembers what was found in files, by the sums of their contents: a deployment is worked out once to be shown and once to be applied,
-// and most files go to several targets. Methods may be called from many goroutines; those of nil remember nothing.
+// Judgements caches what was found in files, by the sums of their contents: a deployment is planned once to be shown and once to be applied, and most
+// files go to several targets. It is safe for concurrent use; a nil one caches nothing.
 type Judgements struct{ held chan judgements } // one at a time has them
 
 type judgements struct {
@@ -17,17 +17,17 @@ type judgements struct {
 	findings map[judged][]inspection.Finding
 }
 
-// judged is all that findings depend on.
+// judged is everything that findings depend on.
 type judged struct {
 	module, path string
 	mode         fs.FileMode
 	sum          deployment.Sum
 }
 
-// maxJudged is how many files are remembered; then it begins anew.
+// maxJudged is the maximum number of cached files; beyond it the cache is cleared.
 const maxJudged = 1 << 16
 
-// NewJudgements remembers nothing yet.
+// NewJudgements returns an empty cache.
 func NewJudgements() *Judgements {
 	j := &Judgements{make(chan judgements, 1)}
 	j.held <- judgements{map[deployment.Sum]string{}, map[judged][]inspection.Finding{}}
@@ -44,7 +44,7 @@ func (j *Judgements) with(do func(judgements)) {
 	j.held <- all
 }
 
-// handover is what a content is known to hand on.
+// handover returns what a content is known to hand on.
 func (j *Judgements) handover(of deployment.Sum) (what string, known bool) {
 	j.with(func(all judgements) { what, known = all.handed[of] })
 	return what, known
@@ -54,7 +54,7 @@ func (j *Judgements) setHandover(of deployment.Sum, what string) {
 	j.with(func(all judgements) { remember(all.handed, of, what) })
 }
 
-// found is what is known to be in a file.
+// found returns what is known to be in a file.
 func (j *Judgements) found(of judged) (found []inspection.Finding, known bool) {
 	j.with(func(all judgements) { found, known = all.findings[of] })
 	return found, known

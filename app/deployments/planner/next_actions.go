@@ -8,14 +8,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Action is a command that is worth running next, with a stable name for what it does (agentpack contract §5.6).
+// Action is a recommended next command, with a stable name for what it does (agentpack contract §5.6).
 type Action struct {
 	Action  string `json:"action"`
 	Command string `json:"command"`
 }
 
-// Next is what a person would do about the drift, as commands. None of them undoes anybody's work: a deployment is among them only where it overwrites no
-// edit made here and no file of the user's own. Edits are taken into the config repository first.
+// Next returns the recommended commands for the drift. None of them overwrites the user's work: a deployment is only recommended if it overwrites no
+// edit made here and no file of the user's own. Edits are proposed to the config repository first.
 func (d Drift) Next(prefix string) []string {
 	var out []string
 	add := func(commands ...string) {
@@ -43,7 +43,7 @@ func (d Drift) Next(prefix string) []string {
 	return out
 }
 
-// CommandPrefix is how every command begins that continues this call: as it is typed here, so that whoever reads it can run it.
+// CommandPrefix returns the beginning of every command that continues this call, as typed here, so that it can be run as shown.
 func CommandPrefix(c Selection) string {
 	prefix := "countersign agents"
 	add := func(flag, value string) {
@@ -62,7 +62,7 @@ func CommandPrefix(c Selection) string {
 	return prefix
 }
 
-// kinds are the actions commands can be, with their place in the order of doing.
+// kinds returns the actions commands can be, with their place in the order of doing.
 func kinds() []struct {
 	words, action string
 	order         int
@@ -93,7 +93,7 @@ func kindOf(command string) (action string, order int) {
 	return "other", 100
 }
 
-// OrderCommands is the commands in the order of doing, each once, and beside them what each does.
+// OrderCommands returns the commands in the order in which to run them, each once, with what each does.
 func OrderCommands(commands []string) ([]string, []Action) {
 	slices.SortFunc(commands, func(a, b string) int {
 		_, x := kindOf(a)

@@ -13,8 +13,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// mergeParts puts the wanted parts into the files that are there, and takes out those that are owned and no longer wanted. Where the look
-// was to go on, so does this: a file that cannot be merged with is told in o.Unread.
+// mergeParts merges the wanted parts into the present files, and removes those that are owned and no longer wanted. If errors are to be collected, a
+// file that cannot be merged with is added to o.Unread.
 func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployment.Observed) ([]deployment.Desired, error) {
 	owned, whole := map[[2]string]deployment.Owned{}, map[[2]string]deployment.Sum{}
 	for have := range o.Entries() {
@@ -55,7 +55,7 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 			return nil, err
 		}
 	}
-	for i := range files { // what several targets have a part of ends with all of their parts
+	for i := range files { // a file with parts of several targets gets all of their parts
 		d := &files[i]
 		if at := docs[d.Path]; d.Part != nil && at.times > 1 && d.Part.Format != deployment.FormatMarkdown {
 			d.Merge.Remove = d.Merge.Ours.IsZero() && at.found && at.created && empty(at.text)
@@ -67,8 +67,8 @@ func (p Planner) mergeParts(ctx context.Context, w deployment.Wanted, o deployme
 	return files, nil
 }
 
-// withLabel is a part as it goes into its file: a block has the label that it was deployed with, or a new one where another config repository has a
-// block already.
+// withLabel returns a part in the form for its file: a block has the label that it was deployed with, or a new one if another config repository
+// already has a block.
 func withLabel(part deployment.Part, have *deployment.Part, o deployment.Observed, path, repo string) *deployment.Part {
 	switch {
 	case part.Format != deployment.FormatMarkdown:
@@ -93,7 +93,7 @@ type document struct {
 	times   int  // how many parts were merged into it
 }
 
-// others are the keys that other targets have, or are to have, in the same document: one of them is not taken out because this target lets go of it.
+// others returns the keys that other targets have, or are to have, in the same document: they are not removed when this target releases them.
 func others(target, path string, w deployment.Wanted, o deployment.Observed) (keys []deployment.Key) {
 	wanted := map[string]bool{}
 	for i := range w.Files {
@@ -109,7 +109,7 @@ func others(target, path string, w deployment.Wanted, o deployment.Observed) (ke
 	return keys
 }
 
-// passedOver reports whether to go on after an error with one file, and keeps it then.
+// passedOver reports whether to continue after an error with one file, and records it then.
 func passedOver(ctx context.Context, o deployment.Observed, path string, err error) bool {
 	if o.Unread == nil || ctx.Err() != nil {
 		return false
@@ -129,12 +129,12 @@ func anyPart(files []deployment.Desired) bool {
 	return false
 }
 
-// leaving are the parts to take out, sorted: those that nothing wants any more, in files that no other target has too, or with keys that none has.
+// leaving returns the parts to remove, sorted: those that are no longer wanted, in files that no other target has too, or with keys that none has.
 func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deployment.Observed) []deployment.Owned {
 	if len(owned) == 0 {
 		return nil
 	}
-	held := map[string]int{} // by how many targets; what another one has stays when this one lets go
+	held := map[string]int{} // number of targets; what another one has stays when this one releases it
 	for have := range o.Entries() {
 		held[have.Path]++
 	}
@@ -144,12 +144,12 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 		}
 	}
 	for _, have := range owned {
-		held[have.Path]-- // who lets go of it in this very plan does not hold it
+		held[have.Path]-- // a target that releases it in this very plan does not hold it
 	}
 	gone := make([]deployment.Owned, 0, len(owned))
 	for _, have := range owned {
 		if have.Known() == nil {
-			continue // no operation on record put it there
+			continue // no recorded operation put it there
 		}
 		wanted := slices.ContainsFunc(w.Files, func(d deployment.Desired) bool { return d.Path == have.Path })
 		if !wanted && held[have.Path] == 0 || alone(have, w, o) {
@@ -162,7 +162,7 @@ func leaving(owned map[[2]string]deployment.Owned, w deployment.Wanted, o deploy
 	return gone
 }
 
-// alone reports an owned part with keys that no other target has in the same document.
+// alone reports whether an owned part has keys that no other target has in the same document.
 func alone(have deployment.Owned, w deployment.Wanted, o deployment.Observed) bool {
 	if have.Part.Format == deployment.FormatMarkdown {
 		return false
@@ -171,7 +171,7 @@ func alone(have deployment.Owned, w deployment.Wanted, o deployment.Observed) bo
 	return slices.ContainsFunc(have.Part.Keys, func(k deployment.Key) bool { return !slices.ContainsFunc(kept, k.Same) })
 }
 
-// merge works out what a file holds with d's part in it instead of the owned one.
+// merge computes the content of a file with d's part instead of the owned one.
 func (p Planner) merge(ctx context.Context, docs documents, have ownedPart, d *deployment.Desired) error {
 	at, known := docs[d.Path]
 	if !known {
@@ -185,7 +185,7 @@ func (p Planner) merge(ctx context.Context, docs documents, have ownedPart, d *d
 	var err error
 	if d.Part.Format == deployment.FormatMarkdown {
 		doc := at.disk
-		if !have.whole.IsZero() && deployment.SumOf(doc) == have.whole { // all of it is ours, and becomes the block
+		if !have.whole.IsZero() && deployment.SumOf(doc) == have.whole { // all of it is managed, and becomes the block
 			doc = nil
 		}
 		merged, err = mergeBlock(d, doc)
@@ -197,7 +197,7 @@ func (p Planner) merge(ctx context.Context, docs documents, have ownedPart, d *d
 	}
 	at.text, at.times, at.created = merged, at.times+1, at.created || have.Created
 	docs[d.Path] = at
-	taken := !have.Over.IsZero() && have.Sure() != nil && deployment.SumOf(merged) == have.Over // what is left is what was deployed, and nobody's own
+	taken := !have.Over.IsZero() && have.Sure() != nil && deployment.SumOf(merged) == have.Over // the rest is what was deployed, and not the user's own work
 	d.Merge.Remove = d.Merge.Ours.IsZero() && at.found && (at.created && empty(merged) || taken)
 	if at.found || !d.Merge.Ours.IsZero() {
 		d.Content = deployment.ContentOf(merged)
@@ -214,7 +214,7 @@ func empty(doc []byte) bool {
 	return false
 }
 
-// about names the file in a fault of its content.
+// about names the file in an error about its content.
 func about(err error, path string) error {
 	return deployment.ErrConfig.Sayf("%s: %s", path, messageOf(err)).
 		With(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).Because(err)
@@ -242,7 +242,7 @@ func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {
 	return []byte(text), err
 }
 
-// ownedPart is what a manifest says of a document that only a part of is ours.
+// ownedPart is a manifest's entry for a document that is managed in part.
 type ownedPart struct {
 	deployment.Owned
 	managed bool
@@ -252,7 +252,7 @@ type ownedPart struct {
 	whole   deployment.Sum // of the file as it was deployed before only a part of it was wanted; zero where it was not
 }
 
-// keysOf are the keys of entries.
+// keysOf returns the keys of entries.
 func keysOf(entries []*deployment.Owned) (keys []deployment.Key) {
 	for _, f := range entries {
 		if f.Part != nil {
@@ -262,8 +262,8 @@ func keysOf(entries []*deployment.Owned) (keys []deployment.Key) {
 	return keys
 }
 
-// sumLeft works out the sums over what a plan leaves to other config repositories of documents in which it takes keys over: over the values that were
-// deployed, so that what was edited here stays an edit.
+// sumLeft computes the sums over what a plan leaves to other config repositories of documents in which it takes keys over: over the deployed values,
+// so that edits stay edits.
 func (p Planner) sumLeft(ctx context.Context, home string, plan *deployment.Plan) error {
 	for i := range plan.Taken {
 		left := plan.Taken[i].Left
@@ -298,7 +298,7 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, at docume
 	}
 	merged := at.text
 	if managed {
-		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k deployment.Key) bool { // what somebody still has stays
+		dropped := slices.DeleteFunc(slices.Clone(have.Part.Keys), func(k deployment.Key) bool { // what another owner still has stays
 			return slices.ContainsFunc(d.Part.Keys, k.Same) || slices.ContainsFunc(have.others, k.Same)
 		})
 		if len(dropped) > 0 {
@@ -329,8 +329,8 @@ func (p Planner) mergeKeys(ctx context.Context, d *deployment.Desired, at docume
 	return merged, err
 }
 
-// wouldReplace reports whether d has keys that were never deployed and that the document has with other values: those are its user's own, but for
-// what another config repository deployed.
+// wouldReplace reports whether d has keys that were never deployed and that the document has with other values: those are the user's own, except what
+// another config repository deployed.
 func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, have ownedPart) (bool, error) {
 	added := slices.DeleteFunc(slices.Clone(d.Part.Keys), func(k deployment.Key) bool {
 		return slices.ContainsFunc(have.Part.Keys, k.Same) || have.theirs.HasKey(d.Path, k, &have.Owned) != ""
@@ -355,8 +355,8 @@ func (p Planner) wouldReplace(d *deployment.Desired, doc []byte, have ownedPart)
 	return false, err
 }
 
-// overwritten are the keys of a document that nobody has put there for us: all of them where all are there; else without those that overwrite nothing,
-// because they say what is there already, or are values of lists.
+// overwritten returns the keys of a document that overwrite something: all of them if all exist; else without those that equal the present value, or
+// are values of lists.
 func (p Planner) overwritten(f deployment.Format, doc []byte, keys []deployment.Key) (out []deployment.Key, err error) {
 	values, err := p.Documents.Values(f, doc, keys)
 	if err != nil || len(values) == len(keys) {
@@ -370,8 +370,8 @@ func (p Planner) overwritten(f deployment.Format, doc []byte, keys []deployment.
 	return out, nil
 }
 
-// takeOut takes keys out of a document. One that the user had a value for before a deployment first wrote there gets that value back; and
-// where nothing but our keys ever changed, the document gets its original bytes.
+// takeOut removes keys from a document. A key that the user had a value for before a deployment first wrote there gets that value back; if nothing
+// but managed keys ever changed, the document gets its original bytes.
 func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte, dropped []deployment.Key, have ownedPart) ([]byte, error) {
 	format := d.Part.Format
 	original, claimed, err := p.original(ctx, have.home, have.Path)
@@ -414,8 +414,8 @@ func (p Planner) takeOut(ctx context.Context, d *deployment.Desired, doc []byte,
 	return p.Documents.Set(format, doc, back)
 }
 
-// original is what a document was before a deployment first wrote there; nothing where there was none. claimed says that no operation on record wrote that
-// down.
+// original returns what a document was before a deployment first wrote there; empty if there was none. claimed says that no recorded operation wrote
+// that down.
 func (p Planner) original(ctx context.Context, home, path string) (doc []byte, claimed bool, err error) {
 	all, err := p.Snapshots.Originals(ctx, home)
 	if err != nil {
@@ -430,7 +430,7 @@ func (p Planner) original(ctx context.Context, home, path string) (doc []byte, c
 	return nil, false, nil
 }
 
-// valuesSum is the sum over the keys that are there, with their values; zero when none is.
+// valuesSum returns the sum over the keys that are there, with their values; zero when none is.
 func (p Planner) valuesSum(f deployment.Format, doc []byte, keys []deployment.Key) (deployment.Sum, error) {
 	values, err := p.Documents.Values(f, doc, keys)
 	if err != nil || len(values) == 0 {
@@ -449,7 +449,7 @@ func (p Planner) valuesSum(f deployment.Format, doc []byte, keys []deployment.Ke
 	slices.SortFunc(pairs, func(a, b pair) int { return cmp.Or(slices.Compare(a.Path, b.Path), bytes.Compare(a.Value, b.Value)) })
 	text, err := json.Marshal(pairs)
 	if canonical, canonErr := canon.Canonical(text); canonErr == nil {
-		text = canonical // numbers with a fraction have no canonical form and stay as they are written
+		text = canonical // numbers with a fraction have no canonical form and stay as written
 	}
 	return deployment.SumOf(text), err
 }

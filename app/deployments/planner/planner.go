@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// Planner makes plans.
+// Planner computes plans.
 type Planner struct {
 	Machine   deployport.Machine
 	Snapshots deployport.Snapshots
@@ -20,24 +20,23 @@ type Planner struct {
 	Merger    deployport.Merger
 }
 
-// Result is a plan and what it was made from.
+// Result is a plan and its inputs.
 type Result struct {
 	Plan     deployment.Plan
 	Observed deployment.Observed
 	Files    []deployment.Desired // with parts merged, and those of parts that go
 	Roots    []deployment.Root    // those that were planned for
 	Warnings []string
-	Claimed  bool // of a way back: files that any program can write say what comes back, and no operation on record
+	Claimed  bool // of a rollback: only files that any program can write, and no recorded operation, say what is restored
 }
 
-// Deploy is the plan that makes the compiled state so. Roots that a deployment of this repository wrote to and that no target names any
-// more are looked at too, so that nothing is left behind in them. A file that was edited here is guarded, unless the config repository says all of the
-// edit already.
+// Deploy returns the plan for the compiled state. Roots that a deployment of this repository wrote to and that no target names any more are examined
+// too, so that nothing is left in them. An edited file is guarded, unless the config repository already has all of the edit.
 func (p Planner) Deploy(ctx context.Context, s State) (Result, error) {
 	return p.deploy(ctx, s, func(plan deployment.Plan, _ deployment.Observed) deployment.Plan { return plan })
 }
 
-// DeployUnedited is Deploy without what would overwrite or delete somebody's own work.
+// DeployUnedited is Deploy without changes that would overwrite or delete the user's own work.
 func (p Planner) DeployUnedited(ctx context.Context, s State) (Result, error) {
 	return p.deploy(ctx, s, deployment.Plan.LeaveEdited)
 }
@@ -67,7 +66,7 @@ func (p Planner) deploy(ctx context.Context, s State, narrow func(deployment.Pla
 	return r, err
 }
 
-// Survey looks as Deploy does and makes no plan. What cannot be read fails nothing: it is in Observed.Unread.
+// Survey examines the machine as Deploy does, without a plan. What cannot be read is no error: it is in Observed.Unread.
 func (p Planner) Survey(ctx context.Context, s State) (Result, error) {
 	w, err := p.wanted(ctx, s)
 	if err != nil {
@@ -85,14 +84,14 @@ func (p Planner) wanted(ctx context.Context, s State) (deployment.Wanted, error)
 	return deployment.Wanted{Binding: ApprovalBinding(s), Profile: s.Request.Profile, Targets: s.Targets, Roots: roots, Files: s.Output.Files, Repo: repo}, err
 }
 
-// ApprovalBinding is what a confirmation of a deployment is good for, resolved.
+// ApprovalBinding returns what an approval of a deployment covers, resolved.
 func ApprovalBinding(s State) deployment.Binding {
 	return deployment.Binding{Home: s.Place.Home, Machine: s.Place.Machine, Profile: s.Request.Profile, ProjectRoot: s.Place.ProjectRoot,
 		Repo: s.Place.Repo, Scope: s.Place.Only, Target: strings.Join(s.Targets, ","), UserHome: s.Place.UserHome}
 }
 
-// withOrphans is the state's roots and those that were written before, for a target that was chosen or is gone altogether, in the same
-// project or in none, by this config repository.
+// withOrphans returns the state's roots and those that this config repository wrote to before, for a chosen or a removed target, in the same project
+// or in none.
 func (p Planner) withOrphans(ctx context.Context, s State, repo string) ([]deployment.Root, error) {
 	known, err := p.Registry.Roots(ctx, s.Place.Home)
 	if err != nil {
@@ -111,7 +110,7 @@ func (p Planner) withOrphans(ctx context.Context, s State, repo string) ([]deplo
 	return roots, nil
 }
 
-// concerns reports a root that a call at that place is about: the user's, or the project's where there is one, unless one of them alone was asked for.
+// concerns reports whether a call at that place is about a root: the user's, or the project's if there is one, unless only one of them was requested.
 func concerns(at deployment.Place, k deployport.KnownRoot) bool {
 	if k.Project == "" {
 		return at.Only != deployment.ScopeProject
@@ -119,7 +118,7 @@ func concerns(at deployment.Place, k deployport.KnownRoot) bool {
 	return at.Only != deployment.ScopeUser && at.Marked && k.Project == at.ProjectRoot
 }
 
-// make looks, merges and compares.
+// make observes, merges and compares.
 func (p Planner) make(ctx context.Context, at deployment.Place, w deployment.Wanted) (Result, error) {
 	r, err := p.look(ctx, at, w, false)
 	if err != nil {
@@ -130,7 +129,7 @@ func (p Planner) make(ctx context.Context, at deployment.Place, w deployment.Wan
 	return r, err
 }
 
-// look looks and merges; goOn does so as deployport.Look says.
+// look observes and merges; goOn is as in deployport.Look.
 func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wanted, goOn bool) (Result, error) {
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
@@ -149,8 +148,8 @@ func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wan
 	return r, err
 }
 
-// neighbours are the roots, and those of other targets in the same directories: what two targets own stays when one of them leaves. Of other config
-// repositories they are also those above and below, where the same files may be.
+// neighbours returns the roots, and those of other targets in the same directories: what two targets own stays when one of them releases it. For
+// other config repositories these include the directories above and below, which may have the same files.
 func neighbours(w deployment.Wanted, known []deployport.KnownRoot) []deployment.Root {
 	out := slices.Clone(w.Roots)
 	below := func(dir, path string) bool {
@@ -168,8 +167,8 @@ func neighbours(w deployment.Wanted, known []deployport.KnownRoot) []deployment.
 	return out
 }
 
-// Rollback is the plan that goes back to a snapshot, or to the state before the first deployment of this place when to is plan.Initial. It is
-// scoped to the roots of that snapshot (for the initial state: the place's own and those without a project).
+// Rollback returns the plan that goes back to a snapshot, or to the state before the first deployment of this place if to is
+// deployment.InitialSnapshot. Its scope is the roots of that snapshot (for the initial state: the place's own and those without a project).
 func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (Result, error) {
 	wanted, warnings, err := p.before(ctx, at, to)
 	if err != nil {
@@ -206,10 +205,10 @@ func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (
 	return r, nil
 }
 
-// snapshotClaimed begins the warning of a snapshot that no operation on record wrote down as it stands.
+// snapshotClaimed begins the warning of a snapshot that no recorded operation wrote in this form.
 const snapshotClaimed = "the audit does not know this record of a snapshot as it stands, so any program may have written what it puts back: "
 
-// before is what was owned at that snapshot.
+// before returns what was owned at that snapshot.
 func (p Planner) before(ctx context.Context, at deployment.Place, to string) (deployment.Wanted, []string, error) {
 	if to != deployment.InitialSnapshot {
 		s, err := p.Snapshots.Load(ctx, at.Home, to)
@@ -227,7 +226,7 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 		if s.Unproven {
 			warnings = append(warnings, snapshotClaimed+s.ID)
 		}
-		if w.Repo == "" { // earlier versions and the original did not say
+		if w.Repo == "" { // earlier versions and the original did not record it
 			w.Repo, err = p.Registry.Repository(ctx, at)
 		}
 		return w, warnings, err
@@ -268,8 +267,8 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 	return w, warnings, nil
 }
 
-// others are the roots that deployments of the config repository from other projects looked at, and that these projects have not gone back from; each with
-// these projects, sorted.
+// others returns the roots that deployments of the config repository from other projects used and have not rolled back; each with these projects,
+// sorted.
 func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (map[deployment.Root][]string, []string, error) {
 	all, warnings, err := p.Snapshots.List(ctx, at.Home)
 	if err != nil {
@@ -295,7 +294,7 @@ func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (
 		if err != nil {
 			return nil, nil, err
 		}
-		if health.Exists { // one that was deleted needs nothing any more
+		if health.Exists { // a deleted one needs nothing any more
 			for root := range byProject[project] {
 				out[root] = append(out[root], project)
 			}

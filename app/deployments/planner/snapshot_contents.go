@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/deployport"
 )
 
-// FillContents gives the writes of a way back the contents that are kept by sum. It fails with ErrSnapshotDamaged where one is lost.
+// FillContents adds the stored contents, by sum, to the writes of a rollback. It fails with ErrSnapshotDamaged if one is lost.
 func FillContents(ctx context.Context, t *deployment.Transaction, kept deployport.Snapshots) error {
 	kept, done, err := kept.Open(ctx, t.Place.Home)
 	if err != nil {

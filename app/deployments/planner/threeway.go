@@ -16,24 +16,23 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// MergedEdits is what a file holds with the edits made here on top of what the config repository says now: a three-way merge whose base is what was
-// deployed last.
+// MergedEdits is a file with the edits made here on top of the present config repository: a three-way merge whose base is what was deployed last.
 type MergedEdits struct {
-	Text    []byte         // of the whole file, or of the managed block; where something conflicts, there it is what the config repository says
-	Open    []OpenConflict // what did not merge
-	Outside bool           // text that belongs to no module was edited; it is not in Text
-	Unknown bool           // what was deployed last is kept nowhere, so that nobody knows what was edited; Text is nil
-	theirs  []byte         // what the config repository says
+	Text    []byte         // of the whole file, or of the managed block; conflicts have the config repository's version
+	Open    []OpenConflict // what could not be merged
+	Outside bool           // text outside of any module was edited; it is not in Text
+	Unknown bool           // the deployed content is not stored, so the edit is unknown; Text is nil
+	theirs  []byte         // the config repository's version
 }
 
-// OpenConflict is an edit that does not merge with what the config repository says.
+// OpenConflict is an edit that conflicts with the config repository.
 type OpenConflict struct {
-	Module string // empty where the file as a whole did not merge
-	Gone   bool   // the module is not among those of the file any more
-	Marks  string // what is wrong with the marks between the modules of the file, so that nobody knows whose text was edited; empty for nothing
+	Module string // empty if the file as a whole could not be merged
+	Gone   bool   // the module is no longer part of the file
+	Marks  string // what is wrong with the marks between the modules of the file, so that the edit cannot be assigned to one; empty for nothing
 }
 
-// IsTaken reports that the config repository says all of the edits already.
+// IsTaken reports whether the config repository already has all of the edits.
 func (m MergedEdits) IsTaken() bool {
 	return !m.Unknown && !m.Outside && len(m.Open) == 0 && bytes.Equal(m.Text, m.theirs)
 }
@@ -41,8 +40,7 @@ func (m MergedEdits) IsTaken() bool {
 // versions are the three versions of a file, or of its managed block.
 type versions struct{ base, ours, theirs []byte }
 
-// mayBeTaken reports whether every line that was added here is one that the config repository has: where one is not, no merge comes out as what that
-// says, and git need not be asked.
+// mayBeTaken reports whether the config repository has every line that was added here: if not, no merge can equal its version, and git need not run.
 func (v versions) mayBeTaken() bool {
 	had, has := map[string]int{}, map[string]bool{}
 	each := func(text []byte, do func(line string)) {
@@ -61,7 +59,7 @@ func (v versions) mayBeTaken() bool {
 	return all
 }
 
-// MergeEdits merges one file that was edited here. Files of which single keys are managed are for MergeKeys.
+// MergeEdits merges one file that was edited here. Files with single managed keys are for MergeKeys.
 func (p Planner) MergeEdits(ctx context.Context, home string, d *deployment.Desired, have *deployment.Owned) (MergedEdits, error) {
 	v, known, err := p.versions(ctx, home, d, have)
 	if err != nil || !known {
@@ -80,7 +78,7 @@ func (p Planner) MergeEdits(ctx context.Context, home string, d *deployment.Desi
 	return m, err
 }
 
-// mergeLines merges with git, and takes conflicts for resolved that the user has resolved in the file itself.
+// mergeLines merges with git, and treats conflicts as resolved that the user has resolved in the file itself.
 func (p Planner) mergeLines(ctx context.Context) overlay.MergeFunc {
 	return func(base, ours, theirs []byte) ([]byte, int, error) {
 		merged, err := p.Merger.Merge(ctx, base, ours, theirs)
@@ -92,7 +90,7 @@ func (p Planner) mergeLines(ctx context.Context) overlay.MergeFunc {
 	}
 }
 
-// versions reads the three versions; known is false where the base is kept nowhere.
+// versions reads the three versions; known is false if the base is not stored.
 func (p Planner) versions(ctx context.Context, home string, d *deployment.Desired, have *deployment.Owned) (v versions, known bool, err error) {
 	if have == nil || (have.Part == nil) != (d.Part == nil) {
 		return v, false, nil
@@ -128,7 +126,7 @@ func (p Planner) versions(ctx context.Context, home string, d *deployment.Desire
 	return v, err == nil, err
 }
 
-// blockOf is a managed block as it stands in a file.
+// blockOf returns a managed block as it stands in a file.
 func blockOf(block string) ([]byte, error) {
 	text, err := deployment.PutBlock("", block)
 	if err != nil {
@@ -138,8 +136,8 @@ func blockOf(block string) ([]byte, error) {
 	return []byte(put), err
 }
 
-// mergeSections merges a file of several modules module by module, so that a module that comes or goes conflicts with no other one's text. sectioned is
-// false where the file has no sections.
+// mergeSections merges a file of several modules module by module, so that an added or removed module does not conflict with another one's text.
+// sectioned is false if the file has no sections.
 func (p Planner) mergeSections(ctx context.Context, v versions, were, are []string) (m MergedEdits, sectioned bool, err error) {
 	base, ok := sectionsOf(v.base, were)
 	theirs, also := sectionsOf(v.theirs, are)
@@ -196,7 +194,7 @@ func joined(sections map[string]string, ids []string) string {
 	return deployment.JoinSections(list)
 }
 
-// sectionsOf are the sections of a text by module, each with a final newline; a single module has the whole text.
+// sectionsOf returns the sections of a text by module, each with a final newline; a single module has the whole text.
 func sectionsOf(text []byte, ids []string) (map[string]string, bool) {
 	out := map[string]string{}
 	if len(ids) == 1 {
@@ -217,7 +215,7 @@ func sectionsOf(text []byte, ids []string) (map[string]string, bool) {
 	return out, !slices.ContainsFunc(ids, func(id string) bool { _, ok := out[id]; return !ok })
 }
 
-// wrongMarks says why a text does not have the sections of these modules.
+// wrongMarks returns why a text does not have the sections of these modules.
 func wrongMarks(text []byte, ids []string) string {
 	parsed, err := deployment.ParseSections(string(text))
 	if err != nil {
@@ -231,7 +229,7 @@ func wrongMarks(text []byte, ids []string) string {
 	return "there are marks of a module that is not in the file"
 }
 
-// MergeAll is MergeEdits for many files at once. What one of them fails with stands beside it.
+// MergeAll is MergeEdits for many files at once. Each result has its own error.
 func (p Planner) MergeAll(ctx context.Context, home string, files []*deployment.Desired, have []*deployment.Owned) ([]MergedEdits, []error) {
 	merged, wrong := make([]MergedEdits, len(files)), make([]error, len(files))
 	if kept, done, err := p.Snapshots.Open(ctx, home); err == nil {
@@ -246,16 +244,16 @@ func (p Planner) MergeAll(ctx context.Context, home string, files []*deployment.
 			return nil
 		})
 	}
-	_ = group.Wait() // nothing in it fails
+	_ = group.Wait() // it never fails
 	return merged, wrong
 }
 
-// KeyEdit is one managed key of a document that the user has with another value than was deployed.
+// KeyEdit is one managed key of a document to which the user gave another value than was deployed.
 type KeyEdit struct {
-	Key   deployment.Key // as the config repository says, or as it was deployed where it says nothing any more
+	Key   deployment.Key // as in the config repository, or as deployed if that no longer has it
 	State deployment.FileState
-	Value json.RawMessage // with the edit on top of what the config repository says now; nil where they conflict
-	Taken bool            // writing what the config repository says takes nothing from the user: it says so already, or the key is new
+	Value json.RawMessage // with the edit on top of the config repository's present value; nil if they conflict
+	Taken bool            // writing the config repository's value takes nothing from the user: it is the same already, or the key is new
 }
 
 // MergeKeys compares the managed keys of a document one by one, and merges those that were edited here.
@@ -305,7 +303,7 @@ func (p Planner) MergeKeys(ctx context.Context, home string, d *deployment.Desir
 	return out, nil
 }
 
-// deployedKeys are the values that were deployed: the manifest has them, or else the document as it was kept.
+// deployedKeys returns the deployed values, from the manifest or the stored document.
 func (p Planner) deployedKeys(ctx context.Context, home string, f deployment.Format, have *deployment.Owned) (map[string]json.RawMessage, error) {
 	if have == nil || have.Part == nil {
 		return nil, nil
@@ -317,7 +315,7 @@ func (p Planner) deployedKeys(ctx context.Context, home string, f deployment.For
 	return p.keyVersions(f, doc, have.Part.Keys)
 }
 
-// deployedDocument is a document with the values that were deployed; without any where they are kept nowhere.
+// deployedDocument returns a document with the deployed values; without any if they are not stored.
 func (p Planner) deployedDocument(ctx context.Context, home string, f deployment.Format, have *deployment.Owned) ([]byte, error) {
 	if !slices.ContainsFunc(have.Part.Keys, func(k deployment.Key) bool { return len(k.Value) == 0 }) {
 		return p.Documents.Set(f, nil, have.Part.Keys)
@@ -329,7 +327,7 @@ func (p Planner) deployedDocument(ctx context.Context, home string, f deployment
 	return doc, err
 }
 
-// keyVersions are the canonical values of keys by their names.
+// keyVersions returns the canonical values of keys by their names.
 func (p Planner) keyVersions(f deployment.Format, doc []byte, keys []deployment.Key) (map[string]json.RawMessage, error) {
 	values, err := p.Documents.Values(f, doc, keys)
 	if err != nil {
@@ -342,7 +340,7 @@ func (p Planner) keyVersions(f deployment.Format, doc []byte, keys []deployment.
 	return out, nil
 }
 
-// keyName returns what a key is known by: its path, and of a value of a list also that value, because several of them share a path.
+// keyName returns the identity of a key: its path, and for a value of a list also that value, because several of them share a path.
 func keyName(k deployment.Key) string {
 	name := strings.Join(k.Path, "\x00")
 	if k.Item {
@@ -358,7 +356,7 @@ func valueVersion(v json.RawMessage) deployment.FileVersion {
 	return deployment.FileVersion{There: true, Sum: deployment.SumOf(v)}
 }
 
-// mergeValues merges three JSON values as their lines: nil where they conflict, or where what comes out is no JSON.
+// mergeValues merges three JSON values as lines: nil if they conflict, or if the result is not JSON.
 func (p Planner) mergeValues(ctx context.Context, base, ours, theirs json.RawMessage) (json.RawMessage, error) {
 	lines := func(v json.RawMessage) []byte {
 		var out bytes.Buffer
@@ -379,8 +377,8 @@ func (p Planner) mergeValues(ctx context.Context, base, ours, theirs json.RawMes
 	return merged.Bytes(), nil
 }
 
-// Entries are the entries of an owner in the ownership records that were read, by target and path: those that operations on record wrote, because what is
-// said of edits is passed on.
+// Entries returns the entries of an owner in the ownership records that were read, by target and path: those that recorded operations wrote, because
+// reports about edits are passed on.
 func (r Result) Entries(owner deployment.Owner) map[[2]string]*deployment.Owned {
 	out := map[[2]string]*deployment.Owned{}
 	for have := range r.Observed.Entries() {
@@ -391,17 +389,17 @@ func (r Result) Entries(owner deployment.Owner) map[[2]string]*deployment.Owned 
 	return out
 }
 
-// findTaken marks the files whose edits the config repository says already: they are written like any that was not edited. It reports whether there are
-// any. What cannot be merged stays guarded.
+// findTaken marks the files whose edits the config repository already has: they are written like unedited ones. It reports whether there are any.
+// What cannot be merged stays guarded.
 func (p Planner) findTaken(ctx context.Context, home string, r *Result) bool {
 	if !slices.ContainsFunc(r.Plan.Changes, func(c deployment.Change) bool { return c.State == deployment.StateConflict }) {
-		return false // what almost all are
+		return false // almost all
 	}
 	conflicts, entries := map[[2]string]bool{}, r.Entries(r.Plan.Owner)
 	for _, c := range r.Plan.Changes {
 		if c.State == deployment.StateConflict && c.Op == deployment.OpUpdate && c.Before.Kind == deployment.Regular {
 			if have := entries[[2]string{c.Target, c.Path}]; have != nil && have.Part == nil && have.IsModeEdited(c.Before) {
-				continue // the config repository knows nothing of that
+				continue // not in the config repository
 			}
 			conflicts[[2]string{c.Target, c.Path}] = true
 		}
@@ -424,7 +422,7 @@ func (p Planner) findTaken(ctx context.Context, home string, r *Result) bool {
 			})
 		}
 	}
-	_ = group.Wait() // what fails is guarded
+	_ = group.Wait() // failures stay guarded
 	if !slices.Contains(taken, true) {
 		return false
 	}

@@ -6,7 +6,7 @@ import (
 	"github.com/stretchr/testify/assert"
 )
 
-// TestMayBeTaken never says no where a merge could come out as what the config repository says.
+// TestMayBeTaken: it is never false if a merge could equal the config repository's version.
 func TestMayBeTaken(t *testing.T) {
 	for name, c := range map[string]struct {
 		base, ours, theirs string

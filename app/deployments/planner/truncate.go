@@ -2,11 +2,11 @@ package planner
 
 import "encoding/json"
 
-// AnswerOverhead is what an answer needs besides its lists, in bytes.
+// AnswerOverhead is the size of an answer without its lists, in bytes.
 const AnswerOverhead = 16 << 10
 
-// FitJSON is as much of a list as takes at most limit bytes as JSON, and how many items are left out. A limit of 0 or less is none: what a caller
-// takes bounds lists, never the shape of an answer.
+// FitJSON returns as much of a list as fits limit bytes as JSON, and how many items are left out. A limit of 0 or less is none: the caller's limit
+// bounds lists, never the shape of an answer.
 func FitJSON[T any](list []T, limit int) (shown []T, omitted int) {
 	if limit <= 0 {
 		return list, 0

@@ -49,7 +49,7 @@ func (p picture) facts() facts {
 // clone returns where a repository was cloned to.
 func (p picture) clone(r ecosystem.Repo) string { return path.Join(p.found.Layout.Workspace, r.Path) }
 
-// services are the repositories that the built-in provisioner local starts.
+// startables returns the repositories that the built-in provisioner local starts.
 func (p picture) startables() (out []ecosystem.Repo) {
 	for _, r := range p.found.Manifest().Active() {
 		if r.Run != "" {
@@ -393,7 +393,7 @@ func (s service) planDestroy(ctx context.Context, sc tool.Scope, in DestroyInput
 	}
 	doc, err := tool.Encode(payload{Environment: p.environment})
 	return s.sealed(f, runs.Plan{Tool: Destroy.Name, Action: ecosystem.RunDestroy, Summary: fmt.Sprintf("destruction of environment %s of %s with %s", p.environment, name, p.provisioner.Name),
-		Preview: show, Facts: p.facts(), Warnings: warnings, Hint: hint, Payload: doc, Typed: name, Current: p.state.Brief(),
+		Preview: show, Facts: p.facts(), Warnings: warnings, Hint: hint, Payload: doc, Options: tool.PlanOptions{Target: name}, Current: p.state.Brief(),
 		Explanation: runs.Explanation{What: fmt.Sprintf("take down environment %s of %s with the provisioner %s: %s", p.environment, name, p.provisioner.Name, show.Script), Irreversible: true,
 			Affects: show.Destroys, Alternatives: []string{"amof_get_ecosystem_status shows what is deployed", "amof_spin_deploy deploys anew without destroying first"}},
 		Risk: runs.Risk{Level: "critical", Irreversible: true, Reasons: []string{"what the environment holds is lost", "runs the provisioner's programs on this machine"}}}, err)

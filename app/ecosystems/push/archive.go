@@ -279,7 +279,7 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 	for _, l := range c.mergedBranches {
 		preview.Deletes = append(preview.Deletes, l.repo+": "+l.head.Branch)
 	}
-	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, CountNoun(len(preview.ReposAffected), "repository", "repositories"), len(preview.Bundles)),
+	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, preview.pushed(), len(preview.Bundles)),
 		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), PushWarnings(c.trees, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote", "removes the workspace once everything is saved"}},
 		Explanation: runs.Explanation{What: "Pushes everything, verifies that every commit is on a remote or in a bundle, commits a record of it in the workspace root, and moves the workspace to the trash. If anything cannot be verified, nothing is removed.",

@@ -241,7 +241,7 @@ func (s service) record(ctx context.Context, f runs.Ecosystem, jr *Operation, re
 	return s.Git.Record(ctx, f.Layout.Root, relative(f.Layout, jr.File), message)
 }
 
-// lop deletes a ticket's branch at its remote. That it stays is no failure.
+// deleteMergedBranch deletes a ticket's branch at its remote. A branch that stays is not a failure.
 func (s service) deleteMergedBranch(ctx context.Context, j runs.Job, l mergedBranch) BranchDeletion {
 	r := BranchDeletion{Repo: l.repo, Branch: l.head.Branch, Status: "deleted"}
 	kept, err := s.Git.DeleteMergedBranch(ctx, l.dir, l.head, l.into)

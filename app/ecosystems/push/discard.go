@@ -72,7 +72,7 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 		Risk: runs.Risk{Level: "critical", Irreversible: true, Reasons: []string{"removes the workspace with everything that is not pushed", "after 7 days it cannot be brought back"}},
 		Explanation: runs.Explanation{What: "Removes the workspace: its clones, branches, tickets and everything that is not committed. Nothing is pushed, and no remote is touched. It is irreversible once the trash is purged, 7 days later.",
 			Irreversible: true, Affects: []string{f.State.WorkspaceDir}, Alternatives: []string{string(Archive.Name), string(Push.Name)}},
-		Strength: policy.Typed, Typed: name, Payload: json.RawMessage("{}")}
+		Options: tool.PlanOptions{Assessment: policy.Assessment{Strength: policy.Typed}, Target: name}, Payload: json.RawMessage("{}")}
 	return p.Sealed(f)
 }
 

@@ -15,7 +15,7 @@
 // before anything is done, and again in what was staged and what hooks added.
 //
 // Each phase of an operation is written to the operation log before it begins, so that the next process can finish or undo it after a crash: what was
-// begun is undone up to Recording, unless the archive's record is made already, and finished from Removing on. Removing and restoring may be repeated
+// begun is undone up to PhaseRecording, unless the archive's record is made already, and finished from PhaseRemoving on. Both may be repeated
 // from anywhere in their middle. Whether what is removed is saved elsewhere is decided before, by archive and discard.
 //
 // Its API may change at any time.

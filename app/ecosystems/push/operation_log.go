@@ -13,7 +13,7 @@ import (
 // OperationNote is the name of the operation log: the step of an operation, stored before it is done, so that the next process can finish or undo it.
 const OperationNote = "shipping.json"
 
-// The phases. What was begun is undone up to Recording, unless the record is made already, and finished from Removing on.
+// The phases. What was begun is undone up to PhaseRecording, unless the record is made already, and finished from PhaseRemoving on.
 const (
 	PhaseSending   = "sending"   // commits and pushes: Opened is unstaged, Sent is recorded if it arrived
 	PhaseSaving    = "saving"    // bundles: they go

@@ -50,6 +50,21 @@ func CountNoun(n int, one, many string) string {
 	return fmt.Sprintf("%d %s", n, many)
 }
 
+// pushed returns how many repositories are pushed to, in words; one counts once, however many of its worktrees have something.
+func (p Preview) pushed() string {
+	names := map[string]bool{}
+	for _, r := range p.Repos {
+		if r.WillPush {
+			names[r.Name] = true
+		}
+	}
+	words := CountNoun(len(names), "repository", "repositories")
+	if p.Workspace != nil && p.Workspace.WillPush {
+		words += " and the workspace"
+	}
+	return words
+}
+
 // NewPreview returns the preview of the worktrees.
 func NewPreview(f runs.Ecosystem, trees []*WorkingTree, o Options) Preview {
 	p := Preview{Repos: []RepoPreview{}, ReposAffected: []string{}, WorkspaceBranch: f.State.WorkspaceBranch}

@@ -80,11 +80,12 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		return runs.Plan{}, err
 	}
 	n := len(preview.ReposAffected)
-	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, CountNoun(n, "repository", "repositories")), Preview: preview, Facts: pushFactsOf(found, preview.Root, preview.Forge),
+	p := runs.Plan{Tool: Push.Name, Action: pushing, Summary: fmt.Sprintf("push of %s (%s)", f.Layout.Name, preview.pushed()), Preview: preview, Facts: pushFactsOf(found, preview.Root, preview.Forge),
 		Warnings: PushWarnings(found, o), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
 		Risk:        runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote"}},
-		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes, never with force; with commit_all, commits everything else first.", Irreversible: true, Affects: preview.ReposAffected, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}}}
+		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes, never with force. Nothing is committed for it.", Irreversible: true, Affects: preview.ReposAffected, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}}}
 	if o.CommitAll {
+		p.Explanation.What = "Commits what is not committed, and pushes all of it to the remotes, never with force."
 		p.Risk.Reasons = append(p.Risk.Reasons, "commits what is not committed")
 	}
 	if r := preview.Root; r != nil {

@@ -43,7 +43,7 @@ func (y Pusher) Push(ctx context.Context, j runs.Job, trees []*WorkingTree, o Op
 	for i, v := range trees {
 		r, err := y.sendOne(ctx, j, v, o)
 		done.Repos = append(done.Repos, r)
-		line, level := v.Title()+": "+r.Status, "info"
+		line, level := v.Title()+": "+strings.ReplaceAll(r.Status, "_", " "), "info"
 		if r.Reason != "" {
 			line += ": " + r.Reason
 		}

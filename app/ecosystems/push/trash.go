@@ -71,7 +71,7 @@ func (y TrashManager) abandon(ctx context.Context, l ecosystem.Layout, e ecosyst
 	return ClearOperation(ctx, y.States, l)
 }
 
-// MendRemoving finishes an interrupted removal that had begun to move files. Another one is undone, because the workspace may have been used since.
+// RecoverRemoval finishes an interrupted removal that had begun to move files, and undoes any other, because the workspace may have been used since.
 func (y TrashManager) RecoverRemoval(ctx context.Context, f runs.Ecosystem, j *Operation, log func(level, message string)) error {
 	e := j.Entry
 	if y.away(f.Layout, e) {
@@ -101,7 +101,7 @@ func (y TrashManager) bring(ctx context.Context, l ecosystem.Layout, e ecosystem
 	return ClearOperation(ctx, y.States, l)
 }
 
-// MendRestoring finishes an interrupted restore. If something is at its location now, the workspace goes back to the trash.
+// RecoverRestore finishes an interrupted restore. If something is at its location now, the workspace goes back to the trash.
 func (y TrashManager) RecoverRestore(ctx context.Context, l ecosystem.Layout, j *Operation) error {
 	err := y.bring(ctx, l, j.Entry)
 	if errors.Is(err, ecosystem.ErrConflict) {

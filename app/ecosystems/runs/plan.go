@@ -30,28 +30,25 @@ type Risk struct {
 // Plan is what a tool will change. Its hash covers everything it shows and everything that its run is given. Preview, Facts and Payload marshal to JSON without
 // fractions.
 type Plan struct {
-	Tool        tool.Name       `json:"tool"`
-	Action      string          `json:"action"` // of the run that will carry it out; empty where none does
-	Ecosystem   string          `json:"ecosystem"`
-	Summary     string          `json:"summary"` // one line: "push of demo (2 repositories)"
-	Preview     any             `json:"preview"`
-	Facts       any             `json:"facts,omitempty"` // what the preview was made from: heads, hashes; checked again before anything is done
-	Warnings    []string        `json:"warnings,omitempty"`
-	Explanation Explanation     `json:"explanation"`
-	Current     any             `json:"current_state,omitempty"`
-	Risk        Risk            `json:"risk"`
-	Hint        string          `json:"execute_hint,omitempty"`
-	PreviewHash canon.Hash      `json:"preview_hash"` // over all the above, Payload and the workspace root
-	Noop        any             `json:"-"`            // the answer, where there is nothing to do and so nothing to confirm
-	Payload     json.RawMessage `json:"-"`            // for the run that will carry it out
-	Strength    policy.Strength `json:"-"`            // at least the tool's own
-	Typed       string          `json:"-"`            // what has to be typed
-	Shown       []string        `json:"-"`            // URLs in the preview that it fetches from
-	Unseen      []string        `json:"-"`            // URLs that it fetches from and does not show
+	tool.PlanBase
+	Tool        tool.Name        `json:"tool"`
+	Action      string           `json:"action"` // of the run that will carry it out; empty where none does
+	Ecosystem   string           `json:"ecosystem"`
+	Summary     string           `json:"summary"` // one line: "push of demo (2 repositories)"
+	Preview     any              `json:"preview"`
+	Facts       any              `json:"facts,omitempty"` // what the preview was made from: heads, hashes; checked again before anything is done
+	Warnings    []string         `json:"warnings,omitempty"`
+	Explanation Explanation      `json:"explanation"`
+	Current     any              `json:"current_state,omitempty"`
+	Risk        Risk             `json:"risk"`
+	Hint        string           `json:"execute_hint,omitempty"`
+	PreviewHash canon.Hash       `json:"preview_hash"` // over all the above, Payload and the workspace root
+	Noop        any              `json:"-"`            // the answer, where there is nothing to do and so nothing to confirm
+	Payload     json.RawMessage  `json:"-"`            // for the run that will carry it out
+	Options     tool.PlanOptions `json:"-"`            // Sealed fills in risk, scope, prompt and name, and that there is nothing to do where Noop is set
 	root        string
 	facts       string
 	shown       canon.Hash // over what is shown
-	level       policy.Risk
 }
 
 // Sealed returns the plan with its hashes, for that ecosystem.
@@ -69,12 +66,6 @@ func (p Plan) SealedAs(name, root string) (Plan, error) {
 	if p.Risk.Reasons == nil {
 		p.Risk.Reasons = []string{}
 	}
-	switch p.Risk.Level {
-	case "critical", "high":
-		p.level = policy.RiskHigh
-	case "moderate":
-		p.level = policy.RiskMedium
-	}
 	facts, err := FactsHash(p.Facts)
 	if err != nil {
 		return p, err
@@ -85,7 +76,22 @@ func (p Plan) SealedAs(name, root string) (Plan, error) {
 		return p, err
 	}
 	p.PreviewHash, err = p.run().Plan()
+	o := p.Options
+	o.Prompt, o.About, o.Nothing = p.prompt(), name, o.Nothing || p.Noop != nil
+	o.Assessment.Scope, o.Assessment.Risk = name, p.Risk.assessed()
+	p.PlanBase = tool.NewPlanBase(p.PreviewHash, o)
 	return p, err
+}
+
+// assessed returns the risk for policy.
+func (r Risk) assessed() (level policy.Risk) {
+	switch r.Level {
+	case "critical", "high":
+		level = policy.RiskHigh
+	case "moderate":
+		level = policy.RiskMedium
+	}
+	return level
 }
 
 // run returns the run that carries the plan out, as far as it was decided about.
@@ -99,20 +105,11 @@ func FactsHash(facts any) (string, error) {
 	return h.String(), err
 }
 
-// Remotes returns the URLs that the plan shows and fetches from.
-func (p Plan) Remotes() []string { return p.Shown }
-
-// Fetches returns the URLs that the plan fetches from and does not show.
-func (p Plan) Fetches() []string { return p.Unseen }
-
-// Hash covers everything that the plan shows and that its run is given.
-func (p Plan) Hash() canon.Hash { return p.PreviewHash }
-
 // From reports whether the plan was made from facts with that hash.
 func (p Plan) From(facts string) bool { return p.facts == facts }
 
-// Prompt returns what would be done, as a verb and its object: "push demo (2 repositories)" of "push of demo (2 repositories)".
-func (p Plan) Prompt() string {
+// prompt returns what would be done, as a verb and its object: "push demo (2 repositories)" for the summary "push of demo (2 repositories)".
+func (p Plan) prompt() string {
 	what, of, _ := strings.Cut(p.Summary, " of ")
 	switch what {
 	case "creation":
@@ -128,20 +125,6 @@ func (p Plan) Prompt() string {
 	}
 	return "run the " + p.Summary
 }
-
-// About returns the ecosystem's name.
-func (p Plan) About() string { return p.Ecosystem }
-
-// Target returns the text to type.
-func (p Plan) Target() string { return p.Typed }
-
-// Assessment raises strength and risk, and lets a new approval request for the same ecosystem replace an older one.
-func (p Plan) Assessment() policy.Assessment {
-	return policy.Assessment{Strength: p.Strength, Risk: p.level, Scope: p.Ecosystem}
-}
-
-// Idle reports a plan with nothing to do, which needs no approval.
-func (p Plan) Idle() bool { return p.Noop != nil }
 
 // QueuedRun is the result of a tool that queues a run (amof contract §11).
 type QueuedRun struct {

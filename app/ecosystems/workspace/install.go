@@ -70,9 +70,6 @@ type installPlan struct {
 	conflicts []InstallConflict
 }
 
-// Idle reports a plan that cannot be carried out: nobody need be asked about it.
-func (p installPlan) Idle() bool { return len(p.conflicts) > 0 }
-
 // ground returns what lies where the workspace would be.
 func (s service) ground(ctx context.Context, f runs.Ecosystem) (ecosystemport.InstallTarget, ecosystemport.TargetState, error) {
 	at := site(f)
@@ -153,8 +150,9 @@ func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput
 		p.Warnings = append(p.Warnings, c.Path+": "+c.Message)
 	}
 	for _, r := range pv.Repos {
-		p.Shown = append(p.Shown, r.URL)
+		p.Options.Remotes = append(p.Options.Remotes, r.URL)
 	}
+	p.Options.Nothing = len(p.conflicts) > 0 // it cannot be applied, so there is nothing to approve
 	p.Plan, err = p.Sealed(f)
 	return p, err
 }

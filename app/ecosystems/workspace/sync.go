@@ -86,7 +86,7 @@ func (s service) planSync(ctx context.Context, sc tool.Scope, in SyncInput) (run
 	}
 	facts, _ := s.syncFacts(ctx, f, nil)
 	what := count(len(repos), "repository", "repositories")
-	return runs.Plan{Tool: Sync.Name, Action: actionSync, Summary: fmt.Sprintf("sync of %s (%s)", f.Layout.Name, what), Preview: pv, Facts: facts, Payload: doc, Unseen: urls,
+	return runs.Plan{Tool: Sync.Name, Action: actionSync, Summary: fmt.Sprintf("sync of %s (%s)", f.Layout.Name, what), Preview: pv, Facts: facts, Payload: doc, Options: tool.PlanOptions{Fetches: urls},
 		Explanation: runs.Explanation{What: fmt.Sprintf("Syncing %s clones what is missing of its %s and fast-forwards the rest. Nothing that is not committed or not pushed is touched.", f.Layout.Name, what),
 			Affects: []string{f.State.WorkspaceDir}, Alternatives: []string{"amof_get_ecosystem_status"}},
 		Current: map[string]any{"workspace_dir": f.State.WorkspaceDir, "active_ticket": f.State.ActiveTicket},

@@ -186,7 +186,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	case p.refusal != nil:
 		p.Warnings = []string{fault.From(p.refusal).Message}
 	case p.cleanup:
-		p.Strength = policy.Simple // nobody is asked about what will be refused
+		p.Options.Assessment.Strength = policy.Simple // nobody is asked about what will be refused
 	}
 	p.Plan, err = p.Sealed(p.found)
 	return p, err

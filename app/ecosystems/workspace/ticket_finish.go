@@ -74,9 +74,6 @@ type finishPlan struct {
 	refusal error
 }
 
-// Idle reports a plan with nothing to do, or that cannot be carried out: nobody need be asked about it.
-func (p finishPlan) Idle() bool { return p.Noop != nil || p.refusal != nil }
-
 // ticketed returns the ticket that is named, or the active one, with its worktrees behind those of repositories that they depend on.
 func (s ticketService) ticketed(ctx context.Context, sc tool.Scope, in FinishInput) (finishPlan, error) {
 	f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
@@ -156,7 +153,7 @@ func (s ticketService) seal(sc tool.Scope, p finishPlan, plan runs.Plan) (finish
 			plan.Explanation.Affects = append(plan.Explanation.Affects, r.Name)
 		}
 		if r.URL != "" {
-			plan.Shown = append(plan.Shown, r.URL)
+			plan.Options.Remotes = append(plan.Options.Remotes, r.URL)
 		}
 	}
 	plan.Facts = map[string]any{"ticket": p.id, "repos": heads}
@@ -168,6 +165,7 @@ func (s ticketService) seal(sc tool.Scope, p finishPlan, plan runs.Plan) (finish
 	if len(stopped) > 0 {
 		p.refusal = ecosystem.ErrConflict.Sayf("ticket %s: %s; nothing was changed", p.id, strings.Join(stopped, "; ")).With(map[string]any{"repos": p.items, "ecosystem": p.found.Layout.Name})
 		plan.Warnings = append(plan.Warnings, stopped...)
+		plan.Options.Nothing = true // it cannot be applied, so there is nothing to approve
 	}
 	var err error
 	p.Plan, err = plan.Sealed(p.found)

@@ -90,7 +90,7 @@ func (s ticketService) planRequests(ctx context.Context, sc tool.Scope, in Propo
 			plan.Explanation.Affects = append(plan.Explanation.Affects, r.Name)
 		}
 		if d.URL != "" {
-			plan.Shown = append(plan.Shown, d.URL)
+			plan.Options.Remotes = append(plan.Options.Remotes, d.URL)
 		}
 		facts = append(facts, []string{r.Name, r.Head, r.Action, r.known.Page, r.State})
 		p.repos = append(p.repos, r)
@@ -103,7 +103,7 @@ func (s ticketService) planRequests(ctx context.Context, sc tool.Scope, in Propo
 	switch {
 	case len(stopped) > 0:
 		p.refusal = ecosystem.ErrConflict.Sayf("ticket %s: %s; nothing was changed", p.id, strings.Join(stopped, "; ")).With(map[string]any{"repos": p.repos, "ecosystem": p.found.Layout.Name})
-		plan.Warnings = stopped
+		plan.Warnings, plan.Options.Nothing = stopped, true // it cannot be applied, so there is nothing to approve
 	case open == 0:
 		plan.Noop = s.requested(sc, p, p.repos, "Found no request to open for ticket "+p.id)
 	}

@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// BranchInput is a branch to make or to delete.
+// BranchInput names a branch to create or delete.
 type BranchInput struct {
 	Path   string `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
 	Name   string `json:"name" jsonschema:"minLength=1"`
@@ -24,10 +24,10 @@ type BranchInput struct {
 // Resources returns the path.
 func (in BranchInput) Resources() []string { return []string{in.Path} }
 
-// Validate checks what contradicts itself.
+// Validate rejects contradictions.
 func (in BranchInput) Validate() error {
 	if in.Delete && in.From != "" {
-		return project.ErrArgument.Sayf("from says where a branch begins that is made, and this one is to be deleted")
+		return project.ErrArgument.Sayf("from is for a new branch, and this one is to be deleted; leave it out")
 	}
 	return nil
 }
@@ -81,7 +81,7 @@ type SwitchInput struct {
 // Resources returns the path.
 func (in SwitchInput) Resources() []string { return []string{in.Path} }
 
-// Validate checks what contradicts itself.
+// Validate rejects contradictions.
 func (in SwitchInput) Validate() error {
 	if in.From != "" && !in.Create {
 		return project.ErrArgument.Sayf("from is for create: true")
@@ -94,7 +94,7 @@ type switchPlan struct {
 	move project.BranchMove
 }
 
-// maxNamed is how many files are named in a plan that only brings in what is committed.
+// maxNamed is the number of files named in a plan that only applies committed changes.
 const maxNamed = 200
 
 func named(files []string) []string {
@@ -115,7 +115,7 @@ func (s service) planSwitch(ctx context.Context, _ tool.Scope, in SwitchInput) (
 	}
 	m := p.move
 	context := map[string]any{"project": site.Project.Name, "directory": top, "leaves": m.From, "stands_on": m.Old, "branch": m.Branch, "commit": m.Commit, "changed_files": named(m.Files)}
-	notes := []string{"hooks that the repository has are not run"}
+	notes := []string{"the repository's hooks do not run"}
 	if len(m.Dirty) > 0 {
 		notes = append(notes, "not committed, and left as it is: "+project.Counted(len(m.Dirty), "file"))
 	}
@@ -134,7 +134,7 @@ func (s service) planSwitch(ctx context.Context, _ tool.Scope, in SwitchInput) (
 	return p, err
 }
 
-// SwitchAnswer is what is checked out now.
+// SwitchAnswer is the branch that is checked out now.
 type SwitchAnswer struct {
 	Top      string `json:"top"`
 	Branch   string `json:"branch"`
@@ -152,7 +152,7 @@ func (s service) switchTo(ctx context.Context, _ tool.Scope, p switchPlan) (Swit
 	return out, s.Trees.Switch(ctx, m)
 }
 
-// StashInput lays changes aside, brings them back, or forgets a stash.
+// StashInput stashes changes, restores them, or drops a stash.
 type StashInput struct {
 	Path    string `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
 	Action  string `json:"action" jsonschema:"enum=push,enum=pop,enum=apply,enum=drop,description=pop forgets the stash afterwards"`
@@ -163,7 +163,7 @@ type StashInput struct {
 // Resources returns the path.
 func (in StashInput) Resources() []string { return []string{in.Path} }
 
-// Validate checks what contradicts itself.
+// Validate rejects contradictions.
 func (in StashInput) Validate() error {
 	if in.Action == "push" && in.Stash != "" || in.Action != "push" && in.Message != "" {
 		return project.ErrArgument.Sayf("message is for push, and stash for pop, apply and drop")
@@ -183,7 +183,7 @@ func (s service) planStash(ctx context.Context, _ tool.Scope, in StashInput) (st
 		return stashPlan{}, err
 	}
 	p := stashPlan{input: in}
-	summary := "lay aside what is not committed in "
+	summary := "stash the uncommitted changes of "
 	risk := policy.RiskMedium
 	if in.Action == "push" {
 		p.stash, err = s.Trees.PlanStash(ctx, top)
@@ -207,13 +207,13 @@ func (s service) planStash(ctx context.Context, _ tool.Scope, in StashInput) (st
 	switch in.Action {
 	case "push":
 		context["message"] = in.Message
-		context["notes"] = []string{"the files are then as in the last commit; new ones are taken away, ignored ones stay; countersign git stash pop brings all back"}
+		context["notes"] = []string{"the files are then as in the last commit: new ones are removed, ignored ones stay; countersign git stash pop restores them all"}
 	case "drop":
 		context["stash"], context["commit"] = p.stash.Stash.Subject, p.stash.Stash.Commit
-		context["notes"] = []string{"nothing else has these lines; git stash store " + p.stash.Stash.Commit + " brings the stash back for as long as git keeps what nothing names"}
+		context["notes"] = []string{"these lines exist nowhere else; git stash store " + p.stash.Stash.Commit + " restores the stash until git prunes unreferenced commits"}
 	case "pop":
 		context["stash"], context["commit"] = p.stash.Stash.Subject, p.stash.Stash.Commit
-		context["notes"] = []string{"the stash is forgotten when all of it is back"}
+		context["notes"] = []string{"the stash is dropped once all of it is restored"}
 	default:
 		context["stash"], context["commit"] = p.stash.Stash.Subject, p.stash.Stash.Commit
 	}
@@ -223,7 +223,7 @@ func (s service) planStash(ctx context.Context, _ tool.Scope, in StashInput) (st
 	return p, err
 }
 
-// StashAnswer is a stash that was made or brought back.
+// StashAnswer is a stash that was made or restored.
 type StashAnswer struct {
 	Top    string           `json:"top"`
 	Action string           `json:"action"`

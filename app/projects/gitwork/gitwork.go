@@ -1,13 +1,14 @@
-// Package gitwork is the toolset of git for people who let agents work: what differs, with hunks; staging by file and by hunk, commits, branches, switching, stashes, pushing
-// and pulling. Every change is a plan that shows the lines, the commits and the URL; the contract is packageflow's.
+// Package gitwork implements the git toolset for users who let agents work: changes with hunks; staging by file and by hunk, commits, branches,
+// switching, stashes, pushing and pulling. Every change is a plan that shows the lines, the commits and the URL; the contract is packageflow's.
 //
-// It is for users, on the command line and in the console. Agents are served it only where the server configuration names the toolset (--toolsets git); --toolsets all does
-// not name it.
+// It is for users, on the command line and in the console. Agents get it only if the server configuration names the toolset (--toolsets git);
+// --toolsets all does not include it.
 //
-// Nothing here loses work: files that differ from the last commit are never overwritten, a branch that alone has commits is not deleted, a stash is forgotten only when all of it is
-// back, or when that alone is asked for, a commit that a remote has is replaced only by a plan that says so, and a push that replaces commits has to be asked for as such and replaces only those that were seen.
+// No operation loses work: files that differ from the last commit are never overwritten, a branch with unique commits is not deleted, a stash is
+// dropped only after all of it was restored, or when only that was requested, a commit that a remote has is replaced only by a plan that says so, and
+// a push that replaces commits must be requested as such and replaces only those that were seen.
 //
-// Hooks of a repository are programs. They run only where the call wants them, and the plan then names each with the hash of its text.
+// Hooks of a repository are programs. They run only if the call requests it, and the plan then names each with the hash of its text.
 //
 // Its API may change at any time.
 package gitwork
@@ -32,7 +33,7 @@ const Name = "git"
 // Category is the category of its tools.
 const Category = "Git"
 
-// Deps is what the tools work with. Every field is required.
+// Deps holds the dependencies of the tools. Every field is required.
 type Deps struct {
 	Sites runner.SiteFinder
 	Trees projectport.WorkTrees
@@ -56,32 +57,32 @@ var (
 // callTimeout bounds a call.
 const callTimeout = 11 * time.Minute
 
-// spec returns a tool that changes a repository.
+// spec returns the spec of a tool that changes a repository.
 func spec(title, description, schema string, effects policy.Effects, risk policy.Risk) tool.Spec {
 	s := runner.ExecuteSpec(Category, title, description, schema)
 	s.Class, s.Effects, s.Risk, s.Timeout = policy.ClassWrite, policy.Read|policy.Write|effects, risk, callTimeout
 	return s
 }
 
-// unless returns the tool, as one whose plan may have nothing to do: then nobody is asked.
+// unless returns the tool as one whose plan may do nothing and then needs no approval.
 func unless(s tool.Spec, when string) tool.Spec {
 	s.When = "unless " + when
 	return s
 }
 
-// Capability returns the toolset. Unless it is for agents too, only users are served it.
+// Capability returns the toolset. It is for users only unless agents is set.
 func Capability(d Deps, agents bool) tool.Capability {
 	s := service{d}
 	c := tool.Capability{Name: Name, Contract: "packageflow.v1", Mode: policy.Execute, Entries: []tool.Entry{
 		bind.Query(Changes, runner.ReadSpec(Category, "Git changes", "What differs in a project's working tree: files and hunks with their ids, staged and not, branches and stashes.", changesSchema), s.changes),
 		bind.Command(Stage, spec("Stage", "Stage files, or single hunks by the ids of git_changes.", stageSchema, 0, policy.RiskLow), s.planStage, s.stage),
-		bind.Command(Unstage, spec("Unstage", "Take files or hunks out of what is staged; the files stay as they are.", stageSchema, 0, policy.RiskLow), s.planUnstage, s.stage),
+		bind.Command(Unstage, spec("Unstage", "Unstage files or hunks; the files do not change.", stageSchema, 0, policy.RiskLow), s.planUnstage, s.stage),
 		bind.Command(Commit, spec("Commit", "Commit what is staged, or with amend replace the last commit by one that has it too. The plan shows its lines and the hooks there are.", commitSchema, policy.Exec, policy.RiskMedium), s.planCommit, s.commit),
 		bind.Command(Branch, spec("Make or delete a branch", "Make a branch, or delete one whose commits another branch has.", branchSchema, 0, policy.RiskLow), s.planBranch, s.branch),
-		bind.Command(Switch, unless(spec("Switch branches", "Check out a branch; create makes it. Refused where files that are not committed are in the way.", switchSchema, 0, policy.RiskMedium), "it is checked out already"), s.planSwitch, s.switchTo),
-		bind.Command(Stash, spec("Stash", "Lay changes aside, bring a stash back, or forget one.", stashSchema, 0, policy.RiskMedium), s.planStash, s.stash),
+		bind.Command(Switch, unless(spec("Switch branches", "Check out a branch; create makes it. Refused if uncommitted files are in the way.", switchSchema, 0, policy.RiskMedium), "it is checked out already"), s.planSwitch, s.switchTo),
+		bind.Command(Stash, spec("Stash", "Stash changes, or pop, apply or drop a stash.", stashSchema, 0, policy.RiskMedium), s.planStash, s.stash),
 		bind.Command(Push, unless(spec("Push", "Push a branch to its remote. The plan shows the commits and the URL.", pushSchema, policy.Network|policy.Exec, policy.RiskMedium), "the remote has it already"), s.planPush, s.push),
-		bind.Command(Pull, unless(spec("Pull", "Fetch the upstream of the branch and bring it in, if nothing that is not committed is in the way.", pullSchema, policy.Network, policy.RiskMedium), "there is nothing new"), s.planPull, s.pull),
+		bind.Command(Pull, unless(spec("Pull", "Fetch the upstream of the branch and merge it, unless uncommitted changes are in the way.", pullSchema, policy.Network, policy.RiskMedium), "there is nothing new"), s.planPull, s.pull),
 	}}
 	for i := range c.Entries {
 		c.Entries[i].Spec.People = !agents
@@ -89,7 +90,7 @@ func Capability(d Deps, agents bool) tool.Capability {
 	return c
 }
 
-// site returns where a path lies, and the top of its repository, which has to lie in the project.
+// site returns the site of a path, and the top of its repository, which must be in the project.
 func (s service) site(ctx context.Context, path string) (runner.Site, string, error) {
 	site, err := s.Sites.Worktree(ctx, path)
 	if err != nil {
@@ -102,7 +103,7 @@ func (s service) site(ctx context.Context, path string) (runner.Site, string, er
 	return site, top, err
 }
 
-// ChangesInput names a working tree.
+// ChangesInput names a worktree.
 type ChangesInput struct {
 	Path  string   `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
 	Files []string `json:"files,omitempty" jsonschema:"description=only these; then all their lines"`
@@ -122,7 +123,7 @@ type ChangedFile struct {
 	Hunks     []project.Hunk `json:"hunks"`
 }
 
-// ChangesAnswer is how a working tree stands. Branch is empty when none is checked out.
+// ChangesAnswer is the status of a worktree. Branch is empty if none is checked out.
 type ChangesAnswer struct {
 	Top           string              `json:"top"`
 	Branch        string              `json:"branch"`
@@ -138,10 +139,10 @@ type ChangesAnswer struct {
 	Filters       []string            `json:"filters_not_run,omitempty"`
 	Branches      []project.GitBranch `json:"branches"`
 	Stashes       []project.GitStash  `json:"stashes"`
-	Cut           bool                `json:"truncated,omitempty"` // some hunks are without their lines
+	Cut           bool                `json:"truncated,omitempty"` // some hunks have no lines
 }
 
-// maxText bounds the lines in an answer, in bytes.
+// maxText is the maximum size of the lines in a result, in bytes.
 const maxText = 48 << 10
 
 func (s service) changes(ctx context.Context, _ tool.Scope, in ChangesInput) (ChangesAnswer, error) {
@@ -185,7 +186,7 @@ func within(path string, names []string) bool {
 	})
 }
 
-// plan is what every plan here has.
+// plan is the common part of all plans here.
 type plan struct {
 	runner.Plan
 	files   []project.FilePatch
@@ -193,16 +194,16 @@ type plan struct {
 	nothing bool
 }
 
-// Idle reports a plan with nothing to do.
+// Idle reports whether the plan does nothing.
 func (p plan) Idle() bool { return p.nothing }
 
 // Remotes returns the URLs that the plan shows.
 func (p plan) Remotes() []string { return p.remotes }
 
-// maxShown bounds the lines beside a plan, in bytes.
+// maxShown is the maximum size of the lines shown with a plan, in bytes.
 const maxShown = 300 << 10
 
-// Exhibit is the lines that change, file by file.
+// Exhibit returns the changed lines, file by file.
 func (p plan) Exhibit(context.Context) (any, error) {
 	if len(p.files) == 0 {
 		return nil, nil
@@ -236,7 +237,7 @@ func (p plan) Exhibit(context.Context) (any, error) {
 	return shown, nil
 }
 
-// lines returns files in a line each. Of a binary one it is what its contents are known by.
+// lines returns files, one per line. A binary one is identified by its contents.
 func lines(files []project.FilePatch) []string {
 	out := make([]string, 0, len(files))
 	for _, f := range files {
@@ -245,7 +246,7 @@ func lines(files []project.FilePatch) []string {
 	return out
 }
 
-// commits returns them in a line each.
+// commits returns commits, one per line.
 func commits(all []project.GitCommit, more int) []string {
 	out := make([]string, 0, len(all))
 	for _, c := range all {
@@ -257,5 +258,5 @@ func commits(all []project.GitCommit, more int) []string {
 	return out
 }
 
-// shown returns a remote's URL without what may be a secret in it.
+// shown returns a remote's URL without parts that may be secret.
 func shown(url string) string { return project.PublicURL(url) }

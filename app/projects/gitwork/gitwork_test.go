@@ -19,7 +19,7 @@ import (
 
 func TestMain(m *testing.M) { projectrig.Main(m.Run) }
 
-// desk is a user with a project that has a repository, and a remote of it beside it.
+// desk is a user with a project that has a repository, and a remote beside it.
 type desk struct {
 	*projectrig.Core
 	t      *testing.T
@@ -58,14 +58,14 @@ func (d desk) write(name, text string) {
 	require.NoError(d.t, os.WriteFile(filepath.Join(d.dir, name), []byte(text), 0o644))
 }
 
-// does is the answer of a call by the user, approved.
+// does returns the result of a call by the user, approved.
 func (d desk) does(name tool.Name, a args) args {
 	d.t.Helper()
 	a["path"] = d.dir
 	return d.ByPerson(name, a)
 }
 
-// refused is what is said of a call by the user that is not carried out.
+// refused returns the error of a call by the user.
 func (d desk) refused(name tool.Name, a args) string {
 	d.t.Helper()
 	a["path"] = d.dir
@@ -82,7 +82,7 @@ func (d desk) asked(name tool.Name, a args) tool.Outcome {
 	return d.Call(d.t.Context(), c)
 }
 
-// plan is what the user is shown.
+// plan returns the plan that the user sees.
 func (d desk) plan(name tool.Name, a args) args {
 	d.t.Helper()
 	o := d.asked(name, a)
@@ -123,14 +123,14 @@ func TestHunksAreStagedOneByOneAndTakenBack(t *testing.T) {
 	d.does("git_unstage", args{"hunks": ids[1:2], "files": []string{"picture"}})
 	assert.Equal(t, "1\nONE\n2\n3\n4\n5\n6\n7\n8\n9\n10\n11\n12", d.git("show", ":a.txt"))
 	assert.Equal(t, "A  new/c.txt\n?? picture", strings.Join(strings.Split(d.git("status", "--short"), "\n")[1:], "\n"))
-	assert.Contains(t, d.refused("git_stage", args{"hunks": []string{"0123456789ab"}}), "no hunk 0123456789ab any more")
+	assert.Contains(t, d.refused("git_stage", args{"hunks": []string{"0123456789ab"}}), "hunk 0123456789ab no longer exists")
 	assert.Contains(t, d.refused("git_stage", args{"files": []string{"nowhere"}}), "nothing of")
 	d.write("a.txt", "0\n"+edited)
 	ids = hunks(d.does("git_changes", args{}), "unstaged")
 	assert.Contains(t, d.refused("git_stage", args{"files": []string{"."}, "hunks": ids[:1]}), "a.txt is named as a whole and by a hunk of it")
 }
 
-// TestWhatIsStagedIsWhatWasShown, also where the file is changed while the plan is read: then it is asked about anew.
+// TestWhatIsStagedIsWhatWasShown: if the file changes while the plan is read, a new approval is needed.
 func TestWhatIsStagedIsWhatWasShown(t *testing.T) {
 	d := newDesk(t)
 	d.write("b.txt", "shown\n")
@@ -250,7 +250,7 @@ func TestPushesAndPullsShowTheirCommitsAndNeverLoseAny(t *testing.T) {
 	assert.Equal(t, d.git("rev-parse", "HEAD"), gitIn(t, d.remote, "rev-parse", "main"))
 }
 
-// ByPersonOutcome is what comes of a call by the user, approved.
+// ByPersonOutcome returns the outcome of a call by the user, approved.
 func (d desk) ByPersonOutcome(name tool.Name, a args) tool.Outcome {
 	d.t.Helper()
 	o := d.asked(name, a)
@@ -260,7 +260,7 @@ func (d desk) ByPersonOutcome(name tool.Name, a args) tool.Outcome {
 	return d.Call(d.t.Context(), c)
 }
 
-// TestFiltersOfTheRepositoryRefuseStaging: without them other contents would be stored.
+// TestFiltersOfTheRepositoryRefuseStaging: without running them, other contents would be stored.
 func TestFiltersOfTheRepositoryRefuseStaging(t *testing.T) {
 	d := newDesk(t)
 	d.git("config", "filter.crypt.clean", "touch ran")
@@ -300,7 +300,7 @@ func TestAgentsAreServedGitOnlyWhereItIsNamed(t *testing.T) {
 	}
 }
 
-// TestWhatTheRepositorySaysHidesNothing: neither attributes, nor options of a branch, nor other names of what is asked for.
+// TestWhatTheRepositorySaysHidesNothing: neither attributes, nor options of a branch, nor other names of the arguments.
 func TestWhatTheRepositorySaysHidesNothing(t *testing.T) {
 	d := newDesk(t)
 	d.write(".gitattributes", "*.sh -diff\n")
@@ -330,7 +330,7 @@ func TestWhatTheRepositorySaysHidesNothing(t *testing.T) {
 	assert.Equal(t, gitIn(t, d.remote, "rev-parse", "topic"), d.git("rev-parse", "HEAD"))
 }
 
-// TestEveryHookThatRunsIsNamed: also those around references and the index, and those of a repository on this machine that is pushed to.
+// TestEveryHookThatRunsIsNamed: also those for references and the index, and those of a local repository that is pushed to.
 func TestEveryHookThatRunsIsNamed(t *testing.T) {
 	d := newDesk(t)
 	hook := func(dir, name string) string {
@@ -362,7 +362,7 @@ func TestEveryHookThatRunsIsNamed(t *testing.T) {
 	assert.NoFileExists(t, moved+".ran", "no push to a URL moves a reference here with hooks")
 }
 
-// TestAStashBringsBackWhatWasStaged, also where the file has other lines by now.
+// TestAStashBringsBackWhatWasStaged: even if the file has other lines by now.
 func TestAStashBringsBackWhatWasStaged(t *testing.T) {
 	d := newDesk(t)
 	d.write("b.txt", "staged\n")
@@ -375,7 +375,8 @@ func TestAStashBringsBackWhatWasStaged(t *testing.T) {
 	assert.Empty(t, d.git("stash", "list"))
 }
 
-// TestTheLastCommitIsReplacedOnlyAsShown: by all that the new one holds, under its old message or another; a remote that has it is named, and so is the way back.
+// TestTheLastCommitIsReplacedOnlyAsShown: by everything in the new one, under its old message or another; a remote that has it is named, and so is
+// the way to undo it.
 func TestTheLastCommitIsReplacedOnlyAsShown(t *testing.T) {
 	d := newDesk(t)
 	assert.Contains(t, d.refused("git_commit", args{"amend": true}), "nothing to amend")
@@ -397,7 +398,7 @@ func TestTheLastCommitIsReplacedOnlyAsShown(t *testing.T) {
 	assert.Equal(t, []any{"origin/main"}, d.plan("git_commit", args{"amend": true, "message": "better"})["remotes_have_it"])
 }
 
-// TestAStashIsForgottenOnlyWithItsLinesShown, and no other is.
+// TestAStashIsForgottenOnlyWithItsLinesShown: and no other stash is dropped.
 func TestAStashIsForgottenOnlyWithItsLinesShown(t *testing.T) {
 	d := newDesk(t)
 	for _, text := range []string{"one\n", "two\n"} {
@@ -410,6 +411,6 @@ func TestAStashIsForgottenOnlyWithItsLinesShown(t *testing.T) {
 	d.does("git_stash", args{"action": "drop", "stash": "stash@{1}"})
 	assert.Equal(t, "two", d.git("show", "stash@{0}:b.txt"))
 	assert.Equal(t, "1", d.git("rev-list", "--walk-reflogs", "--count", "refs/stash"))
-	d.git("stash", "store", p["commit"].(string)) // the way back that the plan names
+	d.git("stash", "store", p["commit"].(string)) // the command that the plan names
 	assert.Equal(t, "one", d.git("show", "stash@{0}:b.txt"))
 }

@@ -69,7 +69,7 @@ func (s service) planPush(ctx context.Context, _ tool.Scope, in PushInput) (push
 	return p, err
 }
 
-// PushAnswer is a branch that the remote has.
+// PushAnswer is a branch after it was pushed.
 type PushAnswer struct {
 	Top      string `json:"top"`
 	Remote   string `json:"remote"`
@@ -90,7 +90,7 @@ func (s service) push(ctx context.Context, _ tool.Scope, p pushPlan) (PushAnswer
 	return out, s.Trees.Push(ctx, m, p.input.Hooks)
 }
 
-// PullInput is a working tree to bring up to date.
+// PullInput names a worktree to update.
 type PullInput struct {
 	Path  string `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
 	Merge bool   `json:"merge,omitempty" jsonschema:"description=a merge commit may be made"`
@@ -116,7 +116,7 @@ func (s service) planPull(ctx context.Context, _ tool.Scope, in PullInput) (pull
 	m := p.pull
 	p.files, p.remotes, p.nothing = m.Files, []string{m.URL}, m.Nothing
 	context := map[string]any{"project": site.Project.Name, "directory": top, "remote": shown(m.URL), "branch": m.Branch, "takes_from": m.Remote + "/" + m.Source, "stands_on": m.Old, "commit": m.Commit,
-		"commits": commits(m.Commits, m.More), "changed_files": named(lines(m.Files)), "notes": []string{"hooks that the repository has are not run"}}
+		"commits": commits(m.Commits, m.More), "changed_files": named(lines(m.Files)), "notes": []string{"the repository's hooks do not run"}}
 	how := "moving it forward"
 	switch {
 	case m.Nothing:
@@ -130,7 +130,7 @@ func (s service) planPull(ctx context.Context, _ tool.Scope, in PullInput) (pull
 	return p, err
 }
 
-// PullAnswer is a branch that was brought up to date.
+// PullAnswer is a branch after it was updated.
 type PullAnswer struct {
 	Top      string   `json:"top"`
 	URL      string   `json:"url"`

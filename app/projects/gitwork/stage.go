@@ -15,10 +15,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// maxNames bounds how many files and hunks one call names.
+// maxNames is the maximum number of files and hunks in one call.
 const maxNames = 2000
 
-// StageInput names what to stage, or to take out of what is staged.
+// StageInput names what to stage or unstage.
 type StageInput struct {
 	Path  string   `json:"path" jsonschema:"minLength=1,description=of a project or worktree"`
 	Files []string `json:"files,omitempty" jsonschema:"description=whole files or directories; '.' is all"`
@@ -54,7 +54,7 @@ func (s service) planUnstage(ctx context.Context, _ tool.Scope, in StageInput) (
 	return s.staging(ctx, in, true)
 }
 
-// staging works out the patch that the index is changed by: it is shown, and is what is applied, whatever the files hold by then.
+// staging computes the patch of the index: the plan shows it, and exactly it is applied, whatever the files contain by then.
 func (s service) staging(ctx context.Context, in StageInput, back bool) (stagePlan, error) {
 	site, top, err := s.site(ctx, in.Path)
 	if err != nil {
@@ -93,7 +93,7 @@ func (s service) staging(ctx context.Context, in StageInput, back bool) (stagePl
 		text.WriteString(f.Text())
 	}
 	if len(missing) > 0 {
-		return p, project.ErrConflict.Sayf("there is no hunk %s any more; git_changes lists those there are", strings.Join(missing, ", "))
+		return p, project.ErrConflict.Sayf("hunk %s no longer exists; git_changes lists the present ones", strings.Join(missing, ", "))
 	}
 	p.patch = text.String()
 	sum := sha256.Sum256([]byte(p.patch))
@@ -108,7 +108,7 @@ func (s service) staging(ctx context.Context, in StageInput, back bool) (stagePl
 	return p, err
 }
 
-// chosen returns the files of which something is taken.
+// chosen returns the files with something selected.
 func chosen(all []project.FilePatch, in StageInput, w project.WorkTree) ([]string, error) {
 	var paths []string
 	for _, name := range w.Conflicted {
@@ -134,12 +134,12 @@ func chosen(all []project.FilePatch, in StageInput, w project.WorkTree) ([]strin
 		}
 	}
 	if len(paths) == 0 {
-		return nil, project.ErrConflict.Sayf("there is no hunk %s any more; git_changes lists those there are", strings.Join(in.Hunks, ", "))
+		return nil, project.ErrConflict.Sayf("hunk %s no longer exists; git_changes lists the present ones", strings.Join(in.Hunks, ", "))
 	}
 	return paths, nil
 }
 
-// StageAnswer is what was staged or taken back.
+// StageAnswer is what was staged or unstaged.
 type StageAnswer struct {
 	Top    string   `json:"top"`
 	Files  []string `json:"files"`
@@ -216,7 +216,7 @@ func (s service) planCommit(ctx context.Context, _ tool.Scope, in CommitInput) (
 		notes = append(notes, "the commit is signed, as your git configuration says")
 	}
 	if p.work.Branch == "" {
-		notes = append(notes, "no branch is checked out: nothing but the reflog will know this commit")
+		notes = append(notes, "no branch is checked out: only the reflog will have this commit")
 	}
 	summary := fmt.Sprintf("commit %s of %s: %s", project.Counted(len(p.files), "file"), site.Title(), runner.OneLine(in.Message))
 	if old != nil {
@@ -236,7 +236,7 @@ func (s service) planCommit(ctx context.Context, _ tool.Scope, in CommitInput) (
 	return p, err
 }
 
-// hooked adds to a plan which hooks the repository has, and says whether they run. A plan in which some do is of high risk: they are programs of the repository.
+// hooked adds to a plan which hooks the repository has, and whether they run. If some do, the plan is high risk: they are programs of the repository.
 func hooked(context map[string]any, hooks []project.GitHook, run bool, risk policy.Risk) ([]string, policy.Risk) {
 	if len(hooks) == 0 {
 		return []string{}, risk

@@ -12,8 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// EitherCasing has a tool take its arguments in the other casing as well: projectPath for project_path, script_name for scriptName. What
-// it publishes stays as it is (packageflow contract §2.2).
+// EitherCasing makes a tool accept its arguments in the other casing as well: projectPath for project_path, script_name for scriptName. Its published
+// schema is unchanged (packageflow contract §2.2).
 func EitherCasing(e tool.Entry) tool.Entry {
 	e.Handler = casing{next: e.Handler, known: bind.Types(e.Spec.Input)}
 	return e
@@ -24,7 +24,7 @@ type casing struct {
 	known func() map[string]string // property → type
 }
 
-// Decode renames arguments whose names are known in the other casing. Both given with different values is project.ErrArgument.
+// Decode renames arguments in the other casing. If both are present with different values, that is project.ErrArgument.
 func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 	var fields map[string]json.RawMessage
 	if json.Unmarshal(args, &fields) != nil || fields == nil {
@@ -36,7 +36,7 @@ func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 		if _, given := fields[alias]; !given || alias == name {
 			continue
 		}
-		if confirms(name) { // the core removes these before, in their one spelling
+		if confirms(name) { // the core removes these before, in their only spelling
 			return nil, project.ErrArgument.Sayf("%s is spelled %s", alias, name)
 		}
 		if err := MergeAliases(fields, name, alias); err != nil {
@@ -56,8 +56,7 @@ func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 
 func confirms(name string) bool { return name == "confirm_token" || name == "typed_value" }
 
-// MergeAliases leaves the value of an argument under name alone, whichever of its names it was given by. Names with different values are
-// project.ErrArgument.
+// MergeAliases keeps the value of an argument under name only, whichever of its names was used. Names with different values are project.ErrArgument.
 func MergeAliases(fields map[string]json.RawMessage, name string, aliases ...string) error {
 	for _, alias := range aliases {
 		value, given := fields[alias]
@@ -81,7 +80,7 @@ func compact(value json.RawMessage) []byte {
 	return out.Bytes()
 }
 
-// otherCasing is snake_case for camelCase, and the reverse.
+// otherCasing returns snake_case for camelCase, and the reverse.
 func otherCasing(name string) string {
 	var out strings.Builder
 	upper := false

@@ -23,7 +23,7 @@ type input struct {
 	Args        []string `json:"args,omitempty"`
 }
 
-// entry returns a tool that answers with what it was given.
+// entry returns a tool that answers with its arguments.
 func entry() tool.Entry {
 	return runner.EitherCasing(bind.Query(tool.Ref[input, input]{Name: "echo"}, runner.ReadSpec(runner.CategoryProjects, "Echo", "Echo.", string(bind.SchemaOf[input]())),
 		func(_ context.Context, _ tool.Scope, in input) (input, error) { return in, nil }))
@@ -82,7 +82,7 @@ func TestMerge(t *testing.T) {
 	require.NoError(t, runner.MergeAliases(nil, "a", "b"))
 }
 
-// TestPlan: the hash is over all that is shown, and over nothing else.
+// TestPlan: the hash covers everything that is shown, and nothing else.
 func TestPlan(t *testing.T) {
 	plan := func(name tool.Name, summary string, context any, a policy.Assessment) runner.Plan {
 		p, err := runner.NewPlan(name, summary, context, a)
@@ -98,7 +98,7 @@ func TestPlan(t *testing.T) {
 	require.Error(t, err)
 }
 
-// FuzzEitherCasing: whatever is sent, it is taken or refused in so many words, and sending it again by the names it went by says the same.
+// FuzzEitherCasing: any input is accepted or rejected with a message, and sending the renamed arguments gives the same result.
 func FuzzEitherCasing(f *testing.F) {
 	for _, seed := range []string{`{}`, `{"projectPath":"a"}`, `{"project_path":"a","projectPath":"a"}`, `{"timeout_ms":1e3}`, `{"timeoutMs":2.0,"timeout_ms":2}`, `[1]`, `{"args":[null]}`, `{"a":1,"a":2}`, "{\"\xff\":1}"} {
 		f.Add(seed)

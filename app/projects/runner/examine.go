@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// The bounds of what commands are followed into.
+// The limits of examining commands.
 const (
 	maxDepth   = 5 // scripts that start scripts
 	maxScripts = 100
@@ -29,25 +29,25 @@ type StartedScript struct {
 	Command string `json:"command"`
 	Pre     string `json:"pre,omitempty"`
 	Post    string `json:"post,omitempty"`
-	Dir     string `json:"dir,omitempty"` // of the package.json, where it is not that of the directory the command runs in
+	Dir     string `json:"dir,omitempty"` // of the package.json, if it is not in the directory the command runs in
 }
 
 // ExamineResult is the result of examining commands before they run.
 type ExamineResult struct {
 	Findings Findings
 	Scripts  []StartedScript
-	Settings []project.ManagerSetting // of package managers, where one is among what runs
-	DevLike  string                   // the script among them that never ends; empty without one
+	Settings []project.ManagerSetting // of package managers, if one is among what runs
+	DevLike  string                   // the script among them that never ends; empty for none
 	Code     process.Code             // the files that are read as code
 }
 
-// Same reports whether the commands would start the same as when they were examined before.
+// Same reports whether the commands would start the same as in the earlier examination.
 func (e ExamineResult) Same(before ExamineResult) bool {
 	return e.Alike(before) && e.Code.Same(before.Code)
 }
 
-// Alike is Same for commands before which others of the same plan have run: those may have made what these read. Files that were made, most
-// likely, are not compared: what lies in directories for what is built and installed, and what package managers write themselves.
+// Alike is Same for commands after others of the same plan, which may have made files that these read. Files that were probably generated are not
+// compared: those in directories for built and installed files, and those that package managers write.
 func (e ExamineResult) Alike(before ExamineResult) bool {
 	return slices.Equal(e.Scripts, before.Scripts) && slices.Equal(e.Settings, before.Settings) && slices.Equal(kept(e.Code), kept(before.Code))
 }
@@ -70,7 +70,7 @@ func (e ExamineResult) Changed(before ExamineResult) string {
 	return "the files that it reads"
 }
 
-// kept returns the files that no step of a plan is likely to make.
+// kept returns the files that probably no step of a plan generates.
 func kept(c process.Code) []process.CodeFile {
 	return slices.DeleteFunc(slices.Clone(c.Reads), func(r process.CodeFile) bool {
 		dirs := strings.Split(r.Path, "/")
@@ -83,14 +83,14 @@ func kept(c process.Code) []process.CodeFile {
 
 // Command is commands that run in a directory.
 type Command struct {
-	Root, Dir string   // of the project, and where they run
+	Root, Dir string   // of the project, and the working directory
 	Texts     []string // shell text
-	Managed   bool     // a package manager runs them: its settings count
-	Script    string   // the script they are; it is not listed again when it starts itself
+	Managed   bool     // a package manager runs them: its settings apply
+	Script    string   // the script that they are; it is not listed again when it starts itself
 }
 
-// Examine returns what the linter says of the commands and of every package.json script that they start, with the text of those scripts as it is
-// now (packageflow-security contract §4.6). A blocked one is project.ErrCommandBlocked; what cannot be followed is of high risk.
+// Examine returns the linter's findings for the commands and for every package.json script that they start, with the present text of those scripts
+// (packageflow-security contract §4.6). A blocked one is project.ErrCommandBlocked; what cannot be examined is high risk.
 func (r Runner) Examine(ctx context.Context, around projectport.Surroundings, c Command) (ExamineResult, error) {
 	x := &examination{runner: r, around: around, of: c, seen: map[string]bool{}, managed: c.Managed}
 	if c.Script != "" {
@@ -128,14 +128,14 @@ func (x *examination) named() (out []process.ShellCommand) {
 	return out
 }
 
-// examination is one on its way.
+// examination is an examination in progress.
 type examination struct {
 	runner   Runner
 	around   projectport.Surroundings
 	of       Command
 	out      ExamineResult
 	seen     map[string]bool        // directory and name of scripts
-	looked   map[string]bool        // directories whose settings are known
+	looked   map[string]bool        // directories whose settings were read
 	commands []process.ShellCommand // everything that runs
 	managed  bool
 }
@@ -147,7 +147,7 @@ func (x *examination) find(rule, fragment, message string, args ...any) {
 	}
 }
 
-// set lists settings, each with a finding, because what runs is not what package.json says alone.
+// set lists settings, each with a finding, because package.json alone does not decide what runs.
 func (x *examination) set(settings []project.ManagerSetting) {
 	for _, s := range settings {
 		if slices.Contains(x.out.Settings, s) {
@@ -164,7 +164,7 @@ func (x *examination) set(settings []project.ManagerSetting) {
 	}
 }
 
-// text judges a text and follows what it starts.
+// text checks a text and follows what it starts.
 func (x *examination) text(ctx context.Context, dir, text string, depth int) error {
 	report, err := x.runner.judge(x.around, x.of.Root, dir, text)
 	if err != nil {
@@ -201,7 +201,7 @@ func (x *examination) call(ctx context.Context, call shellcmd.ScriptCall, at str
 	}
 	if dir == "" {
 		if !call.Loose {
-			x.find("script-unclear", call.Source, "it starts scripts of a package.json that is not in the project, or that nobody can name before it runs")
+			x.find("script-unclear", call.Source, "it starts scripts of a package.json that is outside the project, or only known when it runs")
 		}
 		return nil
 	}
@@ -231,14 +231,14 @@ func (x *examination) script(ctx context.Context, m *project.Manifest, s started
 	text, there := m.Scripts[s.name]
 	if !there {
 		if !s.call.Loose {
-			x.find("script-unclear", s.call.Source, "package.json has no script %.100q, so nobody can say what it will start", s.name)
+			x.find("script-unclear", s.call.Source, "package.json has no script %.100q, so it is unknown what it will start", s.name)
 		}
 		return nil
 	}
 	if key := s.dir + "\x00" + s.name; x.seen[key] {
 		return nil
 	} else if x.seen[key] = true; s.depth > maxDepth || len(x.out.Scripts) == maxScripts {
-		x.find("script-depth", s.call.Source, "it starts scripts through more than %d others, or more than %d in all; nobody looks further", maxDepth, maxScripts)
+		x.find("script-depth", s.call.Source, "it starts scripts through more than %d others, or more than %d in all; the others are not examined", maxDepth, maxScripts)
 		return nil
 	}
 	one := StartedScript{Name: s.name, Command: text, Pre: m.Scripts["pre"+s.name], Post: m.Scripts["post"+s.name]}
@@ -246,7 +246,7 @@ func (x *examination) script(ctx context.Context, m *project.Manifest, s started
 		one.Dir = s.dir
 	}
 	x.out.Scripts = append(x.out.Scripts, one)
-	if x.out.DevLike == "" && shellcmd.LooksLongRunning(strings.ReplaceAll(s.name, ":", "-"), text) { // of names with a part behind a colon not all are servers
+	if x.out.DevLike == "" && shellcmd.LooksLongRunning(strings.ReplaceAll(s.name, ":", "-"), text) { // names with a part after a colon are not always servers
 		x.out.DevLike = s.name
 	}
 	for _, text := range []string{one.Pre, one.Command, one.Post} {
@@ -261,7 +261,7 @@ func (x *examination) script(ctx context.Context, m *project.Manifest, s started
 	return nil
 }
 
-// manifest returns the package.json that counts in a directory, its own or one above it in the project, and where that is; "" when there is none.
+// manifest returns the package.json in force in a directory, its own or one above it in the project, and its location; "" if there is none.
 func (x *examination) manifest(ctx context.Context, at string) (string, *project.Manifest, error) {
 	if at == "" {
 		return "", nil, nil
@@ -303,8 +303,8 @@ func (x *examination) manifest(ctx context.Context, at string) (string, *project
 	return "", nil, nil
 }
 
-// Hidden are findings for what of the texts the user will not see because it is masked: code can hide behind a name that says password, and
-// who approves has to know that there is something (packageflow-security contract §5.1).
+// Hidden returns findings for the parts of the texts that the user will not see because they are masked: code can hide behind a name such as
+// password, and the user who approves must know that there is something (packageflow-security contract §5.1).
 func (r Runner) Hidden(parts ...any) Findings {
 	if r.Mask == nil {
 		return nil
@@ -313,7 +313,7 @@ func (r Runner) Hidden(parts ...any) Findings {
 	for _, part := range parts {
 		doc, err := tool.Encode(part)
 		if err != nil {
-			continue // what does not encode is not shown either
+			continue // what cannot be encoded is not shown either
 		}
 		masked := r.Mask(doc)
 		if string(masked) == string(doc) {
@@ -326,7 +326,7 @@ func (r Runner) Hidden(parts ...any) Findings {
 				fragment = plain
 			}
 		}
-		out = append(out, shellcmd.Finding{Rule: "masked", Verdict: shellcmd.VerdictHigh, Message: "part of this is masked: a secret stands in it, or something that looks like one; look at it where it is stored", Fragment: clip(fragment)})
+		out = append(out, shellcmd.Finding{Rule: "masked", Verdict: shellcmd.VerdictHigh, Message: "part of this is masked because it is, or looks like, a secret; see the original where it is stored", Fragment: clip(fragment)})
 	}
 	return out
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The categories under which tools are listed for users (packageflow contract §2.7).
+// The categories of tools in lists for users (packageflow contract §2.7).
 const (
 	CategoryProjects   = "Project Management"
 	CategoryWorktrees  = "Git Worktree"
@@ -28,44 +28,43 @@ const (
 // readTimeout is for git in a large repository.
 const readTimeout = time.Minute
 
-// RunTimeout bounds a call that runs something: the longest that may be asked for, and what starting and stopping it takes.
+// RunTimeout is the timeout of a call that runs something: the longest that may be requested, and the time for starting and stopping.
 const RunTimeout = time.Hour + 5*time.Minute
 
-// ReadSpec returns a tool that only reads.
+// ReadSpec returns the spec of a tool that only reads.
 func ReadSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassRead, Effects: policy.Read, Timeout: readTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// ExecuteSpec returns a tool that runs something or stops it (permission category execute, risk medium: packageflow contract).
+// ExecuteSpec returns the spec of a tool that runs or stops something (permission category execute, risk medium: packageflow contract).
 func ExecuteSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassDangerous,
 		Effects: policy.Read | policy.Write | policy.Exec | policy.Network, Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskMedium, Timeout: RunTimeout,
 		Input: json.RawMessage(schema)}
 }
 
-// StoreSpec returns a tool that stores something of Countersign's own (permission category write, risk low: packageflow contract).
+// StoreSpec returns the spec of a tool that stores something of Countersign's own (permission category write, risk low: packageflow contract).
 func StoreSpec(category, title, description, schema string) tool.Spec {
 	return tool.Spec{Title: title, Description: description, Category: category, Class: policy.ClassWrite, Effects: policy.Read | policy.Write,
 		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(schema)}
 }
 
-// planLabel is what the hashes of the plans are made under.
+// planLabel is the label of the plans' hashes.
 const planLabel = "project.plan.v1"
 
 // Plan is what a tool will do. Its hash covers everything it shows, so that only the approved plan runs.
 type Plan struct {
 	tool.BasicPlan
-	dated  string // what a dated "always" covers
-	bound  bool   // the scope tells its content
+	dated  string // scope of a dated grant
+	bound  bool   // the scope includes its content
 	loose  canon.Hash
-	about  string // name of the project
 	covers string // what the scope is, in words
 }
 
 // NewPlan returns a plan of the named tool. context marshals to JSON without fractions: the real command, the steps, the request.
 func NewPlan(name tool.Name, summary string, context any, a policy.Assessment) (Plan, error) {
-	p, err := tool.NewBasicPlan(planLabel, name, summary, context, a)
+	p, err := tool.NewBasicPlan(planLabel, name, summary, context, tool.PlanOptions{Assessment: a})
 	return Plan{BasicPlan: p}, err
 }
 
@@ -85,16 +84,16 @@ func (p Plan) BoundBut(less Plan) Plan {
 	return p
 }
 
-// Confined reports a plan whose scope tells its content (tool.Confined).
+// Confined reports whether the plan's scope includes its content (tool.Confined).
 func (p Plan) Confined() bool { return p.bound }
 
-// WithProject returns the plan, of the project of that name.
+// WithProject returns the plan with the name of its project.
 func (p Plan) WithProject(project string) Plan {
-	p.about = project
+	p.BasicPlan = p.WithAbout(project)
 	return p
 }
 
-// Covering returns the plan with its scope in words: something of that kind and name, in the project of that name, if in any.
+// Covering returns the plan with its scope in words: something of that kind and name, in the project with that name, if any.
 func (p Plan) Covering(kind, name, project string) Plan {
 	if p.covers = kind + " " + quoted(name); project != "" {
 		p.covers += " of " + quoted(project)
@@ -102,7 +101,7 @@ func (p Plan) Covering(kind, name, project string) Plan {
 	return p
 }
 
-// quoted returns a name within a sentence: in quotes where it is more than one plain word, so that it cannot pass for a part of that sentence.
+// quoted returns a name for use in a sentence: in quotes unless it is one plain word, so that it cannot pass for a part of that sentence.
 func quoted(name string) string {
 	plain := func(r rune) bool {
 		return unicode.IsLetter(r) || unicode.IsDigit(r) || strings.ContainsRune("_-./:@+", r)
@@ -113,11 +112,8 @@ func quoted(name string) string {
 	return strconv.QuoteToGraphic(name)
 }
 
-// Covers returns the scope in words, where it was said (tool.Worded).
+// Covers returns the scope in words, if set (tool.Worded).
 func (p Plan) Covers() string { return p.covers }
-
-// About returns the name of the project that the plan is of, where it was said (tool.Subject).
-func (p Plan) About() string { return p.about }
 
 // Scopes returns what an "always" covers within the tool (tool.Scoped).
 func (p Plan) Scopes() (session, dated string) {
@@ -125,14 +121,14 @@ func (p Plan) Scopes() (session, dated string) {
 	return scope, cmp.Or(p.dated, scope)
 }
 
-// Loosely returns the plan with what all of it but its arguments comes to: bare shows that, and marshals to JSON without fractions.
+// Loosely returns the plan with the hash of everything except its arguments: bare shows that, and marshals to JSON without fractions.
 func (p Plan) Loosely(bare any) (Plan, error) {
 	var err error
 	p.loose, err = canon.Sum("project.loose.v1", tool.BasicPlan{Tool: p.Tool, Context: bare})
 	return p, err
 }
 
-// Loose returns the plan but for its arguments (tool.Looser); zero where they cannot be told apart.
+// Loose returns the hash of the plan without its arguments (tool.Looser); zero if they cannot be separated.
 func (p Plan) Loose() canon.Hash { return p.loose }
 
 // ContentScope returns a scope narrowed to content by its hash.
@@ -141,10 +137,11 @@ func ContentScope(target string, content canon.Hash) string {
 	return target + "@" + digits[:shortHash]
 }
 
-// shortHash is as many digits as nobody makes two contents agree in.
+// shortHash is a number of digits that prevents intentional collisions.
 const shortHash = 32
 
-// Warned returns the plan with a warning for the user that is not part of the hash, so that it may change while the user decides. The context has to be a map.
+// Warned returns the plan with a warning for the user that is not part of the hash, so that it may change while the user decides. The context must be
+// a map.
 func (p Plan) Warned(remark string) Plan {
 	if context, ok := p.Context.(map[string]any); ok && remark != "" {
 		context = maps.Clone(context)

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// TestScopes: what is always allowed for the session is the same whatever the files hold; what is across sessions is for them as they are.
+// TestScopes: a session grant covers any content of the files; a grant across sessions covers them only as they are.
 func TestScopes(t *testing.T) {
 	plan := func(context map[string]any) runner.Plan {
 		p, err := runner.NewPlan("run_script", "run it", context, policy.Assessment{Scope: "shop/test"})

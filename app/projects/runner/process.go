@@ -8,24 +8,24 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// Process is a process as lists show it (packageflow contract §1.11).
+// Process is a process in lists (packageflow contract §1.11).
 type Process struct {
 	ID          process.ID `json:"id"`
 	PID         int        `json:"pid"`
-	OwnerPID    int        `json:"ownerPid"` // the Countersign process that looks after it
+	OwnerPID    int        `json:"ownerPid"` // the Countersign process that supervises it
 	ScriptName  string     `json:"scriptName"`
 	ProjectPath string     `json:"projectPath"`
 	Status      string     `json:"status"`
 	StartedAt   time.Time  `json:"startedAt"`
 	CompletedAt *time.Time `json:"completedAt,omitempty"`
-	ExitCode    *int       `json:"exitCode,omitempty"` // of one that ended, unless nobody knows how
+	ExitCode    *int       `json:"exitCode,omitempty"` // of one that ended, if known
 	Command     string     `json:"command"`
 	Client      string     `json:"client,omitempty"`
 	Reason      string     `json:"reason,omitempty"`
-	Matched     *bool      `json:"patternMatched"` // whether a line matched that its starter waited for; null where none was, or where that cannot be told
+	Matched     *bool      `json:"patternMatched"` // whether a line matched its starter's pattern; null without one, or if it is not known
 }
 
-// ProcessOf returns a process of this capability as lists show it.
+// ProcessOf returns a process of this capability in the form of lists.
 func ProcessOf(s process.State) Process {
 	v := Process{ID: s.ID, PID: s.PID, OwnerPID: s.Owner, ScriptName: s.Labels[LabelScript], ProjectPath: s.Labels[LabelProject], Status: StatusOf(s),
 		StartedAt: s.StartedAt, Command: cmp.Or(s.Labels[LabelCommand], strings.Join(s.Argv, " ")), Client: s.Labels[LabelClient],

@@ -27,14 +27,13 @@ const (
 	StopGrace      = 5 * time.Second // between asking a process group to end and killing it
 )
 
-// Bounds of what is answered, in bytes: each stream of a result, and all of an answer's output together as JSON, so that it stays below
-// what a caller takes.
+// The limits of results, in bytes: each stream of a result, and all output of a result together as JSON, so that it stays below the caller's limit.
 const (
 	MaxStream = 100 << 10
 	MaxOutput = 180 << 10
 )
 
-// Bounds of arguments, in bytes: what the user can be shown of a call.
+// The limits of arguments, in bytes, so that the user can see the whole call.
 const (
 	maxArg  = 32 << 10
 	maxArgs = 128 << 10
@@ -48,10 +47,10 @@ const (
 	LabelClient        = "client"
 	LabelSession       = "session"
 	LabelExecution     = "execution"
-	LabelPattern       = "pattern"  // of a line that says that it is ready
-	LabelServices      = "services" // the file that a service stands in
-	LabelCommand       = "command"  // what a service runs, as its file has it
-	LabelPlace         = "place"    // of a service among those started with it
+	LabelPattern       = "pattern"  // of a line that shows that it is ready
+	LabelServices      = "services" // the file that defines a service
+	LabelCommand       = "command"  // what a service runs, as written in its file
+	LabelPlace         = "place"    // position of a service among those started with it
 	CapabilityProjects = "projects"
 )
 
@@ -71,8 +70,8 @@ type Env struct {
 	Passed  []string // names of variables that the project's settings pass on and that are set
 }
 
-// Around returns what a process in dir would find, dir being inside the project at root. Programs that lie in the project are never taken for those of
-// the machine. Secrets and settings of both directories, and of those between them, are known.
+// Around returns the environment of a process in dir, inside the project at root. Programs inside the project are never taken for those of the
+// machine. It includes the secrets and settings of both directories, and of those between them.
 func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surroundings, error) {
 	around, err := r.Dirs.Surroundings(ctx, root)
 	if err != nil || dir == root {
@@ -95,7 +94,7 @@ func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surro
 			}
 			around.Settings = append(around.Settings, s)
 		}
-		if !within(at, root) { // a worktree that lies elsewhere
+		if !within(at, root) { // a worktree outside of it
 			break
 		}
 	}
@@ -103,8 +102,8 @@ func (r Runner) Around(ctx context.Context, root, dir string) (projectport.Surro
 	return around, nil
 }
 
-// Facts returns what dir tells about the project at root, or the worktree there, that it is in. What it does not say of its package manager, the nearest directory
-// above it that does says: in a workspace the manager of the whole runs each of its packages. It fails like projectport.Directories.Facts.
+// Facts returns the facts of dir, inside the project at root or its worktree. If dir does not determine its package manager, the nearest directory
+// above it that does so counts: in a workspace the manager of the whole runs each of its packages. It fails like projectport.Directories.Facts.
 func (r Runner) Facts(ctx context.Context, root, dir string) (project.Facts, error) {
 	facts, err := r.Dirs.Facts(ctx, dir)
 	for at := dir; err == nil && facts.Manifest != nil && facts.DecidedBy == "" && at != root && within(at, root); {
@@ -117,12 +116,12 @@ func (r Runner) Facts(ctx context.Context, root, dir string) (project.Facts, err
 	return facts, err
 }
 
-// within reports whether a directory lies in another one, by spelling.
+// within reports whether a directory is in another one, by spelling.
 func within(dir, root string) bool {
 	return dir == root || strings.HasPrefix(dir, strings.TrimSuffix(root, "/")+"/")
 }
 
-// Environment returns what a program of project p would find in dir: the usual variables, those that the project's settings pass on, and extra
+// Environment returns the environment of a program of project p in dir: the usual variables, those that the project's settings pass on, and extra
 // ones, which may not be among those that change what programs are (packageflow-security contract §4.8).
 func (r Runner) Environment(around projectport.Surroundings, p project.Project, extra map[string]string) (Env, error) {
 	if err := process.CheckEnv(extra); err != nil {
@@ -138,8 +137,8 @@ func (r Runner) Environment(around projectport.Surroundings, p project.Project, 
 	return e, nil
 }
 
-// Inspect returns what the linter says of commands that would run in dir, inside the project at root; both are empty when nothing says where. A
-// blocked one is project.ErrCommandBlocked, with the reasons. What the commands start in turn is Examine's.
+// Inspect returns the linter's findings for commands that would run in dir, inside the project at root; both are empty if that is not known. A
+// blocked one is project.ErrCommandBlocked, with the reasons. Examine covers what the commands start in turn.
 func (r Runner) Inspect(around projectport.Surroundings, root, dir string, commands ...string) (Findings, error) {
 	var out Findings
 	for _, text := range commands {
@@ -160,7 +159,7 @@ func (r Runner) judge(around projectport.Surroundings, root, dir, text string) (
 	return report, report.Refusal()
 }
 
-// QuoteArgs returns an argument vector as a shell would have to be told it: for the linter, which reads shell.
+// QuoteArgs returns an argument vector as shell text, for the linter.
 func QuoteArgs(argv []string) string {
 	words := make([]string, len(argv))
 	for i, a := range argv {
@@ -169,7 +168,7 @@ func QuoteArgs(argv []string) string {
 	return strings.Join(words, " ")
 }
 
-// Findings is what the linter found in the commands.
+// Findings is the linter's findings for the commands.
 type Findings []shellcmd.Finding
 
 // Risk returns high if a finding has high risk, otherwise medium.
@@ -180,7 +179,7 @@ func (f Findings) Risk() policy.Risk {
 	return policy.RiskMedium
 }
 
-// ArgsOutside reports arguments that name a place outside dir.
+// ArgsOutside reports arguments that are paths outside dir.
 func ArgsOutside(dir string, args []string) Findings {
 	var out Findings
 	for _, a := range args {
@@ -196,13 +195,13 @@ func ArgsOutside(dir string, args []string) Findings {
 			p = path.Join(dir, p)
 		}
 		if p = path.Clean(p); p != dir && !strings.HasPrefix(p, dir+"/") {
-			out = append(out, shellcmd.Finding{Rule: "argument_outside", Verdict: shellcmd.VerdictHigh, Message: "an argument names a place outside the project", Fragment: clip(a)})
+			out = append(out, shellcmd.Finding{Rule: "argument_outside", Verdict: shellcmd.VerdictHigh, Message: "an argument is a path outside the project", Fragment: clip(a)})
 		}
 	}
 	return out
 }
 
-// OneLine returns a command as a summary says it: its first line, and that there are more.
+// OneLine returns a command for a summary: its first line, and the number of others.
 func OneLine(command string) string {
 	first, rest, _ := strings.Cut(command, "\n")
 	if rest != "" {
@@ -218,7 +217,7 @@ func clip(s string) string {
 	return s
 }
 
-// ProcessResult is what a program that was waited for did.
+// ProcessResult is the result of a program that ended.
 type ProcessResult struct {
 	ProcessID  process.ID `json:"process_id,omitempty"`
 	ExitCode   int        `json:"exit_code"`
@@ -226,7 +225,7 @@ type ProcessResult struct {
 	Stdout     string     `json:"stdout"`
 	Stderr     string     `json:"stderr"`
 	Truncated  bool       `json:"truncated"`
-	TotalBytes int64      `json:"total_bytes"` // of both streams, whatever was left out
+	TotalBytes int64      `json:"total_bytes"` // of both streams, including what was left out
 	DurationMS int64      `json:"duration_ms"`
 }
 
@@ -267,7 +266,7 @@ func OutputBudget(sc tool.Scope) int {
 	return MaxOutput
 }
 
-// streams is both streams as text that takes at most room bytes as JSON: where there is more, the beginning and the end of each.
+// streams returns both streams as text of at most room bytes as JSON; of longer ones the beginning and the end.
 func streams(stdout, stderr []byte, room int) (out, err string, cut bool) {
 	var cutOut, cutErr bool
 	for limit := MaxStream; ; limit /= 2 {
@@ -279,7 +278,7 @@ func streams(stdout, stderr []byte, room int) (out, err string, cut bool) {
 	}
 }
 
-// JSONSize returns how many bytes the text takes as JSON.
+// JSONSize returns the size of the text as JSON, in bytes.
 func JSONSize(text string) int {
 	if !strings.ContainsFunc(text, func(c rune) bool { return c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf }) {
 		return len(text) + len(`""`)
@@ -304,7 +303,7 @@ func (m RedactFunc) Text(text string) string {
 	return masked
 }
 
-// TriggeredBy returns who had something run, as far as the call tells: a request from outside, the user at the command line, or an agent.
+// TriggeredBy returns who started something, as far as the call shows: an external request, the user at the command line, or an agent.
 func TriggeredBy(sc tool.Scope) string {
 	switch {
 	case strings.HasPrefix(sc.Principal.ID, "webhook"):
@@ -315,14 +314,14 @@ func TriggeredBy(sc tool.Scope) string {
 	return "mcp"
 }
 
-// Labels returns a process's labels: this capability's, and those given.
+// Labels returns a process's labels: this capability's, and the given ones.
 func Labels(p project.Project, sc tool.Scope, more map[string]string) map[string]string {
 	out := map[string]string{LabelCapability: CapabilityProjects, LabelProject: p.Path, LabelClient: sc.Client, LabelSession: sc.Session}
 	maps.Copy(out, more)
 	return out
 }
 
-// ParseTimeout returns a wish in milliseconds as a duration, or project.ErrArgument.
+// ParseTimeout converts a requested timeout in milliseconds. It fails with project.ErrArgument.
 func ParseTimeout(ms int64) (time.Duration, error) {
 	if ms < 1 || ms > MaxTimeout.Milliseconds() {
 		return 0, project.ErrArgument.Sayf("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())

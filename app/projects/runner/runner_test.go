@@ -67,7 +67,7 @@ func TestTriggeredBy(t *testing.T) {
 	assert.Equal(t, runner.MaxOutput, runner.OutputBudget(tool.Scope{MaxOutput: 1 << 30}))
 }
 
-// TestProcessOf: a process that was lost, or never ran, has no exit code that anybody knows.
+// TestProcessOf: a process that was lost, or never ran, has no known exit code.
 func TestProcessOf(t *testing.T) {
 	ended := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	for name, c := range map[string]struct {
@@ -93,7 +93,7 @@ func TestProcessOf(t *testing.T) {
 	}
 }
 
-// FuzzQuoted: a shell would read the very arguments.
+// FuzzQuoted: a shell would read exactly the same arguments.
 func FuzzQuoted(f *testing.F) {
 	f.Add("ls", "a b", "$(x)")
 	f.Add("rm", "-rf", `it's "quoted" \`)

@@ -19,10 +19,11 @@ type SiteFinder struct {
 type Site struct {
 	Project project.Project
 	Dir     string // absolute, links resolved
-	Root    string // the project's directory, or that of its linked worktree: Dir is in it
+	Root    string // the project's directory, or that of its linked worktree, which contains Dir
 }
 
-// Title names the project in a summary, and its linked worktree where that is meant: of several agents that ask for the same, each works in one of its own.
+// Title names the project in a summary, and its linked worktree if the site is in one: several agents may ask for the same, each in a worktree of its
+// own.
 func (s Site) Title() string {
 	if s.Root == s.Project.Path {
 		return s.Project.Name
@@ -94,7 +95,7 @@ func (f SiteFinder) Worktree(ctx context.Context, path string) (Site, error) {
 	return Site{}, outside
 }
 
-// top returns the worktree of the project that the directory is in, as the project's own list has it.
+// top returns the project's worktree that contains the directory, according to the project's own list.
 func (f SiteFinder) top(ctx context.Context, p project.Project, dir string) (string, error) {
 	trees, err := f.Git.Worktrees(ctx, p.Path)
 	if err != nil {
@@ -108,14 +109,14 @@ func (f SiteFinder) top(ctx context.Context, p project.Project, dir string) (str
 	return dir, nil
 }
 
-// Contains reports whether a resolved directory lies in the project, which may have others registered within it.
+// Contains reports whether a resolved directory belongs to the project, which may have others registered within it.
 func (f SiteFinder) Contains(ctx context.Context, p project.Project, dir string) bool {
 	_, _, err := f.Dirs.Planned(ctx, dir, []string{p.Path})
 	return err == nil
 }
 
-// Planned returns the site of a directory that need not exist yet: the cwd of a step. A relative one is the project's; none is given for a
-// global workflow, whose steps name absolute directories.
+// Planned returns the site of a directory that need not exist yet: the cwd of a step. A relative one is relative to the project; for a global
+// workflow, whose steps name absolute directories, p is zero.
 func (f SiteFinder) Planned(ctx context.Context, path string) (Site, error) {
 	if err := project.CheckPath(path); err != nil {
 		return Site{}, err

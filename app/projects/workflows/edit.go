@@ -27,7 +27,7 @@ type CreateInput struct {
 	Inputs []project.Input `json:"inputs,omitempty" jsonschema:"description=what a run may be given: environment variables of its steps"`
 }
 
-// CreatedWorkflow is the answer to a workflow created.
+// CreatedWorkflow is a new workflow.
 type CreatedWorkflow struct {
 	WorkflowID string    `json:"workflowId"`
 	Name       string    `json:"name"`
@@ -42,7 +42,7 @@ type createPlan struct {
 	warning string
 }
 
-// storing returns what storing something is assessed as: low, and high when what is stored would be when it runs.
+// storing returns the assessment of storing something: low, and high if it would be high when it runs.
 func storing(f runner.Findings, scope string) policy.Assessment {
 	a := policy.Assessment{Strength: policy.Simple, Risk: policy.RiskLow, Scope: scope}
 	if f.Risk() == policy.RiskHigh {
@@ -114,16 +114,16 @@ func (in *StepInput) Validate() (err error) {
 	return err
 }
 
-// StepSettings is when and how often a step is run. What is left out stays as it is.
+// StepSettings is when and how often a step runs. Omitted fields stay as they are.
 type StepSettings struct {
-	Needs        []string `json:"needs"`     // steps before it that it waits for; an empty list is none
-	NeedsAll     bool     `json:"needs_all"` // it waits for all of them, as it does when nothing is said
+	Needs        []string `json:"needs"`     // steps before it that it waits for; an empty list: none
+	NeedsAll     bool     `json:"needs_all"` // it waits for all of them, the default
 	Retry        *int     `json:"retry"`
 	RetryDelayMS *int64   `json:"retry_delay_ms"`
-	Files        []string `json:"files"` // patterns: it is skipped while their files are unchanged; an empty list is none
+	Files        []string `json:"files"` // patterns: it is skipped while their files are unchanged; an empty list: none
 }
 
-// readSettings reads settings as a call has them: one argument, because each of its own would take room in every model's context.
+// readSettings reads settings as a call has them: one argument, because separate ones would take room in every model's context.
 func readSettings(given map[string]any) (out StepSettings, err error) {
 	doc, err := tool.Encode(given)
 	if err != nil {
@@ -140,7 +140,7 @@ func readSettings(given map[string]any) (out StepSettings, err error) {
 	return out, nil
 }
 
-// into puts what was said into the configuration of a step of a workflow.
+// into applies the settings to the configuration of a workflow's step.
 func (in StepSettings) into(w project.Workflow, c *project.NodeConfig) error {
 	needs, err := w.StepIDs(in.Needs)
 	switch {
@@ -163,7 +163,7 @@ func (in StepSettings) into(w project.Workflow, c *project.NodeConfig) error {
 	return nil
 }
 
-// AddedStep is the answer to a step added.
+// AddedStep is a new step.
 type AddedStep struct {
 	NodeID     string `json:"nodeId"`
 	WorkflowID string `json:"workflowId"`
@@ -208,7 +208,7 @@ func (s service) planStep(ctx context.Context, _ tool.Scope, in StepInput) (step
 	return p, err
 }
 
-// settings returns what is shown of when and how often a step is run.
+// settings returns when and how often a step runs, for display.
 func settings(w project.Workflow, c project.NodeConfig) map[string]any {
 	out := map[string]any{}
 	if c.Needs != nil {
@@ -223,7 +223,7 @@ func settings(w project.Workflow, c project.NodeConfig) map[string]any {
 	return out
 }
 
-// judge returns what the linter says of a step's command where it would run.
+// judge returns the linter's findings for a step's command in its directory.
 func (s service) judge(ctx context.Context, w project.Workflow, n project.Node) (runner.Findings, error) {
 	of, err := s.home(ctx, w)
 	if err != nil {
@@ -259,13 +259,13 @@ func (s service) home(ctx context.Context, w project.Workflow) (project.Project,
 	return s.Sites.Projects.Find(ctx, w.ProjectID)
 }
 
-// workDir returns where a step would run: in the workflow's project, or for a global workflow in a registered one. That need not exist yet, and
-// is nowhere when nothing says where.
+// workDir returns a step's directory: in the workflow's project, or for a global workflow in a registered one. It need not exist yet, and is empty if
+// it is not known.
 func (s service) workDir(ctx context.Context, w project.Workflow, n project.Node, home project.Project) (runner.Site, error) {
 	if n.Config.Cwd == "" {
 		return runner.Site{Project: home, Dir: home.Path, Root: home.Path}, nil
 	}
-	if w.ProjectID == "" && !strings.HasPrefix(n.Config.Cwd, "/") { // below wherever it will be run
+	if w.ProjectID == "" && !strings.HasPrefix(n.Config.Cwd, "/") { // relative to where the workflow will run
 		return runner.Site{}, project.CheckPath("/" + n.Config.Cwd)
 	}
 	at, err := project.ExpandedStep{Node: n, Workflow: &w}.Dir(home.Path, "")
@@ -279,7 +279,7 @@ func (s service) workDir(ctx context.Context, w project.Workflow, n project.Node
 	return site, err
 }
 
-// inspect returns what the linter says of a command as it would run there, with placeholders for names and npm for the package manager.
+// inspect returns the linter's findings for a command in that directory, with names for placeholders and npm for the package manager.
 func (s service) inspect(ctx context.Context, at runner.Site, command string) (runner.Findings, error) {
 	around, err := s.Sites.Dirs.Surroundings(ctx, cmp.Or(at.Project.Path, "/"))
 	if err != nil {
@@ -296,7 +296,7 @@ func (s service) addStep(ctx context.Context, _ tool.Scope, p stepPlan) (AddedSt
 	n.ID = "node-" + s.UUIDs.NewUUID()
 	w, err := s.Workflows.Update(ctx, p.workflowID, func(w *project.Workflow) error {
 		if w.Revision != p.revision {
-			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", w.Name)
+			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", w.Name)
 		}
 		return w.Insert(n, p.order, s.Clock.Now())
 	})
@@ -311,7 +311,7 @@ func (s service) addStep(ctx context.Context, _ tool.Scope, p stepPlan) (AddedSt
 	return AddedStep{NodeID: n.ID, WorkflowID: w.ID, Name: n.Name, Order: n.Order}, nil
 }
 
-// ChangeStepInput is what to change of a step; what is left out stays.
+// ChangeStepInput is the changes of a step; omitted fields stay.
 type ChangeStepInput struct {
 	WorkflowID string  `json:"workflow_id" jsonschema:"minLength=1"`
 	NodeID     string  `json:"node_id" jsonschema:"minLength=1,description=or the step's name"`
@@ -331,7 +331,7 @@ func (in *ChangeStepInput) Validate() (err error) {
 	return err
 }
 
-// ChangedStep is the answer to a step changed.
+// ChangedStep is a step after a change.
 type ChangedStep struct {
 	NodeID     string `json:"nodeId"`
 	WorkflowID string `json:"workflowId"`
@@ -340,7 +340,7 @@ type ChangedStep struct {
 	Revision   int64  `json:"revision"`
 }
 
-// planChange works out what a step would be.
+// planChange computes the changed step.
 func (s service) planChange(ctx context.Context, _ tool.Scope, in ChangeStepInput) (stepPlan, error) {
 	w, err := s.Workflows.Find(ctx, in.WorkflowID)
 	if err != nil {
@@ -393,7 +393,7 @@ func same(a, b project.Node) bool {
 	return err == nil && failed == nil && bytes.Equal(one, other)
 }
 
-// shownNode is what is shown of a step that is stored.
+// shownNode returns a stored step for display.
 func shownNode(w project.Workflow, n project.Node) map[string]any {
 	out := settings(w, n.Config)
 	out["name"] = n.Name
@@ -411,7 +411,7 @@ func shownNode(w project.Workflow, n project.Node) map[string]any {
 func (s service) changeStep(ctx context.Context, _ tool.Scope, p stepPlan) (ChangedStep, error) {
 	w, err := s.Workflows.Update(ctx, p.workflowID, func(w *project.Workflow) error {
 		if w.Revision != p.revision {
-			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", w.Name)
+			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", w.Name)
 		}
 		return w.Replace(p.node, p.order, s.Clock.Now())
 	})

@@ -19,39 +19,39 @@ import (
 	"github.com/countersign-dev/countersign/ports/projectport"
 )
 
-// How much of a step's output is kept in the history, and of a run's in its answer.
+// How much of a step's output is kept in the execution, and of the whole output in the result.
 const (
-	stepLines    = 200 // of the output of a step that its history keeps
-	stepHead     = 50  // of them its first
+	stepLines    = 200 // of the output of a step that its execution keeps
+	stepHead     = 50  // of these the first
 	summaryLines = 50
 	shownLines   = 10
 )
 
-// leftOut begins the line that says how much of a step's output is not kept.
+// leftOut is the beginning of the line that says how much of a step's output was omitted.
 const leftOut = "… "
 
-// maxParallel is how many commands of one run are at work at a time: fewer than a Countersign process may wait for, so that there is room beside a run.
+// maxParallel is how many commands of one execution run at a time: fewer than the limit of a Countersign process, so that other calls can run.
 const maxParallel = 3
 
-// Step is one prepared step: a command with everything that starting it takes, or the steps of a child workflow.
+// Step is one prepared step: a command with everything needed to start it, or the steps of a child workflow.
 type Step struct {
 	Step    project.ExpandedStep
-	Command string                                    // of a script, as it is shown
+	Command string                                    // of a script, for display
 	Spec    process.Spec                              // of a script
 	Steps   []Step                                    // of a trigger
-	Still   func(context.Context) error               // of a script: fails when it would not do any more what was confirmed; nil never does
-	Again   func(context.Context) error               // Still for another try of it
+	Still   func(context.Context) error               // of a script: fails if it would no longer do what was approved; nil never does
+	Again   func(context.Context) error               // Still for a retry
 	Files   func(context.Context) (inputFiles, error) // of a script with input files; nil without
 	at      int                                       // its number in the flat list
 }
 
-// inputFiles is how the input files of a step are before it runs.
+// inputFiles is the state of a step's input files before it runs.
 type inputFiles struct {
-	unchanged bool                        // as they were when it succeeded last
-	keep      func(context.Context) error // that it has succeeded with them
+	unchanged bool                        // since it last succeeded
+	keep      func(context.Context) error // records that it succeeded with them
 }
 
-// Engine runs. Every field is required.
+// Engine runs workflows. Every field is required.
 type Engine struct {
 	Runner     runner.Runner
 	Executions projectport.Executions
@@ -60,7 +60,7 @@ type Engine struct {
 	Mask       runner.RedactFunc // replaces secrets in what is stored
 }
 
-// RunResult is what came of a run (packageflow contract §2.6, row 21).
+// RunResult is the result of an execution (packageflow contract §2.6, row 21).
 type RunResult struct {
 	Success       bool        `json:"success"`
 	ExecutionID   string      `json:"executionId"`
@@ -68,13 +68,13 @@ type RunResult struct {
 	WorkflowName  string      `json:"workflowName"`
 	StepsExecuted int         `json:"stepsExecuted"`
 	TotalSteps    int         `json:"totalSteps"`
-	StepsSkipped  int         `json:"stepsSkipped,omitempty"` // those that did not have to run, and those that did not come to it
+	StepsSkipped  int         `json:"stepsSkipped,omitempty"` // those that did not have to run, and those that were not reached
 	Status        string      `json:"status"`                 // completed, partial, failed, cancelled
 	FailedStep    *FailedStep `json:"failedStep,omitempty"`
 	Summary       []string    `json:"outputSummary"`
 }
 
-// FailedStep is the step a run ended with.
+// FailedStep is the step that ended an execution.
 type FailedStep struct {
 	NodeID   string `json:"nodeId"`
 	NodeName string `json:"nodeName"`
@@ -82,22 +82,22 @@ type FailedStep struct {
 	Message  string `json:"errorMessage"`
 }
 
-// run is one run on its way.
+// run is one execution in progress.
 type run struct {
 	engine Engine
 	scope  tool.Scope
 	id     string
 	total  int
-	slots  chan struct{} // one for each command that may be at work
+	slots  chan struct{} // one for each command that may run
 
-	one      chan struct{} // full while one of the steps, which may run beside one another, is at what is below
-	executed int           // steps that have begun
-	later    []Step        // triggers whose children run when the workflow's own steps have, because nobody waits for them
+	one      chan struct{} // locks the fields below, because steps may run concurrently
+	executed int           // started steps
+	later    []Step        // triggers whose children run after the workflow's own steps, because they are not waited for
 }
 
-// Run runs the steps, each when those that it needs have succeeded, until one fails or ctx ends, at most workflow.MaxRunTime long. e is the execution to write, running and
-// with its steps pending. It fails with project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, whose details are the Outcome;
-// the history has it either way.
+// Run runs the steps, each after its dependencies have succeeded, until one fails or ctx ends, for at most project.MaxRunTime. e is the execution to
+// write, running and with its steps pending. It fails with project.ErrExecutionFailed, ErrExecutionTimeout or ErrCancelled, whose details are the
+// RunResult; the execution is stored either way.
 func (g Engine) Run(ctx context.Context, sc tool.Scope, e project.Execution, steps []Step) (RunResult, error) {
 	e.Owner = g.Owner.Self()
 	e.Name = g.Mask.Text(e.Name)
@@ -129,18 +129,18 @@ func number(steps []Step, next int) int {
 	return next
 }
 
-// unawaited runs a child that nobody waited for. What becomes of it stands at the step that started it, and fails nothing.
+// unawaited runs a child that is not waited for. Its result is noted at the step that started it, and fails nothing.
 func (r *run) unawaited(ctx context.Context, s Step) error {
 	err := r.steps(ctx, s.Steps)
 	if err == nil || ctx.Err() != nil {
 		return err
 	}
 	return r.change(ctx, func(e *project.Execution) {
-		e.Steps[s.at].Error = r.engine.Mask.Text("nobody waited for the workflow it started, which failed: " + fault.From(err).Message)
+		e.Steps[s.at].Error = r.engine.Mask.Text("the workflow that it started without waiting failed: " + fault.From(err).Message)
 	})
 }
 
-// steps runs one workflow's steps: one after the other, or beside one another where they say what they need. The error is that of the first that failed.
+// steps runs one workflow's steps: one after the other, or concurrently if they name their dependencies. The error is that of the first that failed.
 func (r *run) steps(ctx context.Context, steps []Step) error {
 	if slices.ContainsFunc(steps, func(s Step) bool { return s.Step.Node.Config.Needs != nil }) {
 		return r.beside(ctx, steps)
@@ -153,16 +153,16 @@ func (r *run) steps(ctx context.Context, steps []Step) error {
 	return nil
 }
 
-// errBeside is why a step is stopped that runs beside one that failed.
+// errBeside is the reason for stopping a step that ran with one that failed.
 var errBeside = errors.New("it was stopped because a step beside it failed")
 
-// beside runs each step as soon as those that it needs have succeeded. When one fails, those beside it are stopped.
+// beside runs each step as soon as its dependencies have succeeded. When one fails, the running ones are stopped.
 func (r *run) beside(ctx context.Context, steps []Step) error {
 	inner, stop := context.WithCancelCause(ctx)
 	defer stop(nil)
 	var all errgroup.Group
 	failed := make(chan error, 1)                                                // the first
-	ended, done := map[string]chan struct{}{}, make([]chan struct{}, len(steps)) // closed when a step has succeeded
+	ended, done := map[string]chan struct{}{}, make([]chan struct{}, len(steps)) // closed once a step has succeeded
 	for i, s := range steps {
 		done[i] = make(chan struct{})
 		needs := slices.Clone(done[:i])
@@ -196,7 +196,7 @@ func (r *run) beside(ctx context.Context, steps []Step) error {
 			return nil
 		})
 	}
-	_ = all.Wait() // the first failure is the one that was noted first, not the one that is heard of first
+	_ = all.Wait() // the first failure is the one that was recorded first
 	select {
 	case err := <-failed:
 		return err
@@ -221,7 +221,7 @@ func (r *run) step(ctx context.Context, s Step) error {
 	return r.script(ctx, s)
 }
 
-// tell says that a step has begun.
+// tell reports that a step has begun.
 func (r *run) tell(s Step, what string) {
 	r.one <- struct{}{}
 	defer func() { <-r.one }()
@@ -229,7 +229,7 @@ func (r *run) tell(s Step, what string) {
 	r.executed++
 }
 
-// over is why nothing more is begun, if so.
+// over returns why no further step may start, if so.
 func over(ctx context.Context) error {
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
@@ -270,7 +270,7 @@ func (r *run) child(ctx context.Context, s Step) error {
 	return err
 }
 
-// script runs one command and waits for it, again when it fails and is to be tried again.
+// script runs one command and waits for it, and retries it after a failure if configured.
 func (r *run) script(ctx context.Context, s Step) error {
 	node, config := s.Step.Node, s.Step.Node.Config
 	node.Name = r.engine.Mask.Text(node.Name)
@@ -281,7 +281,7 @@ func (r *run) script(ctx context.Context, s Step) error {
 			return r.failed(ctx, s, node, try{err: err}, 1, 0)
 		}
 		if files.unchanged {
-			r.tell(s, " is skipped: its input files are as they were")
+			r.tell(s, " is skipped: its input files are unchanged")
 			return r.skip(ctx, s.at, node)
 		}
 	}
@@ -291,7 +291,7 @@ func (r *run) script(ctx context.Context, s Step) error {
 	if err := r.begin(ctx, s.at, node, line, started); err != nil {
 		return err
 	}
-	still := s.Still // a step before it may have put something else in its place
+	still := s.Still // a step before it may have replaced it
 	for n := 1; ; n++ {
 		once := r.try(ctx, s, node, still)
 		switch {
@@ -311,7 +311,7 @@ func (r *run) script(ctx context.Context, s Step) error {
 	}
 }
 
-// try is what came of one start of a command.
+// try is the result of one start of a command.
 type try struct {
 	result  process.Result
 	err     error // it was not started
@@ -330,7 +330,7 @@ func (r *run) try(ctx context.Context, s Step, node project.Node, still func(con
 	var id process.ID
 	t.result, t.err = r.engine.Runner.Processes.Run(ctx, s.Spec, func(st process.State) {
 		id = st.ID
-		r.change(ctx, func(e *project.Execution) { e.Steps[s.at].ProcessID = string(st.ID) }) //nolint:errcheck // it only helps those who look on
+		r.change(ctx, func(e *project.Execution) { e.Steps[s.at].ProcessID = string(st.ID) }) //nolint:errcheck // only for readers during the execution
 		r.one <- struct{}{}
 		defer func() { <-r.one }()
 		r.scope.Progress(tool.Progress{Done: int64(r.executed - 1), Total: int64(r.total), Message: fmt.Sprintf("step %s runs as %s (pid %d)", node.Name, st.ID, st.PID)})
@@ -339,7 +339,7 @@ func (r *run) try(ctx context.Context, s Step, node project.Node, still func(con
 	return t
 }
 
-// again notes a try that failed, and waits before the next one.
+// again records a failed try, and waits before the next one.
 func (r *run) again(ctx context.Context, s Step, node project.Node, t try, n int) error {
 	config := s.Step.Node.Config
 	line := fmt.Sprintf("[RETRY] %s: %s; try %d of %d in %v", node.Name, describe(t.result, s.Spec.Timeout), n+1, config.Retry+1, config.RetryDelay())
@@ -357,11 +357,11 @@ func (r *run) again(ctx context.Context, s Step, node project.Node, t try, n int
 	}
 	pause, end := context.WithTimeout(ctx, config.RetryDelay())
 	defer end()
-	<-pause.Done() // when ctx ended, too, the next try tells why
+	<-pause.Done() // if ctx ended, too, the next try reports it
 	return nil
 }
 
-// failed notes a step that failed, and returns why.
+// failed records a failed step, and returns the reason.
 func (r *run) failed(ctx context.Context, s Step, node project.Node, t try, n int, took time.Duration) error {
 	end := ending{node: node, took: took, tries: n, lines: t.lines, dropped: t.dropped}
 	if t.err != nil {
@@ -397,7 +397,8 @@ func describe(r process.Result, timeout time.Duration) string {
 	return fmt.Sprintf("exit code %d", r.Exit.Code)
 }
 
-// lines returns the output of a step, masked as it was stored: of a long one how it begins and how it ends, with a line between that says how much is left out.
+// lines returns the output of a step, masked when it was stored: of a long one the beginning and the end, with a line between that says how much was
+// omitted.
 func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (kept []project.OutputLine, dropped int64) {
 	if id == "" {
 		return nil, 0
@@ -421,7 +422,7 @@ func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (kept
 		return kept, 0
 	}
 	rest := tail.Lines
-	if head, err := r.engine.Runner.Processes.Output(ctx, id, 0); err == nil && head.Dropped == 0 { // else the process printed so much that its first lines are gone
+	if head, err := r.engine.Runner.Processes.Output(ctx, id, 0); err == nil && head.Dropped == 0 { // otherwise the first lines are no longer kept
 		first := head.Lines[:min(len(head.Lines), stepHead)]
 		add(first)
 		if dropped > 0 && len(rest) > len(first) { // together they are no more than before
@@ -434,7 +435,7 @@ func (r *run) lines(ctx context.Context, id process.ID, node project.Node) (kept
 	return kept, dropped
 }
 
-// ending is how a step ended.
+// ending is the end of a step.
 type ending struct {
 	node    project.Node
 	code    *int
@@ -473,14 +474,14 @@ func (r *run) finish(ctx context.Context, at int, end ending) error {
 	})
 }
 
-// skip notes a step that has nothing to do.
+// skip records a step that has nothing to do.
 func (r *run) skip(ctx context.Context, at int, node project.Node) error {
 	r.one <- struct{}{}
-	r.executed-- // it was only looked at
+	r.executed-- // it was only examined
 	<-r.one
 	return r.change(ctx, func(e *project.Execution) {
 		e.Steps[at].Status, e.Steps[at].Reason = project.StepSkipped, "unchanged"
-		e.Add(project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: "system", Content: "[SKIP] " + node.Name + ": its input files are as they were when it succeeded last", At: r.engine.Clock.Now()})
+		e.Add(project.OutputLine{NodeID: node.ID, Node: node.Name, Stream: "system", Content: "[SKIP] " + node.Name + ": its input files are unchanged since it last succeeded", At: r.engine.Clock.Now()})
 	})
 }
 
@@ -488,7 +489,7 @@ func (r *run) note(ctx context.Context, at int, to project.StepStatus, message s
 	return r.change(ctx, func(e *project.Execution) { e.Steps[at].Status, e.Steps[at].Error = to, message })
 }
 
-// change writes to the history, whether or not the run is cancelled: how far it came is told either way.
+// change writes to the execution, even if it is cancelled.
 func (r *run) change(ctx context.Context, f func(*project.Execution)) error {
 	_, err := r.engine.Executions.Update(context.WithoutCancel(ctx), r.id, func(e *project.Execution) error {
 		f(e)
@@ -497,7 +498,7 @@ func (r *run) change(ctx context.Context, f func(*project.Execution)) error {
 	return err
 }
 
-// end settles the history and answers.
+// end sets the final status and returns the result.
 func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResult, error) {
 	now := r.engine.Clock.Now()
 	status, reason, message := project.Completed, "", ""
@@ -551,13 +552,13 @@ func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResul
 	return o, base.Sayf("workflow %s: %s", e.Name, message).With(o)
 }
 
-// summary returns the last lines of a run, of each step's output only the last few.
+// summary returns the last lines of an execution, with only the last few of each step.
 func summary(e project.Execution) []string {
 	var out []string
 	shown := 0
 	for _, l := range slices.Backward(e.Output) {
 		if l.Stream == "system" && strings.HasPrefix(l.Content, leftOut) {
-			shown = shownLines // how the step began is in the history
+			shown = shownLines // the beginning is in the execution
 			continue
 		}
 		if l.Stream == "system" {

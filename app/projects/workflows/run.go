@@ -54,15 +54,15 @@ func (in *RunInput) Validate() error {
 	return nil
 }
 
-// runPlan is a workflow about to be run.
+// runPlan is the plan to run a workflow.
 type runPlan struct {
 	apprunner.Plan
 	workflow  project.Workflow
-	revisions map[string]int64 // of every workflow that takes part
+	revisions map[string]int64 // of every workflow involved
 	shown     []shownStep
 	steps     []Step
 	inputs    map[string]string
-	checks    []func(context.Context) error // that every step would do what was confirmed, before the first one runs
+	checks    []func(context.Context) error // check that every step would do what was approved, before the first one runs
 }
 
 // shownStep is what the user sees of a step.
@@ -77,15 +77,15 @@ type shownStep struct {
 	Argv         []string                  `json:"argv,omitempty"`
 	Cwd          string                    `json:"cwd,omitempty"`
 	TimeoutMS    int64                     `json:"timeout_ms,omitempty"`
-	WaitsFor     string                    `json:"waits_for,omitempty"` // the steps that it needs, where it does not wait for all before it
+	WaitsFor     string                    `json:"waits_for,omitempty"` // the steps that it needs, unless it waits for all before it
 	Retry        int                       `json:"retry,omitempty"`
 	RetryDelayMS int64                     `json:"retry_delay_ms,omitempty"`
 	Files        []string                  `json:"skipped_while_unchanged,omitempty"` // patterns of files
-	Inputs       map[string]string         `json:"inputs,omitempty"`                  // of a workflow that another starts
+	Inputs       map[string]string         `json:"inputs,omitempty"`                  // of a workflow that another one starts
 	EnvPassed    []string                  `json:"env_passed,omitempty"`
-	Scripts      []apprunner.StartedScript `json:"scripts,omitempty"`  // of package.json, that the command starts
-	Settings     []project.ManagerSetting  `json:"settings,omitempty"` // of the project's own files for package managers, as far as they decide what runs
-	process.Code                           // the files that are read as code, and what is not bound
+	Scripts      []apprunner.StartedScript `json:"scripts,omitempty"`  // scripts of package.json that the command starts
+	Settings     []project.ManagerSetting  `json:"settings,omitempty"` // of the project's own package manager files, as far as they decide what runs
+	process.Code                           // the files that are read as code, and what the plan does not cover
 	Findings     apprunner.Findings        `json:"findings,omitempty"`
 }
 
@@ -101,17 +101,17 @@ type preparing struct {
 	risk     policy.Risk
 }
 
-// placeOf is where steps of a workflow run.
+// placeOf is the directory of a workflow's steps.
 type placeOf struct{ dir, workflow string }
 
-// around is what is the same for all steps of a workflow in one directory.
+// around is what all steps of a workflow in one directory share.
 type around struct {
 	found   projectport.Surroundings
 	env     apprunner.Env
 	manager project.Manager
 }
 
-// planRun works out every command that would run, as it would run.
+// planRun prepares every command exactly as it would run.
 func (s service) planRun(ctx context.Context, _ tool.Scope, in RunInput) (runPlan, error) {
 	w, err := s.Workflows.Find(ctx, in.ID)
 	if err != nil {
@@ -191,7 +191,7 @@ func revisions(w *project.Workflow, tree []project.ExpandedStep) map[string]int6
 	return out
 }
 
-// hookOf returns where the workflow's end is told, if anywhere.
+// hookOf returns the URL that is called when the workflow ends, if any.
 func hookOf(w project.Workflow) string {
 	if w.Webhook == nil || !w.Webhook.Enabled {
 		return ""
@@ -223,7 +223,7 @@ func (p *preparing) prepare(ctx context.Context, tree []project.ExpandedStep) ([
 	return out, nil
 }
 
-// script returns how one command is started: without a shell when it is a plain one.
+// script returns how one command is started: without a shell if it is a plain one.
 func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *shownStep) (Step, error) {
 	site, err := p.place(ctx, s, p.override)
 	if err != nil {
@@ -276,7 +276,7 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 		return func(ctx context.Context) error {
 			now, err := p.place(ctx, s, override)
 			if err == nil && now.Dir != site.Dir {
-				err = project.ErrConflict.Sayf("step %q would run in another directory than was confirmed", s.Node.Name)
+				err = project.ErrConflict.Sayf("step %q would run in another directory than was approved", s.Node.Name)
 			}
 			if err != nil {
 				return err
@@ -296,13 +296,13 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 	return out, nil
 }
 
-// files returns what looks at the input files of a step. They are the same when the command, the scripts of package.json that it starts, where
-// it runs and what it is given are so, too.
+// files returns a function that examines the input files of a step. They only count as unchanged if the command, the package.json scripts that it
+// starts, its directory and its inputs are unchanged, too.
 func (p *preparing) files(step project.ExpandedStep, spec process.Spec, values map[string]string, examined apprunner.ExamineResult) func(context.Context) (inputFiles, error) {
 	id, node, force := step.Workflow.ID, step.Node, p.force
 	return func(ctx context.Context) (inputFiles, error) {
 		contents, err := p.Sites.Dirs.Fingerprint(ctx, spec.Dir, node.Config.Files)
-		if err != nil || contents == "" { // where there are none nobody can say that they are the same
+		if err != nil || contents == "" { // without files nothing can be compared
 			return inputFiles{}, err
 		}
 		all, err := canon.Sum("project.inputfiles.v1", map[string]any{"argv": spec.Argv, "dir": spec.Dir, "inputs": values, "patterns": node.Config.Files, "contents": contents,
@@ -324,7 +324,7 @@ func (p *preparing) files(step project.ExpandedStep, spec process.Spec, values m
 	}
 }
 
-// place returns where a step runs now.
+// place returns the present directory of a step.
 func (s service) place(ctx context.Context, step project.ExpandedStep, override string) (apprunner.Site, error) {
 	home, err := s.home(ctx, *step.Workflow)
 	if err != nil {
@@ -344,7 +344,7 @@ func (s service) place(ctx context.Context, step project.ExpandedStep, override 
 	return site, nil
 }
 
-// same fails with project.ErrConflict when a command would start other scripts than when it was examined, read other files, or under other settings.
+// same fails with project.ErrConflict if a command would start other scripts than in the examination, read other files, or use other settings.
 func (s service) same(ctx context.Context, name string, of apprunner.Command, before apprunner.ExamineResult, same func(now, before apprunner.ExamineResult) bool) error {
 	around, err := s.Engine.Runner.Around(ctx, of.Root, of.Dir)
 	if err != nil {
@@ -352,7 +352,7 @@ func (s service) same(ctx context.Context, name string, of apprunner.Command, be
 	}
 	now, err := s.Engine.Runner.Examine(ctx, around, of)
 	if err == nil && !same(now, before) {
-		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: %s; run the workflow again to see it as it is", name, now.Changed(before))
+		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: %s; run the workflow again to see the new plan", name, now.Changed(before))
 	}
 	return err
 }
@@ -382,7 +382,7 @@ func (p *preparing) at(ctx context.Context, site apprunner.Site, workflow string
 	return near, nil
 }
 
-// run carries out the steps that were shown.
+// run runs the steps that were shown.
 func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, error) {
 	if err := s.unchanged(ctx, p); err != nil {
 		return RunResult{}, err
@@ -396,7 +396,7 @@ func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, 
 	label(p.steps, sc, map[string]string{apprunner.LabelExecution: e.ID, apprunner.LabelScript: p.workflow.Name})
 	if _, err := s.Workflows.Update(ctx, p.workflow.ID, func(w *project.Workflow) error {
 		if w.Revision != p.workflow.Revision {
-			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", w.Name)
+			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", w.Name)
 		}
 		w.LastExecutedAt = now
 		return nil
@@ -405,11 +405,11 @@ func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, 
 	}
 	out, err := s.Engine.Run(ctx, sc, e, p.steps)
 	s.tell(context.WithoutCancel(ctx), p.workflow, out, err)
-	_ = s.Executions.Prune(context.WithoutCancel(ctx), p.workflow.ID, p.workflow.Kept(), now.Add(-project.RetentionDays*24*time.Hour)) // the next run does
+	_ = s.Executions.Prune(context.WithoutCancel(ctx), p.workflow.ID, p.workflow.Kept(), now.Add(-project.RetentionDays*24*time.Hour)) // the next one prunes
 	return out, err
 }
 
-// parameters returns the values of inputs as the history keeps them.
+// parameters returns the values of inputs for the execution.
 func (s service) parameters(inputs map[string]string) json.RawMessage {
 	if len(inputs) == 0 {
 		return nil
@@ -421,7 +421,7 @@ func (s service) parameters(inputs map[string]string) json.RawMessage {
 	return s.Engine.Mask(doc)
 }
 
-// unchanged fails with project.ErrConflict when a workflow that takes part is not what was confirmed any more.
+// unchanged fails with project.ErrConflict if a workflow involved is no longer the approved one.
 func (s service) unchanged(ctx context.Context, p runPlan) error {
 	for _, id := range slices.Sorted(maps.Keys(p.revisions)) {
 		now, err := s.Workflows.Find(ctx, id)
@@ -429,7 +429,7 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 			return err
 		}
 		if now.Revision != p.revisions[id] {
-			return project.ErrConflict.Sayf("workflow %q was changed meanwhile; call again to see it as it is", now.Name)
+			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", now.Name)
 		}
 	}
 	for _, check := range p.checks {
@@ -440,8 +440,7 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 	return nil
 }
 
-// tell makes the request that the workflow wants made when a run has ended. What comes of it stands in the run's history and changes
-// nothing else.
+// tell sends the request that the workflow wants when an execution has ended. Its result is stored in the execution and changes nothing else.
 func (s service) tell(ctx context.Context, w project.Workflow, out RunResult, failed error) {
 	if w.Webhook == nil || out.ExecutionID == "" || !webhook.Outgoing(*w.Webhook).Fires(failed == nil) {
 		return
@@ -450,7 +449,7 @@ func (s service) tell(ctx context.Context, w project.Workflow, out RunResult, fa
 	if err := s.send(ctx, w, out, failed); err != nil {
 		line = "[WEBHOOK] " + s.Engine.Mask.Text(fault.From(err).Message)
 	}
-	s.Executions.Update(ctx, out.ExecutionID, func(e *project.Execution) error { //nolint:errcheck // the run is over, and told by its outcome
+	s.Executions.Update(ctx, out.ExecutionID, func(e *project.Execution) error { //nolint:errcheck // the execution is over, and its outcome is returned
 		e.Add(project.OutputLine{Stream: "system", Content: line, At: s.Clock.Now()})
 		return nil
 	})
@@ -481,7 +480,7 @@ func (s service) send(ctx context.Context, w project.Workflow, out RunResult, fa
 	return err
 }
 
-// label names in every process what it belongs to.
+// label adds what a process belongs to, for all processes.
 func label(steps []Step, sc tool.Scope, more map[string]string) {
 	for i := range steps {
 		spec := &steps[i].Spec

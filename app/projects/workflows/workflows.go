@@ -29,7 +29,7 @@ var (
 	CreateTemplate = tool.Ref[TemplateInput, TemplateCreated]{Name: "create_step_template"}
 )
 
-// Deps is the dependencies of the tools. Every field is required.
+// Deps holds the dependencies of the tools. Every field is required.
 type Deps struct {
 	Sites      runner.SiteFinder
 	Workflows  projectport.Workflows
@@ -58,7 +58,7 @@ func Entries(d Deps) []tool.Entry {
 	}
 }
 
-// ListInput chooses workflows.
+// ListInput selects workflows.
 type ListInput struct {
 	ProjectID string `json:"project_id,omitempty" jsonschema:"description=only those of this project"`
 }
@@ -102,13 +102,13 @@ type WorkflowInput struct {
 	ID string `json:"workflow_id" jsonschema:"minLength=1,description=as list_workflows shows it"`
 }
 
-// WorkflowDetail is a whole workflow; what its webhooks keep secret is masked.
+// WorkflowDetail is a whole workflow, with the secrets of its webhooks masked.
 type WorkflowDetail struct {
 	project.Workflow
 	NodeCount int `json:"nodeCount"`
 }
 
-// masked stands for a secret that is kept and not shown.
+// masked replaces a secret that is kept and not shown.
 const masked = "[REDACTED]"
 
 // RedactedWorkflow returns a workflow without the secrets of its webhooks.
@@ -141,7 +141,7 @@ func (s service) get(ctx context.Context, _ tool.Scope, in WorkflowInput) (Workf
 	return WorkflowDetail{Workflow: RedactedWorkflow(w), NodeCount: len(w.Nodes)}, nil
 }
 
-// TemplatesInput chooses step templates.
+// TemplatesInput selects step templates.
 type TemplatesInput struct {
 	Category string `json:"category,omitempty" jsonschema:"description=package-manager or git or docker or shell or testing or code-quality or kubernetes or database or cloud or ai or security or nodejs or custom"`
 	Query    string `json:"query,omitempty" jsonschema:"description=part of a name\\, command or description"`
@@ -179,7 +179,7 @@ type TemplateInput struct {
 	Description string `json:"description,omitempty"`
 }
 
-// TemplateCreated is the answer to a template stored.
+// TemplateCreated is a new template.
 type TemplateCreated struct {
 	TemplateID string            `json:"templateId"`
 	Name       string            `json:"name"`

@@ -1,6 +1,6 @@
-// Package routing is the toolset of the gateway: tools that query and command the agent servers of all projects, with the server as an argument (opencode
-// contract §10). Reading starts nothing. A tool that begins work starts a stopped server. An agent's permission request is answered only after the user has
-// seen what it asks for. Package opencode sends the requests.
+// Package gateway implements the toolset of the gateway: tools that query and command the agent servers of all projects, with the server as an
+// argument (opencode contract §10). Reading starts nothing. A tool that begins work starts a stopped server. An agent's permission request is
+// answered only after the user has seen what it asks for. Package opencode sends the requests.
 //
 // Its API may change at any time.
 package gateway
@@ -8,6 +8,7 @@ package gateway
 import (
 	"context"
 	"encoding/json"
+	"strings"
 
 	"github.com/countersign-dev/countersign/app/bind"
 	"github.com/countersign-dev/countersign/app/sandboxes"
@@ -23,7 +24,7 @@ const Name = "gateway"
 // Contract is the contract of these tools, which is that of the sandboxes'.
 const Contract tool.Contract = "opencode.v1"
 
-// How many sessions and messages a list has when nobody says.
+// The default numbers of sessions and messages in a list.
 const (
 	SessionsListed = 50
 	MessagesListed = 20
@@ -45,12 +46,12 @@ var (
 	QuestionReject  = tool.Ref[RejectInput, Answer]{Name: "opencode_question_reject"}
 )
 
-// Deps is the dependencies of the tools.
+// Deps holds the dependencies of the tools.
 type Deps struct {
 	Router sandboxport.Router
-	// Ensure has the stopped server of that ID run, on behalf of the caller, and returns when it answers. Nil: stopped servers are refused.
+	// Ensure starts the stopped server with that ID for the caller, and returns once it answers. Nil: requests to stopped servers fail.
 	Ensure func(ctx context.Context, sc tool.Scope, id string) error
-	// Used is told that the server of that ID is in use until done is called, so that it is not taken for idle. It may be nil, and must return at once.
+	// Used marks the server with that ID as in use until done is called, so that it is not idle. It may be nil, and must return at once.
 	Used func(ctx context.Context, id string) (done func())
 }
 
@@ -63,8 +64,8 @@ func Capability(d Deps) tool.Capability {
 		bind.Query(Servers, sandboxes.ReadSpec("List agent servers", "List the agent servers that can be named in server, and which of them are active.", noSchema), s.servers),
 		bind.Query(SessionList, sandboxes.ReadSpec("List sessions", "List an agent server's sessions.", listSchema), s.sessions),
 		bind.Query(SessionMessages, sandboxes.ReadSpec("Read session", "Show a session's latest messages: text and the tools that were used.", historySchema), s.history),
-		bind.Query(PermissionList, sandboxes.ReadSpec("List permission requests", "List what agents wait to be permitted.", atSchema), s.permissions),
-		bind.Query(QuestionList, sandboxes.ReadSpec("List questions", "List the questions that agents wait to have answered.", atSchema), s.questions),
+		bind.Query(PermissionList, sandboxes.ReadSpec("List permission requests", "List the agents' pending permission requests.", atSchema), s.permissions),
+		bind.Query(QuestionList, sandboxes.ReadSpec("List questions", "List the agents' open questions.", atSchema), s.questions),
 		bind.Command(SessionCreate, sandboxes.ChangeSpec("Create session", "Create a session with the agent of a project, in its clone or a sandbox; a stopped server is started.", createSchema), s.planCreate, s.commit),
 		bind.Command(SessionMessage, sandboxes.ChangeSpec("Send message", "Send a message to a session and wait up to 300 s for the answer; wait false returns at once. An agent that asks for permission waits for opencode_permission_reply.", messageSchema), s.planMessage, s.commit),
 		bind.Command(SessionAbort, sandboxes.ChangeSpec("Abort session", "Stop what the agent of a session is doing.", sessionSchema), s.planAbort, s.commit),
@@ -75,14 +76,14 @@ func Capability(d Deps) tool.Capability {
 	}}
 }
 
-// deleting takes a conversation away for good, so it asks.
+// deleting is for deleting a session permanently, so it needs approval.
 func deleting() tool.Spec {
 	s := sandboxes.DestroySpec("Delete session", "Delete a session with all its messages. Asks for a confirmation.", sessionSchema)
 	s.Confirm = policy.Simple
 	return s
 }
 
-// permitting lets an agent do what it was held back from.
+// permitting is for granting a permission that an agent waits for.
 func permitting() tool.Spec {
 	s := sandboxes.ChangeSpec("Answer permission request", "Permit what an agent asks for, once or always, or reject it. Permitting asks for a confirmation that shows the request.", permissionSchema)
 	s.Class = policy.ClassDangerous
@@ -92,7 +93,7 @@ func permitting() tool.Spec {
 // NoInput is the input of a tool without arguments.
 type NoInput struct{}
 
-// At says where: which server, and which sandbox of its project.
+// At is the server, and the sandbox of its project.
 type At struct {
 	Server  string `json:"server,omitempty" jsonschema:"description=id or project name; default: the default server"`
 	Sandbox string `json:"sandbox,omitempty" jsonschema:"description=name of a sandbox; default: the main clone"`
@@ -106,11 +107,28 @@ func (a At) Resources() []string {
 	return []string{a.Server}
 }
 
-func (a At) request(act sandbox.Act) sandboxport.RouteRequest {
-	return sandboxport.RouteRequest{Act: act, Server: a.Server, Sandbox: a.Sandbox}
+// request returns a request to that place, within what the caller is let in to.
+func (a At) request(sc tool.Scope, act sandbox.Act) sandboxport.RouteRequest {
+	return sandboxport.RouteRequest{Act: act, Scope: scopeOf(sc.Session), Server: a.Server, Sandbox: a.Sandbox}
 }
 
-// ServerView is a server as it is listed.
+// sessionWithin begins the session of a caller who is let in to one server, or one project's, before the server's ID.
+const sessionWithin = Name + ":"
+
+// SessionWithin returns the session of a caller who is let in to the server of that ID alone, or for a project's to the project's servers. Nothing beyond is listed or
+// reached in it, and its approvals and grants are its own.
+func SessionWithin(id string) string { return sessionWithin + id }
+
+// scopeOf is the reverse of SessionWithin; empty for a session that is let in to all servers.
+func scopeOf(session string) string {
+	id, within := strings.CutPrefix(session, sessionWithin)
+	if !within {
+		return ""
+	}
+	return id
+}
+
+// ServerView is a server in a list.
 type ServerView struct {
 	ID          string `json:"id"`
 	Name        string `json:"project_name"`
@@ -118,6 +136,8 @@ type ServerView struct {
 	Description string `json:"description,omitempty"`
 	Status      string `json:"status"`
 	Default     bool   `json:"default"`
+	Sandbox     string `json:"sandbox,omitempty"` // isolated, in which alone it works
+	Isolation   string `json:"isolation,omitempty"`
 }
 
 // ServerList is the servers there are.
@@ -130,8 +150,8 @@ type ServerList struct {
 	Warnings []string     `json:"warnings,omitempty"`
 }
 
-func (s service) servers(ctx context.Context, _ tool.Scope, _ NoInput) (ServerList, error) {
-	t, err := s.Router.Table(ctx)
+func (s service) servers(ctx context.Context, sc tool.Scope, _ NoInput) (ServerList, error) {
+	t, err := s.Router.Table(ctx, scopeOf(sc.Session))
 	if err != nil {
 		return ServerList{}, err
 	}
@@ -146,12 +166,12 @@ func (s service) servers(ctx context.Context, _ tool.Scope, _ NoInput) (ServerLi
 		if r.Active() {
 			out.Active++
 		}
-		out.Servers = append(out.Servers, ServerView{r.ID, r.Name, r.Title, r.Description, r.Status, r.ID == t.Default})
+		out.Servers = append(out.Servers, ServerView{r.ID, r.Name, r.Title, r.Description, r.Status, r.ID == t.Default, r.Sandbox, r.Isolation})
 	}
 	return out, nil
 }
 
-// Answer is what a server answered. What is not asked for is not there.
+// Answer is a server's answer. Members that were not requested are absent.
 type Answer struct {
 	Status      string          `json:"status"`
 	Server      string          `json:"server"`
@@ -165,10 +185,10 @@ type Answer struct {
 	Messages    []Message       `json:"messages,omitempty"`
 	Permissions json.RawMessage `json:"permissions,omitempty"`
 	Questions   json.RawMessage `json:"questions,omitempty"`
-	Raw         json.RawMessage `json:"raw,omitempty"` // as the server said it
+	Raw         json.RawMessage `json:"raw,omitempty"` // unchanged from the server
 }
 
-// ask puts a request to a server.
+// ask sends a request to a server.
 func (s service) ask(ctx context.Context, q sandboxport.RouteRequest) (Answer, json.RawMessage, error) {
 	got, err := s.Router.Call(ctx, q)
 	if err != nil {
@@ -180,14 +200,14 @@ func (s service) ask(ctx context.Context, q sandboxport.RouteRequest) (Answer, j
 	return Answer{Status: "success", Server: got.Server.ID, Project: got.Server.Name, Sandbox: q.Sandbox}, got.Body, nil
 }
 
-// ListInput chooses sessions.
+// ListInput selects sessions.
 type ListInput struct {
 	At
 	Limit int `json:"limit,omitempty" jsonschema:"minimum=1,maximum=500,description=default 50"`
 }
 
-func (s service) sessions(ctx context.Context, _ tool.Scope, in ListInput) (Answer, error) {
-	q := in.request(sandbox.SessionList)
+func (s service) sessions(ctx context.Context, sc tool.Scope, in ListInput) (Answer, error) {
+	q := in.request(sc, sandbox.SessionList)
 	if q.Limit = in.Limit; q.Limit == 0 {
 		q.Limit = SessionsListed
 	}
@@ -196,7 +216,7 @@ func (s service) sessions(ctx context.Context, _ tool.Scope, in ListInput) (Answ
 	return out, err
 }
 
-// HistoryInput chooses messages.
+// HistoryInput selects messages.
 type HistoryInput struct {
 	At
 	Session string `json:"session" jsonschema:"pattern=^ses[A-Za-z0-9_-]{1\\,128}$,description=id as opencode_session_list shows it"`
@@ -204,8 +224,8 @@ type HistoryInput struct {
 	Full    bool   `json:"full,omitempty" jsonschema:"description=everything as the server has it"`
 }
 
-func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (Answer, error) {
-	q := in.request(sandbox.SessionMessages)
+func (s service) history(ctx context.Context, sc tool.Scope, in HistoryInput) (Answer, error) {
+	q := in.request(sc, sandbox.SessionMessages)
 	q.ID = in.Session
 	if q.Limit = in.Limit; q.Limit == 0 {
 		q.Limit = MessagesListed
@@ -223,14 +243,14 @@ func (s service) history(ctx context.Context, _ tool.Scope, in HistoryInput) (An
 	return out, nil
 }
 
-func (s service) permissions(ctx context.Context, _ tool.Scope, in At) (Answer, error) {
-	out, body, err := s.ask(ctx, in.request(sandbox.PermissionList))
+func (s service) permissions(ctx context.Context, sc tool.Scope, in At) (Answer, error) {
+	out, body, err := s.ask(ctx, in.request(sc, sandbox.PermissionList))
 	out.Permissions = body
 	return out, err
 }
 
-func (s service) questions(ctx context.Context, _ tool.Scope, in At) (Answer, error) {
-	out, body, err := s.ask(ctx, in.request(sandbox.QuestionList))
+func (s service) questions(ctx context.Context, sc tool.Scope, in At) (Answer, error) {
+	out, body, err := s.ask(ctx, in.request(sc, sandbox.QuestionList))
 	out.Questions = body
 	return out, err
 }

@@ -5,25 +5,25 @@ import (
 	"strings"
 )
 
-// How much of a message is shown: the text of one, and of each in a list.
+// The shown length of a single message's text, and of each text in a list.
 const (
 	maxText   = 64 << 10
 	maxListed = 8 << 10
 )
 
-// Message is a message of a session as a reader needs it: what was said, and what was done, without what tools printed.
+// Message is a message of a session in short form: what was said and done, without the output of tools.
 type Message struct {
 	ID     string    `json:"id"`
 	Role   string    `json:"role"`
 	Model  string    `json:"model,omitempty"`
 	Text   string    `json:"text"`
-	Cut    bool      `json:"cut,omitempty"` // the text is longer; full has it all
+	Cut    bool      `json:"cut,omitempty"` // the text is truncated; full returns all of it
 	Tools  []ToolUse `json:"tools,omitempty"`
 	Finish string    `json:"finish,omitempty"`
 	Error  string    `json:"error,omitempty"`
 }
 
-// ToolUse is a tool that an agent used.
+// ToolUse is an agent's use of a tool.
 type ToolUse struct {
 	Tool   string `json:"tool"`
 	Status string `json:"status"`
@@ -31,7 +31,7 @@ type ToolUse struct {
 	Error  string `json:"error,omitempty"`
 }
 
-// source is a message as opencode has it (opencode contract §16).
+// source is a message in opencode's format (opencode contract §16).
 type source struct {
 	Info *struct {
 		ID       string `json:"id"`
@@ -58,7 +58,7 @@ type source struct {
 	} `json:"parts"`
 }
 
-// messageOf returns a message out of an answer; ok is false for what is none, which is then shown as it is.
+// messageOf converts a message of an answer; ok is false for anything else, which is then shown unchanged.
 func messageOf(body json.RawMessage) (m Message, ok bool) {
 	var s source
 	if json.Unmarshal(body, &s) != nil || s.Info == nil {
@@ -67,7 +67,7 @@ func messageOf(body json.RawMessage) (m Message, ok bool) {
 	return s.message(maxText), true
 }
 
-// messagesOf returns the messages out of an answer.
+// messagesOf converts the messages of an answer.
 func messagesOf(body json.RawMessage) (all []Message, ok bool) {
 	var list []source
 	if json.Unmarshal(body, &list) != nil {

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/toolsnap"
 )
 
-// TestSchemasAreWhatTheTypesDerive keeps the published documents and the Go types one thing; -update rewrites schemas.go.
+// TestSchemasAreWhatTheTypesDerive checks that the published documents match the Go types; -update rewrites schemas.go.
 func TestSchemasAreWhatTheTypesDerive(t *testing.T) {
 	toolsnap.Schemas(t, "gateway", []toolsnap.Schema{
 		{Name: "noSchema", Doc: bind.SchemaOf[NoInput]()},

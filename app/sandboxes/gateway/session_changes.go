@@ -13,42 +13,43 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// plan is a request that changes something. The server in it is the one that was meant when it was worked out, whatever the default is later.
+// plan is a request that changes something. Its server is fixed, even if the default changes later.
 type plan struct {
 	sandboxes.Plan
 	request sandboxport.RouteRequest
-	starts  bool // the server has to be started first
+	starts  bool // the server must be started first
 }
 
-// shown is what a plan shows of where it goes.
+// shown is how a plan shows its destination.
 type shown struct {
-	Server  string `json:"server"`
-	Project string `json:"project"`
-	Sandbox string `json:"sandbox,omitempty"`
-	Starts  bool   `json:"starts_server,omitempty"`
-	Session string `json:"session,omitempty"`
-	What    any    `json:"what,omitempty"`
-	// NotBound says what no plan can hold, where power is handed on.
+	Server    string `json:"server"`
+	Project   string `json:"project"`
+	Sandbox   string `json:"sandbox,omitempty"`
+	Starts    bool   `json:"starts_server,omitempty"`
+	Session   string `json:"session,omitempty"`
+	What      any    `json:"what,omitempty"`
+	Isolation string `json:"isolation,omitempty"` // of the sandbox, which keeps its server inside
+	// NotBound says what a plan cannot cover when an agent acts on its own.
 	NotBound []string `json:"not_bound,omitempty"`
 }
 
-// draft is a plan before it is summed up.
+// draft is a plan before it is hashed.
 type draft struct {
 	tool    tool.Name
 	request sandboxport.RouteRequest
-	begins  bool   // a server that was stopped may be started for it
+	begins  bool   // a stopped server may be started for it
 	summary string // with %s for the project
 	what    any
 	asks    policy.Strength
-	hands   bool // an agent does something of its own because of it
+	hands   bool // it makes an agent act on its own
 }
 
-// beyond is what is said of power that is handed on.
+// beyond is what plans say about an agent that acts on its own.
 const beyond = "what the agent then does: the programs that it runs, the files that it changes and where it reaches are its own, and not part of this plan"
 
-// plan finds the server and sums up.
+// plan finds the server and hashes the plan.
 func (s service) plan(ctx context.Context, d draft) (plan, error) {
-	route, err := s.Router.Resolve(ctx, d.request.Server)
+	route, err := s.Router.Resolve(ctx, d.request)
 	if err != nil {
 		return plan{}, err
 	}
@@ -62,7 +63,7 @@ func (s service) plan(ctx context.Context, d draft) (plan, error) {
 		asks.Risk, notes = policy.RiskHigh, []string{beyond}
 	}
 	p.Plan, err = sandboxes.NewPlan(d.tool, fmt.Sprintf(d.summary, called(route)),
-		shown{Server: route.ID, Project: route.Name, Sandbox: d.request.Sandbox, Starts: p.starts, Session: sessionOf(d.request), What: d.what, NotBound: notes}, asks)
+		shown{Server: route.ID, Project: route.Name, Sandbox: d.request.Sandbox, Starts: p.starts, Session: sessionOf(d.request), What: d.what, Isolation: route.Isolation, NotBound: notes}, asks)
 	return p, err
 }
 
@@ -73,7 +74,7 @@ func called(r sandboxport.Route) string {
 	return r.ID
 }
 
-// sessionOf returns the session a request is about, if it is about one.
+// sessionOf returns the session of a request, if it has one.
 func sessionOf(q sandboxport.RouteRequest) string {
 	if strings.HasPrefix(string(q.Act), "session.") {
 		return q.ID
@@ -81,13 +82,13 @@ func sessionOf(q sandboxport.RouteRequest) string {
 	return ""
 }
 
-// commit carries a plan out, whatever it is about.
+// commit applies any plan.
 func (s service) commit(ctx context.Context, sc tool.Scope, p plan) (Answer, error) {
-	// Agents take their time, and others must be able to permit what they wait for: from here on nobody waits for this call.
+	// Agents may take long, and other calls must be able to permit what they wait for: from here on this call blocks no other.
 	sc.Progress(tool.Progress{Message: p.Summary})
 	started := false
 	if p.starts {
-		// It may run by now: whoever starts servers is asked for one that runs, not for another.
+		// It may run by now: the callee ensures that one runs, and does not start a second one.
 		if err := s.Ensure(ctx, sc, p.request.Server); err != nil {
 			return Answer{}, err
 		}
@@ -124,8 +125,8 @@ type CreateInput struct {
 	Title string `json:"title,omitempty" jsonschema:"maxLength=200"`
 }
 
-func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (plan, error) {
-	q := in.request(sandbox.SessionCreate)
+func (s service) planCreate(ctx context.Context, sc tool.Scope, in CreateInput) (plan, error) {
+	q := in.request(sc, sandbox.SessionCreate)
 	q.Title = in.Title
 	return s.plan(ctx, draft{tool: SessionCreate.Name, request: q, begins: true, summary: "create a session with the agent of %s", what: map[string]string{"title": in.Title}})
 }
@@ -140,8 +141,8 @@ type MessageInput struct {
 	Wait    *bool  `json:"wait,omitempty" jsonschema:"description=default true"`
 }
 
-func (s service) planMessage(ctx context.Context, _ tool.Scope, in MessageInput) (plan, error) {
-	q := in.request(sandbox.SessionMessage)
+func (s service) planMessage(ctx context.Context, sc tool.Scope, in MessageInput) (plan, error) {
+	q := in.request(sc, sandbox.SessionMessage)
 	if in.Wait != nil && !*in.Wait {
 		q.Act = sandbox.SessionPrompt
 	}
@@ -156,22 +157,22 @@ type SessionInput struct {
 	Session string `json:"session" jsonschema:"pattern=^ses[A-Za-z0-9_-]{1\\,128}$,description=id as opencode_session_list shows it"`
 }
 
-func (s service) planAbort(ctx context.Context, _ tool.Scope, in SessionInput) (plan, error) {
-	q := in.request(sandbox.SessionAbort)
+func (s service) planAbort(ctx context.Context, sc tool.Scope, in SessionInput) (plan, error) {
+	q := in.request(sc, sandbox.SessionAbort)
 	q.ID = in.Session
 	return s.plan(ctx, draft{tool: SessionAbort.Name, request: q, summary: "stop what the agent of %s does in a session"})
 }
 
-// planDelete shows which session goes.
-func (s service) planDelete(ctx context.Context, _ tool.Scope, in SessionInput) (plan, error) {
-	q := in.request(sandbox.SessionInfo)
+// planDelete shows which session is deleted.
+func (s service) planDelete(ctx context.Context, sc tool.Scope, in SessionInput) (plan, error) {
+	q := in.request(sc, sandbox.SessionInfo)
 	q.ID = in.Session
 	_, body, err := s.ask(ctx, q)
 	if err != nil {
 		return plan{}, err
 	}
 	var session struct{ Title, Directory string }
-	_ = json.Unmarshal(body, &session) // a server that says neither has a session all the same
+	_ = json.Unmarshal(body, &session) // there is a session even if the server says neither
 	q.Act = sandbox.SessionDelete
 	return s.plan(ctx, draft{tool: SessionDelete.Name, request: q, summary: "delete a session of %s with all its messages", what: map[string]string{"title": session.Title, "directory": session.Directory}})
 }
@@ -183,7 +184,7 @@ type PermissionInput struct {
 	Reply      string `json:"reply" jsonschema:"enum=once,enum=always,enum=reject"`
 }
 
-// Claims: to reject changes nothing but what the agent hears.
+// Claims: a rejection changes nothing except what the agent is told.
 func (in PermissionInput) Claims() (policy.Class, policy.Effects) {
 	s := permitting()
 	if in.Reply == "reject" {
@@ -192,9 +193,9 @@ func (in PermissionInput) Claims() (policy.Class, policy.Effects) {
 	return s.Class, s.Effects
 }
 
-// planPermission shows what would be permitted, and holds for that alone.
-func (s service) planPermission(ctx context.Context, _ tool.Scope, in PermissionInput) (plan, error) {
-	_, body, err := s.ask(ctx, in.request(sandbox.PermissionList))
+// planPermission shows what would be permitted; the plan covers only that.
+func (s service) planPermission(ctx context.Context, sc tool.Scope, in PermissionInput) (plan, error) {
+	_, body, err := s.ask(ctx, in.request(sc, sandbox.PermissionList))
 	if err != nil {
 		return plan{}, err
 	}
@@ -206,7 +207,7 @@ func (s service) planPermission(ctx context.Context, _ tool.Scope, in Permission
 		if p.ID != in.Permission {
 			continue
 		}
-		q := in.request(sandbox.PermissionReply)
+		q := in.request(sc, sandbox.PermissionReply)
 		q.ID, q.Reply = in.Permission, in.Reply
 		d := draft{tool: PermissionReply.Name, request: q, hands: in.Reply != "reject", what: reply{Reply: in.Reply, permission: p, Details: string(p.Metadata)}}
 		switch in.Reply {
@@ -223,21 +224,21 @@ func (s service) planPermission(ctx context.Context, _ tool.Scope, in Permission
 	return plan{}, sandbox.ErrRequest.Sayf("no permission request %s is pending; opencode_permission_list shows those that are", in.Permission)
 }
 
-// verbatim returns a text within a format.
+// verbatim escapes a text for a format string.
 func verbatim(text string) string { return strings.ReplaceAll(text, "%", "%%") }
 
-// permission is what an agent waits for.
+// permission is a permission that an agent waits for.
 type permission struct {
 	ID         string   `json:"id"`
 	Session    string   `json:"sessionID"`
 	Permission string   `json:"permission"`
 	Patterns   []string `json:"patterns"`
 	Always     []string `json:"always,omitempty"` // what "always" would cover
-	// Metadata is whatever the server adds, fractions included, which a plan cannot have; it is shown as text.
+	// Metadata is whatever the server adds, including fractions, which a plan cannot contain; it is shown as text.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 }
 
-// reply is what the user sees before an agent is permitted something.
+// reply is what the user sees before an agent gets a permission.
 type reply struct {
 	Reply string `json:"reply"`
 	permission
@@ -251,20 +252,20 @@ type QuestionInput struct {
 	Answers  [][]string `json:"answers" jsonschema:"minItems=1,description=for each question the chosen labels"`
 }
 
-func (s service) planAnswer(ctx context.Context, _ tool.Scope, in QuestionInput) (plan, error) {
-	q := in.request(sandbox.QuestionReply)
+func (s service) planAnswer(ctx context.Context, sc tool.Scope, in QuestionInput) (plan, error) {
+	q := in.request(sc, sandbox.QuestionReply)
 	q.ID, q.Answers = in.Question, in.Answers
 	return s.plan(ctx, draft{tool: QuestionReply.Name, request: q, hands: true, summary: "answer a question of the agent of %s", what: map[string]any{"question": in.Question, "answers": in.Answers}})
 }
 
-// RejectInput names questions that nobody will answer.
+// RejectInput names questions that will not be answered.
 type RejectInput struct {
 	At
 	Question string `json:"question" jsonschema:"pattern=^que[A-Za-z0-9_-]{1\\,128}$,description=id as opencode_question_list shows it"`
 }
 
-func (s service) planReject(ctx context.Context, _ tool.Scope, in RejectInput) (plan, error) {
-	q := in.request(sandbox.QuestionReject)
+func (s service) planReject(ctx context.Context, sc tool.Scope, in RejectInput) (plan, error) {
+	q := in.request(sc, sandbox.QuestionReject)
 	q.ID = in.Question
 	return s.plan(ctx, draft{tool: QuestionReject.Name, request: q, summary: "refuse to answer the agent of %s", what: map[string]string{"question": in.Question}})
 }

@@ -63,13 +63,23 @@ func (b Build) serveGateway(ctx context.Context, t *command.Terminal, env func(s
 	face := mcpserver.New(ctx, mcpserver.Door(routes.App), mcpserver.Options{Version: b.Version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,
 		Log: log, Concurrency: gatewayCalls, Unordered: true})
 	t.Note("the gateway serves MCP at http://127.0.0.1:%d/mcp", o.Port)
-	return mcphttp.ServeGateway(ctx, listener, mcphttp.GatewayHandler(face.MCP(), mcphttp.GatewayOptions{Token: token, Health: routes.Router().Counts, Log: log}))
+	router := routes.Router()
+	within := func(given string) (mcpserver.Caller, bool) {
+		id, known := router.Scope(token, given)
+		return mcpserver.Caller{Principal: routes.Owner(), Session: local.GatewaySession(id)}, known
+	}
+	return mcphttp.ServeGateway(ctx, listener, mcphttp.GatewayHandler(face.MCP(), mcphttp.GatewayOptions{Token: token, Within: within, Health: router.Counts, Log: log}))
 }
 
-// starting starts the stopped server of a project, through the same call pipeline as every call.
+// starting starts the stopped server of a project, or of an isolated sandbox, through the same call pipeline as every call.
 func starting(projects *local.Local) func(ctx context.Context, sc tool.Scope, id string) error {
 	return func(ctx context.Context, sc tool.Scope, id string) error {
-		args, err := json.Marshal(map[string]string{"git_url": id})
+		wanted := map[string]string{}
+		var box string
+		if wanted["git_url"], box = local.ServerOf(id); box != "" {
+			wanted["sandbox"] = box
+		}
+		args, err := json.Marshal(wanted)
 		if err != nil {
 			return err
 		}

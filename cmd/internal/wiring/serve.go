@@ -25,7 +25,7 @@ type host struct {
 // web returns what the commands of the server need.
 func (b Build) web() admincmd.Machine {
 	h := &host{Build: b}
-	return admincmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, InUse: local.InUse, Version: b.Version,
+	return admincmd.Machine{Open: h.open, Serve: h.serve, Link: linkOf, Browse: browse, Process: system.Owner{}.Self, Hold: hold, InUse: local.InUse, Free: system.FreeSpace, Version: b.Version,
 		Token: func() string { return httpauth.Secret(httpauth.TokenPrefix) }}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli"
 	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/keychain"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/mcp/mcpserver"
@@ -141,13 +142,13 @@ func openCore(l *local.Local, env func(string) string) command.Core {
 		return l.Close()
 	}
 	return command.Core{App: l.App, Principal: l.Owner(), Root: l.SourceRoot(), Home: l.Home(), Access: l.Admission(), Record: l.Record(), Notify: l.Notifier(), Copies: copiesOf(l), Close: closing, ServeHooks: l.ServeHooks,
-		SandboxInit: l.InitSandboxes, SandboxAccess: accessOf(l), SandboxIsolated: l.IsolatedCommand, SandboxMigrate: l.MigrateSandboxes, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
+		SandboxInit: l.InitSandboxes, SandboxAccess: accessOf(l), SandboxIsolated: l.IsolatedCommand, SandboxMigrate: l.MigrateSandboxes, Damage: l.Damage, GitVersion: gitcli.Version, SecurityKeys: sshkeys.Agent{Path: env(sshkeys.Socket)}}
 }
 
 // accessOf returns the secrets of agent servers, for the user's own commands.
-func accessOf(l *local.Local) func(context.Context) (command.SandboxSecrets, error) {
-	return func(ctx context.Context) (command.SandboxSecrets, error) {
-		password, token, err := l.SandboxSecrets(ctx)
+func accessOf(l *local.Local) func(context.Context, string) (command.SandboxSecrets, error) {
+	return func(ctx context.Context, name string) (command.SandboxSecrets, error) {
+		password, token, err := l.SandboxSecrets(ctx, name)
 		return command.SandboxSecrets{Password: password, Token: token}, err
 	}
 }

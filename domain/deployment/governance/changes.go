@@ -6,7 +6,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Changes is what became of a lockfile since a commit (agentpack contract §5.17).
+// Changes lists the changes of a lockfile since a commit (agentpack contract §5.17).
 type Changes struct {
 	Ref     string   `json:"base_ref"`
 	Commit  string   `json:"base_commit,omitempty"`
@@ -15,7 +15,7 @@ type Changes struct {
 	Removed []string `json:"modules_removed"`
 }
 
-// change is what became of one module: only fields that differ are set.
+// change is the change of one module: only fields that differ are set.
 type change struct {
 	ID      string                           `json:"id"`
 	Source  *Pair[deployment.ResolvedSource] `json:"resolved_source,omitempty"`
@@ -24,13 +24,13 @@ type change struct {
 	Type    *Pair[deployment.ModuleType]     `json:"type,omitempty"`
 }
 
-// Pair is a value then and now.
+// Pair is a value before and after.
 type Pair[T any] struct {
 	After  T `json:"after"`
 	Before T `json:"before"`
 }
 
-// CompareLocks is what changed between two locks, sorted by module. Nil is a lock of no modules.
+// CompareLocks returns what changed between two locks, sorted by module. Nil is a lock without modules.
 func CompareLocks(before, after *deployment.Lock) Changes {
 	c := Changes{Added: []string{}, Changed: []change{}, Removed: []string{}}
 	if after != nil {
@@ -69,7 +69,7 @@ func compare(then, now deployment.LockedModule) (change, bool) {
 	return c, c.Source != nil || c.Version != nil || c.Sum != nil || c.Type != nil
 }
 
-// pair is nil for equal values.
+// pair returns nil for equal values.
 func pair[T comparable](then, now T) *Pair[T] {
 	if then == now {
 		return nil

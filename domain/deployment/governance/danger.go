@@ -6,14 +6,14 @@ import (
 	"strings"
 )
 
-// danger is a command line that changes something, without saying all of --json and --yes.
+// danger is a command line that changes something without both --json and --yes.
 type danger struct {
 	line           int
 	id, invocation string
 	missing        []string
 }
 
-// dangers are those in what a document makes Claude Code run.
+// dangers returns those that a document makes Claude Code run.
 func dangers(doc string) (out []danger) {
 	for _, s := range scripts(doc) {
 		words := strings.Fields(s.text)
@@ -40,13 +40,13 @@ func dangers(doc string) (out []danger) {
 	return out
 }
 
-// script is one command line. It began on that line of the document.
+// script is one command line and the line of the document where it begins.
 type script struct {
 	line int
 	text string
 }
 
-// inline finds what Claude Code runs where it stands in a line: !`command`, and all of a line that begins with ! and a command.
+// inline finds the commands that Claude Code runs within text: !`command`, and all of a line that begins with ! and a command.
 func inline(line string) (commands []string) {
 	const mark = "!`"
 	whole, ok := strings.CutPrefix(strings.TrimLeft(line, " \t"), "!")
@@ -67,8 +67,8 @@ func inline(line string) (commands []string) {
 
 func isLetterOrDigit(c byte) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' || c >= '0' && c <= '9' }
 
-// scripts are the command lines that a document makes Claude Code run: the lines after one that says !bash up to the next blank one (the
-// form of agentpack contract §5.17), fences opened with an exclamation mark, and what stands inline. A backslash at the end joins lines.
+// scripts returns the command lines that a document makes Claude Code run: the lines after one that says !bash up to the next blank one (the form of
+// agentpack contract §5.17), fences opened with an exclamation mark, and inline commands. A backslash at the end joins lines.
 func scripts(doc string) (out []script) {
 	const fence = "```"
 	inside, end := false, ""
@@ -101,7 +101,7 @@ func scripts(doc string) (out []script) {
 	return out
 }
 
-// nextCall is the first call of the product in words, without what follows it in the line, and the words after it; nil when there is none.
+// nextCall returns the first call of the product in words, without what follows it in the line, and the words after it; nil if there is none.
 func nextCall(words []string) (call, rest []string) {
 	for i := 0; i < len(words); i++ {
 		skip := calls(words[i:])
@@ -124,7 +124,7 @@ func nextCall(words []string) (call, rest []string) {
 	return nil, nil
 }
 
-// calls is how many words begin a call of the product: agentpack, or countersign agents, wherever it is installed; 0 when they do not.
+// calls returns how many words begin a call of the product: agentpack, or countersign agents, in any directory; 0 if they do not.
 func calls(words []string) int {
 	switch strings.TrimSuffix(path.Base(strings.ReplaceAll(bare(words[0]), `\`, "/")), ".exe") {
 	case "agentpack":
@@ -137,10 +137,10 @@ func calls(words []string) int {
 	return 0
 }
 
-// bare is a word without what quotes it.
+// bare returns a word without its quotes.
 func bare(word string) string { return strings.Trim(word, "\"'`()") }
 
-// commandID is which command a call is of, in the words of agentpack contract §5, and its flags.
+// commandID returns the command of a call, in the words of agentpack contract §5, and its flags.
 func commandID(call []string) (id string, flags []string) {
 	var words []string
 	for i := 1; i < len(call); i++ {
@@ -169,7 +169,7 @@ func commandID(call []string) (id string, flags []string) {
 	return id, flags
 }
 
-// mutating are the commands that change something (agentpack contract §5; the last two came since).
+// mutating returns the commands that change something (agentpack contract §5; the last two are additions).
 func mutating() []string {
 	return []string{"init", "import --apply", "add", "remove", "lock", "fetch", "update", "deploy --apply", "rollback", "bootstrap", "doctor --fix", "overlay edit",
 		"overlay rebase", "remote set", "sync", "record", "evolve propose", "evolve restore", "policy lock", "snapshots prune", "recover"}

@@ -9,19 +9,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// SkippedDirs are the directories that lint does not look into, at whatever depth.
+// SkippedDirs returns the directories that lint skips, at any depth.
 func SkippedDirs() []string { return []string{".agentpack", ".git", "node_modules", "target"} }
 
-// IsSkill reports the slash path of a skill's own file.
+// IsSkill reports whether the slash path is that of a skill's own file.
 func IsSkill(path string) bool { return path == "SKILL.md" || strings.HasSuffix(path, "/SKILL.md") }
 
-// IsCommand reports the slash path of a Claude Code command.
+// IsCommand reports whether the slash path is that of a Claude Code command.
 func IsCommand(path string) bool {
 	return strings.HasSuffix(path, ".md") && slices.ContainsFunc([]string{".claude/commands/", "templates/claude/commands/", "modules/claude-commands/"},
 		func(dir string) bool { return strings.HasPrefix(path, dir) })
 }
 
-// CheckSkill is what is wrong with a SKILL.md: it has to begin with a name and a description (agentpack contract §2.5).
+// CheckSkill returns what is wrong with a SKILL.md: it must begin with a name and a description (agentpack contract §2.5).
 func CheckSkill(path string, doc []byte, frontmatter deployment.FrontmatterFunc) []Issue {
 	fields, found, err := frontmatter(doc)
 	switch {
@@ -44,8 +44,8 @@ func CheckSkill(path string, doc []byte, frontmatter deployment.FrontmatterFunc)
 	return out
 }
 
-// CheckCommand is what is wrong with a Claude Code command: one that runs shell commands has to say which it may run, and one that changes
-// something has to be asked for in a way that a program understands.
+// CheckCommand returns what is wrong with a Claude Code command: one that runs shell commands must say which it may run, and one that changes
+// something must be called with --json and --yes.
 func CheckCommand(path string, doc []byte, frontmatter deployment.FrontmatterFunc) []Issue {
 	var out []Issue
 	if deployment.RunsShell(doc) {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/words"
 )
 
-// TestInlineCommandsAreTheirForm compares what Claude Code runs in a line with the expression that it stands for.
+// TestInlineCommandsAreTheirForm compares what Claude Code runs in a line with the equivalent expression.
 func TestInlineCommandsAreTheirForm(t *testing.T) {
 	form := regexp.MustCompile("!`([^`\n]+)`|^[ \t]*!([A-Za-z0-9_./~$].*)$")
 	same := func(s string) {

@@ -1,7 +1,7 @@
-// Package governance holds an organisation's rules for a config repository: the content of agentpack.org.yaml, the issues of a repository, and the
-// changes of its lockfile (agentpack contract §5.17). Only the policy commands use it.
+// Package governance implements an organisation's rules for a config repository: the content of agentpack.org.yaml, the issues of a repository, and
+// the changes of its lockfile (agentpack contract §5.17). Only the policy commands use it.
 //
-// The package is pure: decoded documents and files come in, issues come out.
+// The package is pure: it turns decoded documents and files into issues.
 //
 // Its API may change at any time.
 package governance
@@ -16,17 +16,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// OrgVersion is the only version of agentpack.org.yaml and agentpack.org.lock.json there is.
+// OrgVersion is the only version of agentpack.org.yaml and agentpack.org.lock.json.
 const OrgVersion = 1
 
-// OrgConfig is agentpack.org.yaml, decoded. What its texts say is not checked yet.
+// OrgConfig is agentpack.org.yaml, decoded. Its texts are not checked yet.
 type OrgConfig struct {
 	Path            string // absolute, native: for messages
 	HasPack         bool   // there is a policy_pack
 	PackSource      string
 	RequiredTargets []string
 	RequiredModules []string
-	AllowedRemotes  []string // none: every remote is
+	AllowedRemotes  []string // empty: every remote is allowed
 	RequireLock     bool
 }
 
@@ -36,7 +36,7 @@ const (
 	remotesField = "supply_chain_policy.allowed_git_remotes"
 )
 
-// Pack is where the policy pack comes from. It fails with ErrPolicyConfig when there is none, or its source cannot be read.
+// Pack returns the source of the policy pack. It fails with ErrPolicyConfig if there is none, or its source is invalid.
 func (o OrgConfig) Pack() (deployment.Source, error) {
 	if strings.TrimSpace(o.PackSource) == "" {
 		return deployment.Source{}, o.refuse("it names no policy pack; set "+packField+" to local:<path> or git:<url>",
@@ -49,8 +49,8 @@ func (o OrgConfig) Pack() (deployment.Source, error) {
 	return source, nil
 }
 
-// Allow fails with ErrPolicyConfig for a source whose remote the allowlist does not let through, and for an allowlist with a blank entry.
-// A source in the repository itself is always allowed.
+// Allow fails with ErrPolicyConfig for a source whose remote is not in the allowlist, and for an allowlist with a blank entry. A source in the
+// repository itself is always allowed.
 func (o OrgConfig) Allow(s deployment.Source) error {
 	for i, entry := range o.AllowedRemotes {
 		if NormalizeRemote(entry) == "" {
@@ -69,14 +69,14 @@ func (o OrgConfig) refuse(problem string, details deployment.Details) error {
 	return deployment.ErrPolicyConfig.Sayf("%s: %s", o.Path, problem).With(details.AddPath("path", o.Path))
 }
 
-// allows reports a remote that the allowlist lets through. With no allowlist every remote is.
+// allows reports whether the allowlist allows a remote. Without an allowlist every remote is allowed.
 func (o OrgConfig) allows(url string) bool {
 	if len(o.AllowedRemotes) == 0 {
 		return true
 	}
 	remote := NormalizeRemote(url)
 	for part := range strings.SplitSeq(strings.NewReplacer("%2e", ".", "%2f", "/", `\`, "/").Replace(remote), "/") {
-		if part == "." || part == ".." { // it would lead elsewhere than it seems to
+		if part == "." || part == ".." { // it could lead to another place
 			return false
 		}
 	}
@@ -89,8 +89,8 @@ func (o OrgConfig) allows(url string) bool {
 	return false
 }
 
-// NormalizeRemote is a URL, or an entry of an allowlist, in the form in which they are compared: lower case, without scheme, user, final slashes
-// and .git; git@host:path is host/path (agentpack contract §5.17).
+// NormalizeRemote returns a URL, or an entry of an allowlist, in the form for comparison: lower case, without scheme, user, final slashes and .git;
+// git@host:path is host/path (agentpack contract §5.17).
 func NormalizeRemote(url string) string {
 	s := strings.TrimRight(strings.ToLower(strings.TrimSpace(url)), "/")
 	s = strings.TrimSuffix(s, ".git")
@@ -116,16 +116,16 @@ type Lock struct {
 	Pack    packLock `json:"policy_pack"`
 }
 
-// packLock is what a policy pack was resolved to. Its JSON keys stand in the order of the format.
+// packLock is the resolved version of a policy pack. Its JSON keys are in the order of the format.
 type packLock struct {
-	Source          string                    `json:"source"` // as agentpack.org.yaml has it
+	Source          string                    `json:"source"` // as in agentpack.org.yaml
 	Resolved        deployment.ResolvedSource `json:"resolved_source"`
 	ResolvedVersion string                    `json:"resolved_version"`
 	Sum             deployment.Sum            `json:"sha256"`
 	Manifest        []deployment.Entry        `json:"file_manifest"`
 }
 
-// NewLock is the lock of a pack whose files are these.
+// NewLock returns the lock of a pack with these files.
 func NewLock(source string, resolved deployment.ResolvedSource, files deployment.Tree) Lock {
 	l := Lock{OrgVersion, packLock{Source: source, Resolved: resolved, ResolvedVersion: deployment.LocalVersion, Sum: files.Sum(), Manifest: files.Entries()}}
 	if resolved.Git != nil {
@@ -134,7 +134,7 @@ func NewLock(source string, resolved deployment.ResolvedSource, files deployment
 	return l
 }
 
-// Encode is the lock as its file holds it: two spaces, a final line break.
+// Encode returns the content of the lock's file: two spaces, a final line break.
 func (l Lock) Encode() ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)

@@ -74,7 +74,7 @@ func TestPack(t *testing.T) {
 	assert.Equal(t, deployment.GitSource{URL: "https://x.com/y", Ref: "v1", Subdir: "p", Shallow: true}, *source.Git)
 }
 
-// TestLockVector is the tree sum of agentpack contract §1.7.
+// TestLockVector checks the tree sum of agentpack contract §1.7.
 func TestLockVector(t *testing.T) {
 	tree := deployment.Tree{{Path: "rule.txt", Mode: deployment.PlainMode, Content: deployment.ContentOf([]byte("deny: example\n"))}}
 	lock := governance.NewLock("local:policy", deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: "policy"}}, tree)
@@ -84,7 +84,7 @@ func TestLockVector(t *testing.T) {
 	golden.Text(t, "lock", string(text))
 }
 
-// rules are the rules of issues, in order.
+// rules returns the rules of issues, in order.
 func rules(issues []governance.Issue) (out []string) {
 	for _, i := range issues {
 		out = append(out, string(i.Rule))
@@ -177,7 +177,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// subject keeps a policy that is kept in every way.
+// subject returns a repository that violates nothing.
 func subject(t *testing.T, change func(*governance.PolicySubject, *deployment.Lock)) governance.PolicySubject {
 	t.Helper()
 	commit := strings.Repeat("a", 40)

@@ -10,27 +10,27 @@ import (
 	"github.com/countersign-dev/countersign/domain/git"
 )
 
-// commitDigits is how long a commit is in a lockfile (agentpack contract §2.4).
+// commitDigits is the length of a commit in a lockfile (agentpack contract §2.4).
 const commitDigits = 40
 
-// PolicySubject is a config repository with a policy over it, as far as it could be read.
+// PolicySubject is a config repository and its policy, as far as they could be read.
 type PolicySubject struct {
 	Org         OrgConfig
-	Manifest    *deployment.Manifest // nil: it cannot be read, because of
+	Manifest    *deployment.Manifest // nil: it cannot be read; the reason follows
 	ManifestErr string
 	LockText    []byte // of agentpack.lock.json; nil when there is none
-	LockErr     string // why it is not valid; empty when it is
+	LockErr     string // why it is not valid; empty if it is
 	OrgLock     *Lock  // nil when there is none
 	OrgLockErr  string
-	PackSum     deployment.Sum // of a policy pack in the repository itself; zero when it is not known
+	PackSum     deployment.Sum // of a policy pack in the repository itself; zero if it is not known
 }
 
-// Lint is everything in which the repository breaks its policy (agentpack contract §5.17).
+// Lint returns all policy violations of the repository (agentpack contract §5.17).
 func (s PolicySubject) Lint() []Issue {
 	return slices.Concat(s.pack(), s.distribution(), s.supplyChain())
 }
 
-// pack holds the policy pack to its lock, and to the allowlist.
+// pack compares the policy pack with its lock, and with the allowlist.
 func (s PolicySubject) pack() (out []Issue) {
 	if !s.Org.HasPack {
 		return nil
@@ -72,13 +72,13 @@ func pinned(commit string) bool {
 	return err == nil && len(commit) == commitDigits
 }
 
-// foreign is the issue of a remote that the allowlist does not let through.
+// foreign returns the issue of a remote that the allowlist does not allow.
 func (s PolicySubject) foreign(rule rule, path, url, what string) Issue {
 	return NewIssue(rule, path, what+" comes from "+NormalizeRemote(url)+", which is not among "+remotesField,
 		deployment.FieldDetails("remote", url).Add("remote_normalized", NormalizeRemote(url)).Add("allowed_git_remotes", s.Org.AllowedRemotes))
 }
 
-// distribution holds the manifest to what every one has to have.
+// distribution checks what every manifest must have.
 func (s PolicySubject) distribution() (out []Issue) {
 	targets, modules := s.Org.RequiredTargets, s.Org.RequiredModules
 	if slices.ContainsFunc(slices.Concat(targets, modules), blank) {
@@ -123,7 +123,7 @@ func (s PolicySubject) unreadable(rule rule) Issue {
 	return NewIssue(rule, deployment.ManifestFile, "it cannot be held to the policy: "+s.ManifestErr, deployment.FieldDetails("error", s.ManifestErr))
 }
 
-// supplyChain holds the sources of modules, and what they are locked to, to the policy.
+// supplyChain checks the sources of modules, and what they are locked to, against the policy.
 func (s PolicySubject) supplyChain() (out []Issue) {
 	for _, entry := range s.Org.AllowedRemotes {
 		if NormalizeRemote(entry) == "" {
@@ -147,7 +147,7 @@ func (s PolicySubject) supplyChain() (out []Issue) {
 	return append(out, s.lockfile()...)
 }
 
-// lockfile holds the lockfile to the manifest. One that is not needed is held to the allowlist alone.
+// lockfile compares the lockfile with the manifest. One that is not needed is compared with the allowlist only.
 func (s PolicySubject) lockfile() (out []Issue) {
 	add := func(rule rule, message string, details deployment.Details) {
 		out = append(out, NewIssue(rule, deployment.LockFile, message, details))
@@ -187,7 +187,7 @@ func (s PolicySubject) lockfile() (out []Issue) {
 	return out
 }
 
-// locked holds one module's entry to its source.
+// locked compares one module's entry with its source.
 func (s PolicySubject) locked(lock *deployment.Lock, m deployment.Module, add func(rule, string, deployment.Details)) {
 	about := func() deployment.Details { return deployment.FieldDetails("module_id", m.ID) }
 	l, there := lock.Module(m.ID)

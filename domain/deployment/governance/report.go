@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/inspection"
 )
 
-// rule names what an issue breaks (agentpack contract §5.17).
+// rule names the rule that an issue violates (agentpack contract §5.17).
 type rule string
 
 // The rules.
@@ -17,8 +17,8 @@ const (
 	SkillFrontmatter   rule = "skill_frontmatter"
 	commandTools       rule = "claude_command_allowed_tools"
 	DangerousDefaults  rule = "dangerous_defaults"
-	HiddenCharacters   rule = "hidden_characters" // not of the original: what a reader of a file, or of its name, would not see
-	LiteralSecret      rule = "literal_secret"    // likewise: a secret itself, where a reference to it belongs
+	HiddenCharacters   rule = "hidden_characters" // an addition to the original: what a reader of a file, or of its name, would not see
+	LiteralSecret      rule = "literal_secret"    // likewise: a secret itself, instead of a reference to it
 	PolicyConfig       rule = "policy_config"
 	packLocked         rule = "policy_pack_lock"
 	packRemotes        rule = "policy_pack_allowed_git_remotes"
@@ -35,7 +35,7 @@ const (
 	lockUnpinned       rule = "supply_chain_lockfile_unpinned_commit"
 )
 
-// Issue is one breach of a rule. Path is relative to the repository.
+// Issue is one violation of a rule. Path is relative to the repository.
 type Issue struct {
 	Details   deployment.Details `json:"details,omitempty"`
 	Message   string             `json:"message"`
@@ -44,14 +44,14 @@ type Issue struct {
 	Rule      rule               `json:"rule"`
 }
 
-// NewIssue is a breach found in a file; path is relative to the repository, with slashes. Details may be nil.
+// NewIssue returns a violation found in a file; path is relative to the repository, with slashes. Details may be nil.
 func NewIssue(rule rule, path, message string, details deployment.Details) Issue {
 	return Issue{details, message, path, path, rule}
 }
 
-// Report is what lint says of a repository.
+// Report is the result of lint for a repository.
 type Report struct {
-	Findings  []inspection.Finding `json:"findings,omitempty"` // what to know of modules' files; they break nothing
+	Findings  []inspection.Finding `json:"findings,omitempty"` // about modules' files; they violate nothing
 	Issues    []Issue              `json:"issues"`             // sorted by path, rule and message
 	Omitted   int                  `json:"issues_omitted,omitempty"`
 	Root      string               `json:"root"`
@@ -59,7 +59,7 @@ type Report struct {
 	Summary   summary              `json:"summary"`
 }
 
-// summary counts files that were looked into, and issues by rule.
+// summary counts the files that were examined, and issues by rule.
 type summary struct {
 	Commands   int          `json:"claude_command_files"`
 	Files      int          `json:"files_scanned"`
@@ -68,7 +68,7 @@ type summary struct {
 	Violations int          `json:"violations"`
 }
 
-// NewReport is the report over the issues of a repository at root with that many skills and commands.
+// NewReport returns the report with the issues of a repository at root with that many skills and commands.
 func NewReport(root string, issues []Issue, skills, commands int) Report {
 	r := Report{Issues: append([]Issue{}, issues...), Root: root, RootPosix: deployment.PosixPath(root),
 		Summary: summary{Commands: commands, Files: skills + commands, Rules: map[rule]int{}, Skills: skills, Violations: len(issues)}}
@@ -81,7 +81,7 @@ func NewReport(root string, issues []Issue, skills, commands int) Report {
 	return r
 }
 
-// Fault is ErrPolicyViolations with the report in its details, or nil when there is no issue.
+// Fault returns ErrPolicyViolations with the report in its details, or nil if there is no issue.
 func (r Report) Fault() error {
 	if r.Summary.Violations == 0 {
 		return nil

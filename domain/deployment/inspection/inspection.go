@@ -1,6 +1,6 @@
-// Package inspection looks through the files of modules for what a person should know before agents read them: characters that cannot be seen, text that
-// asks an agent to set its instructions aside or to send something away, commands, permissions given in advance, and addresses on the network. It judges
-// text, not intent: a finding is a reason to read, and no finding is no promise.
+// Package inspection scans the files of modules for what a user should know before agents read them: invisible characters, text that asks an agent to
+// ignore its instructions or to send something away, commands, permissions granted in advance, and network addresses. It judges text, not intent: a
+// finding is a reason to read, and no finding is no guarantee.
 //
 // Its API may change at any time.
 package inspection
@@ -19,10 +19,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// Severity is how much a finding matters. Its text form is low, medium or high.
+// Severity is the severity of a finding. Its text form is low, medium or high.
 type Severity string
 
-// The severities. High asks for a person's word by name before what it is in is taken over.
+// The severities. A high one requires the user to type a name before the content is taken over.
 const (
 	Low    Severity = "low"
 	Medium Severity = "medium"
@@ -32,36 +32,36 @@ const (
 // rank orders severities, the highest first.
 func (s Severity) rank() int { return slices.Index([]Severity{High, Medium, Low}, s) }
 
-// Rule is what a finding is about.
+// Rule is the subject of a finding.
 type Rule string
 
 // The rules.
 const (
 	HiddenText     Rule = "hidden_characters"    // text that a reader does not see, or reads as something else
 	Bidirectional  Rule = "reading_order"        // characters that change the order in which text is read
-	Override       Rule = "sets_rules_aside"     // asks an agent to ignore its instructions or to keep something from its user
+	Override       Rule = "sets_rules_aside"     // asks an agent to ignore its instructions or to hide something from its user
 	Exfiltration   Rule = "sends_secrets"        // asks for secrets to be sent somewhere
-	RemoteCode     Rule = "runs_downloaded_code" // runs what it fetches
-	Destruction    Rule = "destroys_files"       // a command that deletes without bounds
+	RemoteCode     Rule = "runs_downloaded_code" // runs what it downloads
+	Destruction    Rule = "destroys_files"       // a command that deletes without limits
 	RunsCommands   Rule = "runs_commands"        // runs commands as soon as it is used
 	Programs       Rule = "program"              // a file that an agent would run
 	AllowedTools   Rule = "allowed_tools"        // tools that may be used without asking
-	OptionName     Rule = "option_like_name"     // a name that commands take for an option
+	OptionName     Rule = "option_like_name"     // a name that commands read as an option
 	NetworkAddress Rule = "network_address"      // addresses that an agent may be sent to
-	Unread         Rule = "not_looked_through"   // too long, or no text
+	Unread         Rule = "not_looked_through"   // too long, or not text
 )
 
-// Finding is one thing to know of a file.
+// Finding is one thing to know about a file.
 type Finding struct {
 	Severity Severity `json:"severity"`
 	Rule     Rule     `json:"rule"`
-	ModuleID string   `json:"module_id,omitempty"` // none for a file of no one module
+	ModuleID string   `json:"module_id,omitempty"` // empty for a file that belongs to no single module
 	Path     string   `json:"path"`                // in the module, with slashes
-	Line     int      `json:"line,omitempty"`      // counted from 1; none where it is about the whole file
-	Text     string   `json:"text"`                // what was found, in one line in which nothing is hidden
+	Line     int      `json:"line,omitempty"`      // counted from 1; 0 if it is about the whole file
+	Text     string   `json:"text"`                // what was found, in one line without hidden characters
 }
 
-// String is the finding in one line.
+// String returns the finding in one line.
 func (f Finding) String() string {
 	at := f.Path
 	if f.Line > 0 {
@@ -73,27 +73,27 @@ func (f Finding) String() string {
 	return fmt.Sprintf("%s: %s in %s: %s", f.Severity, strings.ReplaceAll(string(f.Rule), "_", " "), visible.OneLine(at), f.Text)
 }
 
-// The bounds of looking.
+// The limits of a scan.
 const (
-	MaxBytes = 1 << 20 // of one file that are looked through
-	maxEach  = 3       // findings of one rule that are told of one file
-	maxText  = 160     // characters of a line that are told
+	MaxBytes = 1 << 20 // bytes of one file that are scanned
+	maxEach  = 3       // findings of one rule that are listed for one file
+	maxText  = 160     // characters of a line that are shown
 )
 
 // secrets are words for what must not leave a machine.
 const secrets = `(api[ _-]?keys?|access[ _-]?tokens?|auth(entication)?[ _-]?tokens?|secrets?|credentials?|passwords?|private keys?|ssh keys?|session cookies?|environment variables|\.env\b|id_rsa|id_ed25519|~/\.ssh|~/\.aws|~/\.netrc|~/\.npmrc|\.git-credentials|\$\{?[a-z_]*(token|secret|password|api_?key)[a-z_]*)`
 
-// Inspector looks through files. It is not safe to use from several goroutines at once.
+// Inspector scans files. It must not be used concurrently.
 type Inspector struct {
 	frontmatter deployment.FrontmatterFunc
 	matchers    []compiled
 	vocabulary  *vocabulary // the words of all matchers
 	addresses   *expression // the URLs of a line
-	folded      []byte      // the text at hand as it is searched for words
+	folded      []byte      // the present text in the form in which words are searched
 }
 
-// New is an inspector that reads frontmatter so. One is best used for many files: what it looks for takes longer to make than a short file to look through, and is
-// made when a text first has one of its words.
+// New returns an inspector that uses this function to read frontmatter. Use one for many files: compiling its expressions takes longer than scanning
+// a short file, and is done when a text first contains one of their words.
 func New(frontmatter deployment.FrontmatterFunc) *Inspector {
 	known := &vocabulary{}
 	all := matchers()
@@ -106,7 +106,7 @@ func New(frontmatter deployment.FrontmatterFunc) *Inspector {
 		addresses: &expression{form: `\b(https?|wss?|ftp|ssh)://([^\s/"'<>` + "`" + `)\]]+)`}}
 }
 
-// expression is a regular expression that is made when it is first needed.
+// expression is a regular expression that is compiled when it is first needed.
 type expression struct {
 	form string
 	made *regexp.Regexp
@@ -149,7 +149,7 @@ func matchers() (out []compiled) {
 	return out
 }
 
-// matcher is what a rule looks for in a line: one of some words, most files having none of them, and then a form.
+// matcher is what a rule looks for in a line: one of some words, which most files do not contain, and then a form.
 type matcher struct {
 	rule     Rule
 	severity Severity
@@ -163,22 +163,22 @@ type compiled struct {
 	expression *expression
 }
 
-// maySee reports a text with one of the words in it.
+// maySee reports whether a text has one of the words in it.
 func (m matcher) maySee(text string) bool {
 	return slices.ContainsFunc(m.words, func(word string) bool { return strings.Contains(text, word) })
 }
 
-// sees reports a line in lower case that the rule is about.
+// sees reports whether the rule matches a line in lower case.
 func (m compiled) sees(line string) bool {
 	return m.maySee(line) && m.expression.compiled().MatchString(line)
 }
 
-// prose reports a rule about what text asks for, and not about a command.
+// prose reports whether the rule is about what text asks for, and not about a command.
 func (m matcher) prose() bool {
 	return m.rule == Override || m.rule == Exfiltration && !slices.Contains(m.words, "curl")
 }
 
-// File is a file to look through. Data is its text, or the beginning of it.
+// File is a file to scan. Data is its text, or the beginning of it.
 type File struct {
 	ModuleID string
 	Path     string
@@ -187,7 +187,7 @@ type File struct {
 	Data     []byte
 }
 
-// Inspect is what is to be known of a file, the most severe first. Of a rule the first few are told, and how many more there are.
+// Inspect returns the findings of a file, the most severe first. Of a rule, the first few are listed, with the number of the others.
 func (i *Inspector) Inspect(f File) []Finding {
 	c := collector{Inspector: i, file: f}
 	if hidden, is := visible.FindHidden("", f.Path); is {
@@ -214,10 +214,10 @@ func (i *Inspector) Inspect(f File) []Finding {
 	return c.done()
 }
 
-// optionName is the part of a file's path, or its module's own name, that begins with a hyphen; empty where none does.
+// optionName returns the part of a file's path, or its module's own name, that begins with a hyphen; empty if there is none.
 func optionName(f File) string {
 	if !strings.HasPrefix(f.Path, "-") && !strings.Contains(f.Path, "/-") && !strings.Contains(f.ModuleID, ":-") {
-		return "" // as nearly all
+		return "" // almost all
 	}
 	_, own, _ := strings.Cut(f.ModuleID, ":")
 	for _, name := range append(strings.Split(f.Path, "/"), own) {
@@ -228,7 +228,7 @@ func optionName(f File) string {
 	return ""
 }
 
-// program is in a few words why an agent would run a file; empty where it would not.
+// program returns in a few words why an agent would run a file; empty if it would not.
 func program(f File) string {
 	switch {
 	case f.Mode == deployment.ExecutableMode:
@@ -242,10 +242,10 @@ func program(f File) string {
 	return ""
 }
 
-// programs are what names of programs end in.
+// programs are the suffixes of names of programs.
 var programs = []string{".sh", ".bash", ".zsh", ".js", ".mjs", ".cjs", ".ts", ".py", ".rb", ".pl", ".ps1", ".bat", ".cmd", ".exe"}
 
-// collector is the findings of one file.
+// collector collects the findings of one file.
 type collector struct {
 	*Inspector
 	file     File
@@ -284,7 +284,7 @@ func (c *collector) done() []Finding {
 	return c.findings
 }
 
-// hidden finds characters that cannot be seen. Those that change the reading order, and those that can carry a whole text unseen, are severe.
+// hidden finds invisible characters. Those that change the reading order, and those that can carry a whole text unseen, are severe.
 func (c *collector) hidden(text string) {
 	found, is := visible.FindHidden("", text)
 	if !is {
@@ -308,23 +308,23 @@ func (c *collector) hidden(text string) {
 	c.add(rule, severity, line, short(found.String()))
 }
 
-// turns reports a character that changes the order in which text is read.
+// turns reports whether a character changes the order in which text is read.
 func turns(r rune) bool {
 	return r >= '\u202a' && r <= '\u202e' || r >= '\u2066' && r <= '\u2069'
 }
 
-// carries reports a character out of a range in which a text can be written that nobody sees.
+// carries reports whether a character is in a range in which a whole text can be written invisibly.
 func carries(r rune) bool {
 	return r >= '\U000e0000' && r <= '\U000e007f' || r >= '\U000e0100' && r <= '\U000e01ef'
 }
 
-// allows are the members of frontmatter that give leave in advance; the last two run programs.
+// allows are the members of frontmatter that grant permissions in advance; the last two run programs.
 var allows = []string{"allowed-tools", "tools", "permissionMode", "permission", "permissions", "hooks", "mcpServers"}
 
-// head finds leave that is given in advance in the frontmatter.
+// head finds permissions granted in advance in the frontmatter.
 func (c *collector) head(text []byte) {
 	if !bytes.HasPrefix(bytes.TrimPrefix(text, []byte("\ufeff")), []byte("---")) || !slices.ContainsFunc(allows, func(name string) bool { return bytes.Contains(text, []byte(name)) }) {
-		return // most files have nothing of it, and YAML takes long to read
+		return // most files have none of it, and parsing YAML is slow
 	}
 	fields, found, err := c.frontmatter(text)
 	if err != nil || !found {
@@ -341,7 +341,7 @@ func (c *collector) head(text []byte) {
 			severity = worse(severity, leave(one))
 		}
 		if name == "tools" && severity == Low {
-			continue // a list of tools that an agent is bounded to
+			continue // a list of tools that restricts an agent
 		}
 		c.add(AllowedTools, severity, 0, short(name+": "+said))
 	}
@@ -352,7 +352,7 @@ func (c *collector) head(text []byte) {
 	}
 }
 
-// words are the texts in a value of frontmatter.
+// words returns the texts in a value of frontmatter.
 func words(value any) []string {
 	switch v := value.(type) {
 	case string:
@@ -394,7 +394,7 @@ func split(list string) []string {
 	})
 }
 
-// leave is how far one tool that may be used without asking goes.
+// leave returns how much one tool that may be used without asking permits.
 func leave(one string) Severity {
 	name, bound, bounded := strings.Cut(strings.TrimSpace(one), "(")
 	bound = strings.TrimSpace(strings.TrimSuffix(bound, ")"))
@@ -417,7 +417,7 @@ func worse(a, b Severity) Severity {
 	return a
 }
 
-// lines finds what is written in lines, each by itself and as the paragraph or the command that they are together.
+// lines finds what is written in lines, each by itself and as the paragraph or the command that they form.
 func (c *collector) lines(text string) {
 	if runs := c.file.Data; deployment.RunsShell(runs) || bytes.Contains(runs, []byte("!{")) {
 		c.add(RunsCommands, Medium, 0, "it runs commands as soon as it is used")
@@ -473,8 +473,8 @@ func (c *collector) lines(text string) {
 	}
 }
 
-// passages finds what is written across line ends: text in paragraphs, commands where one goes on in the next line. What was found in one of the lines is not told
-// again.
+// passages finds what is written across line ends: text in paragraphs, commands that continue in the next line. What was found in one of the lines is
+// not reported again.
 func (c *collector) passages(text string, likely []compiled) {
 	for _, p := range passages(c.file.Path, text) {
 		line, starts := p.joined()
@@ -488,7 +488,7 @@ func (c *collector) passages(text string, likely []compiled) {
 			}
 			from, _ := slices.BinarySearch(starts, at[0]+1)
 			to, _ := slices.BinarySearch(starts, at[1])
-			if to-from > 0 { // within one line it would have been found there
+			if to-from > 0 { // within one line it was found already
 				c.add(m.rule, m.severity, p.first+from-1, short(strings.Join(trimmed(p.lines[from-1:to]), " ")))
 			}
 		}
@@ -502,12 +502,12 @@ func trimmed(lines []string) (out []string) {
 	return out
 }
 
-// told reports a finding of a rule in these lines.
+// told reports whether a finding of a rule in these lines exists.
 func (c *collector) told(rule Rule, first, last int) bool {
 	return slices.ContainsFunc(c.findings, func(f Finding) bool { return f.Rule == rule && f.Line >= first && f.Line <= last })
 }
 
-// hostOf is the host of what stands between scheme and path of a URL; empty for examples and the machine itself.
+// hostOf returns the host between scheme and path of a URL; empty for examples and the machine itself.
 func hostOf(authority string) string {
 	host := authority[strings.LastIndexByte(authority, '@')+1:]
 	if i := strings.LastIndexByte(host, ':'); i >= 0 {
@@ -521,7 +521,7 @@ func hostOf(authority string) string {
 	return host
 }
 
-// short is a line as it is told.
+// short returns a line as it is shown.
 func short(line string) string {
 	line = visible.OneLine(line)
 	if runes := []rune(line); len(runes) > maxText {
@@ -530,7 +530,7 @@ func short(line string) string {
 	return line
 }
 
-// Sort puts findings into the order in which they are told: the most severe first, then by module, path and line.
+// Sort sorts findings for display: the most severe first, then by module, path and line.
 func Sort(all []Finding) {
 	slices.SortFunc(all, func(a, b Finding) int {
 		return cmp.Or(cmp.Compare(a.Severity.rank(), b.Severity.rank()), cmp.Compare(a.ModuleID, b.ModuleID), cmp.Compare(a.Path, b.Path),
@@ -538,7 +538,7 @@ func Sort(all []Finding) {
 	})
 }
 
-// Severe are the modules with findings of high severity, each once and sorted.
+// Severe returns the modules with findings of high severity, each once and sorted.
 func Severe(all []Finding) []string {
 	var out []string
 	for _, f := range all {
@@ -550,5 +550,5 @@ func Severe(all []Finding) []string {
 	return out
 }
 
-// Name is what a person types to take over what severe findings are in: the module's id, or all of them, with commas between.
+// Name returns what a user types to accept severe findings: the module's id, or all of them, with commas between.
 func Name(all []Finding) string { return strings.Join(Severe(all), ",") }

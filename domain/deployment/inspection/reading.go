@@ -11,12 +11,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/visible"
 )
 
-// asRead is a text as an agent reads it, for looking for words: in lower case, with letters that stand for others as those, without what nobody sees.
+// asRead returns a text as an agent reads it, for searching words: in lower case, with look-alike letters replaced, without invisible characters.
 func asRead(text string) string {
 	if ascii(text) {
 		return strings.ToLower(text)
 	}
-	return strings.ToLower(visible.Latin(norm.NFKD.String(text))) // decomposed, so that what stands upon a letter can be taken away
+	return strings.ToLower(visible.Latin(norm.NFKD.String(text))) // decomposed, so that diacritics can be removed
 }
 
 func ascii(text string) bool {
@@ -28,7 +28,7 @@ func ascii(text string) bool {
 	return true
 }
 
-// unquote takes quotation marks and emphasis out of a text, which neither a shell nor a reader takes for part of a word.
+// unquote removes quotation marks and emphasis from a text, which neither a shell nor a reader takes for part of a word.
 func unquote(text string) string {
 	if !strings.ContainsAny(text, marks) {
 		return text
@@ -41,8 +41,8 @@ func unquote(text string) string {
 	}, text)
 }
 
-// fold appends a text as it is searched for words: as an agent reads it, without the marks that unquote takes out, and with words that go on in the next line in
-// one. Whatever is found in a line or a passage has its words there. It also reports a text in which a URL may be.
+// fold appends a text in the form in which words are searched: as an agent reads it, without the marks that unquote removes, and with words joined
+// that continue in the next line. Whatever is found in a line or a passage has its words there. It also reports whether a URL may be in the text.
 func fold(out []byte, text string) (folded []byte, urls bool) {
 	if !ascii(text) {
 		text = asRead(text)
@@ -52,7 +52,7 @@ func fold(out []byte, text string) (folded []byte, urls bool) {
 		switch {
 		case 'A' <= c && c <= 'Z':
 			c += 'a' - 'A'
-		case 'a' <= c || c == ' ': // what most of a text is
+		case 'a' <= c || c == ' ': // most of a text
 		case c == '-' && strings.HasPrefix(text[i+1:], "\n"):
 			i++
 			continue
@@ -67,13 +67,13 @@ func fold(out []byte, text string) (folded []byte, urls bool) {
 	return out, strings.Contains(text, "://")
 }
 
-// marks are what unquote takes out.
+// marks are what unquote removes.
 const marks = "\"'`*\\"
 
 // emphasis is underscores around words.
 var emphasis = regexp.MustCompile(`(^|[^\w])_+|_+([^\w]|$)`)
 
-// bare is a line without marks in and around its words.
+// bare returns a line without marks in and around its words.
 func bare(line string) string {
 	line = unquote(line)
 	if strings.Contains(line, "_") {
@@ -82,15 +82,15 @@ func bare(line string) string {
 	return line
 }
 
-// passage is lines of a file that are read as one.
+// passage is several lines of a file that are read as one.
 type passage struct {
 	first int      // counted from 1
-	lines []string // as they stand there
-	prose bool     // a paragraph; otherwise a command that goes on in the next line
+	lines []string // as in the file
+	prose bool     // a paragraph; otherwise a command that continues in the next line
 }
 
-// passages are the paragraphs and the commands of a text that take several lines. In a program, and in fenced code, a line is a command by itself unless it says that
-// it goes on.
+// passages returns the paragraphs and the commands of a text that take several lines. In a program, and in fenced code, each line is a command by
+// itself unless it says that it continues.
 func passages(name, text string) (out []passage) {
 	code := slices.Contains(programs, strings.ToLower(path.Ext(name)))
 	fence := ""
@@ -138,13 +138,13 @@ func passages(name, text string) (out []passage) {
 	return out
 }
 
-// item is the beginning of an item of a list, of a heading, or of a row of a table.
+// item matches the beginning of a list item, of a heading, or of a table row.
 var item = regexp.MustCompile(`^([-*+]\s|\d+[.)]\s|#{1,6}\s|\|.*\|$)`)
 
-// begins reports a line of Markdown that goes on with nothing: an item, a heading, a row of a table.
+// begins reports whether a line of Markdown starts something new: a list item, a heading, a table row.
 func begins(trimmed string) bool { return item.MatchString(trimmed) }
 
-// joined is a passage in one line as an agent reads it, and where each line begins in it.
+// joined returns a passage in one line as an agent reads it, and where each line begins in it.
 func (p passage) joined() (text string, starts []int) {
 	var b strings.Builder
 	for i, line := range p.lines {
@@ -157,7 +157,7 @@ func (p passage) joined() (text string, starts []int) {
 		hyphen := p.prose && strings.HasSuffix(line, "-") && i < len(p.lines)-1
 		b.WriteString(strings.TrimSuffix(line, "-"))
 		switch {
-		case hyphen: // the word goes on
+		case hyphen: // the word continues
 		case strings.HasSuffix(line, "-"):
 			b.WriteString("- ")
 		default:

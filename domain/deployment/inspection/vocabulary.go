@@ -2,23 +2,23 @@ package inspection
 
 import "slices"
 
-// wordSet is a set of words of a vocabulary, a bit each.
+// wordSet is a set of words of a vocabulary, one bit each.
 type wordSet uint64
 
-// vocabulary finds words in a text in one pass. Zero has none; it takes 64, each of three bytes or more.
+// vocabulary finds words in a text in one pass. The zero value has none; it takes up to 64, each of three bytes or more.
 type vocabulary struct {
 	words  []string
-	begins [headSlots]bool    // some begin like this; the table below is eight times as large, and seldom needed
-	heads  [headSlots]wordSet // those that do
+	begins [headSlots]bool    // some word begins like this; the table below is eight times as large, and seldom needed
+	heads  [headSlots]wordSet // the words that do
 }
 
-// headSlots is how many beginnings are told apart: a few hundred bytes of text out of a thousand have to be looked at twice.
+// headSlots is the number of distinguished beginnings: a few hundred of a thousand bytes of text need a second look.
 const headSlots = 1 << 12
 
-// slot is where the words stand that begin with these bytes.
+// slot returns the index of the words that begin with these bytes.
 func slot(a, b, c byte) uint { return (uint(a)*961 + uint(b)*31 + uint(c)) % headSlots }
 
-// add makes a word known, and returns the set of it alone.
+// add adds a word, and returns the set of it alone.
 func (v *vocabulary) add(word string) wordSet {
 	i := slices.Index(v.words, word)
 	if i < 0 {
@@ -31,7 +31,7 @@ func (v *vocabulary) add(word string) wordSet {
 	return 1 << i
 }
 
-// in is which of the words are in a text.
+// in returns which of the words are in a text.
 func (v *vocabulary) in(text []byte) (found wordSet) {
 	if len(text) < 3 {
 		return 0

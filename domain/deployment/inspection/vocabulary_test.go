@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestEveryWordIsFound holds the vocabulary against looking for every word by itself, at each end of a text and beside others.
+// TestEveryWordIsFound compares the vocabulary with a search for every word by itself, at each end of a text and beside others.
 func TestEveryWordIsFound(t *testing.T) {
 	i := New(nil)
 	require.LessOrEqual(t, len(i.vocabulary.words), 64, "a set has no more bits")
@@ -25,7 +25,7 @@ func TestEveryWordIsFound(t *testing.T) {
 	}
 }
 
-// BenchmarkInspect looks through ordinary text, in which nothing is found; the floor is one pass over its bytes.
+// BenchmarkInspect scans ordinary text, in which nothing is found; the floor is one pass over its bytes.
 func BenchmarkInspect(b *testing.B) {
 	var text strings.Builder
 	for line := range 28 {

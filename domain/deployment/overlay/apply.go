@@ -6,10 +6,10 @@ import (
 	"strings"
 )
 
-// Apply is base with every hunk done, in order. A hunk is tried where its header says, counted in the file as the earlier hunks left
-// it, then at the nearest other place, below before above; its lines have to be there exactly, ends of lines included, and no earlier
-// hunk may have touched them. A hunk that says it starts at line 1 fits only at the beginning of the file, one without context at its
-// end only at the end. It fails with ErrApply, and then nothing is done.
+// Apply returns base with every hunk applied, in order. A hunk is tried at the position in its header, counted in the file as the earlier hunks left
+// it, then at the nearest other position, below before above; its lines must match exactly, line endings included, and no earlier hunk may have
+// touched them. A hunk that starts at line 1 fits only at the beginning of the file, one without context at its end only at the end. It fails with
+// ErrApply and applies nothing then.
 func (p FilePatch) Apply(base []byte) ([]byte, error) {
 	image := rows(string(base))
 	for i, h := range p.Hunks {
@@ -31,10 +31,10 @@ func (p FilePatch) Apply(base []byte) ([]byte, error) {
 	return result, nil
 }
 
-// row is a line of the file that is being patched.
+// row is a line of the file being patched.
 type row struct {
 	text string // with its line feed, if it has one
-	done bool   // a hunk put it there, or found it there
+	done bool   // a hunk put it there, or matched it
 }
 
 func rows(text string) (image []row) {
@@ -45,7 +45,7 @@ func rows(text string) (image []row) {
 	return image
 }
 
-// sides are the rows that the hunk looks for, and those it puts in their place.
+// sides returns the rows that the hunk looks for, and their replacement.
 func (h Hunk) sides() (old, new []row) {
 	for _, l := range h.Lines {
 		text := l.Text + "\n"
@@ -62,19 +62,19 @@ func (h Hunk) sides() (old, new []row) {
 	return old, new
 }
 
-// place is the index where the hunk goes, or what stands against it.
+// place returns the index where the hunk fits, or the reason why it does not fit.
 func (h Hunk) place(image, old []row) (at int, problem string) {
 	first := h.OldStart <= 1
 	last := len(h.Lines) == 0 || h.Lines[len(h.Lines)-1].Op != ' '
 	want := min(max(h.NewStart-1, 0), len(image))
-	end := len(image) - len(old) // the last place with rows enough
+	end := len(image) - len(old) // the last index with enough rows
 	switch {
 	case end < 0:
 		return 0, "the file has too few lines"
 	case first && last && end > 0:
 		return 0, "it speaks of the whole file, and the file has more lines"
 	case len(old) == 0 && end > 0 && (want < end || !strings.HasSuffix(image[end-1].text, "\n")):
-		return 0, "it has no line that shows where it belongs" // git would put it at the end, wherever it was meant to be
+		return 0, "it has no line that shows where it belongs" // git would put it at the end, wherever it was meant
 	case first:
 		return 0, misfit(image, old, 0)
 	case last:
@@ -90,7 +90,7 @@ func (h Hunk) place(image, old []row) (at int, problem string) {
 	return 0, misfit(image, old, min(want, end))
 }
 
-// differs is the index of the first row of old that is not in image at the same index, or that an earlier hunk has used; -1 if all fit.
+// differs returns the index of the first row of old that differs from image at the same index, or that an earlier hunk has used; -1 if all fit.
 func differs(image, old []row) int {
 	for i, r := range old {
 		if image[i] != r {
@@ -100,8 +100,7 @@ func differs(image, old []row) int {
 	return -1
 }
 
-// misfit says in which line old is not what the image has at a place; nothing if it fits. What the lines hold is left out, since it
-// may be secret.
+// misfit describes in which line old differs from the image; empty if it fits. It does not quote the lines, because they may hold secrets.
 func misfit(image, old []row, at int) string {
 	i := differs(image[at:], old)
 	switch {

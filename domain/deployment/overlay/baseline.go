@@ -8,13 +8,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// NewBaseline is upstream as an overlay starts from it. The origin may be nil: then the overlay cannot be rebased by it.
+// NewBaseline returns the baseline of an overlay that starts from upstream. The origin may be nil: then the overlay cannot be rebased with it.
 func NewBaseline(upstream deployment.Tree, origin *Origin, now time.Time) *Baseline {
 	return &Baseline{Version: BaselineVersion, CreatedAt: now.UTC(), Sum: upstream.Sum(), Manifest: upstream.Entries(), Upstream: origin}
 }
 
-// OriginOf is where the bytes of a path's entry can be found: the baseline's origin, or the older one of a file whose conflicts are
-// not resolved yet. It may be nil.
+// OriginOf returns where the bytes of a path's entry can be found: the baseline's origin, or the older one of a file with unresolved conflicts. It
+// may be nil.
 func (b *Baseline) OriginOf(path string) *Origin {
 	for _, u := range b.Unsolved {
 		if u.Path == path {
@@ -24,7 +24,7 @@ func (b *Baseline) OriginOf(path string) *Origin {
 	return b.Upstream
 }
 
-// kept is the baseline with the older entries of files that still have conflicts; old maps every older entry by path.
+// kept returns the baseline with the older entries of files that still have conflicts; old maps every older entry by path.
 func (b *Baseline) kept(unsolved []UnresolvedFile, old map[string]deployment.Entry) *Baseline {
 	if len(unsolved) == 0 {
 		return b
@@ -49,7 +49,7 @@ func (b *Baseline) kept(unsolved []UnresolvedFile, old map[string]deployment.Ent
 	return b
 }
 
-// says reports whether b says nothing that old does not: the same files and conflicts, and an origin that old can do without.
+// says reports whether b adds nothing to old: the same files and conflicts, and an origin that old can do without.
 func (b *Baseline) says(old *Baseline) bool {
 	same := b.Sum == old.Sum && slices.Equal(b.Manifest, old.Manifest) && slices.EqualFunc(b.Unsolved, old.Unsolved, func(x, y UnresolvedFile) bool {
 		return x.Path == y.Path && x.Theirs == y.Theirs && x.Artifact == y.Artifact && sameOrigin(x.Upstream, y.Upstream)
@@ -57,7 +57,7 @@ func (b *Baseline) says(old *Baseline) bool {
 	return same && (settled(old.Upstream) || sameOrigin(b.Upstream, old.Upstream))
 }
 
-// settled reports an origin that the baseline's bytes are sure to be found at.
+// settled reports whether the baseline's bytes are certain to be at the origin.
 func settled(o *Origin) bool {
 	switch {
 	case o == nil:

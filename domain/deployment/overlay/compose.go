@@ -6,22 +6,22 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// ComposeInput is a module's files as they come, and what lies over them.
+// ComposeInput is a module's upstream files and the layers over them.
 type ComposeInput struct {
 	Module   deployment.Module
 	Upstream deployment.Tree
-	Layers   []Layer // any of the scopes, in any order; those that do not exist are passed over
+	Layers   []Layer // in any order and scope; layers that do not exist are ignored
 	Read     func(deployment.Content) ([]byte, error)
 }
 
 // Composed is a module's tree with all layers applied.
 type Composed struct {
 	Tree     deployment.Tree
-	Credit   map[string]string // by path: the highest scope that gave or patched the file; a path that is not in it comes from upstream
+	Credit   map[string]string // by path: the highest scope that provides or patches the file; other paths come from upstream
 	Warnings []string
 }
 
-// Layer is where the file of that path comes from: "upstream", "global", "machine" or "project"; nothing when the tree has no such file.
+// Layer returns the layer that the file of that path comes from: "upstream", "global", "machine" or "project"; empty when the tree has no such file.
 func (c Composed) Layer(path string) string {
 	if layer, ok := c.Credit[path]; ok {
 		return layer
@@ -32,11 +32,11 @@ func (c Composed) Layer(path string) string {
 	return ""
 }
 
-// Compose applies the layers to upstream, lowest scope first (agentpack contract §3.1 to §3.6). Files that no layer touches keep their
-// content unread, and with no layers the tree is upstream itself.
+// Compose applies the layers to upstream, lowest scope first (agentpack contract §3.1 to §3.6). Files that no layer touches are not read, and without
+// layers the tree is upstream itself.
 //
-// It fails with ErrConfig for a layer that breaks the rules of its kind and for a patch that is none, with ErrPatch for a patch that
-// does not fit, with ErrConflictsUnsolved for a layer that a rebase left conflicts in (§10.1), and with whatever Read fails with.
+// It fails with ErrConfig for a layer that breaks the rules of its kind and for an invalid patch, with ErrPatch for a patch that does not fit, with
+// ErrConflictsUnsolved for a layer with conflicts left by a rebase (§10.1), and with the errors of Read.
 func Compose(in ComposeInput) (Composed, error) {
 	c := composer{in: in, out: Composed{Tree: in.Upstream}}
 	layers := slices.DeleteFunc(slices.Clone(in.Layers), func(l Layer) bool { return !l.Exists })
@@ -96,7 +96,7 @@ func (c *composer) warn(text string) {
 	}
 }
 
-// override lays the files of a dir layer over the tree, and gives their paths.
+// override applies the files of a dir layer to the tree and returns their paths.
 func (c *composer) override(s subject) (touched []string, err error) {
 	files := s.overrides()
 	if len(files) == 0 {
@@ -116,8 +116,8 @@ func (c *composer) override(s subject) (touched []string, err error) {
 	return touched, nil
 }
 
-// checkMarkers fails with ErrConflictsUnsolved for files with a rebase's conflict markers in them. Only what differs from upstream and
-// from the baseline is read. Marker lines that upstream has too are text, not conflicts.
+// checkMarkers fails with ErrConflictsUnsolved for files that contain a rebase's conflict markers. Only files that differ from upstream and from the
+// baseline are read. Marker lines that upstream also has are text, not conflicts.
 func (c *composer) checkMarkers(s subject, files deployment.Tree) error {
 	known := s.layer.Baseline.entries()
 	var marked []string
@@ -154,7 +154,7 @@ func leftover(text []byte, upstream deployment.File, there bool, read func(deplo
 	return n > CountMarkers(theirs), err
 }
 
-// patch does the patches of a patch layer, and gives the paths of the files they changed.
+// patch applies the patches of a patch layer and returns the paths of the changed files.
 func (c *composer) patch(s subject) (touched []string, err error) {
 	files := s.patches()
 	if len(files) > 0 {
@@ -174,7 +174,7 @@ func (c *composer) patch(s subject) (touched []string, err error) {
 	return touched, nil
 }
 
-// apply does one patch in the tree, which is the composer's own.
+// apply applies one patch to the tree, which belongs to the composer.
 func (c *composer) apply(s subject, f LayerPatch, path string) error {
 	p, err := f.Parse(c.in.Read)
 	if err != nil {

@@ -295,7 +295,7 @@ func TestReadErrorsPass(t *testing.T) {
 	}
 }
 
-// FuzzCompose: whatever stands in layers, composing does not panic, keeps trees in order, and never deploys metadata or a conflict.
+// FuzzCompose: for any layers, composing does not panic, keeps trees in order, and never deploys metadata or a conflict.
 func FuzzCompose(f *testing.F) {
 	f.Add("a", "1\n", "a", "2\n", "a.patch", diff("a", "2\n", "3\n"), uint8(0))
 	f.Add("a/b", "1\n", "a", "<<<<<<< overlay\n", "../x.patch", "@@", uint8(1))

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// The lines around the sides of a conflict, in the style of diff3. The labels tell them from the markers that a text about git shows.
+// The lines around the sides of a conflict, in the style of diff3. The labels distinguish them from the markers in a text about git.
 const (
 	oursMark   = "<<<<<<< overlay"
 	baseMark   = "||||||| baseline"
@@ -15,7 +15,7 @@ const (
 	theirsMark = ">>>>>>> upstream"
 )
 
-// CountMarkers counts the labelled marker lines in text. A line of equals signs alone is none, since Markdown underlines headings with it.
+// CountMarkers counts the labelled marker lines in text. A line of equals signs alone is not counted, because Markdown underlines headings with it.
 func CountMarkers(text []byte) (n int) {
 	for line := range bytes.Lines(text) {
 		switch string(bytes.TrimRight(line, "\r\n")) {
@@ -32,11 +32,11 @@ type MergeSides struct {
 	Gone               bool // upstream removed the file; Theirs is empty
 }
 
-// MergeFunc merges three texts. Where conflicts is not 0, merged has them between the marks.
+// MergeFunc merges three texts. If conflicts is not 0, merged has the conflicts between the marker lines.
 type MergeFunc func(base, ours, theirs []byte) (merged []byte, conflicts int, err error)
 
-// Merge is the merged text, or, where it is not clean, one with conflict markers. Sides of which two are equal need no merge. Nothing
-// else that is no text is merged, nor is a file that upstream removed: there the whole file is the conflict.
+// Merge returns the merged text, or one with conflict markers if the merge is not clean. If two of the sides are equal, no merge is needed. Otherwise
+// a file that is not text, or that upstream removed, is not merged: the whole file is the conflict.
 func (s MergeSides) Merge(lines MergeFunc) (merged []byte, clean bool, err error) {
 	switch {
 	case s.Gone:
@@ -50,13 +50,13 @@ func (s MergeSides) Merge(lines MergeFunc) (merged []byte, clean bool, err error
 	}
 	merged, conflicts, err := lines(s.Base, s.Ours, s.Theirs)
 	if err == nil && conflicts != 0 && CountMarkers(merged) <= CountMarkers(s.Theirs) {
-		merged = s.whole() // a conflict without marks would be taken for a resolution
+		merged = s.whole() // a conflict without markers would be taken for a resolution
 	}
 	return merged, conflicts == 0, err
 }
 
-// whole is the conflict text for versions that cannot be merged by lines. What is no text is named, not shown, so that the file is one
-// that people can read; to resolve it, they replace it as a whole.
+// whole returns the conflict text for versions that cannot be merged by lines. Content that is not text is named, not shown, so that people can read
+// the file; to resolve the conflict, they replace the whole file.
 func (s MergeSides) whole() []byte {
 	var out bytes.Buffer
 	show := func(mark string, data []byte) {

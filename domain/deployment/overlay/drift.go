@@ -9,8 +9,8 @@ import (
 // shownDigits is how much of a sum a warning shows.
 const shownDigits = 12
 
-// drift warns of what upstream changed below a layer since its baseline: file by file where the layer touches them, else of the tree
-// as a whole (agentpack contract §3.6).
+// drift warns of what upstream changed below a layer since its baseline: for each file that the layer touches, else for the tree as a whole
+// (agentpack contract §3.6).
 func (c *composer) drift(s subject, touched []string) {
 	base := s.layer.Baseline
 	if base == nil {
@@ -47,7 +47,7 @@ func (c *composer) drift(s subject, touched []string) {
 	}
 }
 
-// entries is the baseline's manifest by path; a nil baseline has none.
+// entries returns the baseline's manifest by path; a nil baseline has none.
 func (b *Baseline) entries() map[string]deployment.Entry {
 	if b == nil {
 		return nil

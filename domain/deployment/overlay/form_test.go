@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/words"
 )
 
-// TestHunkHeadersAreTheirForm compares hunk headers with the expression that they stand for.
+// TestHunkHeadersAreTheirForm compares hunk headers with the equivalent expression.
 func TestHunkHeadersAreTheirForm(t *testing.T) {
 	form := regexp.MustCompile(`^@@ -([0-9]{1,9})(?:,([0-9]{1,9}))? \+([0-9]{1,9})(?:,([0-9]{1,9}))? @@`)
 	for s := range words.Over(5, "1", "23456789", "0", ",", " +", " @@", "-", "x") {

@@ -41,7 +41,7 @@ func (g git) write(name, content string) {
 	require.NoError(g.t, os.WriteFile(filepath.Join(g.dir, name), []byte(content), 0o600))
 }
 
-// apply is what git apply makes of base, in the file f.txt.
+// apply returns the result of git apply on base, in the file f.txt.
 func (g git) apply(base, text string) (result string, applies bool) {
 	g.write("f.txt", base)
 	g.write("p.patch", text)
@@ -53,7 +53,7 @@ func (g git) apply(base, text string) (result string, applies bool) {
 	return string(b), true
 }
 
-// ours is what this package makes of base.
+// ours returns this package's result on base.
 func ours(base, text string) (string, error) {
 	p, err := overlay.ParsePatch([]byte(text))
 	if err != nil {
@@ -68,7 +68,7 @@ func ours(base, text string) (string, error) {
 
 const head = "--- a/f.txt\n+++ b/f.txt\n"
 
-// numbered is the lines from to to, each "line <n>".
+// numbered returns the lines from to to, each "line <n>".
 func numbered(from, to int) string {
 	var b strings.Builder
 	for i := from; i <= to; i++ {
@@ -82,7 +82,7 @@ const middle = head + "@@ -7,7 +7,7 @@ heading\n line 7\n line 8\n line 9\n-line
 
 const noEOL = "\\ No newline at end of file\n"
 
-// corpus is applied here and by git; both have to answer alike.
+// corpus returns applied here and by git, with equal results.
 func corpus() map[string]struct{ base, patch string } {
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
 	return map[string]struct{ base, patch string }{
@@ -165,8 +165,8 @@ func TestAnswersAsGitDoes(t *testing.T) {
 	}
 }
 
-// Where git answers with something nobody asked for, we refuse. What git makes of these is held here too, so that a git that mends
-// its ways is noticed.
+// Where git's result is not what the patch says, this package rejects the patch. The test checks git's results too, so that a change of git is
+// noticed.
 func TestRefusesWhereGitIsLax(t *testing.T) {
 	g := newGit(t)
 	for name, c := range map[string]struct{ base, patch, git string }{
@@ -187,8 +187,7 @@ func TestRefusesWhereGitIsLax(t *testing.T) {
 	}
 }
 
-// TestRandomPatchesAnswerAsGitDoes makes patches with git itself and applies them to what they were made from and to what that has
-// become meanwhile.
+// TestRandomPatchesAnswerAsGitDoes makes patches with git and applies them to their original and to changed versions of it.
 func TestRandomPatchesAnswerAsGitDoes(t *testing.T) {
 	g := newGit(t)
 	fit := 0
@@ -219,7 +218,7 @@ func TestRandomPatchesAnswerAsGitDoes(t *testing.T) {
 	assert.Greater(t, fit, 100, "most patches should fit something")
 }
 
-// randomText has few different lines, so that hunks fit in several places.
+// randomText returns few different lines, so that hunks fit in several places.
 func randomText(r *rand.Rand) string {
 	var b strings.Builder
 	for range r.IntN(40) {

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// subject is a layer of a module, with what its faults say of it.
+// subject is a layer of a module, with the details of its errors.
 type subject struct {
 	PatchLayer
 	layer Layer
@@ -17,7 +17,7 @@ func about(m deployment.Module, l Layer) subject {
 	return subject{PatchLayer{Module: m.ID, Scope: l.Scope, Dir: l.Dir}, l}
 }
 
-// patches are the layer's patch files in their order.
+// patches returns the layer's patch files in order.
 func (s subject) patches() (files []LayerPatch) {
 	for _, f := range s.layer.Patches {
 		if IsPatchFile(f.Name) {
@@ -32,7 +32,7 @@ func (s subject) patch(name string, c deployment.Content) LayerPatch {
 	return LayerPatch{PatchLayer: s.PatchLayer, Name: name, At: PatchesDir + "/" + name, Content: c}
 }
 
-// overrides are the layer's files that may be deployed: none below a reserved directory, wherever it stands.
+// overrides returns the layer's files that may be deployed: none below a reserved directory, at any depth.
 func (s subject) overrides() deployment.Tree {
 	if !slices.ContainsFunc(s.layer.Overrides, reserved) {
 		return s.layer.Overrides
@@ -49,8 +49,7 @@ func reserved(f deployment.File) bool {
 	return false
 }
 
-// checkKind holds a layer to its kind (agentpack contract §3.3): override files or patch files, never both, and those of its kind. It
-// fails with ErrConfig.
+// checkKind checks that a layer matches its kind (agentpack contract §3.3): override files or patch files, never both. It fails with ErrConfig.
 func (s subject) checkKind() error {
 	files, patches := s.overrides(), s.patches()
 	var problem, hint string
@@ -77,7 +76,7 @@ func (s subject) checkKind() error {
 	return s.Fault(deployment.ErrConfig, problem, hint).With(s.Details(hint).Add("override_files", overridden).Add("patch_files", patched))
 }
 
-// conflictPaths are the files that a rebase left unresolved.
+// conflictPaths returns the files that a rebase left unresolved.
 func (s subject) conflictPaths() []string {
 	paths := slices.Clone(s.layer.Conflicts)
 	for _, f := range s.layer.ConflictFiles {
@@ -87,7 +86,7 @@ func (s subject) conflictPaths() []string {
 	return slices.Compact(paths)
 }
 
-// unresolved is ErrConflictsUnsolved for files of the layer.
+// unresolved returns ErrConflictsUnsolved for files of the layer.
 func (s subject) unresolved(files []string, problem, hint string) error {
 	const shown = 5
 	list := strings.Join(files[:min(len(files), shown)], ", ")

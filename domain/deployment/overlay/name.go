@@ -7,10 +7,10 @@ import (
 	"unicode/utf8"
 )
 
-// stampForm is the time that diff tools write behind a path, where a tab was lost on the way.
+// stampForm matches the time that diff tools write after a path, if its tab was lost.
 const stampForm = ` +[0-9]{4}-[0-9]{2}-[0-9]{2} [0-9]{2}:[0-9]{2}:[0-9]{2}(\.[0-9]+)?( [+-][0-9]{2}:?[0-9]{2})?$`
 
-// stamp is where that time stands, nil when there is none. Few paths have a colon, so the expression is compiled when it is needed.
+// stamp returns the position of that time, nil if there is none. Few paths have a colon, so the expression is compiled when it is needed.
 func stamp(path string) []int {
 	if !strings.Contains(path, ":") {
 		return nil
@@ -18,10 +18,10 @@ func stamp(path string) []int {
 	return regexp.MustCompile(stampForm).FindStringIndex(path)
 }
 
-// blanks end a path that is not quoted. A plain blank does not: git writes paths that have one as they are.
+// blanks end an unquoted path. A plain blank does not: git writes paths with blanks unquoted.
 const blanks = "\t\r\n\v\f"
 
-// pathIn is the path in the rest of a header line, as git reads it: quoted, or up to a tab, a time or the end of the line.
+// pathIn returns the path in the rest of a header line, as git reads it: quoted, or up to a tab, a time or the end of the line.
 func pathIn(rest string) (path, problem string) {
 	if strings.HasPrefix(rest, `"`) {
 		path, behind, ok := unquote(rest[1:])
@@ -49,7 +49,7 @@ const (
 	escaped = "\a\b\t\n\v\f\r\"\\"
 )
 
-// unquote reads git's C-style quoting up to the closing quote, and gives what stands behind that.
+// unquote reads git's C-style quoting up to the closing quote and returns the rest after it.
 func unquote(s string) (path, behind string, ok bool) {
 	var b strings.Builder
 	for i := 0; i < len(s); i++ {
@@ -89,7 +89,7 @@ func octal(s string) (code byte, ok bool) {
 	return code, true
 }
 
-// quote is path as pathIn reads it back: as it is where that is possible, else in git's C style.
+// quote returns path in a form that pathIn reads back: unchanged if possible, else in git's C style.
 func quote(path string) string {
 	plain := utf8.ValidString(path) && path != "" && !strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f || r == '"' || r == '\\' })
 	if plain && stamp(path) == nil {

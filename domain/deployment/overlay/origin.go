@@ -13,8 +13,8 @@ const (
 	localOrigin = "local_path"
 )
 
-// MarshalJSON writes the union (agentpack contract §3.2): its kind first, then the kind's own fields in the order of the format. An
-// origin that is neither is null.
+// MarshalJSON writes the union (agentpack contract §3.2): its kind first, then the kind's own fields in the order of the format. An origin without a
+// kind is null.
 func (o Origin) MarshalJSON() ([]byte, error) {
 	switch {
 	case o.Git != nil:
@@ -37,7 +37,7 @@ func (o Origin) MarshalJSON() ([]byte, error) {
 	return []byte("null"), nil
 }
 
-// plain is v as JSON in which & stays &, as it is in a URL.
+// plain returns v as JSON with & unescaped, as in a URL.
 func plain(v any) ([]byte, error) {
 	var out bytes.Buffer
 	e := json.NewEncoder(&out)
@@ -46,7 +46,7 @@ func plain(v any) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// UnmarshalJSON reads the union. It fails with ErrBaseline for a kind it does not know; null leaves o as it is.
+// UnmarshalJSON reads the union. It fails with ErrBaseline for an unknown kind; null leaves o unchanged.
 func (o *Origin) UnmarshalJSON(data []byte) error {
 	if bytes.Equal(bytes.TrimSpace(data), []byte("null")) {
 		return nil
@@ -76,7 +76,7 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// Encode is the baseline as its file holds it: two spaces, a final line break (agentpack contract §3.2).
+// Encode returns the content of the baseline's file: two spaces, a final line break (agentpack contract §3.2).
 func (b Baseline) Encode() ([]byte, error) {
 	b.CreatedAt = b.CreatedAt.UTC()
 	if b.Manifest == nil {

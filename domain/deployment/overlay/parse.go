@@ -6,12 +6,12 @@ import (
 	"unicode/utf8"
 )
 
-// ParsePatch reads a unified diff of one file. Before the two header lines there may be prose and git's own header (diff --git, index and
-// mode lines, which say nothing a text needs); behind the last hunk there may be blank lines and the signature of git format-patch.
+// ParsePatch parses a unified diff of one file. The two header lines may follow prose and git's own header (diff --git, index and mode lines, which
+// are irrelevant for text); after the last hunk there may be blank lines and the signature of git format-patch.
 //
-// It fails with ErrFormat on everything else: text that is not UTF-8, binary patches, a second file, a file that is renamed, copied,
-// created or deleted, a hunk whose lines are not as many as its header says. Lines are counted by hunk, so a removed line that
-// begins with "-- " is no header (agentpack contract §3.5).
+// It fails with ErrFormat on everything else: text that is not UTF-8, binary patches, a second file, a file that is renamed, copied, created or
+// deleted, a hunk whose number of lines differs from its header. Lines are counted by hunk, so a removed line that begins with "-- " is not a header
+// (agentpack contract §3.5).
 func ParsePatch(text []byte) (FilePatch, error) {
 	if !utf8.Valid(text) {
 		return FilePatch{}, ErrFormat.Sayf("the patch is not valid UTF-8; only text can be patched")
@@ -37,13 +37,13 @@ func ParsePatch(text []byte) (FilePatch, error) {
 	return p, r.trailer()
 }
 
-// reader goes through the lines of a patch, each with its line feed.
+// reader reads the lines of a patch, each with its line feed.
 type reader struct {
 	lines []string
 	next  int
 }
 
-// fail is ErrFormat at the line that comes next.
+// fail returns ErrFormat for the next line.
 func (r *reader) fail(format string, args ...any) error {
 	if r.next >= len(r.lines) {
 		return ErrFormat.Sayf("the patch ends at line %d: "+format, append([]any{len(r.lines)}, args...)...)
@@ -55,7 +55,7 @@ func (r *reader) sees(prefix string) bool {
 	return r.next < len(r.lines) && strings.HasPrefix(r.lines[r.next], prefix)
 }
 
-// header reads up to and with the line that starts with +++.
+// header reads up to and including the line that starts with +++.
 func (r *reader) header() (p FilePatch, err error) {
 	git := false
 	for ; r.next < len(r.lines); r.next++ {
@@ -73,7 +73,7 @@ func (r *reader) header() (p FilePatch, err error) {
 // gitHeader starts what git writes before the header lines of each file.
 const gitHeader = "diff --git "
 
-// preamble says what is wrong with a line before the file header; git is whether git's own header has begun.
+// preamble returns what is wrong with a line before the file header; git is whether git's own header has begun.
 func preamble(line string, git bool) string {
 	begins := func(prefixes ...string) bool {
 		for _, prefix := range prefixes {
@@ -121,14 +121,14 @@ func (r *reader) paths() (p FilePatch, err error) {
 	return p, nil
 }
 
-// hunkHeader is the numbers of a line "@@ -1,3 +1,4 @@": where each side starts and how many lines it has. A count that is left out is 1.
+// hunkHeader parses a line "@@ -1,3 +1,4 @@": where each side starts and how many lines it has. An omitted count is 1.
 func hunkHeader(line string) (h Hunk, ok bool) {
 	oldStart, oldLines, rest, okOld := span(line, "@@ -")
 	newStart, newLines, rest, okNew := span(rest, " +")
 	return Hunk{OldStart: oldStart, OldLines: oldLines, NewStart: newStart, NewLines: newLines}, okOld && okNew && strings.HasPrefix(rest, " @@")
 }
 
-// span reads "1,3" behind the prefix.
+// span reads "1,3" after the prefix.
 func span(text, prefix string) (start, lines int, rest string, ok bool) {
 	text, ok = strings.CutPrefix(text, prefix)
 	if !ok {
@@ -164,7 +164,7 @@ func (r *reader) hunk() (Hunk, error) {
 			return Hunk{}, err
 		}
 	}
-	if r.sees(`\`) { // behind the last line, and the only line of a patch that needs no line feed
+	if r.sees(`\`) { // after the last line; the only line of a patch that needs no line feed
 		if err := r.noEOL(&h); err != nil {
 			return Hunk{}, err
 		}
@@ -177,7 +177,7 @@ func (r *reader) hunk() (Hunk, error) {
 	return h, nil
 }
 
-// line reads one line of a hunk; left and right are how many lines the two sides still lack.
+// line reads one line of a hunk; left and right are the numbers of lines still missing on the two sides.
 func (r *reader) line(h *Hunk, left, right *int) error {
 	if r.next >= len(r.lines) {
 		return r.fail("the hunk %s lacks lines (%d old, %d new)", h.header(), *left, *right)
@@ -210,8 +210,8 @@ func (r *reader) line(h *Hunk, left, right *int) error {
 	return nil
 }
 
-// noEOL reads the line that says of the line before it that it has no line feed. Its words depend on the language, so that only
-// their beginning and least length are looked at, as git does.
+// noEOL reads the line saying that the line before it has no line feed. Its words depend on the language, so only their beginning and least length
+// are checked, as in git.
 func (r *reader) noEOL(h *Hunk) error {
 	if !r.sees(`\ `) || len(r.lines[r.next]) < len(`\ No newline`) {
 		return r.fail(`this should be "\ No newline at end of file"`)
@@ -224,7 +224,7 @@ func (r *reader) noEOL(h *Hunk) error {
 	return nil
 }
 
-// problem says what is wrong with a hunk as a whole: nothing changes in it, or a line goes on behind the end of the file.
+// problem returns what is wrong with a hunk as a whole: it changes nothing, or a line continues after the end of the file.
 func (h Hunk) problem() string {
 	changes, old, new := false, false, false // old and new: there are further lines on that side
 	for i := len(h.Lines) - 1; i >= 0; i-- {
@@ -242,7 +242,7 @@ func (h Hunk) problem() string {
 	return ""
 }
 
-// trailer allows nothing behind the hunks that could be meant as a part of them: a hunk with too small a count must not lose lines.
+// trailer rejects everything after the hunks that could be meant as a part of them: a hunk with too small a count must not lose lines.
 func (r *reader) trailer() error {
 	signed := false
 	for words := 0; r.next < len(r.lines); r.next++ {

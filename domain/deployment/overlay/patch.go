@@ -7,23 +7,23 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// The ways a patch fails; a message names the line of the patch, or the hunk.
+// The errors of patches; a message names the line of the patch, or the hunk.
 var (
-	// ErrFormat is text that is no unified diff of exactly one changed text file.
+	// ErrFormat is returned for text that is not a unified diff of exactly one changed text file.
 	ErrFormat = fault.New(fault.Invalid, "patch_invalid", "the patch is no unified diff of one text file; make it anew with git diff")
-	// ErrPath is a patch whose headers name another file than the one it is for.
+	// ErrPath is returned for a patch whose headers name a file other than the one it is for.
 	ErrPath = fault.New(fault.Invalid, "patch_path_mismatch", "the patch names another file than the one it is for")
-	// ErrApply is a hunk that fits nowhere in the file.
+	// ErrApply is returned for a hunk that fits nowhere in the file.
 	ErrApply = fault.New(fault.Conflict, "patch_not_applicable", "the patch does not fit the file; make it anew from the file as it is now")
 )
 
 // FilePatch is a unified diff of one file.
 type FilePatch struct {
 	Old, New string // the paths of the two header lines, unquoted, with their a/ and b/
-	Hunks    []Hunk // at least one in a patch that Parse made, in the order of the text
+	Hunks    []Hunk // at least one in a patch from ParsePatch, in the order of the text
 }
 
-// Hunk is one changed stretch with the lines around it. Line numbers count from 1; a start of 0 goes with a side of 0 lines.
+// Hunk is a range of changes with the lines around it. Line numbers start at 1; a start of 0 goes with a side of 0 lines.
 type Hunk struct {
 	OldStart, OldLines int
 	NewStart, NewLines int
@@ -37,7 +37,7 @@ type HunkLine struct {
 	NoEOL bool   // the line is the file's last and has no line feed
 }
 
-// String is the patch as text: two header lines and the hunks. Parse gives an equal patch back.
+// String returns the patch as text: two header lines and the hunks. ParsePatch returns an equal patch for it.
 func (p FilePatch) String() string {
 	var b strings.Builder
 	b.WriteString("--- " + quote(p.Old) + "\n+++ " + quote(p.New) + "\n")
@@ -64,8 +64,8 @@ func (h Hunk) header() string {
 	return "@@ -" + span(h.OldStart, h.OldLines) + " +" + span(h.NewStart, h.NewLines) + " @@"
 }
 
-// CheckPaths holds both header paths to rel, a slash path: after one leading "a/" or "b/" is taken off they have to be equal to it.
-// It fails with ErrPath, also for /dev/null, since a patch of an overlay neither creates nor deletes files (agentpack contract §3.5).
+// CheckPaths checks that both header paths, without one leading "a/" or "b/", equal the slash path rel. It fails with ErrPath, also for /dev/null,
+// because a patch of an overlay neither creates nor deletes files (agentpack contract §3.5).
 func CheckPaths(p FilePatch, rel string) error {
 	for _, side := range []struct{ mark, path string }{{"---", p.Old}, {"+++", p.New}} {
 		switch {
@@ -78,7 +78,7 @@ func CheckPaths(p FilePatch, rel string) error {
 	return nil
 }
 
-// bare is path without the one letter that git puts before either side.
+// bare returns path without the letter that git puts before either side.
 func bare(path string) string {
 	if rest, ok := strings.CutPrefix(path, "a/"); ok {
 		return rest

@@ -147,7 +147,7 @@ func TestApplyLeavesItsInputAlone(t *testing.T) {
 	assert.Equal(t, strings.Replace(middle, " heading", "", 1), p.String())
 }
 
-// A patch that nobody parsed may be nonsense, but must not panic.
+// A patch that was not parsed may be nonsense, but must not cause a panic.
 func TestApplyBearsAPatchMadeByHand(t *testing.T) {
 	for _, h := range []overlay.Hunk{{}, {OldStart: -5, NewStart: -5}, {OldStart: 9, NewStart: 9}, {OldStart: 9, NewStart: 9, Lines: []overlay.HunkLine{{Op: '+', Text: "x"}}}} {
 		for _, base := range []string{"", "a\n", numbered(1, 9)} {
@@ -169,7 +169,7 @@ func TestStringComesBackForAnyPath(t *testing.T) {
 	})
 }
 
-// FuzzParse: any text is refused or read, and what is read comes back from its own text.
+// FuzzParse: any text is rejected or parsed, and a parsed patch is parsed again from its own text.
 func FuzzParse(f *testing.F) {
 	for _, c := range corpus() {
 		f.Add([]byte(c.patch))
@@ -186,7 +186,7 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
-// FuzzApply: a diff of two texts makes the second out of the first, and applied to anything else it fails or changes the bytes it says.
+// FuzzApply: a diff of two texts turns the first into the second; applied to anything else, it fails or makes its changes.
 func FuzzApply(f *testing.F) {
 	for _, c := range corpus() {
 		if after, err := ours(c.base, c.patch); err == nil {

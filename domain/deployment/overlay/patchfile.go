@@ -12,20 +12,20 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// PatchSuffix ends the names of patch files.
+// PatchSuffix is the suffix of the names of patch files.
 const PatchSuffix = ".patch"
 
-// IsPatchFile reports a file name with the extension of patches, in whatever case (agentpack contract §3.3).
+// IsPatchFile reports whether a file name has the extension of patches, in any case (agentpack contract §3.3).
 func IsPatchFile(name string) bool { return strings.EqualFold(path.Ext(name), PatchSuffix) }
 
-// PatchLayer is the overlay that faults are about.
+// PatchLayer is the overlay that errors are about.
 type PatchLayer struct {
 	Module string
 	Scope  deployment.OverlayScope
 	Dir    string // absolute, native
 }
 
-// Native is a slash path below the layer's directory, as the system writes it.
+// Native returns a slash path below the layer's directory in the form of the system.
 func (l PatchLayer) Native(rel string) string {
 	if strings.Contains(l.Dir, `\`) {
 		return l.Dir + `\` + strings.ReplaceAll(rel, "/", `\`)
@@ -33,17 +33,17 @@ func (l PatchLayer) Native(rel string) string {
 	return l.Dir + "/" + rel
 }
 
-// Details are module_id, scope, overlay_dir and hint.
+// Details returns module_id, scope, overlay_dir and hint.
 func (l PatchLayer) Details(hint string) deployment.Details {
 	return deployment.FieldDetails("module_id", l.Module).Add("scope", string(l.Scope)).AddPath("overlay_dir", l.Dir).Add("hint", hint)
 }
 
-// Fault is sentinel with a message that names the layer, the problem and what to do about it, and with Details for the hint.
+// Fault returns sentinel with a message that names the layer, the problem and the hint, and with Details for the hint.
 func (l PatchLayer) Fault(sentinel *fault.Error, problem, hint string) *fault.Error {
 	return sentinel.Sayf("%s: %s; %s", l, problem, hint).With(l.Details(hint))
 }
 
-// String names the layer in messages.
+// String returns the layer's name for messages.
 func (l PatchLayer) String() string {
 	return fmt.Sprintf("the %s overlay of module %q (%s)", l.Scope, l.Module, l.Dir)
 }
@@ -56,27 +56,27 @@ type LayerPatch struct {
 	Content deployment.Content
 }
 
-// Target is the file that the patch is for; false for a name whose suffix is not exactly Suffix, which stands for no file.
+// Target returns the file that the patch is for; false for a name whose suffix is not exactly PatchSuffix, which is for no file.
 func (f LayerPatch) Target() (string, bool) { return strings.CutSuffix(f.Name, PatchSuffix) }
 
 func (f LayerPatch) rel() string { return strings.TrimSuffix(f.Name, PatchSuffix) }
 
-// Details are those of the layer, patch_file and relpath.
+// Details returns those of the layer, patch_file and relpath.
 func (f LayerPatch) Details(hint string) deployment.Details {
 	return f.PatchLayer.Details(hint).AddPath("patch_file", f.Native(f.At)).Add("relpath", f.rel())
 }
 
-// Refuse is ErrConfig about the patch: problem goes on with the sentence that names it.
+// Refuse returns ErrConfig for the patch: problem continues the sentence that names it.
 func (f LayerPatch) Refuse(problem, hint string) error {
 	return f.Fault(deployment.ErrConfig, "the patch "+f.Name+" "+problem, hint).With(f.Details(hint))
 }
 
-// wrong is sentinel for what package patch found, whose words say the way out themselves.
+// wrong returns sentinel with the message of an error of a patch, which includes its own hint.
 func (f LayerPatch) wrong(sentinel *fault.Error, reason error, details deployment.Details) error {
 	return sentinel.Sayf("%s: the patch %s: %v", f.PatchLayer, f.Name, reason).With(details.Add("error", reason.Error()))
 }
 
-// Parse reads the patch and holds its headers to the file it is for. It fails with ErrConfig (agentpack contract §3.5, 2 to 4).
+// Parse parses the patch and compares its headers with the file it is for. It fails with ErrConfig (agentpack contract §3.5, 2 to 4).
 func (f LayerPatch) Parse(read func(deployment.Content) ([]byte, error)) (FilePatch, error) {
 	if !safe(f.rel()) {
 		return FilePatch{}, f.Refuse("stands for no file of the module", "name it <path of the file>"+PatchSuffix+", without . or .. in the path")
@@ -96,14 +96,14 @@ func (f LayerPatch) Parse(read func(deployment.Content) ([]byte, error)) (FilePa
 	return p, nil
 }
 
-// safe reports a slash path that stays below where it is joined to.
+// safe reports whether a slash path stays below what it is joined to.
 func safe(rel string) bool {
 	return rel != "" && !slices.ContainsFunc(strings.Split(rel, "/"), func(part string) bool {
 		return part == "" || part == "." || part == ".." || strings.ContainsAny(part, "\\\x00")
 	})
 }
 
-// CheckText holds a version of the file to UTF-8, since patches change text only. It fails with ErrConfig.
+// CheckText checks that a version of the file is UTF-8, because patches change text only. It fails with ErrConfig.
 func (f LayerPatch) CheckText(data []byte, which string) error {
 	if utf8.Valid(data) {
 		return nil
@@ -111,8 +111,8 @@ func (f LayerPatch) CheckText(data []byte, which string) error {
 	return f.Refuse("is for a file that is not UTF-8 text ("+which+")", "use an overlay of kind dir for it")
 }
 
-// Apply does the patch, which Parse gave, on the module's file. It fails with ErrConfig for text that cannot be patched, and with ErrPatch
-// where the patch does not fit (agentpack contract §3.5, 5).
+// Apply applies the patch, as returned by Parse, to the module's file. It fails with ErrConfig for text that cannot be patched, and with ErrPatch if
+// the patch does not fit (agentpack contract §3.5, 5).
 func (f LayerPatch) Apply(p FilePatch, base []byte) ([]byte, error) {
 	if err := f.CheckText(base, "the module's file"); err != nil {
 		return nil, err
@@ -126,7 +126,7 @@ func (f LayerPatch) Apply(p FilePatch, base []byte) ([]byte, error) {
 	return text, nil
 }
 
-// ApplyToBaseline does the patch on what the file was when the overlay was made. There a patch that does not fit is ErrConfig (§3.8).
+// ApplyToBaseline applies the patch to the file's content when the overlay was made. There a patch that does not fit is ErrConfig (§3.8).
 func (f LayerPatch) ApplyToBaseline(p FilePatch, base []byte) ([]byte, error) {
 	if err := f.CheckText(base, "the baseline"); err != nil {
 		return nil, err
@@ -138,8 +138,8 @@ func (f LayerPatch) ApplyToBaseline(p FilePatch, base []byte) ([]byte, error) {
 	return text, nil
 }
 
-// With is the file holding made, a patch that has to turn onto into text. It fails with ErrConfig where made does not: a file that no
-// patch can describe must not replace the patch there is.
+// With returns the patch file with the content made, a patch that must turn onto into text. It fails with ErrConfig if made does not: a file that no
+// patch can describe must not replace the existing patch.
 func (f LayerPatch) With(made string, onto, text []byte) (LayerPatch, error) {
 	f.Content = deployment.ContentOf([]byte(made))
 	p, err := f.Parse(func(c deployment.Content) ([]byte, error) { return c.Data, nil })

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 )
 
-// author changes texts at random; every word it writes is its own, so that it can be found again.
+// author changes texts at random; every word it writes is unique, so that it can be found again.
 type author struct {
 	*rand.Rand
 	name string
@@ -57,7 +57,7 @@ func (a *author) edit(text string) string {
 	return strings.Join(lines, "")
 }
 
-// world is an upstream with an overlay over it, made at random.
+// world returns a random upstream with an overlay.
 func world(t *testing.T, seed int64, kind overlay.Kind) (d *disk, ours texts, me, them *author) {
 	r := rand.New(rand.NewSource(seed))
 	me, them = &author{Rand: r, name: "mine"}, &author{Rand: r, name: "theirs"}
@@ -82,7 +82,7 @@ func world(t *testing.T, seed int64, kind overlay.Kind) (d *disk, ours texts, me
 	return newDisk(t, kind, upstream, files), ours, me, them
 }
 
-// moved is upstream some edits later.
+// moved returns upstream some edits later.
 func (a *author) moved(upstream texts) texts {
 	next := maps.Clone(upstream)
 	for _, path := range slices.Sorted(maps.Keys(next)) {
@@ -168,7 +168,7 @@ func TestPropertyConflictsAreReportedAgainAndNothingIsLost(t *testing.T) {
 	eachWorld(t, func(t *testing.T, seed int64, kind overlay.Kind) {
 		d, ours, _, them := world(t, seed, kind)
 		next := d.history[strings.Repeat("a", 40)]
-		for _, letter := range []string{"b", "c", "d"} { // upstream moves on, whether conflicts are resolved or not
+		for _, letter := range []string{"b", "c", "d"} { // upstream changes, whether conflicts are resolved or not
 			next = them.moved(next)
 			d.publish(letter, next)
 			out := d.rebase(letter)
@@ -207,7 +207,7 @@ func TestPropertyResolvedIsResolved(t *testing.T) {
 		for _, path := range d.rebase("b").Report.Conflicts {
 			resolved[path] = me.text()
 			if _, there := next[path]; !there {
-				resolved[path] = "" // the only thing to say of a patch for a file that is gone
+				resolved[path] = "" // the only answer for a patch of a file that is gone
 			}
 			d.files[conflictAt(path)] = resolved[path]
 		}

@@ -9,26 +9,26 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// RebaseInput is an overlay that is to follow its upstream.
+// RebaseInput is an overlay to rebase, and its upstream.
 type RebaseInput struct {
 	Module   deployment.Module
 	Layer    Layer
 	Upstream deployment.Tree // as it is now
 	Origin   *Origin         // of Upstream
-	Sparsify bool            // remove override files that say what upstream says
+	Sparsify bool            // remove override files that equal upstream's
 	Now      time.Time
 
-	// Base is the bytes that a file of the baseline had, from Layer.Baseline.OriginOf(path). It is asked only for files to merge.
+	// Base returns the bytes that a file of the baseline had, from Layer.Baseline.OriginOf(path). It is called only for files to merge.
 	Base func(path string) (data []byte, found bool, err error)
 	Read func(deployment.Content) ([]byte, error)
-	// Merge is a three-way merge. Where conflicts is not 0, merged has them between the marks of package conflict.
+	// Merge does a three-way merge. If conflicts is not 0, merged has the conflicts between the marker lines.
 	Merge func(base, ours, theirs []byte) (merged []byte, conflicts int, err error)
-	// Diff is a unified diff, empty for equal texts.
+	// Diff returns a unified diff, empty for equal texts.
 	Diff func(oldName, newName string, old, new []byte) string
 }
 
-// RebaseReport says what became of each file: every one that was looked at is in exactly one of the lists (agentpack contract §5.14). They are
-// sorted and never nil.
+// RebaseReport is the result for each file: every file that was examined is in exactly one of the lists (agentpack contract §5.14). They are sorted
+// and never nil.
 type RebaseReport struct {
 	Updated   []string      `json:"updated"`
 	Deleted   []string      `json:"deleted"`
@@ -50,27 +50,27 @@ type RebaseSummary struct {
 type FileWrite struct {
 	Path string
 	Data []byte
-	Mode fs.FileMode // Plain or Executable
+	Mode fs.FileMode // PlainMode or ExecutableMode
 }
 
-// Rebased is what a rebase comes to. Nothing of it is written yet.
+// Rebased is the result of a rebase. Nothing of it is written yet.
 type Rebased struct {
 	Report   RebaseReport
 	Files    []FileWrite // sorted by path
 	Remove   []string    // sorted; relative to the overlay directory
-	Baseline *Baseline   // nil when the present one says it all
+	Baseline *Baseline   // nil if the present one is still right
 }
 
-// Rebase brings an overlay up to date with its upstream, file by file (agentpack contract §3.8).
+// Rebase updates an overlay to its upstream, file by file (agentpack contract §3.8).
 //
-// What merges is written and its baseline entry advances. What does not stays as it is, in the overlay and in the baseline (§10.1): the
-// conflict is written to a file below ConflictsDir, and Compose refuses the layer while that file is there. To resolve it, somebody
-// replaces the marked parts of that file; the next rebase takes it over as the overlay's. A conflict file that was edited but still has
-// markers is left alone. Removing it goes on with the overlay as it was, until the next rebase.
+// What merges is written and its baseline entry advances. Everything else stays unchanged in the overlay and in the baseline (§10.1): the conflict is
+// written to a file below ConflictsDir, and Compose rejects the layer while that file exists. The user resolves it by replacing the marked parts of
+// that file; the next rebase takes it over as the overlay's. A conflict file that was edited but still has markers is left alone. If it is removed,
+// the overlay stays as it was, until the next rebase.
 //
-// It fails with ErrOverlayMissing, ErrBaselineMissing, ErrConfig for a layer that breaks the rules of its kind and a patch that does not
-// fit its own baseline, ErrBaseline where the baseline's bytes cannot be had, and with whatever the functions handed in fail with. Then
-// nothing is to be written. Conflicts are no failure here; the caller raises ErrRebaseConflict for them.
+// It fails with ErrOverlayMissing, ErrBaselineMissing, ErrConfig for a layer that breaks the rules of its kind and a patch that does not fit its own
+// baseline, ErrBaseline if the baseline's bytes are not available, and with the errors of the given functions. Then nothing is to be written.
+// Conflicts are not an error here; the caller returns ErrRebaseConflict for them.
 func Rebase(in RebaseInput) (Rebased, error) {
 	r := rebaser{in: in, about: about(in.Module, in.Layer)}
 	if err := r.prepare(); err != nil {
@@ -86,14 +86,14 @@ func Rebase(in RebaseInput) (Rebased, error) {
 	return r.finish(), nil
 }
 
-// CheckRebase fails as Rebase does for what keeps the overlay from being rebased whatever its upstream is: ErrOverlayMissing, ErrBaselineMissing,
-// ErrConfig. Of the module only its identifier matters.
+// CheckRebase fails as Rebase does for everything that prevents a rebase whatever the upstream is: ErrOverlayMissing, ErrBaselineMissing, ErrConfig.
+// Of the module only its identifier matters.
 func CheckRebase(m deployment.Module, l Layer) error {
 	r := rebaser{in: RebaseInput{Module: m, Layer: l}, about: about(m, l)}
 	return r.prepare()
 }
 
-// outcome is what became of a file; each path of a rebase has one.
+// outcome is the result for a file; each path of a rebase has one.
 type outcome int
 
 const (
@@ -101,7 +101,7 @@ const (
 	updated
 	deleted
 	conflicted
-	outcomes // how many there are
+	outcomes // number of outcomes
 )
 
 type rebaser struct {
@@ -109,13 +109,13 @@ type rebaser struct {
 	about    subject
 	form     form
 	entries  map[string]deployment.Entry // of the baseline
-	before   map[string]UnresolvedFile   // conflicts that the baseline knows of
+	before   map[string]UnresolvedFile   // conflicts recorded in the baseline
 	lists    [outcomes][]string
 	unsolved []UnresolvedFile
 	changes
 }
 
-// changes are the writes that a rebase collects.
+// changes collects the writes of a rebase.
 type changes struct {
 	files  []FileWrite
 	remove []string
@@ -127,17 +127,17 @@ func (c *changes) put(path string, data []byte, mode fs.FileMode) {
 
 func (c *changes) drop(path string) { c.remove = append(c.remove, path) }
 
-// form is how a kind of layer stores what it makes of a file.
+// form is how a kind of layer stores its version of a file.
 type form interface {
-	// paths are the files that the layer changes.
+	// paths returns the files that the layer changes.
 	paths() []string
 	// has reports whether path is one of them.
 	has(path string) bool
-	// quick is the outcome of a file that needs no merge, if it is one.
+	// quick returns the outcome of a file that needs no merge, if it is one.
 	quick(f file) (result outcome, done bool, err error)
-	// ours is the layer's text of the file; base is the baseline's.
+	// ours returns the layer's text of the file; base is the baseline's.
 	ours(f file, base []byte) ([]byte, error)
-	// store makes the layer give text where onto is below it.
+	// store makes the layer produce text over the lower file onto.
 	store(f file, onto, text []byte) (outcome, error)
 }
 
@@ -147,7 +147,7 @@ type file struct {
 	base   deployment.Entry
 	known  bool // there is a base
 	theirs deployment.File
-	there  bool // there is upstream's file
+	there  bool // upstream has the file
 	left   deployment.File
 	open   bool // there is a conflict file, in left
 }
@@ -181,7 +181,7 @@ func (r *rebaser) prepare() error {
 	return nil
 }
 
-// paths are the files to look at: those of the layer and those with conflict files, sorted.
+// paths returns the files to examine: those of the layer and those with conflict files, sorted.
 func (r *rebaser) paths() []string {
 	all := slices.Concat(r.form.paths(), r.about.conflictPaths())
 	slices.Sort(all)
@@ -204,7 +204,7 @@ func (r *rebaser) file(path string) (outcome, error) {
 		if err != nil {
 			return 0, err
 		}
-		mine := f.left.Content.Sum == r.before[path].Artifact // as a rebase wrote it
+		mine := f.left.Content.Sum == r.before[path].Artifact // unchanged since a rebase wrote it
 		marked := mine
 		if !mine {
 			if marked, err = leftover(text, f.theirs, f.there, r.in.Read); err != nil {
@@ -214,7 +214,7 @@ func (r *rebaser) file(path string) (outcome, error) {
 		switch {
 		case !marked:
 			return r.resolve(f, text)
-		case !mine || !r.form.has(path): // somebody is at it, or it is all there is
+		case !mine || !r.form.has(path): // the user is working on it, or it is the only version
 			return r.keep(f), nil
 		}
 	} else if slices.Contains(r.in.Layer.Conflicts, path) {
@@ -227,7 +227,7 @@ func (r *rebaser) file(path string) (outcome, error) {
 	return r.merge(f, nil)
 }
 
-// close removes the conflict file of a file that has no conflict any more.
+// close removes the conflict file of a file without conflicts.
 func (r *rebaser) close(f file, result outcome) outcome {
 	if !f.open || result == conflicted {
 		return result
@@ -239,7 +239,7 @@ func (r *rebaser) close(f file, result outcome) outcome {
 	return result
 }
 
-// keep leaves a conflict as it is.
+// keep leaves a conflict unchanged.
 func (r *rebaser) keep(f file) outcome {
 	u, ok := r.before[f.path]
 	if !ok {
@@ -249,8 +249,8 @@ func (r *rebaser) keep(f file) outcome {
 	return conflicted
 }
 
-// resolve takes over a conflict file without conflicts: as the answer to upstream, if upstream is what the conflict was with; else as
-// the overlay's new text, which is merged with upstream as it is now.
+// resolve takes over a conflict file without conflicts: as the final text if the conflict was with this upstream, else as the overlay's new text,
+// which is merged with the present upstream.
 func (r *rebaser) resolve(f file, text []byte) (outcome, error) {
 	u, ok := r.before[f.path]
 	if f.known && f.there && !(ok && u.Theirs == f.theirs.Content.Sum) {
@@ -259,7 +259,7 @@ func (r *rebaser) resolve(f file, text []byte) (outcome, error) {
 	return r.settle(f, text)
 }
 
-// settle makes text what the overlay gives over upstream.
+// settle makes text the overlay's version over upstream.
 func (r *rebaser) settle(f file, text []byte) (outcome, error) {
 	var theirs []byte
 	if f.there {
@@ -275,7 +275,7 @@ func (r *rebaser) settle(f file, text []byte) (outcome, error) {
 	return r.close(f, result), err
 }
 
-// merge merges the overlay's text, or a resolution that stands for it, with upstream.
+// merge merges the overlay's text, or a resolution that replaces it, with upstream.
 func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
 	sides := MergeSides{Gone: !f.there}
 	var err error
@@ -291,7 +291,7 @@ func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
 		sides.Ours = *resolution
 	} else if sides.Ours, err = r.form.ours(f, sides.Base); err != nil {
 		return 0, err
-	} else if CountMarkers(sides.Ours) > max(CountMarkers(sides.Base), CountMarkers(sides.Theirs)) { // by a tool that writes them over the file itself
+	} else if CountMarkers(sides.Ours) > max(CountMarkers(sides.Base), CountMarkers(sides.Theirs)) { // by a tool that writes them into the file itself
 		return r.keep(f), nil
 	}
 	merged, clean, err := sides.Merge(r.in.Merge)
@@ -309,7 +309,7 @@ func (r *rebaser) merge(f file, resolution *[]byte) (outcome, error) {
 	return r.conflict(f, merged), nil
 }
 
-// conflict writes a conflict file, unless it stands there already.
+// conflict writes a conflict file, unless it exists already.
 func (r *rebaser) conflict(f file, text []byte) outcome {
 	sum := deployment.SumOf(text)
 	if !f.open || f.left.Content.Sum != sum {
@@ -321,7 +321,7 @@ func (r *rebaser) conflict(f file, text []byte) outcome {
 	return conflicted
 }
 
-// base is the baseline's bytes of a file, checked against the baseline (agentpack contract §3.8).
+// base returns the baseline's bytes of a file, checked against the baseline (agentpack contract §3.8).
 func (r *rebaser) base(f file) ([]byte, error) {
 	data, found, err := r.in.Base(f.path)
 	if err != nil {

@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// dirForm keeps files as they are.
+// dirForm stores files unchanged.
 type dirForm struct {
 	*rebaser
 	files deployment.Tree
@@ -55,7 +55,7 @@ func (d *dirForm) quick(f file) (outcome, bool, error) {
 	return 0, false, nil
 }
 
-// same is the outcome of an override file that says what upstream says. One with another mode still says something.
+// same returns the outcome of an override file that equals upstream's. One with another mode is still needed.
 func (d *dirForm) same(ours, theirs deployment.File) outcome {
 	if !d.in.Sparsify || ours.Mode != theirs.Mode {
 		return skipped
@@ -85,11 +85,11 @@ func (d *dirForm) store(f file, onto, text []byte) (outcome, error) {
 	return updated, nil
 }
 
-// either is Executable if one of the modes is: which side set or cleared the bit is not on record, and a script that cannot run is the
-// worse mistake.
+// either returns ExecutableMode if one of the modes is: which side set or cleared the bit is not recorded, and a script that cannot run is the worse
+// mistake.
 func either(a, b fs.FileMode) fs.FileMode { return deployment.ModeOf(a | b) }
 
-// patchForm keeps unified diffs.
+// patchForm stores unified diffs.
 type patchForm struct {
 	*rebaser
 	files map[string]LayerPatch // by the path of the file they are for
@@ -134,7 +134,7 @@ func (p *patchForm) ours(f file, base []byte) ([]byte, error) {
 	return file.ApplyToBaseline(parsed, base)
 }
 
-// store makes the patch from onto to text. No patch can stand for a file that upstream removed: only its removal resolves that conflict.
+// store makes the patch from onto to text. No patch can represent a file that upstream removed: only its removal resolves that conflict.
 func (p *patchForm) store(f file, onto, text []byte) (outcome, error) {
 	file, has := p.files[f.path]
 	if !has {

@@ -15,7 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// conflictAt is where the conflict file of a path is.
+// conflictAt returns the location of the conflict file of a path.
 func conflictAt(path string) string { return overlay.ConflictsDir + "/" + path }
 
 func patchAt(path string) string { return overlay.PatchesDir + "/" + path + ".patch" }
@@ -73,7 +73,7 @@ func TestRebaseChecksTheBaseline(t *testing.T) {
 	require.ErrorIs(t, err, boom)
 }
 
-// eight is a text whose lines can be changed apart from each other.
+// eight returns a text whose lines can be changed independently.
 func eight(changes ...string) string {
 	return strings.NewReplacer(changes...).Replace("1\n2\n3\n4\n5\n6\n7\n8\n")
 }
@@ -162,7 +162,7 @@ func TestPatchThatSaysSomethingElseIsNotWritten(t *testing.T) {
 
 const conflictText = "<<<<<<< overlay\nmine\n||||||| baseline\nold\n=======\ntheirs\n>>>>>>> upstream\n"
 
-// atOdds is a disk whose file a has a conflict with upstream b, and whose file ok merges.
+// atOdds returns a disk whose file a has a conflict with upstream b, and whose file ok merges.
 func atOdds(t *testing.T, kind overlay.Kind) *disk {
 	upstream := texts{"a": "old\n", "ok": eight()}
 	files := texts{"a": "mine\n", "ok": eight("2", "two")}
@@ -186,7 +186,7 @@ func TestConflictsStayUntilSomebodyResolvesThem(t *testing.T) {
 		mine, old := d.files[own], d.baseline
 		out := d.rebase("b")
 		assert.Equal(t, []string{"a"}, out.Report.Conflicts)
-		assert.Equal(t, []string{"ok"}, append(out.Report.Updated, out.Report.Skipped...)) // its patch reads the same
+		assert.Equal(t, []string{"ok"}, append(out.Report.Updated, out.Report.Skipped...)) // its patch is the same
 		assert.Equal(t, mine, d.files[own], "ours stays")
 		assert.Equal(t, conflictText, d.files[conflictAt("a")])
 		assert.Equal(t, old.Manifest[0], d.baseline.Manifest[0], "the entry of a conflict does not advance")
@@ -381,7 +381,7 @@ func TestConflictsOfMergersWithOtherMarks(t *testing.T) {
 
 func TestConflictsOfOtherTools(t *testing.T) {
 	d := atOdds(t, overlay.KindDir)
-	d.files["a"] = "x\n" + conflictText // written over the file itself
+	d.files["a"] = "x\n" + conflictText // written into the file itself
 	for range 2 {
 		assert.Equal(t, []string{"a"}, d.rebase("b").Report.Conflicts)
 		assert.Equal(t, "x\n"+conflictText, d.files["a"])
@@ -393,14 +393,14 @@ func TestConflictsOfOtherTools(t *testing.T) {
 	assert.Equal(t, "theirs\n", d.files["a"])
 
 	d = atOdds(t, overlay.KindPatch)
-	d.files[conflictAt("a")] = conflictText // the baseline knows nothing of it
+	d.files[conflictAt("a")] = conflictText // not in the baseline
 	assert.Equal(t, []string{"a"}, d.rebase("b").Report.Conflicts)
 	d.files[conflictAt("a")] = "theirs\n"
 	assert.Equal(t, []string{"a"}, d.rebase("b").Report.Deleted)
 	assert.NotContains(t, d.files, patchAt("a"))
 
 	in := atOdds(t, overlay.KindDir).input("b")
-	in.Layer.Conflicts = []string{"a"} // nobody read what it holds
+	in.Layer.Conflicts = []string{"a"} // its content was not read
 	out, err := overlay.Rebase(in)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"a"}, out.Report.Conflicts)

@@ -23,7 +23,7 @@ import (
 // texts are files by path.
 type texts map[string]string
 
-// tree is the files in their order. A name that ends in ! is of an executable file.
+// tree returns the files in order. A name that ends in ! is of an executable file.
 func (files texts) tree() (t deployment.Tree) {
 	for name, text := range files {
 		mode := deployment.PlainMode
@@ -36,7 +36,7 @@ func (files texts) tree() (t deployment.Tree) {
 	return t
 }
 
-// textsOf is the way back.
+// textsOf returns the inverse of tree.
 func textsOf(t *testing.T, tree deployment.Tree) texts {
 	t.Helper()
 	require.True(t, slices.IsSortedFunc(tree, func(a, b deployment.File) int { return strings.Compare(a.Path, b.Path) }))
@@ -62,12 +62,12 @@ func commit(letter string) *overlay.Origin {
 	return &overlay.Origin{Git: &deployment.ResolvedGit{URL: "https://example.com/x", Commit: strings.Repeat(letter, 40)}}
 }
 
-// dirLayer is a layer of override files.
+// dirLayer returns a layer of override files.
 func dirLayer(scope deployment.OverlayScope, files texts) overlay.Layer {
 	return overlay.Layer{Scope: scope, Dir: "/repo/overlays/x", Exists: true, Kind: overlay.KindDir, Overrides: files.tree()}
 }
 
-// patchLayer is a layer of patches, by the names of the files they are for.
+// patchLayer returns a layer of patches, by the names of the files they are for.
 func patchLayer(scope deployment.OverlayScope, patches texts) overlay.Layer {
 	l := overlay.Layer{Scope: scope, Dir: "/repo/overlays/x", Exists: true, Kind: overlay.KindPatch}
 	for _, f := range patches.tree() {
@@ -76,12 +76,12 @@ func patchLayer(scope deployment.OverlayScope, patches texts) overlay.Layer {
 	return l
 }
 
-// diff is a patch as a person makes one.
+// diff returns a patch as a person makes one.
 func diff(path, old, new string) string {
 	return docedit.Differ{}.Unified("a/"+path, "b/"+path, []byte(old), []byte(new))
 }
 
-// gitMerge merges as the adapter does: with git.
+// gitMerge merges with git, as the adapter does.
 func gitMerge(t testing.TB) func(base, ours, theirs []byte) ([]byte, int, error) {
 	if _, err := exec.LookPath("git"); err != nil {
 		t.Skip("git is not installed")
@@ -105,7 +105,7 @@ func gitMerge(t testing.TB) func(base, ours, theirs []byte) ([]byte, int, error)
 	}
 }
 
-// disk is an overlay directory in memory: what a rebase writes into it, the next one reads.
+// disk is an overlay directory in memory: the next rebase reads what a rebase writes.
 type disk struct {
 	t        testing.TB
 	kind     overlay.Kind
@@ -168,7 +168,7 @@ func (d *disk) input(letter string) overlay.RebaseInput {
 	}
 }
 
-// rebase rebases onto a published upstream, and writes what comes of it.
+// rebase rebases onto a published upstream and writes the result.
 func (d *disk) rebase(letter string) overlay.Rebased {
 	d.t.Helper()
 	out, err := overlay.Rebase(d.input(letter))
@@ -197,7 +197,7 @@ func (d *disk) rebase(letter string) overlay.Rebased {
 	return out
 }
 
-// check holds a result to what every one of them promises.
+// check checks what holds for every result.
 func check(t testing.TB, out overlay.Rebased) {
 	t.Helper()
 	rep := out.Report

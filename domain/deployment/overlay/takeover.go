@@ -5,9 +5,9 @@ import (
 	"slices"
 )
 
-// TakeOurs resolves conflicts in merged that the user has resolved: those in which our lines hold every line that upstream has, in order, and none
-// that upstream took away. There our lines stand. It returns the text and how many conflicts are left in it. Conflicts in which upstream only took
-// lines away stay conflicts.
+// TakeOurs resolves the conflicts in merged that the user has already resolved: those in which our lines contain every line of upstream's, in order,
+// and none that upstream removed. They become our lines. It returns the text and the number of conflicts left in it. Conflicts in which upstream only
+// removed lines stay conflicts.
 func TakeOurs(merged []byte) (text []byte, left int) {
 	var out bytes.Buffer
 	var h hunk
@@ -47,7 +47,7 @@ func TakeOurs(merged []byte) (text []byte, left int) {
 	return out.Bytes(), left
 }
 
-// hunk is one conflict while it is read, by the lines of its sides.
+// hunk is one conflict, read into the lines of its sides.
 type hunk struct {
 	side               side
 	text               []byte // with its marks
@@ -63,7 +63,7 @@ const (
 	inTheirs
 )
 
-// resolved reports our lines that took over upstream's.
+// resolved reports whether our lines took over upstream's.
 func (h hunk) resolved() bool {
 	next := 0
 	for _, line := range h.ours {

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// MergeTrees is tree with files over it. Both are sorted, and so is the result, which shares nothing with them.
+// MergeTrees returns tree with files over it. Both are sorted, and so is the result, which shares nothing with them.
 func MergeTrees(tree, files deployment.Tree) deployment.Tree {
 	out := make(deployment.Tree, 0, len(tree)+len(files))
 	for len(tree) > 0 && len(files) > 0 {
@@ -23,12 +23,12 @@ func MergeTrees(tree, files deployment.Tree) deployment.Tree {
 	return append(append(out, tree...), files...)
 }
 
-// TreeIndex is where the file of that path is in tree, or would be.
+// TreeIndex returns the position of the file with that path in tree, or where it would be inserted.
 func TreeIndex(tree deployment.Tree, path string) (i int, found bool) {
 	return slices.BinarySearchFunc(tree, path, func(f deployment.File, p string) int { return strings.Compare(f.Path, p) })
 }
 
-// PathClash is the path that is a file in tree and would have to be a directory too, because of the file at path; nothing if there is none.
+// PathClash returns the path that is a file in tree and would also have to be a directory, because of the file at path; empty if there is none.
 func PathClash(tree deployment.Tree, path string) string {
 	below := path + "/"
 	if i, _ := TreeIndex(tree, below); i < len(tree) && strings.HasPrefix(tree[i].Path, below) {

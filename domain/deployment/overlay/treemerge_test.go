@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 )
 
-// tree has a file a word, executable where the word ends in +.
+// tree has one file per word, executable if the word ends in +.
 func tree(words string) (t deployment.Tree) {
 	for _, w := range strings.Fields(words) {
 		path, mark := strings.CutSuffix(w, "+")

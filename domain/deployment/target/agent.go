@@ -11,33 +11,33 @@ import (
 // agent is the table of one coding agent.
 type agent struct {
 	Name    string
-	Title   string   // as people call it
+	Title   string   // product name
 	Program string   // its own command; empty: it has none
-	Aliases []string // other names it goes by
+	Aliases []string // other names of the target
 	Scopes  []deployment.Scope
 	Rules   []AgentRule
-	marks   []string // templates of directories that are there once it has run
+	marks   []string // templates of directories that exist once the agent has run
 	dirs    []dir
 	choices []choice
-	scan    string // the option that takes scan_extras away; empty: there is none
+	scan    string // the option that disables scan_extras; empty: there is none
 }
 
-// dir is a directory that templates of roots begin with, and that an option or the environment may move. {home} and {project} are known everywhere.
+// dir is a directory that templates of roots begin with, and that an option or the environment may move. {home} and {project} are always available.
 type dir struct {
 	name     string   // in templates
-	option   string   // that names it; empty: none does
-	bases    []string // the first that is set: $VARIABLE/path or ~/path, on one system alone behind @system:; none: the option has to be there
-	relative bool     // a relative path is below the project root; otherwise it is refused
+	option   string   // that sets it; empty: none
+	bases    []string // the first that is set: $VARIABLE/path or ~/path, limited to one system by @system:; none: the option is required
+	relative bool     // a relative path is below the project root; otherwise it is rejected
 	split    bool     // with scope both, a subdirectory for each scope
 }
 
-// choice is an option with a few possible texts; the first is the default.
+// choice is an option with a fixed set of values; the first is the default.
 type choice struct {
 	option string
 	values []string
 }
 
-// shape is how the files of modules become the agent's.
+// shape is the form in which the files of modules are written for an agent.
 type shape uint8
 
 // The shapes.
@@ -45,58 +45,58 @@ const (
 	ShapeVerbatim    shape = iota // the module's single file, its bytes unchanged
 	ShapeDirectory                // every file of the module, below a directory of its own
 	ShapeAggregate                // the AGENTS.md of all modules in one file (agentpack contract §2.8)
-	ShapeCursorMDC                // AGENTS.md behind the frontmatter of a Cursor rule
-	ShapeCopilotMD                // AGENTS.md behind the frontmatter of a VS Code instructions file
-	ShapeClaudeRule               // AGENTS.md of modules with globs, behind the frontmatter of a Claude Code rule; their aggregate has the others
+	ShapeCursorMDC                // AGENTS.md after the frontmatter of a Cursor rule
+	ShapeCopilotMD                // AGENTS.md after the frontmatter of a VS Code instructions file
+	ShapeClaudeRule               // AGENTS.md of modules with globs, after the frontmatter of a Claude Code rule; the other modules are in the aggregate
 	ShapeGeminiTOML               // the single file as a TOML command
-	ShapePromptSkill              // the single file as a skill that only people call
-	ShapeAgentMD                  // the single file behind the frontmatter of an agent of that host
+	ShapePromptSkill              // the single file as a skill that only users call
+	ShapeAgentMD                  // the single file after the frontmatter of an agent of that host
 	ShapeAgentTOML                // the same as TOML
 	ShapeKeys                     // single keys of a document that is the user's
 )
 
-// AgentRule is one line of a table: where the modules of one type go in one scope, and as what.
+// AgentRule is one line of a table: where the modules of one type go in one scope, and in which shape.
 type AgentRule struct {
 	scope  deployment.Scope // User or Project
 	Of     deployment.ModuleType
-	option string // switches the rule
-	on     bool   // without the option
-	only   choice // the rule is for this value of the choice; no option: for all
+	option string // enables the rule
+	on     bool   // default of the option
+	only   choice // the rule applies to this value of the choice; no option: to all
 	root   string // {dir}/slash/path
 	Scan   bool
 	Path   string // below the root: {file} {stem} {prompt} {key} {skill}
 	Shape  shape
-	// of shape Keys alone
-	Names    []string // it may go by several; the first, which is Path, is its name when there is none yet
+	// of ShapeKeys only
+	Names    []string // possible names; the first, which is Path, is used for a new document
 	Format   deployment.Format
-	At       []string // the keys that servers stand below
-	Newer    []newer  // where they stand instead in documents of another shape
+	At       []string // the keys that contain the servers
+	Newer    []newer  // where they are instead in documents of another shape
 	Dialect  Dialect
-	Lists    [][]string        // of settings: the lists that are sets, and the user's beside ours; * is any key
+	Lists    [][]string        // of settings: the lists that are sets, so that the user's values stay beside the managed ones; * is any key
 	Events   map[string]string // of hooks: the host's names of events
-	Style    string            // of hooks and permissions: how they are written; of agents: a field=value that all have there; of aggregates: @FILE, which it may import
-	Connects bool              // only whoever connects a host goes there; nothing is deployed to it
+	Style    string            // of hooks and permissions: their form; of agents: a field=value that all have there; of aggregates: @FILE, which it may import
+	Connects bool              // only hostconfig writes there; nothing is deployed to it
 }
 
-// newer is where servers or permissions stand in documents that have them there already, or one of the keys, and in what words.
+// newer is where servers or permissions are, and in which dialect, in documents that already have them or one of the keys there.
 type newer struct {
 	at      []string
 	keys    [][]string
 	dialect Dialect
 }
 
-// ActiveRule is a rule that is in force: its scope is chosen, its option is on, and its root is a directory.
+// ActiveRule is a rule in force: its scope is selected, its option is on, and its root is a directory.
 type ActiveRule struct {
 	AgentRule
 	Agent   string
 	Options deployment.Options
 	Dir     string // absolute, native
-	Project bool   // Dir is where it is because the project root is
-	OwnOnly bool   // its option is off: it is for modules alone that have a file of their own for the agent
-	Newest  bool   // the document that is there has the newer shape: At and Dialect are those of it
+	Project bool   // Dir depends on the project root
+	OwnOnly bool   // its option is off: the rule is only for modules with a file of their own for the agent
+	Newest  bool   // the present document has the newer shape: At and Dialect are those of it
 }
 
-// InDocument is the rule for the document that is there: has reports whether a key of it is there.
+// InDocument returns the rule for the present document: has reports whether a key exists in it.
 func (l ActiveRule) InDocument(has func(key []string) bool) ActiveRule {
 	for _, n := range l.Newer {
 		if slices.ContainsFunc(append([][]string{n.at}, n.keys...), has) {
@@ -106,43 +106,43 @@ func (l ActiveRule) InDocument(has func(key []string) bool) ActiveRule {
 	return l
 }
 
-// Scope is where the rule's files go: user or project.
+// Scope returns where the rule's files go: user or project.
 func (r AgentRule) Scope() deployment.Scope { return r.scope }
 
-// Headed reports a rule that puts a header before the text of instructions: each module has a file of its own.
+// Headed reports whether the rule puts a header before the text of instructions, so that each module has a file of its own.
 func (r AgentRule) Headed() bool {
 	return r.Shape == ShapeCursorMDC || r.Shape == ShapeCopilotMD || r.Shape == ShapeClaudeRule
 }
 
-// ResolveContext is what a table is resolved with: the target as it is configured, the place, and the system's paths.
+// ResolveContext is the context in which a table is resolved: the target's configuration, the place, and the system's paths.
 type ResolveContext struct {
 	Config deployment.TargetConfig
 	Place  deployment.Place
 	Paths  Paths
-	System string // linux, darwin or windows; empty: windows or not, by the separator of paths
-	Own    bool   // rules with a header are in force too where their option is not set: some module has a file of its own
+	System string // linux, darwin or windows; empty: windows or not, by the path separator
+	Own    bool   // rules with a header are in force even without their option: some module has a file of its own
 }
 
-// The option that lets an aggregated file stay its user's, except for one block, and its values.
+// The option that leaves an aggregated file to the user except for one block, and its values.
 const (
 	modeOption  = "instructions_mode"
 	modeFile    = "file"
 	modeSection = "section"
 )
 
-// Section reports whether only a block of the line's aggregated file is ours.
+// Section reports whether only a block of the line's aggregated file is managed.
 func (l ActiveRule) Section() bool {
 	return l.Shape == ShapeAggregate && l.Options.Text(modeOption, modeFile) == modeSection
 }
 
-// The option that has a file of instructions repeat what another file says, instead of importing that, and its values.
+// The option that makes a file of instructions repeat what another file says instead of importing that file, and its values.
 const (
 	importOption = "agents_md"
 	importFile   = "import"
 	importNot    = "copy"
 )
 
-// Imports is the file beside a file of instructions that the host can be told to read, instead of a copy of it; empty: none.
+// Imports returns the file that the host can import into a file of instructions, instead of a copy of it; empty: none.
 func (l ActiveRule) Imports() string {
 	name, ok := strings.CutPrefix(l.Style, "@")
 	if !ok || l.Shape != ShapeAggregate || l.Section() || l.Options.Text(importOption, importFile) != importFile {
@@ -151,10 +151,10 @@ func (l ActiveRule) Imports() string {
 	return name
 }
 
-// Copying is the option, and its value, by which a file of instructions never imports another one.
+// Copying returns the option, and its value, with which a file of instructions never imports another one.
 func Copying() (option, value string) { return importOption, importNot }
 
-// Lines are the rules in force, in the order of the table. It fails with ErrConfig on an option that cannot be.
+// Lines returns the rules in force, in the order of the table. It fails with ErrConfig for an invalid option.
 func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	cfg := in.Config
 	if !slices.Contains(a.Scopes, cfg.Scope) {
@@ -186,8 +186,8 @@ func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	return out, nil
 }
 
-// Servers is the rule for the document that a person's own servers are in, of one scope: the one that is for whoever connects a host, else where servers
-// are deployed to. It fails as Lines does, and with ErrConfig where the agent has none.
+// Servers returns the rule for the document with the user's own servers in one scope: the one for hostconfig, else the one that servers are deployed
+// to. It fails as Lines does, and with ErrConfig if the agent has none.
 func (a agent) Servers(in ResolveContext, scope deployment.Scope) (ActiveRule, error) {
 	best := -1
 	for i, r := range a.Rules {
@@ -204,7 +204,7 @@ func (a agent) Servers(in ResolveContext, scope deployment.Scope) (ActiveRule, e
 	return l, err
 }
 
-// Knows are the names of the options that the agent has, sorted. Those of a rule's header (globs and the like) are for agents that have one.
+// Knows returns the names of the agent's options, sorted. Those of a rule's header (globs and the like) are for agents that have one.
 func (a agent) Knows() []string {
 	names := map[string]bool{modeOption: true, "modules": true, a.scan: true}
 	for _, r := range a.Rules {
@@ -225,7 +225,7 @@ func (a agent) Knows() []string {
 	return slices.Sorted(maps.Keys(names))
 }
 
-// chosen reports whether the options choose what a rule is for.
+// chosen reports whether the options select the rule.
 func (a agent) chosen(only choice, o deployment.Options) bool {
 	i := slices.IndexFunc(a.choices, func(c choice) bool { return c.option == only.option })
 	return i < 0 || slices.Contains(only.values, o.Text(only.option, a.choices[i].values[0]))
@@ -239,7 +239,7 @@ func list(scopes []deployment.Scope) string {
 	return strings.Join(names, ", ")
 }
 
-// root is the directory that a rule's template stands for, and whether it moves with the project root.
+// root returns the directory that a rule's template stands for, and whether it depends on the project root.
 func (a agent) root(in ResolveContext, r AgentRule) (string, bool, error) {
 	n := in.Paths
 	name, rest, _ := strings.Cut(strings.TrimPrefix(r.root, "{"), "}")
@@ -268,14 +268,14 @@ func homeless(agent string) error {
 	return deployment.ErrPath.Sayf("target %s needs the home directory, and none is known; set HOME", agent)
 }
 
-// codexHome is the one variable whose directory the place knows by itself, and that is refused where it leads nowhere.
+// codexHome is the one variable whose directory is part of the place, and that is rejected if it is invalid.
 const codexHome = "CODEX_HOME"
 
-// find is the directory that an option names, or the environment, for one scope.
+// find returns the directory that an option or the environment sets, for one scope.
 func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base string, moves bool, err error) {
 	n := in.Paths
 	base = in.Config.Options.Text(d.option, "")
-	if len(d.bases) > 0 && (base == "" || base == d.bases[len(d.bases)-1]) { // a default that was written out does not outrank the environment
+	if len(d.bases) > 0 && (base == "" || base == d.bases[len(d.bases)-1]) { // an option equal to the default does not override the environment
 		base = d.base(in)
 	}
 	if base == "" {
@@ -300,7 +300,7 @@ func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base
 	return base, moves, nil
 }
 
-// base is the first of the bases that is set on this system. A variable that holds no absolute path is nobody's.
+// base returns the first of the bases that is set on this system. A variable without an absolute path is ignored.
 func (d dir) base(in ResolveContext) string {
 	n := in.Paths
 	for _, b := range d.bases {
@@ -326,7 +326,7 @@ func (d dir) base(in ResolveContext) string {
 	return ""
 }
 
-// system is the system that paths are for.
+// system returns the system that paths are for.
 func (in ResolveContext) system() string {
 	if in.System == "" && in.Paths.Sep != '/' {
 		return "windows"
@@ -334,7 +334,7 @@ func (in ResolveContext) system() string {
 	return in.System
 }
 
-// Variables are the environment variables that move directories of agents, sorted.
+// Variables returns the environment variables that move directories of agents, sorted.
 func Variables() []string {
 	var names []string
 	for _, a := range AllAgents() {
@@ -351,7 +351,7 @@ func Variables() []string {
 	return slices.Compact(names)
 }
 
-// Marks are directories that are there once the agent has run. It fails as Lines does.
+// Marks returns directories that exist once the agent has run. It fails as Lines does.
 func (a agent) Marks(in ResolveContext) (dirs []string, err error) {
 	for _, template := range a.marks {
 		dir, _, err := a.root(in, AgentRule{root: template, scope: deployment.ScopeUser})

@@ -26,7 +26,7 @@ func TestEveryTableIsFoundByItsName(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// TestTables holds every line of every table to what the rest relies on, for each scope and on both kinds of systems.
+// TestTables checks what the rest relies on for every line of every table, for each scope and on both kinds of systems.
 func TestTables(t *testing.T) {
 	places := map[byte]deployment.Place{'/': {UserHome: "/h", ProjectRoot: "/w/app"}, '\\': {UserHome: `C:\Users\u`, ProjectRoot: `D:\w\app`}}
 	seen := map[string]bool{}
@@ -62,7 +62,7 @@ func TestTables(t *testing.T) {
 	assert.False(t, ok)
 }
 
-// options switch everything on.
+// options enables everything.
 func options() deployment.Options {
 	o := deployment.Options{"root": "~/out"}
 	for _, name := range []string{"write_skills", "write_commands", "write_instructions", "write_user_skills", "write_repo_skills", "instructions_files"} {
@@ -91,7 +91,7 @@ func TestWithoutHomeOrProject(t *testing.T) {
 	}
 }
 
-// TestTheEnvironmentMovesDirectories: each variable that an agent follows moves what lies below it, a relative one moves nothing, and Windows has
+// TestTheEnvironmentMovesDirectories: each variable that an agent uses moves what is below it, a relative one moves nothing, and Windows has
 // directories of its own.
 func TestTheEnvironmentMovesDirectories(t *testing.T) {
 	assert.Equal(t, []string{"APPDATA", "CLAUDE_CONFIG_DIR", "CODEX_HOME", "COPILOT_HOME", "GEMINI_CLI_HOME", "PI_CODING_AGENT_DIR", "XDG_CONFIG_HOME"}, target.Variables())
@@ -120,7 +120,7 @@ func TestTheEnvironmentMovesDirectories(t *testing.T) {
 	}
 }
 
-// TestWhereHostsRead shows every rule of every host, with everything switched on, as it is on one machine.
+// TestWhereHostsRead shows every rule of every host, with everything enabled, on one machine.
 func TestWhereHostsRead(t *testing.T) {
 	var b strings.Builder
 	for _, a := range target.AllAgents() {

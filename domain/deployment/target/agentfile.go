@@ -8,15 +8,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// restricting are the fields of an agent that keep it from something, each in the words of one host. An agent without them could do more, so that it is
-// not written where they cannot be said.
+// restricting returns the fields of an agent that restrict it, each in the form of one host. Without them the agent could do more, so it is not
+// written for a host that cannot express them.
 func restricting() []string {
 	return []string{"tools", "disallowedTools", "permissionMode", "readonly"}
 }
 
-// agentHeader is the frontmatter of an agent for the line's host: its name and description, what the table says of every agent there, and what the module
-// says for that host under its name. left are the fields that the host does not get. It fails with ErrDialect where the agent could do more there than the
-// module lets it.
+// agentHeader returns the frontmatter of an agent for the line's host: its name and description, the table's fields for every agent there, and the
+// module's fields for that host under its name. left are the fields that the host does not get. It fails with ErrDialect if the agent could do more
+// there than the module allows.
 func (r *renderer) agentHeader(l *line, m Module, doc []byte) (head string, fields []string, err error) {
 	all, _, err := r.in.Frontmatter(doc)
 	if err != nil {
@@ -57,7 +57,7 @@ func (r *renderer) agentHeader(l *line, m Module, doc []byte) (head string, fiel
 	return b.String() + "---\n\n", left, nil
 }
 
-// agent is a module's agent for the line's host. false: the host does not get it, and why was said.
+// agent returns a module's agent for the line's host. false: the host does not get it, and a warning says why.
 func (r *renderer) agent(l *line, m Module, doc []byte) ([]byte, bool, error) {
 	head, left, err := r.agentHeader(l, m, doc)
 	if err != nil {
@@ -80,7 +80,7 @@ func (r *renderer) agent(l *line, m Module, doc []byte) ([]byte, bool, error) {
 	return WrapHeader(head, []byte(body)), true, nil
 }
 
-// agentBack is the module's agent out of a host's; false where something else than its text was changed.
+// agentBack returns the module's agent from a host's; false if something other than its text was changed.
 func (r *renderer) agentBack(o origin, actual []byte) ([]byte, bool) {
 	was, ok, err := r.agent(&o.line, o.module, o.data)
 	if err != nil || !ok {
@@ -109,7 +109,7 @@ func (r *renderer) agentBack(o origin, actual []byte) ([]byte, bool) {
 	return []byte(head + text), true
 }
 
-// plural is what a type of module holds, for messages.
+// plural returns what a type of module holds, for messages.
 func plural(of deployment.ModuleType) string {
 	switch of {
 	case deployment.ModuleAgent:

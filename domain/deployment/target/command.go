@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrText is text that a form cannot hold or be read from; its message says what is in the way.
+// ErrText is returned for text that cannot be written or read in a format; its message says why.
 var ErrText = fault.New(fault.Invalid, "deployment_form_invalid", "the text cannot be written in the agent's form")
 
-// CommandToTOML is a TOML command out of Markdown: its frontmatter's description, and what stands behind the frontmatter as the prompt. It
-// fails with ErrText on text that is not UTF-8.
+// CommandToTOML returns a TOML command made from Markdown: the description from its frontmatter, and the text after the frontmatter as the prompt. It
+// fails with ErrText for text that is not UTF-8.
 func CommandToTOML(markdown []byte) ([]byte, error) {
 	if !utf8.Valid(markdown) {
 		return nil, ErrText.Sayf("a TOML command has to be valid UTF-8, and the text is not")
@@ -26,20 +26,19 @@ func CommandToTOML(markdown []byte) ([]byte, error) {
 	return []byte(b.String()), nil
 }
 
-// The words of commands: what is written in modules, which is what Claude Code reads, and what Gemini CLI does.
+// The placeholders and shell syntax of commands: those of modules, which Claude Code reads, and those of Gemini CLI.
 const (
 	arguments       = "$ARGUMENTS"
 	geminiArguments = "{{args}}"
 )
 
-// toGemini is a command's text with its placeholder for arguments, and the commands of a shell that it runs, in the words of Gemini CLI. What Gemini
-// CLI has no words for stays as it is.
+// toGemini translates a command's placeholder for arguments, and its shell commands, to the syntax of Gemini CLI. Everything else stays unchanged.
 func toGemini(text string) string {
 	text = strings.ReplaceAll(text, arguments, geminiArguments)
 	return regexp.MustCompile("(?m)(^|[^\\w$])!`([^`\n{}]+)`").ReplaceAllString(text, "${1}!{${2}}")
 }
 
-// fromGemini is the way back, for a text that came from original: what stood there in the words of Gemini CLI already stays so.
+// fromGemini returns the inverse, for a text that came from original: what was already in the syntax of Gemini CLI stays so.
 func fromGemini(original, text string) string {
 	if !strings.Contains(original, geminiArguments) {
 		text = strings.ReplaceAll(text, geminiArguments, arguments)
@@ -50,8 +49,8 @@ func fromGemini(original, text string) string {
 	return text
 }
 
-// CommandFromTOML is the Markdown whose command toml is: the frontmatter of original, and toml's prompt. It fails with ErrText when toml is
-// no command that Command could have written, or when its description changed, because frontmatter is not rewritten.
+// CommandFromTOML returns the Markdown of a TOML command: the frontmatter of original, and toml's prompt. It fails with ErrText if CommandToTOML
+// could not have written toml, or if its description changed, because frontmatter is not rewritten.
 func CommandFromTOML(original, toml []byte) ([]byte, error) {
 	values, err := parse(string(toml))
 	if err != nil {

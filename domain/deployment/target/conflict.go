@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// same reports two wishes for one path that can both be granted.
+// same reports whether two desired files for one path are compatible.
 func same(a, b deployment.Desired) bool { return a.Mode == b.Mode && sameContent(a, b) }
 
 func sameContent(a, b deployment.Desired) bool {
@@ -20,7 +20,7 @@ func sameContent(a, b deployment.Desired) bool {
 	})
 }
 
-// claim is one side of a conflict, as machines read it (agentpack contract §2.9).
+// claim is one side of a conflict in machine-readable form (agentpack contract §2.9).
 type claim struct {
 	Target  string   `json:"target"`
 	Sum     string   `json:"sha256"`
@@ -43,7 +43,7 @@ func (c claim) String() string {
 	return "target " + c.Target + ", " + strings.Join(c.Modules, ", ") + " (" + c.Sum + ")"
 }
 
-// conflict is two different contents for one path, or a file where the other needs a directory.
+// conflict returns the error for two different contents of one path, or a file where the other needs a directory.
 func conflict(have, d deployment.Desired) error {
 	what := "two different contents are wanted there"
 	switch {
@@ -57,7 +57,7 @@ func conflict(have, d deployment.Desired) error {
 	return clash(have.Path, what, claimOf(have), claimOf(d))
 }
 
-// keyConflict is two values for one key of a document, or a key within another one.
+// keyConflict returns the error for two values of one key of a document, or a key within another one.
 func keyConflict(have, d deployment.Desired, old, k deployment.Key) error {
 	side := func(d deployment.Desired, k deployment.Key) claim {
 		return claim{d.Target, deployment.SumOf(k.Value).String(), []string{k.Module}}

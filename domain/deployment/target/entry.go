@@ -12,16 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// ErrEntry is a file that is no JSON object, or an object that says nothing an agent could use; its message says what is wrong.
+// ErrEntry is returned for a file that is not a JSON object, or an object without anything that an agent could use; its message says what is wrong.
 var ErrEntry = fault.New(fault.Invalid, "deployment_entry_invalid", "the file is no JSON object that an agent could use")
 
-// ErrDialect is a server that is described well and that this agent cannot use.
+// ErrDialect is returned for a valid server that this agent cannot use.
 var ErrDialect = fault.New(fault.State, "deployment_entry_unsupported", "the agent has no way to use this server")
 
 // Object is a JSON object. Numbers in it are json.Number, so that none changes its digits.
 type Object map[string]any
 
-// ParseObject reads one JSON object and nothing behind it, or fails with ErrEntry.
+// ParseObject reads one JSON object and nothing after it. It fails with ErrEntry.
 func ParseObject(data []byte) (Object, error) {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.UseNumber()
@@ -38,7 +38,7 @@ func ParseObject(data []byte) (Object, error) {
 	return object, nil
 }
 
-// EncodeValue is a value's JSON: keys sorted by their bytes, no insignificant space, no HTML escapes. Equal values have equal bytes.
+// EncodeValue returns a value's JSON: keys sorted by their bytes, no insignificant space, no HTML escapes. Equal values have equal bytes.
 func EncodeValue(v any) (json.RawMessage, error) {
 	var b bytes.Buffer
 	e := json.NewEncoder(&b)
@@ -49,7 +49,7 @@ func EncodeValue(v any) (json.RawMessage, error) {
 	return bytes.TrimSuffix(b.Bytes(), []byte("\n")), nil
 }
 
-// HasNull reports a null anywhere in the value: TOML has none.
+// HasNull reports whether there is a null anywhere in the value: TOML has none.
 func HasNull(v any) bool {
 	switch v := v.(type) {
 	case nil:
@@ -68,22 +68,22 @@ func HasNull(v any) bool {
 	return false
 }
 
-// Dialect is how one agent writes down an MCP server. An empty name of a type leaves the type out.
+// Dialect is the form in which one agent writes an MCP server. An empty name of a type omits the type.
 type Dialect struct {
-	Stdio, HTTP, SSE string // the value of "type" for a local server, a remote one, and one that streams events the old way
+	Stdio, HTTP, SSE string // the value of "type" for a local server, a remote one, and one with the older event stream (SSE)
 	URL              string // the key of a remote server's address
-	Events           string // the same where events are streamed the old way; empty: URL
+	Events           string // the same for the older event stream; empty: URL
 	Headers, Env     string // the keys of the headers and of the environment
 	List             bool   // command and arguments are one list
-	SaysStdio        bool   // a local server's type may be said although Stdio is empty: it is stdio, where the module says so
-	Disabled         bool   // a server that is off says disabled: true, not enabled: false
+	SaysStdio        bool   // a local server's type may be written although Stdio is empty: it is stdio, if the module says so
+	Disabled         bool   // a disabled server has disabled: true, not enabled: false
 	Limits           bool   // the time limit is an object: catalog and execution
-	NoEvents         bool   // servers that stream events the old way cannot be used
+	NoEvents         bool   // servers with the older event stream cannot be used
 	References       references
 }
 
-// Server is the neutral description of a server (command, args and env, or url and headers; type when it has to be said) in the words
-// of the dialect; other keys are kept as they are, and references to the environment become the dialect's. It fails with ErrEntry, or with ErrDialect.
+// Server translates the neutral description of a server (command, args and env, or url and headers; type when needed) to the dialect; other keys are
+// kept unchanged, and references to the environment become the dialect's. It fails with ErrEntry, or with ErrDialect.
 func (d Dialect) Server(o Object) (Object, error) {
 	kind, err := transport(o)
 	if err != nil {
@@ -135,7 +135,7 @@ func (d Dialect) Server(o Object) (Object, error) {
 	return d.newer(out), nil
 }
 
-// newer is a server whose switch and time limit are in the dialect's words.
+// newer returns a server with its switch and time limit in the dialect.
 func (d Dialect) newer(o Object) Object {
 	out := maps.Clone(o)
 	if on, is := o["enabled"].(bool); is && d.Disabled {
@@ -151,7 +151,7 @@ func (d Dialect) newer(o Object) Object {
 	return out
 }
 
-// older is the way back; a limit that is not the same for both stays as it is.
+// older returns the inverse; a limit that is not the same for both stays unchanged.
 func (d Dialect) older(o Object) Object {
 	out := maps.Clone(o)
 	if off, is := o["disabled"].(bool); is && d.Disabled {
@@ -183,7 +183,7 @@ const (
 	events = "sse"
 )
 
-// transport is how the described server is reached, or fails with ErrEntry on a description that does not hold together.
+// transport returns how the described server is reached. It fails with ErrEntry for an inconsistent description.
 func transport(o Object) (string, error) {
 	if err := shapes(o); err != nil {
 		return "", err
@@ -214,7 +214,7 @@ func transport(o Object) (string, error) {
 	return kind, nil
 }
 
-// shapes checks the types of the keys that are looked at.
+// shapes checks the types of the keys that are used.
 func shapes(o Object) error {
 	for _, key := range []string{"type", "command", "url"} {
 		if value, ok := o[key]; ok {

@@ -111,7 +111,7 @@ func TestServerRefuses(t *testing.T) {
 	}
 }
 
-// FuzzServer holds every object to an answer, and every answer to a description that is understood again.
+// FuzzServer: every object gives a result, and every result a description that is understood again.
 func FuzzServer(f *testing.F) {
 	for _, s := range []string{`{"command":"x","args":["a"],"env":{"A":"b"}}`, `{"url":"x","headers":{}}`, `{"type":"sse","url":"x","type":"http"}`, `null`, `{"command":{}}`} {
 		f.Add([]byte(s))

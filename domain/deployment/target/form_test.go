@@ -123,7 +123,7 @@ func TestUncommandReadsWhatPeopleWrite(t *testing.T) {
 	}
 }
 
-// FuzzCommand holds every text to the way there and back, and every TOML to an answer.
+// FuzzCommand: every text is restored after conversion to TOML and back, and every TOML gives a result.
 func FuzzCommand(f *testing.F) {
 	for _, s := range []string{"", "a\n", "---\ndescription: >\n a\n---\n\n\nb", "'''\"\"\"\\", "---\n---", "---\r\ndescription: 'a''\r\n---\r\nb\r\n", "prompt = '''\na'''''\n", "a = \"\\u0041\\\n  b\""} {
 		f.Add(s)
@@ -142,7 +142,7 @@ func FuzzCommand(f *testing.F) {
 	})
 }
 
-// FuzzUnwrap holds the frontmatter forms to the way there and back.
+// FuzzUnwrap: text is restored after it is wrapped in each frontmatter and unwrapped.
 func FuzzUnwrap(f *testing.F) {
 	f.Add("d", "*.go", "text\n")
 	f.Add("", "", "---\nx")

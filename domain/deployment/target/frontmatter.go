@@ -5,8 +5,8 @@ import (
 	"strings"
 )
 
-// split cuts Markdown into its frontmatter with the blank lines behind it, and the rest. Frontmatter begins with a first line --- and
-// ends with the next one (agentpack contract §2.5); without both there is none.
+// split cuts Markdown into its frontmatter, including the blank lines after it, and the rest. Frontmatter begins with a first line --- and ends with
+// the next one (agentpack contract §2.5); without both there is none.
 func split(markdown string) (head, body string) {
 	if first, _, _ := strings.Cut(markdown, "\n"); !fence(first) {
 		return "", markdown
@@ -27,8 +27,8 @@ func split(markdown string) (head, body string) {
 
 func fence(line string) bool { return strings.TrimSuffix(line, "\r") == "---" }
 
-// description is the value of that key in frontmatter, on one line. Of YAML it knows scalars in all their styles; aliases, tags and
-// comments within quotes stay as they are.
+// description returns the value of that key in frontmatter, on one line. It understands YAML scalars in all their styles; aliases, tags and comments
+// within quotes stay unchanged.
 func description(head string) string {
 	var value []string
 	inside := false

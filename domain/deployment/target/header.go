@@ -7,14 +7,14 @@ import (
 	"strings"
 )
 
-// Header is what the frontmatter before a module's text says.
+// Header is the content of the frontmatter before a module's text.
 type Header struct {
-	Description string   // empty leaves the line out, where that is allowed
+	Description string   // empty omits the line, if that is allowed
 	Globs       []string // the files the text is about
-	Always      bool     // whether it holds for every file
+	Always      bool     // whether it applies to every file
 }
 
-// Cursor is the frontmatter of a Cursor rule, with the blank line behind it (agentpack contract §2.7). Cursor reads globs as they stand, with commas
+// Cursor returns the frontmatter of a Cursor rule, with the blank line after it (agentpack contract §2.7). Cursor reads globs literally, with commas
 // between them: quotes and brackets would be part of them.
 func (h Header) Cursor() string {
 	globs := strings.Join(h.Globs, ",")
@@ -24,7 +24,7 @@ func (h Header) Cursor() string {
 	return "---\ndescription: " + quote(h.Description) + "\nglobs: " + globs + "\nalwaysApply: " + strconv.FormatBool(h.Always) + "\n---\n\n"
 }
 
-// Claude is the frontmatter of a Claude Code rule, with the blank line behind it; a rule without it holds everywhere.
+// Claude returns the frontmatter of a Claude Code rule, with the blank line after it; a rule without it applies everywhere.
 func (h Header) Claude() string {
 	var b strings.Builder
 	b.WriteString("---\n")
@@ -38,7 +38,7 @@ func (h Header) Claude() string {
 	return b.String() + "---\n\n"
 }
 
-// Copilot is the frontmatter of a VS Code instructions file, with the blank line behind it. Without globs the text holds everywhere.
+// Copilot returns the frontmatter of a VS Code instructions file, with the blank line after it. Without globs the text applies everywhere.
 func (h Header) Copilot() string {
 	globs := "**"
 	if len(h.Globs) > 0 {
@@ -51,7 +51,7 @@ func (h Header) Copilot() string {
 	return "---\n" + description + "applyTo: " + quote(globs) + "\n---\n\n"
 }
 
-// WrapHeader is the header and the text, with a final newline.
+// WrapHeader returns the header and the text, with a final newline.
 func WrapHeader(header string, text []byte) []byte {
 	out := make([]byte, 0, len(header)+len(text)+1)
 	out = append(append(out, header...), text...)
@@ -61,8 +61,8 @@ func WrapHeader(header string, text []byte) []byte {
 	return out
 }
 
-// UnwrapHeader is the text behind the header, ended like original, the text that was wrapped once. It is false when wrapped does not begin
-// with exactly that header.
+// UnwrapHeader returns the text after the header, with the ending of original, the text that was wrapped once. It is false when wrapped does not
+// begin with exactly that header.
 func UnwrapHeader(header string, original, wrapped []byte) ([]byte, bool) {
 	text, ok := bytes.CutPrefix(wrapped, []byte(header))
 	if !ok {
@@ -71,7 +71,7 @@ func UnwrapHeader(header string, original, wrapped []byte) ([]byte, bool) {
 	return TrimAddedNewline(original, text), true
 }
 
-// TrimAddedNewline takes away the one newline that was put behind a text when original has none at its end.
+// TrimAddedNewline removes the one newline that was appended to a text when original has none at its end.
 func TrimAddedNewline(original, text []byte) []byte {
 	if !bytes.HasSuffix(original, []byte("\n")) {
 		return bytes.TrimSuffix(text, []byte("\n"))
@@ -79,7 +79,7 @@ func TrimAddedNewline(original, text []byte) []byte {
 	return text
 }
 
-// quote is text as a JSON string, which is a YAML scalar too; nothing is escaped that JSON does not ask for.
+// quote returns text as a JSON string, which is also a YAML scalar; it escapes only what JSON requires.
 func quote(text string) string {
 	var b strings.Builder
 	e := json.NewEncoder(&b)

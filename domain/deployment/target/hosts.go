@@ -9,8 +9,9 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// The tables of hosts: who they are, the directories that something moves, what goes where as what, and the words in which they describe MCP servers.
-// A line begins with the host's name, a first line names the columns, and - is nothing. They are read where a host is asked for, and only its lines.
+// The tables of hosts: their names, the directories that can be moved, where each type of module goes and in which shape, and the dialect of MCP
+// servers. A line begins with the host's name, the first line names the columns, and - is an empty cell. Only the lines of a host are read, when it
+// is needed.
 var (
 	//go:embed tables/hosts.tsv
 	hostTable string
@@ -29,7 +30,7 @@ var (
 // nothing is an empty cell.
 const nothing = "-"
 
-// rows are the lines of a table about one host, cut into cells.
+// rows returns the lines of a table about one host, cut into cells.
 func rows(table, host string) (out [][]string) {
 	for line := range strings.Lines(table) {
 		if rest, ok := strings.CutPrefix(line, host); !ok || rest[0] != '\t' {
@@ -46,7 +47,7 @@ func rows(table, host string) (out [][]string) {
 	return out
 }
 
-// TargetNames is every target there is, in the order of listings (agentpack contract §2.7).
+// TargetNames returns every target, in the order of listings (agentpack contract §2.7).
 func TargetNames() (names []string) {
 	header := true
 	for line := range strings.Lines(hostTable) {
@@ -59,7 +60,7 @@ func TargetNames() (names []string) {
 	return names
 }
 
-// AllAgents are the tables of all agents, in the order of their table.
+// AllAgents returns the tables of all agents, in the order of their table.
 func AllAgents() (all []agent) {
 	for _, name := range TargetNames() {
 		a, _ := FindAgent(name)
@@ -68,7 +69,7 @@ func AllAgents() (all []agent) {
 	return all
 }
 
-// FindAgent is the table of that name.
+// FindAgent returns the table with that name.
 func FindAgent(name string) (agent, bool) {
 	hosts := rows(hostTable, name)
 	if name == "" || name == "host" || len(hosts) == 0 {
@@ -112,7 +113,7 @@ func FindAgent(name string) (agent, bool) {
 	return a, true
 }
 
-// choiceOf is option=value,value.
+// choiceOf parses option=value,value.
 func choiceOf(text string) choice {
 	option, values, _ := strings.Cut(text, "=")
 	if option == "" {
@@ -121,7 +122,7 @@ func choiceOf(text string) choice {
 	return choice{option, strings.Split(values, ",")}
 }
 
-// ruleOf is a line of the table of rules.
+// ruleOf parses a line of the table of rules.
 func ruleOf(c []string, dialects [][]string) AgentRule {
 	r := AgentRule{Of: deployment.ModuleType(c[1]), scope: deployment.Scope(c[2]), only: choiceOf(c[4]), Format: deployment.Format(c[8]), Connects: c[10] == "connect"}
 	if !r.Connects {
@@ -177,12 +178,12 @@ func dialectOf(c []string) Dialect {
 	return d
 }
 
-// shapeNames are what the table calls the shapes, in their order.
+// shapeNames returns the names of the shapes in the table, in their order.
 func shapeNames() []string {
 	return []string{"verbatim", "tree", "aggregate", "cursor-rule", "copilot-rule", "claude-rule", "toml-command", "prompt-skill", "agent-md", "agent-toml", "keys"}
 }
 
-// CheckTables reports every line of the tables that says something nobody would understand: a cell too many or too few, a name that nothing has.
+// CheckTables reports every invalid line of the tables: a cell too many or too few, an unknown name.
 func CheckTables() (problems []string) {
 	say := func(table string, line int, format string, args ...any) {
 		problems = append(problems, fmt.Sprintf("%s, line %d: %s", table, line, fmt.Sprintf(format, args...)))

@@ -8,14 +8,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// ignoreOption has a target's files in a project be ignored by its git: a managed section of the project's .gitignore lists them. It is off unless it is set.
+// ignoreOption lists a target's files in a project in a managed section of the project's .gitignore. It is off by default.
 const ignoreOption = "gitignore"
 
 // ignoreFileName is the file that git reads in a project's root.
 const ignoreFileName = ".gitignore"
 
-// ignored puts what is deployed into the project, for each target whose option says so, into the project's .gitignore. Files of which only a part is managed are
-// the user's, and are not in it.
+// ignored lists what is deployed into the project in the project's .gitignore, for each target whose option says so. Files that are managed in part
+// are the user's, and are not listed.
 func (r *renderer) ignored(jobs []job) error {
 	at := r.in.Place
 	if !at.Marked || at.Only == deployment.ScopeUser {
@@ -49,7 +49,7 @@ func (r *renderer) ignored(jobs []job) error {
 	return nil
 }
 
-// ignoreLine is a path below the root as a line that stands for it alone: from the root, and with what means something else to git taken literally.
+// ignoreLine returns a line that matches only this path below the root: anchored at the root, and with git's special characters escaped.
 func ignoreLine(path string) string {
 	line := "/" + strings.NewReplacer(`\`, `\\`, "*", `\*`, "?", `\?`, "[", `\[`).Replace(strings.TrimPrefix(path, "/"))
 	if rest, blank := strings.CutSuffix(line, " "); blank {

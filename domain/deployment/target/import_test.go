@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// TestWhatAgentsMDSaysIsWrittenOnce: CLAUDE.md imports AGENTS.md where both would say the same, and says it itself where they would not.
+// TestWhatAgentsMDSaysIsWrittenOnce: CLAUDE.md imports AGENTS.md if both have the same content, and has its own content otherwise.
 func TestWhatAgentsMDSaysIsWrittenOnce(t *testing.T) {
 	one, two := module("instructions:one", deployment.ModuleInstructions, "AGENTS.md", "# one\n"), module("instructions:two", deployment.ModuleInstructions, "AGENTS.md", "# two\n")
 	both := func(modules ...target.Module) sample {

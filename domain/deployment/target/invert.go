@@ -8,14 +8,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// DriftedFile is a deployed file as it was changed, with what made it.
+// DriftedFile is a deployed file as it was changed, with the input of its rendering.
 type DriftedFile struct {
 	Input                     // as for Render; Modules holds at least those that File names
-	File   deployment.Desired // as Render gave it
-	Actual []byte             // the whole file's bytes now, also where only a block of it is ours
+	File   deployment.Desired // as returned by Render
+	Actual []byte             // the whole file's present bytes, even if only a block is managed
 }
 
-// ModuleEdit is a module's file with the bytes that would make the deployed file what it is now.
+// ModuleEdit is a module's file with the bytes that would produce the deployed file as it is now.
 type ModuleEdit struct {
 	Module string
 	Path   string // within the module, with slashes
@@ -28,13 +28,13 @@ type Reason string
 // The reasons. The first is of the agentpack contract §5.10.
 const (
 	ReasonMultiModule   Reason = "multi_module_output" // several modules made it, and their parts cannot be told apart
-	ReasonHeaderChanged Reason = "header_changed"      // what was changed is not the module's: it is generated from options
+	ReasonHeaderChanged Reason = "header_changed"      // the change is in what is generated from options, not in the module's text
 	ReasonManagedKeys   Reason = "managed_keys"        // keys of a document; they are changed in the module
-	ReasonUnsupported   Reason = "form_unsupported"    // the change cannot be said in the form of the module's file
-	ReasonUnrelated     Reason = "module_unknown"      // the modules that made it are not there, or make something else now
+	ReasonUnsupported   Reason = "form_unsupported"    // the change cannot be expressed in the form of the module's file
+	ReasonUnrelated     Reason = "module_unknown"      // the modules that made it are missing, or produce something else now
 )
 
-// Inverse is what came of tracing a file back: edits; or a reason, and the same for people; or nothing where nothing changed.
+// Inverse is the result of tracing a file back: edits; or a reason, with the same as text for people; or nothing if nothing changed.
 type Inverse struct {
 	Edits   []ModuleEdit
 	Reason  Reason
@@ -43,8 +43,8 @@ type Inverse struct {
 
 func no(reason Reason, message string) Inverse { return Inverse{Reason: reason, Message: message} }
 
-// Invert traces a changed file back to its modules, so that rendering them with the edits gives the file as it is (agentpack contract
-// §5.10, and §10.1 for what the original got wrong). It fails as Render does on the configuration, and as Read does.
+// Invert traces a changed file back to its modules, so that rendering them with the edits produces the file as it is (agentpack contract §5.10, and
+// §10.1 for what the original got wrong). It fails as Render does for the configuration, and as Read does.
 func Invert(in DriftedFile) (Inverse, error) {
 	if in.File.Part != nil && in.File.Part.Format != deployment.FormatMarkdown {
 		return no(ReasonManagedKeys, "single keys of a document are changed in the module they come from"), nil
@@ -98,7 +98,7 @@ func Invert(in DriftedFile) (Inverse, error) {
 	return in.sections(found), nil
 }
 
-// origin is the file of a module that a deployed file comes from, and the line that put it there.
+// origin is the file of a module that a deployed file comes from, and the line that placed it.
 type origin struct {
 	line   line
 	module Module
@@ -115,7 +115,7 @@ func (o origin) edit(data []byte) Inverse {
 	return Inverse{Edits: []ModuleEdit{{o.module.ID, o.file.Path, data}}}
 }
 
-// origin looks for what a module puts at a path.
+// origin finds what a module places at a path.
 func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 	i := slices.IndexFunc(r.in.Modules, func(m Module) bool { return m.ID == id })
 	if i < 0 {
@@ -137,9 +137,9 @@ func (r *renderer) origin(lines []line, id, path string) (origin, bool) {
 	return origin{}, false
 }
 
-// fileAt is the file of a module that the line puts at a path.
+// fileAt returns the file of a module that the line places at a path.
 func (r *renderer) fileAt(l line, m Module, path string) (deployment.File, bool) {
-	if l.Shape == ShapeDirectory { // trees may be large: look the one file up
+	if l.Shape == ShapeDirectory { // trees may be large: find the one file
 		base, err := l.directory(m, r.Paths)
 		before := r.Join(l.Dir, base) + string(r.Sep)
 		below, ok := strings.CutPrefix(path, before)
@@ -239,7 +239,7 @@ func (in DriftedFile) sections(found []origin) Inverse {
 	return out
 }
 
-// parts are the sections of a text by module, or what is wrong with them.
+// parts returns the sections of a text by module, or what is wrong with them.
 func parts(text string, found []origin) (map[string]string, string) {
 	sections, err := deployment.ParseSections(text)
 	if err != nil {

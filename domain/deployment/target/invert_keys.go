@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// KeyChange is what makes a key of a document come out with another value: members of a module's JSON file to set and to remove. Or it is why there is
-// no such change, and the same for people.
+// KeyChange is the change that gives a key of a document another value: members of a module's JSON file to set and to remove. Or it is the reason why
+// there is no such change, with the same as text for people.
 type KeyChange struct {
 	Path    string // within the module, with slashes
 	Set     []deployment.Key
@@ -19,7 +19,7 @@ type KeyChange struct {
 	Message string
 }
 
-// InvertKey traces a managed key with another value back to the module that it comes from. It fails as Render does on the configuration, and as Read
+// InvertKey traces a managed key with another value back to the module that it comes from. It fails as Render does for the configuration, and as Read
 // does.
 func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json.RawMessage) (KeyChange, error) {
 	_, lines, err := linesOf(in, file.Target)
@@ -59,7 +59,7 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 	return KeyChange{Reason: ReasonUnrelated, Message: "module " + m.ID + " does not make it now"}, nil
 }
 
-// invert is how the neutral description of a server has to change so that Server gives that value.
+// invert returns how the neutral description of a server must change so that Server returns that value.
 func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
 	no := KeyChange{Reason: ReasonUnsupported, Message: "what was changed cannot be said in the module's description of the server"}
 	is, err := ParseObject(value)
@@ -96,7 +96,7 @@ func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
 	return change
 }
 
-// neutral describes a server without the words of the dialect. What Server leaves out or cannot tell apart is as it was.
+// neutral translates a server from the dialect to the neutral description. What Server omits or cannot tell apart stays unchanged.
 func (d Dialect) neutral(was, is Object) Object {
 	out := Object{}
 	for key, v := range is {
@@ -114,7 +114,7 @@ func (d Dialect) neutral(was, is Object) Object {
 	kind := remote
 	_, local := is["command"]
 	url, streams := is[cmp.Or(d.Events, d.URL)]
-	alike := d.Events == "" && d.SSE == d.HTTP // nobody can tell from the value which of the two it is
+	alike := d.Events == "" && d.SSE == d.HTTP // the value does not tell which of the two it is
 	switch {
 	case local:
 		kind = stdio
@@ -140,7 +140,7 @@ func (d Dialect) neutral(was, is Object) Object {
 	return out
 }
 
-// local takes a local server's command and arguments apart.
+// local separates a local server's command and arguments.
 func (d Dialect) local(was, is, out Object) {
 	args, given := is["args"]
 	out["command"] = is["command"]
@@ -154,7 +154,7 @@ func (d Dialect) local(was, is, out Object) {
 	}
 }
 
-// sameValue reports values of the same JSON.
+// sameValue reports whether two values have the same JSON.
 func sameValue(a, b any) bool {
 	x, errX := EncodeValue(a)
 	y, errY := EncodeValue(b)

@@ -12,9 +12,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// TestKeysAreTracedBack: whichever agent's words a server or a setting was changed in, the change of the module's file gives exactly that value again.
+// TestKeysAreTracedBack: whichever agent's dialect a server or a setting was changed in, the change of the module's file gives exactly that value
+// again.
 func TestKeysAreTracedBack(t *testing.T) {
-	servers := map[string][2]string{ // neutral, as it is and as it is to be
+	servers := map[string][2]string{ // neutral, before and after
 		"env":            {`{"command":"npx","args":["-y","x"],"env":{"A":"1"}}`, `{"command":"npx","args":["-y","x"],"env":{"A":"2","B":"3"}}`},
 		"args":           {`{"command":"npx","args":["-y","x"]}`, `{"command":"npx","args":["-y","x@2","--fast"]}`},
 		"no args":        {`{"command":"x"}`, `{"command":"y"}`},
@@ -79,7 +80,7 @@ func TestKeysAreTracedBack(t *testing.T) {
 	assert.Equal(t, target.KeyChange{Path: "codex.json", Set: []deployment.Key{{Path: []string{"b"}, Value: json.RawMessage(`3`)}}}, change)
 }
 
-// TestKeysThatCannotBeTracedBack are told, with the reason.
+// TestKeysThatCannotBeTracedBack checks that they are reported with the reason.
 func TestKeysThatCannotBeTracedBack(t *testing.T) {
 	s := with([]target.Module{module("mcp:m", deployment.ModuleMCP, "x.json", `{"command":"x"}`)}).set("cursor", deployment.ScopeProject)
 	file := s.render(t).Files[slices.IndexFunc(s.render(t).Files, func(f deployment.Desired) bool { return f.Part != nil })]

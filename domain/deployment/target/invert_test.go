@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// edited is the sample with one file of one module changed.
+// edited returns the sample with one file of one module changed.
 func (s sample) edited(id, path string, data []byte) sample {
 	modules := make([]target.Module, len(s.Modules))
 	for i, m := range s.Modules {
@@ -31,7 +31,7 @@ func (s sample) edited(id, path string, data []byte) sample {
 	return s
 }
 
-// onDisk is the bytes of a desired file; a block stands in a file that is the user's.
+// onDisk returns the bytes of a desired file; a block is inside a file that is the user's.
 func onDisk(t require.TestingT, f deployment.Desired) []byte {
 	if f.Part == nil {
 		return f.Content.Data
@@ -65,7 +65,7 @@ type link struct {
 	was   string
 }
 
-// links are the links of an output that can be followed back.
+// links returns the links of an output that can be traced back.
 func (s sample) links(t *testing.T, out target.Output) (all []link) {
 	for i, f := range out.Files {
 		if f.Part != nil && f.Part.Format != deployment.FormatMarkdown {
@@ -82,10 +82,10 @@ func (s sample) links(t *testing.T, out target.Output) (all []link) {
 	return all
 }
 
-// follow changes the module's file, looks at what would be deployed then, and asks where that came from.
+// follow changes the module's file, renders it, and asks where the result came from.
 func (s sample) follow(t require.TestingT, l link, now string) {
 	if head, _, ok := strings.Cut(l.was, "---\n\n"); ok {
-		now = head + "---\n\n" + now // frontmatter is not what is changed here
+		now = head + "---\n\n" + now // frontmatter is not changed here
 	}
 	if strings.HasSuffix(l.was, "\n") {
 		now += "\n"
@@ -99,7 +99,7 @@ func (s sample) follow(t require.TestingT, l link, now string) {
 	require.Equal(t, target.Inverse{Edits: []target.ModuleEdit{{Module: l.id, Path: l.path, Data: []byte(now)}}}, got, l.file.Path)
 }
 
-// TestWhatModulesMakeLeadsBackToThem follows every file of every module that any target shows, and then random ones with random texts.
+// TestWhatModulesMakeLeadsBackToThem traces back every file of every module for any target, and then random ones with random texts.
 func TestWhatModulesMakeLeadsBackToThem(t *testing.T) {
 	words := rapid.StringMatching(`[a-z #*'"\\{}]{0,12}`)
 	text := rapid.Custom(func(t *rapid.T) string {
@@ -119,7 +119,7 @@ func TestWhatModulesMakeLeadsBackToThem(t *testing.T) {
 	}
 }
 
-// fileOf is the output's file of that path.
+// fileOf returns the output's file of that path.
 func fileOf(t *testing.T, out target.Output, path string) deployment.Desired {
 	t.Helper()
 	for _, f := range out.Files {
@@ -253,7 +253,7 @@ func TestModulePath(t *testing.T) {
 	assert.Equal(t, "bin/x", target.ModulePath("codex", empty("skill:s", deployment.ModuleSkill), `C:\r`, `C:\r\s\bin\x`, '\\'))
 }
 
-// TestEveryTarget is what holds for all targets and any modules.
+// TestEveryTarget checks what holds for all targets and any modules.
 func TestEveryTarget(t *testing.T) {
 	for name, s := range samples() {
 		out := s.render(t)

@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// The tables of what agents keep beside what modules make: what stands where, and why an import leaves it; and which of an agent's settings are a person's,
-// and not what the agent notes down for itself.
+// The tables of what agents store besides what modules make: where each file is, and why an import leaves it; and which of an agent's settings are a
+// user's, and not the agent's own notes.
 var (
 	//go:embed tables/kept.tsv
 	keptTable string
@@ -18,8 +18,8 @@ var (
 	settingsTable string
 )
 
-// Places are all rules of all agents that put files where nothing but the environment, the home and the project decide, with the directories that they
-// lead to, whether or not they are switched on. Where an agent is configured, its options move its directories.
+// Places returns all rules of all agents whose directories depend only on the environment, the home and the project, with these directories, whether
+// or not the rules are enabled. For a configured agent, options may move the directories.
 func Places(in Input) (out []ActiveRule) {
 	for _, a := range AllAgents() {
 		c := in.resolve(a)
@@ -46,7 +46,7 @@ func (in Input) resolve(a agent) ResolveContext {
 	return ResolveContext{Config: cfg, Place: in.Place, Paths: Paths{Sep: in.Sep}}
 }
 
-// MarksOf are the directories that are there once an agent has run.
+// MarksOf returns the directories that exist once an agent has run.
 func MarksOf(in Input, name string) []string {
 	a, _ := FindAgent(name)
 	marks, err := a.Marks(in.resolve(a))
@@ -56,18 +56,18 @@ func MarksOf(in Input, name string) []string {
 	return marks
 }
 
-// Why something that agents keep is left where it is.
+// The reasons why an import leaves something that agents store.
 const (
 	KeptCredentials = "credentials"       // never copied
 	KeptState       = "state_or_cache"    // the agent's own notes: sessions, histories, caches
-	KeptPersonal    = "personal"          // meant for this machine alone
-	KeptKind        = "kind_not_imported" // there is no type of module for it
-	KeptUnread      = "not_read_by_host"  // the agent does not look there any more
-	KeptShadow      = "shadows_another"   // the agent reads this one, and another file therefore not
+	KeptPersonal    = "personal"          // meant for this machine only
+	KeptKind        = "kind_not_imported" // no type of module exists for it
+	KeptUnread      = "not_read_by_host"  // the agent no longer reads it
+	KeptShadow      = "shadows_another"   // the agent reads this file, and another one therefore not
 	KeptCode        = "code"              // programs and plugins
 )
 
-// Kept is something that an agent keeps and that no module is made of. The last component of Path may have a * in it.
+// Kept is something that an agent stores and that no module is made of. The last component of Path may contain a *.
 type Kept struct {
 	Agent  string
 	Scope  deployment.Scope
@@ -75,7 +75,7 @@ type Kept struct {
 	Reason string
 }
 
-// KeptApart is everything of that kind, in the order of the table.
+// KeptApart returns everything of that kind, in the order of the table.
 func KeptApart(in Input) (out []Kept) {
 	n := Paths{Sep: in.Sep}
 	for _, a := range AllAgents() {
@@ -94,8 +94,8 @@ func KeptApart(in Input) (out []Kept) {
 	return out
 }
 
-// OwnSetting reports a key of an agent's settings that a person sets; the others are servers, which have a type of module of their own, and what the agent
-// notes down for itself.
+// OwnSetting reports whether a key of an agent's settings is one that users set; the others are servers, which have a type of module of their own,
+// and the agent's own notes.
 func OwnSetting(agent, key string) bool {
 	fits := func(patterns string) bool {
 		return slices.ContainsFunc(strings.Fields(patterns), func(p string) bool {
@@ -115,7 +115,8 @@ func OwnSetting(agent, key string) bool {
 	return key != "$schema"
 }
 
-// RestOf is what a path has below the rule's directory where it is of the form that the rule gives to files, as the name that a module has there.
+// RestOf returns the part of a path below the rule's directory, as the name that a module has there, if the path has the form that the rule gives to
+// files.
 func (r AgentRule) RestOf(below string) (name string, ok bool) {
 	form := r.Path
 	for _, of := range []string{"{key}", "{file}", "{stem}", "{prompt}"} {
@@ -135,14 +136,14 @@ func (r AgentRule) RestOf(below string) (name string, ok bool) {
 	return "", false
 }
 
-// SplitHeader cuts Markdown into its frontmatter with the blank lines behind it, and the rest.
+// SplitHeader cuts Markdown into its frontmatter, including the blank lines after it, and the rest.
 func SplitHeader(markdown []byte) (head, body []byte) {
 	h, _ := split(string(markdown))
 	return markdown[:len(h)], markdown[len(h):]
 }
 
-// Described is a server in the neutral words of modules, out of those of the dialect. It fails with ErrDialect where writing it in the dialect would not
-// give the same value again.
+// Described translates a server from the dialect to the neutral description of modules. It fails with ErrDialect if writing it in the dialect would
+// not give the same value again.
 func (d Dialect) Described(value Object) (Object, error) {
 	original, out := value, Object{}
 	value = d.older(value)
@@ -205,7 +206,7 @@ func equalJSON(v any, text []byte) bool {
 	return err == nil && string(is) == string(text)
 }
 
-// unnamed is a server with the references that Codex has by name as ${NAME}.
+// unnamed returns a server in which the references that Codex has by name are ${NAME}.
 func unnamed(o Object) Object {
 	table := func(key string) map[string]any {
 		out := map[string]any{}
@@ -245,7 +246,7 @@ func unnamed(o Object) Object {
 	return out
 }
 
-// CommandOfTOML is the Markdown of a TOML command that no module made. It fails with ErrText where that would give another TOML command again.
+// CommandOfTOML returns the Markdown of a TOML command that no module made. It fails with ErrText if that would give another TOML command again.
 func CommandOfTOML(toml []byte) ([]byte, error) {
 	values, err := parse(string(toml))
 	if err != nil {
@@ -271,10 +272,10 @@ func CommandOfTOML(toml []byte) ([]byte, error) {
 	return []byte(text), nil
 }
 
-// Switch is the option that the rule asks for, and whether it is in force without it; empty: none.
+// Switch returns the option that the rule needs, and the option's default; empty: none.
 func (r AgentRule) Switch() (option string, on bool) { return r.option, r.on }
 
-// Choice is the option that the rule is for one of the values of, and that value; empty: none.
+// Choice returns the option, and the value of it, that the rule applies to; empty: none.
 func (r AgentRule) Choice() (option, value string) {
 	if len(r.only.values) == 0 {
 		return "", ""
@@ -282,15 +283,15 @@ func (r AgentRule) Choice() (option, value string) {
 	return r.only.option, r.only.values[0]
 }
 
-// FirstChoice reports a rule that is for no value of an option, or for the one that counts where it is not set.
+// FirstChoice reports whether the rule applies to no value of an option, or to the default.
 func (l ActiveRule) FirstChoice() bool {
 	a, _ := FindAgent(l.Agent)
 	i := slices.IndexFunc(a.choices, func(c choice) bool { return c.option == l.only.option })
 	return i < 0 || slices.Contains(l.only.values, a.choices[i].values[0])
 }
 
-// AgentOf is the Markdown of an agent that no module made: what only its host understands stands under the host's name in the frontmatter. It fails with
-// ErrText where something of it has no place there. Where the file says no name, it is called.
+// AgentOf returns the Markdown of an agent that no module made: what only its host understands is under the host's name in the frontmatter. It fails
+// with ErrText if something in it cannot be expressed. called is the name if the file has none.
 func AgentOf(host, called string, isTOML bool, doc []byte, frontmatter deployment.FrontmatterFunc) ([]byte, error) {
 	fields, body := map[string]any{}, ""
 	if isTOML {

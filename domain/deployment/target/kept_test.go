@@ -18,7 +18,7 @@ func object(t *testing.T, text string) target.Object {
 	return o
 }
 
-// TestServersAreDescribed: a server in an agent's words is described in those of modules, which give it again to the letter.
+// TestServersAreDescribed: a server in an agent's dialect is described in the neutral form, which gives exactly the same server again.
 func TestServersAreDescribed(t *testing.T) {
 	dialect := func(agent string) target.Dialect {
 		a, ok := target.FindAgent(agent)
@@ -50,7 +50,7 @@ func TestServersAreDescribed(t *testing.T) {
 	}
 }
 
-// TestInstructionsOfTheirOwn: a rule keeps its name and its front matter to the byte, stays out of the file of all instructions, and is traced back.
+// TestInstructionsOfTheirOwn: a rule keeps its name and its frontmatter to the byte, is not in the file of all instructions, and is traced back.
 func TestInstructionsOfTheirOwn(t *testing.T) {
 	rule := module("instructions:go", deployment.ModuleInstructions, "AGENTS.md", "Gofmt.")
 	for agent, file := range map[string]string{"claude_code": "go/style.md", "cursor": "style.mdc", "vscode": "go.instructions.md"} {
@@ -92,7 +92,7 @@ func TestNamesOfModules(t *testing.T) {
 	assert.Equal(t, []string{"/h/.gemini/commands/git/tidy.toml", "/h/.gemini/skills/local/SKILL.md", "/w/app/.gemini/commands/git/tidy.toml", "/w/app/.gemini/skills/local/SKILL.md"}, paths)
 }
 
-// TestKeptTables: every line of the tables is understood.
+// TestKeptTables: every line of the tables is valid.
 func TestKeptTables(t *testing.T) {
 	in := with(nil).Input
 	all := target.KeptApart(in)

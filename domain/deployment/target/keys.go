@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// keys puts the keys that modules want in the line's document, and reports whether there were any.
+// keys adds the keys that modules want to the line's document, and reports whether there were any.
 func (r *renderer) keys(l *line, of []Module) (bool, error) {
 	found := false
 	for _, m := range of {
@@ -29,7 +29,7 @@ func (r *renderer) keys(l *line, of []Module) (bool, error) {
 	return found, nil
 }
 
-// moduleKeys are the keys of one module: a server for each of its files, or what its file for the target says.
+// moduleKeys returns the keys of one module: a server for each of its files, or the keys in its file for the target.
 func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err error) {
 	for _, f := range m.Tree {
 		name, ok := serverName(f.Path)
@@ -74,7 +74,7 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 	return out, nil
 }
 
-// entries are the keys of one file.
+// entries returns the keys of one file.
 func (l line) entries(m Module, name string, object Object) (out []deployment.Key, err error) {
 	if l.Of == deployment.ModuleMCP {
 		server, err := l.Dialect.Server(object)
@@ -101,8 +101,8 @@ func byKey(a, b deployment.Key) int {
 	return cmp.Or(slices.Compare(a.Path, b.Path), bytes.Compare(a.Value, b.Value))
 }
 
-// settings are the keys of an object: each as a whole, except that what is around a list of the table is taken apart, and of such a list each value is a
-// key of its own, so that the user's stand beside it.
+// settings returns the keys of an object, each as a whole, except that objects around a list of the table are split, and each value of such a list is
+// a key of its own, so that the user's values stay beside it.
 func (l line) settings(m Module, above []string, object Object, out *[]deployment.Key) error {
 	for key, v := range object {
 		path := append(slices.Clone(above), key)
@@ -131,7 +131,7 @@ func (l line) settings(m Module, above []string, object Object, out *[]deploymen
 	return nil
 }
 
-// around reports a path that lists of the table are below, and one that is a list of it.
+// around reports whether the path has lists of the table below it, and whether it is one of the lists.
 func (l line) around(path []string) (within, is bool) {
 	for _, list := range l.Lists {
 		n := min(len(path), len(list))
@@ -142,7 +142,7 @@ func (l line) around(path []string) (within, is bool) {
 	return within, is
 }
 
-// object is a module's file as JSON, decoded once.
+// object returns a module's file as JSON, decoded once.
 func (r *renderer) object(m Module, f deployment.File) (Object, error) {
 	at := spot{m.ID, f.Path, m.user}
 	if o, ok := r.objects[at]; ok {
@@ -159,8 +159,8 @@ func (r *renderer) object(m Module, f deployment.File) (Object, error) {
 	return o, err
 }
 
-// put adds a file to the output, or what it says to the one that is there already: equal content of several modules is theirs together,
-// keys of one document stand side by side, and everything else is a conflict (agentpack contract §2.9).
+// put adds a file to the output, or merges it with the one that is there already: equal content of several modules is shared, different keys of one
+// document are combined, and everything else is a conflict (agentpack contract §2.9).
 func (r *renderer) put(l *line, rel string, d deployment.Desired) error {
 	if err := r.Confined(rel); err != nil {
 		return err
@@ -169,7 +169,7 @@ func (r *renderer) put(l *line, rel string, d deployment.Desired) error {
 	return r.add(l, &d)
 }
 
-// add is put for a file whose path is known to stay below the line's directory.
+// add is put for a file whose path is known to be below the line's directory.
 func (r *renderer) add(l *line, d *deployment.Desired) error {
 	d.Target = l.Agent
 	i, taken := r.at[d.Path]
@@ -193,8 +193,7 @@ func (r *renderer) add(l *line, d *deployment.Desired) error {
 	return nil
 }
 
-// merge adds the keys of d to those of the same document. A key that is there with another value, or within or around another one, is
-// a conflict.
+// merge adds the keys of d to those of the same document. A key with another value, or within or around another one, is a conflict.
 func merge(have *deployment.Desired, d deployment.Desired) error {
 	for _, k := range d.Part.Keys {
 		known := false
@@ -216,7 +215,7 @@ func merge(have *deployment.Desired, d deployment.Desired) error {
 	return nil
 }
 
-// agree fails where two targets want different values in one document. Other keys of each stand side by side: whoever merges puts both in.
+// agree fails if two targets want different values in one document. Other keys of each are combined by the merge.
 func agree(a, b deployment.Desired) (parts bool, err error) {
 	if a.Part == nil || b.Part == nil || a.Part.Format != b.Part.Format || a.Part.Format == deployment.FormatMarkdown {
 		return false, nil

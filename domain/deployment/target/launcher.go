@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// The command of this program that resolves references when a server starts, for hosts whose documents cannot say them. It is followed by --env NAME=TEXT for
-// each variable, in whose text @{NAME} stands for a secret, then by -- and the server's own command, in whose arguments it does so too where --args is said.
-// Neither names nor texts are secret.
+// The command of this program that resolves references when a server starts, for hosts whose documents cannot express them. It is followed by --env
+// NAME=TEXT for each variable, in whose text @{NAME} stands for a secret, then by -- and the server's own command, in whose arguments it also does
+// with --args. Neither names nor texts are secret.
 const (
 	LauncherProgram = "countersign"
 	LauncherCommand = "with-secrets"
@@ -18,8 +18,8 @@ const (
 	launcherEnd     = "--"
 )
 
-// launched is a local server whose references are resolved by the launcher: those in its environment and in its arguments. It is false where there are others,
-// or none.
+// launched returns a local server whose references are resolved by the launcher: those in its environment and in its arguments. It is false if there
+// are others, or none.
 func (d Dialect) launched(o Object) (Object, bool) {
 	rest := maps.Clone(o)
 	delete(rest, "env")
@@ -57,7 +57,7 @@ func (d Dialect) launched(o Object) (Object, bool) {
 	if len(plain) > 0 {
 		out["env"] = plain
 	}
-	if d.References == ReferencesByName { // it hands on what it is told to, and nothing else
+	if d.References == ReferencesByName { // the launcher passes on what it is told to, and nothing else
 		passed := make([]any, len(names))
 		for i, name := range names {
 			passed[i] = name
@@ -67,13 +67,13 @@ func (d Dialect) launched(o Object) (Object, bool) {
 	return out, true
 }
 
-// launcherMarked reports a text that the launcher would take for one with a secret in it.
+// launcherMarked reports whether the launcher would take a text for one with a secret in it.
 func launcherMarked(v any) bool {
 	text, _ := v.(string)
 	return strings.Contains(text, "@{")
 }
 
-// unlaunched is the server that the launcher starts; any other server is as it is.
+// unlaunched returns the server that the launcher starts; any other server is unchanged.
 func (d Dialect) unlaunched(o Object) Object {
 	args, _ := o["args"].([]any)
 	if o["command"] != LauncherProgram || len(args) < 2 || args[0] != LauncherCommand || slices.ContainsFunc(args, notText) {
@@ -116,7 +116,7 @@ func (d Dialect) unlaunched(o Object) Object {
 	return out
 }
 
-// Launched reports a server in neutral words that the dialect has only by the launcher.
+// Launched reports whether the dialect can express the server only with the launcher.
 func (d Dialect) Launched(o Object) bool {
 	kind, err := transport(o)
 	if err != nil || kind != stdio {

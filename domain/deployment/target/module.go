@@ -18,7 +18,7 @@ type source struct {
 	file deployment.File
 }
 
-// source is the one file that the line takes from a module. It fails with ErrConfig on a module without the file it should have.
+// source returns the one file that the line takes from a module. It fails with ErrConfig if the module does not have it.
 func (l *line) source(m Module) (source, error) {
 	if l.Of == deployment.ModuleInstructions {
 		f, ok := m.Tree.Find(instructionsFile)
@@ -38,20 +38,20 @@ func (l *line) source(m Module) (source, error) {
 		file = m.Called
 	}
 	if m.AsIs {
-		file = strings.TrimSuffix(strings.TrimSuffix(file, ".toml"), ".md") + ".md" // in the words of the line
+		file = strings.TrimSuffix(strings.TrimSuffix(file, ".toml"), ".md") + ".md" // in the syntax of the line
 	}
 	rel := strings.NewReplacer("{file}", file, "{stem}", stem(file), "{prompt}", promptFile(file), "{skill}", l.prompts[m.ID]).Replace(l.Path)
 	return source{rel, m.Tree[0]}, nil
 }
 
-// directory is where the line puts a skill's files, as a slash path. It fails with ErrConfig on a name that cannot be a directory's.
+// directory returns where the line puts a skill's files, as a slash path. It fails with ErrConfig if the name cannot be that of a directory.
 func (l *line) directory(m Module, n Paths) (string, error) {
 	skill, err := skillDir(m.Module, n)
 	return strings.Replace(l.Path, "{skill}", skill, 1), err
 }
 
-// ownFile is the file by which instructions are a file of their own for an agent: it stands in a directory that is called like the agent, has the path
-// below it that the agent's file has below its directory of rules, and is the header that comes before AGENTS.md there, to the byte.
+// ownFile returns the file that makes instructions a file of their own for an agent: it is in a directory named after the agent, at the path that the
+// agent's file has below its directory of rules, and holds exactly the header that precedes AGENTS.md there.
 func ownFile(m Module, agent string) (header deployment.File, rel string, own bool) {
 	if m.Type != deployment.ModuleInstructions {
 		return header, "", false
@@ -69,7 +69,7 @@ func lacks(m Module, file, what string) error {
 		With(deployment.ReasonDetails("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
 }
 
-// skillDir is the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
+// skillDir returns the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
 func skillDir(m deployment.Module, n Paths) (string, error) {
 	name := deployment.SafeName(m.ID)
 	if m.Called != "" || strings.Contains(m.ID, ":") {
@@ -82,7 +82,7 @@ func skillDir(m deployment.Module, n Paths) (string, error) {
 	return name, nil
 }
 
-// promptFile is the name VS Code looks for (agentpack contract §2.7).
+// promptFile returns the name that VS Code looks for (agentpack contract §2.7).
 func promptFile(file string) string {
 	if strings.HasSuffix(file, ".prompt.md") {
 		return file
@@ -90,12 +90,12 @@ func promptFile(file string) string {
 	return strings.TrimSuffix(file, ".md") + ".prompt.md"
 }
 
-// stem is what a command is called by the name of its file.
+// stem returns the name of a command, from the name of its file.
 func stem(file string) string {
 	return strings.TrimSuffix(strings.TrimSuffix(file, ".md"), ".prompt")
 }
 
-// optionsOf are the options that hold for a module: the target's, and over them those under modules.<id>.
+// optionsOf returns the options for a module: the target's, overridden by those under modules.<id>.
 func (l line) optionsOf(m Module) deployment.Options {
 	all, _ := l.Options["modules"].(map[string]any)
 	own, ok := all[m.ID].(map[string]any)
@@ -107,10 +107,10 @@ func (l line) optionsOf(m Module) deployment.Options {
 	return options
 }
 
-// globs are those of a module.
+// globs returns those of a module.
 func (l line) globs(m Module) []string { return globList(l.optionsOf(m)["globs"]) }
 
-// header is what the line's frontmatter says of a module.
+// header returns the content of the line's frontmatter for a module.
 func (l line) header(m Module) (Header, error) {
 	options := l.optionsOf(m)
 	globs := globList(options["globs"])
@@ -156,10 +156,10 @@ func globList(v any) (globs []string) {
 	return slices.DeleteFunc(globs, func(g string) bool { return g == "" })
 }
 
-// ModulePath is the path, within the module, of the file that a deployed file comes from (agentpack contract §5.9): AGENTS.md, the
-// single file's own name also where the target renames it, the path below a skill's directory, the file of a target's settings. dir
-// is the root that the deployed path lies below. The module's tree may be empty when it is gone; then the deployed name has to do.
-// Empty text means that there is no single such file.
+// ModulePath returns the path, within the module, of the file that a deployed file comes from (agentpack contract §5.9): AGENTS.md, the single file's
+// own name even if the target renames it, the path below a skill's directory, the file of a target's settings. dir is the root that contains the
+// deployed path. The module's tree may be empty if the module is gone; then the deployed name is used. An empty result means that there is no single
+// such file.
 func ModulePath(target string, m Module, dir, deployed string, sep byte) string {
 	below := strings.TrimPrefix(deployed, strings.TrimSuffix(dir, string(sep))+string(sep))
 	if sep != '/' {
@@ -184,7 +184,7 @@ func ModulePath(target string, m Module, dir, deployed string, sep byte) string 
 	return path.Base(below)
 }
 
-// skillPath is the path below a skill's directory, out of the one below the root.
+// skillPath returns the path below a skill's directory, from the one below the root.
 func skillPath(target string, m deployment.Module, below string) string {
 	a, _ := FindAgent(target)
 	for _, r := range a.Rules {

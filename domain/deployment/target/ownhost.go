@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// OwnPrefix begins the names of hosts that a config repository describes itself, so that none is ever one of ours.
+// OwnPrefix begins the names of hosts that a config repository describes itself, so that they never equal a built-in one.
 const OwnPrefix = "x_"
 
-// agentOf is the table of a target: the one of its name, or its own.
+// agentOf returns the table of a target: the built-in one with its name, or its own.
 func agentOf(name string, cfg deployment.TargetConfig) (agent, bool) {
 	if cfg.Host == nil {
 		return FindAgent(name)
@@ -28,7 +28,7 @@ func agentOf(name string, cfg deployment.TargetConfig) (agent, bool) {
 	return a, true
 }
 
-// CheckOwnHost reports what is wrong with a host that a config repository describes, rule by rule.
+// CheckOwnHost returns what is wrong with a host that a config repository describes, rule by rule.
 func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
 	if !strings.HasPrefix(name, OwnPrefix) {
 		problems = append(problems, fmt.Sprintf("the name of a host of your own begins with %s, so that it is never one that Countersign comes to know; call it %s%s", OwnPrefix, OwnPrefix, name))
@@ -81,13 +81,13 @@ func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
 	return problems
 }
 
-// notAgents are directories of a home, below it and below its .config, that are of other programs, which run or trust what stands there.
+// notAgents are directories in a home, and in its .config, of other programs, which run or trust what is in them.
 var notAgents = []string{".ssh", ".gnupg", ".git", ".local", ".cache", ".countersign", ".agentpack", ".pki", ".aws", ".kube", ".docker", ".cargo", ".rustup", ".npm", ".nvm",
 	".pyenv", ".rbenv", ".gem", ".m2", ".gradle", ".mozilla", ".vim", ".emacs.d", ".oh-my-zsh", ".zfunc", ".bashrc.d", ".profile.d", ".fonts", ".themes", ".icons", ".terraform.d", ".password-store",
 	"systemd", "autostart", "environment.d", "git", "fish", "zsh", "bash", "nushell", "pip", "nvim", "gtk-3.0", "gtk-4.0", "containers", "plasma-workspace", "amof", "countersign"}
 
-// ownPlace reports a path that a host which a config repository describes may write to. It is no proof that nothing but an agent reads it: plans say of
-// each such file that the config repository chose its place.
+// ownPlace reports whether a host that a config repository describes may write to a path. It cannot guarantee that only an agent reads the path:
+// plans say for each such file that the config repository chose its place.
 func ownPlace(path string) bool {
 	parts := strings.FieldsFunc(strings.ToLower(path), func(r rune) bool { return r == '/' })
 	if len(parts) == 0 || slices.Contains(parts, ".git") {

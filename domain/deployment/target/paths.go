@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// Paths are the paths of a system. The zero value is of none.
+// Paths handles the paths of one system. The zero value is for no system.
 type Paths struct{ Sep byte }
 
-// Join is a clean slash path below dir.
+// Join returns a clean slash path below dir.
 func (n Paths) Join(dir, below string) string {
 	if below == "" || below == "." {
 		return dir
@@ -19,7 +19,7 @@ func (n Paths) Join(dir, below string) string {
 	return strings.TrimSuffix(dir, string(n.Sep)) + string(n.Sep) + n.Slashes(below)
 }
 
-// Slashes is a slash path with the system's separators.
+// Slashes returns a slash path with the system's separators.
 func (n Paths) Slashes(p string) string {
 	if n.Sep == '/' {
 		return p
@@ -27,7 +27,7 @@ func (n Paths) Slashes(p string) string {
 	return strings.ReplaceAll(p, "/", string(n.Sep))
 }
 
-// Absolute reports a path that begins at a root: a slash, or on Windows a drive or a share.
+// Absolute reports whether a path begins at a root: a slash, or on Windows a drive or a share.
 func (n Paths) Absolute(p string) bool {
 	if n.Sep == '/' {
 		return strings.HasPrefix(p, "/")
@@ -36,7 +36,7 @@ func (n Paths) Absolute(p string) bool {
 	return len(p) > 2 && p[1:3] == ":/" || strings.HasPrefix(p, "//")
 }
 
-// Clean is the shortest form of an absolute path.
+// Clean returns the shortest form of an absolute path.
 func (n Paths) Clean(p string) string {
 	if n.Sep == '/' {
 		return path.Clean(p)
@@ -46,12 +46,12 @@ func (n Paths) Clean(p string) string {
 	case strings.HasPrefix(p, "//"):
 		p = "/" + path.Clean(p)
 	case len(p) > 2 && p[1] == ':':
-		p = p[:2] + path.Clean("/"+p[2:]) // the drive apart: nothing leads above it
+		p = p[:2] + path.Clean("/"+p[2:]) // without the drive: nothing leads above it
 	}
 	return n.Slashes(p)
 }
 
-// Expand puts the home directory in place of a leading ~.
+// Expand replaces a leading ~ with the home directory.
 func (n Paths) Expand(p, home string) string {
 	if p == "~" {
 		return home
@@ -62,13 +62,13 @@ func (n Paths) Expand(p, home string) string {
 	return p
 }
 
-// Root reports the root directory of the system or of a drive.
+// Root reports whether the path is the root directory of the system or of a drive.
 func (n Paths) Root(p string) bool {
 	p = strings.TrimSuffix(p, string(n.Sep))
 	return p == "" || n.Sep != '/' && len(p) == 2 && p[1] == ':'
 }
 
-// Confined fails with ErrPath unless below, a slash path, stays below whatever it is joined to on this system.
+// Confined fails with ErrPath unless the slash path below stays below anything it is joined to on this system.
 func (n Paths) Confined(below string) error {
 	if ordinary(below) {
 		return nil
@@ -84,10 +84,10 @@ func (n Paths) Confined(below string) error {
 	return nil
 }
 
-// ordinary reports a path of ASCII names without anything that is special on some system: it is confined on all of them. It is asked for
-// every file that is deployed.
+// ordinary reports whether a path consists of ASCII names that are not special on any system, so that it is confined on all of them. It is called for
+// every deployed file.
 func ordinary(below string) bool {
-	dots, length := 0, 0 // of the name at hand
+	dots, length := 0, 0 // of the present name
 	for i := range len(below) {
 		switch c := below[i]; {
 		case c == '/':
@@ -106,10 +106,10 @@ func ordinary(below string) bool {
 	return length > 0 && dots < length
 }
 
-// reserved are the directories that belong to version control and to overlays.
+// reserved are the directories of version control and of overlays.
 var reserved = [...]string{".git", ".agentpack"}
 
-// Component reports text that can be the name of one directory on this system.
+// Component reports whether text can be the name of one directory on this system.
 func (n Paths) Component(name string) bool {
 	if name == "" || name == "." || name == ".." || strings.ContainsFunc(name, func(r rune) bool { return r < ' ' || r == 0x7f || r == '/' || r == '\\' }) {
 		return false

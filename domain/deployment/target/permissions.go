@@ -8,11 +8,11 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// effect is a permission in the words of opencode: what happens when a tool is to be used on something that fits the pattern.
+// effect is a permission in the terms of opencode: what happens when a tool is to be used on something that matches the pattern.
 type effect struct{ tool, pattern, effect string }
 
-// opencodePermission are the keys of permissions for opencode: in its older documents a member of the object of each tool, in newer ones an object each of one
-// list. It fails with ErrDialect on a rule that opencode has no words for, where saying less would allow more.
+// opencodePermission returns the keys of permissions for opencode: in its older documents a member of the object of each tool, in newer ones one
+// object each in a list. It fails with ErrDialect for a rule that opencode cannot express, if a weaker rule would allow more.
 func (l line) opencodePermission(m Module, object Object) (out []deployment.Key, err error) {
 	for _, list := range []string{"allow", "ask", "deny"} {
 		rules, _ := object[list].([]any)
@@ -24,7 +24,7 @@ func (l line) opencodePermission(m Module, object Object) (out []deployment.Key,
 			}
 			for _, e := range said {
 				k := deployment.Key{Path: append(slices.Clone(l.At), e.tool, e.pattern), Value: json.RawMessage(quote(e.effect)), Module: m.ID}
-				switch whole := e.tool == "webfetch" || e.tool == "websearch"; { // of which the older documents take no patterns
+				switch whole := e.tool == "webfetch" || e.tool == "websearch"; { // older documents have no patterns for it
 				case whole && !l.Newest && e.pattern != "*":
 					return nil, ErrDialect.Sayf("it has no words for the rule %s: %s is allowed or denied as a whole there", text, e.tool)
 				case whole && !l.Newest:
@@ -49,7 +49,7 @@ func (l line) opencodePermission(m Module, object Object) (out []deployment.Key,
 	return out, nil
 }
 
-// effectOf is the permission that a key says.
+// effectOf returns the permission that a key expresses.
 func effectOf(k deployment.Key) (e effect) {
 	if k.Item {
 		var o struct{ Action, Resource, Effect string }
@@ -65,8 +65,8 @@ func effectOf(k deployment.Key) (e effect) {
 	return e
 }
 
-// apart fails with ErrDialect where two permissions of one document contradict each other on something: in Claude Code denying wins, in opencode the rule that
-// stands last, and where a rule comes to stand beside a person's own nobody decides.
+// apart fails with ErrDialect if two permissions of one document contradict each other for something: in Claude Code deny wins, in opencode the last
+// rule does, and the order of rules beside a user's own is not defined.
 func (r *renderer) apart(path string, keys []deployment.Key) error {
 	var all []effect
 	for _, k := range keys {
@@ -86,8 +86,8 @@ func (r *renderer) apart(path string, keys []deployment.Key) error {
 	return nil
 }
 
-// overlap reports two patterns, in which * is any text, that may fit the same; where that is hard to tell it says yes. A command with " *" behind it is also
-// the command without arguments.
+// overlap reports whether two patterns, in which * is any text, may match the same text; true if that is hard to tell. A command followed by " *"
+// also matches without arguments.
 func overlap(a, b string) bool {
 	if bare, ok := strings.CutSuffix(a, " *"); ok && !strings.Contains(bare, "*") && overlap(bare, b) {
 		return true
@@ -112,8 +112,8 @@ func overlap(a, b string) bool {
 	return (begins(beforeA, beforeB) || begins(beforeB, beforeA)) && (ends(afterA, afterB) || ends(afterB, afterA))
 }
 
-// opencodeRule is a rule of Claude Code's in the words of opencode. What it allows there is never more, and what it denies or has somebody asked about never
-// less. It fails with ErrDialect where that cannot be said.
+// opencodeRule translates a rule of Claude Code to opencode. The result never allows more, and never denies or asks about less. It fails with
+// ErrDialect if that cannot be expressed.
 func opencodeRule(rule, list string) ([]effect, error) {
 	bad := ErrDialect.Sayf("it has no words for %s the rule %s", list+"ing", rule)
 	tool, rest, inBrackets := strings.Cut(rule, "(")
@@ -132,7 +132,7 @@ func opencodeRule(rule, list string) ([]effect, error) {
 			return nil, bad
 		case one:
 			return []effect{{server + "_" + of, "*", list}}, nil
-		case allows: // other servers' names may begin alike
+		case allows: // names of other servers may begin alike
 			return nil, bad
 		}
 		return []effect{{server + "_*", "*", list}}, nil
@@ -166,7 +166,7 @@ func opencodeRule(rule, list string) ([]effect, error) {
 	return out, nil
 }
 
-// opencodeCommand is a command's pattern: what Claude Code takes for the beginning of a command is, to be denied, the beginning of any word.
+// opencodeCommand returns a command's pattern: for a deny rule, the beginning that Claude Code matches may be the beginning of any word.
 func opencodeCommand(pattern string, allows bool) []string {
 	if pattern == "*" {
 		return []string{"*"}
@@ -186,7 +186,7 @@ func opencodeCommand(pattern string, allows bool) []string {
 	return []string{command + "*"}
 }
 
-// opencodePaths are the patterns for a path of Claude Code's, which is written as in a .gitignore; here * goes through directories.
+// opencodePaths returns the patterns for a path of Claude Code's, which is written as in a .gitignore; here * also matches slashes.
 func opencodePaths(path string, allows bool) []string {
 	if strings.HasPrefix(path, "/") || strings.HasPrefix(path, "~") || strings.ContainsAny(path, "?[]{}!\\") {
 		return nil

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// rulesOf are the permissions that opencode gets of modules, each a line, and what is said of those that it does not get.
+// rulesOf returns the permissions that opencode gets from modules, one per line, and the warnings about those that it does not get.
 func rulesOf(t *testing.T, newest bool, files ...string) (rules, warnings string) {
 	t.Helper()
 	var modules []target.Module
@@ -36,7 +36,8 @@ func rulesOf(t *testing.T, newest bool, files ...string) (rules, warnings string
 	return strings.Join(lines, "\n"), strings.Join(out.Warnings, "\n")
 }
 
-// TestPermissionsOfOpencode: a rule allows no more there than in Claude Code, and denies no less; what cannot be said so is left out, and that is said.
+// TestPermissionsOfOpencode: a rule allows no more there than in Claude Code, and denies no less; what cannot be expressed is omitted, with a
+// warning.
 func TestPermissionsOfOpencode(t *testing.T) {
 	for _, c := range []struct{ list, rule, want string }{
 		{"allow", "Bash(git status:*)", `bash > git status *`}, {"deny", "Bash(git push:*)", `bash > git push*`}, {"ask", "Bash(make *)", `bash > make*`},
@@ -77,7 +78,8 @@ func TestPermissionsOfOpencode(t *testing.T) {
 	assert.Equal(t, `+ permissions = {"action":"webfetch","effect":"deny","resource":"*evil.example*"}`, rules)
 }
 
-// TestPermissionsOfOpencodeThatMeet: there the last rule that fits holds; rules that contradict each other are left out, whichever modules they are of.
+// TestPermissionsOfOpencodeThatMeet: there the last matching rule wins; rules that contradict each other are omitted, whichever modules they come
+// from.
 func TestPermissionsOfOpencodeThatMeet(t *testing.T) {
 	for name, c := range map[string]struct {
 		files []string
@@ -98,7 +100,8 @@ func TestPermissionsOfOpencodeThatMeet(t *testing.T) {
 	}
 }
 
-// TestTheShapeOfOpencodesDocument: in a document of the newer shape servers are written in its words, and described as modules describe them again.
+// TestTheShapeOfOpencodesDocument: in a document of the newer shape, servers are written in its dialect, and translated back to the neutral
+// description.
 func TestTheShapeOfOpencodesDocument(t *testing.T) {
 	for newest, want := range map[bool]string{
 		false: `mcp > srv = {"command":["srv"],"enabled":false,"timeout":5000,"type":"local"}`,

@@ -11,16 +11,16 @@ import (
 
 func isDialect(err error) bool { return errors.Is(err, ErrDialect) }
 
-// Hook is a hook as a module writes it: what it waits for, and the command that runs then.
+// Hook is a hook as a module writes it: its event, and the command that runs then.
 type Hook struct {
 	Event    string            `json:"event"`
-	Matcher  string            `json:"matcher,omitempty"`  // tools, in the words of Claude Code
-	Matchers map[string]string `json:"matchers,omitempty"` // the same in the words of other targets, by their names
+	Matcher  string            `json:"matcher,omitempty"`  // tools, in the syntax of Claude Code
+	Matchers map[string]string `json:"matchers,omitempty"` // the same in the syntax of other targets, by their names
 	Command  string            `json:"command"`
 	Timeout  int               `json:"timeout,omitempty"` // in seconds
 }
 
-// hook are the keys of one hook: a value of the list of its event, so that the user's hooks stay beside it.
+// hook returns the keys of one hook: a value of the list of its event, so that the user's hooks stay beside it.
 func (l line) hook(m Module, object Object) ([]deployment.Key, error) {
 	var h Hook
 	text, err := EncodeValue(object)
@@ -64,7 +64,7 @@ func (l line) hook(m Module, object Object) ([]deployment.Key, error) {
 	return keys, err
 }
 
-// plugins are the keys of the plugins of one marketplace, in the words of Claude Code: where that is, and each plugin as one that is switched on.
+// plugins returns the keys of the plugins of one marketplace, in the syntax of Claude Code: where the marketplace is, and each plugin as enabled.
 func (l line) plugins(m Module, object Object) (keys []deployment.Key, err error) {
 	var p deployment.Plugins
 	text, err := EncodeValue(object)
@@ -94,7 +94,7 @@ func (l line) plugins(m Module, object Object) (keys []deployment.Key, err error
 	return keys, nil
 }
 
-// permission are the keys of permissions: every rule a value of its list. In modules they are in the words of Claude Code.
+// permission returns the keys of permissions: every rule is a value of its list. Modules use the syntax of Claude Code.
 func (l line) permission(m Module, object Object) (out []deployment.Key, err error) {
 	if l.Style == "opencode" {
 		return l.opencodePermission(m, object)
@@ -123,7 +123,7 @@ func (l line) permission(m Module, object Object) (out []deployment.Key, err err
 	return out, nil
 }
 
-// cursorRule is a rule in the words of Cursor. It fails with ErrDialect on one that Cursor has no words for: a rule that says less would allow more.
+// cursorRule translates a rule to Cursor. It fails with ErrDialect for one that Cursor cannot express, because a weaker rule would allow more.
 func cursorRule(rule string) (string, error) {
 	tool, rest, inBrackets := strings.Cut(rule, "(")
 	pattern, closed := strings.CutSuffix(rest, ")")
@@ -131,7 +131,7 @@ func cursorRule(rule string) (string, error) {
 		switch tool {
 		case "Bash":
 			command, any := strings.CutSuffix(pattern, ":*")
-			if any && command != "" && !strings.ContainsAny(command, " *") { // Cursor's are about the command's first word
+			if any && command != "" && !strings.ContainsAny(command, " *") { // Cursor's rules are about the command's first word
 				return "Shell(" + command + ")", nil
 			}
 		case "Read", "Write", "WebFetch":

@@ -7,24 +7,24 @@ import (
 	"strings"
 )
 
-// references is how an agent's documents refer to what the environment of the agent holds, so that a secret stands in none of them.
+// references is the form in which an agent's documents refer to variables of the agent's environment, so that they contain no secrets.
 type references string
 
-// The forms of references. In modules they are all written like the first.
+// The forms of references. Modules use the first.
 const (
-	ReferencesPlain  references = "${}"     // ${NAME} and ${NAME:-default}, as modules write them
+	ReferencesPlain  references = "${}"     // ${NAME} and ${NAME:-default}, as in modules
 	ReferencesEnv    references = "${env:}" // ${env:NAME}
 	ReferencesBraces references = "{env:}"  // {env:NAME}
-	ReferencesByName references = "names"   // no text is expanded; keys of their own name variables
-	ReferencesNone   references = "none"    // nothing that is known
+	ReferencesByName references = "names"   // no text is expanded; separate keys name variables
+	ReferencesNone   references = "none"    // no known form
 )
 
-// referring is a reference in a module: ${NAME} or ${NAME:-default}.
+// referring returns a reference in a module: ${NAME} or ${NAME:-default}.
 func referring() *regexp.Regexp {
 	return regexp.MustCompile(`\$\{([A-Za-z_][A-Za-z0-9_]*)(:-[^}]*)?\}`)
 }
 
-// References are the names of the variables that texts anywhere in a value refer to, sorted.
+// References returns the names of the variables that texts anywhere in a value refer to, sorted.
 func References(value any) []string {
 	names := map[string]bool{}
 	form := referring()
@@ -53,7 +53,7 @@ func eachText(value any, visit func(string)) {
 	}
 }
 
-// translated is a server whose references are in the words of the dialect. It fails with ErrDialect where that has none for one of them.
+// translated returns a server with its references in the form of the dialect. It fails with ErrDialect if the dialect has none for one of them.
 func (d Dialect) translated(o Object) (Object, error) {
 	names := References(o)
 	if len(names) == 0 || d.References == ReferencesPlain || d.References == "" {
@@ -85,8 +85,8 @@ func (d Dialect) translated(o Object) (Object, error) {
 	return out, bad
 }
 
-// named is the server with its references by name, as Codex has them: env_vars hands on variables under their own names, env_http_headers and
-// bearer_token_env_var fill headers. Nothing else can be said there.
+// named returns the server with its references by name, as in Codex: env_vars passes on variables under their own names, env_http_headers and
+// bearer_token_env_var fill headers. Nothing else can be expressed there.
 func (d Dialect) named(o Object) (Object, error) {
 	const bearer = "Bearer "
 	out := maps.Clone(o)
@@ -148,7 +148,7 @@ func (d Dialect) named(o Object) (Object, error) {
 	return out, nil
 }
 
-// plain is a server of the dialect with its references as modules write them.
+// plain returns a server of the dialect with its references as in modules.
 func (d Dialect) plain(o Object) Object {
 	form := `\$\{env:([A-Za-z_][A-Za-z0-9_]*)\}`
 	switch d.References {
@@ -161,7 +161,7 @@ func (d Dialect) plain(o Object) Object {
 	return Object(eachString(map[string]any(o), func(text string) string { return regexp.MustCompile(form).ReplaceAllString(text, "$${$1}") }).(map[string]any))
 }
 
-// eachString is a value with each of its texts made anew.
+// eachString returns a value with each of its texts replaced.
 func eachString(value any, anew func(string) string) any {
 	switch v := value.(type) {
 	case string:

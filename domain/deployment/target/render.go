@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// renderer makes the output of one call. What it reads or makes of a module it keeps, because targets want the same things.
+// renderer makes the output of one call. It keeps what it reads or makes of a module, because targets need the same things.
 type renderer struct {
 	Paths
 	in      Input
@@ -24,29 +24,29 @@ type renderer struct {
 	objects map[spot]Object
 	made    map[string]deployment.Content
 	warned  map[string]bool
-	outside []string            // targets with files for a project, where there is none
-	common  map[string][]Module // by path: the instructions of all targets that have one file of them
-	imports map[string]string   // by path: the file beside it that says the same
-	ruling  map[string][]effect // by path: the permissions in a document whose last rule that matches holds
+	outside []string            // targets with files for a project, if there is no project
+	common  map[string][]Module // by path: the instructions of all targets that share the file
+	imports map[string]string   // by path: the file beside it with the same content
+	ruling  map[string][]effect // by path: the permissions in a document in which the last matching rule wins
 }
 
-// job is what is rendered for one target.
+// job is the rendering for one target.
 type job struct {
 	agent agent
 	lines []line
 	mine  map[deployment.ModuleType][]Module
 }
 
-// spot is a path of a module, and whether it is of its tree for the user.
+// spot is a path of a module, and whether it is in its tree for the user.
 type spot struct {
 	module, path string
 	user         bool
 }
 
-// Render is what the chosen targets should have on the machine. It reads only what has to be rewritten, each file once, and copies
-// nothing else. Files for a project are left out, with a warning, where the directory is none: a git work tree, or one that was named; where
-// nothing but the project's was asked for that is ErrProject. It fails with ErrConfig on options and modules that cannot be, with ErrDesired where two modules or two targets want different content at one place,
-// and as Read does.
+// Render returns the desired files of the chosen targets. It reads only what must be rewritten, each file once, and copies nothing else. Files for a
+// project are omitted, with a warning, if the directory is not one: a git worktree, or a directory that was named explicitly; if only the project's
+// files were requested, that is ErrProject. It fails with ErrConfig for invalid options and modules, with ErrDesired if two modules or two targets
+// want different content at one place, and as Read does.
 func Render(in Input) (Output, error) {
 	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]Object{},
 		made: map[string]deployment.Content{}, warned: map[string]bool{}}
@@ -71,7 +71,7 @@ func Render(in Input) (Output, error) {
 	return r.out, nil
 }
 
-// jobs are those of the chosen targets. What the files of instructions of all targets hold, and import, is settled.
+// jobs returns those of the chosen targets, after deciding what the files of instructions of all targets hold and import.
 func (r *renderer) jobs() ([]job, error) {
 	jobs := make([]job, len(r.in.Chosen))
 	for i, name := range r.in.Chosen {
@@ -109,7 +109,7 @@ func (r *renderer) render(j *job) error {
 	return nil
 }
 
-// forScope are the modules that go where files of the scope are, those with overlays of this project as they are for it.
+// forScope returns the modules for files of the scope, with or without the overlays of this project as the scope needs.
 func forScope(of []Module, scope deployment.Scope, at deployment.Place) []Module {
 	out := make([]Module, 0, len(of))
 	for _, m := range of {
@@ -124,7 +124,7 @@ func forScope(of []Module, scope deployment.Scope, at deployment.Place) []Module
 	return out
 }
 
-// always reports a line whose directory is looked at also while nothing goes there, as the contract has it of its own types of modules.
+// always reports whether a line's directory is examined even if nothing goes there, as the contract requires for its own types of modules.
 func (l *line) always() bool {
 	switch l.Of {
 	case deployment.ModuleInstructions, deployment.ModuleSkill, deployment.ModulePrompt, deployment.ModuleCommand:
@@ -133,7 +133,7 @@ func (l *line) always() bool {
 	return false
 }
 
-// withOthers are the jobs, and those of targets that were not chosen: what they have in a file stays in it. What is wrong with one of them is its own affair.
+// withOthers returns the jobs, and those of targets that were not chosen: their parts of a file stay in it. Errors of those targets are ignored here.
 func (r *renderer) withOthers(jobs []job) []job {
 	all := slices.Clone(jobs)
 	for _, name := range slices.Sorted(maps.Keys(r.in.Targets)) {
@@ -154,7 +154,8 @@ type wish struct {
 	modules []Module
 }
 
-// share finds the files of instructions that several targets have. All of their agents read the whole of it, so it holds what any of them is to be told.
+// share finds the files of instructions that several targets have. All of their agents read the whole file, so it holds the instructions for each of
+// them.
 func (r *renderer) share(jobs []job) {
 	wishes := map[string][]wish{}
 	for _, j := range jobs {
@@ -196,7 +197,7 @@ func (r *renderer) share(jobs []job) {
 	r.importing(jobs, wishes)
 }
 
-// importing finds the files of instructions that would say what another one says that the host can import: that is written once.
+// importing finds the files of instructions that would repeat another one that the host can import, so that the text is written once.
 func (r *renderer) importing(jobs []job, wishes map[string][]wish) {
 	r.imports = map[string]string{}
 	for _, j := range jobs {
@@ -225,7 +226,7 @@ func (r *renderer) importing(jobs []job, wishes map[string][]wish) {
 	}
 }
 
-// strangers warns of options that the agent does not have: a name that was mistyped would change nothing, and say nothing.
+// strangers warns of options that the agent does not have: a mistyped name would otherwise be ignored silently.
 func (r *renderer) strangers(a agent) {
 	known := a.Knows()
 	for _, name := range slices.Sorted(maps.Keys(r.in.Targets[a.Name].Options)) {
@@ -240,7 +241,7 @@ func (r *renderer) strangers(a agent) {
 	}
 }
 
-// mine are the modules that an agent gets, by type.
+// mine returns the modules that an agent gets, by type.
 func (r *renderer) mine(a agent) map[deployment.ModuleType][]Module {
 	mine := map[deployment.ModuleType][]Module{}
 	for _, m := range r.in.Modules {
@@ -251,7 +252,7 @@ func (r *renderer) mine(a agent) map[deployment.ModuleType][]Module {
 	return mine
 }
 
-// expected is about how many files there will be, so that room for tens of thousands is made once.
+// expected returns roughly how many files there will be, so that memory for tens of thousands is allocated once.
 func expected(jobs []job) (n int) {
 	for _, j := range jobs {
 		for i := range j.lines {
@@ -265,7 +266,7 @@ func expected(jobs []job) (n int) {
 	return n
 }
 
-// line puts what one line takes from the modules of its type, and reports whether that was anything.
+// line adds what one line takes from the modules of its type, and reports whether there was anything.
 func (r *renderer) line(l *line, of []Module) (bool, error) {
 	if l.Of == deployment.ModuleInstructions && (l.ruled || l.headed || l.Headed()) {
 		of = slices.DeleteFunc(slices.Clone(of), func(m Module) bool { return !l.takes(m) })
@@ -286,7 +287,7 @@ func (r *renderer) line(l *line, of []Module) (bool, error) {
 	return true, nil
 }
 
-// module puts the files that the line takes from one module.
+// module adds the files that the line takes from one module.
 func (r *renderer) module(l *line, m Module) error {
 	ids := []string{m.ID} // shared: merging replaces it
 	if l.Shape != ShapeDirectory {
@@ -321,7 +322,7 @@ func (r *renderer) module(l *line, m Module) error {
 	return nil
 }
 
-// form is the content and mode of the file that the line makes, at that path below its directory, out of a module's; no mode where it makes none.
+// form returns the content and mode of the file that the line makes from a module's, at that path below its directory; no mode if it makes none.
 func (r *renderer) form(l *line, m Module, f deployment.File, at string) (deployment.Content, fs.FileMode, error) {
 	if m.AsIs && (path.Ext(f.Path) != path.Ext(at) || l.Shape == ShapePromptSkill) {
 		r.warn("target " + l.Agent + " does not get " + m.ID + ", which goes to its targets as it is: " + f.Path + " is in the form of another host")
@@ -348,7 +349,7 @@ func (r *renderer) form(l *line, m Module, f deployment.File, at string) (deploy
 	return deployment.ContentOf(data), deployment.PlainMode, err
 }
 
-// header is what comes before a module's text in the line's form, and whether it is the module's own, to the byte.
+// header returns what precedes a module's text in the line's form, and whether it is exactly the module's own.
 func (r *renderer) header(l *line, m Module) (head string, own bool, err error) {
 	if !l.Headed() {
 		return "", false, nil
@@ -361,7 +362,7 @@ func (r *renderer) header(l *line, m Module) (head string, own bool, err error) 
 	return head, false, err
 }
 
-// encode is a module's file in the line's form.
+// encode returns a module's file in the line's form.
 func (l line) encode(m Module, data []byte) ([]byte, error) {
 	switch l.Shape {
 	case ShapeCursorMDC, ShapeCopilotMD, ShapeClaudeRule:
@@ -390,13 +391,13 @@ func (l line) frontmatter(m Module) (string, error) {
 	return h.Copilot(), err
 }
 
-// unusable is an error about the content of a module's file.
+// unusable returns an error about the content of a module's file.
 func unusable(target string, m Module, file string, err error) error {
 	return deployment.ErrConfig.Sayf("module %s, file %s, for target %s: %v", m.ID, file, target, err).Because(err).
 		With(deployment.ReasonDetails("module_content_invalid", "fix_config", "retry_command").Add("target", target).Add("module_id", m.ID).Add("path", file).Add("error", err.Error()))
 }
 
-// bytes is the content of a module's file, read once.
+// bytes returns the content of a module's file, read once.
 func (r *renderer) bytes(m Module, f deployment.File) ([]byte, error) {
 	if f.Content.Data != nil {
 		return f.Content.Data, nil
@@ -413,7 +414,7 @@ func (r *renderer) bytes(m Module, f deployment.File) ([]byte, error) {
 	return data, nil
 }
 
-// aggregate puts the one file of all instructions, or the block of it (agentpack contract §2.8).
+// aggregate adds the one file of all instructions, or the block of it (agentpack contract §2.8).
 func (r *renderer) aggregate(l *line, of []Module) error {
 	if all, shared := r.common[r.Join(l.Dir, l.Path)]; shared && !l.Section() {
 		of = all
@@ -446,10 +447,10 @@ func (r *renderer) aggregate(l *line, of []Module) error {
 	return r.put(l, l.Path, d)
 }
 
-// importing is a file of instructions that says nothing but to read another one.
+// importing returns a file of instructions that only imports another one.
 func importing(name string) string { return "@" + name + "\n" }
 
-// joined is the instructions of modules in one text, made once for all targets that want the same modules.
+// joined returns the instructions of modules in one text, made once for all targets with the same modules.
 func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (deployment.Content, error) {
 	key := ""
 	for _, m := range of {
@@ -480,8 +481,8 @@ func (r *renderer) warn(text string) {
 	}
 }
 
-// switchedOff says which modules a target gets nothing of because the option that writes them is off unless it is set, and is not: whoever sets it,
-// either way, is told no more.
+// switchedOff warns which modules a target omits because the option that writes them is off by default and not set. Setting it, either way, ends the
+// warning.
 func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.ModuleType][]Module) {
 	cfg := r.in.Targets[a.Name]
 	for of, modules := range mine {
@@ -505,8 +506,8 @@ func (r *renderer) switchedOff(a agent, lines []line, mine map[deployment.Module
 	}
 }
 
-// leftOut warns of servers, settings, agents, hooks, permissions, output styles and plugins that are meant for a target without a place for them. Of the other types the
-// contract says that a target takes what it knows (agentpack contract §2.7).
+// leftOut warns of servers, settings, agents, hooks, permissions, output styles and plugins for a target that has no place for them. For the other
+// types the contract says that a target takes the ones it supports (agentpack contract §2.7).
 func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 	for _, of := range slices.Sorted(maps.Keys(mine)) {
 		for _, m := range mine[of] {
@@ -522,12 +523,12 @@ func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 	}
 }
 
-// takes reports a type of modules that the agent has a place for.
+// takes reports whether the agent has a place for a type of modules.
 func (a agent) takes(of deployment.ModuleType) bool {
 	return slices.ContainsFunc(a.Rules, func(l AgentRule) bool { return l.Of == of })
 }
 
-// without is what the agent has no place for, in words, of the types that its absence is told of.
+// without lists in words what the agent has no place for, among the types that are warned about.
 func (a agent) without(of deployment.ModuleType) (what string, no bool) {
 	switch of {
 	case deployment.ModuleMCP, deployment.ModuleAgent, deployment.ModuleHooks, deployment.ModulePermissions, deployment.ModuleStyle, deployment.ModulePlugins:
@@ -536,7 +537,7 @@ func (a agent) without(of deployment.ModuleType) (what string, no bool) {
 	return "", false
 }
 
-// NoPlace says which configured targets have no place for a module that is meant for them.
+// NoPlace returns which configured targets have no place for a module that is meant for them.
 func NoPlace(targets map[string]deployment.TargetConfig, m deployment.Module) (warnings []string) {
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		a, _ := agentOf(name, targets[name])
@@ -547,7 +548,7 @@ func NoPlace(targets map[string]deployment.TargetConfig, m deployment.Module) (w
 	return warnings
 }
 
-// finish checks what concerns several files, names every file's root, and sorts.
+// finish checks what concerns several files, sets every file's root, and sorts.
 func (r *renderer) finish() error {
 	if len(r.outside) > 0 && r.in.Place.Only == deployment.ScopeProject {
 		return noProject(r.in.Place, r.outside)
@@ -570,7 +571,7 @@ func (r *renderer) finish() error {
 			return conflict(a, b)
 		}
 	}
-	var before *deployment.Desired // what is true of a directory need not be found out for each of its files
+	var before *deployment.Desired // computed once for a directory, not for each of its files
 	for i := range r.out.Files {
 		d := &r.out.Files[i]
 		if before != nil && before.Target == d.Target && r.dir(before.Path) == r.dir(d.Path) {
@@ -592,7 +593,7 @@ func (r *renderer) finish() error {
 	return nil
 }
 
-// sortFiles sorts the files, which mostly come sorted: places are compared and moved, and the large files themselves at most once.
+// sortFiles sorts the files, which are mostly sorted already: places are compared and moved, and the large files themselves at most once.
 func (r *renderer) sortFiles() {
 	order := func(a, b int) int {
 		x, y := &r.out.Files[a], &r.out.Files[b]
@@ -620,10 +621,10 @@ func (r *renderer) sortFiles() {
 	r.out.Files = files
 }
 
-// dir is the directory of an absolute path.
+// dir returns the directory of an absolute path.
 func (r *renderer) dir(path string) string { return path[:max(strings.LastIndexByte(path, r.Sep), 0)] }
 
-// sortRoots sorts the roots and makes one of those that repeat.
+// sortRoots sorts the roots and removes duplicates.
 func (r *renderer) sortRoots() {
 	slices.SortFunc(r.out.Roots, func(a, b deployment.Root) int {
 		return cmp.Or(cmp.Compare(a.Target, b.Target), cmp.Compare(a.Path, b.Path))
@@ -639,7 +640,7 @@ func (r *renderer) sortRoots() {
 	r.out.Roots = roots
 }
 
-// serverName is what a server is called by the name of its file.
+// serverName returns the name of a server, from the name of its file.
 func serverName(file string) (string, bool) {
 	name, ok := strings.CutSuffix(path.Base(file), ".json")
 	return name, ok && name != ""

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/target"
 )
 
-// TestOptionsNobodyKnowsAreSaid: a mistyped option is ignored, as the format has it, and warned of with the name that was meant.
+// TestOptionsNobodyKnowsAreSaid: a mistyped option is ignored, as the format requires, with a warning that suggests the right name.
 func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 	in := target.Input{Sep: '/', Chosen: []string{"codex", "cursor"}, Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true},
 		Targets: map[string]deployment.TargetConfig{
@@ -24,7 +24,7 @@ func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 	assert.Contains(t, out.Warnings[1], "target cursor has no option color, which is ignored; it has: always_apply, description, gitignore, globs")
 }
 
-// TestWhatNoOptionWritesIsSaid: a target that gets nothing of a module, because what writes it is off unless it is set, is told of until it is set.
+// TestWhatNoOptionWritesIsSaid: a warning names a target that omits a module because its option is off by default, until the option is set.
 func TestWhatNoOptionWritesIsSaid(t *testing.T) {
 	in := target.Input{Sep: '/', Chosen: []string{"claude_code"}, Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true},
 		Modules: []target.Module{{Module: deployment.Module{ID: "skill:a", Type: deployment.ModuleSkill}}, {Module: deployment.Module{ID: "skill:b", Type: deployment.ModuleSkill}},

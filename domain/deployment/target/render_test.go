@@ -34,7 +34,7 @@ func TestContractVectors(t *testing.T) {
 		"/h/.copilot/copilot-instructions.md", "/w/app/.github/copilot-instructions.md", "/h/.config/zed/AGENTS.md", "/w/app/AGENTS.md"}, paths(two))
 }
 
-// TestContractRoots is what there is without any module, by scope and option: as in the contract's tables, where hosts still read what those say.
+// TestContractRoots checks the roots without any module, by scope and option: those of the contract's tables, if hosts still read there.
 func TestContractRoots(t *testing.T) {
 	for name, c := range map[string]struct {
 		sample sample
@@ -82,14 +82,14 @@ func TestCodexHomePrecedence(t *testing.T) {
 	}
 }
 
-// TestGoldens shows, for every target and for options beyond the contract, everything that comes of modules of every type.
+// TestGoldens shows, for every target and for options beyond the contract, the output of modules of every type.
 func TestGoldens(t *testing.T) {
 	for name, s := range samples() {
 		t.Run(name, func(t *testing.T) { golden.Text(t, name, describe(s.render(t))) })
 	}
 }
 
-// describe is an output as people read it.
+// describe returns an output in readable form.
 func describe(out target.Output) string {
 	var b strings.Builder
 	for _, r := range out.Roots {
@@ -347,7 +347,7 @@ func TestScopes(t *testing.T) {
 	want := map[string]string{"/h/.codex/AGENTS.md": "mine\n", "/h/.agents/skills/s/SKILL.md": "plain\n", "/w/app/AGENTS.md": "ours\n", "/w/app/.agents/skills/s/SKILL.md": "laid over\n"}
 	assert.Equal(t, want, text(s.render(t)))
 
-	// What importing found in a project is for that project alone, also where an earlier version wrote no scope.
+	// What import found in a project is for that project only, even if an earlier version wrote no scope.
 	here, there := module("prompt:here", deployment.ModulePrompt, "p.md", "p"), module("command:there", deployment.ModuleCommand, "there.md", "c")
 	imported := module("skill:found", deployment.ModuleSkill, "SKILL.md", "found\n")
 	here.Tags, there.Tags, imported.Tags = []string{"project-x"}, []string{"project-0123456789abcdef"}, []string{"imported", "project", "project-" + s.Place.ProjectID}
@@ -403,7 +403,7 @@ func TestServersThatATargetCannotUseAreWarnedOf(t *testing.T) {
 	assert.Equal(t, [][]string{{"mcp_servers", "new"}}, [][]string{out.Files[0].Part.Keys[0].Path})
 }
 
-// TestPromptsAreSkillsWhereNothingElseIsRead: a prompt is a skill that people call, under a name that no skill and no other prompt has.
+// TestPromptsAreSkillsWhereNothingElseIsRead: a prompt is a skill that users call, under a name that no skill and no other prompt has.
 func TestPromptsAreSkillsWhereNothingElseIsRead(t *testing.T) {
 	out := with([]target.Module{
 		module("prompt:a", deployment.ModulePrompt, "Draft PR.md", "---\ndescription: Drafts\n---\n\nDraft it.\n"),
@@ -417,7 +417,7 @@ func TestPromptsAreSkillsWhereNothingElseIsRead(t *testing.T) {
 	assert.Equal(t, "---\nname: draft-pr\ndescription: \"Drafts\"\ndisable-model-invocation: true\n---\n\nDraft it.\n", string(out.Files[2].Content.Data))
 }
 
-// TestFilesThatAreTakenAsTheyAre: in the form of their hosts, they go there to the byte, lead back to the byte, and go nowhere else.
+// TestFilesThatAreTakenAsTheyAre: files in the form of their hosts are deployed there byte for byte, traced back byte for byte, and go nowhere else.
 func TestFilesThatAreTakenAsTheyAre(t *testing.T) {
 	asIs := func(m target.Module, targets ...string) target.Module {
 		m.AsIs, m.Targets = true, targets
@@ -440,7 +440,7 @@ func TestFilesThatAreTakenAsTheyAre(t *testing.T) {
 	assert.Contains(t, strings.Join(out.Warnings, "\n"), "target claude_code does not get command:say")
 }
 
-// TestModulesWithGlobsAreRules: what Claude Code is to read for some files alone is a rule, and not in the file that it always reads.
+// TestModulesWithGlobsAreRules: instructions that Claude Code reads only for some files are a rule, and not in the file that it always reads.
 func TestModulesWithGlobsAreRules(t *testing.T) {
 	modules := map[string]any{"instructions:two": map[string]any{"globs": "src/**/*.{ts,tsx}, *.md"}}
 	s := with(everything()).set("claude_code", deployment.ScopeProject, "write_instructions", true, "modules", modules)
@@ -452,9 +452,9 @@ func TestModulesWithGlobsAreRules(t *testing.T) {
 	assert.Equal(t, []target.ModuleEdit{{Module: "instructions:two", Path: "AGENTS.md", Data: []byte("# two\nmore\n")}}, got.Edits)
 }
 
-// TestReferencesAreEachAgentsOwn: a module refers to the environment in one way, and each agent gets it in the words that it expands. Where it has none,
-// Countersign resolves those of a local server's environment when it starts; any other server is left out. The plan says so: neither the text nor a value is
-// ever written instead.
+// TestReferencesAreEachAgentsOwn: a module refers to the environment in one form, and each agent gets the form that it expands. If it has none,
+// Countersign resolves the references in a local server's environment when the server starts; any other server is omitted. The plan says so: neither
+// the text nor a value is ever written instead.
 func TestReferencesAreEachAgentsOwn(t *testing.T) {
 	servers := module("mcp:s", deployment.ModuleMCP,
 		"local.json", `{"command": "srv", "env": {"TOKEN": "${TOKEN}", "MODE": "fast"}}`,
@@ -486,7 +486,7 @@ func TestReferencesAreEachAgentsOwn(t *testing.T) {
 	}
 }
 
-// TestServersThatTheLauncherStarts: what is edited of one leads back to its module, and one that is found is described as modules describe servers.
+// TestServersThatTheLauncherStarts: edits of one are traced back to its module, and one that is found is translated to the neutral description.
 func TestServersThatTheLauncherStarts(t *testing.T) {
 	const text = `{"args":["-x","--of=${KEY}"],"command":"srv","env":{"API":"v1 ${TOKEN:-none}","KEY":"${KEY}","MODE":"fast"}}`
 	for _, name := range []string{"zed", "codex", "cursor", "opencode"} {
@@ -521,8 +521,8 @@ func TestServersThatTheLauncherStarts(t *testing.T) {
 	}
 }
 
-// TestAgentsThatReadOneFileShareIt: what several targets want in one file of instructions, or as keys of one document, is there for all of them, and the
-// plan says which agent reads what is not meant for it.
+// TestAgentsThatReadOneFileShareIt: what several targets want in one file of instructions, or as keys of one document, is there for all of them, and
+// the plan says which agent reads what is not meant for it.
 func TestAgentsThatReadOneFileShareIt(t *testing.T) {
 	modules := everything()
 	s := with(append(modules, module("mcp:more", deployment.ModuleMCP, "more.json", `{"command": "m"}`)), "codex", "zed", "claude_code", "vscode").

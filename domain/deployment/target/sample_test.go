@@ -15,7 +15,7 @@ import (
 // sample is a call whose every part a test may change.
 type sample struct{ target.Input }
 
-// module makes a module out of path and text pairs; a path that begins with ! is executable.
+// module makes a module from path and text pairs; a path that begins with ! is executable.
 func module(id string, of deployment.ModuleType, files ...string) target.Module {
 	m := target.Module{Module: deployment.Module{ID: id, Type: of, Enabled: true}}
 	for i := 0; i < len(files); i += 2 {
@@ -29,12 +29,12 @@ func module(id string, of deployment.ModuleType, files ...string) target.Module 
 	return m
 }
 
-// place is a machine with a home and a marked project.
+// place returns a machine with a home and a marked project.
 func place() deployment.Place {
 	return deployment.Place{Home: "/h/.agentpack", Repo: "/h/.agentpack/repo", UserHome: "/h", ProjectRoot: "/w/app", Marked: true, Machine: "m1"}
 }
 
-// everything is modules of every type.
+// everything returns modules of every type.
 func everything() []target.Module {
 	return []target.Module{
 		module("command:ship", deployment.ModuleCommand, "ship.md", "---\ndescription: Ship it\nallowed-tools: [\"Bash(make:*)\"]\n---\n\nRun make.\n"),
@@ -57,7 +57,7 @@ func everything() []target.Module {
 	}
 }
 
-// with is the sample of some targets, each with scope both, and modules.
+// with returns the sample of some targets, each with scope both, and modules.
 func with(modules []target.Module, names ...string) sample {
 	s := sample{target.Input{Place: place(), Targets: map[string]deployment.TargetConfig{}, Modules: slices.Clone(modules), Sep: '/',
 		Read: func(deployment.Content) ([]byte, error) { return nil, errors.New("everything is in memory") }}}
@@ -92,7 +92,7 @@ func (s sample) render(t *testing.T) target.Output {
 	return out
 }
 
-// paths are the paths of the output.
+// paths returns the paths of the output.
 func paths(out target.Output) (all []string) {
 	for _, f := range out.Files {
 		all = append(all, f.Path)
@@ -100,7 +100,7 @@ func paths(out target.Output) (all []string) {
 	return all
 }
 
-// roots are the paths of the output's roots; those that are scanned end with a star.
+// roots returns the paths of the output's roots; those that are scanned end with a star.
 func roots(out target.Output) (all []string) {
 	for _, r := range out.Roots {
 		p := r.Path
@@ -112,7 +112,7 @@ func roots(out target.Output) (all []string) {
 	return all
 }
 
-// samples are every target as the contract has it, and what options make of them, with modules of every type.
+// samples returns every target in the contract's form, and the effects of options, with modules of every type.
 func samples() map[string]sample {
 	modules := map[string]any{"instructions:two": map[string]any{"globs": []any{"**/*.ts", "**/*.tsx"}, "always_apply": true}}
 	all := map[string]sample{
@@ -128,7 +128,7 @@ func samples() map[string]sample {
 	return all
 }
 
-// only keeps a module from all targets but one.
+// only keeps a module from all targets except one.
 func (s sample) only(id, name string) sample {
 	for i := range s.Modules {
 		if s.Modules[i].ID == id {

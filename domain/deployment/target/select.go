@@ -11,14 +11,14 @@ import (
 // AllTargets is the filter that stands for every configured target.
 const AllTargets = "all"
 
-// TargetScopes are the scopes a target can be configured with, or nil when there is no such target.
+// TargetScopes returns the scopes that a target can be configured with, or nil if there is no such target.
 func TargetScopes(name string) []deployment.Scope {
 	a, _ := FindAgent(name)
 	return a.Scopes
 }
 
-// SelectTargets is the targets that a filter names, sorted: all of the configuration for All (or nothing), otherwise the one. It fails with
-// ErrTarget on a name that is no target, and with ErrConfig on one that is not configured (agentpack contract §2.2).
+// SelectTargets returns the targets that a filter names, sorted: all configured ones for AllTargets (or an empty filter), otherwise the one. It fails
+// with ErrTarget for an unknown target, and with ErrConfig for one that is not configured (agentpack contract §2.2).
 func SelectTargets(cfg map[string]deployment.TargetConfig, filter string) ([]string, error) {
 	if filter == "" || filter == AllTargets {
 		return slices.Sorted(maps.Keys(cfg)), nil
@@ -71,7 +71,7 @@ func (l *line) takes(m Module) bool {
 	return true
 }
 
-// choose settles what the document that is there decides: which of its names it goes by, and where servers stand in it.
+// choose sets what depends on the present document: which of its names it has, and where servers are in it.
 func (l *ActiveRule) choose(n Paths, has func(string, deployment.Format, []string) (document, found bool)) {
 	there := false
 	for _, name := range l.Names {
@@ -84,7 +84,7 @@ func (l *ActiveRule) choose(n Paths, has func(string, deployment.Format, []strin
 	}
 }
 
-// linesOf are the lines in force of one target. It fails with ErrTarget or ErrConfig.
+// linesOf returns the lines in force of one target. It fails with ErrTarget or ErrConfig.
 func linesOf(in Input, name string) (agent, []line, error) {
 	cfg, configured := in.Targets[name]
 	a, ok := agentOf(name, cfg)

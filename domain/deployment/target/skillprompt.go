@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// skillName is what a prompt is called as a skill: the name of its file, in the small letters, digits and dashes that every agent takes.
+// skillName returns the name of a prompt as a skill: that of its file, in lower-case letters, digits and dashes, which every agent accepts.
 func skillName(file string) string {
 	var b strings.Builder
 	for _, r := range strings.ToLower(stem(path.Base(file))) {
@@ -25,7 +25,7 @@ func skillName(file string) string {
 	return "prompt"
 }
 
-// promptSkills are the names, by identifier, that prompts have as skills: none is another one's, nor that of a skill. They are the same for all agents,
+// promptSkills returns the names, by identifier, of prompts as skills: all differ, and none is that of a skill. They are the same for all agents,
 // because some share a directory.
 func promptSkills(all []Module, n Paths) map[string]string {
 	taken, names := map[string]bool{}, map[string]string{}
@@ -55,7 +55,7 @@ func promptSkills(all []Module, n Paths) map[string]string {
 	return names
 }
 
-// PromptHeader is the frontmatter of a prompt that is written as a skill, with the blank line behind it: only people call it.
+// PromptHeader returns the frontmatter of a prompt that is written as a skill, with the blank line after it: only users call it.
 func PromptHeader(name string, prompt []byte) string {
 	head, _ := split(string(prompt))
 	about := description(head)
@@ -65,14 +65,14 @@ func PromptHeader(name string, prompt []byte) string {
 	return "---\nname: " + name + "\ndescription: " + quote(about) + "\ndisable-model-invocation: true\n---\n\n"
 }
 
-// PromptToSkill is the prompt behind that header, instead of its own frontmatter.
+// PromptToSkill returns the prompt after that header, instead of its own frontmatter.
 func PromptToSkill(name string, prompt []byte) []byte {
 	_, body := split(string(prompt))
 	return WrapHeader(PromptHeader(name, prompt), []byte(body))
 }
 
-// PromptFromSkill is the prompt whose skill that is: the frontmatter of original, and the skill's text. It is false where the skill's frontmatter is not
-// the one that is generated.
+// PromptFromSkill returns the prompt of a skill: the frontmatter of original, and the skill's text. It is false if the skill's frontmatter is not the
+// generated one.
 func PromptFromSkill(name string, original, skill []byte) ([]byte, bool) {
 	head, body := split(string(original))
 	text, ok := UnwrapHeader(PromptHeader(name, original), []byte(body), skill)

@@ -8,7 +8,7 @@ import (
 type Module struct {
 	deployment.Module
 	Tree     deployment.Tree
-	UserTree deployment.Tree // what goes where the user's files are, when that is another one: without the overlay of this project; else nil
+	UserTree deployment.Tree // the tree for the user's files, if it differs: without the overlay of this project; else nil
 	user     bool            // Tree is UserTree
 }
 
@@ -23,14 +23,14 @@ type Input struct {
 
 	Frontmatter deployment.FrontmatterFunc // of modules that are agents
 
-	// Has reports whether a document is there, and whether it has a key; an empty path of keys asks for the document alone. Nil: none is there.
+	// Has reports whether a document exists, and whether it has a key; an empty path of keys asks for the document alone. nil: no documents exist.
 	Has func(path string, f deployment.Format, key []string) (document, found bool)
 }
 
-// Output is what should be on the machine. Parts are not merged yet.
+// Output is the desired state of the machine. Parts are not merged yet.
 type Output struct {
 	Roots    []deployment.Root    // sorted by target, then path; no repetitions
 	Files    []deployment.Desired // sorted by target, then path
 	Warnings []string             // sorted; no repetitions
-	Unset    []string             // the same of options that would have a target get more than it does, for whoever asks how the machine is
+	Unset    []string             // warnings about options that would make a target get more, for status commands
 }

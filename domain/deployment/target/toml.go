@@ -7,7 +7,7 @@ import (
 	"unicode/utf8"
 )
 
-// basic is text as a TOML basic string of one line.
+// basic returns text as a TOML basic string of one line.
 func basic(text string) string {
 	var b strings.Builder
 	b.WriteByte('"')
@@ -22,7 +22,7 @@ func basic(text string) string {
 	return b.String()
 }
 
-// multiline is text as a TOML string of several lines: literal where that can hold it, so that people read what they wrote.
+// multiline returns text as a TOML string of several lines: literal if possible, so that people read what they wrote.
 func multiline(text string) string {
 	if literal(text) {
 		return "'''\n" + text + "'''"
@@ -45,7 +45,7 @@ func multiline(text string) string {
 	return b.String()
 }
 
-// literal reports text that can stand between ”' as it is. A carriage return cannot: readers may take it away.
+// literal reports whether text can stand unchanged in a literal string of several lines. A carriage return cannot: readers may remove it.
 func literal(text string) bool {
 	return !strings.Contains(text, "'''") && !strings.HasSuffix(text, "'") &&
 		!strings.ContainsFunc(text, func(r rune) bool { return r < ' ' && r != '\t' && r != '\n' || r == 0x7f })
@@ -71,13 +71,13 @@ func escape(b *strings.Builder, r rune, raw string) {
 	}
 }
 
-// reader reads the part of TOML that commands are made of: bare keys with strings, comments and blank lines.
+// reader reads the part of TOML that commands use: bare keys with strings, comments and blank lines.
 type reader struct {
 	text string
 	line int
 }
 
-// parse is the keys of a TOML document and their strings, or fails with ErrText on everything else, named by its line.
+// parse returns the keys of a TOML document and their strings. It fails with ErrText on everything else, naming the line.
 func parse(text string) (map[string]string, error) {
 	r := &reader{text: text, line: 1}
 	values := map[string]string{}
@@ -121,7 +121,7 @@ func (r *reader) fail(what string) error {
 	return ErrText.Sayf("line %d of the command %s", r.line, what)
 }
 
-// take is the next n bytes, or all of them when n is negative.
+// take returns the next n bytes, or all of them when n is negative.
 func (r *reader) take(n int) string {
 	if n < 0 {
 		n = len(r.text)
@@ -139,7 +139,7 @@ func (r *reader) comment() {
 	}
 }
 
-// value is the string that comes next, in any of the four styles.
+// value returns the string that comes next, in any of the four styles.
 func (r *reader) value() (string, error) {
 	for _, mark := range []string{`"""`, "'''", `"`, "'"} {
 		if !strings.HasPrefix(r.text, mark) {
@@ -170,7 +170,7 @@ func (r *reader) value() (string, error) {
 	return "", r.fail("has a key whose value is no text")
 }
 
-// closing is where the text ends that mark closes; up to two quotes before a mark of three belong to the text.
+// closing returns where the text that mark closes ends; up to two quotes before a mark of three belong to the text.
 func closing(text, mark string) int {
 	for i := 0; i < len(text); i++ {
 		switch {
@@ -208,7 +208,7 @@ func (r *reader) unescape(text string, lines bool) (string, error) {
 	}
 }
 
-// character is what an escape stands for, and its length without the backslash; 0 when there is no such escape.
+// character returns the character of an escape, and its length without the backslash; 0 if there is no such escape.
 func character(text string) (rune, int) {
 	if text == "" {
 		return 0, 0

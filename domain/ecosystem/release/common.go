@@ -61,8 +61,8 @@ func count(n int, thing string) string {
 	return strconv.Itoa(n) + " " + thing
 }
 
-// SortRecords are records with the highest version first: clocks go backwards, versions do not. Releases with independent versions come before, the last of
-// them first; what has no version at all comes last, by its tag.
+// SortRecords returns records with the highest version first: clocks go backwards, versions do not. Releases with independent versions come before,
+// the last of them first; what has no version at all comes last, by its tag.
 func SortRecords(records []Record) []Record {
 	keys := make([]*key, len(records))
 	for i := range records {

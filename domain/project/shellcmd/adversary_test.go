@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/shellcmd"
 )
 
-// hostile are texts of the size a command may have that are made to take long.
+// hostile returns texts of the size a command may have that are made to take long.
 func hostile() map[string]string {
 	fill := func(unit string) string { return strings.Repeat(unit, project.MaxCommand/len(unit)) }
 	nest := func(left, right string) string {

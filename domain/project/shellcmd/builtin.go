@@ -1,7 +1,6 @@
 package shellcmd
 
-// BuiltinTemplates returns the templates that come with Countersign, by category (packageflow contract §1.5): one list, where there used to be two that
-// disagreed. The caller owns the copy.
+// BuiltinTemplates returns the templates that come with Countersign, by category (packageflow contract §1.5). The caller owns the copy.
 func BuiltinTemplates() []Template {
 	var out []Template
 	for _, group := range []struct {

@@ -6,17 +6,17 @@ import (
 	"strings"
 )
 
-// ScriptCall is package.json scripts that a program starts, found by reading its command line (packageflow-security contract §4.6: they get the
-// same verdict as the command itself).
+// ScriptCall is a call of package.json scripts by a program, found in its command line (packageflow-security contract §4.6: they get the same verdict
+// as the command itself).
 type ScriptCall struct {
-	Names   []string // of scripts; one that ends in * is every script that begins so
-	Dirs    []string // where their package.json is looked for, from there upwards; "" is not known
-	Loose   bool     // there need not be such scripts: then something else runs, or nothing
-	Unclear string   // why nobody can say which scripts run; empty when Names says it
+	Names   []string // of scripts; one that ends in * matches every script with that prefix
+	Dirs    []string // where their package.json is looked for, from there upwards; "" is unknown
+	Loose   bool     // such scripts need not exist: then something else runs, or nothing
+	Unclear string   // why it is unknown which scripts run; empty if Names lists them
 	Source  string   // the command, as it is written
 }
 
-// ScriptCalls returns the scripts that these programs start, as far as their command lines say it.
+// ScriptCalls returns the scripts that these programs start, as far as their command lines show.
 func ScriptCalls(starts []start) []ScriptCall {
 	var out []ScriptCall
 	for _, s := range starts {
@@ -31,14 +31,14 @@ func ScriptCalls(starts []start) []ScriptCall {
 	return out
 }
 
-// UsesPackageManager reports whether a package manager, or what goes through one, is among these programs: then its settings count.
+// UsesPackageManager reports whether a package manager, or a program that uses one, is among these programs: then its settings count.
 func UsesPackageManager(starts []start) bool {
 	return slices.ContainsFunc(starts, func(s start) bool {
 		return managerOf(s.Name) != "" || slices.Contains([]string{"npx", "pnpx", "bunx", "npm-run-all", "npm-run-all2", "run-s", "run-p", "concurrently", "lerna", "turbo", "nx"}, s.Name)
 	})
 }
 
-// managerOf returns the package manager that a program is; what is only known when it runs is taken for one.
+// managerOf returns the package manager that a program is; a program that is only known when it runs is assumed to be one.
 func managerOf(name string) string {
 	switch name {
 	case "npm", "pnpm", "yarn", "bun":
@@ -91,7 +91,7 @@ func callsOf(s start) []ScriptCall {
 	return nil
 }
 
-// unknown reports a text that is not known before it runs.
+// unknown reports whether a text is only known when it runs.
 func unknown(text string) bool {
 	return strings.ContainsAny(text, MarkUnknown+MarkGlob+markHome+"\uFDD2")
 }
@@ -104,7 +104,7 @@ func named(names []string, loose bool) ScriptCall {
 	return ScriptCall{Names: names, Loose: loose}
 }
 
-// inRow returns what npm-run-all and its like start: names and patterns, each perhaps with arguments behind it.
+// inRow returns what npm-run-all and similar programs start: names and patterns, each perhaps followed by arguments.
 func inRow(texts []string) []ScriptCall {
 	var names []string
 	for _, text := range texts {
@@ -128,9 +128,9 @@ func inRow(texts []string) []ScriptCall {
 	return []ScriptCall{named(names, false)}
 }
 
-// line is a package manager's command line taken apart.
+// line is a parsed command line of a package manager.
 type line struct {
-	verbs    []Arg  // what is no option
+	verbs    []Arg  // what is not an option
 	dir      string // of another package, as it is written
 	unclear  string
 	unparsed int // options that may have had the next word as their value
@@ -191,7 +191,7 @@ func (l *line) meant(manager, word string, rest []Arg, fed bool) []ScriptCall {
 	return calls
 }
 
-// at puts calls where they belong: into the directory that the options name, and under what they leave unclear.
+// at adds the directory that the options name, and what they leave unclear, to calls.
 func (l *line) at(s start, calls ...ScriptCall) []ScriptCall {
 	for i := range calls {
 		if l.unclear != "" {
@@ -215,7 +215,7 @@ func (l *line) at(s start, calls ...ScriptCall) []ScriptCall {
 	return calls
 }
 
-// taken takes a command line apart. npm reads its own options up to --, the others up to the script's name.
+// taken parses a command line. npm reads its own options up to --, the others up to the script's name.
 func taken(manager string, args []Arg) (l line) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].First()
@@ -247,7 +247,7 @@ func taken(manager string, args []Arg) (l line) {
 	return l
 }
 
-// option is what an option of a package manager does here.
+// option is the effect of a package manager's option.
 type option struct {
 	valued, dir, plain bool
 	unclear            string
@@ -281,8 +281,8 @@ func optionOf(manager, name string) option {
 	return option{}
 }
 
-// verb returns what a package manager's command starts: "run" a script by its name, "elsewhere" those of other packages, or the scripts of these
-// names, as far as there are such. It is nil for what is no command of its own, and one empty name for one that starts no script.
+// verb returns what a package manager's command starts: "run" a script by name, "elsewhere" those of other packages, or the scripts with these names,
+// if they exist. It is nil for an unknown command, and one empty name for one that starts no script.
 func verb(manager, word string) []string {
 	switch word {
 	case "rum", "urn":
@@ -319,7 +319,7 @@ func verb(manager, word string) []string {
 	return nil
 }
 
-// lifecycle returns the scripts that go with installing and packing.
+// lifecycle returns the scripts that run with installing and packing.
 func lifecycle(of string) []string {
 	switch of {
 	case "install":

@@ -16,7 +16,7 @@ func calls(text string) []shellcmd.ScriptCall {
 	return shellcmd.ScriptCalls(shellcmd.CheckScript(parser.Parse(text), shellcmd.CheckContext{Home: "/home/ada", Project: "/p", Dir: "/p", Parse: parser.Parse}).Starts)
 }
 
-// TestCalls: which scripts a command line starts, however it is written.
+// TestCalls: which scripts a command line starts, in any spelling.
 func TestCalls(t *testing.T) {
 	for text, want := range map[string]string{
 		"npm run build": "build", "npm run-script build": "build", "npm run -s build": "build", "npm --silent run build -- --x": "build", "npm run build --if-present": "build",
@@ -73,7 +73,7 @@ func TestManaged(t *testing.T) {
 	assert.False(t, managed("node a.js && echo npm"))
 }
 
-// FuzzCalls: any text gets an answer, and a name in it is never empty of meaning: it is known, or said not to be.
+// FuzzCalls: any text gives a result, and every name in it is either known or reported as unknown.
 func FuzzCalls(f *testing.F) {
 	for _, seed := range []string{"npm run a", "yarn", "pnpm -C $X -r run", "concurrently npm:*", "npm run\x00", "run-s '*'", "node --run"} {
 		f.Add(seed)

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// Category is what a template is filed under.
+// Category is the category of a template.
 type Category string
 
 // The categories (packageflow contract §1.5). There is none for a single language: its commands are builds, tests and the like.
@@ -32,7 +32,7 @@ func Categories() []Category {
 	return []Category{CategoryPackageManager, CategoryGit, CategoryDocker, CategoryShell, CategoryTesting, CategoryCodeQuality, CategoryKubernetes, CategoryDatabase, CategoryCloud, CategoryAI, CategorySecurity, CategoryNodeJS, CategoryCustom}
 }
 
-// Label returns the category as users read it, or its own text when it is none of the thirteen.
+// Label returns the category's display name, or its own text if it is none of the thirteen.
 func (c Category) Label() string {
 	switch c {
 	case CategoryPackageManager:
@@ -65,8 +65,8 @@ func (c Category) Label() string {
 	return string(c)
 }
 
-// ParseCategory returns the category that a text names by its ID or its label, whatever the case and the signs between words. It fails with
-// project.ErrArgument, listing those there are.
+// ParseCategory returns the category with that ID or label, ignoring case and the characters between words. It fails with project.ErrArgument,
+// listing the existing ones.
 func ParseCategory(text string) (Category, error) {
 	wanted := letters(text)
 	ids := make([]string, 0, len(Categories()))

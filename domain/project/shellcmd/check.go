@@ -43,7 +43,7 @@ func (c *check) judge() {
 	}
 }
 
-// rules returns what is held against one program that a command starts.
+// rules returns what is wrong with one program that a command starts.
 func rules() []func(*check, Run) {
 	return []func(*check, Run){
 		deleteRoot, findRoot, formatDisk, writeFiles, permitRoot, power, ownCommand, // block, most of them
@@ -51,7 +51,7 @@ func rules() []func(*check, Run) {
 	}
 }
 
-// survey works out what each command starts, and which of them download or decode.
+// survey determines what each command starts, and which of them download or decode.
 func (c *check) survey() {
 	n := len(c.course.Script.Commands)
 	c.starts, c.loads, c.decodes = make([][]Run, n), make([]int, n+1), make([]int, n+1)
@@ -110,7 +110,7 @@ func decodes(r Run) bool {
 	return false
 }
 
-// saves returns the files that a downloading command writes, as they are written.
+// saves returns the files that a downloading command writes, as written.
 func (c *check) saves(at int) []string {
 	var out []string
 	for _, r := range c.starts[at] {
@@ -162,7 +162,7 @@ func short(text string) bool { return len(text) > 1 && text[0] == '-' && text[1]
 // counted reports whether a command of a counted sort is in a span.
 func counted(counts []int, s Span) bool { return counts[s.To] > counts[s.From] }
 
-// reads reports whether what a command reads, from pipes and redirects, comes from a command of a counted sort.
+// reads reports whether what a command reads, from pipes and redirects, comes from a command of a counted kind.
 func (c *check) reads(at int, counts []int) bool {
 	for _, p := range c.course.Script.Pipes {
 		if p.To.Has(at) && counted(counts, p.From) {
@@ -229,7 +229,7 @@ func unique(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// examine judges texts that a command hands to a shell.
+// examine checks texts that a command passes to a shell.
 func (c *check) examine(at int, texts []string) {
 	for _, text := range texts {
 		if c.Parse == nil || c.depth >= maxNested || *c.texts <= 0 {
@@ -244,7 +244,7 @@ func (c *check) examine(at int, texts []string) {
 	}
 }
 
-// replication finds functions that start more than one of themselves at once.
+// replication finds functions that start more than one copy of themselves.
 func (c *check) replication() {
 	calls := map[string][]string{}
 	for _, command := range c.course.Script.Commands {

@@ -7,29 +7,29 @@ import (
 	"strings"
 )
 
-// ScanMode is how a file is looked through for what it starts in turn.
+// ScanMode is how a file is searched for what it starts in turn.
 type ScanMode uint8
 
-// The ways of looking.
+// The modes.
 const (
-	ScanWhole   ScanMode = iota // not at all: it is bound, and what it loads is not
+	ScanWhole   ScanMode = iota // not at all: its content is part of the plan, but what it loads is not
 	ScanShell                   // it is a shell script
-	ScanRecipes                 // lines that are indented, or stand behind a dash, are shell text
-	ScanShebang                 // it is a shell script where its first line says so
+	ScanRecipes                 // lines that are indented, or follow a dash, are shell text
+	ScanShebang                 // it is a shell script if its first line says so
 )
 
-// CodeFile is a file that a program reads as code, as far as its command line says which.
+// CodeFile is a file that a program reads as code, as named on its command line.
 type CodeFile struct {
 	By    string   // the program
-	Names []string // as they are written; the first that is there counts
-	All   bool     // all that are there count
-	Must  bool     // where none is there, that is worth saying
+	Names []string // as written; the first that exists counts
+	All   bool     // all that exist count
+	Must  bool     // if none exists, that is reported
 	Up    bool     // directories above count too, the nearest first
-	Dirs  []string // where they are looked for; "" is not known
+	Dirs  []string // where they are looked for; "" is unknown
 	Look  ScanMode
 }
 
-// CodeFiles returns the files that these programs read as code, and in words what is not bound by them.
+// CodeFiles returns the files that these programs read as code, and describes what the plan does not cover.
 func CodeFiles(starts []start) (entries []CodeFile, notes []string) {
 	f := &finding{}
 	for _, s := range starts {
@@ -51,7 +51,7 @@ func (f *finding) note(format string, args ...any) {
 	}
 }
 
-// add is an entry of the program at hand, in dir below where it runs. A name that is only known when it runs is said.
+// add adds an entry of the present program, in dir below its working directory. A name that is only known when it runs is reported.
 func (f *finding) add(e CodeFile, dir string) {
 	for _, name := range append(slices.Clone(e.Names), dir) {
 		if unknown(name) && !beside(name) {
@@ -73,13 +73,13 @@ func (f *finding) add(e CodeFile, dir string) {
 	f.entries = append(f.entries, e)
 }
 
-// beside reports a name that begins with something computed, as $(dirname "$0")/x does: most often that is where the script itself is.
+// beside reports a name that begins with something computed, such as $(dirname "$0")/x, which is usually the script's own directory.
 func beside(name string) bool {
 	rest, ok := strings.CutPrefix(name, MarkUnknown+"/")
 	return ok && rest != "" && !unknown(rest)
 }
 
-// Beside returns the rest of a name that begins with something computed, for whoever knows where the script is that says it.
+// Beside returns the rest of a name that begins with something computed, for callers that know the script's directory.
 func Beside(name string) (string, bool) {
 	return strings.TrimPrefix(name, MarkUnknown+"/"), beside(name)
 }
@@ -160,12 +160,12 @@ func (f *finding) manager(name string) {
 	}
 }
 
-// interpreter is how the command line of one is read.
+// interpreter describes the command line of an interpreter.
 type interpreter struct {
 	valued   []string // options whose value is the next argument
 	loads    []string // options that name a file which is loaded as well
-	modules  []string // options that name a module in place of a file
-	inline   []string // options with code in place of a file
+	modules  []string // options that name a module instead of a file
+	inline   []string // options with code instead of a file
 	verbs    []string // commands before the file
 	suffixes []string // that may be left out
 }
@@ -255,10 +255,10 @@ func (in interpreter) spelled(name string) []string {
 	return out
 }
 
-// maker is a program that carries out the recipes of a file.
+// maker is a program that runs the recipes of a file.
 type maker struct {
 	files, dirs []string // options that name another file, and another directory
-	names       []string // what the file is called
+	names       []string // default names of the file
 	look        ScanMode
 	all         bool
 }
@@ -347,7 +347,7 @@ func (f *finding) made() bool {
 	return true
 }
 
-// configured returns the files of code with which well-known programs are set up; {} stands for the usual endings.
+// configured returns the configuration files, which are code, of well-known programs; {} stands for the usual extensions.
 func configured(name string) []string {
 	return map[string][]string{
 		"vite": {"vite.config{}"}, "vitest": {"vitest.config{}", "vite.config{}"}, "webpack": {"webpack.config{}"}, "rollup": {"rollup.config{}"}, "eslint": {"eslint.config{}", ".eslintrc.js", ".eslintrc.cjs", ".eslintrc.json", ".eslintrc.yml"},
@@ -377,7 +377,7 @@ func (f *finding) config(name string) {
 	f.note("%s may load more of the project than is listed", name)
 }
 
-// other is any other program: files of the project that its options name as its configuration are code as much as the rest.
+// other handles any other program: project files that its options name as its configuration are code too.
 func (f *finding) other() {
 	s := f.start
 	if harmless(s.Name) {
@@ -398,7 +398,7 @@ func (f *finding) other() {
 	f.config(s.Name)
 }
 
-// harmless are programs that run nothing that a file of the project says.
+// harmless are programs that run nothing from a file of the project.
 func harmless(name string) bool {
 	return slices.Contains([]string{
 		".", ":", "[", "[[", "alias", "basename", "bg", "break", "builtin", "cat", "cd", "chmod", "chown", "clear", "cmp", "command", "comm", "continue", "cp", "curl", "cut", "date", "declare", "df", "diff", "dirname", "dirs", "du",

@@ -16,7 +16,7 @@ func entries(text string) ([]shellcmd.CodeFile, []string) {
 	return shellcmd.CodeFiles(shellcmd.CheckScript(parser.Parse(text), shellcmd.CheckContext{Home: "/home/ada", Project: "/p", Dir: "/p", Parse: parser.Parse}).Starts)
 }
 
-// TestEntries: the files that a command line names as code, however it is written; the first spelling of each stands for the others.
+// TestEntries: the files that a command line names as code, in any spelling; the first spelling of each stands for the others.
 func TestEntries(t *testing.T) {
 	for text, want := range map[string]string{
 		"node build.js --x y":                        "build.js",
@@ -70,7 +70,7 @@ func TestEntries(t *testing.T) {
 	}
 }
 
-// TestWhatIsNotBoundIsSaid: what a plan cannot hold still is named before anybody approves it.
+// TestWhatIsNotBoundIsSaid: what a plan cannot cover is reported before it is approved.
 func TestWhatIsNotBoundIsSaid(t *testing.T) {
 	for text, says := range map[string]string{
 		"make all":            "make may include and start more than its file names",
@@ -91,7 +91,7 @@ func TestWhatIsNotBoundIsSaid(t *testing.T) {
 	assert.Empty(t, notes, "nothing of a project is read as code")
 }
 
-// FuzzEntries: any text gets an answer, and no entry has a name that is not known and cannot be looked for.
+// FuzzEntries: any text gives a result, and no entry has a name that is unknown and cannot be looked for.
 func FuzzEntries(f *testing.F) {
 	for _, seed := range []string{"node", "make -C", "sh $X", "python -m", "$(dirname $0)/x", "deno run", "java -jar", "a -c", "awk -f"} {
 		f.Add(seed)

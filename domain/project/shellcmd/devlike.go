@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// LooksLongRunning reports a script that by its name or its command runs until somebody stops it: a server, a watcher (packageflow contract §2.6,
-// row 20). It looks at words, not at letters: vite build and restart-db end by themselves.
+// LooksLongRunning reports whether a script, by its name or command, runs until it is stopped: a server, a watcher (packageflow contract §2.6, row
+// 20). It compares words, not letters: vite build and restart-db end by themselves.
 func LooksLongRunning(name, command string) bool {
 	first, _, _ := strings.Cut(name, ":")
 	switch first {
@@ -57,7 +57,7 @@ func serves(words []string) bool {
 	return false
 }
 
-// watches reports a command line that is told to go on and look for changes.
+// watches reports whether a command line watches for changes.
 func watches(words []string) bool {
 	return slices.ContainsFunc(words[1:], func(word string) bool {
 		switch word = strings.Trim(word, "\"'"); word {
@@ -70,7 +70,7 @@ func watches(words []string) bool {
 	})
 }
 
-// program returns a command line without what stands before its program: variables, and programs that only start another, with their options.
+// program returns a command line without what precedes its program: variables, and programs that only start another, with their options.
 func program(words []string) []string {
 	launched := false
 	if at := slices.Index(words, "--"); len(words) > 0 && at > 0 && (words[0] == "dotenv" || words[0] == "dotenvx") {

@@ -9,13 +9,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// Verdict is what becomes of a command.
+// Verdict is the result of checking a command.
 type Verdict uint8
 
 // The verdicts, the worst last.
 const (
-	VerdictOK    Verdict = iota // nothing speaks against it
-	VerdictHigh                 // the user has to look at it, every time
+	VerdictOK    Verdict = iota // no findings
+	VerdictHigh                 // the user must look at it, every time
 	VerdictBlock                // it is never run from here
 )
 
@@ -42,7 +42,7 @@ func (v *Verdict) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Finding is one thing that speaks against a command: the rule, what it does, the way out, and the part of the text it is about.
+// Finding is one objection to a command: the rule, what the command does, an alternative, and the part of the text it is about.
 type Finding struct {
 	Rule     string  `json:"rule"`
 	Verdict  Verdict `json:"verdict"`
@@ -50,21 +50,21 @@ type Finding struct {
 	Fragment string  `json:"fragment"`
 }
 
-// CheckReport is what was found, the worst first.
+// CheckReport is the findings, the worst first.
 type CheckReport struct {
 	Verdict  Verdict   `json:"verdict"`
 	Findings []Finding `json:"findings,omitempty"`
-	Starts   []start   `json:"-"` // every program the text starts, those of texts within it too
+	Starts   []start   `json:"-"` // every program the text starts, including those of texts within it
 }
 
-// start is a program that a text starts, by itself or through others: for whoever knows what that starts in turn.
+// start is a program that a text starts, directly or indirectly, for callers that know what that starts in turn.
 type start struct {
 	Run
-	Dirs   []string // absolute, that it may run in; "" is not known
-	Source string   // the command it stands in, as it is written
+	Dirs   []string // absolute, that it may run in; "" is unknown
+	Source string   // the command it is part of, as written
 }
 
-// Refusal is project.ErrCommandBlocked saying why, with the report as its details, or nil when the command may run.
+// Refusal returns project.ErrCommandBlocked with the reason, and the report as its details, or nil if the command may run.
 func (r CheckReport) Refusal() error {
 	if r.Verdict != VerdictBlock || len(r.Findings) == 0 {
 		return nil
@@ -73,13 +73,13 @@ func (r CheckReport) Refusal() error {
 	return project.ErrCommandBlocked.Sayf("%q is never run from here: %s", first.Fragment, first.Message).With(r)
 }
 
-// CheckContext is what a command is judged in. Every field may be missing; then less is known, and less found.
+// CheckContext is the context in which a command is checked. Every field may be missing; then less is known, and fewer findings are made.
 type CheckContext struct {
-	Home    string                        // absolute; the home directory of whoever runs it
+	Home    string                        // absolute; the home directory of the user who runs it
 	Project string                        // absolute; the root of the project
 	Dir     string                        // absolute; where it runs, Project when empty
-	OwnDirs []string                      // absolute; files and directories that no command may change, our own data before all
-	Parse   func(text string) ShellScript // looks into sh -c and its like; without it such text is High
+	OwnDirs []string                      // absolute; files and directories that no command may change, such as Countersign's own data
+	Parse   func(text string) ShellScript // parses sh -c and similar; without it such text is High
 }
 
 // The bounds of a check.
@@ -88,11 +88,11 @@ const (
 	maxTexts    = 64  // texts taken apart in one check
 	maxFindings = 20  // findings in a report
 	maxFragment = 160 // bytes of a finding's fragment
-	maxBefore   = 16  // commands looked at on the other side of a pipe
+	maxBefore   = 16  // commands examined on the other side of a pipe
 	maxStarts   = 2000
 )
 
-// CheckText rejects a command that is blank, too long (8,192 bytes) or has a NUL in it, with project.ErrArgument.
+// CheckText rejects a command that is blank, longer than 8,192 bytes or contains a NUL, with project.ErrArgument.
 func CheckText(command string) error {
 	switch {
 	case strings.TrimSpace(command) == "":
@@ -107,7 +107,7 @@ func CheckText(command string) error {
 	return nil
 }
 
-// CheckScript judges a script. The same script in the same context always gets the same report.
+// CheckScript checks a script. The same script in the same context always gives the same report.
 func CheckScript(script ShellScript, in CheckContext) CheckReport {
 	texts := maxTexts
 	home := cmp.Or(in.Home, UnknownHome)
@@ -119,7 +119,7 @@ func CheckScript(script ShellScript, in CheckContext) CheckReport {
 	return c.found.report()
 }
 
-// findings collects what is found, each thing once.
+// findings collects what is found, each once.
 type findings struct {
 	all    []Finding
 	starts []start

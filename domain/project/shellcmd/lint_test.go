@@ -31,7 +31,7 @@ func rulesOf(r shellcmd.CheckReport) string {
 	return strings.Join(out, " ")
 }
 
-// blocked are commands that are never run, by the rule that stops them first.
+// blocked returns commands that are never run, by the rule that stops them first.
 func blocked() map[string][]string {
 	return map[string][]string{
 		"delete-root": {
@@ -86,7 +86,7 @@ func blocked() map[string][]string {
 	}
 }
 
-// high are commands that the user has to look at.
+// high returns commands that the user must look at.
 func high() map[string][]string {
 	return map[string][]string{
 		"download-run": {
@@ -117,7 +117,7 @@ func high() map[string][]string {
 	}
 }
 
-// harmless are commands of everyday life.
+// harmless returns everyday commands.
 func harmless() []string {
 	return []string{
 		`rm -rf node_modules && npm install`, `rm -rf node_modules`, `rm -rf ./dist`, `rm -rf dist/*`, `rm -rf *`, `rm -rf ./*`, `rm -rf "$PWD/dist"`, `rm -rf $(pwd)/dist`, `rm -rf /tmp/x`, `rm -rf /tmp/x/*`, `rm -f x`,
@@ -182,7 +182,7 @@ func TestEveryWrappingKeepsABlockedCommandBlocked(t *testing.T) {
 	}
 }
 
-// wrappings returns a command inside of what changes nothing about what it does.
+// wrappings returns a command wrapped in what does not change its effect.
 func wrappings(command string) []string {
 	return []string{
 		"(\n" + command + "\n)", "{\n" + command + "\n}", "if true; then\n" + command + "\nfi", "true && " + command, "echo $(\n" + command + "\n)", "echo \"$(\n" + command + "\n)\"",

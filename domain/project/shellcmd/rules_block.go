@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// deleteRoot holds that nothing deletes the system or a home. Not even without force: no step has anybody to ask.
+// deleteRoot forbids deleting the system or a home, even without force, because no step can be asked.
 func deleteRoot(c *check, r Run) {
 	if !deletesTrees(r) {
 		return
@@ -29,7 +29,7 @@ func deleteRoot(c *check, r Run) {
 	}
 }
 
-// deletesTrees reports whether a program deletes directories with what is in them, or May: options that are not known count.
+// deletesTrees reports whether a program deletes directories with their content, or may: unknown options count.
 func deletesTrees(r Run) bool {
 	switch r.Name {
 	case "rimraf":
@@ -54,7 +54,7 @@ func (c *check) lostPaths(at int, paths []string) string {
 	return ""
 }
 
-// findRoot holds that find deletes nothing there either.
+// findRoot forbids find to delete anything there either.
 func findRoot(c *check, r Run) {
 	if r.Name != "find" && r.Name != "gfind" {
 		return
@@ -81,7 +81,7 @@ func deleter(name string) bool {
 	return slices.Contains([]string{"rm", "unlink", "shred", "rmdir", "srm"}, name)
 }
 
-// formatDisk holds that no file system is made or wiped.
+// formatDisk forbids making or wiping a file system.
 func formatDisk(c *check, r Run) {
 	base, _, _ := strings.Cut(r.Name, ".")
 	if slices.Contains([]string{"mkfs", "mke2fs", "mkswap", "newfs", "wipefs", "blkdiscard"}, base) ||
@@ -90,7 +90,7 @@ func formatDisk(c *check, r Run) {
 	}
 }
 
-// permitRoot holds that nobody changes the permissions of the whole system.
+// permitRoot forbids changing the permissions of the whole system.
 func permitRoot(c *check, r Run) {
 	if !slices.Contains([]string{"chmod", "chown", "chgrp", "setfacl"}, r.Name) || !HasFlag(r.Args, "R", "--recursive") {
 		return
@@ -108,7 +108,7 @@ func permitRoot(c *check, r Run) {
 	}
 }
 
-// power holds that the machine stays on.
+// power forbids shutting down the machine.
 func power(c *check, r Run) {
 	_, operands := SplitOptions(r.Args, "")
 	verb := ""
@@ -125,7 +125,7 @@ func power(c *check, r Run) {
 	c.flag(r.At, "power", VerdictBlock, "it switches the machine off or restarts it, with everything that runs on it; do that yourself")
 }
 
-// ownCommand holds that a stored command does not approve what it or another one does.
+// ownCommand forbids a stored command to approve what it or another one does.
 func ownCommand(c *check, r Run) {
 	if r.Name != "countersign" && r.Name != "countersignd" && r.Name != "countersign-mcp" {
 		return
@@ -138,7 +138,7 @@ func ownCommand(c *check, r Run) {
 	c.flag(r.At, "own-command", VerdictHigh, "it runs Countersign itself, which can change what is allowed; call the tool instead of the command")
 }
 
-// redirects holds that no redirect writes to a device, to our own files or outside the project.
+// redirects forbids redirects to a device, to Countersign's own files or outside the project.
 func (c *check) redirects(at int) {
 	for _, r := range c.course.Script.Commands[at].Redirects {
 		if r.Writes() {
@@ -147,7 +147,7 @@ func (c *check) redirects(at int) {
 	}
 }
 
-// writeFiles holds the same for programs that write the files they are given.
+// writeFiles forbids the same for programs that write the files in their arguments.
 func writeFiles(c *check, r Run) {
 	recursive := deletesTrees(r) || r.Name == "mv"
 	for _, a := range writes(r) {
@@ -155,8 +155,8 @@ func writeFiles(c *check, r Run) {
 	}
 }
 
-// written judges one file that is written to. A redirect counts as outside even in a directory for temporary files: whoever was there
-// first may have put a link in its place.
+// written checks one file that is written to. A redirect counts as outside even in a directory for temporary files, because another user may have put
+// a link there.
 func (c *check) written(at int, paths []string, recursive, redirect bool) {
 	for _, text := range paths {
 		for _, p := range c.course.Absolute(at, text) {
@@ -174,7 +174,7 @@ func (c *check) written(at int, paths []string, recursive, redirect bool) {
 	}
 }
 
-// writes returns the files that a program changes or deletes, as its arguments name them.
+// writes returns the files that a program changes or deletes, according to its arguments.
 func writes(r Run) []Arg {
 	_, operands := SplitOptions(r.Args, "tms")
 	switch r.Name {

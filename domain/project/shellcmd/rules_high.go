@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// privilege asks for a look at whatever runs as somebody else.
+// privilege flags programs that run as another user.
 func privilege(c *check, r Run) {
 	if slices.Contains([]string{"sudo", "su", "doas", "pkexec", "runuser"}, r.Name) {
 		c.flag(r.At, "privilege", VerdictHigh, r.Name+" runs it as another user, for whom nothing here is out of reach; leave it out, or do that part yourself")
@@ -18,7 +18,7 @@ func isShell(name string) bool {
 	return slices.Contains([]string{"sh", "bash", "dash", "zsh", "ksh", "mksh", "ash", "fish", "csh", "tcsh", "rbash"}, name)
 }
 
-// inlineText looks into shell text that stands in an argument or comes in on standard input.
+// inlineText examines shell text in an argument or on standard input.
 func inlineText(c *check, r Run) {
 	found, hidden := c.shellText(r)
 	switch {
@@ -30,7 +30,7 @@ func inlineText(c *check, r Run) {
 	c.examine(r.At, found)
 }
 
-// shellText returns the texts that a program runs as shell scripts, and whether there is one that is only made when it runs.
+// shellText returns the texts that a program runs as shell scripts, and whether one of them is only known when it runs.
 func (c *check) shellText(r Run) (texts []string, hidden bool) {
 	var carriers []Arg
 	_, operands := SplitOptions(r.Args, "")
@@ -72,7 +72,7 @@ func (c *check) shellText(r Run) (texts []string, hidden bool) {
 	return texts, hidden
 }
 
-// madeUp reports whether a text begins with something that is only known when it runs: then it is unknown which program it starts.
+// madeUp reports whether a text begins with something that is only known when it runs, so that the program it starts is unknown.
 func madeUp(a Arg) bool {
 	if a.Word == nil || len(a.Word.Parts) == 0 {
 		return strings.HasPrefix(a.First(), MarkUnknown)
@@ -90,13 +90,13 @@ func joined(args []Arg) []string {
 	return unique([]string{strings.Join(written, " "), strings.Join(known, " ")})
 }
 
-// script returns the argument with the script of sh -c: the first that is no option.
+// script returns the argument with the script of sh -c: the first that is not an option.
 func script(args []Arg) []Arg {
 	_, operands := SplitOptions(args, "oO")
 	return operands[:min(1, len(operands))]
 }
 
-// following returns the values of an option, the next argument or what stands behind = or the letter.
+// following returns the values of an option: the next argument, or what follows = or the letter.
 func following(args []Arg, letter string, long ...string) []Arg {
 	var out []Arg
 	for i, a := range args {
@@ -114,7 +114,7 @@ func following(args []Arg, letter string, long ...string) []Arg {
 	return out
 }
 
-// runsInput reports whether a shell or an interpreter runs what comes in on standard input: it is given nothing else to run.
+// runsInput reports whether a shell or an interpreter runs its standard input, because nothing else is given.
 func runsInput(r Run) bool {
 	lang, code := coderOf(r.Name)
 	valued := lang.valued + lang.letters
@@ -156,7 +156,7 @@ func coderOf(name string) (coder, bool) {
 	return found, ok
 }
 
-// inlineCode looks for code in an argument that decodes what it runs, or that starts a shell.
+// inlineCode finds code in an argument that decodes what it runs, or that starts a shell.
 func inlineCode(c *check, r Run) {
 	lang, ok := coderOf(r.Name)
 	if !ok {
@@ -206,7 +206,7 @@ func quotedTexts(code string) []string {
 	return out
 }
 
-// downloaded asks for a look at what runs code that has just been downloaded.
+// downloaded flags code that runs right after its download.
 func downloaded(c *check, r Run) {
 	_, code := coderOf(r.Name)
 	reader := r.Name == "eval" || r.Name == "source" || r.Name == "."
@@ -226,7 +226,7 @@ func downloaded(c *check, r Run) {
 	}
 }
 
-// gitForce asks for a look at what throws away commits or files that git cannot bring back.
+// gitForce flags commands that discard commits or files that git cannot restore.
 func gitForce(c *check, r Run) {
 	if r.Name != "git" {
 		return
@@ -250,12 +250,12 @@ func gitForce(c *check, r Run) {
 	}
 }
 
-// danger is a subcommand that asks for a look.
+// danger is a flagged subcommand.
 type danger struct {
 	rule    string
 	names   []string
 	verbs   []string
-	not     []string // operands before the verb that make it something else
+	not     []string // operands before the verb that change its meaning
 	message string
 }
 
@@ -292,7 +292,7 @@ func subcommands(c *check, r Run) {
 	}
 }
 
-// remote asks for a look at what reaches into other machines.
+// remote flags commands that act on other machines.
 func remote(c *check, r Run) {
 	_, operands := SplitOptions(r.Args, "")
 	host := func(a Arg) bool {
@@ -305,7 +305,7 @@ func remote(c *check, r Run) {
 	}
 }
 
-// aiClients asks for a look at AI clients that are started without their own questions, or are given other servers.
+// aiClients flags AI clients that are started without their own questions, or with other servers.
 func aiClients(c *check, r Run) {
 	if !slices.Contains([]string{"claude", "codex", "gemini", "opencode", "cursor-agent", "cursor", "code", "qwen", "copilot"}, r.Name) {
 		return

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// lostPath says what is lost when a path is deleted with everything in it, or "" when that is an ordinary loss: the file system, a
-// first-level directory, a home directory, and what is all of these.
+// lostPath describes what is lost if a path is deleted with its content: the file system, a first-level directory, a home directory, or all of these.
+// It returns "" for an ordinary loss.
 func (c *check) lostPath(p string) string {
 	base, contents := p, false
 	for strings.Trim(path.Base(base), MarkGlob+".") == "" && strings.Contains(path.Base(base), MarkGlob) {
@@ -25,14 +25,14 @@ func (c *check) lostPath(p string) string {
 	return ""
 }
 
-// under reports whether p is dir or something in it.
+// under reports whether p is dir or in it.
 func under(p, dir string) bool {
 	return p == dir || dir == "/" || strings.HasPrefix(p, dir+"/")
 }
 
 func (c *check) inProject(p string) bool { return c.Project != "" && under(p, path.Clean(c.Project)) }
 
-// temporary reports whether p is something in a directory for temporary files.
+// temporary reports whether p is in a directory for temporary files.
 func temporary(p string) bool {
 	for _, dir := range []string{"/tmp", "/var/tmp", "/private/tmp", "/private/var/tmp", "/var/folders", "/private/var/folders", "/dev/shm"} {
 		if p != dir && under(p, dir) {
@@ -42,7 +42,7 @@ func temporary(p string) bool {
 	return false
 }
 
-// device reports whether p is a device that is not made to be written to by anybody.
+// device reports whether p is a device, except those that are meant to be written to by anybody.
 func device(p string) bool {
 	if p == "/proc/sysrq-trigger" {
 		return true
@@ -53,7 +53,7 @@ func device(p string) bool {
 	return !slices.Contains([]string{"/dev/null", "/dev/stdout", "/dev/stderr", "/dev/tty"}, p)
 }
 
-// owned returns the file or directory of OwnDirs that writing p changes, or "". Deleting a directory changes also what is in it.
+// owned returns the file or directory of OwnDirs that writing p changes, or "". Deleting a directory also changes what is in it.
 func (c *check) owned(p string, recursive bool) string {
 	mine := strings.Split(p, "/")
 	for _, own := range c.own {
@@ -68,8 +68,8 @@ func (c *check) owned(p string, recursive bool) string {
 	return ""
 }
 
-// matches reports whether the shorter path is the beginning of the longer one. In mine a pattern counts that begins like the name:
-// .cla* is meant for it, * is not.
+// matches reports whether the shorter path is a prefix of the longer one. In mine, a pattern counts if it begins like the name: .cla* does, * does
+// not.
 func matches(mine, theirs []string) bool {
 	for i := range min(len(mine), len(theirs)) {
 		prefix, _, glob := strings.Cut(mine[i], MarkGlob)
@@ -80,8 +80,7 @@ func matches(mine, theirs []string) bool {
 	return true
 }
 
-// clientFiles returns the files in which AI clients keep which servers they start and what they may do without asking: those of the
-// user and those of the project.
+// clientFiles returns the files in which AI clients store which servers they start and what they may do without asking: the user's and the project's.
 func clientFiles(home, project string) []string {
 	var out []string
 	if home != "" {

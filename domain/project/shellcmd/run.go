@@ -8,14 +8,14 @@ import (
 
 // The bounds of what one command is unfolded into.
 const (
-	maxWrapped = 16 // env nice nohup …, one in the other
+	maxWrapped = 16 // env nice nohup …, nested
 	maxRuns    = 64 // programs that one command may start
 )
 
 // Arg is one argument of a program.
 type Arg struct {
-	Sure []string // what it may be, variables taken not to be empty
-	May  []string // the same, and what it may be when they are
+	Sure []string // possible values if variables are not empty
+	May  []string // the same, and possible values if they are
 	Word *Word    // nil when it is a part of a word, or put together
 }
 
@@ -33,7 +33,7 @@ func (a Arg) First() string {
 // Opaque reports whether the whole argument is only known when it runs.
 func (a Arg) Opaque() bool { return strings.Trim(a.First(), MarkUnknown+MarkGlob) == "" }
 
-// Texts returns the shell texts that the argument may be: as it is written, variables left to be looked up, and as they are known.
+// Texts returns the shell texts that the argument may be: as written, with variables still to be resolved, and resolved.
 func (a Arg) Texts() []string {
 	var out []string
 	if a.Word != nil {
@@ -56,7 +56,7 @@ func (a Arg) Texts() []string {
 	return limit(out)
 }
 
-// Run is one program that a command starts, by itself or through others.
+// Run is one program that a command starts, directly or through another one.
 type Run struct {
 	At   int    // of the command
 	Name string // without its directory
@@ -93,7 +93,7 @@ func fields(values []string) []string {
 	return out
 }
 
-// Runs returns the programs that a command starts. All is false when there are too many of them, one in the other, to be looked at.
+// Runs returns the programs that a command starts. All is false if there are too many nested ones to examine.
 func (c *Trace) Runs(at int) (runs []Run, all bool) {
 	u := unfolding{at: at, all: true}
 	u.unfold(c.args(at, c.Script.Commands[at].Words), false, 0)
@@ -138,7 +138,7 @@ type wrapped struct {
 	fed  bool
 }
 
-// unwrap returns the programs that a program starts because its arguments say so.
+// unwrap returns the programs that a program starts because of its arguments.
 func unwrap(r Run) []wrapped {
 	switch {
 	case r.Name == "find" || r.Name == "gfind":
@@ -168,8 +168,8 @@ func unwrap(r Run) []wrapped {
 	return []wrapped{{args: SkipOptions(r.Args, w), fed: r.Name == "xargs" || r.Name == "parallel"}}
 }
 
-// findRuns returns the programs that find starts, each with its arguments; {} is what it starts from, so that what happens to files is seen
-// to happen there.
+// findRuns returns the programs that find starts, each with its arguments; {} becomes the start directory, so that the effect on files is attributed
+// to it.
 func findRuns(args []Arg) [][]Arg {
 	var out [][]Arg
 	from := findPaths(args)
@@ -209,12 +209,12 @@ func findPaths(args []Arg) []Arg {
 	return out
 }
 
-// wrapper says how the options of a program end that starts another one.
+// wrapper describes how the options of a program that starts another one end.
 type wrapper struct {
 	Valued  string   // short options whose value is the next argument
 	Long    []string // long ones
 	Skip    int      // arguments between the options and the program
-	Assigns bool     // NAME=value may stand before the program
+	Assigns bool     // NAME=value may precede the program
 }
 
 func wrapperOf(name string) (wrapper, bool) {
@@ -245,7 +245,7 @@ func runnerVerbs(name string) []string {
 	return nil
 }
 
-// SkipOptions leaves out the options of a wrapper: what is left is the program.
+// SkipOptions removes the options of a wrapper: the rest is the program.
 func SkipOptions(args []Arg, w wrapper) []Arg {
 	for len(args) > 0 {
 		text := args[0].First()
@@ -280,7 +280,7 @@ func SkipOptions(args []Arg, w wrapper) []Arg {
 	return args
 }
 
-// SplitOptions divides arguments into options and operands. After a short option of valued stands its value, which is neither.
+// SplitOptions divides arguments into options and operands. The value after a short option of valued is neither.
 func SplitOptions(args []Arg, valued string) (flags []string, operands []Arg) {
 	for i := 0; i < len(args); i++ {
 		text := args[i].First()
@@ -299,7 +299,7 @@ func SplitOptions(args []Arg, valued string) (flags []string, operands []Arg) {
 	return flags, operands
 }
 
-// HasFlag reports whether a short option, by itself or among others, or a long one, or any beginning of it, is given.
+// HasFlag reports whether a short option, alone or combined, or a long one, or any prefix of it, is present.
 func HasFlag(args []Arg, short, long string) bool {
 	flags, _ := SplitOptions(args, "")
 	return slices.ContainsFunc(flags, func(flag string) bool {

@@ -5,15 +5,15 @@ import (
 	"strings"
 )
 
-// ShellScript is a shell text taken apart: every simple command in it, wherever it hides, in the order in which they stand, what is
-// substituted into a command before the command itself.
+// ShellScript is a parsed shell text: every simple command in it, at any depth, in order, with the commands of a substitution before the command that
+// uses it.
 type ShellScript struct {
 	Commands   []Command
 	Pipes      []Pipe
 	Shells     []int  // the tree of shells: Shells[s] is the shell that s was forked from, -1 for the first
-	Blocks     []int  // the tree of blocks: a command of a block runs only after what stands before it in that block and those around it
-	Plain      bool   // nothing but one simple command, and every shell reads it the same way
-	Unparsable string // why the text is no shell script; Commands is then what could be made out all the same
+	Blocks     []int  // the tree of blocks: a command of a block runs only after what precedes it in that block and the enclosing ones
+	Plain      bool   // only one simple command, which every shell reads in the same way
+	Unparsable string // why the text is not a valid shell script; Commands is then what could be parsed
 }
 
 // Span is the commands From <= i < To of a script.
@@ -22,10 +22,10 @@ type Span struct{ From, To int }
 // Has reports whether command i is in the span.
 func (s Span) Has(i int) bool { return s.From <= i && i < s.To }
 
-// Pipe is one | of a script: what any command on its left writes, any command on its right may read.
+// Pipe is one | of a script: any command on its right may read what any command on its left writes.
 type Pipe struct{ From, To Span }
 
-// Command is one simple command. It has no words when it is a mere assignment, or the redirects of a compound command.
+// Command is one simple command. It has no words if it is a mere assignment, or the redirects of a compound command.
 type Command struct {
 	Words     []Word
 	Assigns   []Assign
@@ -33,11 +33,11 @@ type Command struct {
 	Shell     int    // in Script.Shells
 	Block     int    // in Script.Blocks
 	Function  string // the innermost function whose body it is in
-	Forked    bool   // within that function it runs beside others: in a pipe, or in the background
+	Forked    bool   // within that function it runs in a pipe or in the background
 	Source    string // as it is written
 }
 
-// Assign is NAME=value, or one turn of a loop over NAME.
+// Assign is NAME=value, or one iteration of a loop over NAME.
 type Assign struct {
 	Name  string
 	Value Word
@@ -82,17 +82,17 @@ func (w Word) Literal() (string, bool) {
 	return b.String(), true
 }
 
-// PartKind says what a part of a word is.
+// PartKind is the kind of a word's part.
 type PartKind uint8
 
 // The kinds of parts.
 const (
-	PartLiteral      PartKind = iota // Text, quotes and escapes taken away
+	PartLiteral      PartKind = iota // Text, without quotes and escapes
 	PartPattern                      // Text is unquoted * ? or [
-	PartTilde                        // Text is the user's name, empty for one's own home
+	PartTilde                        // Text is the user's name, empty for the own home
 	PartVariable                     // Text is its name
 	PartSubstitution                 // the output of Inside, or the name of a pipe to or from it
-	PartComputed                     // arithmetic, and what else is only known when it runs
+	PartComputed                     // arithmetic, and everything else that is only known when it runs
 )
 
 // Part is a part of a word.
@@ -102,12 +102,12 @@ type Part struct {
 	Quoted   bool
 	Source   string // as it is written
 	Operator string // of ${NAME-word}: "-", ":-", "=", ":=", "?", ":?", "+", ":+"; any other is itself
-	Other    []Part // the word behind Operator
-	Inside   Span   // the commands of a Substitution
+	Other    []Part // the word after Operator
+	Inside   Span   // the commands of a PartSubstitution
 }
 
-// Argv returns the script as a program and its arguments, when it is so plain that no shell is needed: one simple command of literal
-// words that is none of the shell's own. Everything else is for /bin/sh -c.
+// Argv returns the script as a program and its arguments, if it needs no shell: one simple command of literal words that is not built into the shell.
+// Everything else is for /bin/sh -c.
 func (s ShellScript) Argv() ([]string, bool) {
 	if s.Unparsable != "" || !s.Plain || len(s.Commands) != 1 {
 		return nil, false
@@ -127,7 +127,7 @@ func (s ShellScript) Argv() ([]string, bool) {
 	return argv, argv[0] != "" && !slices.Contains(builtins(), argv[0])
 }
 
-// builtins returns the commands that are the shell's own, or that it does differently from the program of that name.
+// builtins returns the commands that are built into the shell, or that it runs differently from the program with that name.
 func builtins() []string {
 	return []string{
 		".", ":", "[", "alias", "bg", "break", "builtin", "cd", "command", "continue", "declare", "dirs", "echo", "enable", "eval", "exec", "exit",

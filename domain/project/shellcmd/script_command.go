@@ -9,15 +9,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/spelling"
 )
 
-// Toolchain is what is installed on this machine: absolute paths, empty for what is not.
+// Toolchain is the installed programs: absolute paths, empty for those that are not installed.
 type Toolchain struct {
 	Managers map[project.Manager]string
-	Versions map[project.Manager]string // as far as they are known without starting anything
+	Versions map[project.Manager]string // as far as they are known without starting a program
 	Corepack string
 	Volta    string
 }
 
-// The strategies by which the manager is found (packageflow contract §2.6, row 20).
+// The ways to choose the package manager (packageflow contract §2.6, row 20).
 const (
 	ToolchainSystem        = "system"
 	ToolchainVolta         = "volta"
@@ -28,7 +28,7 @@ const (
 // ScriptCommand is a script ready to be started.
 type ScriptCommand struct {
 	Name     string          `json:"script"`
-	Text     string          `json:"command"`        // what package.json says
+	Text     string          `json:"command"`        // from package.json
 	Pre      string          `json:"pre,omitempty"`  // text of the hook before it
 	Post     string          `json:"post,omitempty"` // and after
 	Manager  project.Manager `json:"package_manager"`
@@ -38,9 +38,9 @@ type ScriptCommand struct {
 	DevLike  bool            `json:"dev_like"`
 }
 
-// BuildScriptCommand returns the command for a script of the project with these facts. Arguments are passed on as they are; no shell reads them. It fails
-// with project.ErrScriptNotFound, naming those there are, with project.ErrArgument on what no program can be told, with project.ErrManifest
-// on a version of volta's that is none, and with project.ErrExecutionFailed when the manager is not installed.
+// BuildScriptCommand returns the command for a script of the project with these facts. Arguments are passed on unchanged; no shell reads them. It
+// fails with project.ErrScriptNotFound, naming the existing ones, with project.ErrArgument for arguments that no program can get, with
+// project.ErrManifest for an invalid version of volta's, and with project.ErrExecutionFailed if the manager is not installed.
 func BuildScriptCommand(f project.Facts, tools Toolchain, name string, args []string) (ScriptCommand, error) {
 	if f.Broken != nil {
 		return ScriptCommand{}, f.Broken
@@ -68,7 +68,7 @@ func BuildScriptCommand(f project.Facts, tools Toolchain, name string, args []st
 	return c, nil
 }
 
-// shownNames bounds a list of scripts in a message.
+// shownNames limits a list of scripts in a message.
 const shownNames = 50
 
 func missing(name string, names []string) error {
@@ -91,21 +91,20 @@ func more(rest int) string {
 	return fmt.Sprintf(" and %d more", rest)
 }
 
-// tellable rejects what the manager would not take for the script it is: a name that looks like an option, and the one character that an
-// argument cannot hold.
+// tellable rejects names that the manager would not take for the script's: those that look like an option, and NUL, which an argument cannot contain.
 func tellable(name string, args []string) error {
 	if name == "" || name[0] == '-' {
 		return project.ErrArgument.Sayf("a script named %.100q cannot be run: package managers take it for an option; rename it in package.json", name)
 	}
 	for i, text := range append([]string{name}, args...) {
 		if strings.ContainsRune(text, 0) {
-			return project.ErrArgument.Sayf("argument %d of script %.100q holds a NUL character, which no program can be given", i, name)
+			return project.ErrArgument.Sayf("argument %d of script %.100q contains a NUL character, which is not allowed in arguments", i, name)
 		}
 	}
 	return nil
 }
 
-// prefix returns how the manager itself is started.
+// prefix returns the command that starts the manager itself.
 func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, error) {
 	m := string(c.Manager)
 	if tools.Volta != "" && len(f.Manifest.Volta) > 0 {
@@ -140,7 +139,7 @@ func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, erro
 	return []string{installed}, nil
 }
 
-// passed returns the script's own arguments: npm needs to be told where they begin, the others would pass the dashes on.
+// passed returns the script's own arguments: npm needs a separator before them, the others would pass it on.
 func (c *ScriptCommand) passed(args []string) []string {
 	if len(args) == 0 || c.Manager != project.NPM {
 		return args

@@ -39,7 +39,7 @@ func locks() map[project.Manager]string {
 
 const scripts = `"scripts":{"build":"vite build","prebuild":"clean","postbuild":"size","dev":"vite"}`
 
-// TestBuildOfEveryKind starts every manager with and without volta and corepack, with and without arguments.
+// TestBuildOfEveryKind checks every manager with and without volta and corepack, with and without arguments.
 func TestBuildOfEveryKind(t *testing.T) {
 	args := []string{"--watch", "a b", "$(id)", "", "--", ";rm -rf /"}
 	without := everything()
@@ -179,13 +179,12 @@ func manyScripts(n int) string {
 	return b.String()
 }
 
-// TestHostileManifestsStartNothing goes the whole way: what a package.json says of its package manager never becomes a program, and
-// never a part of an argument.
+// TestHostileManifestsStartNothing: what a package.json says about its package manager never becomes a program, nor a part of an argument.
 func TestHostileManifestsStartNothing(t *testing.T) {
 	for _, field := range []string{"npm;rm -rf /", "../npm", "./npm@1", "/bin/sh", "npm@$(id)", "npm@`id`", "npm && id", "NPM@1", "npx@1", "npm@1 --ignore-scripts", "npm@-g", "@1", "sh"} {
 		f, err := facts(t, fmt.Sprintf(`{%s,"packageManager":%q,"volta":{"node":"20"}}`, scripts, field), "pnpm-lock.yaml")
 		require.ErrorIs(t, err, project.ErrManifest, field)
-		if got, err := shellcmd.BuildScriptCommand(f, everything(), "build", nil); err == nil { // whoever goes on in spite of it starts npm, by its own path
+		if got, err := shellcmd.BuildScriptCommand(f, everything(), "build", nil); err == nil { // a caller that ignores the error starts npm, by its own path
 			for _, arg := range got.Argv {
 				assert.NotContains(t, arg, field)
 			}

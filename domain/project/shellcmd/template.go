@@ -12,18 +12,18 @@ import (
 // CustomPrefix begins the ID of every template that the user has made; a UUIDv4 follows (packageflow contract §1.5).
 const CustomPrefix = "custom-"
 
-// Risk says how much a command may break.
+// Risk is the risk of a command.
 type Risk string
 
 // The risks.
 const (
-	RiskLow    Risk = "low"    // it only looks
+	RiskLow    Risk = "low"    // it only reads
 	RiskMedium Risk = "medium" // it changes things in the project, or runs the project's own code
-	RiskHigh   Risk = "high"   // it deletes what cannot be brought back, or reaches others
+	RiskHigh   Risk = "high"   // it deletes what cannot be restored, or affects other machines
 )
 
-// Template is one step template (packageflow contract §1.5). In Command {pm} stands for the project's package manager, and <like-this>
-// for what the user has to fill in.
+// Template is one step template (packageflow contract §1.5). In Command, {pm} stands for the project's package manager, and <like-this> for what the
+// user fills in.
 type Template struct {
 	ID          string    `json:"id"`
 	Name        string    `json:"name"`
@@ -35,7 +35,7 @@ type Template struct {
 	CreatedAt   time.Time `json:"createdAt,omitzero"` // of custom ones
 }
 
-// TemplateDraft is what somebody says of a new template.
+// TemplateDraft is the user's input for a new template.
 type TemplateDraft struct {
 	Name        string
 	Command     string
@@ -43,8 +43,8 @@ type TemplateDraft struct {
 	Description string
 }
 
-// NewTemplate returns a custom template of medium risk; who has had its command judged may raise that. White space around texts is cut off. It fails
-// with project.ErrArgument, naming the field.
+// NewTemplate returns a custom template of medium risk; the caller may raise that after checking its command. White space around texts is removed. It
+// fails with project.ErrArgument, naming the field.
 func NewTemplate(id string, d TemplateDraft, now time.Time) (Template, error) {
 	t := Template{
 		ID: id, Name: strings.TrimSpace(d.Name), Command: strings.TrimSpace(d.Command), Category: CategoryCustom,
@@ -75,14 +75,14 @@ func NewTemplate(id string, d TemplateDraft, now time.Time) (Template, error) {
 	return t, nil
 }
 
-// TemplateFilter says which templates are wanted. The zero Filter is every custom one.
+// TemplateFilter selects templates. The zero TemplateFilter selects every custom one.
 type TemplateFilter struct {
 	Category Category // empty is any
-	Query    string   // somewhere in name, command or description, whatever the case
-	Builtin  bool     // those that come with Countersign, too
+	Query    string   // occurs in name, command or description, ignoring case
+	Builtin  bool     // also those that come with Countersign
 }
 
-// SelectTemplates returns the templates that are wanted: built-in ones first, in their own order, then custom ones in the order they are given.
+// SelectTemplates returns the selected templates: built-in ones first, in their own order, then custom ones in the given order.
 func SelectTemplates(custom []Template, f TemplateFilter) []Template {
 	out := []Template{}
 	if f.Builtin {
@@ -102,8 +102,8 @@ func (f TemplateFilter) wants(t Template) bool {
 	})
 }
 
-// FillPackageManager puts the package manager in the place of {pm}. It comes before a command is judged, and fails with project.ErrArgument when the
-// command has a {pm} and the project no package manager.
+// FillPackageManager replaces {pm} by the package manager. Call it before a command is checked; it fails with project.ErrArgument if the command has
+// a {pm} and the project no package manager.
 func FillPackageManager(command string, pm project.Manager) (string, error) {
 	if !strings.Contains(command, "{pm}") {
 		return command, nil
@@ -114,7 +114,7 @@ func FillPackageManager(command string, pm project.Manager) (string, error) {
 	return strings.ReplaceAll(command, "{pm}", string(pm)), nil
 }
 
-// Placeholders returns the names of what the user has to fill in, each once, in order.
+// Placeholders returns the names that the user must fill in, each once, in order.
 func Placeholders(command string) []string {
 	out := []string{}
 	for _, match := range placeholder().FindAllStringSubmatch(command, -1) {
@@ -125,8 +125,8 @@ func Placeholders(command string) []string {
 	return out
 }
 
-// FilledExample returns a command as it may look once it is filled in: every placeholder is its own name. Templates are judged by it, because
-// <name> is no shell text.
+// FilledExample returns a command as an example: every placeholder is replaced by its own name. Templates are checked in this form, because <name> is
+// not shell text.
 func FilledExample(command string) string { return placeholder().ReplaceAllString(command, "$1") }
 
 func placeholder() *regexp.Regexp { return regexp.MustCompile(`<([a-z][a-z0-9-]*)>`) }

@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// Marks stand in resolved texts for what is not known. They are Unicode noncharacters: a command has no business to contain them.
+// Marks replace what is not known in resolved texts. They are Unicode noncharacters, which commands do not contain.
 const (
 	MarkGlob    = "\uFDD0" // an unquoted * ? [
 	MarkUnknown = "\uFDD1" // text that is only known when it runs, and is not empty
@@ -21,20 +21,20 @@ func DisplayText(text string) string {
 	return strings.NewReplacer(UnknownHome, "~", "/"+markHome+"/", "~", MarkGlob, "*", MarkUnknown, "…", markGap, " ").Replace(text)
 }
 
-// The bounds of what a word may become. Beyond them the rest is not known.
+// The limits for a word's values. Beyond them the rest is unknown.
 const (
 	maxValues   = 16
 	maxText     = 2048
 	maxSettings = 8
 )
 
-// setting is what a variable, or the directory, may be after a command.
+// setting is the possible value of a variable, or of the directory, after a command.
 type setting struct {
 	at     int
 	values []string
 }
 
-// Trace is a script as it would run: what its words become, where its commands run, what they start.
+// Trace is a script as it would run: the values of its words, where its commands run, what they start.
 type Trace struct {
 	Script  ShellScript
 	home    string
@@ -46,21 +46,21 @@ type Trace struct {
 	calling bool // the parameters of a function are being worked out
 }
 
-// TraceScript works out the course of a script that runs in a directory ("" is not known) for the user with that home.
+// TraceScript traces a script that runs in a directory ("" is unknown) for the user with that home.
 func TraceScript(script ShellScript, home, dir string) *Trace {
 	c := &Trace{Script: script, home: home, dir: dir}
 	c.settle()
 	return c
 }
 
-// Within works out the course of a script that command at of this one runs: it sees the same variables and directories.
+// Within traces a script that command at of this one runs: it sees the same variables and directories.
 func (c *Trace) Within(at int, script ShellScript) *Trace {
 	inner := &Trace{Script: script, home: c.home, dir: c.dir, outer: c, outerAt: at}
 	inner.settle()
 	return inner
 }
 
-// settle works out variables and directories in the order of the commands, so that each needs only what is before it.
+// settle evaluates variables and directories in the order of the commands, so that each needs only earlier ones.
 func (c *Trace) settle() {
 	c.vars = map[string][]setting{}
 	for at, command := range c.Script.Commands {
@@ -113,7 +113,7 @@ func assigned(words []Word) []Assign {
 	return out
 }
 
-// target returns where cd with these words leads: "" is not known.
+// target returns the directory that cd with these words changes to: "" is unknown.
 func (c *Trace) target(at int, words []Word) []string {
 	for _, w := range words {
 		var to []string
@@ -136,7 +136,7 @@ func (c *Trace) target(at int, words []Word) []string {
 	return []string{c.home}
 }
 
-// latest returns what the settings before a command leave: those its shell sees, back to one that has certainly been made.
+// latest returns the settings in force before a command: those that its shell sees, back to one that was certainly made.
 func (c *Trace) latest(at int, settings []setting) (values []string, certain bool) {
 	seen := 0
 	for _, s := range slices.Backward(settings) {
@@ -154,7 +154,7 @@ func (c *Trace) latest(at int, settings []setting) (values []string, certain boo
 	return values, false
 }
 
-// dirs returns the directories a command may run in; "" is not known.
+// dirs returns the directories a command may run in; "" is unknown.
 func (c *Trace) dirs(at int) []string {
 	dirs, certain := c.latest(at, c.moves)
 	switch {
@@ -166,7 +166,7 @@ func (c *Trace) dirs(at int) []string {
 	return limit(append(dirs, c.dir))
 }
 
-// lookup returns what a variable may be when a command runs; "" among them says that it may be empty.
+// lookup returns the possible values of a variable when a command runs; "" among them means that it may be empty.
 func (c *Trace) lookup(at int, name string) []string {
 	values, certain := c.latest(at, c.vars[name])
 	if certain {
@@ -195,7 +195,7 @@ func (c *Trace) lookup(at int, name string) []string {
 	return limit(values)
 }
 
-// given returns what the calls of the function that a command is in hand over as a parameter, with "" when it may be missing.
+// given returns what the calls of a command's function pass as a parameter, with "" if it may be missing.
 func (c *Trace) given(at int, name string) []string {
 	function := c.Script.Commands[at].Function
 	if function == "" || c.calling || !strings.Contains("@*123456789", name) {
@@ -227,7 +227,7 @@ func orUnknown(text string) string {
 	return text
 }
 
-// Values returns the texts that parts of a word may become. Without empties a variable that may be empty is taken not to be.
+// Values returns the possible texts of a word's parts. Without empties, variables that may be empty are assumed not to be.
 func (c *Trace) Values(at int, parts []Part, empties bool) []string {
 	out := []string{""}
 	for _, p := range parts {
@@ -273,7 +273,7 @@ func (c *Trace) part(at int, p Part, empties bool) []string {
 	return []string{MarkUnknown}
 }
 
-// pick leaves out the empty text, unless it is wanted or the only one.
+// pick removes the empty text, unless it is wanted or the only one.
 func pick(values []string, empties bool) []string {
 	if empties || len(values) == 1 {
 		return values
@@ -328,7 +328,7 @@ func operandsOf(words []string) []string {
 	return words
 }
 
-// unquoted returns what the shell makes of a value that stands without quotes: it is split at white space, and patterns match files.
+// unquoted returns what the shell makes of an unquoted value: it is split at white space, and patterns match files.
 func unquoted(values []string) []string {
 	marks := strings.NewReplacer(" ", markGap, "\t", markGap, "\n", markGap, "*", MarkGlob, "?", MarkGlob, "[", MarkGlob)
 	out := make([]string, len(values))
@@ -351,7 +351,7 @@ func limit(values []string) []string {
 	return out
 }
 
-// Absolute returns where a path leads from each directory the command may run in; nothing when that is not known.
+// Absolute returns the targets of a path from each directory that the command may run in; none if that is unknown.
 func (c *Trace) Absolute(at int, text string) []string {
 	switch {
 	case text == "" || strings.HasPrefix(text, MarkUnknown):

@@ -12,7 +12,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/tasks"
 )
 
-// TestWhatStandsAroundATaskIsSaid: variables, environment, directories, shells and commands that run before it are shown, and what cannot be told is said in words.
+// TestWhatStandsAroundATaskIsSaid: variables, environment, directories, shells and commands that run before a task are shown, and what cannot be
+// determined is described.
 func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -57,6 +58,9 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 		"more needs than are shown":     {"Makefile", "a:" + many(101, " n%d") + "\n\techo\n" + many(101, "n%d:\n\techo\n"), "make:a", nil, []string{"a starts more than the 100 tasks that are shown"}},
 		"a need behind many tasks":      {"Makefile", "a: z\n" + many(500, "n%d:\n") + "z:\n\tevil\n", "make:a", []string{"evil"}, nil},
 		"more tasks than are read":      {"justfile", "a: z\n" + many(5001, "_n%d:\n") + "z:\n  evil\n", "just:a", nil, []string{"there are more tasks than are read"}},
+		"values that are added":         {"Makefile", "A = x\nA += y\nA +=\nA += z\na: b\n\techo $(A)\nA += w\nb:\n\techo $(A)\n", "make:a", []string{"echo x y z w"}, nil},
+		"a recipe that very many share": {"Makefile", "a" + many(300, " t%d") + ":\n" + many(30, "\techo %01000d\n"), "make:a", []string{"00029"}, []string{"so many targets of Makefile share recipes"}},
+		"values that double":            {"Taskfile.yml", `{"vars":{"V0":"x"` + doubled(64) + `},"tasks":{"a":"echo {{.V9}}"}}`, "task:a", []string{"echo ${COMPUTED}"}, nil},
 		"what loads itself":             {"justfile", "import 'justfile'\na:\n  echo\n", "just:a", nil, []string{"justfile loads 'justfile'"}},
 	} {
 		l := list(map[string]string{c.file: c.text,
@@ -84,7 +88,7 @@ func TestWhatStandsAroundATaskIsSaid(t *testing.T) {
 	}
 }
 
-// TestCargoTakesInCratesThatAreNamedByPath, and the order of members follows them.
+// TestCargoTakesInCratesThatAreNamedByPath: they are members too, and the order of members respects them.
 func TestCargoTakesInCratesThatAreNamedByPath(t *testing.T) {
 	t.Parallel()
 	w := tasks.FindWorkspace(tree(map[string]string{
@@ -102,6 +106,16 @@ func TestCargoTakesInCratesThatAreNamedByPath(t *testing.T) {
 }
 
 // many returns a text that often, each with its number.
+// doubled is variables each of which has the one before it twice.
+func doubled(times int) (out string) {
+	before := "V0"
+	for i := range times {
+		next := fmt.Sprintf("V%02d", i+1)
+		out, before = out+fmt.Sprintf(`,"%s":"{{.%s}}{{.%s}}"`, next, before, before), next
+	}
+	return out + fmt.Sprintf(`,"V9":"{{.%s}}"`, before)
+}
+
 func many(times int, form string) string {
 	var out strings.Builder
 	for i := range times {

@@ -7,21 +7,22 @@ import (
 	"strings"
 )
 
-// Documents are the files of one directory. Names may lead below it ("a/b"), never above.
+// Documents are the files of one directory. Names may be paths below it ("a/b"), never above.
 type Documents interface {
-	// Has reports whether there is a file or directory of that name.
+	// Has reports whether a file or directory with that name exists.
 	Has(name string) bool
-	// Text is a file's content, or an error that wraps fs.ErrNotExist where there is none.
+	// Text returns a file's content, or an error that wraps fs.ErrNotExist if it does not exist.
 	Text(name string) ([]byte, error)
-	// Tree is what a JSON, TOML or YAML document comes to (its ending says which): maps by text, lists, text, booleans and numbers.
+	// Tree returns the content of a JSON, TOML or YAML document (by its extension): maps by text, lists, text, booleans and numbers.
 	Tree(name string) (any, error)
 }
 
 // Tree is a directory with what is below it.
 type Tree interface {
-	// At is the files of the directory of that name below the top; "." is the top.
+	// At returns the files of the directory with that path below the top; "." is the top.
 	At(dir string) Documents
-	// Dirs is the names of the directories in a directory, sorted: no links, and none that holds what was installed or built, or whose name begins with a dot.
+	// Dirs returns the names of the directories in a directory, sorted: without links, directories of installed or built files, and names that begin
+	// with a dot.
 	Dirs(dir string) []string
 }
 
@@ -35,13 +36,14 @@ func first(d Documents, names ...string) string {
 	return ""
 }
 
-// The bounds of following files that others load.
+// The limits for files that others load.
 const (
-	maxLoads     = 20 // files of one runner, together
+	maxLoads     = 20 // of one runner, in total
 	maxLoadDepth = 5  // one in another
 )
 
-// beside returns the name, from the top, of a file that another names; false for one that is not below the directory, or whose name shows only when the runner runs.
+// beside returns the name, from the top, of a file that another file names; false if it is not below the directory, or if its name is only known when
+// the runner runs.
 func beside(file, name string) (string, bool) {
 	if name == "" || strings.ContainsAny(name, "{}$`\\:") || name[0] == '/' || name[0] == '~' {
 		return "", false
@@ -62,7 +64,7 @@ func branch(v any, keys ...string) any {
 	return v
 }
 
-// leaf returns a value's text; of anything else there is none.
+// leaf returns a value's text; empty for anything else.
 func leaf(v any) string {
 	s, _ := v.(string)
 	return s

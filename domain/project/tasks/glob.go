@@ -10,7 +10,7 @@ import (
 const (
 	maxMembers = 2000
 	maxLooked  = 50_000 // directories
-	maxDeep    = 8      // levels that ** stands for
+	maxDeep    = 8      // levels that ** matches
 )
 
 // globber finds the directories that patterns of workspaces name.
@@ -20,8 +20,8 @@ type globber struct {
 	full   bool
 }
 
-// find returns the directories below base that any of the patterns names, and none that begins with "!" does, sorted. Patterns are those of package managers:
-// * and ? within a name, ** for any directories. One that leaves the top finds nothing.
+// find returns the directories below base that any pattern matches and none that begins with "!" does, sorted. Patterns are those of package
+// managers: * and ? within a name, ** for any directories. One that leaves the top finds nothing.
 func (g *globber) find(base string, patterns []string) []string {
 	found := map[string]bool{}
 	var out []string
@@ -90,7 +90,7 @@ func (g *globber) match(dir string, names []string) []string {
 	return out
 }
 
-// dirs returns the directories in one, as long as not too many were looked at.
+// dirs returns the directories in one, until the limit of directories is reached.
 func (g *globber) dirs(dir string) []string {
 	found := g.tree.Dirs(dir)
 	if g.looked += 1 + len(found); g.looked > maxLooked {
@@ -112,10 +112,10 @@ func (g *globber) under(dir string, deep int) []string {
 	return out
 }
 
-// Fits reports whether a slash path is what a pattern says: * and ? within a name, ** for any directories.
+// Fits reports whether a slash path matches a pattern: * and ? within a name, ** for any directories.
 func Fits(pattern, name string) bool { return fits(parts(pattern), parts(name)) }
 
-// fits reports whether a path is what a pattern says.
+// fits reports whether a path matches a pattern.
 func fits(pattern, names []string) bool {
 	if len(pattern) == 0 {
 		return len(names) == 0

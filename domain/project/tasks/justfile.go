@@ -1,7 +1,6 @@
 package tasks
 
 import (
-	"maps"
 	"path"
 	"regexp"
 	"slices"
@@ -21,7 +20,7 @@ var (
 	justShells = regexp.MustCompile(`\bshell\s*\(`)
 )
 
-// justIn returns the justfile of a directory; empty without one. One of a module may be called mod.just as well.
+// justIn returns the justfile of a directory; empty without one. That of a module may also be called mod.just.
 func justIn(d Documents, dir string, module bool) string {
 	names := []string{path.Join(dir, "justfile"), path.Join(dir, "Justfile"), path.Join(dir, ".justfile")}
 	if module {
@@ -33,53 +32,89 @@ func justIn(d Documents, dir string, module bool) string {
 // readJustfile lists the recipes of a justfile that are not private, and of those in the directory that it loads.
 func readJustfile(l *List, d Documents) {
 	if file := justIn(d, ".", false); file != "" {
-		var before []string
-		justfile(l, d, file, "", new(int), 0, &before)
-		if len(before) == 0 {
-			return
-		}
-		text := strings.Join(before, "\n")
-		for _, all := range [][]Task{l.Tasks, l.hidden} {
-			for i := range all {
-				if all[i].Runner == Just {
-					all[i].Shell = joined(text, all[i].Shell)
+		var all justLoads
+		justfile(l, d, file, "", 0, &all)
+		before := strings.Join(all.before, "\n")
+		for _, list := range [][]Task{l.Tasks, l.hidden} {
+			for i := range list {
+				if list[i].Runner == Just {
+					list[i].before = before
 				}
 			}
 		}
 	}
 }
 
-// justfile lists the recipes of one file and its imports, then those of its modules, under the names by which just knows them. What the variables of all of them run
-// comes to before: just works out every variable, whichever recipe it is called for.
-func justfile(l *List, d Documents, file, prefix string, files *int, depth int, before *[]string) {
-	r := justReader{l: l, d: d, prefix: prefix, files: files, vars: map[string]string{}, from: map[string]justPlace{}}
+// justLoads is what all justfiles of a directory come to.
+type justLoads struct {
+	files  int      // that are loaded
+	spent  int      // bytes that variables came to
+	before []string // what the variables of all of them run: just works out every variable, whichever recipe it is called for
+}
+
+// justfile lists the recipes of one file and its imports, then those of its modules, under the names by which just knows them.
+func justfile(l *List, d Documents, file, prefix string, depth int, all *justLoads) {
+	r := justReader{l: l, d: d, prefix: prefix, all: all, vars: map[string]string{}, from: map[string]justPlace{}, at: map[string]int{}}
 	r.read(file, nil, depth)
-	*before = append(*before, outputs(r.before, r.vars)...)
+	for _, t := range r.recipes {
+		if t != nil {
+			l.add(*t)
+		}
+	}
+	all.before = append(all.before, outputs(r.before, r.values(nil))...)
 	for _, m := range r.modules {
-		justfile(l, d, m.file, prefix+m.name+"::", files, depth+m.depth, before)
+		justfile(l, d, m.file, prefix+m.name+"::", depth+m.depth, all)
 	}
 }
 
-// justReader reads a justfile with what it imports.
+// justReader reads a justfile with its imports.
 type justReader struct {
 	l       *List
 	d       Documents
-	prefix  string               // of its recipes' names
-	files   *int                 // that are loaded
-	vars    map[string]string    // of all of them
+	prefix  string // of its recipes' names
+	all     *justLoads
+	vars    map[string]string    // of all that are read
 	before  []string             // commands that just runs before any recipe
-	from    map[string]justPlace // where the recipe, or the variable, of a name stands that counts
+	from    map[string]justPlace // location of the recipe, or the variable, in force for a name
 	modules []justModule
+	recipes []*Task        // those that count, and nil where one does no longer
+	at      map[string]int // where the recipe of a name stands
+	inner   int            // recipes that are there for others alone
 }
 
-// justPlace is a file, and how deep it was imported.
+// values returns what the variables come to, but for some that are hidden.
+func (r *justReader) values(hidden map[string]bool) values {
+	return values{global: r.vars, hidden: hidden, spent: &r.all.spent}
+}
+
+// take keeps a recipe in the place of one that was read before, as far as recipes are read.
+func (r *justReader) take(t *Task) {
+	if i, have := r.at[t.Name]; have {
+		if r.recipes[i].inner {
+			r.inner--
+		}
+		r.recipes[i] = nil
+		delete(r.at, t.Name)
+	}
+	if t.inner && r.inner >= maxInner || len(r.at)-r.inner >= maxTasks+maxInner {
+		r.l.more(Just)
+		return
+	}
+	if t.inner {
+		r.inner++
+	}
+	r.at[t.Name] = len(r.recipes)
+	r.recipes = append(r.recipes, t)
+}
+
+// justPlace is a file, and its import depth.
 type justPlace struct {
 	file  string
 	depth int
 }
 
-// counts reports whether a definition takes the place of the one that was read before: what imports goes before what is imported, an earlier import before a later one,
-// and in one file the last one counts.
+// counts reports whether a definition replaces the one that was read before: an importing file goes before an imported one, an earlier import before
+// a later one, and in one file the last one counts.
 func (r *justReader) counts(name, file string, depth int) bool {
 	have, known := r.from[name]
 	if known && have.depth <= depth && (have.depth < depth || have.file != file) {
@@ -94,7 +129,7 @@ type justModule struct {
 	depth      int
 }
 
-// load follows an import or a module as far as it lies in the directory, and reports whether it does.
+// load follows an import or a module if it is in the directory, and reports whether it is.
 func (r *justReader) load(file string, within []string, depth int, kind, what string) bool {
 	name, rest := "", what
 	if kind == "mod" {
@@ -114,10 +149,10 @@ func (r *justReader) load(file string, within []string, depth int, kind, what st
 			at = inner
 		}
 	}
-	if !local || at == "" || !r.d.Has(at) || slices.Contains(within, at) || at == file || depth+1 >= maxLoadDepth || *r.files >= maxLoads {
+	if !local || at == "" || !r.d.Has(at) || slices.Contains(within, at) || at == file || depth+1 >= maxLoadDepth || r.all.files >= maxLoads {
 		return false
 	}
-	*r.files++
+	r.all.files++
 	r.l.loads(Just, at)
 	if kind == "mod" {
 		r.modules = append(r.modules, justModule{name, at, depth + 1})
@@ -129,7 +164,7 @@ func (r *justReader) load(file string, within []string, depth int, kind, what st
 
 // read lists the recipes of one file.
 func (r *justReader) read(file string, within []string, depth int) {
-	l, vars := r.l, r.vars
+	l := r.l
 	text, err := r.d.Text(file)
 	if err != nil {
 		l.unread(file, err)
@@ -145,24 +180,20 @@ func (r *justReader) read(file string, within []string, depth int) {
 			return
 		}
 		at.Command = strings.Join(body, "\n")
-		own := maps.Clone(vars)
+		hidden := map[string]bool{}
 		for _, set := range at.Sets { // a parameter hides the variable of its name
 			if given, is := strings.CutPrefix(set, "parameters: "); is {
 				for _, found := range justGiven.FindAllStringSubmatch(given, -1) {
-					delete(own, found[1])
+					hidden[found[1]] = true
 				}
 			}
 		}
-		at.Shell = justShell(body, own)
+		at.Shell = justShell(body, r.values(hidden))
 		if inner := justInner(append(templated.FindAllString(at.Command, -1), at.Sets...)); len(inner) > 0 {
-			at.Shell = joined(append(outputs(inner, vars), at.Shell)...)
+			at.Shell = joined(append(outputs(inner, r.values(nil)), at.Shell)...)
 		}
-		_, another := r.from["recipe "+at.Name]
 		if r.counts("recipe "+at.Name, file, depth) {
-			if same := func(o Task) bool { return o.Runner == Just && o.Name == at.Name }; another {
-				l.Tasks, l.hidden = slices.DeleteFunc(l.Tasks, same), slices.DeleteFunc(l.hidden, same)
-			}
-			l.add(*at)
+			r.take(at)
 		}
 		at, body = nil, nil
 	}
@@ -175,7 +206,7 @@ func (r *justReader) read(file string, within []string, depth int) {
 			if len(body) == 0 || !strings.HasPrefix(body[0], "#!") && !strings.HasSuffix(body[len(body)-1], `\`) {
 				bare = strings.TrimLeft(bare, "@-")
 			}
-			if bare != "" { // a comment as well: just fills in what stands in double braces there, and joins lines that end with a backslash
+			if bare != "" { // a comment as well: just expands double braces there, and joins lines that end with a backslash
 				body = append(body, bare)
 			}
 			continue
@@ -213,7 +244,7 @@ func (r *justReader) read(file string, within []string, depth int) {
 				l.open(Just, "just may run more than is shown: what shell(…) runs in %s is computed", file)
 			}
 			if r.counts("variable "+a[1], file, depth) {
-				vars[a[1]] = justValue(a[2])
+				r.vars[a[1]] = justValue(a[2])
 			}
 		} else if load := justLoad.FindStringSubmatch(bare); load != nil {
 			if !r.load(file, within, depth, load[1], load[2]) {
@@ -224,7 +255,7 @@ func (r *justReader) read(file string, within []string, depth int) {
 			rest := bare[statement.colon+1:]
 			name := r.prefix + m[1]
 			at = &Task{Name: name, Runner: Just, File: file, Description: about, inner: private || m[1][0] == '_', Argv: []string{"just", name}}
-			if asks { // whoever approves the plan has been asked
+			if asks { // the user who approves the plan has been asked
 				at.Argv = []string{"just", "--yes", name}
 			}
 			for _, need := range justNeed.FindAllString(rest, -1) {
@@ -243,14 +274,14 @@ func (r *justReader) read(file string, within []string, depth int) {
 	finish()
 }
 
-// justText is what stands in an expression or a statement of just.
+// justText is the content of an expression or a statement of just.
 type justText struct {
 	runs  []string // between backticks
 	colon int      // where the name and the parameters of a recipe end; -1 without one
 	open  bool     // a text or a bracket is not closed, or a text may have another in it
 }
 
-// before returns what stands before the colon; nothing without one.
+// before returns what precedes the colon; empty without one.
 func (t justText) before(text string) string {
 	if t.colon < 0 {
 		return ""
@@ -316,7 +347,7 @@ func justScan(text string, statement bool) (t justText, end int) {
 	return t, len(text)
 }
 
-// cut returns the beginning of a text, for a sentence about it.
+// cut returns the beginning of a text, for a message.
 func cut(text string) string {
 	line, _, _ := strings.Cut(text, "\n")
 	return sprintf("%.80q", line)
@@ -354,7 +385,7 @@ func justValue(text string) string {
 }
 
 // justShell returns a recipe's lines as shell text; a recipe in another language has none.
-func justShell(body []string, vars map[string]string) string {
+func justShell(body []string, vars values) string {
 	if len(body) > 0 {
 		if interpreter, is := strings.CutPrefix(body[0], "#!"); is {
 			if !slices.ContainsFunc(strings.Fields(interpreter), func(w string) bool {

@@ -1,6 +1,7 @@
 package tasks
 
 import (
+	"bytes"
 	"fmt"
 	"regexp"
 	"slices"
@@ -26,25 +27,29 @@ var (
 	shellName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
 )
 
-// The bounds of what variables of a makefile come to: how deep they name one another, and bytes in all.
+// The limits for values of a makefile's variables: depth of nesting, and bytes in total.
 const (
 	maxExpand   = 8
 	maxExpanded = 1 << 20
+	maxShared   = 8 << 20 // bytes of recipes and needs of all targets, where many share one
 )
 
-// computed stands in shell text for what a runner computes.
+// computed replaces in shell text what a runner computes.
 const computed = "${COMPUTED}"
 
-// makefile is one that is being read.
+// makefile is a makefile while it is read.
 type makefile struct {
 	file   string
 	prefix string // of a recipe's line
 	vars   map[string]string
-	unsure map[string]bool // variables that are given more than one value: which one counts shows only when it runs
+	added  map[string][]string // values that += adds to a variable, and that do not stand in vars yet
+	unsure map[string]bool     // variables that are given more than one value: which one counts shows only when it runs
 	rules  []*makeRule
 	known  map[string]*makeRule // by target
 	phony  map[string]bool
-	spent  int // bytes that variables came to
+	spent  int  // bytes that variables came to
+	shared int  // bytes of recipes and needs
+	full   bool // there were more of these than maxShared
 }
 
 // makeRule is the recipe of a target.
@@ -53,8 +58,8 @@ type makeRule struct {
 	needs, recipe []string
 }
 
-// readMakefile lists the targets of a makefile that are no files, as far as their names tell: those that .PHONY names, and those without a slash and a dot. The others
-// count where one of those needs them.
+// readMakefile lists the targets of a makefile that are not files, as far as their names show: those that .PHONY names, and those without a slash and
+// a dot. The others are included where one of those needs them.
 func readMakefile(l *List, d Documents) {
 	file := first(d, "GNUmakefile", "makefile", "Makefile")
 	if file == "" {
@@ -65,8 +70,11 @@ func readMakefile(l *List, d Documents) {
 		l.unread(file, err)
 		return
 	}
-	m := &makefile{file: file, prefix: "\t", vars: map[string]string{}, unsure: map[string]bool{}, phony: map[string]bool{}, known: map[string]*makeRule{}}
+	m := &makefile{file: file, prefix: "\t", vars: map[string]string{}, added: map[string][]string{}, unsure: map[string]bool{}, phony: map[string]bool{}, known: map[string]*makeRule{}}
 	m.read(l, file, lines(text))
+	if m.full {
+		l.open(Make, "make may run more than is shown: so many targets of %s share recipes, or what they need, that not all of it is read", file)
+	}
 	always := slices.ContainsFunc(m.rules, func(r *makeRule) bool { return r.target == file })
 	for _, r := range m.rules {
 		t := Task{Name: r.target, Runner: Make, File: file, Description: r.about, Needs: r.needs, Argv: []string{"make", r.target}, Command: strings.Join(r.recipe, "\n"),
@@ -76,7 +84,7 @@ func readMakefile(l *List, d Documents) {
 		}
 		var shell []string
 		for _, line := range r.recipe {
-			if strings.ContainsAny(line, "#'") { // where the shell would not look, make does
+			if strings.ContainsAny(line, "#'") { // make evaluates even what the shell would ignore
 				shell = append(shell, m.runs(line, r)...)
 			}
 			shell = append(shell, m.shell(line, r, 0))
@@ -95,13 +103,17 @@ func (m *makefile) read(l *List, file string, all []string) {
 	about, define := "", false
 	for i := 0; i < len(all); i++ {
 		line := all[i]
-		for strings.HasSuffix(line, `\`) && i+1 < len(all) {
-			i++
-			if strings.HasPrefix(line, m.prefix) {
-				line += "\n" + strings.TrimPrefix(all[i], m.prefix)
-			} else {
-				line = strings.TrimRight(strings.TrimSuffix(line, `\`), " \t") + " " + strings.TrimSpace(all[i])
+		if strings.HasSuffix(line, `\`) && i+1 < len(all) {
+			whole := []byte(line)
+			for bytes.HasSuffix(whole, []byte{'\\'}) && i+1 < len(all) {
+				i++
+				if bytes.HasPrefix(whole, []byte(m.prefix)) {
+					whole = append(append(whole, '\n'), strings.TrimPrefix(all[i], m.prefix)...)
+				} else {
+					whole = append(append(bytes.TrimRight(whole[:len(whole)-1], " \t"), ' '), strings.TrimSpace(all[i])...)
+				}
 			}
+			line = string(whole)
 		}
 		bare := strings.TrimSpace(line)
 		switch {
@@ -111,8 +123,12 @@ func (m *makefile) read(l *List, file string, all []string) {
 			if strings.Contains(line, "$(eval ") || strings.Contains(line, "${eval ") {
 				l.open(Make, "make may run otherwise than is shown: a recipe of %s uses $(eval …)", file)
 			}
-			for _, r := range open {
-				r.run(strings.TrimSpace(strings.TrimPrefix(line, m.prefix)))
+			text := ran(strings.TrimSpace(strings.TrimPrefix(line, m.prefix)))
+			for i, r := range open {
+				if text == "" || i > 0 && !m.share(1+len(text)) {
+					break
+				}
+				r.recipe = append(r.recipe, text)
 			}
 		case makeDefine.MatchString(bare):
 			define, open = true, nil
@@ -131,7 +147,7 @@ func (m *makefile) read(l *List, file string, all []string) {
 	}
 }
 
-// statement reads a line that is no recipe's, and returns the rules that it opens.
+// statement parses a line outside recipes, and returns the rules that it opens.
 func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	if load := makeLoad.FindStringSubmatch(line); load != nil {
 		l.note("%s includes %s, whose targets are not listed", file, load[1])
@@ -154,20 +170,25 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	if a := makeAssign.FindStringSubmatch(line); a != nil {
 		value, _, _ := strings.Cut(a[3], " #")
 		value = strings.TrimSpace(value)
-		if old, set := m.vars[a[1]]; set && a[2] != "+=" && old != value {
+		if old, set := m.vars[a[1]]; set && a[2] != "+=" && (old != value || len(m.added[a[1]]) > 0) {
 			m.unsure[a[1]] = true
 		}
 		switch a[2] {
 		case "+=":
-			m.vars[a[1]] = strings.TrimSpace(m.vars[a[1]] + " " + value)
+			if _, set := m.vars[a[1]]; !set {
+				m.vars[a[1]] = ""
+			}
+			if value != "" {
+				m.added[a[1]] = append(m.added[a[1]], value)
+			}
 		case "!=":
-			m.vars[a[1]] = "$(shell " + value + ")"
+			m.set(a[1], "$(shell "+value+")")
 		case "?=":
 			if _, set := m.vars[a[1]]; !set {
-				m.vars[a[1]] = value
+				m.set(a[1], value)
 			}
 		default:
-			m.vars[a[1]] = value
+			m.set(a[1], value)
 		}
 		return nil
 	}
@@ -193,12 +214,15 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		rest, about = said, strings.TrimSpace(text)
 	}
 	rest, _, _ = strings.Cut(rest, "#")
+	unknown := false
 	needs := slices.DeleteFunc(strings.Fields(m.shell(rest, nobody, 0)), func(n string) bool {
-		if n != "|" && strings.Contains(n, "$") {
-			l.open(Make, "make may make more than is shown: what %s needs is computed", strings.Join(targets, " "))
-		}
+		unknown = unknown || n != "|" && strings.Contains(n, "$")
 		return n == "|" || strings.Contains(n, "$")
 	})
+	if unknown {
+		l.open(Make, "make may make more than is shown: what %s needs is computed", strings.Join(targets, " "))
+	}
+	inline = ran(strings.TrimSpace(inline))
 	var open []*makeRule
 	if found := makeSpecial.FindString(line); found != "" {
 		l.sets(Make, "%s", line)
@@ -209,7 +233,11 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			l.open(Make, "make may need more than is shown: with .SECONDEXPANSION, %s computes what targets need when they are made", file)
 		}
 	}
+	size := len(rest) + len(inline)
 	for _, target := range targets {
+		if len(open) > 0 && !m.share(size) {
+			needs, inline = nil, ""
+		}
 		if target == ".PHONY" {
 			for _, name := range strings.Fields(rest) {
 				m.phony[name] = true
@@ -221,7 +249,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			continue
 		}
 		if target == ".DEFAULT" { // runs for what has no rule
-			open = append(open, m.rule("%", about, needs, strings.TrimSpace(inline)))
+			open = append(open, m.rule("%", about, needs, inline))
 			continue
 		}
 		if makeOwn.MatchString(target) {
@@ -230,12 +258,12 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		if makeSuffix.MatchString(target) {
 			l.open(Make, "make may run more than is shown: %s in %s may be a rule for all files with such an ending", target, file)
 		}
-		open = append(open, m.rule(target, about, needs, strings.TrimSpace(inline)))
+		open = append(open, m.rule(target, about, needs, inline))
 	}
 	return open
 }
 
-// reads takes note of a statement by which make runs something, or runs everything otherwise, whatever it is called for: as the recipe of the file itself.
+// reads records a statement by which make runs something, or changes how everything runs, for any target: as the recipe of the file itself.
 func (m *makefile) reads(line string) {
 	a := makeAssign.FindStringSubmatch(line)
 	switch {
@@ -254,7 +282,7 @@ func (m *makefile) reads(line string) {
 	r.recipe = append(r.recipe, strings.TrimSpace(line))
 }
 
-// rule returns the rule of a target, which several lines may add to.
+// rule returns the rule of a target, which several lines may extend.
 func (m *makefile) rule(target, about string, needs []string, inline string) *makeRule {
 	r := m.known[target]
 	if r == nil {
@@ -265,20 +293,34 @@ func (m *makefile) rule(target, about string, needs []string, inline string) *ma
 		r.about = about
 	}
 	r.needs = append(r.needs, needs...)
-	r.run(inline)
+	if inline != "" {
+		r.recipe = append(r.recipe, inline)
+	}
 	return r
 }
 
-// run adds a line to the recipe.
-func (r *makeRule) run(line string) {
+// share reports whether so many bytes of a recipe, or of what a target needs, are kept for one more target.
+func (m *makefile) share(bytes int) bool {
+	m.full = m.full || m.shared+bytes > maxShared
+	m.shared += bytes
+	return !m.full
+}
+
+// ran returns a recipe's line as far as anything of it is run.
+func ran(line string) string {
 	text := strings.TrimLeft(line, "@-+ \t")
-	for strings.HasPrefix(text, "#") && !strings.Contains(text, "$") { // make works out what stands in it all the same; for the shell a comment ends with its line, also where make joins the next one to it
+	tail := len(text) - strings.LastIndexByte(text, '$')   // what is shorter has none
+	for strings.HasPrefix(text, "#") && len(text) < tail { // make works out what stands in it all the same; for the shell a comment ends with its line, also where make joins the next one to it
 		_, text, _ = strings.Cut(text, "\n")
 		text = strings.TrimLeft(text, " \t")
 	}
-	if text != "" {
-		r.recipe = append(r.recipe, text)
-	}
+	return text
+}
+
+// set gives a variable a value.
+func (m *makefile) set(name, value string) {
+	m.vars[name] = value
+	delete(m.added, name)
 }
 
 // colon returns where the colon of a rule stands, outside of what make computes; -1 without one.
@@ -301,7 +343,7 @@ func colon(line string) int {
 	return -1
 }
 
-// shell returns a recipe's line as the shell is given it, as far as the makefile's own variables tell.
+// shell returns a recipe's line as the shell gets it, as far as the makefile's own variables are known.
 func (m *makefile) shell(text string, r *makeRule, depth int) string {
 	var out strings.Builder
 	for i := 0; i < len(text); i++ {
@@ -314,11 +356,11 @@ func (m *makefile) shell(text string, r *makeRule, depth int) string {
 		case '$':
 			out.WriteByte('$')
 		case '@':
-			out.WriteString(r.target)
+			out.WriteString(m.names(r.target))
 		case '<':
-			out.WriteString(strings.Join(r.needs[:min(1, len(r.needs))], ""))
+			out.WriteString(m.names(r.needs[:min(1, len(r.needs))]...))
 		case '^', '+', '?':
-			out.WriteString(strings.Join(r.needs, " "))
+			out.WriteString(m.names(r.needs...))
 		case '(', '{':
 			end := closing(text, i)
 			out.WriteString(m.value(text[i+1:min(end, len(text))], r, depth))
@@ -330,10 +372,25 @@ func (m *makefile) shell(text string, r *makeRule, depth int) string {
 	return out.String()
 }
 
+// names returns what a variable of a rule comes to.
+func (m *makefile) names(names ...string) string {
+	if m.spent >= maxExpanded {
+		return computed
+	}
+	text := strings.Join(names, " ")
+	m.spent += len(text)
+	return text
+}
+
 // runs returns shell text that runs what make itself runs for a line, for what it prints.
 func (m *makefile) runs(line string, r *makeRule) (out []string) {
 	for _, at := range makeRuns.FindAllStringIndex(line, -1) {
-		out = append(out, ": "+m.shell(line[at[0]:min(closing(line, at[0]+1)+1, len(line))], r, 0))
+		if m.spent >= maxExpanded {
+			return append(out, ": "+computed)
+		}
+		text := line[at[0]:min(closing(line, at[0]+1)+1, len(line))]
+		m.spent += len(text)
+		out = append(out, ": "+m.shell(text, r, 0))
 	}
 	return out
 }
@@ -357,15 +414,19 @@ func closing(text string, i int) int {
 	return len(text)
 }
 
-// value returns what one of make's expressions comes to.
+// value returns the value of one of make's expressions.
 func (m *makefile) value(name string, r *makeRule, depth int) string {
-	if command, ok := strings.CutPrefix(name, "shell "); ok {
+	if command, ok := strings.CutPrefix(name, "shell "); ok && depth < 2*maxExpand {
 		return "$(" + m.shell(command, r, depth+1) + ")"
 	}
 	if m.unsure[name] {
 		return computed
 	}
 	if v, set := m.vars[name]; set && depth < maxExpand && m.spent < maxExpanded {
+		if added := m.added[name]; len(added) > 0 {
+			v = strings.TrimSpace(v + " " + strings.Join(added, " "))
+			m.set(name, v)
+		}
 		m.spent += 1 + len(v)
 		return m.shell(v, r, depth+1)
 	}

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// TestMakefilesHideNothing: what make runs for a target stands in its task, or in those that it needs, or is said to be computed.
+// TestMakefilesHideNothing: what make runs for a target is in its task, or in those that it needs, or is reported as computed.
 func TestMakefilesHideNothing(t *testing.T) {
 	t.Parallel()
 	for name, makefile := range map[string]string{
@@ -44,7 +44,7 @@ func TestMakefilesHideNothing(t *testing.T) {
 	}
 }
 
-// TestTheTaskThatRunsIsTheOneShown, where files have several of one name.
+// TestTheTaskThatRunsIsTheOneShown: if files have several with one name, the one that runs is shown.
 func TestTheTaskThatRunsIsTheOneShown(t *testing.T) {
 	t.Parallel()
 	l := list(map[string]string{"justfile": "set allow-duplicate-recipes\na:\n  echo ok\na:\n  evil\n", "mise.toml": `{"tasks":{"m":"echo ok"}}`, "mise.local.toml": `{"tasks":{"m":"evil"}}`})

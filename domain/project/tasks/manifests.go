@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// readPyproject lists the programs and scripts that pyproject.toml names, for the tool that the project is set up for: uv, Poetry or Hatch.
+// readPyproject lists the programs and scripts in pyproject.toml, for the project's tool: uv, Poetry or Hatch.
 func readPyproject(l *List, d Documents) {
 	const file = "pyproject.toml"
 	if !d.Has(file) {
@@ -71,10 +71,10 @@ func hatchShell(text, env string, names []string) (shell string, needs []string)
 	return strings.Join(out, "\n"), needs
 }
 
-// composerEvents are those that every command of Composer causes.
+// composerEvents are the events that every command of Composer triggers.
 var composerEvents = []string{"init", "command", "pre-command-run"}
 
-// readComposer lists the scripts of a composer.json that are no events. Those may be needed: by others, or by all.
+// readComposer lists the scripts of a composer.json that are not events. Events may be needed: by others, or by all.
 func readComposer(l *List, d Documents) {
 	const file = "composer.json"
 	if !d.Has(file) {
@@ -113,7 +113,7 @@ func readComposer(l *List, d Documents) {
 	}
 }
 
-// readCargo lists what Cargo knows, and the aliases of its configuration.
+// readCargo lists Cargo's commands, and the aliases in its configuration.
 func readCargo(l *List, d Documents) {
 	const file = "Cargo.toml"
 	if !d.Has(file) {
@@ -148,7 +148,7 @@ func readGo(l *List, d Documents) {
 	}
 }
 
-// readGradle lists the usual tasks of Gradle; others can be called by their names.
+// readGradle lists the usual tasks of Gradle; others can be called by name.
 func readGradle(l *List, d Documents) {
 	file := first(d, "build.gradle", "build.gradle.kts", "settings.gradle", "settings.gradle.kts")
 	if file == "" {
@@ -164,7 +164,7 @@ func readGradle(l *List, d Documents) {
 	l.note("Gradle's tasks are known only when it runs; gradle:NAME runs any of them")
 }
 
-// readMaven lists the usual phases of Maven; others, and goals, can be called by their names.
+// readMaven lists the usual phases of Maven; others, and goals, can be called by name.
 func readMaven(l *List, d Documents) {
 	if !d.Has("pom.xml") {
 		return

@@ -2,7 +2,7 @@ package tasks
 
 import "strings"
 
-// readMise lists the tasks that mise's configuration names. Local files go before those of everybody.
+// readMise lists the tasks in mise's configuration. Local files take precedence over shared ones.
 func readMise(l *List, d Documents) {
 	for _, file := range []string{"mise.local.toml", ".mise.local.toml", "mise/config.local.toml", ".config/mise.local.toml", ".config/mise/config.local.toml",
 		"mise.toml", ".mise.toml", "mise/config.toml", ".config/mise.toml", ".config/mise/config.toml"} {
@@ -77,7 +77,7 @@ func miseTask(file, name string, v any) Task {
 	if strings.Contains(t.Command, "{{") || strings.Contains(t.Command, "{%") {
 		t.Open = said(t.Open, "mise fills in what stands in double braces, and may run commands for it")
 	}
-	if t.Shell = filled(t.Command, nil); strings.HasPrefix(t.Command, "#!") && !strings.Contains(strings.SplitN(t.Command, "\n", 2)[0], "sh") {
+	if t.Shell = filled(t.Command, values{}); strings.HasPrefix(t.Command, "#!") && !strings.Contains(strings.SplitN(t.Command, "\n", 2)[0], "sh") {
 		t.Shell = ""
 	}
 	return t

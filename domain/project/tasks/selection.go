@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/spelling"
 )
 
-// Ordered returns members so that each stands behind those that it needs, and otherwise by directory. Those that need one another in a circle stand by directory, and
-// their directories are returned besides.
+// Ordered returns members so that each comes after its dependencies, otherwise by directory. Members of a cycle are sorted by directory, and their
+// directories are returned as well.
 func Ordered(members []Member) (out []Member, circle []string) {
 	left := slices.Clone(members)
 	placed := map[string]bool{}
@@ -33,9 +33,9 @@ func Ordered(members []Member) (out []Member, circle []string) {
 	return out, circle
 }
 
-// Select returns the members that filters name: by name, by directory, by a pattern of either (ui-*, packages/*), or all but those behind "!". Without a filter that
-// chooses, all are chosen. The top is one of those only where its own name or "." says so, unless more than a package.json makes it a member: what its scripts run is most
-// often all the others. It fails with project.ErrArgument on a filter that names none.
+// Select returns the members that filters match: by name, by directory, by a pattern of either (ui-*, packages/*), or all except those after "!".
+// Without a selecting filter, all are selected. The top is included only if its own name or "." says so, unless more than a package.json makes it a
+// member: its scripts usually run all the others. It fails with project.ErrArgument for a filter that matches none.
 func Select(members []Member, filters []string) ([]Member, error) {
 	chosen, chooses := map[string]bool{}, false
 	for _, f := range filters {
@@ -61,7 +61,7 @@ func Select(members []Member, filters []string) ([]Member, error) {
 	}), nil
 }
 
-// is reports whether a filter names the member.
+// is reports whether a filter matches the member.
 func (m Member) is(filter string) bool {
 	filter = strings.TrimSuffix(strings.TrimPrefix(filter, "./"), "/")
 	if filter == m.Name || filter == m.Dir {
@@ -71,7 +71,7 @@ func (m Member) is(filter string) bool {
 	return !m.top() && (filter == "*" || err == nil && byName || m.Dir != "." && fits(parts(filter), parts(m.Dir)))
 }
 
-// top reports the top of a workspace of package managers.
+// top reports whether the member is the top of a package managers' workspace.
 func (m Member) top() bool { return m.Dir == "." && slices.Equal(m.Kinds, []string{kindNode}) }
 
 func unnamed(members []Member, filter string) error {
@@ -93,8 +93,8 @@ func unnamed(members []Member, filter string) error {
 	return project.ErrArgument.Sayf("there is no member %.100q%s; there are: %s", filter, meant, list)
 }
 
-// Affected returns the members that files below the top belong to, each to the innermost, and those that need them, through others too. A file that belongs to none
-// of them but the top affects the top alone.
+// Affected returns the members that contain files below the top, for each file the innermost, and those that depend on them, directly or indirectly.
+// A file in no member but the top affects only the top.
 func Affected(members []Member, files []string) []Member {
 	hit := map[string]bool{}
 	for _, file := range files {

@@ -13,14 +13,36 @@ var (
 	plainRef  = regexp.MustCompile(`^\{\{-?\s*\.?([A-Za-z_][A-Za-z0-9_]*)\s*-?\}\}$`)
 )
 
+// values are what variables come to.
+type values struct {
+	own    map[string]string
+	global map[string]string // for names that own has not
+	hidden map[string]bool   // names whose global values do not count
+	spent  *int              // bytes that they were filled in with; what goes beyond maxExpanded is computed
+}
+
+func (v values) of(name string) (string, bool) {
+	value, ok := v.own[name]
+	if !ok && !v.hidden[name] {
+		value, ok = v.global[name]
+	}
+	if ok && v.spent != nil {
+		if *v.spent >= maxExpanded {
+			return computed, true
+		}
+		*v.spent += 1 + len(value)
+	}
+	return value, ok
+}
+
 // filled returns text with what stands in double braces replaced: by the value of a name that is known, else by a shell variable of that name.
-func filled(text string, known map[string]string) string {
+func filled(text string, known values) string {
 	return templated.ReplaceAllStringFunc(text, func(t string) string {
 		ref := plainRef.FindStringSubmatch(t)
 		if ref == nil {
 			return computed
 		}
-		if v, ok := known[ref[1]]; ok {
+		if v, ok := known.of(ref[1]); ok {
 			return v
 		}
 		return "${" + ref[1] + "}"
@@ -43,11 +65,12 @@ func readTaskfile(l *List, d Documents) {
 	}
 }
 
-// taskfiles reads a Taskfile with what it includes.
+// taskfiles reads a Taskfile with its includes.
 type taskfiles struct {
 	l     *List
 	d     Documents
 	files int // that are included
+	spent int // bytes that variables came to
 }
 
 // taskfile is one of them, and how it is included.
@@ -55,14 +78,14 @@ type taskfile struct {
 	file    string
 	within  []string // files that include it, the outermost first
 	prefix  string   // of its tasks' names
-	inner   bool     // its tasks are there for others alone
+	inner   bool     // its tasks are only for other tasks
 	left    []string // tasks that are left out
-	sets    []string // what the inclusion says that bears on how they run
+	sets    []string // what the include statement says that affects how they run
 	vars    map[string]string
 	dynamic []string // commands whose output variables are
 }
 
-// includes follows what a Taskfile includes, as far as it lies in the directory.
+// includes follows the includes of a Taskfile, as far as they are in the directory.
 func (r *taskfiles) includes(of taskfile, doc any, vars map[string]string, dynamic []string) {
 	names, entries := branches(branch(doc, "includes"))
 	var open []string
@@ -125,31 +148,34 @@ func (r *taskfiles) read(of taskfile) {
 	if vars == nil {
 		vars = map[string]string{}
 	}
-	taskVars(branch(doc, "vars"), vars)
+	known := values{own: vars, spent: &r.spent}
+	taskVars(branch(doc, "vars"), known)
+	before := joined(outputs(dynamic, known)...)
 	names, entries := branches(branch(doc, "tasks"))
 	for _, name := range names {
 		if slices.Contains(of.left, name) {
 			continue
 		}
-		t := taskOf(file, of.prefix, name, entries[name], vars)
+		t := taskOf(file, of.prefix, name, entries[name], known)
 		t.inner = t.inner || of.inner
 		t.Sets = slices.Concat(of.sets, t.Sets)
-		t.Shell = joined(append(outputs(append(dynamic, commandsOf(branch(entries[name], "vars"), branch(entries[name], "env"))...), vars), t.Shell)...)
+		t.Shell = joined(append(outputs(commandsOf(branch(entries[name], "vars"), branch(entries[name], "env")), known), t.Shell)...)
+		t.before = before
 		l.add(t)
 	}
 	r.includes(of, doc, vars, dynamic)
 }
 
 // taskVars takes those variables whose values are text, or the output of a command.
-func taskVars(v any, into map[string]string) {
+func taskVars(v any, into values) {
 	names, entries := branches(v)
 	for _, name := range names {
 		switch value := entries[name].(type) {
 		case string:
-			into[name] = filled(value, into)
+			into.own[name] = filled(value, into)
 		case map[string]any:
 			if sh := leaf(value["sh"]); sh != "" {
-				into[name] = "$(" + filled(sh, into) + ")"
+				into.own[name] = "$(" + filled(sh, into) + ")"
 			}
 		}
 	}
@@ -190,7 +216,7 @@ func variables(v any) (out []string) {
 	return out
 }
 
-// commandsOf returns the commands whose output variables are.
+// commandsOf returns the commands whose output becomes variables.
 func commandsOf(all ...any) (out []string) {
 	for _, v := range all {
 		names, entries := branches(v)
@@ -204,33 +230,30 @@ func commandsOf(all ...any) (out []string) {
 }
 
 // outputs returns shell text that runs the commands for what they print, as the runner does before anything else.
-func outputs(commands []string, known map[string]string) (out []string) {
+func outputs(commands []string, known values) (out []string) {
 	for _, c := range commands {
 		out = append(out, ": $("+filled(c, known)+")")
 	}
 	return out
 }
 
-// joined returns the texts that are some, a line each.
+// joined returns the texts that are not empty, one per line.
 func joined(texts ...string) string {
 	return strings.Join(slices.DeleteFunc(slices.Clone(texts), func(t string) bool { return t == "" }), "\n")
 }
 
-// toldApart are the fields of a task that are told otherwise than as they stand there, or that bear on nothing that runs. Of the others, each is shown, whichever a
-// later version of the runner may know.
+// toldApart are the fields of a task that are described otherwise, or that affect nothing that runs. All other fields are shown, including those of
+// later versions of the runner.
 var toldApart = []string{"desc", "summary", "label", "silent", "interactive", "internal", "prompt", "vars", "env", "deps", "if", "preconditions", "status", "cmd", "cmds"}
 
 // taskOf reads one task. Others that it names are those of its own file, unless a colon stands before them.
-func taskOf(file, prefix, own string, v any, global map[string]string) Task {
+func taskOf(file, prefix, own string, v any, global values) Task {
 	name := prefix + own
 	if own == "default" && prefix != "" {
 		name = strings.TrimSuffix(prefix, ":")
 	}
 	t := Task{Name: name, Runner: Taskfile, File: file, Argv: []string{"task", name}, After: true}
-	vars := make(map[string]string, len(global))
-	for k, g := range global {
-		vars[k] = g
-	}
+	vars := values{own: map[string]string{}, global: global.own, spent: global.spent}
 	var commands, shell []string
 	say := func(text string) {
 		if text = strings.TrimSpace(text); text != "" {
@@ -263,7 +286,7 @@ func taskOf(file, prefix, own string, v any, global map[string]string) Task {
 	} else {
 		t.Description = leaf(m["desc"])
 		t.inner = m["internal"] == true
-		if m["prompt"] != nil { // whoever approves the plan has been asked
+		if m["prompt"] != nil { // the user who approves the plan has been asked
 			t.Argv = []string{"task", "--yes", name}
 		}
 		fields, _ := branches(v)

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/spelling"
 )
 
-// Runner is a program that carries out tasks by their names.
+// Runner is a program that runs tasks by name.
 type Runner string
 
 // The runners. Nothing else is ever started as one.
@@ -38,46 +38,54 @@ func runners() []Runner {
 // The bounds of what is read of one directory.
 const (
 	maxTasks = 500
-	maxInner = 5000 // tasks that are not listed, and others may need
+	maxInner = 5000 // tasks that are not listed, but that others may need
 	maxNotes = 20
-	maxNeeds = 100 // tasks that one needs, through others counted
+	maxNeeds = 100 // tasks that one needs, including indirect ones
 )
 
-// Task is something that a directory can run by its name.
+// Task is something that a directory can run by name.
 type Task struct {
 	Name        string   `json:"name"`
 	Runner      Runner   `json:"runner"`
-	File        string   `json:"file"`                  // which says so
-	Command     string   `json:"command"`               // what it runs, as the file has it
+	File        string   `json:"file"`                  // where it is defined
+	Command     string   `json:"command"`               // what it runs, as written in the file
 	Description string   `json:"description,omitempty"` // the file's own
 	Needs       []string `json:"needs,omitempty"`       // tasks of the same runner that it starts
-	Usual       bool     `json:"usual,omitempty"`       // the runner knows it, and no file names it
+	Usual       bool     `json:"usual,omitempty"`       // built into the runner, not named in a file
 
-	Shell string   `json:"-"` // Command with the runner's own variables as shell text; empty where it is no shell text
-	Argv  []string `json:"-"` // what starts it, the program by its name; empty for a script of package.json
-	After bool     `json:"-"` // its own arguments stand behind "--"
-	Sets  []string `json:"-"` // what its file says around it that bears on how it runs: variables, environment, directory, shell, each as it stands there
+	Shell string   `json:"-"` // Command with the runner's own variables as shell text; empty if it is not shell text
+	Argv  []string `json:"-"` // what starts it, the program by name; empty for a script of package.json
+	After bool     `json:"-"` // its own arguments follow "--"
+	Sets  []string `json:"-"` // what its file says that affects how it runs: variables, environment, directory, shell, each as written
 	Loads []string `json:"-"` // files beside File that its runner reads for it
 	Open  []string `json:"-"` // what cannot be told without running the runner, in sentences
 	inner bool     // it is there for other tasks alone
 	first string   // task that its runner begins with, whatever it is called for; empty for none
+
+	before string // shell text that its runner runs before Shell, whatever it is called for
 }
 
-// ID returns the task's name with its runner's before it.
+// whole returns the task with all of its shell text. Many tasks of a file have the same text before their own, so that it is put together for those alone that are asked for.
+func (t Task) whole() Task {
+	t.Shell, t.before = joined(t.before, t.Shell), ""
+	return t
+}
+
+// ID returns the task's name prefixed by its runner's.
 func (t Task) ID() string { return string(t.Runner) + ":" + t.Name }
 
-// Packaged reports a script of a package.json, which run_script runs too.
+// Packaged reports whether the task is a script of a package.json, which run_script runs too.
 func (t Task) Packaged() bool { return t.Runner == Script }
 
 // List is what a directory can run.
 type List struct {
 	Tasks  []Task   // by runner, then by name
-	Notes  []string // what is not in it, and why
+	Notes  []string // what is missing from it, and why
 	hidden []Task
 	around map[Runner]*surroundings
 }
 
-// surroundings is what a runner's file says that bears on each of its tasks.
+// surroundings is what a runner's file says that affects each of its tasks.
 type surroundings struct{ sets, open, loads []string }
 
 func (l *List) about(r Runner) *surroundings {
@@ -90,7 +98,7 @@ func (l *List) about(r Runner) *surroundings {
 	return l.around[r]
 }
 
-// maxSaid bounds what is said about the tasks of a file, in entries.
+// maxSaid is the maximum number of notes about the tasks of a file.
 const maxSaid = 200
 
 func said(list []string, text string) []string {
@@ -103,25 +111,25 @@ func said(list []string, text string) []string {
 	return append(list[:min(len(list), maxSaid)], text)
 }
 
-// sets takes down something that a file says about all its tasks.
+// sets records something that a file says about all its tasks.
 func (l *List) sets(r Runner, format string, args ...any) {
 	a := l.about(r)
 	a.sets = said(a.sets, sprintf(format, args...))
 }
 
-// open takes down something about all tasks of a file that cannot be told without running them.
+// open records something about all tasks of a file that cannot be determined without running them.
 func (l *List) open(r Runner, format string, args ...any) {
 	a := l.about(r)
 	a.open = said(a.open, sprintf(format, args...))
 }
 
-// loads takes down a file that a runner reads beside the one that it looks for.
+// loads records a file that a runner reads in addition.
 func (l *List) loads(r Runner, file string) {
 	a := l.about(r)
 	a.loads = said(a.loads, file)
 }
 
-// Read returns what a directory can run, as its files say, and the facts that are known of it. A file that cannot be read is noted.
+// Read returns what a directory can run, according to its files and the known facts. A file that cannot be read is noted.
 func Read(d Documents, f project.Facts) List {
 	l := &List{}
 	if f.Manifest != nil {
@@ -148,8 +156,8 @@ func Read(d Documents, f project.Facts) List {
 	return *l
 }
 
-// unknown takes down the tasks that others start and that no file read here has under that name: by an alias, a pattern, in a file that is not followed. What make
-// needs without a rule is a file, and what just takes for a need may be an argument of one.
+// unknown records the tasks that others start and that no file read here has under that name: through an alias, a pattern, or a file that is not
+// followed. What make needs without a rule is a file, and what looks like a dependency in just may be an argument of one.
 func (l *List) unknown() {
 	have := map[string]bool{}
 	for _, all := range [][]Task{l.Tasks, l.hidden} {
@@ -171,7 +179,7 @@ func (l *List) unknown() {
 	}
 }
 
-// add lists a task that can be told to its runner: one whose name could pass for an option, or cannot be shown, is there for others alone.
+// add lists a task that can be called by name: one whose name could pass for an option, or cannot be shown, is only there for others.
 func (l *List) add(t Task) {
 	if t.Name == "" {
 		return
@@ -194,13 +202,18 @@ func (l *List) add(t Task) {
 	l.Tasks = append(l.Tasks, t)
 }
 
-// hide takes a task that is there for others alone.
+// hide adds a task that is only for other tasks.
 func (l *List) hide(t Task) {
 	if len(l.hidden) >= maxInner {
-		l.open(t.Runner, "%s may run more than is shown: there are more tasks than are read", t.Runner)
+		l.more(t.Runner)
 		return
 	}
 	l.hidden = append(l.hidden, t)
+}
+
+// more takes down that a file has tasks which are not read.
+func (l *List) more(r Runner) {
+	l.open(r, "%s may run more than is shown: there are more tasks than are read", r)
 }
 
 // callable reports a name that any runner takes for a task's.
@@ -216,13 +229,13 @@ func (l *List) note(format string, args ...any) {
 	}
 }
 
-// unread notes a file that is there and cannot be read.
+// unread notes a file that exists and cannot be read.
 func (l *List) unread(name string, err error) {
 	l.note("%s cannot be read, so its tasks are not listed: %s", name, err)
 }
 
-// Find returns the task of that name: "build", or "make:build" where several runners have one. What files name goes before what a runner knows by itself. It fails
-// with project.ErrScriptNotFound, naming those there are, or with project.ErrArgument where several have that name.
+// Find returns the task with that name: "build", or "make:build" if several runners have one. Tasks named in files take precedence over those built
+// into a runner. It fails with project.ErrScriptNotFound, naming the existing ones, or with project.ErrArgument if several have that name.
 func (l List) Find(word string) (Task, error) {
 	var named, usual []Task
 	for _, t := range l.Tasks {
@@ -239,7 +252,7 @@ func (l List) Find(word string) (Task, error) {
 	}
 	switch len(named) {
 	case 1:
-		return named[0], nil
+		return named[0].whole(), nil
 	case 0:
 		if t, ok := l.any(word); ok {
 			return t, nil
@@ -253,13 +266,13 @@ func (l List) Find(word string) (Task, error) {
 	return Task{}, project.ErrArgument.Sayf("%.100q names more than one task; call one of: %s", word, strings.Join(ids, ", "))
 }
 
-// free is how a task of a runner may be named that no file names.
+// free matches names of a runner's tasks that no file names.
 var free = map[Runner]*regexp.Regexp{
 	Gradle: regexp.MustCompile(`^:?[A-Za-z][A-Za-z0-9_]*([:-][A-Za-z0-9_]+)*$`),
 	Maven:  regexp.MustCompile(`^[a-z][a-z0-9-]*(:[a-z0-9-]+)?$`),
 }
 
-// any returns a task of Gradle or Maven by whatever name follows their own: their files would have to be run to list them.
+// any returns a task of Gradle or Maven with any name that fits their rules: their files would have to be run to list them.
 func (l List) any(word string) (Task, bool) {
 	runner, name, _ := strings.Cut(word, ":")
 	like, ok := free[Runner(runner)]
@@ -274,7 +287,7 @@ func (l List) any(word string) (Task, bool) {
 	return Task{}, false
 }
 
-// shown bounds a list of tasks in a message.
+// shown limits a list of tasks in a message.
 const shown = 50
 
 func (l List) missing(word string) error {
@@ -299,19 +312,31 @@ func (l List) missing(word string) error {
 	return project.ErrScriptNotFound.Sayf("there is no task %.100q%s; there are: %s", word, meant, list)
 }
 
-// Needed returns the tasks that one starts, through others too, as far as they can be read: each once, in the order in which they are named. Where there are
-// more than it returns, the last one says so.
+// Needed returns the tasks that one starts, directly or indirectly, as far as they can be read: each once, in the order in which they are named. If
+// the limit is exceeded, the last one says so.
 func (l List) Needed(of Task) (out []Task) {
-	seen := map[string]bool{of.Name: true}
+	rules := l.rules(of.Runner)
+	seen, stood, again := map[string]bool{of.Name: true}, map[string]bool{}, 0 // again counts the bytes of texts that stood before another task
 	var follow func(t Task)
 	follow = func(t Task) {
 		for _, name := range slices.Concat([]string{t.first}, t.Needs) {
-			if name == "" || seen[name] || len(out) > maxNeeds {
+			if len(out) > maxNeeds {
+				return
+			}
+			if name == "" || seen[name] {
 				continue
 			}
 			seen[name] = true
-			if other, ok := l.rule(of.Runner, name); ok {
-				out = append(out, other)
+			if other, ok := rules.find(name); ok {
+				switch text := other.before; {
+				case !stood[text]:
+					stood[text] = true
+				case again+len(text) > maxExpanded: // it is shown with another task
+					other.before = ""
+				default:
+					again += len(text)
+				}
+				out = append(out, other.whole())
 				follow(other)
 			}
 		}
@@ -325,35 +350,62 @@ func (l List) Needed(of Task) (out []Task) {
 	return out
 }
 
-// rule returns the task of exactly that name, or of make's first pattern that it fits.
-func (l List) rule(r Runner, name string) (Task, bool) {
-	for _, exact := range []bool{true, false} {
-		for _, t := range slices.Concat(l.Tasks, l.hidden) {
-			before, after, pattern := strings.Cut(t.Name, "%")
-			switch {
-			case t.Runner != r:
-			case exact && t.Name == name:
-				return t, true
-			case !exact && pattern && len(name) > len(before)+len(after) && strings.HasPrefix(name, before) && strings.HasSuffix(name, after):
-				stem := name[len(before) : len(name)-len(after)]
-				t.Name += " (for " + name + ")"
-				t.Needs = slices.Clone(t.Needs)
-				for i, need := range t.Needs {
-					t.Needs[i] = strings.Replace(need, "%", stem, 1)
-				}
-				return t, true
+// rules are the tasks of one runner as others name them.
+type rules struct {
+	exact    map[string]*Task // the first of each name
+	patterns []pattern
+}
+
+type pattern struct {
+	before, after string
+	of            *Task
+}
+
+func (l List) rules(r Runner) rules {
+	out := rules{exact: map[string]*Task{}}
+	for _, all := range [][]Task{l.Tasks, l.hidden} {
+		for i := range all {
+			t := &all[i]
+			if t.Runner != r {
+				continue
+			}
+			if out.exact[t.Name] == nil {
+				out.exact[t.Name] = t
+			}
+			if before, after, is := strings.Cut(t.Name, "%"); is {
+				out.patterns = append(out.patterns, pattern{before, after, t})
 			}
 		}
+	}
+	return out
+}
+
+// find returns the task of exactly that name, or of make's first pattern that it fits.
+func (r rules) find(name string) (Task, bool) {
+	if t := r.exact[name]; t != nil {
+		return *t, true
+	}
+	for _, p := range r.patterns {
+		if len(name) <= len(p.before)+len(p.after) || !strings.HasPrefix(name, p.before) || !strings.HasSuffix(name, p.after) {
+			continue
+		}
+		t, stem := *p.of, name[len(p.before):len(name)-len(p.after)]
+		t.Name += " (for " + name + ")"
+		t.Needs = slices.Clone(t.Needs)
+		for i, need := range t.Needs {
+			t.Needs[i] = strings.Replace(need, "%", stem, 1)
+		}
+		return t, true
 	}
 	return Task{}, false
 }
 
-// usual returns a task that its runner knows by itself.
+// usual returns a task that is built into its runner.
 func usual(r Runner, file, name string, argv ...string) Task {
 	return Task{Name: name, Runner: r, File: file, Usual: true, Command: strings.Join(argv, " "), Shell: strings.Join(argv, " "), Argv: argv}
 }
 
-// lines parts a file into its lines, however they end.
+// lines splits a file into its lines, with any line endings.
 func lines(text []byte) []string {
 	return strings.Split(strings.ReplaceAll(string(text), "\r\n", "\n"), "\n")
 }

@@ -56,7 +56,7 @@ func tree(all map[string]string) files {
 
 func list(all map[string]string) tasks.List { return tasks.Read(tree(all), project.Facts{}) }
 
-// TestANameSaysWhichTask: one that a file names goes before what a runner knows by itself, and one that two files name wants its runner's.
+// TestANameSaysWhichTask: a task named in a file takes precedence over a built-in one, and a name in two files needs its runner's.
 func TestANameSaysWhichTask(t *testing.T) {
 	l := list(map[string]string{"go.mod": "module x", "Makefile": "test:\n\tgo test\nlint:\n\tgo vet\n", "justfile": "lint:\n  go vet\n", "build.gradle": ""})
 	for word, want := range map[string]string{"test": "make:test", "go:test": "go:test", "vet": "go:vet", "just:lint": "just:lint", "gradle:assemble": "gradle:assemble", "gradle::app:run": "gradle::app:run"} {
@@ -78,14 +78,14 @@ func TestANameSaysWhichTask(t *testing.T) {
 	require.ErrorIs(t, err, project.ErrScriptNotFound)
 }
 
-// TestNamesThatCouldBeOptionsAreNoTasks, nor those that no runner could be told.
+// TestNamesThatCouldBeOptionsAreNoTasks: nor are those that no runner would accept.
 func TestNamesThatCouldBeOptionsAreNoTasks(t *testing.T) {
 	l := list(map[string]string{"composer.json": `{"scripts":{"-x":"a","ok":"b","a b":"c","$(x)":"d","x;y":"e","":"f"}}`})
 	require.Len(t, l.Tasks, 1)
 	assert.Equal(t, "ok", l.Tasks[0].Name)
 }
 
-// TestMakefilesThatNeverEnd are read all the same: variables that name themselves, brackets that stay open, tasks that need one another.
+// TestMakefilesThatNeverEnd: variables that name themselves, unclosed brackets and tasks that need one another are read all the same.
 func TestMakefilesThatNeverEnd(t *testing.T) {
 	l := list(map[string]string{"Makefile": "A = $(A) $(B\nB = $(A)$(A)\na: b\n\techo $(A) $\nb: a\n\techo $(shell $(A)\n"})
 	require.Len(t, l.Tasks, 2)

@@ -10,10 +10,10 @@ import (
 
 // Member is a package of a workspace.
 type Member struct {
-	Name    string   `json:"name"` // as its own file says; else its directory's
+	Name    string   `json:"name"` // from its own file; else its directory's
 	Dir     string   `json:"dir"`  // below the top, with slashes; "." is the top itself
 	Version string   `json:"version,omitempty"`
-	Kinds   []string `json:"kinds"`               // what makes it one: package.json, go, cargo, uv
+	Kinds   []string `json:"kinds"`               // what makes it a member: package.json, go, cargo, uv
 	Needs   []string `json:"dependsOn,omitempty"` // directories of other members, sorted
 
 	names    []string // by which others need it, each with its kind before it
@@ -22,7 +22,7 @@ type Member struct {
 
 // Workspace is the packages of a monorepo.
 type Workspace struct {
-	Tools   []string // that describe it: npm, pnpm, yarn, bun, turbo, nx, lerna, go, cargo, uv
+	Tools   []string // that define it: npm, pnpm, yarn, bun, turbo, nx, lerna, go, cargo, uv
 	Members []Member // by directory
 	Notes   []string
 }
@@ -35,14 +35,14 @@ const (
 	kindUV    = "uv"
 )
 
-// reading is a workspace that is being read.
+// reading is a workspace while it is read.
 type reading struct {
 	tree Tree
 	glob globber
 	out  Workspace
 }
 
-// FindWorkspace returns the workspace whose top is the top of the tree; one without members when none is described there. facts are those of the top.
+// FindWorkspace returns the workspace at the top of the tree; one without members if none is defined there. facts are those of the top.
 func FindWorkspace(t Tree, facts project.Facts) Workspace {
 	r := &reading{tree: t, glob: globber{tree: t}}
 	top := t.At(".")
@@ -70,7 +70,7 @@ func (r *reading) tool(name string) {
 	}
 }
 
-// doc reads a document of a directory; one that is there and cannot be read is noted.
+// doc reads a document of a directory; one that exists and cannot be read is noted.
 func (r *reading) doc(d Documents, dir, name string) any {
 	if !d.Has(name) {
 		return nil
@@ -101,7 +101,7 @@ func (r *reading) member(dir, kind string) *Member {
 	return m
 }
 
-// called gives a member the name that its file says; the first file's counts.
+// called sets a member's name from its file; the first file's counts.
 func (m *Member) called(kind, name, version string) {
 	if name == "" {
 		return
@@ -115,7 +115,7 @@ func (m *Member) called(kind, name, version string) {
 	}
 }
 
-// node finds the members of npm, pnpm, yarn, bun, Lerna and Nx; Turbo has those of the package manager.
+// node finds the members of npm, pnpm, yarn, bun, Lerna and Nx; Turbo uses those of the package manager.
 func (r *reading) node(top Documents, facts project.Facts) {
 	manifest := r.doc(top, ".", "package.json")
 	var patterns []string
@@ -155,7 +155,7 @@ func (r *reading) node(top Documents, facts project.Facts) {
 	}
 }
 
-// pkg is a member with a package.json.
+// pkg returns a member with a package.json.
 func (r *reading) pkg(dir string, d Documents) {
 	doc := r.doc(d, dir, "package.json")
 	m := r.member(dir, kindNode)
@@ -172,7 +172,7 @@ func (m *Member) require(kind string, names ...string) {
 	}
 }
 
-// nx finds the projects of Nx: where there are no workspaces, those with a project.json; of those there are, it knows more names and needs.
+// nx finds the projects of Nx: without workspaces, those with a project.json; it adds names and dependencies to existing ones.
 func (r *reading) nx(workspaces bool) {
 	dirs := make([]string, 0, len(r.out.Members))
 	for _, m := range r.out.Members {
@@ -385,7 +385,7 @@ func distribution(text string) string {
 	return strings.Join(strings.FieldsFunc(strings.ToLower(text), func(r rune) bool { return strings.ContainsRune("-_.", r) }), "-")
 }
 
-// link tells each member which others it needs.
+// link records for each member which others it needs.
 func (r *reading) link() {
 	whose := map[string]string{}
 	for _, m := range r.out.Members {

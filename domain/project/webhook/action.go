@@ -32,7 +32,7 @@ type Action struct {
 	Revision    int64           `json:"revision"`
 }
 
-// ScriptConfig is a program with its arguments. It is started as it stands; no shell reads it.
+// ScriptConfig is a program with its arguments. It is started directly, without a shell.
 type ScriptConfig struct {
 	Command   string            `json:"command"`
 	Args      []string          `json:"args,omitempty"`
@@ -48,7 +48,7 @@ type WorkflowConfig struct {
 	Parameters map[string]string `json:"parameters,omitempty"`
 }
 
-// Validate rejects an action that could not be carried out as it stands, with project.ErrArgument.
+// Validate rejects an action that could not run, with project.ErrArgument.
 func (a Action) Validate() error {
 	if strings.TrimSpace(a.Name) == "" {
 		return project.ErrArgument.Sayf("an action needs a name")
@@ -92,7 +92,7 @@ func (c ScriptConfig) validate() error {
 	}
 	for i, arg := range c.Args {
 		if strings.ContainsRune(arg, 0) {
-			return project.ErrArgument.Sayf("args[%d] holds a NUL character, which no program can be given", i)
+			return project.ErrArgument.Sayf("args[%d] contains a NUL character, which is not allowed in arguments", i)
 		}
 	}
 	if err := project.CheckText("command", c.Command, project.MaxCommand); err != nil { // what is shown must be what is run
@@ -101,7 +101,7 @@ func (c ScriptConfig) validate() error {
 	return project.CheckText("cwd", c.Cwd, project.MaxPath)
 }
 
-// Level is what a rule says (packageflow contract §1.7).
+// Level is the decision of a rule (packageflow contract §1.7).
 type Level string
 
 // The levels.
@@ -122,7 +122,7 @@ type ActionRule struct {
 	CreatedAt time.Time    `json:"createdAt"`
 }
 
-// The places a resolved level can come from.
+// The sources of a resolved level.
 const (
 	FromAction  = "action"
 	FromType    = "type"
@@ -130,8 +130,8 @@ const (
 	FromDefault = "default"
 )
 
-// ResolveLevel returns the level in force for an action and where it comes from: its own rule, that of its type, the global one, else
-// RequireConfirm, which nobody stored and so raises nothing (packageflow-security contract §3.3).
+// ResolveLevel returns the level in force for an action and its source: the action's own rule, that of its type, the global one, else RequireConfirm,
+// which is not stored and so raises nothing (packageflow-security contract §3.3).
 func ResolveLevel(rules []ActionRule, actionID string, kind project.Kind) (Level, string) {
 	for _, r := range rules {
 		if actionID != "" && r.ActionID == actionID {
@@ -151,8 +151,8 @@ func ResolveLevel(rules []ActionRule, actionID string, kind project.Kind) (Level
 	return RequireConfirm, FromDefault
 }
 
-// LoosensRules reports whether a rule, put among the others or, without a level, taken from among them, would let pass what is denied or asked about now.
-// kind is that of the rule's action, or of the rule. That an action is approved beforehand opens nothing by itself.
+// LoosensRules reports whether a rule, added to the others or, without a level, removed from them, would allow what is denied or needs approval now.
+// kind is that of the rule's action, or of the rule. Approving an action beforehand alone permits nothing.
 func LoosensRules(rules []ActionRule, change ActionRule, kind project.Kind) bool {
 	after := slices.DeleteFunc(slices.Clone(rules), func(r ActionRule) bool { return r.ActionID == change.ActionID && r.Type == change.Type })
 	if change.Level != "" {
@@ -167,8 +167,8 @@ func LoosensRules(rules []ActionRule, change ActionRule, kind project.Kind) bool
 	})
 }
 
-// LoosenedRules returns what rules deny or ask about that next, in their place, would let pass, a line each. Of an action without a rule of its own the strictest
-// of what holds for it now counts, and the least strict of what would hold then.
+// LoosenedRules returns what rules deny or ask about that next, in their place, would allow, one line each. For an action without a rule of its own,
+// the strictest of what applies to it now is compared with the least strict of what would apply then.
 func LoosenedRules(rules, next []ActionRule) []string {
 	kinds := []project.Kind{project.KindScript, project.KindWebhook, project.KindWorkflow}
 	var lines []string
@@ -198,7 +198,7 @@ func LoosenedRules(rules, next []ActionRule) []string {
 	return lines
 }
 
-// openness ranks what Resolve says.
+// openness ranks the results of ResolveLevel.
 func openness(l Level, from string) int {
 	switch {
 	case l == Deny:
@@ -209,7 +209,7 @@ func openness(l Level, from string) int {
 	return 2
 }
 
-// SortActionRules puts rules of actions first, then those of types, then the global one; newest first among equals.
+// SortActionRules sorts rules of actions first, then those of types, then the global one; newest first among equals.
 func SortActionRules(rules []ActionRule) {
 	rank := func(r ActionRule) int {
 		switch {

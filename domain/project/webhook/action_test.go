@@ -69,7 +69,7 @@ func TestLevels(t *testing.T) {
 	}
 }
 
-// TestResolvePrecedence tries every set of rules, in every order that is possible: the nearest rule counts, wherever it stands.
+// TestResolvePrecedence checks every set of rules in every order: the most specific rule wins, at any position.
 func TestResolvePrecedence(t *testing.T) {
 	own := webhook.ActionRule{ActionID: "a", Level: webhook.AutoApprove}
 	kind := webhook.ActionRule{Type: project.KindScript, Level: webhook.Deny}
@@ -99,7 +99,7 @@ func TestResolvePrecedence(t *testing.T) {
 	assert.Equal(t, webhook.FromDefault, from)
 }
 
-// TestLoosens: what takes a rule of care away wants the user; what adds one does not.
+// TestLoosens: only the user may remove a restricting rule; adding one needs no approval.
 func TestLoosens(t *testing.T) {
 	deny, ask, auto := webhook.Deny, webhook.RequireConfirm, webhook.AutoApprove
 	rules := []webhook.ActionRule{{ActionID: "a", Level: deny}, {ActionID: "b", Level: ask}, {Type: project.KindWebhook, Level: deny}, {Level: ask}}
@@ -140,7 +140,8 @@ func TestSortRules(t *testing.T) {
 	})
 }
 
-// TestRulesThatWouldLetMorePass: each thing that is denied or asked about now and would not be then, also by a rule of its own in place of one for all.
+// TestRulesThatWouldLetMorePass: everything that is denied or needs approval now and would not then, including through a specific rule that replaces
+// a global one.
 func TestRulesThatWouldLetMorePass(t *testing.T) {
 	denied, asks := webhook.ActionRule{Type: project.KindWebhook, Level: webhook.Deny}, webhook.ActionRule{Level: webhook.RequireConfirm}
 	own := webhook.ActionRule{ActionID: "a", Level: webhook.AutoApprove}

@@ -13,20 +13,20 @@ import (
 const (
 	defaultMethod  = "POST"
 	defaultTimeout = 30_000 * time.Millisecond
-	MaxTimeout     = 60_000 * time.Millisecond // of everything, waits and retries included
+	MaxTimeout     = 60_000 * time.Millisecond // in total, including waits and retries
 	MaxRetries     = 3
 	MaxRequest     = 256 << 10 // bytes of URL, headers and body together
-	MaxPreview     = 4 << 10   // bytes of the payload that the user is shown
+	MaxPreview     = 4 << 10   // bytes of the payload that the user sees
 )
 
-// Rules are where webhooks may go, and Target is where one is about to: see EgressRules.
+// Rules say where webhooks may go, and Target is the destination of a request: see EgressRules.
 type (
 	Rules  = EgressRules
 	Target = EgressTarget
 )
 
-// Config is a stored webhook (packageflow contract §1.6). {{name}} stands for a variable in the URL's path and query, in header values and
-// in the payload; nowhere else.
+// Config is a stored webhook (packageflow contract §1.6). {{name}} stands for a variable in the URL's path and query, in header values and in the
+// payload; nowhere else.
 type Config struct {
 	URL             string            `json:"url"`
 	Method          string            `json:"method,omitempty"` // empty is POST
@@ -37,8 +37,8 @@ type Config struct {
 	VerifySSL       *bool             `json:"verifySsl,omitempty"` // true or absent: certificates are always verified
 }
 
-// Validate rejects a webhook that no request could be made of: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. That it
-// passes does not mean that its address is allowed; Rules say so.
+// Validate rejects a webhook that no request could be made from: project.ErrURLBlocked for its URL, project.ErrArgument for the rest. A valid
+// webhook's address may still be forbidden; Rules decide that.
 func (c Config) Validate() error {
 	if _, err := ParseURL(c.URL); err != nil {
 		return err
@@ -86,7 +86,7 @@ func (c Config) method() string {
 	return strings.ToUpper(c.Method)
 }
 
-// carries reports whether a request of that method has a body.
+// carries reports whether a request with that method has a body.
 func (c Config) carries() bool { return c.method() != "GET" && c.method() != "HEAD" }
 
 func (c Config) timeout() time.Duration {
@@ -96,7 +96,7 @@ func (c Config) timeout() time.Duration {
 	return time.Duration(c.TimeoutMS) * time.Millisecond
 }
 
-// contentType returns what the webhook's own header says; empty when it has none.
+// contentType returns the content type in the webhook's own headers; empty if there is none.
 func (c Config) contentType() string {
 	for name, value := range c.Headers {
 		if strings.EqualFold(name, contentType) {
@@ -106,7 +106,7 @@ func (c Config) contentType() string {
 	return ""
 }
 
-// checkHeaders rejects header names and values that would change how the request is framed, whom it reaches, or how its body is escaped.
+// checkHeaders rejects header names and values that would change the framing of the request, its destination, or how its body is escaped.
 func (c Config) checkHeaders() error {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
@@ -133,8 +133,8 @@ const (
 	idempotencyKey = "Idempotency-Key"
 )
 
-// reserved reports headers that only the connection may set (packageflow-security contract §4.7): where the request goes and how it is
-// framed. form is a canonical name.
+// reserved reports whether only the connection may set the header (packageflow-security contract §4.7), because it affects destination or framing.
+// form is a canonical name.
 func reserved(form string) bool {
 	switch form {
 	case "Host", "Content-Length", "Transfer-Encoding", "Connection", "Upgrade", "Keep-Alive", "Te", "Trailer", "Expect", "Http2-Settings":
@@ -155,7 +155,7 @@ func token(s string) bool {
 	return s != ""
 }
 
-// canonicalName spells a header's name as it is usually written: X-Request-Id.
+// canonicalName returns a header's name in its usual form: X-Request-Id.
 func canonicalName(name string) string {
 	form, upper := []byte(name), true
 	for i, c := range form {
@@ -170,7 +170,7 @@ func canonicalName(name string) string {
 	return string(form)
 }
 
-// unprintable reports control characters other than the tab; a header's value holds none.
+// unprintable reports control characters except the tab; header values must have none.
 func unprintable(s string) bool {
 	return strings.ContainsFunc(s, func(c rune) bool { return c < ' ' && c != '\t' || c == 0x7f })
 }

@@ -9,19 +9,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// EgressRules are what the user opened for webhooks, and what nobody can (packageflow-security contract §4.7). The zero Rules opens nothing:
-// https to public addresses, ports 443 and 8443.
+// EgressRules are the destinations that the user permits for webhooks, and the limits that cannot be lifted (packageflow-security contract §4.7). The
+// zero value permits only the default: https to public addresses, ports 443 and 8443.
 type EgressRules struct {
 	// AllowLoopback lets webhooks reach this machine, at hosts of AllowHosts only.
 	AllowLoopback bool `json:"webhookAllowLoopback"`
-	// AllowHosts are host:port entries. A webhook to exactly that host and port may be plain http, use that port, have a local name, and
-	// lead into a private network. Names and addresses are compared as written: a listed name does not list its address.
+	// AllowHosts are host:port entries. A webhook to exactly that host and port may be plain http, use that port, have a local name, and resolve to a
+	// private network. Names and addresses are compared as written: a listed name does not list its address.
 	AllowHosts []string `json:"webhookAllowHosts"`
-	// Never are the ports this product serves on. No webhook uses them, whatever the host.
+	// Never are the ports of Countersign's own servers. No webhook uses them, on any host.
 	Never []uint16 `json:"-"`
 }
 
-// Validate rejects entries of AllowHosts that could never match or would open what never opens, with project.ErrURLBlocked.
+// Validate rejects entries of AllowHosts that could never match or would permit what is always forbidden, with project.ErrURLBlocked.
 func (r EgressRules) Validate() error {
 	for _, entry := range r.AllowHosts {
 		host, _, ok := readEntry(entry)
@@ -40,7 +40,7 @@ func (r EgressRules) Validate() error {
 	return nil
 }
 
-// readEntry returns an entry of AllowHosts in the form endpoints have.
+// readEntry returns an entry of AllowHosts in the form of endpoints.
 func readEntry(entry string) (host string, port uint16, ok bool) {
 	i := strings.LastIndexByte(entry, ':')
 	if i < 0 || strings.ContainsAny(entry, "/@{}*") {
@@ -68,8 +68,8 @@ func (r EgressRules) lists(e Endpoint) bool {
 
 const metadataHost = "metadata.google.internal"
 
-// Endpoint reads a URL and applies every rule that needs no name server, in the order of the contract. It fails with
-// project.ErrURLBlocked, whose details are a Blocked. The addresses of a host that is a name are judged by Admit.
+// Endpoint parses a URL and applies every rule that needs no name server, in the order of the contract. It fails with project.ErrURLBlocked, whose
+// details are a Blocked. Admit checks the addresses of a host that is a name.
 func (r EgressRules) Endpoint(raw string) (Endpoint, error) {
 	u, err := ParseURL(raw)
 	if err != nil {
@@ -102,7 +102,7 @@ func localName(host string) bool {
 	return loopbackName(host) || strings.HasSuffix("."+host, ".local") || strings.HasSuffix("."+host, ".internal")
 }
 
-// Admit judges the addresses an endpoint's host has, or the one a connection really reached: one bad address refuses all. It fails with
+// Admit checks the addresses of an endpoint's host, or the one that a connection really reached: one bad address is enough to fail. It fails with
 // project.ErrURLBlocked and does not say which address it was.
 func (r EgressRules) Admit(e Endpoint, addrs ...netip.Addr) error {
 	listed := r.lists(e)
@@ -126,18 +126,18 @@ func (r EgressRules) Admit(e Endpoint, addrs ...netip.Addr) error {
 	return nil
 }
 
-// A class is a kind of address, as far as webhooks are concerned.
+// A class is a kind of address, for the rules of webhooks.
 type class uint8
 
 const (
-	special class = iota // the zero class opens never
+	special class = iota // the zero class is always forbidden
 	metadata
 	loopback
 	private
 	public
 )
 
-// never returns the rule that refuses the class whatever the user allowed.
+// never returns the rule that forbids the class whatever the user permitted.
 func (c class) never() (EgressViolation, bool) {
 	switch c {
 	case metadata:
@@ -148,7 +148,7 @@ func (c class) never() (EgressViolation, bool) {
 	return RuleReserved, true
 }
 
-// classify returns the class of an address. IPv4 in IPv6 counts as what it holds; the other ways to wrap an IPv4 address are reserved.
+// classify returns the class of an address. IPv4 in IPv6 counts as the embedded address; the other ways to embed an IPv4 address are reserved.
 func classify(addr netip.Addr) class {
 	if !addr.IsValid() || addr.Zone() != "" {
 		return special
@@ -196,7 +196,7 @@ func prefixes() []struct {
 	}
 }
 
-// EgressTarget is a vetted endpoint: what the user is shown before a request is made.
+// EgressTarget is a checked endpoint, which the user sees before a request is made.
 type EgressTarget struct {
 	Scheme    string       `json:"scheme"`
 	Host      string       `json:"host"`
@@ -204,8 +204,8 @@ type EgressTarget struct {
 	Addresses []netip.Addr `json:"addresses"`
 }
 
-// Vet returns the target that an endpoint with those addresses is. It fails as Admit does, and with project.ErrExecutionFailed when there is no
-// address at all.
+// Vet returns the target for an endpoint with those addresses. It fails as Admit does, and with project.ErrExecutionFailed if there is no address at
+// all.
 func (r EgressRules) Vet(e Endpoint, addrs []netip.Addr) (EgressTarget, error) {
 	if len(addrs) == 0 {
 		return EgressTarget{}, project.ErrExecutionFailed.Sayf("%s has no address; check the webhook's URL", e.Host)

@@ -10,52 +10,52 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// EgressViolation names what an address breaks. It stands in the details of project.ErrURLBlocked.
+// EgressViolation names the rule that an address violates, in the details of project.ErrURLBlocked.
 type EgressViolation string
 
 // The rules, in the order in which they are applied (packageflow-security contract §4.7).
 const (
-	RuleForm         EgressViolation = "form"          // it is no URL, or holds blanks, control characters or backslashes
+	RuleForm         EgressViolation = "form"          // not a URL, or has blanks, control characters or backslashes
 	RuleScheme       EgressViolation = "scheme"        // https; http only for listed hosts
 	RuleUserinfo     EgressViolation = "userinfo"      // no name and password
 	RuleFragment     EgressViolation = "fragment"      // nothing after a #
 	RuleHostTemplate EgressViolation = "host_template" // no variable in scheme, host and port
 	RuleHost         EgressViolation = "host"          // a host name or a plain address
-	RuleNumericHost  EgressViolation = "numeric_host"  // no address in disguise
+	RuleNumericHost  EgressViolation = "numeric_host"  // no address in an unusual notation
 	RuleZone         EgressViolation = "zone"          // no zone identifier
 	RuleMetadata     EgressViolation = "metadata"      // never a cloud's metadata service
-	RuleLocalName    EgressViolation = "local_name"    // names of this machine and network only when listed
+	RuleLocalName    EgressViolation = "local_name"    // names of this machine and network only if listed
 	RulePort         EgressViolation = "port"          // 443, 8443 and listed ones
 	RuleOwnPort      EgressViolation = "own_port"      // never Countersign itself
-	RuleLoopback     EgressViolation = "loopback"      // this machine only when allowed and listed
-	RulePrivate      EgressViolation = "private"       // private networks only when listed
-	RuleReserved     EgressViolation = "reserved"      // never addresses that are no host's on the internet
-	ruleRules        EgressViolation = "allow_list"    // an entry of the list of allowed hosts that cannot be one
+	RuleLoopback     EgressViolation = "loopback"      // this machine only if allowed and listed
+	RulePrivate      EgressViolation = "private"       // private networks only if listed
+	RuleReserved     EgressViolation = "reserved"      // never addresses that do not belong to a host on the internet
+	ruleRules        EgressViolation = "allow_list"    // an invalid entry in the list of allowed hosts
 )
 
-// Blocked is the details of project.ErrURLBlocked: the rule and the host as it was written, never an address a name leads to.
+// Blocked is the details of project.ErrURLBlocked: the rule and the host as written, never an address that a name resolves to.
 type Blocked struct {
 	Rule EgressViolation `json:"rule"`
 	Host string          `json:"host,omitempty"`
 }
 
-// BlockedError is project.ErrURLBlocked for breaking a rule, in the words given.
+// BlockedError returns project.ErrURLBlocked for the violation of a rule, with this message.
 func BlockedError(rule EgressViolation, host, format string, args ...any) error {
 	return project.ErrURLBlocked.Sayf(format, args...).With(Blocked{Rule: rule, Host: host})
 }
 
-// MaxURL is how long a URL may be, in bytes; ours.
+// MaxURL is the maximum length of a URL in bytes; ours.
 const MaxURL = 8 << 10
 
-// URL is a URL, or a template of one, in its parts.
+// URL is a URL, or a template of one, split into its parts.
 type URL struct {
 	Endpoint
 	Path  string // as it was written
 	Query string // as it was written, with its question mark; empty when there is none
 }
 
-// ParseURL takes a URL or a template apart before anything is filled in, so that no value can move the border between host and path. What
-// cannot be a webhook's whatever the Rules is project.ErrURLBlocked, with a Blocked as its details.
+// ParseURL splits a URL or a template before anything is filled in, so that no value can move the boundary between host and path. A URL that no Rules
+// permit is project.ErrURLBlocked, with a Blocked as its details.
 func ParseURL(raw string) (URL, error) {
 	switch {
 	case raw == "":
@@ -93,7 +93,7 @@ func ParseURL(raw string) (URL, error) {
 	return URL{Endpoint: e, Path: path, Query: query}, err
 }
 
-// Endpoint is where a URL leads, as far as it says by itself.
+// Endpoint is the destination of a URL, as far as the URL itself says it.
 type Endpoint struct {
 	Scheme string // "https" or "http"
 	Host   string // in lower-case ASCII, without a final dot; addresses without brackets
@@ -101,7 +101,7 @@ type Endpoint struct {
 	Addr   netip.Addr // when Host is an address; otherwise zero
 }
 
-// Authority is host:port.
+// Authority returns host:port.
 func (e Endpoint) Authority() string { return hostPort(e.Host, e.Port) }
 
 func hostPort(host string, port uint16) string {
@@ -111,7 +111,7 @@ func hostPort(host string, port uint16) string {
 	return host + ":" + strconv.Itoa(int(port))
 }
 
-// Origin is scheme, host and port as they are sent: the port only when it is not the scheme's own.
+// Origin returns scheme, host and port as they are sent: the port only when it is not the scheme's own.
 func (e Endpoint) Origin() string {
 	authority := e.Authority()
 	if e.Port == defaultPort(e.Scheme) {
@@ -148,8 +148,8 @@ func readOrigin(origin string) (Endpoint, error) {
 	return e, nil
 }
 
-// readHost returns a host in the form it is compared, resolved and sent in; addr is set for an address. Forms that some resolver reads as an
-// address and another as a name are refused, so that everybody means the same host.
+// readHost returns a host in the form in which it is compared, resolved and sent; addr is set for an address. Forms that some resolver reads as an
+// address and another as a name are rejected, so that every program means the same host.
 func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err error) {
 	if strings.Contains(raw, "%") {
 		return "", addr, BlockedError(RuleZone, "", "the host has a zone identifier or an escape; write a plain name or address")
@@ -173,8 +173,8 @@ func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err err
 	return host, netip.Addr{}, nil
 }
 
-// numeric reports names whose last label is a number, also in hexadecimal; some resolvers take them for addresses: 2130706433, 127.1,
-// 0x7f000001, 0177.0.0.1.
+// numeric reports names whose last label is a number, also in hexadecimal; some resolvers read them as addresses: 2130706433, 127.1, 0x7f000001,
+// 0177.0.0.1.
 func numeric(host string) bool {
 	last := host[strings.LastIndexByte(host, '.')+1:]
 	digits := "0123456789"

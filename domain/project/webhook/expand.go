@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// A syntax says how a variable's value is written into a body, so that it stays a value.
+// A syntax is how a variable's value is escaped in a body, so that it stays a value.
 type syntax uint8
 
 const (
@@ -34,8 +34,8 @@ func syntaxOf(contentType string) syntax {
 	return syntaxPlain
 }
 
-// expandBody returns a template with its variables written in the body's syntax. It fails with project.ErrArgument when the result would be no
-// JSON although it should be, or more than MaxRequest bytes.
+// expandBody returns a template with its variables escaped for the body's syntax. It fails with project.ErrArgument if the result should be JSON but
+// is not, or is longer than MaxRequest bytes.
 func expandBody(template string, form syntax, variables map[string]string) (string, error) {
 	switch form {
 	case syntaxJSON:
@@ -50,7 +50,7 @@ func expandBody(template string, form syntax, variables map[string]string) (stri
 
 var errTooLong = project.ErrArgument.Sayf("with its variables filled in, the request has more than %d bytes", MaxRequest)
 
-// expand replaces every {{name}} that has a value by encode of it. Values are not looked through for variables again.
+// expand replaces every {{name}} that has a value by encode of it. Variables in values are not expanded.
 func expand(template string, variables map[string]string, encode func(string) string) (string, error) {
 	var b strings.Builder
 	for template != "" {
@@ -101,13 +101,13 @@ func identifier(s string) bool {
 	return s != ""
 }
 
-// standIn takes the place of variables outside strings when a template is checked by itself.
+// standIn replaces variables outside strings when a template is checked by itself.
 func standIn(string) string { return "0" }
 
-// expandJSON is expand for a JSON document. Within a string a value is escaped; elsewhere it becomes a value of its own: a number, true,
-// false or null as it is, everything else a string. So no value ends the string it stands in, adds a member, or changes the document's
-// structure. unknown, when given, replaces variables without a value outside strings; otherwise they are left as they are, and the result
-// is no JSON. Two members of one name are refused as well: a variable in a name could hide another member.
+// expandJSON is expand for a JSON document. Within a string a value is escaped; elsewhere it becomes a value of its own: a number, true, false or
+// null unchanged, everything else a string. So no value ends the string it is in, adds a member, or changes the document's structure. unknown, if not
+// empty, replaces variables without a value outside strings; otherwise they are unchanged, and the result is not JSON. Two members with one name are
+// rejected as well: a variable in a name could hide another member.
 func expandJSON(template string, variables map[string]string, unknown func(string) string) (string, error) {
 	var b strings.Builder
 	var at jsonPlace
@@ -140,7 +140,7 @@ func expandJSON(template string, variables map[string]string, unknown func(strin
 	return b.String(), checkJSON(b.String())
 }
 
-// jsonPlace is where in a JSON document a reader stands, as far as strings are concerned.
+// jsonPlace is a reader's position in a JSON document, as far as strings are concerned.
 type jsonPlace struct{ inString, escaped bool }
 
 func (p *jsonPlace) pass(text string) {
@@ -156,7 +156,7 @@ func (p *jsonPlace) pass(text string) {
 	}
 }
 
-// quoted is s as a JSON string. What is no UTF-8 becomes U+FFFD.
+// quoted returns s as a JSON string. Bytes that are not UTF-8 become U+FFFD.
 func quoted(s string) string {
 	var b bytes.Buffer
 	encoder := json.NewEncoder(&b)
@@ -170,7 +170,7 @@ func scalar(s string) bool {
 	return !strings.ContainsAny(s, "\"{[ \t\r\n") && json.Valid([]byte(s))
 }
 
-// checkJSON rejects what is no single JSON document, and objects with two members of one name.
+// checkJSON rejects everything except a single JSON document, and objects with two members of one name.
 func checkJSON(doc string) error {
 	if err := json.Unmarshal([]byte(doc), new(json.RawMessage)); err != nil {
 		return project.ErrArgument.Sayf("the payload is no valid JSON (%v); outside strings, every variable needs a value", err)

@@ -15,8 +15,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/project/webhook"
 )
 
-// FuzzEndpoint: whatever passes without a list is https to a public address or to a plain name, by the judgement of package net, which our
-// own does not use; and what is sent means the same host to net/url.
+// FuzzEndpoint: whatever is allowed without a list is https to a public address or to a plain name, as judged by package net, which our own code does
+// not use; and what is sent means the same host to net/url.
 func FuzzEndpoint(f *testing.F) {
 	for _, seed := range []string{
 		"https://hooks.example.com/x", "https://8.8.8.8", "https://[2606:4700::1111]:8443/", "https://127.0.0.1/", "https://[::ffff:10.0.0.1]/", "https://2130706433/",
@@ -112,8 +112,8 @@ func parse(t *testing.T, doc []byte) any {
 	return v
 }
 
-// FuzzJSONValues: in a template that has a variable everywhere one can stand, no value changes the structure, and a string holds exactly the
-// text that was put in.
+// FuzzJSONValues: in a template with a variable in every possible place, no value changes the structure, and a string holds exactly the inserted
+// text.
 func FuzzJSONValues(f *testing.F) {
 	for _, seed := range []string{`","admin":true,"x":"`, `"`, `\`, `\"`, "1", "1e400", "-", "true", "nul", "[]", "{}", " 1", "1,2", "\x00", "\xff", "{{v}}", `\u0022`, "\u2028", `"}`, "//", "1/*"} {
 		f.Add(seed)
@@ -141,7 +141,7 @@ func FuzzJSONValues(f *testing.F) {
 	})
 }
 
-// FuzzJSONTemplates: whatever the template, two values give documents of the same structure, or the webhook is refused.
+// FuzzJSONTemplates: for any template, two values give documents of the same structure, or the webhook is rejected.
 func FuzzJSONTemplates(f *testing.F) {
 	for _, seed := range []string{`{"a":"{{v}}"}`, `{"a":{{v}}}`, `"\{{v}}"`, `"\\{{v}}"`, `"\u{{v}}"`, `{"{{v}}":{"a":1}}`, `[{{v}}{{v}}]`, `{{v}}.5`, `-{{v}}`, `{{{v}}}`, `"{{v"`, `{"a":"x",{{v}}}`} {
 		f.Add(seed, `","b":{},"c":"`)
@@ -162,7 +162,7 @@ func FuzzJSONTemplates(f *testing.F) {
 	})
 }
 
-// FuzzHeaderVariables: no value brings a second header.
+// FuzzHeaderVariables: no value adds a second header.
 func FuzzHeaderVariables(f *testing.F) {
 	f.Add("a\r\nb: c")
 	f.Add("\u2028")

@@ -11,8 +11,8 @@ const (
 	maxLabel = 63
 )
 
-// ascii returns a host name in lower-case ASCII, international labels as xn--… (RFC 3492). Nothing but case is mapped: a name written with
-// characters that a mapping would replace is refused, since two programs could read it as two hosts. Addresses pass as they are.
+// ascii returns a host name in lower-case ASCII, international labels as xn--… (RFC 3492). Nothing but case is mapped: a name with characters that a
+// mapping would replace is rejected, because two programs could read it as two hosts. Addresses are returned unchanged.
 func ascii(host string) (string, error) {
 	host = strings.ToLower(host)
 	if strings.Contains(host, ":") { // an IPv6 address, or nothing: the caller parses it
@@ -49,7 +49,7 @@ func asciiLabel(label string) (string, bool) {
 	return label, label != "" && len(label) <= maxLabel && label[0] != '-' && label[len(label)-1] != '-'
 }
 
-// composed reports characters that stand for themselves in host names: letters, marks and digits that no compatibility mapping replaces.
+// composed reports characters that no compatibility mapping replaces in host names: letters, marks and digits.
 func composed(c rune) bool {
 	if !unicode.IsLetter(c) && !unicode.IsMark(c) && !unicode.IsDigit(c) || unicode.ToLower(c) != c {
 		return false
@@ -81,7 +81,7 @@ const (
 	punyDamp, punyBias, punyFirst        = 700, 72, 128
 )
 
-// punycode encodes a label (RFC 3492 §6.3). Labels are short, so nothing overflows: a long one is refused by its length afterwards.
+// punycode encodes a label (RFC 3492 §6.3). Labels are short, so nothing overflows: a long one is rejected by its length afterwards.
 func punycode(label []rune) string {
 	var out []byte
 	for _, c := range label {

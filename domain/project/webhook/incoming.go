@@ -17,29 +17,29 @@ const (
 	RateWindow      = time.Minute
 )
 
-// The headers of incoming requests. A token in a query string would end up in logs and is not looked at.
+// The headers of incoming requests. A token in a query string would end up in logs and is ignored.
 const (
 	TokenHeader     = "X-Webhook-Token" // or Authorization: Bearer
 	SignatureHeader = "X-Webhook-Signature"
 	TimestampHeader = "X-Webhook-Timestamp"
 )
 
-// Incoming is who may start a workflow from outside.
+// Incoming decides who may start a workflow from outside.
 type Incoming struct {
 	Enabled          bool
 	TokenDigest      string // DigestToken of the token
-	Secret           []byte // signs; empty when there is none
+	Secret           []byte // signs; empty: no signatures
 	RequireSignature bool
-	Untimed          bool // signatures cover the body alone: nothing stops a copy from being sent again
+	Untimed          bool // signatures cover only the body: a copy can be sent again
 }
 
-// DigestToken returns what is stored of a token: the lower-case hex of its SHA-256.
+// DigestToken returns the stored form of a token: the lower-case hex of its SHA-256.
 func DigestToken(token string) string {
 	sum := sha256.Sum256([]byte(token))
 	return hex.EncodeToString(sum[:])
 }
 
-// Refusal is why a request from outside was turned away. It is for the log and the audit: what the sender is told is its Status alone.
+// Refusal is the reason why an external request was rejected. It is for the log and the audit log: the sender only sees its Status.
 type Refusal string
 
 // The refusals. The empty Refusal is none.
@@ -63,8 +63,8 @@ const (
 	RefusedNotStarted Refusal = "not_started"
 )
 
-// Status returns the HTTP status of a refusal; 200 for none. Whoever has no token cannot tell a workflow that does not exist, or is not open,
-// from a wrong token.
+// Status returns the HTTP status of a refusal; 200 for none. A sender without a valid token cannot tell a workflow that does not exist, or is not
+// enabled, from a wrong token.
 func (r Refusal) Status() int {
 	switch r {
 	case Admitted:
@@ -85,7 +85,8 @@ func (r Refusal) Status() int {
 	return 401
 }
 
-// CheckRequest returns the first decision, before the body is read: whether the workflow is known, the token is its, and it is open at all.
+// CheckRequest makes the first decision, before the body is read: whether the workflow is known, the token belongs to it, and its incoming webhook is
+// enabled.
 func (c Incoming) CheckRequest(known, tokenMatches bool) Refusal {
 	switch {
 	case !known || c.TokenDigest == "":
@@ -119,7 +120,7 @@ func ReadSignature(signature, timestamp string) Signature {
 // MAC returns the signature's bytes, or nil when there is none to compare.
 func (s Signature) MAC() []byte { return s.mac }
 
-// Prefix returns what is signed before the body: the timestamp and a dot, or nothing when signatures cover the body alone.
+// Prefix returns what is signed before the body: the timestamp and a dot, or nothing if signatures cover only the body.
 func (c Incoming) Prefix(s Signature) string {
 	if c.Untimed {
 		return ""
@@ -127,8 +128,8 @@ func (c Incoming) Prefix(s Signature) string {
 	return s.timestamp + "."
 }
 
-// CheckSignature returns the second decision: whether the signature is there when it must be, is right, and is of now. matches says whether its MAC is
-// HMAC-SHA256 under Secret over Prefix and the raw body. A signature that is not required but given is judged all the same.
+// CheckSignature makes the second decision: whether a required signature is present, valid and recent. matches says whether its MAC is HMAC-SHA256
+// under Secret over Prefix and the raw body. An optional signature is checked if it is present.
 func (c Incoming) CheckSignature(s Signature, matches bool, now time.Time) Refusal {
 	switch {
 	case !s.given && !c.RequireSignature:
@@ -155,8 +156,8 @@ func (c Incoming) CheckSignature(s Signature, matches bool, now time.Time) Refus
 	return Admitted
 }
 
-// ReplayExpiry returns when a signature can no longer be replayed: its timestamp has left the window then. ok is false for signatures that are not
-// remembered at all, because they carry no timestamp to tell a copy from a second request.
+// ReplayExpiry returns when a signature can no longer be replayed, because its timestamp has left the window. ok is false for signatures that are not
+// remembered, because they have no timestamp that would tell a copy from a second request.
 func (c Incoming) ReplayExpiry(s Signature) (at time.Time, ok bool) {
 	if c.Untimed || !s.given {
 		return time.Time{}, false
@@ -165,7 +166,7 @@ func (c Incoming) ReplayExpiry(s Signature) (at time.Time, ok bool) {
 	return made.Add(SignatureWindow + time.Second), ok
 }
 
-// unixSecond reads plain decimal digits; signs, blanks and leading zeros would be second spellings of one time.
+// unixSecond parses plain decimal digits; signs, blanks and leading zeros would be second spellings of one time.
 func unixSecond(s string) (time.Time, bool) {
 	if len(s) == 0 || len(s) > 11 || s[0] == '0' || strings.Trim(s, "0123456789") != "" {
 		return time.Time{}, false
@@ -174,12 +175,12 @@ func unixSecond(s string) (time.Time, bool) {
 	return time.Unix(n, 0).UTC(), err == nil
 }
 
-// SlidingWindow counts requests over the RateWindow that ends now. The zero Sliding has seen none. It is no larger than RatePerWindow times.
+// SlidingWindow counts requests in the RateWindow that ends now. The zero SlidingWindow has seen none. It holds at most RatePerWindow times.
 type SlidingWindow struct {
 	admitted []time.Time // oldest first
 }
 
-// Take admits a request, or says how long to wait until one is admitted. Requests that were turned away do not count.
+// Take admits a request, or returns how long to wait until one is admitted. Rejected requests do not count.
 func (s *SlidingWindow) Take(now time.Time) (wait time.Duration, ok bool) {
 	s.drop(now)
 	if len(s.admitted) >= RatePerWindow {
@@ -189,7 +190,7 @@ func (s *SlidingWindow) Take(now time.Time) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// Idle reports whether nothing counts any more.
+// Idle reports whether no request counts any more.
 func (s *SlidingWindow) Idle(now time.Time) bool {
 	s.drop(now)
 	return len(s.admitted) == 0

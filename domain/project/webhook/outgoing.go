@@ -9,10 +9,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/project"
 )
 
-// DeliveryTimeout is how long telling somebody about an execution may take (packageflow contract §1.9).
+// DeliveryTimeout is the maximum duration of a notification about an execution (packageflow contract §1.9).
 const DeliveryTimeout = 10 * time.Second
 
-// When an execution's end is told (packageflow contract §1.9).
+// When the end of an execution is notified (packageflow contract §1.9).
 const (
 	OnSuccess = "onSuccess"
 	OnFailure = "onFailure"
@@ -40,7 +40,7 @@ func (o Outgoing) config() Config {
 	return Config{URL: o.URL, Headers: o.Headers, PayloadTemplate: o.PayloadTemplate, TimeoutMS: DeliveryTimeout.Milliseconds()}
 }
 
-// Fires reports whether the end of an execution is told; one that was cancelled did not succeed.
+// Fires reports whether the end of an execution is notified; a cancelled one did not succeed.
 func (o Outgoing) Fires(succeeded bool) bool {
 	return o.Enabled && (o.Trigger == OnAlways || o.Trigger == OnSuccess && succeeded || o.Trigger == OnFailure && !succeeded)
 }
@@ -56,8 +56,7 @@ type ExecutionEnd struct {
 	Error        string // empty when there is none
 }
 
-// Build returns the request that tells of an execution: by the template, or else as a JSON document with everything there is. It fails as
-// Config.Build does.
+// Build returns the request about an execution: from the template, or else a JSON document with all values. It fails as Config.Build does.
 func (o Outgoing) Build(e ExecutionEnd) (Request, error) {
 	in := Input{Variables: e.variables()}
 	c := o.config()

@@ -26,19 +26,19 @@ type Request struct {
 	URL     string        `json:"url"` // absolute; host in lower-case ASCII, everything escaped
 	Headers []Header      `json:"headers"`
 	Body    []byte        `json:"body,omitempty"`
-	Timeout time.Duration `json:"timeout"` // of everything, waits and retries included
+	Timeout time.Duration `json:"timeout"` // in total, including waits and retries
 	Retries int           `json:"retries"` // after the first attempt
 }
 
-// Input is what one execution brings along.
+// Input is the data of one execution.
 type Input struct {
 	Variables map[string]string
-	Payload   json.RawMessage // takes the template's place when it is not empty
+	Payload   json.RawMessage // replaces the template if it is not empty
 }
 
-// Build returns the request a webhook makes of an input (packageflow contract §1.6): variables percent-encoded in the URL, escaped in the body as
-// its content type wants, refused in headers when they hold line breaks; those without a value stay as they are. An explicit payload takes
-// the template's place and is sent as it is. It fails as Validate does, and with project.ErrArgument for an input that does not fit.
+// Build returns the request that a webhook makes for an input (packageflow contract §1.6): variables are percent-encoded in the URL, escaped in the
+// body for its content type, rejected in headers if they have line breaks; variables without a value stay. An explicit payload replaces the template
+// and is sent unchanged. It fails as Validate does, and with project.ErrArgument for an invalid input.
 func (c Config) Build(in Input) (Request, error) {
 	if err := c.Validate(); err != nil {
 		return Request{}, err
@@ -100,9 +100,9 @@ func (c Config) body(in Input) ([]byte, error) {
 	return []byte(text), err
 }
 
-// repeatable reports whether the request may be sent again without doing its work twice: its method says so, or it carries a key by which
-// the receiver knows it again (packageflow-security contract §4.7). Such a key is never added here: only who wrote the webhook knows whether
-// its receiver heeds one, and it must differ from execution to execution.
+// repeatable reports whether the request may be sent again without doing its work twice: its method says so, or it has a key by which the receiver
+// recognises it (packageflow-security contract §4.7). Such a key is never added here: only the author of the webhook knows whether its receiver uses
+// one, and it must differ between executions.
 func (r Request) repeatable() bool {
 	switch r.Method {
 	case "GET", "HEAD", "PUT", "DELETE":
@@ -121,7 +121,7 @@ func (r Request) header(name string) string {
 	return ""
 }
 
-// size returns what of the request counts towards MaxRequest.
+// size returns the part of the request that counts towards MaxRequest.
 func (r Request) size() int {
 	n := len(r.Method) + len(r.URL) + len(r.Body)
 	for _, h := range r.Headers {
@@ -130,7 +130,7 @@ func (r Request) size() int {
 	return n
 }
 
-// view is a request as users and agents see it: secrets masked, the payload cut.
+// view is a request as shown to users and agents: secrets masked, the payload truncated.
 type view struct {
 	Method       string   `json:"method"`
 	URL          string   `json:"url"`
@@ -139,12 +139,12 @@ type view struct {
 	Payload      string   `json:"payload,omitempty"` // at most MaxPreview bytes
 	PayloadBytes int      `json:"payloadBytes"`
 	Cut          bool     `json:"payloadCut,omitempty"`
-	Digest       string   `json:"payloadSha256,omitempty"` // of the whole payload when not all of it is shown, so that a confirmation binds the rest too
+	Digest       string   `json:"payloadSha256,omitempty"` // of the whole payload if it is not fully shown, so that an approval covers the rest too
 	TimeoutMS    int64    `json:"timeoutMs"`
 	Retries      int      `json:"retries"`
 }
 
-// View returns the redacted request. Values in the payload are not judged here: whoever shows it redacts it like any text.
+// View returns the redacted request. Values in the payload are not examined here: the caller redacts it like any text.
 func (r Request) View() view {
 	v := view{Method: r.Method, URL: maskURL(r.URL), Headers: []Header{}, PayloadBytes: len(r.Body), TimeoutMS: r.Timeout.Milliseconds(), Retries: r.Retries}
 	if u, err := url.Parse(r.URL); err == nil {
@@ -161,7 +161,7 @@ func (r Request) View() view {
 	return v
 }
 
-// Masked returns the webhook as it may be listed: secret values in headers and in the URL's query masked.
+// Masked returns the webhook for lists: secret values in headers and in the URL's query masked.
 func (c Config) Masked() Config {
 	c.URL = maskURL(c.URL)
 	c.Headers = maps.Clone(c.Headers)
@@ -171,7 +171,7 @@ func (c Config) Masked() Config {
 	return c
 }
 
-// Secrets returns the values of the request that no answer and no error may repeat, for whoever redacts them.
+// Secrets returns the values of the request that no result and no error may contain, for redaction.
 func (r Request) Secrets() (secrets []string) {
 	for _, h := range r.Headers {
 		if maskHeader(h.Name, h.Value) == h.Value {
@@ -194,7 +194,7 @@ func (r Request) Secrets() (secrets []string) {
 	return secrets
 }
 
-// RedactedValue stands for a value that is not shown.
+// RedactedValue replaces a value that is not shown.
 const RedactedValue = "[REDACTED:webhook]"
 
 // maskURL masks the values of secret-named parameters in a URL's query, also of a template.
@@ -219,7 +219,7 @@ func maskHeader(name, value string) string {
 	return RedactedValue
 }
 
-// secretName reports names of headers and parameters whose values are secrets. It errs on the side of masking.
+// secretName reports whether the value of a header or parameter with this name is secret. It masks rather too much.
 func secretName(name string) bool {
 	name = strings.ToLower(name)
 	if name == "idempotency-key" {
@@ -233,8 +233,8 @@ func secretName(name string) bool {
 	return name == "sig" || name == "code" || strings.HasSuffix(name, "-pin")
 }
 
-// secretForm reports values that look like credentials whatever they are called: a scheme with credentials, or 32 and more characters
-// without a blank that mix letters and digits.
+// secretForm reports values that look like credentials under any name: a scheme with credentials, or 32 and more characters without a blank that mix
+// letters and digits.
 func secretForm(value string) bool {
 	scheme, _, ok := strings.Cut(strings.ToLower(value), " ")
 	if ok && slices.Contains([]string{"basic", "bearer", "digest", "token", "apikey", "hmac", "negotiate"}, scheme) {
@@ -244,7 +244,7 @@ func secretForm(value string) bool {
 		strings.ContainsFunc(value, func(c rune) bool { return c|0x20 >= 'a' && c|0x20 <= 'z' })
 }
 
-// head is at most n bytes of s, ending at a rune's end, and whether that is less than all.
+// head returns at most n bytes of s, ending at a rune's end, and whether that is less than all.
 func head(s string, n int) (string, bool) {
 	if len(s) <= n {
 		return s, false

@@ -6,29 +6,29 @@ import (
 	"time"
 )
 
-// The bounds of answers (packageflow-security contract §4.7).
+// The limits of responses (packageflow-security contract §4.7).
 const (
 	MaxRead = 1 << 20  // bytes of a body that are read
 	MaxKept = 10 << 10 // bytes of a body that are kept
 	maxLine = 1 << 10  // bytes of a header's value that are kept
 )
 
-// Response is what is kept of an answer. A StatusCode of 0 means that none arrived.
+// Response is what is kept of a response. A StatusCode of 0 means that none arrived.
 type Response struct {
 	StatusCode    int               `json:"statusCode"`
 	Headers       map[string]string `json:"responseHeaders"`
 	Body          string            `json:"responseBody,omitempty"` // at most MaxKept bytes, whole characters
-	Truncated     bool              `json:"truncated,omitempty"`    // the body went on
+	Truncated     bool              `json:"truncated,omitempty"`    // the body was longer
 	TotalBytes    int64             `json:"totalBytes"`             // read of the body, at most MaxRead
-	DurationMS    int64             `json:"durationMs"`             // of everything, waits and retries included
+	DurationMS    int64             `json:"durationMs"`             // in total, including waits and retries
 	RetryAttempts int               `json:"retryAttempts"`          // after the first attempt
 }
 
-// OK reports whether the receiver accepted the request: 2xx. A redirect is an answer like any other and is never followed.
+// OK reports whether the receiver accepted the request: 2xx. A redirect is a response like any other and is never followed.
 func (r Response) OK() bool { return r.StatusCode >= 200 && r.StatusCode < 300 }
 
-// NewResponse returns what is kept of an answer: headers that are known to be harmless, the beginning of the body. more says that the body went on
-// beyond what was read.
+// NewResponse returns what is kept of a response: headers that are known to be harmless, the beginning of the body. more says that the body was
+// longer than what was read.
 func NewResponse(status int, headers map[string][]string, body []byte, more bool) Response {
 	r := Response{StatusCode: status, Headers: map[string]string{}, TotalBytes: int64(len(body))}
 	for name, values := range headers {
@@ -42,7 +42,7 @@ func NewResponse(status int, headers map[string][]string, body []byte, more bool
 	return r
 }
 
-// keptHeaders returns the headers of an answer that reach the caller; cookies and credentials do not.
+// keptHeaders returns the headers of a response that reach the caller; cookies and credentials do not.
 func keptHeaders() []string {
 	return []string{
 		"Allow", "Content-Length", "Content-Type", "Date", "Etag", "Last-Modified", "Location", "Ratelimit-Limit", "Ratelimit-Remaining",
@@ -59,7 +59,7 @@ func printable(s string) string {
 	}, strings.ToValidUTF8(s, "\uFFFD"))
 }
 
-// IsRetryable reports answers after which a repeatable request is tried again: 502, 503 and 504.
+// IsRetryable reports responses after which a repeatable request is sent again: 502, 503 and 504.
 func IsRetryable(status int) bool { return status >= 502 && status <= 504 }
 
 // Backoff returns the wait before a retry, counted from 0: 1 s, 2 s, 4 s (packageflow contract §1.6).

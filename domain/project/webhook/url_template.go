@@ -28,7 +28,7 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 		path = "/"
 	}
 	whole := written.Origin() + escapeRest(path) + escapeRest(query)
-	if u, err := url.Parse(whole); err != nil || u.String() != whole { // nobody behind us may read it in another way
+	if u, err := url.Parse(whole); err != nil || u.String() != whole { // no later reader may parse it in another way
 		return "", BlockedError(RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
 	}
 	if len(whole) > MaxURL {
@@ -37,7 +37,7 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 	return whole, nil
 }
 
-// climbs reports path segments that servers resolve away, however often they are escaped: some servers decode more than once.
+// climbs reports path segments that servers resolve away, with any number of escapes: some servers decode more than once.
 func climbs(path string) bool {
 	decode := strings.NewReplacer("%25", "%", "%2e", ".", "%2E", ".", "%2f", "/", "%2F", "/", "%5c", "/", "%5C", "/", "\\", "/")
 	for {
@@ -51,7 +51,7 @@ func climbs(path string) bool {
 	return slices.Contains(segments, ".") || slices.Contains(segments, "..")
 }
 
-// escapeRest percent-encodes what may not stand in a path or query as it is, and nothing that is encoded already.
+// escapeRest percent-encodes what is not allowed literally in a path or query, and nothing that is encoded already.
 func escapeRest(s string) string {
 	var b strings.Builder
 	for i := range len(s) {

@@ -172,14 +172,11 @@ func coreRows() []Row {
 		{Packages: []string{"ports"}, Std: pure, Module: kernel,
 			Reason: "what the core needs from outside is said in kernel words"},
 		{Packages: []string{"app"}, Std: slices.Concat(pure, []string{"log/slog", "runtime/debug", "sync", "sync/atomic"}), Modules: []string{xSync},
-			Module: append([]string{"ports", "app/enrolment"}, kernel...),
-			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
-		{Packages: []string{"app/enrolment"}, Std: slices.Concat(pure, []string{"log/slog", "sync", "sync/atomic"}),
 			Module: append([]string{"ports"}, kernel...),
-			Reason: "keys are enrolled and judged by rules and ports alone; the pipeline asks, and is not asked"},
+			Reason: "the pipeline knows no capability and no technology; capabilities are handed to it as values"},
 		{Packages: []string{"app/bind"}, Std: slices.Concat(pure, []string{"reflect", "sync"}), Modules: []string{deriveSchema, checkSchema}, Module: kernel,
 			Reason: "the only reflection in the product is here, so that the schema library can be exchanged in one place"},
-		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app", "app/bind", "app/enrolment", "ports"}),
+		{Packages: []string{"app/control"}, Std: pure, Modules: []string{xSync}, Module: slices.Concat(kernel, []string{"app", "app/bind", "ports"}),
 			Reason: "the pipeline's own tools are tools like any other"},
 	}
 }
@@ -194,7 +191,7 @@ func drivingRows() []Row {
 	}
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
-		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli", "adapters/filewatch"}, answers), door...),
+		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli", "adapters/system"}, answers), door...),
 			Modules: []string{xSync, cobra, pflag, prettyTables, xTerm, bubbletea, colourProfile, terminalText}, Reason: people},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
@@ -211,16 +208,11 @@ func drivingRows() []Row {
 func drivenRows() []Row {
 	inner := []string{"domain/...", "ports/..."}
 	return []Row{
-		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: append([]string{"adapters/osproc"}, inner...), Modules: []string{xSync, uuid},
-			Reason: "clock, randomness and who runs come from the operating system through one door"},
+		{Packages: []string{"adapters/system"}, Std: []string{Any}, Module: append([]string{"adapters/docfile", "adapters/osproc"}, inner...),
+			Modules: []string{xSync, xSys, xTime, fsnotify, uuid},
+			Reason:  "clock, randomness, free space, who runs, what changes in files and how often something may happen come from the operating system through one package"},
 		{Packages: []string{"adapters/isolation"}, Std: []string{Any}, Module: append([]string{"domain/sandbox"}, inner...), Modules: []string{xSys},
 			Reason: "what the kernel keeps from programs is asked of it in one package"},
-		{Packages: []string{"adapters/ownerfile"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...),
-			Reason: "leases are small durable files, for those who cannot see who holds them"},
-		{Packages: []string{"adapters/filewatch"}, Std: []string{Any}, Modules: []string{fsnotify},
-			Reason: "files are watched in one package, so that the library that does it stays exchangeable"},
-		{Packages: []string{"adapters/bell"}, Std: []string{Any}, Module: append([]string{"adapters/filewatch"}, inner...),
-			Reason: "the bell is a file that is touched, for those who wait in another process"},
 		{Packages: []string{"adapters/passkey"}, Std: []string{Any}, Module: inner, Modules: []string{webauthn},
 			Reason: "what browsers sign is judged in one package, so that the library that does it stays exchangeable"},
 		{Packages: []string{"adapters/notify"}, Std: []string{Any}, Module: append([]string{"adapters/docfile"}, inner...), Modules: []string{beeep},
@@ -241,8 +233,6 @@ func drivenRows() []Row {
 			Reason: "SQL is spoken in one package"},
 		{Packages: []string{"adapters/homearchive"}, Std: []string{Any}, Module: append([]string{"adapters/anchoring", "adapters/docfile", "adapters/sqlitestore"}, inner...),
 			Reason: "a backup is of a home as its parts keep it: their files, locks and copies are asked of them"},
-		{Packages: []string{"adapters/ratelimit"}, Std: []string{Any}, Module: inner, Modules: []string{xTime},
-			Reason: "how often something may happen is counted in one package, so that the library that counts stays exchangeable"},
 		{Packages: []string{"adapters/docedit"}, Std: []string{Any}, Module: append([]string{"adapters/yamlcodec"}, inner...), Modules: []string{hujson, toml, goInternal},
 			Reason: "documents of other programs are edited in one place, whatever library reads them"},
 		{Packages: []string{"adapters/opencode"}, Std: []string{Any}, Module: inner,

@@ -89,6 +89,7 @@ func (p *Page) Type(selector, text string) {
 // Choose has a select show the choice of that value.
 func (p *Page) Choose(selector, value string) {
 	p.t.Helper()
+	p.WaitFor("!!document.querySelector(" + quoted(selector) + ")") // a page that was just followed to may still be read
 	p.Eval("(() => { const s = document.querySelector("+quoted(selector)+"); s.value = "+quoted(value)+"; s.dispatchEvent(new Event('change', {bubbles: true})); })()", nil)
 }
 

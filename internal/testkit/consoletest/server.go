@@ -12,13 +12,11 @@ import (
 
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/bell"
 	"github.com/countersign-dev/countersign/adapters/passkey"
 	"github.com/countersign-dev/countersign/adapters/sqlitestore"
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/control"
-	"github.com/countersign-dev/countersign/app/enrolment"
 	"github.com/countersign-dev/countersign/domain/enrolled"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
@@ -50,7 +48,7 @@ func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
-	core := app.Core{Bell: bell.New(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: store, Settings: store,
+	core := app.Core{Bell: system.NewBell(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: store, Settings: store,
 		Sessions: store.Sessions(), Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
@@ -60,7 +58,7 @@ func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	h := &TestCore{Store: store, Notes: Notes{Dir: filepath.Join(dir, "notes")}}
 	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: store, Sessions: core.Sessions, Settings: store,
 		Operator: opts.Policy, Toolsets: func() []tool.Toolset { return h.Toolsets() },
-		Keys: enrolment.NewKeyManager(enrolment.Config{Keys: core.Keys, Audit: store, Verifiers: core.Verifiers})})
+		Keys: app.NewKeyManager(app.KeyConfig{Keys: core.Keys, Audit: store, Verifiers: core.Verifiers})})
 	var err error
 	h.App, err = app.New(core, opts, ctl, h.Notes.capability())
 	require.NoError(t, err)

@@ -24,6 +24,7 @@ const Version = "1.18.33-fake"
 // Variable holds how a server misbehaves, words separated by commas:
 //
 //	slow=DURATION      listens only after that time
+//	gate=ADDRESS       connects there before it listens, waits until the other end has nothing more to say, and keeps the connection to its own end
 //	exit=CODE          ends at once with that code, and says why
 //	password=WORD      takes that password and no other
 //	hang               never answers a health check
@@ -141,6 +142,18 @@ func serve(args []string, quirks map[string]string) int {
 		select {
 		case <-time.After(wait):
 		case <-ctx.Done():
+			return 143
+		}
+	}
+	if gate := quirks["gate"]; gate != "" {
+		conn, err := net.Dial("tcp", gate)
+		if err != nil {
+			fmt.Fprintln(os.Stderr, err)
+			return 1
+		}
+		defer conn.Close()
+		defer context.AfterFunc(ctx, func() { _ = conn.SetReadDeadline(time.Now()) })()
+		if _, err := io.Copy(io.Discard, conn); err != nil {
 			return 143
 		}
 	}

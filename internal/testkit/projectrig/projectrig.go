@@ -21,6 +21,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/project"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/resultschema"
 )
@@ -118,7 +119,7 @@ func (r *Rig) OpenCore(change func(*local.Config)) *Core {
 }
 
 func configOf(state, home string) local.Config {
-	return local.Config{Dir: state, Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(state, "packs"), Source: state},
+	return local.Config{Trust: nopolicy.Trust(state), Dir: state, Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(state, "packs"), Source: state},
 		Projects: local.Projects{Home: home, Supervisor: []string{os.Args[0], supervise}}}
 }
 

@@ -31,6 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/internal/testkit/fakeserver"
+	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 	"github.com/countersign-dev/countersign/internal/testkit/projectrig"
 )
@@ -77,7 +78,7 @@ func serveGateway(args []string) error {
 
 // callOnce is the program of Elsewhere: state, home, tool, arguments.
 func callOnce(args []string) error {
-	c := local.Config{Dir: args[0], Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(args[0], "packs"), Source: args[0]}, Projects: local.Projects{Home: args[1]}}
+	c := local.Config{Trust: nopolicy.Trust(args[0]), Dir: args[0], Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(args[0], "packs"), Source: args[0]}, Projects: local.Projects{Home: args[1]}}
 	equip(&c)
 	c.Projects.Supervisor = strings.Split(os.Getenv(supervisorVariable), "\n")
 	l, err := local.Open(c)

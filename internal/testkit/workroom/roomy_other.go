@@ -3,3 +3,5 @@
 package workroom
 
 func roomy(string) bool { return false }
+
+func apart(string, string) bool { return false }

@@ -32,7 +32,7 @@ func Run(m *testing.M, gitconfig string) int {
 func Far(t testing.TB) string {
 	t.Helper()
 	top := memory
-	if in, _ := filepath.Rel(memory, os.TempDir()); filepath.IsLocal(in) {
+	if apart("/var/tmp", os.TempDir()) {
 		top = "/var/tmp"
 	}
 	dir, err := os.MkdirTemp(top, "far-*")

@@ -1,4 +1,4 @@
-package filewatch
+package system
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 	"github.com/fsnotify/fsnotify"
 )
 
-// TreeOptions is how a tree is watched. The zero TreeOptions is as most want it.
-type TreeOptions struct {
+// WatchOptions is how a tree is watched. The zero WatchOptions is as most want it.
+type WatchOptions struct {
 	Skip  []string      // names of directories that are not looked into, at any depth
 	Quiet time.Duration // nothing may change for so long before a change is told: who writes many files is not interrupted; default 200 ms
 	Poll  time.Duration // how often the tree is looked through where the system tells nothing; default 2 s
@@ -24,16 +24,16 @@ type TreeOptions struct {
 // safety is how often the tree is looked through although the system tells of changes: it may lose some, and of a directory that was replaced it tells nothing.
 const safety = 30 * time.Second
 
-// Tree tells of changes below dir from the moment it returns, until the context ends; then the channel is closed. Changes that nobody has taken yet are
+// WatchTree tells of changes below dir from the moment it returns, until the context ends; then the channel is closed. Changes that nobody has taken yet are
 // told once. dir may be missing: that it comes, or goes, is a change.
-func Tree(ctx context.Context, dir string, o TreeOptions) <-chan struct{} {
+func WatchTree(ctx context.Context, dir string, o WatchOptions) <-chan struct{} {
 	if o.Quiet <= 0 {
 		o.Quiet = 200 * time.Millisecond
 	}
 	if o.Poll <= 0 {
 		o.Poll = 2 * time.Second
 	}
-	w := &tree{dir: dir, TreeOptions: o, changes: make(chan struct{}, 1)}
+	w := &tree{dir: dir, WatchOptions: o, changes: make(chan struct{}, 1)}
 	if !o.Still {
 		w.system, _ = fsnotify.NewWatcher() // without one, the tree is looked through
 	}
@@ -44,7 +44,7 @@ func Tree(ctx context.Context, dir string, o TreeOptions) <-chan struct{} {
 
 // tree is one that is watched.
 type tree struct {
-	TreeOptions
+	WatchOptions
 	dir     string
 	system  *fsnotify.Watcher // nil where the system does not tell
 	known   map[string]bool   // the directories that it tells of

@@ -1,4 +1,4 @@
-package ownerfile_test
+package system_test
 
 import (
 	"os"
@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/countersign-dev/countersign/adapters/ownerfile"
+	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/domain/owner"
 	"github.com/countersign-dev/countersign/ports"
 	"github.com/countersign-dev/countersign/ports/porttest"
@@ -17,7 +17,7 @@ import (
 func TestLeases(t *testing.T) {
 	porttest.Leases(t, func(t testing.TB) (one, other ports.Leases) {
 		dir := filepath.Join(t.TempDir(), "home", "owners")
-		return ownerfile.NewLeases(dir), ownerfile.NewLeases(dir)
+		return system.NewLeases(dir), system.NewLeases(dir)
 	})
 }
 
@@ -28,10 +28,10 @@ func TestWhatIsNoLeaseIsNone(t *testing.T) {
 	for file, text := range map[string]string{"notes.json": "{}", "0123456789ab.txt": "{}", name + ".json": `{"renewed_at":`} {
 		require.NoError(t, os.WriteFile(filepath.Join(dir, file), []byte(text), 0o600))
 	}
-	_, err := ownerfile.NewLeases(dir).Find(t.Context(), name)
+	_, err := system.NewLeases(dir).Find(t.Context(), name)
 	require.Error(t, err)
 	require.NoError(t, os.Remove(filepath.Join(dir, name+".json")))
-	all, err := ownerfile.NewLeases(dir).List(t.Context())
+	all, err := system.NewLeases(dir).List(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
 }

@@ -1,7 +1,4 @@
-// Package ratelimit bounds how often something may happen, with a token bucket a key in the memory of this process.
-//
-// Its API may change at any time.
-package ratelimit
+package system
 
 import (
 	"context"
@@ -42,8 +39,8 @@ type Limiter struct {
 	sweep   int // sweep when so many buckets are kept
 }
 
-// New bounds each key at the rate that rates names for it. It tells the time by clock alone.
-func New(clock ports.Clock, rates func(key string) Rate) *Limiter {
+// NewLimiter bounds each key at the rate that rates names for it. It tells the time by clock alone.
+func NewLimiter(clock ports.Clock, rates func(key string) Rate) *Limiter {
 	return &Limiter{clock: clock, rates: rates, buckets: map[string]*rate.Limiter{}, sweep: bucketsKept}
 }
 

@@ -1,11 +1,4 @@
-// Package enrolment decides which enrolled keys count, and verifies their signatures: when a decision is made, when an approval is used, and later from
-// the audit log alone.
-//
-// A key counts if the audit log has its enrolment, approved by the user, and no later removal; a row of the database proves nothing. Signatures are
-// checked by verifiers passed to it, one for each kind of key.
-//
-// Its API may change at any time.
-package enrolment
+package app
 
 import (
 	"context"
@@ -25,26 +18,27 @@ import (
 
 // The tools that enrol and remove a key; both are for users only.
 const (
-	EnrollTool = "enroll_key"
-	RemoveTool = "remove_key"
+	EnrollKeyTool = "enroll_key"
+	RemoveKeyTool = "remove_key"
 )
 
-// Config configures a KeyManager. Audit is required. Without Keys there are no keys; a key without a verifier of its kind proves nothing.
-type Config struct {
+// KeyConfig configures a KeyManager. Audit is required. Without Keys there are no keys; a key without a verifier of its kind proves nothing.
+type KeyConfig struct {
 	Keys      ports.EnrolledKeys
 	Audit     ports.AuditLog
 	Verifiers map[enrolled.Kind]ports.KeyVerifier
 	Forgotten []string // IDs of keys that the system's file excludes
 }
 
-// KeyManager decides which keys count. It keeps no state between calls. NewKeyManager makes one.
-type KeyManager struct{ Config }
+// KeyManager decides which enrolled keys count, and verifies their signatures: when a decision is made, when an approval is used, and later from the audit
+// log alone. A key counts if the audit log has its enrolment, approved by the user, and no later removal; a row of the database proves nothing. It keeps no state between calls. NewKeyManager makes one.
+type KeyManager struct{ KeyConfig }
 
 // NewKeyManager returns a KeyManager with that configuration.
-func NewKeyManager(p Config) *KeyManager { return &KeyManager{p} }
+func NewKeyManager(p KeyConfig) *KeyManager { return &KeyManager{p} }
 
-// KeyStatus is a stored key and whether it counts.
-type KeyStatus struct {
+// Key is a stored key and whether it counts.
+type Key struct {
 	enrolled.Key
 	ID     string `json:"id"`
 	Counts bool   `json:"counts"`
@@ -52,8 +46,8 @@ type KeyStatus struct {
 }
 
 // List returns every stored key, oldest first, with whether it counts, and with when and by whom it was enrolled according to the audit log.
-func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
-	all := []KeyStatus{}
+func (k *KeyManager) List(ctx context.Context) ([]Key, error) {
+	all := []Key{}
 	if k.Keys == nil {
 		return all, nil
 	}
@@ -62,7 +56,7 @@ func (k *KeyManager) List(ctx context.Context) ([]KeyStatus, error) {
 		return nil, err
 	}
 	for _, key := range stored {
-		s := KeyStatus{Key: key, ID: key.ID()}
+		s := Key{Key: key, ID: key.ID()}
 		d, err := k.enrolment(ctx, key, 0)
 		if err != nil {
 			return nil, err
@@ -119,11 +113,11 @@ func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int
 	if sum.IsZero() {
 		return d, nil
 	}
-	done, err := k.newest(ctx, audit.Filter{Tool: EnrollTool, Phase: audit.Outcome, Text: sum.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, sum) })
+	done, err := k.newest(ctx, audit.Filter{Tool: EnrollKeyTool, Phase: audit.Outcome, Text: sum.String(), Before: before}, func(e *audit.Event) bool { return keyCallDone(e, sum) })
 	if err != nil || done == nil {
 		return d, err
 	}
-	said, err := k.newest(ctx, audit.Filter{Tool: EnrollTool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
+	said, err := k.newest(ctx, audit.Filter{Tool: EnrollKeyTool, Phase: audit.Answer, Text: sum.String(), Before: done.Seq}, func(e *audit.Event) bool {
 		return e.Verdict == "approve" && e.Code == "" && e.Plan == sum
 	})
 	if err != nil || said == nil { // the caller approved it, not a user
@@ -131,13 +125,13 @@ func (k *KeyManager) enrolment(ctx context.Context, key enrolled.Key, before int
 	}
 	d = enrolment{enrolled: true, at: done.Event.Time, by: said.Event.ApprovedBy}
 	gone := key.Removal()
-	taken, err := k.newest(ctx, audit.Filter{Tool: RemoveTool, Phase: audit.Outcome, Text: gone.String(), Before: before}, func(e *audit.Event) bool { return carriedOut(e, gone) })
+	taken, err := k.newest(ctx, audit.Filter{Tool: RemoveKeyTool, Phase: audit.Outcome, Text: gone.String(), Before: before}, func(e *audit.Event) bool { return keyCallDone(e, gone) })
 	d.removed = taken != nil && taken.Seq > done.Seq
 	return d, err
 }
 
-// carriedOut reports whether the event is the outcome of a call that applied that plan.
-func carriedOut(e *audit.Event, plan canon.Hash) bool {
+// keyCallDone reports whether the event is the outcome of a call that applied that plan.
+func keyCallDone(e *audit.Event, plan canon.Hash) bool {
 	return e.Code == "" && e.Plan == plan && e.Verdict == policy.Confirm.String()
 }
 
@@ -162,8 +156,8 @@ func (k *KeyManager) newest(ctx context.Context, f audit.Filter, fits func(*audi
 	}
 }
 
-// KindOf returns the kind of key that proves a decision on the surface; false for a surface without one.
-func KindOf(s confirm.Surface) (enrolled.Kind, bool) {
+// KeyKindOf returns the kind of key that proves a decision on the surface; false for a surface without one.
+func KeyKindOf(s confirm.Surface) (enrolled.Kind, bool) {
 	switch s {
 	case confirm.SurfacePasskey:
 		return enrolled.Passkey, true
@@ -177,7 +171,7 @@ func KindOf(s confirm.Surface) (enrolled.Kind, bool) {
 // Credential and the signature as Evidence; it is accepted if the signature verifies with a key that counts, which is added to the Evidence. It fails with
 // enrolled.ErrUnproven. Other proofs are returned unchanged, without evidence that proves nothing.
 func (k *KeyManager) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash, id string) (confirm.Proof, error) {
-	kind, keyed := KindOf(p.Surface)
+	kind, keyed := KeyKindOf(p.Surface)
 	if !keyed {
 		p.Evidence = nil
 		return p, nil
@@ -186,7 +180,7 @@ func (k *KeyManager) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash
 	if err != nil {
 		return p, err
 	}
-	i := slices.IndexFunc(all, func(s KeyStatus) bool { return s.Kind == kind && s.Credential == p.Credential })
+	i := slices.IndexFunc(all, func(s Key) bool { return s.Kind == kind && s.Credential == p.Credential })
 	if i < 0 {
 		return p, enrolled.ErrUnproven.Sayf("this %s is not enrolled here", kind.Words())
 	}
@@ -207,7 +201,7 @@ func (k *KeyManager) Holds(ctx context.Context, e audit.Event) error {
 }
 
 func (k *KeyManager) holds(ctx context.Context, e audit.Event, before int64) error {
-	kind, keyed := KindOf(confirm.Surface(e.Surface))
+	kind, keyed := KeyKindOf(confirm.Surface(e.Surface))
 	if !keyed {
 		return nil
 	}

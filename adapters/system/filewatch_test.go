@@ -1,4 +1,4 @@
-package filewatch_test
+package system_test
 
 import (
 	"context"
@@ -8,17 +8,14 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
-	"go.uber.org/goleak"
 
-	"github.com/countersign-dev/countersign/adapters/filewatch"
+	"github.com/countersign-dev/countersign/adapters/system"
 )
-
-func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 // TestEveryChangeIsTold: with the system's help and without it, what is written, made, renamed, removed or linked below a directory is told of, at any depth;
 // what lies in a directory that is passed over is not.
 func TestEveryChangeIsTold(t *testing.T) {
-	for name, o := range map[string]filewatch.TreeOptions{
+	for name, o := range map[string]system.WatchOptions{
 		"told by the system": {Skip: []string{".git"}, Quiet: time.Millisecond, Poll: time.Hour},
 		"looked through":     {Skip: []string{".git"}, Quiet: time.Millisecond, Poll: time.Millisecond, Still: true},
 	} {
@@ -32,7 +29,7 @@ func TestEveryChangeIsTold(t *testing.T) {
 			require.NoError(t, os.MkdirAll(at(".git/refs"), 0o755))
 			require.NoError(t, write("a", "1")())
 			ctx, stop := context.WithCancel(t.Context())
-			changes := filewatch.Tree(ctx, dir, o)
+			changes := system.WatchTree(ctx, dir, o)
 			for _, change := range []func() error{
 				write("a", "22"),
 				func() error { return os.MkdirAll(at("b/c"), 0o755) },
@@ -70,7 +67,7 @@ func TestADirectoryThatIsNotThereYet(t *testing.T) {
 	t.Parallel()
 	dir := filepath.Join(t.TempDir(), "repo")
 	ctx, stop := context.WithCancel(t.Context())
-	changes := filewatch.Tree(ctx, dir, filewatch.TreeOptions{Poll: time.Millisecond, Quiet: time.Millisecond})
+	changes := system.WatchTree(ctx, dir, system.WatchOptions{Poll: time.Millisecond, Quiet: time.Millisecond})
 	require.NoError(t, os.Mkdir(dir, 0o755))
 	<-changes
 	require.NoError(t, os.Remove(dir))
@@ -84,13 +81,13 @@ func TestADirectoryThatIsNotThereYet(t *testing.T) {
 func TestADirectoryTellsAtOnce(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()
-	d, err := filewatch.NewDirectory(dir)
+	d, err := system.WatchDirectory(dir)
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(filepath.Join(dir, "a"), nil, 0o600))
 	<-d.Events()
 	require.NoError(t, d.Close())
 	for range d.Events() { // it is closed
 	}
-	_, err = filewatch.NewDirectory(filepath.Join(dir, "none"))
+	_, err = system.WatchDirectory(filepath.Join(dir, "none"))
 	require.Error(t, err)
 }

@@ -1,4 +1,4 @@
-package ratelimit
+package system
 
 import (
 	"context"
@@ -40,7 +40,7 @@ func retry(t *testing.T, err error) int64 {
 
 func TestBurstThenOneEveryTwoSeconds(t *testing.T) {
 	var now clock.Fake
-	l := New(&now, always(scripts))
+	l := NewLimiter(&now, always(scripts))
 	for range 20 {
 		require.NoError(t, l.Take(t.Context(), "a"))
 	}
@@ -64,7 +64,7 @@ func TestBurstThenOneEveryTwoSeconds(t *testing.T) {
 func TestRetryAfterIsEnough(t *testing.T) {
 	for _, r := range []Rate{scripts, {7, time.Minute, 1}, {3, time.Second, 2}, {1, time.Hour, 1}, {997, time.Minute, 5}, {100_000, time.Second, 1}, {2, 0, 1}} {
 		var now clock.Fake
-		l := New(&now, always(r))
+		l := NewLimiter(&now, always(r))
 		for range 50 {
 			err := l.Take(t.Context(), "a")
 			if err == nil {
@@ -78,7 +78,7 @@ func TestRetryAfterIsEnough(t *testing.T) {
 
 func TestKeysAreApart(t *testing.T) {
 	var now clock.Fake
-	l := New(&now, func(key string) Rate {
+	l := NewLimiter(&now, func(key string) Rate {
 		if strings.HasPrefix(key, "projects/") {
 			return Rate{Events: 1, Per: time.Minute, Burst: 1}
 		}
@@ -94,9 +94,9 @@ func TestKeysAreApart(t *testing.T) {
 
 func TestClosedRates(t *testing.T) {
 	var now clock.Fake
-	noBurst := New(&now, always(Rate{Events: 5, Per: time.Second}))
+	noBurst := NewLimiter(&now, always(Rate{Events: 5, Per: time.Second}))
 	assert.Equal(t, int64(1000), retry(t, noBurst.Take(t.Context(), "a")))
-	once := New(&now, always(Rate{Burst: 1}))
+	once := NewLimiter(&now, always(Rate{Burst: 1}))
 	require.NoError(t, once.Take(t.Context(), "a"))
 	now.Advance(100 * 24 * time.Hour)
 	assert.Positive(t, retry(t, once.Take(t.Context(), "a")), "no events, no more calls")
@@ -104,7 +104,7 @@ func TestClosedRates(t *testing.T) {
 
 func TestBurstUnderContention(t *testing.T) {
 	var now clock.Fake
-	l := New(&now, always(scripts))
+	l := NewLimiter(&now, always(scripts))
 	var passed atomic.Int64
 	var wg sync.WaitGroup
 	for range 64 {
@@ -120,7 +120,7 @@ func TestBurstUnderContention(t *testing.T) {
 
 func TestIdleBucketsAreThrownAway(t *testing.T) {
 	var now clock.Fake
-	l := New(&now, always(scripts))
+	l := NewLimiter(&now, always(scripts))
 	require.NoError(t, l.Take(t.Context(), "busy"))
 	for n := range 20_000 {
 		require.NoError(t, l.Take(t.Context(), strconv.Itoa(n)))
@@ -138,7 +138,7 @@ func TestIdleBucketsAreThrownAway(t *testing.T) {
 
 func TestEndedContextChargesNothing(t *testing.T) {
 	var now clock.Fake
-	l := New(&now, always(Rate{Events: 1, Per: time.Hour, Burst: 1}))
+	l := NewLimiter(&now, always(Rate{Events: 1, Per: time.Hour, Burst: 1}))
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	require.ErrorIs(t, l.Take(ctx, "a"), context.Canceled)
@@ -147,7 +147,7 @@ func TestEndedContextChargesNothing(t *testing.T) {
 
 func BenchmarkTake(b *testing.B) {
 	var now clock.Fake
-	l := New(&now, always(Rate{Events: 1 << 30, Per: time.Second, Burst: 1 << 30}))
+	l := NewLimiter(&now, always(Rate{Events: 1 << 30, Per: time.Second, Burst: 1 << 30}))
 	for b.Loop() {
 		if err := l.Take(b.Context(), "a"); err != nil {
 			b.Fatal(err)

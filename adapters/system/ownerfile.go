@@ -1,9 +1,4 @@
-// Package ownerfile keeps the leases of owners as small files in one directory, which the processes of all containers and machines that share a home can
-// read: NAME.json, written by its owner, and NAME.forgotten.json, the user's declaration that it has ended. They are not in the database because watchers
-// of the database would be woken at every renewal. It is a ports.Leases.
-//
-// Its API may change at any time.
-package ownerfile
+package system
 
 import (
 	"cmp"

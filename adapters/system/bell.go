@@ -1,11 +1,4 @@
-// Package bell wakes calls that wait for a decision, in every process of a home: Ring writes a file in a shared directory, which listeners watch. Bell is a
-// ports.Bell.
-//
-// It carries no data: a woken caller checks the approval store. It may signal without a decision; where the directory cannot be watched it works within the
-// process only, so callers also check at intervals.
-//
-// Its API may change at any time.
-package bell
+package system
 
 import (
 	"io"
@@ -13,27 +6,25 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
-
-	"github.com/countersign-dev/countersign/adapters/filewatch"
 )
 
 // file is what is touched. Its content means nothing.
 const file = "decided"
 
-// Bell is a ports.Bell. It is safe for concurrent use; New makes it. It holds nothing open while nobody listens.
+// Bell is a ports.Bell. It is safe for concurrent use; NewBell makes it. It holds nothing open while nobody listens.
 type Bell struct {
 	dir string
 	log *slog.Logger
 
 	mu        sync.Mutex
 	listeners map[chan struct{}]string // each with the id it waits for
-	watcher   *filewatch.Directory     // nil while nobody listens, and where there can be none
+	watcher   *WatchedDirectory        // nil while nobody listens, and where there can be none
 	rung      byte
 }
 
-// New returns the bell of the processes that share the directory; it is made when the first of them listens. Without a directory it is heard in this
+// NewBell returns the bell of the processes that share the directory; it is made when the first of them listens. Without a directory it is heard in this
 // process alone. log may be nil.
-func New(dir string, log *slog.Logger) *Bell {
+func NewBell(dir string, log *slog.Logger) *Bell {
 	if log == nil {
 		log = slog.New(slog.NewTextHandler(io.Discard, nil))
 	}
@@ -80,9 +71,9 @@ func (b *Bell) Listen(id string) (rings <-chan struct{}, stop func()) {
 // watch begins to watch the directory.
 func (b *Bell) watch() {
 	err := os.MkdirAll(b.dir, 0o700)
-	var w *filewatch.Directory
+	var w *WatchedDirectory
 	if err == nil {
-		w, err = filewatch.NewDirectory(b.dir)
+		w, err = WatchDirectory(b.dir)
 	}
 	if err != nil {
 		b.log.Debug("what a person decides in another process is not heard at once", "cause", err.Error())

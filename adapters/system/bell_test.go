@@ -1,4 +1,4 @@
-package bell_test
+package system_test
 
 import (
 	"bufio"
@@ -15,11 +15,11 @@ import (
 	"github.com/stretchr/testify/require"
 	"go.uber.org/goleak"
 
-	"github.com/countersign-dev/countersign/adapters/bell"
+	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/ports"
 )
 
-var _ ports.Bell = (*bell.Bell)(nil)
+var _ ports.Bell = (*system.Bell)(nil)
 
 // TestMain lets the test binary play the other process: it listens for ever, and says each time that it was woken.
 func TestMain(m *testing.M) {
@@ -28,7 +28,7 @@ func TestMain(m *testing.M) {
 		goleak.VerifyTestMain(m)
 		return
 	}
-	rings, _ := bell.New(dir, nil).Listen("cf_1")
+	rings, _ := system.NewBell(dir, nil).Listen("cf_1")
 	fmt.Println("listening")
 	for range rings {
 		fmt.Println("rung")
@@ -65,7 +65,7 @@ func TestAnotherProcessIsWoken(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "signals")
 	one, two := listener(t, dir), listener(t, dir)
 	for range 3 {
-		bell.New(dir, nil).Ring("cf_1")
+		system.NewBell(dir, nil).Ring("cf_1")
 		says(t, one, "rung")
 		says(t, two, "rung")
 	}
@@ -73,7 +73,7 @@ func TestAnotherProcessIsWoken(t *testing.T) {
 
 func TestThisProcessIsWoken(t *testing.T) {
 	for _, dir := range []string{"", filepath.Join(t.TempDir(), "signals")} {
-		b := bell.New(dir, nil)
+		b := system.NewBell(dir, nil)
 		rings, stop := b.Listen("cf_1")
 		b.Ring("cf_1")
 		<-rings
@@ -85,7 +85,7 @@ func TestThisProcessIsWoken(t *testing.T) {
 		<-again
 		stop()
 	}
-	b := bell.New("", nil)
+	b := system.NewBell("", nil)
 	mine, stop := b.Listen("cf_1")
 	defer stop()
 	others, stop := b.Listen("cf_2")
@@ -99,7 +99,7 @@ func TestThisProcessIsWoken(t *testing.T) {
 func TestNothingToWatch(t *testing.T) {
 	taken := filepath.Join(t.TempDir(), "taken")
 	require.NoError(t, os.WriteFile(taken, nil, 0o600))
-	b := bell.New(filepath.Join(taken, "signals"), nil)
+	b := system.NewBell(filepath.Join(taken, "signals"), nil)
 	rings, stop := b.Listen("cf_1")
 	defer stop()
 	b.Ring("cf_1")
@@ -109,7 +109,7 @@ func TestNothingToWatch(t *testing.T) {
 // TestNobodyHasEverWaited: who answers leaves nothing behind where nobody listens.
 func TestNobodyHasEverWaited(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "signals")
-	bell.New(dir, nil).Ring("cf_1")
+	system.NewBell(dir, nil).Ring("cf_1")
 	assert.NoDirExists(t, dir)
 }
 
@@ -118,9 +118,9 @@ func TestNobodyHasEverWaited(t *testing.T) {
 func BenchmarkAnotherProcess(b *testing.B) {
 	dir, touched := filepath.Join(b.TempDir(), "signals"), filepath.Join(b.TempDir(), "touched")
 	require.NoError(b, os.MkdirAll(dir, 0o700))
-	bell.New(dir, nil).Ring("cf_1") // makes the file, so that every ring is one event
+	system.NewBell(dir, nil).Ring("cf_1") // makes the file, so that every ring is one event
 	lines := listener(b, dir)
-	ringer, echo := bell.New(dir, nil), exec.Command("cat")
+	ringer, echo := system.NewBell(dir, nil), exec.Command("cat")
 	in, err := echo.StdinPipe()
 	require.NoError(b, err)
 	out, err := echo.StdoutPipe()
