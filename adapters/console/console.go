@@ -33,8 +33,9 @@ type section interface {
 	Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler)
 }
 
-// Mount adds the console's pages to mux. What runs by the call runner is cancelled when life ends.
-func Mount(life context.Context, mux *http.ServeMux, o Options) {
+// Mount adds the console's pages to mux. What their visitors started is cancelled when life ends; wait then blocks until it has ended, or until its
+// context does.
+func Mount(life context.Context, mux *http.ServeMux, o Options) (wait func(context.Context)) {
 	runner := ui.NewCallRunner(life, o.App, o.IDs)
 	person := ui.Telling(adminpages.WithPasskeys(o.Person, o.App), func(ctx context.Context) (bool, error) {
 		rules, err := o.App.PolicyInForce(ctx)
@@ -49,6 +50,7 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) {
 	mux.Handle("/assets/", ui.AssetHandler())
 	mux.Handle("/", person(missing))
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
+	return runner.Wait
 }
 
 // ErrPage reports a path that no page has.

@@ -58,9 +58,13 @@ func with(t *testing.T, o app.Options) *consoletest.Web {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	life, end := context.WithCancel(context.Background())
-	t.Cleanup(end)
+	wait := func(context.Context) {}
+	t.Cleanup(func() {
+		end()
+		wait(context.Background())
+	})
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
-		console.Mount(life, mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+		wait = console.Mount(life, mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
 	})
 }
 

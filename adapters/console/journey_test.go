@@ -57,9 +57,13 @@ func newMachine(t *testing.T) *machine {
 	require.NoError(t, os.MkdirAll(m.at("home"), 0o755))
 	m.agent, m.here = m.open("project"), m.open("home")
 	life, end := context.WithCancel(context.Background())
-	t.Cleanup(end)
+	wait := func(context.Context) {}
+	t.Cleanup(func() {
+		end()
+		wait(context.Background())
+	})
 	m.web = consoletest.Serve(t, func(mux *http.ServeMux) {
-		console.Mount(life, mux, console.Options{App: m.here.App, Credentials: m.here.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+		wait = console.Mount(life, mux, console.Options{App: m.here.App, Credentials: m.here.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
 		consoletest.Events(t, mux, &consoletest.TestCore{App: m.here.App}, consoletest.Person())
 	})
 	return m

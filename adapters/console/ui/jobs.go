@@ -46,11 +46,26 @@ type CallRunner struct {
 	ids  func() string
 	mu   sync.Mutex
 	jobs []*Job // oldest first
+
+	running sync.WaitGroup // the jobs that have not ended
 }
 
 // NewCallRunner returns a runner of calls to that core. When life ends, running calls are cancelled. ids makes unguessable identifiers.
 func NewCallRunner(life context.Context, core Core, ids func() string) *CallRunner {
 	return &CallRunner{Patience: patience, core: core, life: life, ids: ids}
+}
+
+// Wait blocks until every job has ended, or until ctx ends: jobs end soon after the life that NewCallRunner was given. No job may begin meanwhile.
+func (d *CallRunner) Wait(ctx context.Context) {
+	ended := make(chan struct{})
+	go func() {
+		d.running.Wait()
+		close(ended)
+	}()
+	select {
+	case <-ended:
+	case <-ctx.Done():
+	}
 }
 
 // Outcome calls a tool for a page and waits for its outcome; a read leaves no audit record. args marshals to a JSON object; nil is {}.
@@ -165,7 +180,7 @@ func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job
 	d.mu.Lock()
 	d.jobs = append(d.forgotten(), j)
 	d.mu.Unlock()
-	go j.run(life)
+	d.running.Go(func() { j.run(life) })
 	j.settle(ctx)
 	return j
 }

@@ -34,6 +34,7 @@ type parts struct {
 	hub    *events.Hub
 	gauges *httpapi.Metrics
 	mcp    *mcphttp.Endpoint
+	jobs   func(context.Context) // waits for what was started on the console's pages
 }
 
 // assemble makes the parts, which serve until life ends. Whoever ends it calls close.
@@ -60,13 +61,22 @@ func (p *parts) mount(life context.Context, mux *http.ServeMux, g *httpauth.Guar
 	} else {
 		mux.Handle("GET /metrics", g.Anyone(p.gauges.Serve))
 	}
-	console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.Person, IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+	p.jobs = console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.Person, IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
 }
 
-// close ends what would not by itself.
+// leaving is how long cancelled calls of the console may take to end, as those over MCP may.
+const leaving = 8 * time.Second
+
+// close ends what would not by itself, and waits for calls that were cancelled.
 func (p *parts) close(ctx context.Context) error {
 	p.hub.Close()
-	return p.mcp.Close(ctx)
+	err := p.mcp.Close(ctx)
+	if p.jobs != nil {
+		patience, cancel := context.WithTimeout(ctx, leaving)
+		defer cancel()
+		p.jobs(patience)
+	}
+	return err
 }
 
 // face is the tools of a core over MCP, on any transport.

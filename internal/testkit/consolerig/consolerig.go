@@ -106,6 +106,7 @@ func New(t testing.TB, core ui.Core, mounts Mounts) *Site {
 		server.CloseClientConnections()
 		server.Close()
 		s.web.CloseIdleConnections()
+		runner.Wait(context.Background()) // what a page started may still write to the home
 	})
 	return s
 }
