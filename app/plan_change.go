@@ -38,6 +38,9 @@ func MismatchError(g *confirm.Request, call confirm.Binding, now json.RawMessage
 
 // IsPlanChanged reports whether err is a MismatchError for which only the plan differs.
 func IsPlanChanged(err error) bool {
+	if err == nil {
+		return false
+	}
 	_, changed := fault.From(err).Details.(PlanChange)
 	return changed
 }

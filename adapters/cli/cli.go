@@ -26,6 +26,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/projectcmd"
 	"github.com/countersign-dev/countersign/adapters/cli/sandboxcmd"
+	"github.com/countersign-dev/countersign/adapters/cli/tourcmd"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -228,7 +229,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		root.AddCommand(withSecretsCommand(p, s)) // nor does this one, behind which a host's server waits
 		return root
 	}
-	add("start", admincmd.UpCommand(s, p.Web), packcmd.TourCommand(s), admincmd.ServeCommand(s, p.Web), admincmd.LoginCommand(s, p.Web), admincmd.ConnectCommand(s, p.Web), admincmd.StatusCommand(s, p.Web), admincmd.DoctorCommand(s, p.Web), mcpCommand(p, s))
+	add("start", admincmd.UpCommand(s, p.Web), tourcmd.Command(s), admincmd.ServeCommand(s, p.Web), admincmd.LoginCommand(s, p.Web), admincmd.ConnectCommand(s, p.Web), admincmd.StatusCommand(s, p.Web), admincmd.DoctorCommand(s, p.Web), mcpCommand(p, s))
 	add("work", packcmd.PackCommand(s), agentcmd.AgentsCommand(s, p.Version), admincmd.ToolsCommand(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Command(s))

@@ -328,15 +328,7 @@ func outdated(s *command.Shell, err error) {
 		return
 	}
 	s.Note("what has changed since that plan was made:")
-	for _, d := range changed.Differences {
-		s.Line("%s", s.Tinted(d.Path, command.Heading))
-		if len(d.Before) > 0 {
-			s.Line("  %s", s.Tinted("- "+string(d.Before), command.Removed))
-		}
-		if len(d.After) > 0 {
-			s.Line("  %s", s.Tinted("+ "+string(d.After), command.Added))
-		}
-	}
+	command.DifferenceLines(changed.Differences, func(line string, tint command.Tint) { s.Line("%s", s.Tinted(line, tint)) })
 }
 
 func completeWaiting(s *command.Shell) cobra.CompletionFunc {

@@ -269,6 +269,12 @@ func asking(v confirm.View, named, always, touchable bool) string {
 	return "approve? [y/N" + offers + "]"
 }
 
+// tintedLine is one line of a displayed approval request.
+type tintedLine struct {
+	text string
+	tint Tint
+}
+
 // present shows an approval request: a sentence about the change, the client, the risk, the plan with its diffs, the arguments. It reports whether
 // its end was shown.
 func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, error) {
@@ -276,12 +282,28 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 		s.Say(Plain(v.Prompt))
 		return true, nil
 	}
-	type tinted struct {
-		text string
-		tint Tint
+	lines := s.requestLines(v)
+	texts := make([]string, len(lines))
+	for i, l := range lines {
+		texts[i] = l.text
 	}
-	var lines []tinted
-	add := func(text string, tint Tint) { lines = append(lines, tinted{text, tint}) }
+	at := 0
+	return s.Read(ctx, texts, func(line string) {
+		s.Put(line, lines[at].tint)
+		at++
+	}, all)
+}
+
+// Preview prints an approval request to the error stream as Decide shows it, and asks nothing.
+func (s *Shell) Preview(v confirm.View) {
+	for _, l := range s.requestLines(v) {
+		fmt.Fprintln(s.Err, s.paint(s.Err, l.text, l.tint.colours()...))
+	}
+}
+
+// requestLines returns the lines of a displayed approval request.
+func (s *Shell) requestLines(v confirm.View) (lines []tintedLine) {
+	add := func(text string, tint Tint) { lines = append(lines, tintedLine{text, tint}) }
 	who := v.Tool
 	if s.words != nil && v.Client == "" { // the user's own command
 		who = s.words(who)
@@ -308,15 +330,20 @@ func (s *Shell) present(ctx context.Context, v confirm.View, all bool) (bool, er
 			add("  | "+l, 0)
 		}
 	}
-	texts := make([]string, len(lines))
-	for i, l := range lines {
-		texts[i] = l.text
+	return lines
+}
+
+// DifferenceLines calls put with the lines that say what changed since a plan was shown.
+func DifferenceLines(differences []confirm.Difference, put func(line string, tint Tint)) {
+	for _, d := range differences {
+		put(Plain(d.Path), Heading)
+		if len(d.Before) > 0 {
+			put("  - "+Plain(string(d.Before)), Removed)
+		}
+		if len(d.After) > 0 {
+			put("  + "+Plain(string(d.After)), Added)
+		}
 	}
-	at := 0
-	return s.Read(ctx, texts, func(line string) {
-		s.Put(line, lines[at].tint)
-		at++
-	}, all)
 }
 
 // ArgumentLines returns a call's arguments for users: one "name: value" line each if all of them are simple, else the JSON. A value that could be

@@ -1,4 +1,4 @@
-package packcmd
+package tourcmd
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/countersign-dev/countersign/adapters/cli/packcmd"
 	"github.com/countersign-dev/countersign/domain/outline"
 )
 
@@ -41,7 +42,7 @@ type survey struct {
 // look surveys the repository that dir stands in: the whole working tree in git, and dir otherwise.
 func look(ctx context.Context, dir string) (survey, error) {
 	s := survey{root: dir}
-	if top := GitRoot(ctx, dir); top != "" {
+	if top := packcmd.GitRoot(ctx, dir); top != "" {
 		s.root, s.git = top, true
 	}
 	var err error
@@ -56,7 +57,7 @@ func look(ctx context.Context, dir string) (survey, error) {
 // list returns every file that belongs to the repository: git knows what is ignored; elsewhere hidden and generated directories are left out.
 func (s *survey) list(ctx context.Context) ([]string, error) {
 	if s.git {
-		if files, err := GitFiles(ctx, s.root, maxListed); err == nil {
+		if files, err := packcmd.GitFiles(ctx, s.root, maxListed); err == nil {
 			return files, nil
 		}
 	}
