@@ -172,6 +172,9 @@ func (k kind) length(s []byte) int {
 		if n < 2 {
 			return 0
 		}
+		if utc(s[1 : n-1]) {
+			return n
+		}
 		var t time.Time
 		if t.UnmarshalText(s[1:n-1]) != nil {
 			return 0
@@ -201,18 +204,57 @@ func (k kind) length(s []byte) int {
 	return n
 }
 
+// utc reports a time in the one form that times in UTC are written in. It knows no days after the 28th: those are decoded.
+func utc(s []byte) bool {
+	const form = "0000-00-00T00:00:00"
+	if len(s) <= len(form) || s[len(s)-1] != 'Z' {
+		return false
+	}
+	for i := range form {
+		if c := s[i]; form[i] == '0' && (c < '0' || c > '9') || form[i] != '0' && c != form[i] {
+			return false
+		}
+	}
+	two := func(at int) int { return int(s[at]-'0')*10 + int(s[at+1]-'0') }
+	if month, day := two(5), two(8); month < 1 || month > 12 || day < 1 || day > 28 || two(11) > 23 || two(14) > 59 || two(17) > 59 {
+		return false
+	}
+	part := s[len(form) : len(s)-1]
+	if len(part) == 0 {
+		return true
+	}
+	if len(part) < 2 || len(part) > 10 || part[0] != '.' || part[len(part)-1] == '0' {
+		return false
+	}
+	for _, c := range part[1:] {
+		if c < '0' || c > '9' {
+			return false
+		}
+	}
+	return true
+}
+
+// bare has the characters that stand in JSON as they are.
+var bare = func() (all [256]bool) {
+	for c := ' '; c < 0x7f; c++ {
+		all[c] = c != '"' && c != '\\' && c != '<' && c != '>' && c != '&'
+	}
+	return all
+}()
+
 // quoted returns the length of a quoted text in which nothing is or should be escaped.
 func quoted(s []byte) int {
 	if len(s) < 2 || s[0] != '"' {
 		return 0
 	}
 	for i, c := range s[1:] {
-		switch {
-		case c == '"':
-			return i + 2
-		case c < ' ' || c >= 0x7f || c == '\\' || c == '<' || c == '>' || c == '&':
-			return 0
+		if bare[c] {
+			continue
 		}
+		if c == '"' {
+			return i + 2
+		}
+		return 0
 	}
 	return 0
 }
