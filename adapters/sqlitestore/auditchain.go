@@ -79,14 +79,14 @@ func each(ctx context.Context, tx *sql.Tx, after int64, sums *indexSums, yield f
 
 // The indexes, with what a scan of each reads from it: SQLite takes that from the index itself, and not from the records.
 var scans = [...]string{
-	ofCall:         `SELECT seq, ` + callOf + `, NULL FROM audit INDEXED BY audit_call`,
+	ofCall:         `SELECT seq, ` + callOf + ` FROM audit INDEXED BY audit_call`,
 	ofTool:         `SELECT seq, ` + toolOf + `, ` + phaseOf + ` FROM audit INDEXED BY audit_tool`,
-	ofConfirmation: `SELECT seq, ` + confirmationOf + `, NULL FROM audit INDEXED BY audit_confirmation WHERE ` + confirmationOf + ` IS NOT NULL`,
-	ofGrant:        `SELECT seq, ` + grantOf + `, NULL FROM audit INDEXED BY audit_grant WHERE ` + grantOf + ` IS NOT NULL`,
-	ofCode:         `SELECT seq, ` + codeOf + `, NULL FROM audit INDEXED BY audit_code WHERE ` + codeOf + ` IS NOT NULL`,
-	ofFailed:       `SELECT seq, ` + codeOf + ` IS NOT NULL, NULL FROM audit INDEXED BY audit_failed WHERE ` + codeOf + ` IS NOT NULL`,
-	ofUnattended:   `SELECT seq, ` + unattendedOf + `, NULL FROM audit INDEXED BY audit_unattended WHERE ` + unattendedOf + ` IS NOT NULL`,
-	ofPhase:        `SELECT seq, ` + phaseOf + `, NULL FROM audit INDEXED BY audit_phase WHERE ` + phaseOf + ` <> X'6F7574636F6D65'`,
+	ofConfirmation: `SELECT seq, ` + confirmationOf + ` FROM audit INDEXED BY audit_confirmation WHERE ` + confirmationOf + ` IS NOT NULL`,
+	ofGrant:        `SELECT seq, ` + grantOf + ` FROM audit INDEXED BY audit_grant WHERE ` + grantOf + ` IS NOT NULL`,
+	ofCode:         `SELECT seq, ` + codeOf + ` FROM audit INDEXED BY audit_code WHERE ` + codeOf + ` IS NOT NULL`,
+	ofFailed:       `SELECT seq, ` + codeOf + ` IS NOT NULL FROM audit INDEXED BY audit_failed WHERE ` + codeOf + ` IS NOT NULL`,
+	ofUnattended:   `SELECT seq, ` + unattendedOf + ` FROM audit INDEXED BY audit_unattended WHERE ` + unattendedOf + ` IS NOT NULL`,
+	ofPhase:        `SELECT seq, ` + phaseOf + ` FROM audit INDEXED BY audit_phase WHERE ` + phaseOf + ` <> X'6F7574636F6D65'`,
 }
 
 const (
@@ -216,8 +216,7 @@ func (x *indexSums) note(seq int64, event []byte) {
 		x.add(&x.want[ofPhase], seq, phase, nil)
 	}
 	changes := at[memberClass] > 0 && !bytes.HasPrefix(event[at[memberClass]:], readClass)
-	code, grant, confirmation := at[memberCode] > 0, at[memberGrant] > 0, at[memberConfirmation] > 0
-	if !changes && !code && !grant && !confirmation {
+	if !changes && at[memberCode] == 0 && at[memberGrant] == 0 && at[memberConfirmation] == 0 {
 		return
 	}
 	var texts struct {
@@ -225,24 +224,34 @@ func (x *indexSums) note(seq int64, event []byte) {
 		Grant        json.RawMessage `json:"grant"`
 		Confirmation json.RawMessage `json:"confirmation"`
 	}
-	e, ok := audit.Decode(event)
-	if !ok || json.Unmarshal(event, &texts) != nil {
+	e, ok := audit.Glance(event)
+	if ok {
+		texts.Code, texts.Grant, texts.Confirmation = quoted(e.Code), quoted(e.Grant), quoted(e.Confirmation)
+	} else if e, ok = audit.Decode(event); !ok || json.Unmarshal(event, &texts) != nil {
 		x.odd = true
 		return
 	}
-	if code && texts.Code != nil {
+	if at[memberCode] > 0 && texts.Code != nil {
 		x.add(&x.want[ofCode], seq, texts.Code, nil)
 		x.add(&x.want[ofFailed], seq, oneKey, nil)
 	}
-	if grant && texts.Grant != nil {
+	if at[memberGrant] > 0 && texts.Grant != nil {
 		x.add(&x.want[ofGrant], seq, texts.Grant, nil)
 	}
-	if confirmation && texts.Confirmation != nil {
+	if at[memberConfirmation] > 0 && texts.Confirmation != nil {
 		x.add(&x.want[ofConfirmation], seq, texts.Confirmation, nil)
 	}
 	if changes && e.Unattended() {
 		x.add(&x.want[ofUnattended], seq, oneKey, nil)
 	}
+}
+
+// quoted returns the JSON of a text in which nothing is escaped; nil for an empty one, which is not written.
+func quoted(text string) json.RawMessage {
+	if text == "" {
+		return nil
+	}
+	return json.RawMessage(`"` + text + `"`)
 }
 
 // match reports whether every index holds what it should, in an order in which a search finds it.
@@ -270,8 +279,14 @@ func (x *indexSums) scan(ctx context.Context, tx *sql.Tx, query string, have *su
 		a, b         sql.RawBytes
 		lastA, lastB []byte
 	)
+	into := []any{&seq, &a, &b}
+	columns, err := rows.Columns()
+	if err != nil {
+		return false
+	}
+	into = into[:len(columns)]
 	for rows.Next() {
-		if rows.Scan(&seq, &a, &b) != nil {
+		if rows.Scan(into...) != nil {
 			return false
 		}
 		by := bytes.Compare(a, lastA)

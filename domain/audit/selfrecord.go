@@ -75,11 +75,22 @@ type KeyFrom struct {
 	From int64 // the record that announces it
 }
 
-var telling = []byte(`"tool":"audit_`)
+var telling = []byte(`"tool":"audit`) // and an underscore, from one to the next of which tells goes
+
+// tells reports an event in which the tool of a record about the log is written, as a member or elsewhere.
+func tells(event []byte) bool {
+	for {
+		before, rest, more := bytes.Cut(event, []byte{'_'})
+		if !more || bytes.HasSuffix(before, telling) {
+			return more
+		}
+		event = rest
+	}
+}
 
 // Note adds what a valid record says.
 func (d *SelfRecords) Note(r Raw) {
-	if !bytes.Contains(r.Event, telling) {
+	if !tells(r.Event) {
 		return
 	}
 	e, ok := Decode(r.Event)

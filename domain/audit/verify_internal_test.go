@@ -44,6 +44,20 @@ func TestTypicalEventsAreSeenAtAGlance(t *testing.T) {
 	}
 }
 
+// What is seen of an event without decoding it is what decoding gives.
+func TestAGlanceSeesTheTexts(t *testing.T) {
+	for _, e := range []Event{typical, {}} {
+		raw, err := json.Marshal(e)
+		require.NoError(t, err)
+		seen, ok := Glance(raw)
+		require.True(t, ok)
+		e.Time, e.Args, e.Plan, e.DurationUS, e.Redactions, e.Proof = time.Time{}, nil, canon.Hash{}, 0, 0, nil
+		assert.Equal(t, e, seen)
+	}
+	_, ok := Glance([]byte(`{"time":"0001-01-01T00:00:00Z","phase":"","call_id":"","tool":"\u0078","plan":""}`))
+	assert.False(t, ok, "an escaped text has to be decoded")
+}
+
 // The fast path accepts nothing that decoding would reject.
 func TestAGlanceTakesNothingThatDecodingDoesNot(t *testing.T) {
 	whole, err := json.Marshal(typical)
