@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"syscall"
 	"testing"
 	"time"
 
@@ -19,12 +18,14 @@ import (
 	"github.com/countersign-dev/countersign/adapters/packfile"
 	"github.com/countersign-dev/countersign/domain/pack"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/cputime"
 	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 )
 
 // The budgets of context packs, through the whole core and on real files. Each reports how many times its floor it takes:
 //
-//	BenchmarkRender    100 refs over 50 files       ≤ 2 × reading those files once
+//	BenchmarkRender    100 refs over 50 files, 300 over 100  ≤ 2 × reading those files once
+//	BenchmarkWrite     300 refs over 100 files     ≤ 2 × reading those files once
 //	BenchmarkBigFile   40 refs into one 50 MB file  ≤ 1.5 × reading it once
 //	BenchmarkGrow      300 anchors by 300 calls    the last fifty ≤ 1.5 × the first fifty
 //	BenchmarkManyPacks get, render, mutate one of 5,000 packs  ≤ 2 × one of 10; list 20 of 5,000, warm ≤ 3 × one stat of each file
@@ -112,6 +113,27 @@ func BenchmarkRender(b *testing.B) {
 			}, func() { s.call("output", map[string]any{"id": id}) })
 		})
 	}
+}
+
+// BenchmarkWrite writes a pack of 300 refs over 100 files by one call.
+func BenchmarkWrite(b *testing.B) {
+	s := newShop(b)
+	var files []string
+	var refs []map[string]any
+	for f := range 100 {
+		name := fmt.Sprintf("file%d.go", f)
+		files = append(files, filepath.Join(s.src, name))
+		require.NoError(b, os.WriteFile(files[f], source(375), 0o644))
+		for n := range 3 {
+			refs = append(refs, ref(len(refs), name, 100*(n+1), 100*(n+1)+20))
+		}
+	}
+	compare(b, func() {
+		for _, f := range files {
+			_, err := os.ReadFile(f)
+			require.NoError(b, err)
+		}
+	}, func() { s.write(refs) })
 }
 
 // BenchmarkBigFile renders 40 refs into one file of 50 MB, the last at its very end.
@@ -206,7 +228,7 @@ func (s *packFixture) revision(id string) (n uint64) {
 	return made.Payload.Revision
 }
 
-// compare runs floor and work in turn and reports their medians and the ratio.
+// compare runs floor and work in turn and reports the medians of their processor times, and the ratio.
 func compare(b *testing.B, floor, work func()) {
 	b.Helper()
 	floor()
@@ -214,9 +236,7 @@ func compare(b *testing.B, floor, work func()) {
 	var took [2][]float64
 	for range max(b.N, 15) {
 		for i, run := range []func(){floor, work} {
-			began := time.Now()
-			run()
-			took[i] = append(took[i], float64(time.Since(began).Nanoseconds())/1e3)
+			took[i] = append(took[i], float64(cputime.Of(run).Nanoseconds())/1e3)
 		}
 	}
 	for i := range took {
@@ -259,7 +279,7 @@ func (s *packFixture) grow(answer map[string]any) (first, last float64) {
 	var at []time.Duration
 	for n := range 301 {
 		if n%50 == 0 {
-			at = append(at, processorTime(s.b))
+			at = append(at, cputime.Self())
 		}
 		args := map[string]any{"action": "upsert_ref", "id": id, "expected_revision": n + 1, "section_key": "flow", "ref_key": fmt.Sprintf("ref%d", n),
 			"path": fmt.Sprintf("file%d.go", n%100), "line_start": 100 + n/100*30, "line_end": 120 + n/100*30, "ref_title": "Where the token is checked",
@@ -269,11 +289,4 @@ func (s *packFixture) grow(answer map[string]any) (first, last float64) {
 	}
 	each := func(d time.Duration) float64 { return float64(d.Microseconds()) / 50 }
 	return each(at[1] - at[0]), each(at[6] - at[5])
-}
-
-// processorTime is what this process has used, in user and system mode.
-func processorTime(b testing.TB) time.Duration {
-	var used syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &used))
-	return time.Duration(used.Utime.Nano() + used.Stime.Nano())
 }

@@ -58,6 +58,19 @@ func (r *recent) decoded(id pack.ID, data []byte, at stamp, sure bool) *pack.Pac
 	return k.pack.Clone()
 }
 
+// summary returns the summary of the remembered pack when these very bytes, of the file of that name, are the ones that it was decoded from or written as. A list
+// uses nothing: what was used last stays.
+func (r *recent) summary(file string, data []byte) (s pack.Summary, ok bool) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for i := range r.kept {
+		if k := &r.kept[i]; string(k.pack.ID())+packSuffix == file && bytes.Equal(k.data, data) {
+			return k.pack.Summary(), true
+		}
+	}
+	return pack.Summary{}, false
+}
+
 // find returns the entry of a pack, which becomes the one used last.
 func (r *recent) find(id pack.ID) *kept {
 	i := slices.IndexFunc(r.kept, func(k kept) bool { return k.pack.ID() == id })

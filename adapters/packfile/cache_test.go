@@ -153,6 +153,31 @@ func TestNoCacheHidesAnOlderFile(t *testing.T) {
 	}
 }
 
+// TestAListShowsWhatTheFileHolds: what this process wrote or read last is no reason to believe that the file still holds it.
+func TestAListShowsWhatTheFileHolds(t *testing.T) {
+	s := open(t)
+	s.Later()
+	p := packtest.New(t, s.ids, s.clock.Now(), "one", 60)
+	title := pack.Optional("Title A")
+	require.NoError(t, p.SetMeta(pack.MetaEdit{Title: &title}, s.clock.Now()))
+	require.NoError(t, s.Create(t.Context(), p))
+	for _, renamed := range []bool{false, true} {
+		title = s.retitle(p.ID(), renamed)
+		all, err := s.List(t.Context())
+		require.NoError(t, err)
+		require.Len(t, all, 1)
+		assert.Equal(t, title, all[0].Title)
+		s.read(p.ID())
+	}
+	file := s.path("packs", string(p.ID())+".md")
+	data, err := os.ReadFile(file)
+	require.NoError(t, err)
+	copied := s.path("packs", string(packtest.New(t, s.ids, s.clock.Now(), "two", 60).ID())+".md")
+	require.NoError(t, os.WriteFile(copied, data, 0o600))
+	_, err = s.List(t.Context())
+	require.ErrorIs(t, err, pack.ErrMalformed, "a remembered pack in the file of another one")
+}
+
 // TestListingIsBelievedWholeOrNotAtAll: wherever it was cut short or changed, the packs are listed as they are; and where it is whole, it hides no damage.
 func TestListingIsBelievedWholeOrNotAtAll(t *testing.T) {
 	s := open(t)

@@ -151,10 +151,14 @@ func (s *Store) reread(ctx context.Context, stale []*entry) error {
 	return group.Wait()
 }
 
-// fill reads the entry's file. It fails only for errors that are not the file's.
+// fill reads the entry's file, and decodes it unless that was done before. It fails only for errors that are not the file's.
 func (s *Store) fill(e *entry) error {
-	p, info, err := s.read(e.file)
 	e.damage, e.settled = nil, false
+	data, info, err := s.bytes(e.file)
+	var summary pack.Summary
+	if err == nil {
+		summary, err = s.summarize(e.file, data)
+	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		e.pass = 0 // it went between the look and the reading
@@ -164,12 +168,23 @@ func (s *Store) fill(e *entry) error {
 	case err != nil:
 		return err
 	default:
-		e.summary = p.Summary()
+		e.summary = summary
 	}
 	if info != nil {
 		e.stamp, e.settled = s.settled(info)
 	}
 	return nil
+}
+
+func (s *Store) summarize(file string, data []byte) (pack.Summary, error) {
+	if known, ok := s.recent.summary(file, data); ok {
+		return known, nil
+	}
+	p, err := s.decode(file, data)
+	if err != nil {
+		return pack.Summary{}, err
+	}
+	return p.Summary(), nil
 }
 
 // settle makes the entries those of this pass. seen counts them, those that vanished included; stale are those that were read.

@@ -158,12 +158,13 @@ func fullDiagram(d Diagram) string {
 }
 
 func fullRef(sec Section, r Ref, e Evidence) string {
+	e, note := standing(r, e)
 	var b strings.Builder
+	b.Grow(128 + 2*len(r.Key) + len(sec.Key) + len(r.Title) + len(r.Path) + len(r.Why) + len(r.Commit) + len(note) + excerptSize(e))
 	b.WriteString("\n#### " + string(r.Key) + " [" + string(sec.Key) + "]\n")
 	if r.Title != "" {
 		b.WriteString("**" + OneLine(string(r.Title)) + "**\n\n")
 	}
-	e, note := standing(r, e)
 	b.WriteString("- path: " + OneLine(string(r.Path)) + "\n- lines: " + e.Lines.String() + "\n")
 	if r.Why != "" {
 		b.WriteString("- why: " + OneLine(string(r.Why)) + "\n")
@@ -178,7 +179,6 @@ func fullRef(sec Section, r Ref, e Evidence) string {
 		b.WriteString("\n> " + OneLine(note) + "\n")
 	}
 	if e.Text != nil {
-		b.Grow(excerptSize(e))
 		b.WriteString("\n")
 		renderExcerpt(&b, Language(string(r.Path)), e)
 	}

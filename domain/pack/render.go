@@ -51,6 +51,9 @@ type Shown struct {
 	Now      time.Time
 }
 
+// usualLegend is the bytes a legend has, for sizing a buffer.
+const usualLegend = 1 << 10
+
 // RenderDocument returns the pack as Markdown. cursor returns the cursor that continues at a chunk; it is called only if more pages follow.
 func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	pieces := s.pieces(o)
@@ -60,14 +63,14 @@ func RenderDocument(s Shown, o Options, cursor func(offset int) string) string {
 	if o.MaxTokens > 0 {
 		shown, rest = s.budget(o, shown, page)
 	}
-	var b strings.Builder
-	s.legend(&b, o, legendFacts{page: page, shown: shown, left: len(rest), cursor: cursor})
-	b.WriteString("\n" + contentMark + "\n")
-	size := len(restHead)
+	size := usualLegend + len(restHead)
 	for _, p := range shown {
 		size += len(p.head) + len(p.body)
 	}
+	var b strings.Builder
 	b.Grow(size)
+	s.legend(&b, o, legendFacts{page: page, shown: shown, left: len(rest), cursor: cursor})
+	b.WriteString("\n" + contentMark + "\n")
 	for _, p := range shown {
 		b.WriteString(p.head)
 		b.WriteString(p.body)

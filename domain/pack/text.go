@@ -82,7 +82,10 @@ func fence(texts ...string) string {
 	return strings.Repeat("`", longest+1)
 }
 
-const numberWidth = 4 // columns of a line number, at least
+const (
+	numberWidth = 4 // columns of a line number, at least
+	blanks      = "    "
+)
 
 // excerptSize returns roughly the size of what excerpt writes, and of the little that follows.
 func excerptSize(e Evidence) int {
@@ -97,14 +100,11 @@ func excerptSize(e Evidence) int {
 func renderExcerpt(b *strings.Builder, language string, e Evidence) {
 	f := fence(e.Text...)
 	b.WriteString(f + language + "\n")
-	var digits [20]byte
+	var room [numberWidth + 24]byte
 	for i, l := range e.Text {
-		n := strconv.AppendInt(digits[:0], int64(e.Lines.Start+i), 10)
-		for range numberWidth - len(n) {
-			b.WriteByte(' ')
-		}
+		n := strconv.AppendInt(append(room[:0], blanks...), int64(e.Lines.Start+i), 10)
+		n = append(n[min(len(n)-numberWidth, numberWidth):], ": "...)
 		b.Write(n)
-		b.WriteString(": ")
 		b.WriteString(l)
 		b.WriteByte('\n')
 	}
