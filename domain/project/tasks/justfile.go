@@ -9,16 +9,26 @@ import (
 )
 
 var (
-	justRecipe = regexp.MustCompile(`(?s)^@?([A-Za-z_][A-Za-z0-9_-]*)(\s.*)?$`)
-	justAssign = regexp.MustCompile(`(?s)^(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*:=\s*(.*)$`)
-	justLoad   = regexp.MustCompile(`(?s)^(import|mod)\??\s+(.*)$`)
-	justName   = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
-	justCalls  = regexp.MustCompile(`\bshell\s*\(\s*['"]([^'"]*)['"]`)
-	justSet    = regexp.MustCompile(`^(set\s+\S+|export\s+[A-Za-z_]|unexport\s)`)
-	justNeed   = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*(?:::[A-Za-z_][A-Za-z0-9_-]*)*`)
-	justGiven  = regexp.MustCompile(`(?:^|\s)[$+*]*([A-Za-z_][A-Za-z0-9_-]*)`)
-	justShells = regexp.MustCompile(`\bshell\s*\(`)
+	justCalls = regexp.MustCompile(`\bshell\s*\(\s*['"]([^'"]*)['"]`)
+	justNeed  = regexp.MustCompile(`[A-Za-z_][A-Za-z0-9_-]*(?:::[A-Za-z_][A-Za-z0-9_-]*)*`)
 )
+
+// justForms are the shapes of a justfile's statements. They are compiled where one is read: most processes never read any.
+type justForms struct {
+	recipe, assign, include, name, setting, given, shellCall *regexp.Regexp
+}
+
+func newJustForms() *justForms {
+	return &justForms{
+		recipe:    regexp.MustCompile(`(?s)^@?([A-Za-z_][A-Za-z0-9_-]*)(\s.*)?$`),
+		assign:    regexp.MustCompile(`(?s)^(?:export\s+)?([A-Za-z_][A-Za-z0-9_-]*)\s*:=\s*(.*)$`),
+		include:   regexp.MustCompile(`(?s)^(import|mod)\??\s+(.*)$`),
+		name:      regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`),
+		setting:   regexp.MustCompile(`^(set\s+\S+|export\s+[A-Za-z_]|unexport\s)`),
+		given:     regexp.MustCompile(`(?:^|\s)[$+*]*([A-Za-z_][A-Za-z0-9_-]*)`),
+		shellCall: regexp.MustCompile(`\bshell\s*\(`),
+	}
+}
 
 // justIn returns the justfile of a directory; empty without one. That of a module may also be called mod.just.
 func justIn(d Documents, dir string, module bool) string {
@@ -32,7 +42,7 @@ func justIn(d Documents, dir string, module bool) string {
 // readJustfile lists the recipes of a justfile that are not private, and of those in the directory that it loads.
 func readJustfile(l *List, d Documents) {
 	if file := justIn(d, ".", false); file != "" {
-		var all justLoads
+		all := justLoads{justForms: newJustForms()}
 		justfile(l, d, file, "", 0, &all)
 		before := strings.Join(all.before, "\n")
 		for _, list := range [][]Task{l.Tasks, l.hidden} {
@@ -47,6 +57,7 @@ func readJustfile(l *List, d Documents) {
 
 // justLoads is what all justfiles of a directory come to.
 type justLoads struct {
+	*justForms
 	files  int      // that are loaded
 	spent  int      // bytes that variables came to
 	before []string // what the variables of all of them run: just works out every variable, whichever recipe it is called for
@@ -134,7 +145,7 @@ func (r *justReader) load(file string, within []string, depth int, kind, what st
 	name, rest := "", what
 	if kind == "mod" {
 		name, rest, _ = strings.Cut(what, " ")
-		if !justName.MatchString(name) {
+		if !r.all.name.MatchString(name) {
 			return false
 		}
 	}
@@ -183,7 +194,7 @@ func (r *justReader) read(file string, within []string, depth int) {
 		hidden := map[string]bool{}
 		for _, set := range at.Sets { // a parameter hides the variable of its name
 			if given, is := strings.CutPrefix(set, "parameters: "); is {
-				for _, found := range justGiven.FindAllStringSubmatch(given, -1) {
+				for _, found := range r.all.given.FindAllStringSubmatch(given, -1) {
 					hidden[found[1]] = true
 				}
 			}
@@ -231,27 +242,27 @@ func (r *justReader) read(file string, within []string, depth int) {
 			asks = asks || strings.Contains(bare, "confirm")
 			continue
 		}
-		if justSet.MatchString(bare) {
+		if r.all.setting.MatchString(bare) {
 			l.sets(Just, "%s", bare)
 			if strings.HasPrefix(bare, "set dotenv") {
 				l.open(Just, "%s loads an environment file (%s), which may change what variables come to", file, bare)
 			}
 		}
-		if a := justAssign.FindStringSubmatch(bare); a != nil {
+		if a := r.all.assign.FindStringSubmatch(bare); a != nil {
 			l.sets(Just, "%s", bare)
 			r.before = append(r.before, justCommands(a[2])...)
-			if len(justShells.FindAllString(a[2], -1)) != len(justCalls.FindAllString(a[2], -1)) {
+			if len(r.all.shellCall.FindAllString(a[2], -1)) != len(justCalls.FindAllString(a[2], -1)) {
 				l.open(Just, "just may run more than is shown: what shell(…) runs in %s is computed", file)
 			}
 			if r.counts("variable "+a[1], file, depth) {
 				r.vars[a[1]] = justValue(a[2])
 			}
-		} else if load := justLoad.FindStringSubmatch(bare); load != nil {
+		} else if load := r.all.include.FindStringSubmatch(bare); load != nil {
 			if !r.load(file, within, depth, load[1], load[2]) {
 				l.note("%s loads %s, whose recipes are not listed", file, load[2])
 				l.open(Just, "just may run more than is shown: %s loads %s", file, load[2])
 			}
-		} else if m := justRecipe.FindStringSubmatch(statement.before(bare)); m != nil && m[1] != "set" && m[1] != "alias" {
+		} else if m := r.all.recipe.FindStringSubmatch(statement.before(bare)); m != nil && m[1] != "set" && m[1] != "alias" {
 			rest := bare[statement.colon+1:]
 			name := r.prefix + m[1]
 			at = &Task{Name: name, Runner: Just, File: file, Description: about, inner: private || m[1][0] == '_', Argv: []string{"just", name}}

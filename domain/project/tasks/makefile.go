@@ -10,22 +10,29 @@ import (
 
 func sprintf(format string, args ...any) string { return fmt.Sprintf(format, args...) }
 
-var (
-	makeAssign    = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*([A-Za-z_][A-Za-z0-9_.-]*)\s*(:::=|::=|:=|\?=|\+=|!=|=)\s*(.*)$`)
-	makeWord      = regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif|export|unexport|vpath|undefine|override|private)\b`)
-	makeCondition = regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif)\b\s*[^:=\s]?`)
-	makeDefine    = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*define\s+([^\s=:+?!]+)\s*(?:=|:=|::=|:::=|\+=|\?=|!=)?\s*$`)
-	makePrefix    = regexp.MustCompile(`^\.RECIPEPREFIX\s*[:?]*=\s*(.?)`)
-	makeShell     = regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|GNUMAKEFLAGS)\s*[:?+!]*=`)
-	makeRuns      = regexp.MustCompile(`\$[({]shell\s`)
-	makeEval      = regexp.MustCompile(`\$[({](eval|call|foreach|guile|file|load)\s`)
-	makeSpecial   = regexp.MustCompile(`^\.(ONESHELL|EXPORT_ALL_VARIABLES|SECONDEXPANSION|POSIX|DEFAULT|SILENT|IGNORE|NOTPARALLEL|DELETE_ON_ERROR)\b`)
-	makeOwn       = regexp.MustCompile(`^\.[A-Z][A-Z_]*$`)
-	makeSuffix    = regexp.MustCompile(`^\.[^./%]+\.[^./%]+$`)
-	makeExport    = regexp.MustCompile(`^(export|unexport|vpath)\b`)
-	makeLoad      = regexp.MustCompile(`^(?:-include|sinclude|include)\s+(.*)$`)
-	shellName     = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-)
+// makeForms are the shapes of a makefile's lines. They are compiled where one is read: most processes never read any.
+type makeForms struct {
+	assign, directive, conditional, define, recipePrefix, shellSet, shellCall, evaluated, special, ownName, suffixRule, exported, include, shellName *regexp.Regexp
+}
+
+func newMakeForms() *makeForms {
+	return &makeForms{
+		assign:       regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*([A-Za-z_][A-Za-z0-9_.-]*)\s*(:::=|::=|:=|\?=|\+=|!=|=)\s*(.*)$`),
+		directive:    regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif|export|unexport|vpath|undefine|override|private)\b`),
+		conditional:  regexp.MustCompile(`^(ifeq|ifneq|ifdef|ifndef|else|endif)\b\s*[^:=\s]?`),
+		define:       regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*define\s+([^\s=:+?!]+)\s*(?:=|:=|::=|:::=|\+=|\?=|!=)?\s*$`),
+		recipePrefix: regexp.MustCompile(`^\.RECIPEPREFIX\s*[:?]*=\s*(.?)`),
+		shellSet:     regexp.MustCompile(`^(?:export\s+|override\s+|private\s+)*(?:SHELL|\.SHELLFLAGS|MAKEFLAGS|GNUMAKEFLAGS)\s*[:?+!]*=`),
+		shellCall:    regexp.MustCompile(`\$[({]shell\s`),
+		evaluated:    regexp.MustCompile(`\$[({](eval|call|foreach|guile|file|load)\s`),
+		special:      regexp.MustCompile(`^\.(ONESHELL|EXPORT_ALL_VARIABLES|SECONDEXPANSION|POSIX|DEFAULT|SILENT|IGNORE|NOTPARALLEL|DELETE_ON_ERROR)\b`),
+		ownName:      regexp.MustCompile(`^\.[A-Z][A-Z_]*$`),
+		suffixRule:   regexp.MustCompile(`^\.[^./%]+\.[^./%]+$`),
+		exported:     regexp.MustCompile(`^(export|unexport|vpath)\b`),
+		include:      regexp.MustCompile(`^(?:-include|sinclude|include)\s+(.*)$`),
+		shellName:    regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`),
+	}
+}
 
 // The limits for values of a makefile's variables: depth of nesting, and bytes in total.
 const (
@@ -39,6 +46,7 @@ const computed = "${COMPUTED}"
 
 // makefile is a makefile while it is read.
 type makefile struct {
+	*makeForms
 	file   string
 	prefix string // of a recipe's line
 	vars   map[string]string
@@ -70,7 +78,7 @@ func readMakefile(l *List, d Documents) {
 		l.unread(file, err)
 		return
 	}
-	m := &makefile{file: file, prefix: "\t", vars: map[string]string{}, added: map[string][]string{}, unsure: map[string]bool{}, phony: map[string]bool{}, known: map[string]*makeRule{}}
+	m := &makefile{makeForms: newMakeForms(), file: file, prefix: "\t", vars: map[string]string{}, added: map[string][]string{}, unsure: map[string]bool{}, phony: map[string]bool{}, known: map[string]*makeRule{}}
 	m.read(l, file, lines(text))
 	if m.full {
 		l.open(Make, "make may run more than is shown: so many targets of %s share recipes, or what they need, that not all of it is read", file)
@@ -130,15 +138,15 @@ func (m *makefile) read(l *List, file string, all []string) {
 				}
 				r.recipe = append(r.recipe, text)
 			}
-		case makeDefine.MatchString(bare):
+		case m.define.MatchString(bare):
 			define, open = true, nil
-			l.open(Make, "a variable of several lines is not followed: %s in %s", makeDefine.FindStringSubmatch(bare)[1], file)
-			m.unsure[makeDefine.FindStringSubmatch(bare)[1]] = true
+			l.open(Make, "a variable of several lines is not followed: %s in %s", m.define.FindStringSubmatch(bare)[1], file)
+			m.unsure[m.define.FindStringSubmatch(bare)[1]] = true
 		case bare == "":
 			about = ""
 		case bare[0] == '#':
 			about = strings.TrimSpace(strings.TrimLeft(bare, "#"))
-		case makeCondition.MatchString(bare): // a recipe goes on behind it
+		case m.conditional.MatchString(bare): // a recipe goes on behind it
 			m.reads(bare)
 		default:
 			open = m.statement(l, file, bare, about)
@@ -149,25 +157,25 @@ func (m *makefile) read(l *List, file string, all []string) {
 
 // statement parses a line outside recipes, and returns the rules that it opens.
 func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
-	if load := makeLoad.FindStringSubmatch(line); load != nil {
+	if load := m.include.FindStringSubmatch(line); load != nil {
 		l.note("%s includes %s, whose targets are not listed", file, load[1])
 		l.open(Make, "make may run more than is shown: %s includes %s", file, load[1])
 		return nil
 	}
-	if makeShell.MatchString(line) || makeExport.MatchString(line) {
+	if m.shellSet.MatchString(line) || m.exported.MatchString(line) {
 		l.sets(Make, "%s", line)
 	}
-	if found := makeEval.FindStringSubmatch(line); found != nil && (found[1] == "eval" || found[1] == "guile" || found[1] == "load") {
+	if found := m.evaluated.FindStringSubmatch(line); found != nil && (found[1] == "eval" || found[1] == "guile" || found[1] == "load") {
 		l.open(Make, "make may have other rules than are shown: %s uses $(%s …), which makes them when it is read", file, found[1])
 	}
-	if p := makePrefix.FindStringSubmatch(line); p != nil {
+	if p := m.recipePrefix.FindStringSubmatch(line); p != nil {
 		if m.prefix = p[1]; p[1] == "" {
 			m.prefix = "\t"
 		}
 		return nil
 	}
 	m.reads(line)
-	if a := makeAssign.FindStringSubmatch(line); a != nil {
+	if a := m.assign.FindStringSubmatch(line); a != nil {
 		value, _, _ := strings.Cut(a[3], " #")
 		value = strings.TrimSpace(value)
 		if old, set := m.vars[a[1]]; set && a[2] != "+=" && (old != value || len(m.added[a[1]]) > 0) {
@@ -192,7 +200,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		}
 		return nil
 	}
-	if makeWord.MatchString(line) {
+	if m.directive.MatchString(line) {
 		return nil
 	}
 	at := colon(line)
@@ -201,10 +209,10 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	}
 	nobody := &makeRule{}
 	targets, rest := strings.Fields(m.shell(line[:at], nobody, 0)), strings.TrimLeft(line[at:], ":")
-	if a := makeAssign.FindStringSubmatch(strings.TrimSpace(rest)); a != nil { // a variable of that target
+	if a := m.assign.FindStringSubmatch(strings.TrimSpace(rest)); a != nil { // a variable of that target
 		m.unsure[a[1]] = true
 		l.sets(Make, "%s", line)
-		if a[2] == "!=" || makeShell.MatchString(strings.TrimSpace(rest)) {
+		if a[2] == "!=" || m.shellSet.MatchString(strings.TrimSpace(rest)) {
 			m.reads(strings.TrimSpace(rest))
 		}
 		return nil
@@ -224,7 +232,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 	}
 	inline = ran(strings.TrimSpace(inline))
 	var open []*makeRule
-	if found := makeSpecial.FindString(line); found != "" {
+	if found := m.special.FindString(line); found != "" {
 		l.sets(Make, "%s", line)
 		if found == ".ONESHELL" {
 			l.sets(Make, ".ONESHELL: all lines of a recipe run in one shell")
@@ -252,10 +260,10 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			open = append(open, m.rule("%", about, needs, inline))
 			continue
 		}
-		if makeOwn.MatchString(target) {
+		if m.ownName.MatchString(target) {
 			continue
 		}
-		if makeSuffix.MatchString(target) {
+		if m.suffixRule.MatchString(target) {
 			l.open(Make, "make may run more than is shown: %s in %s may be a rule for all files with such an ending", target, file)
 		}
 		open = append(open, m.rule(target, about, needs, inline))
@@ -265,18 +273,18 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 
 // reads records a statement by which make runs something, or changes how everything runs, for any target: as the recipe of the file itself.
 func (m *makefile) reads(line string) {
-	a := makeAssign.FindStringSubmatch(line)
+	a := m.assign.FindStringSubmatch(line)
 	switch {
-	case makeShell.MatchString(line):
+	case m.shellSet.MatchString(line):
 		_, line, _ = strings.Cut(line, "=")
-	case a == nil && !makeRuns.MatchString(line), a != nil && (a[2] == "=" || a[2] == "?=" || a[2] != "!=" && !makeRuns.MatchString(line)):
+	case a == nil && !m.shellCall.MatchString(line), a != nil && (a[2] == "=" || a[2] == "?=" || a[2] != "!=" && !m.shellCall.MatchString(line)):
 		return
 	case a != nil && a[2] == "!=":
 		line = ": $(shell " + a[3] + ")"
 	case a != nil:
 		line = ": " + a[3]
 	default:
-		line = ": " + line[makeRuns.FindStringIndex(line)[0]:]
+		line = ": " + line[m.shellCall.FindStringIndex(line)[0]:]
 	}
 	r := m.rule(m.file, "", nil, "")
 	r.recipe = append(r.recipe, strings.TrimSpace(line))
@@ -384,7 +392,7 @@ func (m *makefile) names(names ...string) string {
 
 // runs returns shell text that runs what make itself runs for a line, for what it prints.
 func (m *makefile) runs(line string, r *makeRule) (out []string) {
-	for _, at := range makeRuns.FindAllStringIndex(line, -1) {
+	for _, at := range m.shellCall.FindAllStringIndex(line, -1) {
 		if m.spent >= maxExpanded {
 			return append(out, ": "+computed)
 		}
@@ -433,7 +441,7 @@ func (m *makefile) value(name string, r *makeRule, depth int) string {
 	switch {
 	case name == "MAKE":
 		return "make"
-	case shellName.MatchString(name):
+	case m.shellName.MatchString(name):
 		return "${" + name + "}"
 	}
 	return computed

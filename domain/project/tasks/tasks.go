@@ -267,16 +267,16 @@ func (l List) Find(word string) (Task, error) {
 }
 
 // free matches names of a runner's tasks that no file names.
-var free = map[Runner]*regexp.Regexp{
-	Gradle: regexp.MustCompile(`^:?[A-Za-z][A-Za-z0-9_]*([:-][A-Za-z0-9_]+)*$`),
-	Maven:  regexp.MustCompile(`^[a-z][a-z0-9-]*(:[a-z0-9-]+)?$`),
+var free = map[Runner]string{
+	Gradle: `^:?[A-Za-z][A-Za-z0-9_]*([:-][A-Za-z0-9_]+)*$`,
+	Maven:  `^[a-z][a-z0-9-]*(:[a-z0-9-]+)?$`,
 }
 
 // any returns a task of Gradle or Maven with any name that fits their rules: their files would have to be run to list them.
 func (l List) any(word string) (Task, bool) {
 	runner, name, _ := strings.Cut(word, ":")
 	like, ok := free[Runner(runner)]
-	if !ok || !like.MatchString(name) {
+	if !ok || !regexp.MustCompile(like).MatchString(name) {
 		return Task{}, false
 	}
 	for _, t := range l.Tasks {
