@@ -274,6 +274,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 
 // prepare computes the plan.
 func (r *run) prepare(ctx context.Context) error {
+	r.scope.Explaining = r.decision.Verdict == policy.Explain
 	var plan tool.Plan
 	err := r.askingAboutRemotes(ctx, func(ctx context.Context) (err error) {
 		plan, err = r.invocation.Prepare(ctx, r.scope)

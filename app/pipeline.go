@@ -288,8 +288,12 @@ func (r *run) subject(ctx context.Context) error {
 	}
 	if i, ok := r.plan.(tool.Insistent); a != r.assessment || ok && i.Insists() { // whether the plan insists was unknown before there was one
 		r.assessment = a
+		before := r.decision
 		if err := r.decide(ctx); err != nil {
 			return err
+		}
+		if r.scope.Explaining { // its mode may have been set since, but the plan is not one to apply
+			r.decision = before
 		}
 	}
 	if p, ok := r.plan.(tool.Proven); ok {

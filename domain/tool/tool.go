@@ -272,6 +272,8 @@ type Scope struct {
 	MaxOutput int            // maximum bytes that the caller accepts: a longer value is replaced by its beginning
 	Narrow    bool           // the caller has only part of the tools: it must not change what applies to all of them
 	Held      *Held          // the call's
+
+	Explaining bool // the plan is only shown, with the refusal of the call: Prepare contacts no remote
 }
 
 // Progress is one step of a long call. Total is zero if unknown.

@@ -55,9 +55,10 @@ type PushGit interface {
 	// Push pushes a branch to the branch of that name at origin and sets it as upstream, and those tags with it: all of it or nothing. It never uses
 	// force, runs the hooks, and retries after network failures. A push that git rejects is reported in the result; the error is that of ctx only.
 	Push(ctx context.Context, dir, branch string, tags []string) (Pushed, error)
-	// Heads returns the local branches of a repository with that prefix (empty: all), and how many commits of each are on no known remote branch. A directory
-	// that is not a repository has none.
-	Heads(ctx context.Context, dir, prefix string) ([]Head, error)
+	// Heads returns the local branches of a repository with that prefix (empty: all), and how many commits of each are on no known remote branch. With ask it
+	// contacts origin for at most 10 seconds and counts by what that has; without, or where origin does not answer, by what was last fetched of it. A
+	// directory that is not a repository has none.
+	Heads(ctx context.Context, dir, prefix string, ask bool) (LocalHeads, error)
 	// DeleteMergedBranch deletes a branch at origin if it is still at that commit and the branch into contains all of it there. Otherwise kept is the reason.
 	DeleteMergedBranch(ctx context.Context, dir string, h Head, into string) (kept string, err error)
 
@@ -88,9 +89,9 @@ type PushGit interface {
 	// Alone returns what a repository has that origin lacks. It asks origin, and fetches if that is needed to decide. Without an origin everything counts. It
 	// fails with ecosystem.ErrGit if origin does not answer.
 	Alone(ctx context.Context, dir string) (UnpushedWork, error)
-	// Bundle writes a git bundle with every branch, tag and stash of a repository; with rest, only of what is on no known remote branch, and those tags. It
-	// returns false without writing if there is nothing to save.
-	Bundle(ctx context.Context, dir, file string, rest bool, tags []string) (bool, error)
+	// Bundle writes a git bundle with every branch, tag and stash of a repository, unless the options leave some out. It returns false without writing if there
+	// is nothing to save.
+	Bundle(ctx context.Context, dir, file string, o BundleOptions) (bool, error)
 	// Strays returns the relative paths in directories of the workspace that are not among the known ones.
 	Strays(ctx context.Context, workspace string, known []string) ([]string, error)
 	// Drop removes a bundle, or a directory of them, and what an interrupted Bundle left in those repositories.
@@ -110,6 +111,16 @@ type PushGit interface {
 	Forget(ctx context.Context, l ecosystem.Layout, s TrashEntry) error
 }
 
+// LocalHeads is the local branches of a repository, and what it was judged by whether origin has their commits.
+type LocalHeads struct {
+	Heads  []Head
+	Remote bool      // there is an origin
+	Asked  bool      // it answered
+	Seen   time.Time // when something was last fetched from or pushed to it, as far as the repository shows; zero: unknown
+	Moved  []string  // branches with commits at origin that were never fetched: what was last fetched of them counts as being there
+	Tags   []string  // that origin lacks, or has for something else; only if it answered
+}
+
 // Head is a local branch.
 type Head struct {
 	Branch   string
@@ -123,6 +134,13 @@ type UnpushedWork struct {
 	More    int      // of them
 	Stashes int      // which never are
 	Tags    []string // names that origin does not have, or has for something else
+}
+
+// BundleOptions says what a bundle leaves out; the zero value is nothing.
+type BundleOptions struct {
+	Rest bool     // what is on a known remote branch, but for the tags
+	Ask  bool     // what is known of origin is what it says now, if it answers, as with Heads
+	Tags []string // that no remote has
 }
 
 // TrashEntry is the record of a workspace in the trash.

@@ -39,9 +39,9 @@ func (d TicketDistance) Onto() string {
 // rewritten commits under backup refs. It fails with ecosystem.ErrGit, with
 // ecosystem.ErrIdentity where git has no author, and with ecosystem.ErrConflict where both have changed the same.
 type TicketMerges interface {
-	// Compare returns how a ticket's branch stands, against the base at origin, or with local against that of the clone. It contacts origin for at most 10
-	// seconds, and changes nothing.
-	Compare(ctx context.Context, t TicketTree, local bool) (TicketDistance, error)
+	// Compare returns how a ticket's branch stands, against the base at origin, or with local against that of the clone. With ask it contacts origin for at
+	// most 10 seconds. It changes nothing.
+	Compare(ctx context.Context, t TicketTree, local, ask bool) (TicketDistance, error)
 	// Rebase puts the commits of the ticket's branch, which has to be at head, onto a commit, which is fetched where it is not here. That is done aside: the
 	// worktree moves in one step at the end, and not at all where something conflicts. It returns the new head.
 	Rebase(ctx context.Context, t TicketTree, head, onto string, begun func(MergeStep) error) (string, error)

@@ -3,13 +3,11 @@ package ecogit
 import (
 	"context"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/fault"
-	"github.com/countersign-dev/countersign/domain/git"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -103,39 +101,6 @@ func pushPassing(words string) bool {
 		}
 	}
 	return false
-}
-
-// Heads implements ecosystemport.PushGit. Of a branch that is asked for by its name, commits that another branch has count as kept.
-func (c *PushClient) Heads(ctx context.Context, dir, prefix string) ([]ecosystemport.Head, error) {
-	if !repository(dir) {
-		return nil, nil
-	}
-	branches, err := refs(ctx, dir, git.HeadsPrefix+prefix)
-	if err != nil {
-		return nil, err
-	}
-	elsewhere := []string{"--not", "--remotes"}
-	if prefix != "" {
-		elsewhere = []string{"--not", "--remotes", "--exclude=refs/heads/" + prefix, "--branches"}
-	}
-	var heads []ecosystemport.Head
-	for _, ref := range branches {
-		heads = append(heads, ecosystemport.Head{Branch: strings.TrimPrefix(ref.Name, git.HeadsPrefix), Commit: ref.Object})
-	}
-	if prefix == "" && len(heads) > 1 { // most often there is nothing to count
-		some, err := word(ctx, dir, "rev-list", "--max-count=1", "--branches", "--not", "--remotes")
-		if err != nil || some == "" {
-			return heads, named(dir, err)
-		}
-	}
-	for i := range heads {
-		count, err := word(ctx, dir, append([]string{"rev-list", "--count", heads[i].Commit}, elsewhere...)...)
-		if err != nil {
-			return nil, named(dir, err)
-		}
-		heads[i].Unpushed, _ = strconv.Atoi(count)
-	}
-	return heads, nil
 }
 
 // DeleteMergedBranch implements ecosystemport.PushGit. That the branch is where it was is checked by origin itself, in the moment it goes.

@@ -164,7 +164,7 @@ func TestNothingOfTheRepositoryRunsToLook(t *testing.T) {
 	status := pushLook(t, c, r)
 	assert.Equal(t, []string{"pre-commit", "pre-push"}, status.Hooks)
 	assert.NotEmpty(t, status.HooksHash)
-	_, err := c.Heads(t.Context(), r.Dir, "")
+	_, err := c.Heads(t.Context(), r.Dir, "", false)
 	require.NoError(t, err)
 	_, err = c.Alone(t.Context(), r.Dir)
 	require.NoError(t, err)
@@ -231,27 +231,79 @@ func TestAlone(t *testing.T) {
 	assert.Contains(t, found.Refs, "main")
 }
 
+// TestHeadsByWhatOriginHas: branches that somebody else deleted or moved there, and tags that never were, count as nowhere else once origin is asked.
+func TestHeadsByWhatOriginHas(t *testing.T) {
+	c, r := pushFresh(t)
+	first := r.Head()
+	r.Git("checkout", "--quiet", "-b", "gone")
+	r.Commit("one")
+	r.Git("checkout", "--quiet", "-b", "back")
+	r.Commit("two")
+	r.Git("push", "--quiet", "--set-upstream", "origin", "gone", "back")
+	r.Git("tag", "here")
+	far := func(args ...string) { r.Git(append([]string{"-C", r.Remote}, args...)...) }
+	far("update-ref", "-d", "refs/heads/gone")
+	far("update-ref", "refs/heads/back", first)
+	heads := func(ask bool) (ecosystemport.LocalHeads, map[string]int) {
+		t.Helper()
+		found, err := c.Heads(t.Context(), r.Dir, "", ask)
+		require.NoError(t, err)
+		counts := map[string]int{}
+		for _, h := range found.Heads {
+			counts[h.Branch] = h.Unpushed
+		}
+		return found, counts
+	}
+	found, counts := heads(false)
+	assert.Equal(t, map[string]int{"main": 0, "gone": 0, "back": 0}, counts)
+	assert.True(t, found.Remote && !found.Asked && !found.Seen.IsZero())
+	assert.Empty(t, found.Tags, "nobody knows")
+	found, counts = heads(true)
+	assert.Equal(t, map[string]int{"main": 0, "gone": 1, "back": 2}, counts)
+	assert.True(t, found.Asked)
+	assert.Equal(t, []string{"here"}, found.Tags)
+	file := filepath.Join(t.TempDir(), "x.bundle")
+	wrote, err := c.Bundle(t.Context(), r.Dir, file, ecosystemport.BundleOptions{Rest: true, Ask: true})
+	require.NoError(t, err)
+	assert.True(t, wrote)
+	assert.Contains(t, r.Git("bundle", "list-heads", file), r.Head()+" refs/heads/back")
+
+	far("update-ref", "refs/heads/main", r.Git("-C", r.Remote, "commit-tree", "-p", first, "-m", "by others", first+"^{tree}"))
+	found, counts = heads(true)
+	assert.Equal(t, []string{"main"}, found.Moved, "what stands on what there cannot be told")
+	assert.Zero(t, counts["main"])
+
+	one, err := c.Heads(t.Context(), r.Dir, "back", true)
+	require.NoError(t, err)
+	assert.Equal(t, []ecosystemport.Head{{Branch: "back", Commit: r.Head(), Unpushed: 1}}, one.Heads, "the other is on gone")
+
+	require.NoError(t, os.RemoveAll(r.Remote))
+	found, counts = heads(true)
+	assert.Equal(t, map[string]int{"main": 0, "gone": 0, "back": 0}, counts, "what was last fetched")
+	assert.True(t, found.Remote && !found.Asked && !found.Seen.IsZero())
+}
+
 func TestBundlesOfNothing(t *testing.T) {
 	c, _ := pushFresh(t)
 	r := gitfixture.New(t, "")
 	file := filepath.Join(t.TempDir(), "deep", "x.bundle")
-	wrote, err := c.Bundle(t.Context(), r.Dir, file, false, nil)
+	wrote, err := c.Bundle(t.Context(), r.Dir, file, ecosystemport.BundleOptions{})
 	require.NoError(t, err)
 	assert.False(t, wrote)
 	full := gitfixture.New(t, "first\n-- a.txt --\none\n")
-	wrote, err = c.Bundle(t.Context(), full.Dir, file, true, nil)
+	wrote, err = c.Bundle(t.Context(), full.Dir, file, ecosystemport.BundleOptions{Rest: true})
 	require.NoError(t, err)
 	assert.False(t, wrote, "everything is on the remote")
 	assert.NoFileExists(t, file)
 	full.Git("checkout", "--quiet", "--detach")
 	full.Commit("on nothing")
-	wrote, err = c.Bundle(t.Context(), full.Dir, file, true, nil)
+	wrote, err = c.Bundle(t.Context(), full.Dir, file, ecosystemport.BundleOptions{Rest: true})
 	require.NoError(t, err)
 	assert.True(t, wrote)
 	assert.Contains(t, full.Git("bundle", "list-heads", file), full.Head())
 	assert.Empty(t, full.Git("for-each-ref", "refs/countersign"))
 	require.NoError(t, os.WriteFile(filepath.Join(filepath.Dir(file), "blocked"), nil, 0o600))
-	_, err = c.Bundle(t.Context(), full.Dir, filepath.Join(filepath.Dir(file), "blocked", "x.bundle"), false, nil)
+	_, err = c.Bundle(t.Context(), full.Dir, filepath.Join(filepath.Dir(file), "blocked", "x.bundle"), ecosystemport.BundleOptions{})
 	require.ErrorIs(t, err, ecosystem.ErrStorage)
 }
 

@@ -405,12 +405,12 @@ func TestAStakeSaysWhatWouldGo(t *testing.T) {
 func TestEveryAddressOfAPushIsNamed(t *testing.T) {
 	t.Parallel()
 	r := started(t)
-	d, err := r.Compare(t.Context(), r.tree, true)
+	d, err := r.Compare(t.Context(), r.tree, true, true)
 	require.NoError(t, err)
 	assert.Empty(t, d.Push, "it is the same")
 	r.Git("config", "--add", "remote.origin.pushurl", r.Remote)
 	r.Git("config", "--add", "remote.origin.pushurl", "https://elsewhere.invalid/x.git")
-	d, err = r.Compare(t.Context(), r.tree, true)
+	d, err = r.Compare(t.Context(), r.tree, true, true)
 	require.NoError(t, err)
 	both := r.Remote + ", https://elsewhere.invalid/x.git"
 	assert.Equal(t, both, d.Push)

@@ -25,7 +25,7 @@ const maxFilesShown = 100
 const notCommitted = " has changes that are not committed"
 
 // Compare implements ecosystemport.TicketMerges.
-func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, local bool) (d ecosystemport.TicketDistance, err error) {
+func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, local, ask bool) (d ecosystemport.TicketDistance, err error) {
 	at, err := openTicket(t)
 	if err != nil {
 		return d, err
@@ -46,7 +46,10 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 		d.Push = ""
 	}
 	d.Push = gitcli.Mask(strings.ReplaceAll(d.Push, "\n", ", ")) // git pushes to all of them
-	if d.URL != "" {
+	switch {
+	case d.URL == "":
+		d.Origin = ""
+	case ask:
 		there, err := remoteHeads(ctx, t.Clone, base, branch)
 		if ctx.Err() != nil {
 			return d, err
@@ -54,10 +57,8 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 		if d.Asked = err == nil; d.Asked {
 			d.Origin, d.Pushed = there[base], there[branch] == d.Head && d.Head != ""
 		}
-		d.URL = gitcli.Mask(d.URL)
-	} else {
-		d.Origin = ""
 	}
+	d.URL = gitcli.Mask(d.URL)
 	if d.Tree, err = obstacle(ctx, t.Dir, t.Branch); err != nil {
 		return d, err
 	}

@@ -162,13 +162,14 @@ func present(ctx context.Context, dir string, heads map[string]string) (known []
 
 // Bundle implements ecosystemport.PushGit. Git leaves tags that are no objects of their own out of a bundle that does not hold their commits, so that such
 // a tag has the bundle hold everything.
-func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool, names []string) (bool, error) {
-	refs, stashes, err := tips(ctx, dir)
+func (c *PushClient) Bundle(ctx context.Context, dir, file string, o ecosystemport.BundleOptions) (bool, error) {
+	rest, names := o.Rest, o.Tags
+	own, stashes, err := tips(ctx, dir)
 	if err != nil {
 		return false, err
 	}
 	defer func() { _ = unmark(context.WithoutCancel(ctx), dir) }()
-	if err := mark(ctx, dir, refs, stashes); err != nil {
+	if err := mark(ctx, dir, own, stashes); err != nil {
 		return false, err
 	}
 	for _, name := range names {
@@ -176,29 +177,38 @@ func (c *PushClient) Bundle(ctx context.Context, dir, file string, rest bool, na
 			rest = false
 		}
 	}
-	choice := []string{"--all"}
+	choice, limits := []string{"--all", "--stdin"}, ""
 	if rest {
-		choice = []string{"--all", "--not", "--remotes"}
+		all, err := refs(ctx, dir)
+		if err != nil {
+			return false, err
+		}
+		_, known, err := atRemotes(ctx, dir, all, o.Ask)
+		if err != nil {
+			return false, err
+		}
+		choice, limits = append([]string{"--exclude=" + remotes + "*"}, choice...), below(known)
 	}
-	some, err := word(ctx, dir, append([]string{"rev-list", "--max-count=1"}, choice...)...)
-	if err != nil || some == "" && len(names) == 0 {
+	some, err := gitPush(ctx, dir, gitcli.Command{Stdin: []byte(limits), Args: append([]string{"rev-list", "--max-count=1"}, choice...)})
+	if err != nil || len(some) == 0 && len(names) == 0 {
 		return false, named(dir, err)
 	}
 	if err := MakeParentDir(file); err != nil {
 		return false, err
 	}
-	for _, args := range [][]string{append([]string{"bundle", "create", "--quiet", file}, choice...), {"bundle", "verify", "--quiet", file}} {
-		if _, err := gitPush(ctx, dir, gitcli.Command{Timeout: netTime, Args: args}); err != nil {
+	for _, cmd := range []gitcli.Command{{Stdin: []byte(limits), Args: append([]string{"bundle", "create", "--quiet", file}, choice...)}, {Args: []string{"bundle", "verify", "--quiet", file}}} {
+		cmd.Timeout = netTime
+		if _, err := gitPush(ctx, dir, cmd); err != nil {
 			_ = os.Remove(file)
 			return false, ecosystem.ErrUnsaved.Sayf("%s cannot be saved as %s: %s; nothing was removed", dir, file, words(err)).Because(err)
 		}
 	}
 	wanted := stashes
 	if !rest {
-		wanted = slices.AppendSeq(slices.Clone(stashes), maps.Values(refs))
+		wanted = slices.AppendSeq(slices.Clone(stashes), maps.Values(own))
 	}
 	for _, name := range names {
-		wanted = append(slices.Clone(wanted), refs[tags+name])
+		wanted = append(slices.Clone(wanted), own[tags+name])
 	}
 	if err := covered(ctx, dir, file, wanted); err != nil {
 		_ = os.Remove(file)

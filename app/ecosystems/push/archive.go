@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -38,6 +40,7 @@ type ArchivePreview struct {
 	Keeps       []string     `json:"keeps"`
 	Deletes     []string     `json:"deletes"` // remote branches, those of them that are merged
 	Trash       string       `json:"trash"`
+	JudgedBy    string       `json:"judged_by"` // what is unpushed
 }
 
 // archiveContents is an archive that is prepared: what is pushed, and what has to be where before anything goes.
@@ -75,10 +78,16 @@ func (c archiveContents) facts() archiveFact { return archiveFact{PreviewFacts(c
 
 // prepare works out an archive. It fails with ecosystem.ErrUnsaved where something is in the way.
 func (s service) prepare(ctx context.Context, f runs.Ecosystem, o Options) (c archiveContents, err error) {
-	if c.trees, err = s.pusher.Status(ctx, f, o); err != nil {
-		return c, err
-	}
-	if c.holding, err = s.trashManager.Contents(ctx, f); err != nil {
+	var both errgroup.Group // origins that do not answer are waited for once
+	both.Go(func() (err error) {
+		c.trees, err = s.pusher.Status(ctx, f, o)
+		return err
+	})
+	both.Go(func() (err error) {
+		c.holding, err = s.trashManager.Contents(ctx, f, o.asks())
+		return err
+	})
+	if err := both.Wait(); err != nil {
 		return c, err
 	}
 	if err := s.clean(ctx, f, c.holding); err != nil {
@@ -222,7 +231,7 @@ func (c archiveContents) checkUnsaved(f runs.Ecosystem, o Options) error {
 
 // unmoved fails when somebody has gone on working since the archive was prepared.
 func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContents) error {
-	now, err := s.trashManager.Contents(ctx, f)
+	now, err := s.trashManager.Contents(ctx, f, false)
 	if err != nil {
 		return err
 	}
@@ -260,7 +269,7 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 	if err := s.publisher.Tidy(ctx, f); err != nil {
 		return runs.Plan{}, err
 	}
-	o := Options{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, CleanUp: in.CleanUp}
+	o := Options{Message: in.Message, Whole: true, Offline: in.Offline, Cut: in.Cut, CleanUp: in.CleanUp, Explaining: sc.Explaining}
 	c, err := s.prepare(ctx, f, o)
 	if err != nil {
 		return runs.Plan{}, err
@@ -268,6 +277,11 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 	name, dir := f.Layout.Name, f.State.WorkspaceDir
 	preview := ArchivePreview{Preview: NewPreview(f, c.trees, o), ArchiveFile: path.Join("ecosystems", name, "archives", name+"-<UTC time>.json"), Bundles: []BundlePlan{}, Removes: []string{dir},
 		Keeps: []string{f.State.WorkspaceBranch}, Deletes: []string{}, Trash: "what is removed is kept for 7 days; countersign eco restore " + name + " brings it back"}
+	preview.JudgedBy = c.holding.JudgedBy()
+	warnings := append(s.deployed(ctx, f), PushWarnings(c.trees, o)...)
+	if o.asks() {
+		warnings = append(warnings, c.holding.OriginWarnings()...)
+	}
 	if in.Cut {
 		preview.Keeps = []string{}
 	}
@@ -280,7 +294,7 @@ func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput
 		preview.Deletes = append(preview.Deletes, l.repo+": "+l.head.Branch)
 	}
 	p := runs.Plan{Tool: Archive.Name, Action: archiving, Summary: fmt.Sprintf("archive of %s (%s pushed, %d saved in bundles)", name, preview.pushed(), len(preview.Bundles)),
-		Preview: preview, Facts: c.facts(), Warnings: append(s.deployed(ctx, f), PushWarnings(c.trees, o)...), Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket},
+		Preview: preview, Facts: c.facts(), Warnings: warnings, Current: map[string]any{"repos": preview.Repos, "active_ticket": f.State.ActiveTicket, "judged_by": preview.JudgedBy},
 		Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote", "removes the workspace once everything is saved"}},
 		Explanation: runs.Explanation{What: "Pushes everything, verifies that every commit is on a remote or in a bundle, commits a record of it in the workspace root, and moves the workspace to the trash. If anything cannot be verified, nothing is removed.",
 			Irreversible: true, Affects: append([]string{dir}, preview.ReposAffected...), Alternatives: []string{string(Push.Name)}}}

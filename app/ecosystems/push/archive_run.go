@@ -97,7 +97,7 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 		return done, err
 	}
 	jr := &Operation{Phase: PhaseSaving, Entry: e, Message: o.Message, File: path.Join("archives", e.ID+".json")}
-	if err := s.save(ctx, j, c, jr, &done); err != nil {
+	if err := s.save(ctx, j, c, jr, &done, o.asks()); err != nil {
 		return done, err
 	}
 	for _, b := range c.mergedBranches {
@@ -167,8 +167,8 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 	return stay(j.Found, list, "push them, delete them, or archive with offline: true, which saves everything in bundles")
 }
 
-// save writes the bundles and the record. What it had begun is undone when it fails.
-func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Operation, done *Archived) error {
+// save writes the bundles, with ask by what the origins say, and the record. What it had begun is undone when it fails.
+func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Operation, done *Archived, ask bool) error {
 	l := j.Found.Layout
 	err := jr.Save(ctx, s.States, l)
 	bundles := map[string]string{}
@@ -177,7 +177,7 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 			break
 		}
 		file, wrote := path.Join(s.bundles(l, jr.Entry), b.Repo+".bundle"), false
-		if wrote, err = s.Git.Bundle(ctx, b.dir, file, b.rest, b.tags); wrote {
+		if wrote, err = s.Git.Bundle(ctx, b.dir, file, ecosystemport.BundleOptions{Rest: b.rest, Ask: ask, Tags: b.tags}); wrote {
 			bundles[b.Repo] = file
 			done.Bundles = append(done.Bundles, file)
 			j.Log("info", b.Repo+": saved in "+file)

@@ -113,12 +113,19 @@ func TestTheRemoteHasTheLastWord(t *testing.T) {
 	r.commit("api", "x.txt")
 	r.git("api", "push", "--quiet", "origin", "side")
 	r.git("api", "checkout", "--quiet", "main")
+	id := r.queued(archive, nil)
 	r.origins["api"].Git("push", "--quiet", "origin", ":side")
-	_, result := r.failed("eco_unsaved_work", archive, nil)
-	assert.Equal(t, "failed", result["status"])
+	assert.Equal(t, "eco_unsaved_work", r.drain(id).Code, "it was there when the archive was confirmed")
+	r.refused("eco_unsaved_work", archive, nil)
 	assert.DirExists(t, r.at("repos", "api"))
 
 	r.git("api", "push", "--quiet", "origin", "side")
+	r.git("web", "checkout", "--quiet", "--detach")
+	r.commit("web", "y.txt")
+	_, result := r.failed("eco_unsaved_work", archive, nil)
+	assert.Equal(t, "failed", result["status"], "what no branch has is looked for before anything goes")
+	r.git("web", "checkout", "--quiet", "main")
+
 	o := r.origins["api"]
 	o.Git("fetch", "--quiet")
 	o.Git("checkout", "--quiet", "side")

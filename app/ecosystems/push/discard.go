@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -20,7 +21,8 @@ type DiscardPreview struct {
 	DirtyFiles      []string                  `json:"dirty_files"`
 	DirtyCount      int                       `json:"dirty_count"`
 	Stashes         int                       `json:"stashes"`
-	Tags            map[string][]string       `json:"tags,omitempty"` // of releases, by repository, that are nowhere else as far as is on record
+	Tags            map[string][]string       `json:"tags,omitempty"` // by repository, that origin lacks; where it was not asked or did not answer, of releases, by what is on record
+	JudgedBy        string                    `json:"judged_by"`      // what is unpushed
 	RemoteUntouched bool                      `json:"remote_untouched"`
 	Trash           string                    `json:"trash"`
 	Suggestion      string                    `json:"suggestion"`
@@ -41,12 +43,12 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	h, err := s.trashManager.Contents(ctx, f)
+	h, err := s.trashManager.Contents(ctx, f, !sc.Explaining)
 	if err != nil {
 		return runs.Plan{}, err
 	}
 	name := f.Layout.Name
-	preview := DiscardPreview{Branches: named(h.Heads), Directories: []string{f.State.WorkspaceDir}, RemoteUntouched: true, Suggestion: string(Archive.Name),
+	preview := DiscardPreview{Branches: named(h.Heads), Directories: []string{f.State.WorkspaceDir}, RemoteUntouched: true, JudgedBy: h.JudgedBy(), Suggestion: string(Archive.Name),
 		Trash: "kept for 7 days; countersign eco restore " + name + " brings it back"}
 	preview.DirtyFiles, preview.DirtyCount = h.Dirty(f)
 	unpushed := 0
@@ -58,22 +60,48 @@ func (s service) planDiscard(ctx context.Context, sc tool.Scope, in runs.Target)
 	if err != nil {
 		return runs.Plan{}, err
 	}
-	preview.Tags = pending.Tags
+	preview.Tags = h.localTags(pending.Tags)
 	warnings := append(s.deployed(ctx, f), h.Problem...)
-	for repo, tags := range pending.Tags {
-		warnings = append(warnings, fmt.Sprintf("%s: %s is released here and not pushed; the tag goes with the workspace, and the record in the workspace root stays", repo, strings.Join(tags, ", ")))
+	if !sc.Explaining {
+		warnings = append(warnings, h.OriginWarnings()...)
+	}
+	for repo, tags := range preview.Tags {
+		var released []string
+		for _, tag := range tags {
+			if slices.Contains(pending.Tags[repo], tag) {
+				released = append(released, tag)
+			}
+		}
+		if len(released) > 0 {
+			warnings = append(warnings, fmt.Sprintf("%s: %s is released here and not pushed; the tag goes with the workspace, and the record in the workspace root stays", repo, strings.Join(released, ", ")))
+		}
 	}
 	slices.Sort(warnings)
 	for _, tree := range h.Strange {
 		warnings = append(warnings, "the worktree "+tree+" is not in the workspace; it stays, and works again when the ecosystem is restored")
 	}
 	p := runs.Plan{Tool: Discard.Name, Action: discarding, Summary: fmt.Sprintf("discard of %s (%s, %s)", name, CountNoun(unpushed, "unpushed commit", "unpushed commits"), CountNoun(preview.DirtyCount, "dirty file", "dirty files")),
-		Preview: preview, Facts: h, Warnings: warnings, Current: map[string]any{"branches": preview.Branches, "dirty_count": preview.DirtyCount, "active_ticket": f.State.ActiveTicket},
+		Preview: preview, Facts: h, Warnings: warnings, Current: map[string]any{"branches": preview.Branches, "dirty_count": preview.DirtyCount, "active_ticket": f.State.ActiveTicket, "judged_by": preview.JudgedBy},
 		Risk: runs.Risk{Level: "critical", Irreversible: true, Reasons: []string{"removes the workspace with everything that is not pushed", "after 7 days it cannot be brought back"}},
 		Explanation: runs.Explanation{What: "Removes the workspace: its clones, branches, tickets and everything that is not committed. Nothing is pushed, and no remote is touched. It is irreversible once the trash is purged, 7 days later.",
 			Irreversible: true, Affects: []string{f.State.WorkspaceDir}, Alternatives: []string{string(Archive.Name), string(Push.Name)}},
 		Options: tool.PlanOptions{Assessment: policy.Assessment{Strength: policy.Typed}, Target: name}, Payload: json.RawMessage("{}")}
 	return p.Sealed(f)
+}
+
+// localTags returns the tags of each repository that origin lacks: by what it says, and where that is unknown those that are on record.
+func (h WorkspaceContents) localTags(recorded map[string][]string) map[string][]string {
+	found := maps.Clone(recorded)
+	if found == nil {
+		found = map[string][]string{}
+	}
+	for _, o := range h.Origins {
+		if o.Asked && o.Repo != "workspace" {
+			found[o.Repo] = o.Tags
+		}
+	}
+	maps.DeleteFunc(found, func(_ string, tags []string) bool { return len(tags) == 0 })
+	return found
 }
 
 // named gives the workspace's own branch a name for users.
@@ -89,7 +117,7 @@ func named(heads []ecosystemport.TrashHead) []ecosystemport.TrashHead {
 }
 
 func (s service) discardFacts(ctx context.Context, f runs.Ecosystem, _ json.RawMessage) (any, error) {
-	return s.trashManager.Contents(ctx, f)
+	return s.trashManager.Contents(ctx, f, true)
 }
 
 // discard carries out a confirmed discard.
@@ -99,7 +127,7 @@ func (s service) discard(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	s.trashManager.Purge(ctx, l, j.Log)
-	h, err := s.trashManager.Contents(ctx, j.Found)
+	h, err := s.trashManager.Contents(ctx, j.Found, true)
 	if err != nil {
 		return nil, err
 	}

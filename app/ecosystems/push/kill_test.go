@@ -117,10 +117,10 @@ func (s killGit) Record(ctx context.Context, dir, path, message string) error {
 	return s.PushGit.Record(ctx, dir, path, message)
 }
 
-func (s killGit) Bundle(ctx context.Context, dir, file string, rest bool, tags []string) (bool, error) {
+func (s killGit) Bundle(ctx context.Context, dir, file string, o ecosystemport.BundleOptions) (bool, error) {
 	s.k.step()
 	defer s.k.step()
-	return s.PushGit.Bundle(ctx, dir, file, rest, tags)
+	return s.PushGit.Bundle(ctx, dir, file, o)
 }
 
 type killReleases struct {

@@ -20,6 +20,13 @@ type Options struct {
 	Offline   bool     `json:"offline,omitempty"`
 	Cut       bool     `json:"delete_workspace,omitempty"`
 	CleanUp   bool     `json:"cleanup_features,omitempty"`
+
+	Explaining bool `json:"-"` // no remote is contacted: nothing will be done
+}
+
+// asks reports whether the remotes are contacted to know what they have.
+func (o Options) asks() bool {
+	return !o.Offline && !o.Explaining
 }
 
 // DecodeOptions decodes a run's payload. It fails with ecosystem.ErrState.

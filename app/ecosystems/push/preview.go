@@ -113,7 +113,9 @@ func PushWarnings(trees []*WorkingTree, o Options) (out []string) {
 		if v.NeedsPush(o) && c.Behind != 0 {
 			out = append(out, fmt.Sprintf("%s: the remote has commits on %s that are not here; the push will be rejected unless amof_sync_ecosystem brings them first", v.Title(), c.Branch))
 		}
-		if v.NeedsPush(o) && !c.Asked {
+		if v.NeedsPush(o) && !c.Asked && o.Explaining {
+			out = append(out, v.Title()+": the remote was not asked; what is shown of it is what was last fetched")
+		} else if v.NeedsPush(o) && !c.Asked {
 			out = append(out, v.Title()+": the remote did not answer; what is shown of it is what was last known")
 		}
 		if len(v.Clash) > 0 {

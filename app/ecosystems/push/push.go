@@ -58,7 +58,7 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 	if err := s.publisher.Tidy(ctx, f); err != nil {
 		return runs.Plan{}, err
 	}
-	o := Options{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos}
+	o := Options{Message: in.Message, CommitAll: in.CommitAll, Repos: in.Repos, Explaining: sc.Explaining}
 	found, err := s.pusher.Status(ctx, f, o)
 	if err != nil {
 		return runs.Plan{}, err
@@ -73,7 +73,7 @@ func (s service) planPush(ctx context.Context, sc tool.Scope, in PushInput) (run
 		break // it is the same for all
 	}
 	preview := NewPreview(f, found, o)
-	if preview.Root, err = s.rootPlan(ctx, f, found); err != nil {
+	if preview.Root, err = s.rootPlan(ctx, f, found, o.asks()); err != nil {
 		return runs.Plan{}, err
 	}
 	if preview.Forge, err = s.publisher.OwedForge(ctx, f.Layout); err != nil {
@@ -116,7 +116,7 @@ func (s service) pushFacts(ctx context.Context, f runs.Ecosystem, payload json.R
 	if err != nil {
 		return nil, err
 	}
-	root, err := s.rootPlan(ctx, f, found)
+	root, err := s.rootPlan(ctx, f, found, o.asks())
 	if err != nil {
 		return nil, err
 	}
@@ -144,7 +144,7 @@ func pushFactsOf(trees []*WorkingTree, root *releases.RootPlan, owed []releases.
 
 // rootPlan returns what becomes of the workspace root once that is pushed: the records of the releases that are out everywhere then. It is nil where there
 // is nothing to do.
-func (s service) rootPlan(ctx context.Context, f runs.Ecosystem, trees []*WorkingTree) (*releases.RootPlan, error) {
+func (s service) rootPlan(ctx context.Context, f runs.Ecosystem, trees []*WorkingTree, ask bool) (*releases.RootPlan, error) {
 	pending, err := s.publisher.Pending(ctx, f)
 	if err != nil || pending.Empty() {
 		return nil, err
@@ -156,7 +156,7 @@ func (s service) rootPlan(ctx context.Context, f runs.Ecosystem, trees []*Workin
 		}
 		out[v.Name] = append(out[v.Name], v.Known...)
 	}
-	return s.publisher.RecordsPlan(ctx, f, pending.Without(out))
+	return s.publisher.RecordsPlan(ctx, f, pending.Without(out), ask)
 }
 
 // deliver puts on record what got out of releases, and pushes the workspace root with their records.

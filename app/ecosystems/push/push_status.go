@@ -68,7 +68,7 @@ func (v *WorkingTree) NeedsPush(o Options) bool {
 	return v.Skip == "" && !o.Offline && (v.NeedsCommit(o) || len(v.Tags) > 0 || c.Head != c.RemoteHead && (c.RemoteHead == "" || c.Ahead > 0))
 }
 
-// Status returns the selected worktrees with their status. It contacts the remotes unless the options keep it offline.
+// Status returns the selected worktrees with their status. It contacts the remotes unless the options forbid it.
 func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 	trees, err := selectTrees(f, o)
 	if err != nil {
@@ -81,7 +81,7 @@ func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*Wor
 			continue
 		}
 		group.Go(func() (err error) {
-			v.Status, err = y.Git.Look(ctx, v.Worktree, !o.Offline)
+			v.Status, err = y.Git.Look(ctx, v.Worktree, o.asks())
 			if err != nil && ctx.Err() == nil {
 				v.Skip, err = ErrorMessage(err), nil // one repository that is broken keeps no other from being pushed
 			}

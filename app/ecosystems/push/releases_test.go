@@ -137,7 +137,7 @@ func TestTagsThatNobodyPushes(t *testing.T) {
 	refusal := r.refused("eco_unsaved_work", archive, nil)
 	assert.Contains(t, refusal.Message, "web: "+tag)
 	p = r.preview(discard, nil)
-	assert.Equal(t, args{"api": []any{tag}, "lib": []any{tag}, "web": []any{tag}}, p["tags"])
+	assert.Equal(t, args{"api": []any{"mine", tag}, "lib": []any{"noted", tag}, "web": []any{tag}}, p["tags"])
 }
 
 // TestAReleaseThatIsPushedIsKilledAnywhere: afterwards it is there altogether or not at all, the status says what is not pushed, and a push finishes it.

@@ -118,8 +118,10 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 			return runs.Plan{}, err
 		}
 		dr.Order.Forge = append(owed, dr.Order.Forge...)
-		if err := d.checkRemoteTags(ctx, dr); err != nil {
-			return runs.Plan{}, err
+		if !sc.Explaining {
+			if err := d.checkRemoteTags(ctx, dr); err != nil {
+				return runs.Plan{}, err
+			}
 		}
 	}
 	pending, err := maker.Outgoing(ctx, dr.ReleaseState)
@@ -129,7 +131,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 	if dr.Order.Push {
 		dr.Order.Earlier = dr.earlier(pending)
 	}
-	root, err := maker.releaseRoot(ctx, dr, pending)
+	root, err := maker.releaseRoot(ctx, dr, pending, !sc.Explaining)
 	if err != nil {
 		return runs.Plan{}, err
 	}
@@ -177,7 +179,7 @@ func unpushedWarning(pending Outgoing, o Request) string {
 }
 
 // releaseRoot returns what becomes of the workspace root.
-func (d Publisher) releaseRoot(ctx context.Context, dr *Draft, pending Outgoing) (*RootPlan, error) {
+func (d Publisher) releaseRoot(ctx context.Context, dr *Draft, pending Outgoing, ask bool) (*RootPlan, error) {
 	commits, files := []string{release.CommitSubject(dr.Order.Tag)}, []string{}
 	if dr.Order.Push {
 		records := append(pending.Without(dr.Order.Earlier), dr.Order.Tag)
@@ -186,7 +188,7 @@ func (d Publisher) releaseRoot(ctx context.Context, dr *Draft, pending Outgoing)
 		}
 		commits = append(commits, pushedSubject(records))
 	}
-	return d.RootPlan(ctx, dr.Root, dr.Found.Layout, commits, files, dr.Order.Push)
+	return d.RootPlan(ctx, dr.Root, dr.Found.Layout, commits, files, dr.Order.Push, ask)
 }
 
 // readable returns a message without control characters, which neither commits nor tags take.

@@ -127,13 +127,18 @@ type RootPlan struct {
 // maxOthers is how many commits that are pushed besides are named.
 const maxOthers = 20
 
-// RootPlan returns what is pushed from the workspace root with those commits: the branch with everything that it has.
-func (d Publisher) RootPlan(ctx context.Context, root ecosystemport.ReleaseBase, l ecosystem.Layout, commits, files []string, push bool) (*RootPlan, error) {
+// RootPlan returns what is pushed from the workspace root with those commits: the branch with everything that it has. With ask it contacts the root's origin
+// to name the other commits.
+func (d Publisher) RootPlan(ctx context.Context, root ecosystemport.ReleaseBase, l ecosystem.Layout, commits, files []string, push, ask bool) (*RootPlan, error) {
 	p := &RootPlan{Dir: l.Root, Branch: root.Branch, Commits: commits, Files: files, Others: []string{}}
 	if !push || root.Err != nil || root.Branch == "" {
 		return p, nil
 	}
-	origin, err := d.Git.Origin(ctx, l.Root, root.Branch, maxOthers)
+	named := 0
+	if ask {
+		named = maxOthers
+	}
+	origin, err := d.Git.Origin(ctx, l.Root, root.Branch, named)
 	if err != nil {
 		return p, err
 	}
@@ -144,8 +149,8 @@ func (d Publisher) RootPlan(ctx context.Context, root ecosystemport.ReleaseBase,
 	return p, nil
 }
 
-// RecordsPlan returns what becomes of the workspace root when those releases have got out.
-func (d Publisher) RecordsPlan(ctx context.Context, f runs.Ecosystem, tags []string) (*RootPlan, error) {
+// RecordsPlan returns what becomes of the workspace root when those releases have got out, with ask as for RootPlan.
+func (d Publisher) RecordsPlan(ctx context.Context, f runs.Ecosystem, tags []string, ask bool) (*RootPlan, error) {
 	if len(tags) == 0 {
 		return nil, nil
 	}
@@ -161,7 +166,7 @@ func (d Publisher) RecordsPlan(ctx context.Context, f runs.Ecosystem, tags []str
 	if len(files) > 0 {
 		commits = append(commits, pushedSubject(tags))
 	}
-	return d.RootPlan(ctx, root, f.Layout, commits, files, true)
+	return d.RootPlan(ctx, root, f.Layout, commits, files, true, ask)
 }
 
 func pushedSubject(tags []string) string {

@@ -164,7 +164,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	for i, st := range repoStatuses {
 		fact := map[string]any{"head": st.Head, "porcelain": st.Porcelain}
 		if p.items[i].Action = "keep"; p.cleanup {
-			planUnsaved, err := s.planUnsaved(ctx, &p, i)
+			planUnsaved, err := s.planUnsaved(ctx, &p, i, !sc.Explaining)
 			if err != nil {
 				return plan{}, err
 			}
@@ -192,10 +192,10 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	return p, err
 }
 
-// planUnsaved says what would go in a repository, into the plan's item of it.
-func (s ticketService) planUnsaved(ctx context.Context, p *plan, i int) (ecosystemport.UnsavedWork, error) {
+// planUnsaved says what would go in a repository, into the plan's item of it; with ask by what origin has now, if its branch goes too.
+func (s ticketService) planUnsaved(ctx context.Context, p *plan, i int, ask bool) (ecosystemport.UnsavedWork, error) {
 	item, t := &p.items[i], p.trees[i]
-	planUnsaved, err := s.Work.Stake(ctx, t, p.ending.Origin)
+	planUnsaved, err := s.Work.Stake(ctx, t, p.ending.Origin && ask)
 	if err != nil {
 		return planUnsaved, fault.From(err).With(map[string]any{"repo": item.Name, "ecosystem": p.found.Layout.Name})
 	}

@@ -104,11 +104,11 @@ func inOrder(f runs.Ecosystem, id string) []ecosystemport.TicketTree {
 	return trees
 }
 
-// compared looks at every branch; decide says what is to be done about it, and what is in the way.
-func (s ticketService) compared(ctx context.Context, p *finishPlan, local bool, decide func(d ecosystemport.TicketDistance, r *FinishRepo)) error {
+// compared looks at every branch, with ask by what its origin has now; decide says what is to be done about it, and what is in the way.
+func (s ticketService) compared(ctx context.Context, p *finishPlan, local, ask bool, decide func(d ecosystemport.TicketDistance, r *FinishRepo)) error {
 	p.items = []FinishRepo{}
 	for _, t := range p.trees {
-		d, err := s.Merges.Compare(ctx, t, local)
+		d, err := s.Merges.Compare(ctx, t, local, ask)
 		if err != nil {
 			return err
 		}
@@ -177,7 +177,7 @@ func (s ticketService) planSync(ctx context.Context, sc tool.Scope, in FinishInp
 	if err != nil {
 		return p, err
 	}
-	err = s.compared(ctx, &p, false, func(d ecosystemport.TicketDistance, r *FinishRepo) {
+	err = s.compared(ctx, &p, false, !sc.Explaining, func(d ecosystemport.TicketDistance, r *FinishRepo) {
 		switch r.Action = "rebase"; {
 		case d.Onto() == "":
 			r.Action, r.Problem = blocked, "its base "+r.Base+" is neither at origin nor here"
@@ -298,7 +298,10 @@ func (s ticketService) planMerge(ctx context.Context, sc tool.Scope, in MergeInp
 		return p, err
 	}
 	p.merge = in
-	err = s.compared(ctx, &p, true, func(d ecosystemport.TicketDistance, r *FinishRepo) { mergeable(d, r, in) })
+	err = s.compared(ctx, &p, true, !sc.Explaining, func(d ecosystemport.TicketDistance, r *FinishRepo) {
+		d.Asked = d.Asked || sc.Explaining
+		mergeable(d, r, in)
+	})
 	if err != nil {
 		return p, err
 	}
@@ -474,7 +477,7 @@ func (s ticketService) proposals(ctx context.Context, sc tool.Scope, in Proposal
 	text := runs.AnswerText{}
 	unpushed := false
 	for _, t := range p.trees {
-		d, err := s.Merges.Compare(ctx, t, false)
+		d, err := s.Merges.Compare(ctx, t, false, true)
 		if err != nil {
 			return out, err
 		}

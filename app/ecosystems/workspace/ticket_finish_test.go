@@ -239,8 +239,8 @@ func TestTicketRequests(t *testing.T) {
 // onGitHub has every origin be on GitHub, where it is a file.
 type onGitHub struct{ ecosystemport.TicketMerges }
 
-func (g onGitHub) Compare(ctx context.Context, t ecosystemport.TicketTree, local bool) (ecosystemport.TicketDistance, error) {
-	d, err := g.TicketMerges.Compare(ctx, t, local)
+func (g onGitHub) Compare(ctx context.Context, t ecosystemport.TicketTree, local, ask bool) (ecosystemport.TicketDistance, error) {
+	d, err := g.TicketMerges.Compare(ctx, t, local, ask)
 	d.URL = "https://github.com" + d.URL
 	return d, err
 }

@@ -74,7 +74,7 @@ func (s ticketService) planRequests(ctx context.Context, sc tool.Scope, in Propo
 	open := 0
 	plan := runs.Plan{Tool: RequestTicket.Name, Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"opens requests on other sites"}}, Current: current(p.found)}
 	for _, t := range p.trees {
-		d, err := s.Merges.Compare(ctx, t, false)
+		d, err := s.Merges.Compare(ctx, t, false, true)
 		if err != nil {
 			return p, err
 		}
