@@ -103,14 +103,14 @@ func (a *App) Unserved(name string) string {
 	if set == "" || serve.Serves(set) || a.served[tool.Name(name)] {
 		return ""
 	}
-	said := "it is in the toolset " + set + ", which is not served here; "
+	said := "it is in the toolset " + set + ", which is not enabled; "
 	for _, t := range a.opts.Absent {
 		if t.Name == set && !strings.HasPrefix(t.ServedWith, "--toolsets ") {
-			return said + "it is served with " + t.ServedWith
+			return said + "to enable it, start with " + t.ServedWith
 		}
 	}
 	sets := append(slices.DeleteFunc(slices.Clone(serve.Toolsets), func(n string) bool { return n == tool.ControlToolset }), set)
-	return said + "a person enables it with countersign connect HOST --toolsets " + strings.Join(sets, ",") + ", and then starts the host again"
+	return said + "the user enables it with countersign connect HOST --toolsets " + strings.Join(sets, ",") + " and restarts the host"
 }
 
 // New assembles an App from its ports and the tools of the capabilities. It opens and starts nothing.
@@ -197,7 +197,7 @@ func (r *run) guarded(ctx context.Context) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", r.mask.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
-			value, err = nil, fault.ErrInternal.Sayf("the tool %s failed in an unforeseen way; nothing more is known than the log shows", r.call.Tool).
+			value, err = nil, fault.ErrInternal.Sayf("internal error in tool %s; see the server log", r.call.Tool).
 				Because(fmt.Errorf("panic: %v", p))
 		}
 	}()
@@ -321,7 +321,7 @@ func (r *run) finish(ctx context.Context, value any, err error) tool.Outcome {
 	ctx = context.WithoutCancel(ctx)
 	r.keep(ctx, value)
 	if auditErr := r.record(ctx); auditErr != nil {
-		r.out.Warnings = append(r.out.Warnings, "what this call did could not be recorded in the audit: "+fault.From(auditErr).Message)
+		r.out.Warnings = append(r.out.Warnings, "this call could not be recorded in the audit log: "+fault.From(auditErr).Message)
 	}
 	return r.out
 }

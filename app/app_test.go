@@ -355,7 +355,7 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	assert.Equal(t, "denied", view.State)
 	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrAnswered, "a denial is final")
-	require.ErrorContains(t, err, "denied already (terminal); the first answer counts")
+	require.ErrorContains(t, err, "already denied (terminal); the first decision counts")
 }
 
 func TestAnAnswerInTheCallCountsAsThePersons(t *testing.T) {

@@ -30,7 +30,7 @@ func (r *run) present(ctx context.Context) error {
 		if r.decided() {
 			return nil
 		}
-		return ErrRequired.Sayf("%s needs the confirm_token that %s gives for the plan it shows; call %s, then call again with the token", s.Name, s.Preview, s.Preview)
+		return ErrRequired.Sayf("%s needs the confirm_token that %s returns with its plan; call %s, then call again with the token", s.Name, s.Preview, s.Preview)
 	}
 	return r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error {
 		binding := r.binding()
@@ -335,9 +335,9 @@ func (r *run) asked(g confirm.Request, token confirm.Token) error {
 		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(ApprovalTTL(r.app.opts.ConfirmTTL, r.plan))
 	}
 	if g.HumanOnly {
-		return ErrRequired.Sayf("%s; a person approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
+		return ErrRequired.Sayf("%s; the user approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
 	}
-	return ErrRequired.Sayf("%s; show the plan to a person, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
+	return ErrRequired.Sayf("%s; show the plan to the user, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
 }
 
 // grant returns a new approval request for a plan of tool name, bound to this call's session and principal, and its token.
@@ -447,7 +447,7 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
 	if answer.Proof.Surface == confirm.SurfaceForm {
 		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {
-			return confirm.Request{}, cmp.Or(err, error(confirm.ErrProof.Sayf("the forms of the host entry %q do not count; a person switches them on first: countersign connect HOST --forms, or in the settings of the console", answer.Proof.Entry)))
+			return confirm.Request{}, cmp.Or(err, error(confirm.ErrProof.Sayf("forms of the host entry %q cannot approve; the user can enable them with countersign connect HOST --forms or in the console's settings", answer.Proof.Entry)))
 		}
 	}
 	if answer.Approve {

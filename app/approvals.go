@@ -30,7 +30,7 @@ const (
 const approvalsKept = 24 * time.Hour
 
 // ErrLimit is returned for a call that cannot ask because too many approval requests are pending.
-var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls wait for a person already")
+var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls are waiting for approval")
 
 // ApprovalTTL returns how long an approval request for the plan stays open: the operator's value, else the plan's; zero if neither sets one.
 func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
@@ -112,7 +112,7 @@ func (k *Approvals) Issue(ctx context.Context, g confirm.Request, byHand bool) e
 		}
 	}
 	if _, err := k.Ledger.Purge(ctx, k.Clock.Now().Add(-approvalsKept)); err != nil {
-		k.Log.Warn("old confirmations could not be forgotten", "cause", err.Error())
+		k.Log.Warn("old approval requests could not be deleted", "cause", err.Error())
 	}
 	return nil
 }
@@ -148,11 +148,11 @@ func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 			return nil
 		}
 	}
-	k.Log.Warn("a question is not what the audit says was asked: somebody has edited it; it is withdrawn", "confirmation", g.ID)
+	k.Log.Warn("an approval request differs from its audit record and was cancelled", "confirmation", g.ID)
 	if err := k.Withdraw(ctx, g.ID, VerdictEdited); err != nil {
-		k.Log.Warn("a question that somebody has edited could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
+		k.Log.Warn("an edited approval request could not be cancelled", "confirmation", g.ID, "cause", err.Error())
 	}
-	return confirm.ErrEdited.Sayf("%s is not what was asked: somebody has edited it where it is stored, so it is withdrawn and nothing was approved; have the call made again to see what it would do", g.ID)
+	return confirm.ErrEdited.Sayf("the stored approval request %s was edited, so it was cancelled and nothing was approved; repeat the call to get a new request", g.ID)
 }
 
 // MaxOpenApprovals is how many requests older than PendingWindow stay open; one more makes the oldest expire.
@@ -180,12 +180,12 @@ func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error
 			own++
 		}
 	}
-	const way = "a person answers them first (countersign confirmations lists them), or they run out"
+	const way = "wait until the user has decided some (countersign confirmations lists them) or they expire"
 	switch {
 	case own > MaxPendingPerSession:
-		return ErrLimit.Sayf("%d calls of this session wait for a person already, which is as many as may; %s", MaxPendingPerSession, way)
+		return ErrLimit.Sayf("this session has %d pending approval requests, the maximum; %s", MaxPendingPerSession, way)
 	case len(waiting)+more > MaxPendingPerMachine:
-		return ErrLimit.Sayf("%d calls wait for a person on this machine already, which is as many as may; %s", MaxPendingPerMachine, way)
+		return ErrLimit.Sayf("this machine has %d pending approval requests, the maximum; %s", MaxPendingPerMachine, way)
 	}
 	return nil
 }
@@ -201,7 +201,7 @@ func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
 			return nil
 		})
 		if err != nil {
-			k.Log.Warn("an old question could not be ended", "confirmation", g.ID, "cause", err.Error())
+			k.Log.Warn("an old approval request could not be expired", "confirmation", g.ID, "cause", err.Error())
 			continue
 		}
 		k.Runs.Deny(ctx, g.ID, tool.ReasonExpired, "", "")
@@ -219,7 +219,7 @@ func (k *Approvals) Leave(ctx context.Context, principal, session string) {
 		}
 	}
 	if err != nil {
-		k.Log.Warn("the questions of a session that has ended could not be marked", "session", session, "cause", err.Error())
+		k.Log.Warn("the approval requests of an ended session could not be marked", "session", session, "cause", err.Error())
 	}
 }
 
@@ -434,7 +434,7 @@ func (k *Approvals) Supersede(ctx context.Context, g confirm.Request) {
 		}
 	}
 	if err != nil {
-		k.Log.Warn("an older confirmation could not be withdrawn", "confirmation", g.ID, "cause", err.Error())
+		k.Log.Warn("an older approval request could not be cancelled", "confirmation", g.ID, "cause", err.Error())
 	}
 }
 
@@ -455,12 +455,12 @@ func (k *Approvals) over(ctx context.Context, id, word string) error {
 		}
 		switch r.Event.Verdict {
 		case "approve":
-			return confirm.ErrAnswered.Sayf("this was approved already (%s); the first answer counts", r.Event.ApprovedBy)
+			return confirm.ErrAnswered.Sayf("this was already approved (%s); the first decision counts", r.Event.ApprovedBy)
 		case "deny":
-			return confirm.ErrAnswered.Sayf("this was denied already (%s); the first answer counts", r.Event.ApprovedBy)
+			return confirm.ErrAnswered.Sayf("this was already denied (%s); the first decision counts", r.Event.ApprovedBy)
 		}
 	}
-	return confirm.ErrUnknown.Sayf("no confirmation %s is waiting for an answer; it may have expired or been withdrawn", id)
+	return confirm.ErrUnknown.Sayf("approval request %s is not pending; it may have expired or been cancelled", id)
 }
 
 // settle runs f on the pending request of that ID and records the result in the audit log.

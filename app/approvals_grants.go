@@ -37,7 +37,7 @@ func (k *Approvals) keep(ctx context.Context, d confirm.Dated) error {
 func (k *Approvals) wake(ctx context.Context, d confirm.Dated) {
 	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
 	if err != nil {
-		k.Log.Warn("calls that wait for what is allowed now could not be looked for", "grant", d.ID, "cause", err.Error())
+		k.Log.Warn("calls that the new grant allows could not be looked up", "grant", d.ID, "cause", err.Error())
 	}
 	for _, g := range waiting {
 		if g.ID != d.ID && g.State == confirm.Pending && d.Covers(claim(&g)) {

@@ -109,7 +109,7 @@ func TestAnActionThatIsDeniedIsRefusedByName(t *testing.T) {
 	o := h.call("run_script", `{"script":"build"}`)
 	assert.Equal(t, "policy_denied", code(o))
 	assert.Equal(t, policy.RuleAction, o.Decision.Rule)
-	assert.ErrorContains(t, o.Err, "the rule stored for this action (web build)")
+	assert.ErrorContains(t, o.Err, "the rule for this action (web build)")
 	assert.Equal(t, "policy_denied", code(h.call("run_script", `{"script":"build","dry_run":true}`)), "also when it is only shown")
 	assert.Empty(t, w.ran)
 }

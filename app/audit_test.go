@@ -122,7 +122,7 @@ func TestARowThatSomebodyEditedOpensNothing(t *testing.T) {
 	o := h.App.Call(t.Context(), c)
 	require.NotNil(t, o.Issued, "a person is asked about all that it opens: %v", o.Err)
 	assert.Contains(t, o.Issued.Prompt, "full_access")
-	assert.Contains(t, string(o.Issued.Plan), "no person is asked any more")
+	assert.Contains(t, string(o.Issued.Plan), "the user is no longer asked")
 }
 
 // TestOneBadCallCostsNobodysRecord: arguments that are no JSON are refused, and neither their record nor that of any call beside them is lost; and a

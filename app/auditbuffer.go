@@ -102,7 +102,7 @@ func (j *AuditBuffer) append(events []audit.Event) {
 		j.dropped += int64(len(events))
 		dropped := j.dropped
 		j.mu.Unlock()
-		j.slog.Warn("reads could not be recorded in the audit", "dropped", dropped, "cause", err.Error())
+		j.slog.Warn("reads could not be recorded in the audit log", "dropped", dropped, "cause", err.Error())
 	}
 }
 

@@ -34,7 +34,7 @@ func (k *Calls) Note(ctx context.Context, r tool.Record) {
 		r.EndedAt = k.clock.Now()
 	}
 	if err := k.store.Add(ctx, r); err != nil {
-		k.log.Warn("a run could not be recorded", "call", r.CallID, "tool", r.Tool, "status", r.Status.String(), "cause", err.Error())
+		k.log.Warn("a call could not be recorded", "call", r.CallID, "tool", r.Tool, "status", r.Status.String(), "cause", err.Error())
 		return
 	}
 	k.tidy(ctx)
@@ -86,7 +86,7 @@ func (k *Calls) Refuse(ctx context.Context, call string, result tool.Result) {
 		return r.Deny(tool.ReasonRejected, now)
 	})
 	if err != nil {
-		k.log.Warn("a refusal could not be recorded", "call", call, "cause", err.Error())
+		k.log.Warn("a rejected call could not be recorded", "call", call, "cause", err.Error())
 	}
 }
 
@@ -149,7 +149,7 @@ func (k *Calls) settle(ctx context.Context) {
 			}
 		}
 		if err != nil {
-			k.log.Warn("open runs could not be settled", "cause", err.Error())
+			k.log.Warn("open call records could not be closed", "cause", err.Error())
 			return
 		}
 	}
@@ -162,6 +162,6 @@ func (k *Calls) tidy(ctx context.Context) {
 	}
 	k.settle(ctx)
 	if _, err := k.store.Purge(ctx, tool.MaxKeptRecords, k.clock.Now().Add(-tool.RecordRetention)); err != nil {
-		k.log.Warn("old runs could not be forgotten", "cause", err.Error())
+		k.log.Warn("old call records could not be deleted", "cause", err.Error())
 	}
 }

@@ -80,7 +80,7 @@ func (r *run) keep(ctx context.Context, value any) {
 	result, reason := CallResult(r.out, value)
 	if r.started {
 		if err := r.app.runs.Finish(ctx, r.call.ID, result, reason); err != nil {
-			r.out.Warnings = append(r.out.Warnings, "what came of this call could not be put on record: "+fault.From(err).Message)
+			r.out.Warnings = append(r.out.Warnings, "the result of this call could not be recorded: "+fault.From(err).Message)
 		}
 		return
 	}

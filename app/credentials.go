@@ -67,12 +67,12 @@ func (k *Credentials) Issue(ctx context.Context, by string, c access.Credential)
 	}
 	if err != nil {
 		if unsaid := k.record(context.WithoutCancel(ctx), "issue", by, c, err); unsaid != nil {
-			k.Log.Warn("the audit has a credential that was not made", "credential", c.ID, "cause", unsaid.Error())
+			k.Log.Warn("the audit log has a credential that was not created", "credential", c.ID, "cause", unsaid.Error())
 		}
 		return access.Credential{}, err
 	}
 	if _, err := k.Credentials.Purge(ctx, now.Add(-kept)); err != nil {
-		k.Log.Warn("old credentials could not be forgotten", "cause", err.Error())
+		k.Log.Warn("old credentials could not be deleted", "cause", err.Error())
 	}
 	return c, nil
 }
@@ -151,7 +151,7 @@ func (k *Credentials) note(ctx context.Context, id string, now time.Time) error 
 	case errors.Is(err, access.ErrMissing):
 		return access.ErrUnknown // and deleted
 	default:
-		k.Log.Warn("the use of a credential could not be noted", "credential", id, "cause", err.Error())
+		k.Log.Warn("the use of a credential could not be recorded", "credential", id, "cause", err.Error())
 		return nil
 	}
 }
@@ -190,7 +190,7 @@ func (k *Credentials) Revoke(ctx context.Context, by, which string) (access.Cred
 			}
 		}
 	}
-	return access.Credential{}, access.ErrMissing.Sayf("there is no credential %q", which)
+	return access.Credential{}, access.ErrMissing.Sayf("credential %q not found", which)
 }
 
 func (k *Credentials) revoke(ctx context.Context, by string, c access.Credential) (access.Credential, error) {

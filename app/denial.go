@@ -10,7 +10,7 @@ import (
 
 // The errors of denied calls.
 var (
-	ErrPolicyDenied = fault.New(fault.Denied, "policy_denied", "policy refuses this call")
+	ErrPolicyDenied = fault.New(fault.Denied, "policy_denied", "policy denies this call")
 	ErrModeForbids  = fault.New(fault.Denied, "mode_forbids", "the mode does not allow this call")
 )
 
@@ -18,15 +18,15 @@ var (
 func DenialError(d policy.Decision, name tool.Name, scope string) *fault.Error {
 	switch d.Rule {
 	case policy.RuleMode:
-		return ErrModeForbids.Sayf("%s changes things, and the mode is %s; set_mode plan shows what it would do, set_mode execute lets it run", name, d.Mode)
+		return ErrModeForbids.Sayf("%s changes something, but the mode is %s; to preview it, call set_mode plan; to run it, call set_mode execute", name, d.Mode)
 	case policy.RuleBlocked:
-		return ErrPolicyDenied.Sayf("%s is blocked in the settings; countersign policy allow %s lifts that", name, name)
+		return ErrPolicyDenied.Sayf("%s is blocked in the settings; to unblock it, run countersign policy allow %s", name, name)
 	case policy.RuleAction:
-		return ErrPolicyDenied.Sayf("the rule stored for this action (%s) denies it, whichever tool carries it out; only a person can change that rule", cmp.Or(scope, string(name)))
+		return ErrPolicyDenied.Sayf("the rule for this action (%s) denies it, whichever tool runs it; only the user can change that rule", cmp.Or(scope, string(name)))
 	case policy.RuleGrants:
-		return ErrPolicyDenied.Sayf("%s needs %s, which this caller was not granted (is the server read-only?)", name, d.Missing)
+		return ErrPolicyDenied.Sayf("%s needs %s permission, which this client does not have (is the server read-only?)", name, d.Missing)
 	case policy.RuleLevel:
-		return ErrPolicyDenied.Sayf("the permission level allows no changes; countersign policy set changes it, countersign policy allow %s opens this tool alone", name)
+		return ErrPolicyDenied.Sayf("the permission level allows no changes; change it with countersign policy set, or allow this tool alone with countersign policy allow %s", name)
 	}
 	return ErrPolicyDenied
 }

@@ -50,7 +50,7 @@ func (r *run) let(ctx context.Context) bool {
 	}
 	d, ok, err := r.app.grants.Let(ctx, confirm.Claim{Tool: string(r.call.Tool), Principal: r.call.Principal.ID, Entry: r.call.Entry, Args: confirm.ArgsSum(r.call.Args), Reach: reach})
 	if err != nil {
-		r.app.core.Log.Warn("what is allowed until a date could not be read, so a person is asked", "cause", err.Error())
+		r.app.core.Log.Warn("dated grants could not be read, so the user is asked", "cause", err.Error())
 	}
 	if !ok {
 		return false
@@ -64,7 +64,7 @@ func (r *run) let(ctx context.Context) bool {
 // count.
 func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm.Reach, err error) {
 	if !a.sees(g) {
-		return reach, confirm.ErrUngrantable.Sayf("whoever asked sees other files than this process, so it cannot be allowed until a date from here; approve it once, or where it was asked")
+		return reach, confirm.ErrUngrantable.Sayf("the process that asked sees other files than this one, so it cannot be allowed until a date here; approve it once, or allow it there")
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -74,7 +74,7 @@ func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm
 	b := g.Binding
 	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Entry: g.Entry, Mode: g.Mode, Tool: tool.Name(b.Tool), Args: g.Args, Person: true})
 	if err := r.lookUp(); err != nil {
-		return reach, confirm.ErrUngrantable.Sayf("%s is not served here, so it cannot be allowed until a date from here; approve it once, or where it was asked", b.Tool)
+		return reach, confirm.ErrUngrantable.Sayf("%s is not enabled in this process, so it cannot be allowed until a date here; approve it once, or allow it where it was asked", b.Tool)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()

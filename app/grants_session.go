@@ -74,7 +74,7 @@ func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, 
 	}
 	i := slices.IndexFunc(all, func(a confirm.Always) bool { return a.ID == id })
 	if i < 0 {
-		return confirm.Always{}, confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s; it may have ended with its session, or run out", visible.Text(id))
+		return confirm.Always{}, confirm.ErrNoSessionGrant.Sayf("session grant %s not found; it may have ended with its session or expired", visible.Text(id))
 	}
 	ended := all[i]
 	err = k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, Session: ended.Session, Principal: ended.Principal, Tool: ended.Tool,
@@ -85,14 +85,14 @@ func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, 
 	if ended.Dated != nil {
 		err := k.Dated.Remove(ctx, id)
 		if errors.Is(err, confirm.ErrNoSessionGrant) { // another process was faster
-			err = confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
+			err = confirm.ErrNoSessionGrant.Sayf("session grant %s is no longer active", visible.Text(id))
 		}
 		return ended, err
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
 		i := slices.IndexFunc(s.Granted, func(a confirm.SessionGrant) bool { return a.ID == id })
 		if i < 0 { // another process was faster, or the session has ended since
-			return confirm.ErrNoSessionGrant.Sayf("nothing is always allowed under %s any more", visible.Text(id))
+			return confirm.ErrNoSessionGrant.Sayf("session grant %s is no longer active", visible.Text(id))
 		}
 		s.Granted = slices.Delete(s.Granted, i, i+1)
 		return nil

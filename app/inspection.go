@@ -128,7 +128,7 @@ func (s *PlanInspection) RiskReason() string {
 		words = "; it " + visible.FindingsReason(s.Hidden)
 	}
 	if s.MustReveal {
-		words += "; what is masked in it may run, and has to be revealed before it is approved"
+		words += "; redacted parts of it may be executed and must be revealed before you approve"
 	}
 	return words
 }
@@ -136,7 +136,7 @@ func (s *PlanInspection) RiskReason() string {
 // BoundedExhibit returns what is shown beside the plan; nil if it is too long or cannot be computed.
 func (s *PlanInspection) BoundedExhibit(log *slog.Logger) json.RawMessage {
 	if s.exhibit != nil {
-		log.Warn("what people see beside a plan could not be worked out", "cause", s.exhibit.Error())
+		log.Warn("the details shown beside a plan could not be computed", "cause", s.exhibit.Error())
 	}
 	if len(s.Exhibit) > MaxExhibitBytes || string(s.Exhibit) == "null" {
 		return nil

@@ -67,7 +67,7 @@ func TestWhatIsMaskedIsCountedAndJudged(t *testing.T) {
 		s := look(t, c.plan, `null`, ``, "")
 		assert.Equal(t, c.want, s.Redacted(), name)
 		assert.Equal(t, c.want.MustReveal, s.Risk() == policy.RiskHigh, name)
-		assert.Equal(t, c.want.MustReveal, strings.Contains(s.RiskReason(), "has to be revealed"), name)
+		assert.Equal(t, c.want.MustReveal, strings.Contains(s.RiskReason(), "must be revealed"), name)
 		assert.NotContains(t, string(s.Plan), approvalsToken(), name)
 	}
 	s := look(t, `{"a":"`+approvalsToken()+`"}`, `{"b":"`+approvalsToken()+`"}`, `{"c":"`+approvalsToken()+`","d":{"cmd":"`+approvalsToken()+`"}}`, "")

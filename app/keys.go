@@ -73,11 +73,11 @@ func (k *KeyManager) List(ctx context.Context) ([]Key, error) {
 func (k *KeyManager) why(key enrolled.Key, d enrolment) string {
 	switch {
 	case !d.enrolled:
-		return "its enrolment is not on record: somebody else has put it there, or edited it"
+		return "its enrolment is not in the audit log: it was added or edited by something else"
 	case d.removed:
-		return "it was removed, and somebody has put it back"
+		return "it was removed and then added again outside Countersign"
 	case slices.Contains(k.Forgotten, key.ID()):
-		return "the system's file says that it does not count"
+		return "the system's file excludes it"
 	}
 	if err := k.Usable(key); err != nil {
 		return fault.From(err).Message
@@ -89,7 +89,7 @@ func (k *KeyManager) why(key enrolled.Key, d enrolment) string {
 func (k *KeyManager) Usable(key enrolled.Key) error {
 	v := k.Verifiers[key.Kind]
 	if v == nil {
-		return enrolled.ErrKey.Sayf("nothing here can check what a %s signs", key.Kind.Words())
+		return enrolled.ErrKey.Sayf("signatures of a %s cannot be verified here", key.Kind.Words())
 	}
 	return v.Usable(key)
 }
@@ -210,7 +210,7 @@ func (k *KeyManager) holds(ctx context.Context, e audit.Event, before int64) err
 		v enrolled.Evidence
 	)
 	if json.Unmarshal(e.Proof, &p) != nil || json.Unmarshal(p.Evidence, &v) != nil || v.Key.Kind != kind || string(p.Surface) != e.Surface {
-		return enrolled.ErrUnproven.Sayf("no %s stands with it", kind.Words())
+		return enrolled.ErrUnproven.Sayf("the record contains no %s", kind.Words())
 	}
 	d, err := k.enrolment(ctx, v.Key, before)
 	if err != nil {
@@ -239,7 +239,7 @@ func (k *KeyManager) Check(ctx context.Context) (forged []error, err error) {
 				err := k.holds(ctx, r.Event, r.Seq)
 				switch f := fault.From(err); {
 				case errors.Is(err, enrolled.ErrUnproven), errors.Is(err, enrolled.ErrKey):
-					forged = append(forged, enrolled.ErrForged.Sayf("audit record %d says that %s answered, and what stands there does not prove it: %s", r.Seq, surface.Words(), f.Message))
+					forged = append(forged, enrolled.ErrForged.Sayf("audit record %d says that %s approved, but its proof is invalid: %s", r.Seq, surface.Words(), f.Message))
 				case err != nil:
 					return forged, err
 				}

@@ -43,7 +43,7 @@ func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	o := h.call("write_note", note(9))
 	require.Equal(t, "confirm_limit", code(o))
 	assert.Equal(t, fault.Unavailable, fault.From(o.Err).Kind)
-	assert.Contains(t, o.Err.Error(), "5 calls of this session")
+	assert.Contains(t, o.Err.Error(), "this session has 5 pending approval requests")
 	assert.Nil(t, o.Issued)
 	assert.Len(t, h.waiting(t), app.MaxPendingPerSession)
 	assert.Equal(t, "denied/rejected by  false confirm_limit", h.said(t))
@@ -61,7 +61,7 @@ func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	}
 	o = h.call("write_note", note(1), in("the last"))
 	require.Equal(t, "confirm_limit", code(o))
-	assert.Contains(t, o.Err.Error(), "20 calls wait for a person on this machine")
+	assert.Contains(t, o.Err.Error(), "this machine has 20 pending approval requests")
 	h.clock.Advance(confirm.DefaultTTL)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1), in("the last"))), "nor does what has run out")
 }
@@ -139,7 +139,7 @@ func TestWhoAskedIsAnsweredByThePerson(t *testing.T) {
 	require.NoError(t, err)
 	o := h.call("run_script", build, after(asked))
 	require.Equal(t, "confirm_denied", code(o))
-	assert.Contains(t, o.Err.Error(), "a person denied this call: password=[REDACTED")
+	assert.Contains(t, o.Err.Error(), "the user denied this call: password=[REDACTED")
 	assert.Len(t, w.ran, 1)
 }
 
@@ -259,8 +259,8 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 		w.command["build"] = row[1]
 		o := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
 		require.Equal(t, "confirm_token_mismatch", code(o))
-		assert.Contains(t, o.Err.Error(), "what was confirmed has changed")
-		assert.Contains(t, o.Err.Error(), "the differences say where")
+		assert.Contains(t, o.Err.Error(), "the plan changed since it was approved")
+		assert.Contains(t, o.Err.Error(), "see the differences")
 		var changed app.PlanChange
 		require.NoError(t, json.Unmarshal(fault.From(o.Err).Details.(json.RawMessage), &changed))
 		masked := json.RawMessage(`"[REDACTED:github_token]"`)
@@ -270,7 +270,7 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 	asked := h.call("run_script", `{"script":"build"}`)
 	w.command["build"] = strings.Replace(secret(), "a1", "b2", 1)
 	o := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
-	assert.Contains(t, o.Err.Error(), "it differs in what is not shown")
+	assert.Contains(t, o.Err.Error(), "it differs in parts that are not shown")
 	other := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued), in("s2"))
 	assert.Contains(t, other.Err.Error(), "was given for something else", "another session is told nothing")
 }

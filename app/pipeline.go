@@ -53,8 +53,8 @@ var (
 	ErrClaims    = fault.New(fault.Internal, "claims_exceed_tool", "the call claims more than its tool may do")
 	ErrPolicy    = ErrPolicyDenied
 	ErrMode      = ErrModeForbids
-	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "this call has to be approved first")
-	ErrPlanStale = fault.New(fault.Conflict, "plan_stale", "what the plan was made from has changed; call again to see the new plan")
+	ErrRequired  = fault.New(fault.Unconfirmed, "confirm_token_required", "this call needs approval first")
+	ErrPlanStale = fault.New(fault.Conflict, "plan_stale", "the plan is out of date; call again to get the new plan")
 )
 
 func (a *App) begin(c tool.Call) *run {
@@ -73,7 +73,7 @@ func (a *App) begin(c tool.Call) *run {
 func (r *run) lookUp() error {
 	e, ok := r.app.registry.Lookup(r.call.Tool)
 	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person && !r.people || !tool.Covered(r.call.Within, e.Spec) {
-		return tool.ErrUnknown.Sayf("there is no tool %q here; list the tools to see those there are", r.call.Tool)
+		return tool.ErrUnknown.Sayf("unknown tool %q; list the tools to see the enabled ones", r.call.Tool)
 	}
 	r.entry, r.out.Spec = e, e.Spec
 	r.scope.MaxOutput = r.maxOutput()
@@ -116,7 +116,7 @@ func (r *run) takeMode(ctx context.Context) error {
 		return nil
 	}
 	if err := r.call.Mode.UnmarshalText([]byte(m.CallMode())); err != nil {
-		return tool.ErrArguments.Sayf("mode %q is none; there are ask, plan and execute", m.CallMode())
+		return tool.ErrArguments.Sayf("unknown mode %q; use ask, plan or execute", m.CallMode())
 	}
 	p, err := r.app.PolicyInForce(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *run) takeMode(ctx context.Context) error {
 		}
 	}
 	if r.call.Mode > ceiling {
-		return policy.ErrCeiling.Sayf("mode %s is above this server's ceiling %s; only its operator can raise that (--max-mode)", r.call.Mode, ceiling)
+		return policy.ErrCeiling.Sayf("mode %s is above this server's maximum mode %s; only the server configuration can raise it (--max-mode)", r.call.Mode, ceiling)
 	}
 	return nil
 }

@@ -26,13 +26,13 @@ func MismatchError(g *confirm.Request, call confirm.Binding, now json.RawMessage
 	if call.Subject = g.Binding.Subject; call != g.Binding || changed.Current == changed.Confirmed {
 		return confirm.ErrMismatch
 	}
-	where := "it differs in what is not shown"
+	where := "it differs in parts that are not shown"
 	if len(now) > 0 && len(g.Plan) > 0 {
 		if changed.Differences = alike(confirm.Differences(g.Plan, now)); len(changed.Differences) > 0 {
-			where = "the differences say where"
+			where = "see the differences"
 		}
 	}
-	return confirm.ErrMismatch.Sayf("what was confirmed has changed: the call would do something else now (%s); ask anew to have that confirmed", where).
+	return confirm.ErrMismatch.Sayf("the plan changed since it was approved, and the call would now do something else (%s); request a new approval", where).
 		With(changed)
 }
 
@@ -49,14 +49,14 @@ func IsPlanChanged(err error) bool {
 func WithRecordedReason(rec tool.Record, by string, err error) error {
 	switch {
 	case errors.Is(err, confirm.ErrDenied):
-		said := "a person denied this call"
+		said := "the user denied this call"
 		if rec.Said != "" {
 			said += ": " + rec.Said
 		}
-		where := map[string]string{"terminal": "denied in a terminal", "console": "denied in the console", "elicitation": "denied in the form of this client"}[by]
+		where := map[string]string{"terminal": "denied in a terminal", "console": "denied in the console", "elicitation": "denied in this client's form"}[by]
 		return confirm.ErrDenied.Sayf("%s (%s; nothing was changed; do not repeat the call, ask what they want instead)", said, cmp.Or(where, "denied"))
 	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == tool.ReasonContextChanged:
-		return confirm.ErrCanceled.Sayf("what it was about has changed meanwhile; call again to see the plan there is now, and to have that confirmed")
+		return confirm.ErrCanceled.Sayf("the plan changed; call again to get the new plan and a new approval request")
 	}
 	return err
 }

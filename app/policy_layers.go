@@ -21,7 +21,7 @@ const (
 
 // ErrAccountNewer is returned when a newer version wrote the account's home. Its policy applies in every home, so only reads run.
 var ErrAccountNewer = fault.New(fault.Unavailable, "account_store_newer",
-	"the home below the account's own directory was written by a newer Countersign, and its policy, which this one cannot read, holds in every home: only reads run until this program is updated")
+	"the account's home was written by a newer Countersign, and its policy, which applies in every home, cannot be read; only reads run until you update this program")
 
 // rules returns the effective policy: the built-in one, narrowed by every layer from the system's file down to the flags (consent design, section 5).
 func (a *App) rules(ctx context.Context, principal, session string) (policy.Policy, ports.Session, error) {
@@ -108,14 +108,14 @@ func (a *App) resolve(ctx context.Context, s ports.Settings) (policy.Resolved, e
 		if last == nil { // a first change in progress, or a row that was inserted by hand
 			continue
 		}
-		lost := "the settings " + set.where + " are not as their last change on record left them: what was stored was taken away or edited"
-		if kept, ok := recovered(last, set.name+" as last recorded (what was stored was taken away or edited)"); ok {
-			layers, lost = append(layers, kept), lost+"; what that change narrowed holds all the same"
+		lost := "the settings " + set.where + " differ from their last recorded change: they were deleted or edited outside Countersign"
+		if kept, ok := recovered(last, set.name+" as last recorded (deleted or edited since)"); ok {
+			layers, lost = append(layers, kept), lost+"; the restrictions of that change still apply"
 			if set.own {
 				now.Recovered = &kept
 			}
 		} else {
-			lost += ", and the record does not say to the letter what it narrowed"
+			lost += ", and the record does not contain its exact restrictions"
 		}
 		now.Missing = append(now.Missing, lost)
 	}

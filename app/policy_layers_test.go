@@ -74,7 +74,7 @@ func TestWhatWasNarrowedStaysSo(t *testing.T) {
 			require.NoError(t, err)
 			assert.True(t, r.OffRecord)
 			require.Len(t, r.Missing, 1)
-			assert.Contains(t, r.Missing[0], "taken away or edited")
+			assert.Contains(t, r.Missing[0], "deleted or edited")
 			assert.Equal(t, policy.Blocked, r.Tools["write_note"])
 			assert.Equal(t, policy.Blocked, r.Tools["create_token"], "whatever its name looks like")
 			assert.Equal(t, policy.AlwaysConfirm, r.Tools["scribble"])

@@ -39,7 +39,7 @@ func (p remotesPlan) Hash() canon.Hash { return p.hash }
 
 // Prompt says which remotes would be contacted and why.
 func (p remotesPlan) Prompt() string {
-	return p.Summary + ", which nobody has approved yet and " + string(p.by) + " wants to read; once approved, no call asks about it again"
+	return p.Summary + ", which is not approved yet and " + string(p.by) + " needs to read; after approval, no call asks about it again"
 }
 
 // Insists requires an approval at a terminal or in the console, because it applies from then on.

@@ -8,7 +8,7 @@ import (
 )
 
 // errRedaction is returned for a result that the redactor could not read: no result passes unread.
-var errRedaction = fault.New(fault.Internal, "redaction_failed", "the result could not be checked for secrets and is withheld")
+var errRedaction = fault.New(fault.Internal, "redaction_failed", "the result could not be checked for secrets and is not shown")
 
 // render encodes, redacts and bounds a value into the outcome.
 func (r *run) render(value any) {
@@ -60,7 +60,7 @@ func (r *run) bound(s string) string {
 		return s
 	}
 	r.out.Truncated = true
-	return TruncateBytes(s, limit) + "\n[cut: the result is longer than its bound; ask for less]\n"
+	return TruncateBytes(s, limit) + "\n[cut: the result is longer than its limit; request less]\n"
 }
 
 // ReadOnlyPermissions is the permissions of callers of a read-only server.

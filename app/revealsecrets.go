@@ -13,7 +13,7 @@ import (
 )
 
 // ErrUnrevealed is returned for an approval request whose redacted parts cannot be recomputed here.
-var ErrUnrevealed = fault.New(fault.Unavailable, "reveal_unavailable", "what is masked in this plan cannot be worked out here")
+var ErrUnrevealed = fault.New(fault.Unavailable, "reveal_unavailable", "the redacted parts of this plan cannot be revealed here")
 
 // Reveal returns an approval request, as Confirmations does, without redaction. Because only the redacted plan is stored, it computes the plan again. The result
 // is for the user, at a terminal or in the console; never pass it to a client or store it. It fails with confirm.ErrMismatch if the plan has changed, and
@@ -24,7 +24,7 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 		return confirm.View{}, err
 	}
 	if len(found) == 0 {
-		return confirm.View{}, confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", visible.Text(id))
+		return confirm.View{}, confirm.ErrNotFound.Sayf("approval request %s is not pending: it expired or was already decided", visible.Text(id))
 	}
 	g := found[0]
 	if err := a.asAsked(ctx, id); err != nil {
@@ -35,10 +35,10 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	r := a.begin(tool.Call{Session: g.Binding.Session, Principal: policy.Principal{ID: g.Binding.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(g.Binding.Tool),
 		Args: g.Args, Person: true})
 	if r.lookUp() != nil {
-		return confirm.View{}, ErrUnrevealed.Sayf("what is masked cannot be worked out here: this process does not serve %s; reveal it where it was asked for", g.Binding.Tool)
+		return confirm.View{}, ErrUnrevealed.Sayf("the redacted parts cannot be revealed here: %s is not enabled in this process; reveal them where the call was made", g.Binding.Tool)
 	}
 	if r.entry.Spec.Placed && g.Place != a.opts.Place {
-		return confirm.View{}, ErrUnrevealed.Sayf("what is masked depends on where it was asked for; reveal it in %s (cd there first)", visible.Text(g.Place))
+		return confirm.View{}, ErrUnrevealed.Sayf("the redacted parts depend on the directory of the call; reveal them in %s (cd there first)", visible.Text(g.Place))
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
@@ -61,7 +61,7 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	v.Plan = bare.Plan
 	if len(g.Exhibit) > 0 {
 		if v.Exhibit = bare.BoundedExhibit(a.core.Log); v.Exhibit == nil {
-			return confirm.View{}, ErrUnrevealed.Sayf("what is masked beside the plan cannot be worked out at the moment; try again")
+			return confirm.View{}, ErrUnrevealed.Sayf("the redacted parts beside the plan cannot be computed now; try again")
 		}
 	}
 	return v, nil

@@ -28,7 +28,7 @@ func TestAMaskedPayloadIsRevealedBeforeItIsApproved(t *testing.T) {
 	require.NotNil(t, asked.Issued, "in spite of auto-approval")
 	assert.Equal(t, "high", asked.Issued.Risk)
 	assert.Equal(t, confirm.Redacted{Masked: 1, MustReveal: true}, asked.Issued.Redacted)
-	assert.Contains(t, asked.Issued.Prompt, "has to be revealed before it is approved")
+	assert.Contains(t, asked.Issued.Prompt, "must be revealed before you approve")
 	v := h.waiting(t)[0]
 	assert.Equal(t, asked.Issued.Redacted, v.Redacted)
 	assert.False(t, v.Lasting())

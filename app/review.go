@@ -23,7 +23,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 	}
 	g := found[0]
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
-		return confirm.ErrMismatch.Sayf("what waits for an answer is not the plan that was shown; look at it again")
+		return confirm.ErrMismatch.Sayf("the pending plan is not the plan that was shown; review it again")
 	}
 	if len(g.Remotes) > 0 { // the remotes are the whole plan
 		if plan, err := newRemotesPlan(g.Remotes, ""); err != nil || plan.hash != g.Binding.Subject {
@@ -39,7 +39,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 		return nil
 	}
 	if withdrawn := a.grants.Withdraw(ctx, g.ID, VerdictChanged); withdrawn != nil {
-		a.core.Log.Warn("a confirmation that is out of date could not be withdrawn", "confirmation", g.ID, "cause", withdrawn.Error())
+		a.core.Log.Warn("an outdated approval request could not be cancelled", "confirmation", g.ID, "cause", withdrawn.Error())
 	}
 	return err
 }

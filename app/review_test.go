@@ -193,5 +193,5 @@ func TestACallIsToldThatItsQuestionIsOutOfDate(t *testing.T) {
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	o := h.call("write_note", `{"name":"a"}`, func(c *tool.Call) { c.Asked = asked.Digest })
 	require.ErrorIs(t, o.Err, confirm.ErrCanceled)
-	assert.Contains(t, o.Err.Error(), "has changed meanwhile")
+	assert.Contains(t, o.Err.Error(), "the plan changed")
 }

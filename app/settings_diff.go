@@ -40,10 +40,10 @@ func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingCha
 	}
 	word := func(s string) string { return cmp.Or(s, "not set") }
 	add("approval "+next.Approval.String(), "approval", word(had.Approval.String()), word(next.Approval.String()), true, when(next.Approval.ByCaller() && !had.Approval.ByCaller(),
-		"no person is asked any more: whoever calls a tool approves its plan with the token it is given")...)
+		"the user is no longer asked: clients approve plans themselves, with the token that they receive")...)
 	before, after := cmp.Or(had.Level, builtIn), cmp.Or(next.Level, builtIn)
 	add("permission level "+after.String(), "permission level", word(had.Level.String()), word(next.Level.String()), true, when(after > before, "permission level %s instead of %s", after, before)...)
-	add("highest mode "+ceiling(next).String(), "highest mode", word(had.MaxMode.String()), word(next.MaxMode.String()), true,
+	add("maximum mode "+ceiling(next).String(), "maximum mode", word(had.MaxMode.String()), word(next.MaxMode.String()), true,
 		when(ceiling(next) > ceiling(had), "calls may go up to mode %s instead of %s", ceiling(next), ceiling(had))...)
 	for _, tool := range keys(had.Tools, next.Tools) {
 		was, is := had.Tools[tool], next.Tools[tool]
@@ -55,7 +55,7 @@ func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingCha
 			opens, names = append(opens, tool+": runs without asking, unless its plan is of high risk"), append(names, tool)
 		}
 	}
-	add(strings.Join(names, ", "), "answered in advance", list(had.Auto.Enabled, had.Auto.Tools), list(next.Auto.Enabled, next.Auto.Tools), holds(next.Auto.Tools, had.Auto.Tools), opens...)
+	add(strings.Join(names, ", "), "auto-approved", list(had.Auto.Enabled, had.Auto.Tools), list(next.Auto.Enabled, next.Auto.Tools), holds(next.Auto.Tools, had.Auto.Tools), opens...)
 	for _, key := range keys(had.Require, next.Require) {
 		was, is := had.Require[key], next.Require[key]
 		add("approving "+key, "approving "+key+" needs", was.Words(), is.Words(), true, when(is < was, "approving %s needs %s instead of %s", key, is.Words(), was.Words())...)
@@ -142,7 +142,7 @@ func loose(s policy.Setting) int {
 func settingSaid(s policy.Setting) string {
 	switch s {
 	case policy.SettingNone:
-		return "as its class and the permission level say"
+		return "default for its class and the permission level"
 	case policy.Allowed:
 		return "runs without asking"
 	case policy.AlwaysConfirm:

@@ -37,7 +37,7 @@ func TestNothingOfAChangeIsSaidTwice(t *testing.T) {
 		"the form of the host entry cursor approves plans below high risk; any process of this user can start that entry and answer its form itself"},
 		app.LoosenedSettings(had, next, policy.ReadOnly))
 	assert.Equal(t, []string{"permission level full_access", "run_script: allowed", "run_workflow", "the form of cursor"}, app.LoosenedNames(had, next, policy.ReadOnly))
-	assert.Equal(t, []string{"tool deploy: always asks, was runs without asking", "answered in advance: run_workflow, was deploy_apply"}, app.TightenedSettings(had, next, policy.ReadOnly))
+	assert.Equal(t, []string{"tool deploy: always asks, was runs without asking", "auto-approved: run_workflow, was deploy_apply"}, app.TightenedSettings(had, next, policy.ReadOnly))
 	assert.Len(t, app.ChangedSettings(had, next), 5)
 	assert.Empty(t, app.LoosenedSettings(next, next, policy.ReadOnly))
 	assert.Empty(t, app.ChangedSettings(next, next))

@@ -14,7 +14,7 @@ import (
 const everything = "all"
 
 // ErrWiring is returned for an App that cannot be built: a missing port, an invalid registry, or a selection that names something unknown.
-var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application cannot be assembled")
+var ErrWiring = fault.New(fault.Invalid, "wiring_invalid", "the application is not configured correctly")
 
 // Selection is the enabled tools of the server configuration. It filters the list of tools and is checked again at every call.
 type Selection struct {
@@ -58,14 +58,14 @@ func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 		}
 		for _, t := range absent {
 			if toolsets[t.Name] = true; t.Name == name {
-				return ErrWiring.Sayf("the toolset %q was left out of this door; assemble it with that toolset, or do not choose it", name)
+				return ErrWiring.Sayf("the toolset %q is not part of this application; add it, or do not select it", name)
 			}
 		}
-		return ErrWiring.Sayf("there is no toolset %q; there are: %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
+		return ErrWiring.Sayf("unknown toolset %q; use one of %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
 	}
 	for _, name := range slices.Concat(s.Tools, s.Exclude) {
 		if _, ok := r.Lookup(tool.Name(name)); !ok {
-			return ErrWiring.Sayf("there is no tool %q; countersign tools list shows those there are", name)
+			return ErrWiring.Sayf("unknown tool %q; run countersign tools list to list the tools", name)
 		}
 	}
 	return nil

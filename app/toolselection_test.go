@@ -31,8 +31,8 @@ func TestWhatWasLeftOutIsListed(t *testing.T) {
 	assert.JSONEq(t, `{"name":"aviary","served":[],"served_with":"a ticket"}`, string(answer.Toolsets[0]))
 
 	for chosen, says := range map[string]string{
-		"nots": `there is no toolset "nots"; there are: aviary, control, notes, zoo`,
-		"zoo":  `the toolset "zoo" was left out of this door`,
+		"nots": `unknown toolset "nots"; use one of aviary, control, notes, zoo`,
+		"zoo":  `the toolset "zoo" is not part of this application`,
 	} {
 		_, err := app.New(h.core, app.Options{Absent: absent, Serve: app.Selection{Toolsets: []string{"notes", chosen}}}, h.caps...)
 		require.ErrorIs(t, err, app.ErrWiring)

@@ -92,7 +92,7 @@ func (h *Handler) Execute(ctx context.Context, c Call) Result {
 	}
 	t, ok := h.find(c.Name)
 	if !ok {
-		return refused(c, tool.ErrUnknown.Sayf("there is no tool %q in this chat", c.Name))
+		return refused(c, tool.ErrUnknown.Sayf("unknown tool %q in this chat", c.Name))
 	}
 	if err := unconfirming(c); err != nil {
 		return refused(c, err)
@@ -111,9 +111,9 @@ func (h *Handler) Execute(ctx context.Context, c Call) Result {
 	}
 	h.book.add(waiting{call: c, pending: p, doorID: o.CallID})
 	o.Issued = nil // the token is for nobody; the answer goes by the confirmation's id
-	o.Err = fault.From(o.Err).Sayf("%s: a person has to agree first, and is being asked", i.Prompt)
+	o.Err = fault.From(o.Err).Sayf("%s: the user is being asked to approve it", i.Prompt)
 	r := resultOf(c, o)
-	r.Problem.Hint, r.Pending = "wait for the person's decision; the result follows by itself", &p
+	r.Problem.Hint, r.Pending = "wait for the user's decision; the result follows automatically", &p
 	return r
 }
 
@@ -192,7 +192,7 @@ func unconfirming(c Call) error {
 	}
 	for name := range fields {
 		if confirming(name) {
-			return tool.ErrArguments.Sayf("%s takes no argument %q here: a person confirms, not the caller", c.Name, name)
+			return tool.ErrArguments.Sayf("%s takes no argument %q here; the user confirms, not the client", c.Name, name)
 		}
 	}
 	return nil

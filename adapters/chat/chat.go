@@ -75,14 +75,14 @@ func New(core Door, o Options) (*Handler, error) {
 		}
 		schema, err := shown(spec.Input)
 		if err != nil {
-			return nil, app.ErrWiring.Sayf("the schema of %s cannot be read", spec.Name).Because(err)
+			return nil, app.ErrWiring.Sayf("the schema of %s is invalid", spec.Name).Because(err)
 		}
 		found[spec.Toolset] = true
 		h.tools = append(h.tools, offered{spec: spec, schema: schema})
 	}
 	for _, name := range o.Toolsets {
 		if !found[name] {
-			return nil, app.ErrWiring.Sayf("the toolset %q serves no tool that a chat could offer", name)
+			return nil, app.ErrWiring.Sayf("the toolset %q has no tool for a chat", name)
 		}
 	}
 	return h, nil

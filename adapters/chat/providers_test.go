@@ -76,7 +76,7 @@ func assertJSON(t *testing.T, want string, got any) {
 
 const (
 	listed = `"{\"projects\":[\"shop\"],\"query\":\"sh\",\"total\":1}"`
-	no     = `"{\"success\":false,\"error\":\"Denied by user\",\"code\":\"USER_CANCELLED\",\"hint\":\"a person refused this call; do not repeat it, ask what they want instead\"}"`
+	no     = `"{\"success\":false,\"error\":\"Denied by user\",\"code\":\"USER_CANCELLED\",\"hint\":\"the user denied this call; do not repeat it, ask what they want instead\"}"`
 )
 
 func TestOpenAIRoundTrip(t *testing.T) {
@@ -122,7 +122,7 @@ func TestGeminiRoundTrip(t *testing.T) {
 	assertJSON(t, `{"role":"user","parts":[
 		{"functionResponse":{"name":"list_projects","response":{"output":{"projects":["shop"],"query":"sh","total":1}}}},
 		{"functionResponse":{"id":"fc_1","name":"run_script","response":{"error":{"success":false,"error":"Denied by user","code":"USER_CANCELLED",
-			"hint":"a person refused this call; do not repeat it, ask what they want instead"}}}}]}`, chat.GeminiResults(results...))
+			"hint":"the user denied this call; do not repeat it, ask what they want instead"}}}}]}`, chat.GeminiResults(results...))
 	results[0].Output = "# words"
 	assertJSON(t, `{"output":"# words"}`, chat.GeminiResults(results...).Parts[0].Response.Response)
 }

@@ -158,7 +158,7 @@ func TestTheMainJob(t *testing.T) {
 
 	deployed := m.asks("deploy_apply", `{"yes":true,"adopt":true}`)
 	p.WaitText("#waiting", "deploy to vscode: 0 to create, 1 to update, 0 to delete")
-	p.WaitText("#waiting", "overwrites somebody's own work")
+	p.WaitText("#waiting", "overwrites an unmanaged file")
 	p.WaitText("#waiting", "@@ -1 +1 @@\n-what a person wrote\n+# Base <script>")
 	p.Axe()
 	p.Shot("a deployment")

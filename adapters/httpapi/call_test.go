@@ -202,7 +202,7 @@ func TestADenialIsToldToTheCaller(t *testing.T) {
 	d.get(200, "POST /api/v1/confirmations/"+d.asked()["id"].(string)+"/deny", `{"reason":"not today"}`, "person")
 	r := <-answered
 	require.Equal(t, http.StatusForbidden, r.status)
-	assert.Contains(t, string(r.body), "a person denied this call: not today")
+	assert.Contains(t, string(r.body), "the user denied this call: not today")
 }
 
 // TestNobodyAnswers: the call says that it waits, its question stays, and it passes when it is repeated after an approval.

@@ -16,7 +16,7 @@ import (
 var (
 	ErrTooLarge   = fault.New(fault.Invalid, "request_too_large", "the request's body is too large")
 	ErrTooSlow    = fault.New(fault.Timeout, "request_too_slow", "the request's body took too long to arrive")
-	ErrIncomplete = fault.New(fault.Invalid, "request_incomplete", "the request ended before its body did")
+	ErrIncomplete = fault.New(fault.Invalid, "request_incomplete", "the request body is incomplete")
 )
 
 // draining is how long the rest of a refused request is read, so that the client sees the answer.

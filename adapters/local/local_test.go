@@ -179,7 +179,7 @@ func TestSourceRootWords(t *testing.T) {
 }
 
 func TestUnknownNamesFailClosed(t *testing.T) {
-	for variable, says := range map[string]string{"COUNTERSIGN_TOOLSETS": "no toolset", "COUNTERSIGN_TOOLS": "no tool", "COUNTERSIGN_EXCLUDE_TOOLS": "no tool"} {
+	for variable, says := range map[string]string{"COUNTERSIGN_TOOLSETS": "unknown toolset", "COUNTERSIGN_TOOLS": "unknown tool", "COUNTERSIGN_EXCLUDE_TOOLS": "unknown tool"} {
 		c, err := local.EnvironmentOver(local.Config{Trust: nopolicy.Trust(t.TempDir()), Options: local.Defaults()}, environment(t, map[string]string{variable: "nothing-like-it"}))
 		require.NoError(t, err)
 		_, err = local.Open(c)

@@ -139,12 +139,12 @@ func TestWhatIsNotThereIsRefused(t *testing.T) {
 		serve app.Selection
 		says  string
 	}{
-		{app.Selection{Toolsets: []string{"pakcs"}}, `there is no toolset "pakcs"; there are: ` + all},
-		{app.Selection{Toolsets: []string{"packs", "project"}}, `there is no toolset "project"; there are: ` + all},
-		{app.Selection{Toolsets: []string{"all", "project"}}, `there is no toolset "project"; there are: ` + all},
-		{app.Selection{Tools: []string{"list_project"}}, `there is no tool "list_project"`},
-		{app.Selection{Toolsets: []string{"packs"}, Tools: []string{"input", "list_project"}}, `there is no tool "list_project"`},
-		{app.Selection{Toolsets: []string{"packs"}, Exclude: []string{"list_projects", "list_project"}}, `there is no tool "list_project"`},
+		{app.Selection{Toolsets: []string{"pakcs"}}, `unknown toolset "pakcs"; use one of ` + all},
+		{app.Selection{Toolsets: []string{"packs", "project"}}, `unknown toolset "project"; use one of ` + all},
+		{app.Selection{Toolsets: []string{"all", "project"}}, `unknown toolset "project"; use one of ` + all},
+		{app.Selection{Tools: []string{"list_project"}}, `unknown tool "list_project"`},
+		{app.Selection{Toolsets: []string{"packs"}, Tools: []string{"input", "list_project"}}, `unknown tool "list_project"`},
+		{app.Selection{Toolsets: []string{"packs"}, Exclude: []string{"list_projects", "list_project"}}, `unknown tool "list_project"`},
 	} {
 		_, err := Open(Config{Trust: noPolicy(t), Dir: t.TempDir(), Options: app.Options{Serve: c.serve}})
 		require.ErrorIs(t, err, app.ErrWiring)

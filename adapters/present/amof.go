@@ -196,7 +196,7 @@ func dryRun(o tool.Outcome) AmofAnswer {
 	fields := map[string]any{"status": "dry_run", "executed": false, "mode": o.Decision.Mode, "tool": o.Spec.Name, "ecosystem": c.Ecosystem, "preview": p.Preview,
 		"preview_hash": p.PreviewHash, "warnings": warnings, "execute_hint": hint,
 		"would_require": map[string]any{"mode": "execute", "confirmation": max(o.Spec.Confirm, o.Decision.Strength)}}
-	text := prose{Summary: "Previewed " + cmp.Or(p.Summary, string(o.Spec.Name)), Details: []string{"Nothing was done."}, last: []string{"Hint: " + hint}}
+	text := prose{Summary: "Previewed " + cmp.Or(p.Summary, string(o.Spec.Name)), Details: []string{"Nothing was changed."}, last: []string{"Hint: " + hint}}
 	for _, warning := range warnings {
 		text.Details = append(text.Details, "Warning: "+warning)
 	}

@@ -112,7 +112,7 @@ func amofOutcomes(t testing.TB) map[string]tool.Outcome {
 	}
 	actions := []runs.Action{act("describe", "amof_describe_ecosystem", "ask", 4), act("push", "amof_push_ecosystem", "execute", 1), act("sync", "amof_sync_ecosystem", "plan", 2),
 		act("status", "amof_get_ecosystem_status", "ask", 2), act("list", "amof_list_ecosystems", "ask", 3), act("sync", "amof_sync_ecosystem", "plan", 1), act("runs", "amof_list_runs", "", 5)}
-	stale := confirm.ErrMismatch.Sayf("what was confirmed has changed").With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
+	stale := confirm.ErrMismatch.Sayf("the plan changed since it was approved").With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 		Differences: confirm.Differences(json.RawMessage(`{"head":"a"}`), json.RawMessage(`{"head":"b"}`))})
 	return map[string]tool.Outcome{
 		"read":    outcome(reading, amofWorth(encode(t, value{[]string{"api"}, shown("Showed demo", []string{"api ok", "web dirty"}, actions...)}))),
@@ -147,7 +147,7 @@ func amofOutcomes(t testing.TB) map[string]tool.Outcome {
 		"asked_bare":      outcome(issued(t, policy.Simple, func(i *tool.Issued) { i.Plan, i.Prompt = nil, "push of what is there" })),
 		"preview_changed": outcome(issued(t, policy.Simple), amofFailing(stale)),
 		"person_changed":  outcome(issued(t, policy.Typed, person), amofFailing(stale)),
-		"cancelled":       outcome(amofFailing(confirm.ErrDenied.Sayf("a person denied this call: not today"))),
+		"cancelled":       outcome(amofFailing(confirm.ErrDenied.Sayf("the user denied this call: not today"))),
 		"partly": outcome(amofFailing(ecosystem.ErrUnsaved.Sayf("%s", long).With(object{"ecosystem": "other", "hint": "look at api",
 			"repos": []object{{"name": "api", "result": "removed"}, {"name": "web", "problem": "holds work"}, {"name": "docs"}}}))),
 		"invalid":      outcome(amofFailing(ecosystem.ErrManifest.With(object{"errors": []object{{"path": "repos[0]", "message": "no url"}}})), func(o *tool.Outcome) { o.Args = json.RawMessage(`{}`) }),

@@ -17,7 +17,7 @@ func blocked(o tool.Outcome, f *fault.Error) AmofAnswer {
 	p := planOf(o.Value)
 	explanation := p.Explanation
 	if explanation == nil {
-		explanation = Object(map[string]any{"what": o.Spec.Description, "irreversible": false, "affects": []string{}, "alternatives": []string{"mode plan shows what it would do"}})
+		explanation = Object(map[string]any{"what": o.Spec.Description, "irreversible": false, "affects": []string{}, "alternatives": []string{"use mode plan to preview the change"}})
 	}
 	current := p.Current
 	if current == nil {
@@ -26,13 +26,13 @@ func blocked(o tool.Outcome, f *fault.Error) AmofAnswer {
 	c := about(o, p.Ecosystem)
 	fields := map[string]any{"status": "blocked", "code": "mode_forbids_mutation", "mode": o.Decision.Mode, "required_mode": policy.Execute, "tool": o.Spec.Name,
 		"ecosystem": c.Ecosystem, "explanation": explanation, "current_state": current,
-		"message":  string(o.Spec.Name) + " changes things, and the mode is " + o.Decision.Mode.String() + "; amof_set_mode plan shows what it would do, amof_set_mode execute lets it run",
+		"message":  string(o.Spec.Name) + " changes something, but the mode is " + o.Decision.Mode.String() + "; to preview it, call amof_set_mode plan; to run it, call amof_set_mode execute",
 		"guidance": map[string]any{"tool": "amof_set_mode", "arguments": map[string]any{"mode": "plan"}}}
 	if p.Preview != nil {
 		fields["preview"] = p.Preview
 	}
-	text := prose{Summary: "Error: mode " + o.Decision.Mode.String() + " does not change anything", Details: amofLaidOut(explanation),
-		last: []string{"Hint: amof_set_mode plan shows what it would do; amof_set_mode execute lets it run"}}
+	text := prose{Summary: "Error: mode " + o.Decision.Mode.String() + " allows no changes", Details: amofLaidOut(explanation),
+		last: []string{"Hint: to preview it, call amof_set_mode plan; to run it, call amof_set_mode execute"}}
 	for _, now := range amofLaidOut(current) {
 		text.Details = append(text.Details, "now "+now)
 	}
@@ -63,8 +63,8 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 	token := i.Token.Reveal()
 	args, way := map[string]any{"token": token}, "Confirm: amof_confirm with token "+token
 	if i.Target != "" && !i.Pending {
-		args["typed_value"] = "<what the person typed: " + i.Target + ">"
-		way += ", and typed_value as the person types it: " + i.Target
+		args["typed_value"] = "<what the user typed: " + i.Target + ">"
+		way += ", and typed_value exactly as the user typed it: " + i.Target
 	}
 	if i.Pending {
 		way = "Confirm: " + asksPerson(i)
@@ -76,11 +76,11 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 
 // asksPerson says how a confirmation is answered that no caller may answer.
 func asksPerson(i *tool.Issued) string {
-	repeat := "repeat the very same call"
+	repeat := "repeat the call unchanged"
 	if token := i.Token.Reveal(); token != "" {
 		repeat += ", or call amof_confirm with token " + token + ","
 	}
-	return "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; " + repeat + " to wait for that, or to go on"
+	return "the user approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; " + repeat + " to wait for the decision or to continue"
 }
 
 // prompt returns the question (amof contract).
@@ -172,19 +172,19 @@ const required = "confirm_token_required"
 func hint(code string) string {
 	switch code {
 	case "no_ecosystem":
-		return "amof_list_ecosystems shows those there are; amof_switch_ecosystem selects one"
+		return "call amof_list_ecosystems to list the ecosystems and amof_switch_ecosystem to select one"
 	case "token_unknown", "token_used", "token_expired":
-		return "call the tool again to get a fresh confirmation"
+		return "call the tool again to get a new confirmation"
 	case "typed_value_mismatch":
-		return "the person types the name exactly as it is shown; three misses void the confirmation"
+		return "the user must type the name exactly as shown; after three wrong values the confirmation is void"
 	case "preview_changed":
-		return "show a person what would happen now, and confirm that"
+		return "show the user the new plan, then confirm that plan"
 	case "mode_changed":
 		return "amof_set_mode execute, then call the tool again"
 	case "confirm_pending":
-		return "a person answers it first; then repeat the very same call"
+		return "wait for the user's decision, then repeat the call unchanged"
 	case "run_not_found":
-		return "amof_list_runs shows the runs there are"
+		return "call amof_list_runs to list the runs"
 	}
 	return ""
 }

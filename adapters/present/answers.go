@@ -126,10 +126,10 @@ func (s Step) When(names map[string]string) string {
 		for _, id := range s.Config.Needs {
 			needs = append(needs, cmp.Or(names[id], id))
 		}
-		out = append(out, "after "+cmp.Or(strings.Join(needs, ", "), "nothing: it begins at once"))
+		out = append(out, "after "+cmp.Or(strings.Join(needs, ", "), "no other step: starts immediately"))
 	}
 	if s.Config.Retry > 0 {
-		out = append(out, fmt.Sprintf("tried again %d times at most", s.Config.Retry))
+		out = append(out, fmt.Sprintf("retries: at most %d", s.Config.Retry))
 	}
 	if len(s.Config.Files) > 0 {
 		out = append(out, "skipped while unchanged: "+strings.Join(s.Config.Files, ", "))
@@ -150,7 +150,7 @@ type WorkflowInput struct {
 func (in WorkflowInput) Takes() string {
 	switch in.Type {
 	case "", "string":
-		return "a text"
+		return "text"
 	case "boolean":
 		return "true or false"
 	case "choice":
@@ -164,12 +164,12 @@ func (s Step) Starts() string {
 	if s.Config.Target == "" {
 		return ""
 	}
-	says := "waits for it"
+	says := "waits until it ends"
 	if s.Config.Wait != nil && !*s.Config.Wait {
-		says = "nobody waits for it"
+		says = "does not wait for it"
 	}
 	if s.Config.OnFail == "continue" {
-		says += ", goes on when it fails"
+		says += ", continues if it fails"
 	}
 	return says
 }

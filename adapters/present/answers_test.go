@@ -42,8 +42,8 @@ func TestWorktrees(t *testing.T) {
 
 func TestWhatStepsAndActionsDo(t *testing.T) {
 	for config, want := range map[string]string{
-		`{"command":"npm test"}`: "", `{"targetWorkflowId":"wf_1"}`: "waits for it", `{"targetWorkflowId":"wf_1","waitForCompletion":true}`: "waits for it",
-		`{"targetWorkflowId":"wf_1","waitForCompletion":false,"onChildFailure":"continue"}`: "nobody waits for it, goes on when it fails",
+		`{"command":"npm test"}`: "", `{"targetWorkflowId":"wf_1"}`: "waits until it ends", `{"targetWorkflowId":"wf_1","waitForCompletion":true}`: "waits until it ends",
+		`{"targetWorkflowId":"wf_1","waitForCompletion":false,"onChildFailure":"continue"}`: "does not wait for it, continues if it fails",
 	} {
 		assert.Equal(t, want, read[present.Step](t, `{"config":`+config+`}`).Starts(), config)
 	}
@@ -68,7 +68,7 @@ func TestTheStatesHaveWords(t *testing.T) {
 	assert.Empty(t, present.StateWords("odd"))
 	counts := read[present.StateCounts](t, `{"up_to_date":2,"changed_upstream":3,"not_wanted":1,"conflict":1,"unmanaged":4}`)
 	assert.Equal(t, []present.StateCount{{State: "up_to_date", Words: "up to date", Files: 2}, {State: "changed_upstream", Words: "changed upstream", Files: 2},
-		{Words: "not wanted any more", Files: 1}, {State: "conflict", Words: "both (conflict)", Files: 1}, {Words: "extra", Files: 4}}, counts.Each())
+		{Words: "no longer wanted", Files: 1}, {State: "conflict", Words: "both (conflict)", Files: 1}, {Words: "extra", Files: 4}}, counts.Each())
 }
 
 // TestWhatAFileIsToldOf: a file that goes is not called changed, a link is told of, and one file of two targets is counted once.
@@ -81,15 +81,15 @@ func TestWhatAFileIsToldOf(t *testing.T) {
 	for _, c := range p.Changes {
 		notes = append(notes, c.Note())
 	}
-	const both = "edited here: overwrites edits made since it was deployed; a file takes the place of the link to /elsewhere"
-	assert.Equal(t, []string{"not wanted any more", both, both, "becomes a link to ../x"}, notes)
+	const both = "edited here: overwrites edits made since it was deployed; a file replaces the link to /elsewhere"
+	assert.Equal(t, []string{"no longer wanted", both, both, "becomes a link to ../x"}, notes)
 	assert.Equal(t, present.Summary{Update: 2, Delete: 1}, p.Files())
 	adopted := read[present.Change](t, `{"op":"update","path":"/x","update_kind":"adopt_update","state":"not_deployed","differs_from":["command:a"]}`)
 	assert.Equal(t, "overwrites a file that no deployment wrote and that differs from command:a", adopted.Note())
 	assert.Equal(t, "would overwrite; it differs from command:a", present.Why([]present.Field{{Name: "op", Value: "update"}, {Name: "reason", Value: "would overwrite"}, {Name: "differs_from", Value: []any{"command:a"}}}))
 	p.Changes = p.Changes[:1]
 	assert.Equal(t, p.Summary, p.Files(), "of a list that was cut")
-	assert.Equal(t, "not wanted any more", present.Why([]present.Field{{Name: "op", Value: "delete"}, {Name: "state", Value: "changed_upstream"}}))
+	assert.Equal(t, "no longer wanted", present.Why([]present.Field{{Name: "op", Value: "delete"}, {Name: "state", Value: "changed_upstream"}}))
 	assert.Equal(t, "no longer managed; it is a link to /x", present.Why([]present.Field{{Name: "op", Value: "delete"}, {Name: "reason", Value: "no longer managed"}, {Name: "before_link", Value: "/x"}}))
 }
 

@@ -77,15 +77,15 @@ func (c Change) Note() string {
 	case "drifted_update":
 		note = "overwrites edits made since it was deployed"
 		if c.claimed() {
-			note = "overwrites a file of which only a record says that it was deployed"
+			note = "overwrites a file that is listed as deployed, but not in the audit log"
 		}
 	case "drifted_delete":
 		note = "deletes a file with edits made since it was deployed"
 		if c.claimed() {
-			note = "deletes a file of which only a record says that it was deployed"
+			note = "deletes a file that is listed as deployed, but not in the audit log"
 		}
 	case "merge_update":
-		words, note = "", "adds to the file, and leaves the rest of it alone"
+		words, note = "", "adds to the file and keeps the rest unchanged"
 	}
 	if words != "" && note != "" {
 		words += ": "
@@ -108,13 +108,13 @@ func linkWords(op, before, after string) string {
 	case before != "" && op == "delete":
 		return "it is a link to " + before
 	case before != "":
-		return "a file takes the place of the link to " + before
+		return "a file replaces the link to " + before
 	}
 	return ""
 }
 
 // NotWanted describes a deployed file that the config repository no longer contains.
-const NotWanted = "not wanted any more"
+const NotWanted = "no longer wanted"
 
 // ChangeWords describes the state of a file that will change. For a file that is deleted because it is no longer wanted, that is the upstream change.
 func ChangeWords(op, state string) string {
@@ -141,7 +141,7 @@ func Why(change []Field) string {
 func Costs(change []Field) string {
 	switch Text(change, "update_kind") + Text(change, "delete_kind") {
 	case "adopt_update":
-		return "overwrites somebody's own work"
+		return "overwrites an unmanaged file"
 	case "drifted_update":
 		return "overwrites edits"
 	case "drifted_delete":

@@ -126,11 +126,11 @@ func importEntry(item []Field) planEntry {
 		notes = append(notes, strings.TrimSuffix(fmt.Sprintf("refers to %d secrets", len(of)), map[bool]string{true: "s"}[len(of) == 1]))
 	}
 	if also, _ := Member(item, "also_at").([]any); len(also) > 0 {
-		notes = append(notes, fmt.Sprintf("the same at %s", strings.Join(eachText(also, nil), ", ")))
+		notes = append(notes, fmt.Sprintf("also at %s", strings.Join(eachText(also, nil), ", ")))
 	}
 	if Member(item, "dest_exists") == true {
 		e.rank = rankLoss
-		notes = append(notes, "something stands at "+Text(item, "dest_path"))
+		notes = append(notes, "already exists: "+Text(item, "dest_path"))
 	}
 	e.fields = append(e.fields, Field{"reason", strings.Join(notes, "; ")})
 	return e
@@ -176,9 +176,9 @@ func entries(all []planEntry) []any {
 
 // counts says a summary in words; empty for what is none.
 func counts(summary []Field) string {
-	words := map[string]string{"create": "to create", "update": "to update", "delete": "to delete", "candidates": "found", "disabled": "switched off", "skipped_existing_module": "there already",
-		"skipped_invalid": "not usable", "references": "references to secrets", "drifted_proposeable": "to propose", "drifted_skipped": "left out", "skipped_conflict": "in conflict",
-		"skipped_missing": "missing", "skipped_multi_module": "of several modules", "skipped_read_error": "not readable"}
+	words := map[string]string{"create": "to create", "update": "to update", "delete": "to delete", "candidates": "found", "disabled": "switched off", "skipped_existing_module": "already present",
+		"skipped_invalid": "unusable", "references": "references to secrets", "drifted_proposeable": "to propose", "drifted_skipped": "left out", "skipped_conflict": "in conflict",
+		"skipped_missing": "missing", "skipped_multi_module": "of several modules", "skipped_read_error": "unreadable"}
 	var out []string
 	for _, f := range summary {
 		n, ok := f.Value.(json.Number)

@@ -50,7 +50,7 @@ func opencodeSuccess(o tool.Outcome) json.RawMessage {
 			Status  string          `json:"status"`
 			Plan    json.RawMessage `json:"plan,omitempty"`
 			Message string          `json:"message"`
-		}{"dry_run", o.Value, "nothing was done; the plan says what this call would do"})
+		}{"dry_run", o.Value, "nothing was changed; the plan shows what this call would change"})
 	case isObject(o.Value):
 		doc = withStatus(bytes.TrimSpace(o.Value))
 	default:
@@ -93,15 +93,15 @@ func opencodeFailure(o tool.Outcome) opencodeError {
 		e.Suggestion = opencodeSuggestion(f.Code, e.Error)
 	}
 	if f.Code == tool.ErrArguments.Code && named(o.Args, "project_name") {
-		e.Suggestion = "leave project_name out: projects go by git_url alone, and their names are derived from it"
+		e.Suggestion = "omit project_name: a project is identified by its git_url, and its name is derived from that"
 	}
 	if i := o.Issued; i != nil && i.Pending {
 		if f.Code == "confirm_token_required" {
 			e.Error = opencodeCodes()["confirm_pending"]
 		}
-		e.Suggestion = "a person approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; repeat the very same call to wait for that, or to go on"
+		e.Suggestion = "the user approves or denies this in a terminal (countersign approve " + i.ID + ") or in the console; repeat the call unchanged to wait for the decision or to continue"
 	} else if i != nil && i.Strength >= policy.Typed {
-		e.Suggestion += " and, as typed_value, the name that the person typed"
+		e.Suggestion += " and typed_value, the name that the user typed"
 	}
 	e.GitURL = opencodeURL(o, e.take("git_url"))
 	if text, ok := e.Details["stderr"].(string); ok {
@@ -181,9 +181,9 @@ func Renamed(old string) (now tool.Name, note string) {
 	switch old {
 	case "opencode_start", "opencode_status", "opencode_stop", "opencode_restart", "opencode_destroy":
 		now = tool.Name("opencode_project_" + old[len("opencode_"):])
-		return now, "it is " + string(now) + " now, and goes by git_url alone: project_name is derived from it"
+		return now, "renamed to " + string(now) + ", which takes git_url only; project_name is derived from it"
 	case "opencode_list":
-		return "opencode_project_list", "it is opencode_project_list now, and its projects carry git_url, which every other tool goes by"
+		return "opencode_project_list", "renamed to opencode_project_list; its projects have a git_url, which identifies them in every other tool"
 	}
 	return "", ""
 }

@@ -342,7 +342,7 @@ func TestTheNameThatIsDerivedNow(t *testing.T) {
 		return answer.Suggestion
 	}
 	refused := tool.ErrArguments.Sayf("'project_name' is not supported")
-	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r","project_name":"r"}`), "leave project_name out")
+	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r","project_name":"r"}`), "omit project_name")
 	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r"}`), "correct the argument")
 	assert.Contains(t, suggestion(sandbox.ErrExists, `{"git_url":"git@h:o/r","project_name":"r"}`), "choose another name")
 	assert.Contains(t, suggestion(refused, `[]`), "correct the argument")

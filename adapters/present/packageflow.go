@@ -129,9 +129,9 @@ func ProblemOf(o tool.Outcome) Problem {
 		p.set("confirmation", packageflowConfirmation(o))
 		switch {
 		case o.Issued.Pending:
-			p.Hint = "a person approves or denies this in a terminal (countersign approve " + o.Issued.ID + ") or in the console; repeat the very same call to wait for that, or to go on"
+			p.Hint = "the user approves or denies this in a terminal (countersign approve " + o.Issued.ID + ") or in the console; repeat the call unchanged to wait for the decision or to continue"
 		case o.Issued.Strength >= policy.Typed:
-			p.Hint += " and, as typed_value, what they typed"
+			p.Hint += " and typed_value, the value that they typed"
 		}
 	}
 	return p

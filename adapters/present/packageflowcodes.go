@@ -47,35 +47,35 @@ func packageflowCodes() map[fault.Code]string {
 // packageflowHint returns the standing way on from a failure, for the model that reads it; empty where the message has said it all.
 func packageflowHint(f fault.Code, code string) string {
 	if f == "confirm_denied" {
-		return "a person refused this call; do not repeat it, ask what they want instead"
+		return "the user denied this call; do not repeat it, ask what they want instead"
 	}
 	if f == "confirm_limit" {
-		return "ask for nothing more until a person has answered what waits already"
+		return "do not request more approvals until the user has decided the pending ones"
 	}
 	if f == "confirm_typed_value_wrong" {
-		return "ask the person to type the name again, and repeat the call with the same confirm_token"
+		return "ask the user to type the name again, then repeat the call with the same confirm_token"
 	}
 	switch code {
 	case "CONFIRMATION_PENDING":
-		return "show the context to a person; once they agree, repeat the very same call with confirm_token"
+		return "show the context to the user; after they agree, repeat the call unchanged with confirm_token"
 	case "CONFIRMATION_EXPIRED":
-		return "call again to ask anew; a token that was given before is of no use"
+		return "call again to request a new approval; earlier tokens are no longer valid"
 	case "CONFLICT":
-		return "look at how things are now, then call anew; a token that was given before is of no use"
+		return "check the current state, then make a new call; earlier tokens are no longer valid"
 	case "RATE_LIMITED":
 		return "wait for retryAfterMs milliseconds before the next call"
 	case "PROCESS_LIMIT":
-		return "list_background_processes shows what runs; stop_background_process ends what is no longer needed"
+		return "call list_background_processes to list running processes and stop_background_process to stop one"
 	case "PERMISSION_DENIED":
-		return "do not look for a way around this; tell the person which permission the call needs"
+		return "do not work around this; tell the user which permission the call needs"
 	case "PATH_NOT_ALLOWED", "PROJECT_NOT_FOUND":
-		return "use a path that list_projects shows; only a person can register another project"
+		return "use a path from list_projects; only the user can register another project"
 	case "WORKTREE_NOT_FOUND":
-		return "use a path that list_worktrees shows"
+		return "use a path from list_worktrees"
 	case "EXECUTION_TIMEOUT":
-		return "ask for less, allow it more time, or run it in the background"
+		return "request less, allow more time, or run it in the background"
 	case "UNKNOWN_TOOL":
-		return "use only the tools that are listed"
+		return "use only tools from the tool list"
 	}
 	return ""
 }

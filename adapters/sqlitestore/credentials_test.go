@@ -202,7 +202,7 @@ func TestALockedDatabaseLetsPeopleIn(t *testing.T) {
 		_, err := k.Admit(t.Context(), access.Token, token.Digest)
 		require.NoError(t, err)
 	}
-	assert.Equal(t, 1, strings.Count(log.String(), "the use of a credential could not be noted"), "one of them tries, and waits for a moment")
+	assert.Equal(t, 1, strings.Count(log.String(), "the use of a credential could not be recorded"), "one of them tries, and waits for a moment")
 	short, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 	defer cancel()
 	_, err = k.Exchange(short, login.Digest, access.DigestOf("3"))

@@ -336,7 +336,7 @@ func TestAKeyThatSomebodyPutIntoTheDatabaseProvesNothing(t *testing.T) {
 	require.NoError(t, h.store.Keys().Add(t.Context(), forged.Enrolled("mine")))
 	c := h.loosen()
 	require.ErrorIs(t, h.settle(c, by(forged)).Err, enrolled.ErrUnproven)
-	require.Contains(t, h.keys()[1].Why, "its enrolment is not on record")
+	require.Contains(t, h.keys()[1].Why, "its enrolment is not in the audit log")
 
 	mine := h.keys()[0]
 	swapped := mine.Key
@@ -355,7 +355,7 @@ func TestAKeyThatSomebodyPutIntoTheDatabaseProvesNothing(t *testing.T) {
 	i := h.asked(h.loosenAgain())
 	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "x", Proof: k.Proof(i.PlanHash, i.ID)})
 	require.ErrorIs(t, err, enrolled.ErrUnproven)
-	assert.Contains(t, err.Error(), "it was removed, and somebody has put it back")
+	assert.Contains(t, err.Error(), "it was removed and then added again outside Countersign")
 	require.NoError(t, h.settle(byHand("enroll_key", string(k.Input("laptop"))), given(person.AtTerminal)).Err, "enrolled again, it counts again")
 	_, err = h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "x", Proof: k.Proof(i.PlanHash, i.ID)})
 	require.NoError(t, err)

@@ -56,7 +56,7 @@ func TestStepsBesideOneAnother(t *testing.T) {
 	assert.Equal(t, "INVALID_ARGUMENT", code(d.Ask("add_workflow_step", map[string]any{"workflow_id": id, "name": "x", "command": "true", "order": 0, "settings": map[string]any{"needs": []string{"b"}}})), "what it needs is behind it")
 	assert.Equal(t, "INVALID_ARGUMENT", code(d.Ask("add_workflow_step", map[string]any{"workflow_id": id, "name": "x", "command": "true", "settings": map[string]any{"needs": []string{"nothing"}}})))
 	steps := planOf(t, d, map[string]any{"workflow_id": id})["steps"].([]any)
-	for i, want := range []any{nil, "nothing: it begins at once", "b", nil} {
+	for i, want := range []any{nil, "no other step: starts immediately", "b", nil} {
 		assert.Equal(t, want, steps[i].(map[string]any)["waits_for"])
 	}
 	answer, row := ran(t, d, id)

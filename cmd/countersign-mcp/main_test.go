@@ -85,5 +85,5 @@ func TestNothingDeafensIt(t *testing.T) {
 func TestRefusesToStart(t *testing.T) {
 	c := start(t, t.TempDir(), "COUNTERSIGN_TOOLSETS=nothing")
 	assert.Equal(t, 2, c.Wait())
-	assert.Contains(t, c.Stderr(), `error: there is no toolset "nothing"`)
+	assert.Contains(t, c.Stderr(), `error: unknown toolset "nothing"`)
 }

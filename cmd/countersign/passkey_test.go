@@ -123,7 +123,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	assert.Equal(t, 6, code, "nor does a command without one")
 	th.sql(`INSERT INTO enrolled_keys (id, kind, handle, body) VALUES (?, 'passkey', ?, ?)`, enrolledAs(th.key).ID(), th.key.Handle(), encoded(t, enrolledAs(th.key)))
 	_, page = th.send(http.MethodGet, "/keys", nil)
-	assert.Contains(t, page, "its enrolment is not on record")
+	assert.Contains(t, page, "its enrolment is not in the audit log")
 	_, page = th.signs(wanted)
 	assert.Contains(t, page, "does not count")
 	agent.fails("CONFIRMATION_PENDING", "run_script", mark)

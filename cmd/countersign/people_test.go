@@ -154,7 +154,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 	for _, command := range []string{"deny", "approve"} {
 		_, problems, code = w.try(command, "cf_x")
 		assert.NotZero(t, code)
-		assert.Contains(t, problems, "no confirmation cf_x is waiting")
+		assert.Contains(t, problems, "approval request cf_x is not pending")
 		assert.Contains(t, problems, "hint: countersign approvals lists those that wait")
 	}
 
@@ -201,7 +201,7 @@ func TestAlwaysAtATerminal(t *testing.T) {
 			assert.Regexp(t, q.ID+` +run_script +script \S+ of \S+ .*terminal`, out)
 			out, problems, code = w.try("grants", "revoke", "cf_none", q.ID)
 			assert.Equal(t, 3, code)
-			assert.Contains(t, problems, "nothing is always allowed under cf_none")
+			assert.Contains(t, problems, "session grant cf_none not found")
 			assert.Contains(t, out, "revoked "+q.ID)
 			out, _, code = w.try("grants", "list", "--json")
 			assert.Zero(t, code)
@@ -238,7 +238,7 @@ func TestOnlySoManyWaitForPeople(t *testing.T) {
 		h.fails("CONFIRMATION_PENDING", "create_workflow", args{"name": fmt.Sprint("flow ", i)})
 	}
 	failed := h.fails("RATE_LIMITED", "create_workflow", args{"name": "one more"})
-	assert.Contains(t, failed.Message, "5 calls of this session")
+	assert.Contains(t, failed.Message, "this session has 5 pending approval requests")
 	assert.Len(t, w.questions(5), 5)
 }
 

@@ -44,7 +44,7 @@ var (
 	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this confirmation was given for something else; call again without a token to get a new one")
 	ErrTyped    = fault.New(fault.Unconfirmed, "confirm_typed_value_wrong", "the typed name is not the one asked for")
 	ErrBurnt    = fault.New(fault.Unconfirmed, "confirm_token_burnt", "the name was mistyped three times, so this confirmation is void; call again to get a new one")
-	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "a person denied this call")
+	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "the user denied this call")
 	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this confirmation was cancelled; call again to get a new one")
 	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "a person has not answered this confirmation yet")
 	ErrAnswered = fault.New(fault.Conflict, "confirm_answered", "this approval request has been answered already") // the first decision counts
@@ -349,13 +349,13 @@ func (g *Request) Redeem(b Binding, typed string, now time.Time) error {
 // answerable fails unless the request is undecided: the first decision counts.
 func (g *Request) answerable(now time.Time) error {
 	if g.State == Denied {
-		return ErrAnswered.Sayf("this was denied already (%s); the first answer counts", g.Answerer)
+		return ErrAnswered.Sayf("this was already denied (%s); the first decision counts", g.Answerer)
 	}
 	if err := g.live(now); err != nil {
 		return err
 	}
 	if g.State == Approved {
-		return ErrAnswered.Sayf("this was approved already (%s); the first answer counts", g.Answerer)
+		return ErrAnswered.Sayf("this was already approved (%s); the first decision counts", g.Answerer)
 	}
 	return nil
 }

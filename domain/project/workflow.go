@@ -263,7 +263,7 @@ func (w Workflow) WaitsFor(c NodeConfig) string {
 		names = append(names, id)
 	}
 	if len(names) == 0 {
-		return "nothing: it begins at once"
+		return "no other step: starts immediately"
 	}
 	return strings.Join(names, ", ")
 }

@@ -46,7 +46,7 @@ func TestPlan(t *testing.T) {
 	assert.Equal(t, `create  codex   /h/a b␣U+001B
 update  vscode  /p/b  (overwrites a file that no deployment wrote)
 update  vscode  /p/c  (changed upstream)
-update  vscode  /p/m  (adds to the file, and leaves the rest of it alone)
+update  vscode  /p/m  (adds to the file and keeps the rest unchanged)
 delete  vscode  /p/d  (both (conflict): deletes a file with edits made since it was deployed)
 … and 2 more; countersign agents plan --all lists every one, preview --diff shows every line
 Plan: +1 ~3 -1
@@ -113,11 +113,11 @@ func TestStatusIsByRoot(t *testing.T) {
 vscode  /p
   edited here          x/a
   extra                c
-  not wanted any more  e
+  no longer wanted  e
 zed  (no root)
   not deployed yet     /q/d
   both (conflict)      /q/f
-Files: 7 up to date, 2 changed upstream, 1 not wanted any more, 1 edited here, 1 both (conflict), 1 missing, 1 not deployed yet, 1 extra
+Files: 7 up to date, 2 changed upstream, 1 no longer wanted, 1 edited here, 1 both (conflict), 1 missing, 1 not deployed yet, 1 extra
 next: countersign agents preview --diff
 next: countersign agents evolve propose
 `, drawn(t, func(s agentcmd.Screen) error { return s.Status(status) }))

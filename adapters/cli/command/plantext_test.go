@@ -37,14 +37,14 @@ func TestEveryKindOfPlanIsLaidOut(t *testing.T) {
 				{"op":"create","module_id":"mcp:gh","module_type":"mcp","source_path":"/h/.claude.json","key":"mcpServers.gh","disabled":true,"aside_reason":"holds_references_to_set","references":[{"at":"env.T"}]}],
 			"project":{"origin_url":null,"project_id":"1","project_root":"/w/shop","project_root_posix":"/w/shop"},"reason":"dry_run","repo":"/r","repo_posix":"/r",
 			"summary":{"candidates":3,"create":2,"skipped_existing_module":0,"skipped_invalid":1,"disabled":1}}}`, `
-  counts   3 found, 2 to create, 1 not usable, 1 switched off
+  counts   3 found, 2 to create, 1 unusable, 1 switched off
   project  /w/shop
   repo     /r
   changes
     | import mcp:gh from /h/.claude.json mcpServers.gh (switched off: holds references to set; refers to 1 secret)
     | leave /h/oc.json $schema (stays in the document)
     | leave command:x from /h/x.md (invalid module source)
-    | import skill:a from /h/a (the same at /h/c)
+    | import skill:a from /h/a (also at /h/c)
   configures
     | cursor: new
     | claude_code: write_instructions: true

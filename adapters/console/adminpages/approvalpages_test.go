@@ -340,7 +340,7 @@ func TestUnknownConfirmations(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, web.Get("/approvals/cf_nowhere").Status)
 	got := web.Post("/approvals/cf_nowhere", "decision", "deny", "plan_hash", "sha256:"+strings.Repeat("1", 64))
 	assert.Equal(t, http.StatusPreconditionRequired, got.Status)
-	assert.Contains(t, got.Words(), "no confirmation cf_nowhere is waiting")
+	assert.Contains(t, got.Words(), "approval request cf_nowhere is not pending")
 	assert.Equal(t, http.StatusNotFound, web.Get("/approvals/%3Cscript%3E").Status)
 }
 
@@ -497,7 +497,7 @@ func TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing(t *testing.T) {
 	tried := web.Post(strings.TrimSuffix(mine.Path, "/")+"/answer", "decision", "approve", "plan_hash", hash(t, mine))
 	assert.Contains(t, tried.Words(), "approving this needs a passkey", "it asks on")
 	assert.Empty(t, here.Notes.Read("mine"))
-	assert.Contains(t, web.Press(tried, "Deny").Words(), "a person denied this call")
+	assert.Contains(t, web.Press(tried, "Deny").Words(), "the user denied this call")
 }
 
 // TestAPageHidesNothing: neither in what is asked nor in the lines that would change, and it says why the risk is high.

@@ -259,11 +259,11 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 		"Approval needs an answer in a terminal or in the console").Miss("permission level: full_access, was not set")
 	assert.Zero(t, settings().Revision)
 	assert.NotContains(t, asks.HTML, `value="always"`)
-	asks.Press("Deny: change the settings, which allows more: permission level full_access").See("a person denied this call")
+	asks.Press("Deny: change the settings, which allows more: permission level full_access").See("the user denied this call")
 	assert.Zero(t, settings().Revision)
 
 	asks = s.Get("/settings").Press("Set who approves", "approval", "caller")
-	asks.See("no person is asked any more: whoever calls a tool approves its plan with the token it is given")
+	asks.See("the user is no longer asked: clients approve plans themselves, with the token that they receive")
 	asks.Approve().See("The setting of who approves was not set and is caller now.", "caller: no person is asked your settings")
 	in, err := l.PolicyInForce(t.Context())
 	require.NoError(t, err)

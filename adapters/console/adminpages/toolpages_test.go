@@ -56,7 +56,7 @@ func TestASwitchRulesAtOnceAndIsOnRecord(t *testing.T) {
 	p.See("run_script was Default and is Blocked now.", "is refused rule tool_blocked").Sound()
 	s.Get("/tools?q=run_script").See("is refused rule tool_blocked")
 	p = s.Get("/tools?q=run_script").Press("Set run_script", "setting", "")
-	p.See("change the settings, which allows more: run_script", "run_script: as its class and the permission level say instead of blocked")
+	p.See("change the settings, which allows more: run_script", "run_script: default for its class and the permission level instead of blocked")
 	s.Get("/tools/run_script").See("is refused rule tool_blocked")
 	p = p.Approve()
 	assert.Regexp(t, `^/tools\?`, p.Path, "back to where it was turned")

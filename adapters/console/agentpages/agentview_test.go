@@ -58,7 +58,7 @@ func TestWhatNeedsAdoptIsNamed(t *testing.T) {
 	}
 	assert.NotContains(t, rendered(t, agentpages.NewPlan([]present.Change{{Op: "create", Path: "/a"}}).Table("Changes", nil)), "What to know")
 	assert.Contains(t, rendered(t, agentpages.Plan{Plan: present.Plan{Omitted: 3}}.Table("Changes", nil)), "3 more changes are too many")
-	for kind, note := range map[string]string{"managed_update": "", "merge_update": "adds to the file, and leaves the rest of it alone", "drifted_update": "overwrites edits made since it was deployed"} {
+	for kind, note := range map[string]string{"managed_update": "", "merge_update": "adds to the file and keeps the rest unchanged", "drifted_update": "overwrites edits made since it was deployed"} {
 		assert.Equal(t, note, present.Change{UpdateKind: kind}.Note())
 	}
 }

@@ -157,7 +157,7 @@ func TestChangingWorkflows(t *testing.T) {
 	id := b.core.Do("create_workflow", map[string]any{"name": "child"})["workflowId"].(string)
 	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello"})
 	flow := link(t, b.Get("/projects/workflows").Press("Create workflow", "name", "parent").Approve(), "/projects/workflows/[^\"]+")
-	b.Get(flow).Press("Add workflow as a step", "name", "start it", "nowait", "true").See("nobody waits for it")
+	b.Get(flow).Press("Add workflow as a step", "name", "start it", "nowait", "true").See("does not wait for it")
 	p := b.Get(flow).Press("Save", "name", "Parent", "description", "of one", "history", "7").See("Parent", "of one")
 	_, _, sent := p.Filled("Save")
 	assert.Equal(t, "7", sent.Get("history"))

@@ -148,7 +148,7 @@ func TestAQuestionIsAnswered(t *testing.T) {
 	assert.Equal(t, "x", s.house.Notes.Read("mine"))
 
 	denied := s.Press(s.Post("/do/write_note", "name", "other"), "Deny", "reason", "no")
-	assert.Contains(t, denied.Words(), "a person denied this call")
+	assert.Contains(t, denied.Words(), "the user denied this call")
 	assert.Empty(t, s.house.Notes.Read("other"))
 	assert.Equal(t, denied.Words(), s.Press(asks, "Approve").Words()[:0]+denied.Words(), "what is over takes no answer")
 }
@@ -199,7 +199,7 @@ func TestAnAnswerIsForThePlanThatWasShown(t *testing.T) {
 	assert.Contains(t, other.Words(), "the plan is not the one that the page showed any more; look at it again")
 	require.NoError(t, s.house.Notes.Write("mine", "edited meanwhile"))
 	changed := s.Press(asks, "Approve")
-	assert.Contains(t, changed.Words(), "what was confirmed has changed")
+	assert.Contains(t, changed.Words(), "the plan changed since it was approved")
 	assert.Contains(t, changed.Words(), "$.context.unified")
 	assert.Equal(t, "edited meanwhile", s.house.Notes.Read("mine"))
 }

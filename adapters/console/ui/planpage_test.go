@@ -64,7 +64,7 @@ func words(page string) string {
 
 func TestWhatMattersIsInSight(t *testing.T) {
 	for name, wants := range map[string][]string{
-		"deploy":              {"update vscode /home/ada/work/project/.github/copilot-instructions.md", "overwrites somebody's own work", "create codex /home/ada/.codex/AGENTS.md"},
+		"deploy":              {"update vscode /home/ada/work/project/.github/copilot-instructions.md", "overwrites an unmanaged file", "create codex /home/ada/.codex/AGENTS.md"},
 		"rollback":            {"delete codex /home/ada/.codex/AGENTS.md", "deletes edits", "back to initial"},
 		"evolve":              {"changes instructions:base in another way"},
 		"run_script":          {"command node build.js", "starts /usr/bin/npm run build", "time limit 5m0s", "build.js 34 bytes 80e1805c7c30968e not bound"},

@@ -162,13 +162,13 @@ func ended(r tool.Record) Event {
 func why(r tool.Record) string {
 	switch {
 	case r.Reason == tool.ReasonUserDenied && r.Said != "":
-		return "a person denied this call: " + r.Said
+		return "the user denied this call: " + r.Said
 	case r.Reason == tool.ReasonUserDenied:
-		return "a person denied this call"
+		return "the user denied this call"
 	case r.Reason == tool.ReasonExpired:
 		return "nobody answered in time"
 	case r.Reason == tool.ReasonPolicy:
-		return "policy refuses this call"
+		return "policy denies this call"
 	case r.Reason != "":
 		return string(r.Reason)
 	}

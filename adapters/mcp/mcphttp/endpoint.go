@@ -75,7 +75,7 @@ func (e *Endpoint) ended(s *Session) {
 		return
 	}
 	if err := e.opts.EndSession(context.WithoutCancel(e.life), s.Principal, s.Instance); err != nil {
-		e.opts.Log.Warn("what a session was granted could not be forgotten", "cause", err.Error())
+		e.opts.Log.Warn("session grants could not be deleted", "cause", err.Error())
 	}
 }
 
@@ -92,7 +92,7 @@ func (e *Endpoint) Close(ctx context.Context) error {
 	if err := e.sessions.Close(patience); ctx.Err() != nil {
 		return err
 	} else if err != nil {
-		e.opts.Log.Warn("calls did not stop when they were cancelled; they are left behind")
+		e.opts.Log.Warn("cancelled calls did not stop and were abandoned")
 	}
 	return nil
 }
@@ -128,7 +128,7 @@ func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpau
 		return
 	}
 	if e.life.Err() != nil {
-		x.fail(http.StatusServiceUnavailable, codeServer, "the server is ending")
+		x.fail(http.StatusServiceUnavailable, codeServer, "the server is shutting down")
 		return
 	}
 	tightened, err := Tighten(r.Header, e.opts.Known)
@@ -159,7 +159,7 @@ func (x *exchange) read() bool {
 			break
 		}
 		if err != nil {
-			x.fail(http.StatusBadRequest, wire.CodeParseError, "the request ended before its body did")
+			x.fail(http.StatusBadRequest, wire.CodeParseError, "the request body is incomplete")
 			return false
 		}
 		if len(body) == cap(body) {

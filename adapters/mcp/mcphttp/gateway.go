@@ -76,7 +76,7 @@ func bearer(o GatewayOptions, next http.Handler) http.Handler {
 				}
 			}
 			w.Header().Set("WWW-Authenticate", `Bearer realm="countersign"`)
-			http.Error(w, "this needs a bearer token; countersign sandbox gateway access shows those that there are", http.StatusUnauthorized)
+			http.Error(w, "a bearer token is required; list the tokens with countersign sandbox gateway access", http.StatusUnauthorized)
 			return
 		}
 		next.ServeHTTP(w, r)

@@ -26,7 +26,7 @@ const (
 const HeaderConfirmWait = "X-Mcp-Confirm-Wait"
 
 // ErrHeader is returned for an invalid narrowing header. The request is not served.
-var ErrHeader = fault.New(fault.Invalid, "header_invalid", "a header that narrows what is served cannot be understood")
+var ErrHeader = fault.New(fault.Invalid, "header_invalid", "a header that restricts the tools is invalid")
 
 // everything selects every toolset.
 const everything = "all"
@@ -75,13 +75,13 @@ func Tighten(h http.Header, known KnownNames) (Tightened, error) {
 			t.Narrowing.ReadOnly = true
 		case "false", "0": // removes nothing, and restores nothing
 		default:
-			return Tightened{}, ErrHeader.Sayf("%s: %q is neither true nor false", headerReadOnly, word)
+			return Tightened{}, ErrHeader.Sayf("%s: invalid value %q; use true or false", headerReadOnly, word)
 		}
 	}
 	for _, word := range h[headerMode] {
 		var m policy.Mode
 		if m.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(word)))) != nil || m == policy.ModeUnset {
-			return Tightened{}, ErrHeader.Sayf("%s: %q is no mode; there are ask, plan and execute", headerMode, word)
+			return Tightened{}, ErrHeader.Sayf("%s: unknown mode %q; use ask, plan or execute", headerMode, word)
 		}
 		t.Ceiling = lower(t.Ceiling, m)
 	}
@@ -101,13 +101,13 @@ func names(h http.Header, header string, known map[string]bool, into *[]string) 
 				continue
 			}
 			if !known[word] && (word != everything || header != headerToolsets) {
-				return ErrHeader.Sayf("%s: there is no %q", header, word)
+				return ErrHeader.Sayf("%s: %q not found", header, word)
 			}
 			*into = append(*into, word)
 		}
 	}
 	if len(*into) == 0 {
-		return ErrHeader.Sayf("%s names nothing; leave it out to have everything that is served", header)
+		return ErrHeader.Sayf("%s is empty; omit it to use everything that is enabled", header)
 	}
 	return nil
 }
@@ -138,7 +138,7 @@ func confirmWait(h http.Header) (time.Duration, error) {
 	}
 	wait, ok := mcpserver.ConfirmWait(strings.TrimSpace(lines[0]))
 	if !ok || len(lines) > 1 || strings.TrimSpace(lines[0]) == "" {
-		return 0, ErrHeader.Sayf("%s: %q is no duration from 0s to 24h", HeaderConfirmWait, strings.Join(lines, ", "))
+		return 0, ErrHeader.Sayf("%s: invalid duration %q; use 0s to 24h", HeaderConfirmWait, strings.Join(lines, ", "))
 	}
 	return wait, nil
 }

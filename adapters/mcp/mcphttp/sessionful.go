@@ -48,10 +48,10 @@ func (x *exchange) refuse(v EnterResult) {
 	switch v {
 	case SessionBusy:
 		x.w.Header().Set("Retry-After", "1")
-		x.fail(http.StatusTooManyRequests, codeServer, "this session has too many requests under way; wait for some of them to be answered")
+		x.fail(http.StatusTooManyRequests, codeServer, "this session has too many concurrent requests; wait for some of them to finish")
 	case SessionsFull:
 		x.w.Header().Set("Retry-After", "60")
-		x.fail(http.StatusServiceUnavailable, codeServer, "there are as many sessions as this server takes; end one, or try again later")
+		x.fail(http.StatusServiceUnavailable, codeServer, "the limit of sessions is reached; end one, or try again later")
 	default: // plain, for the reason stated at writer
 		http.Error(x.w, "session not found", http.StatusNotFound)
 	}
@@ -85,7 +85,7 @@ func (e *Endpoint) opened(x *exchange, s *mcp.ServerSession) {
 // end ends a session: its calls are cancelled, and its grants are deleted before the answer.
 func (e *Endpoint) end(x *exchange) {
 	if x.id == "" {
-		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "the header Mcp-Session-Id must say which session ends")
+		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "the header Mcp-Session-Id must name the session to end")
 		return
 	}
 	s := e.sessions.Find(x.id, x.visitor.Credential)
@@ -132,7 +132,7 @@ func (e *Endpoint) callDirect(x *exchange, s *Session, c *call, id string) {
 	defer cancel()
 	cancelled, tell := context.WithCancel(context.Background()) // cancelled only by the notification
 	if !s.Begin(id, func() { tell(); cancel() }) {
-		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "a request with this id is under way")
+		x.fail(http.StatusBadRequest, wire.CodeInvalidRequest, "a request with this id is in progress")
 		return
 	}
 	defer s.Finish(id)
@@ -152,7 +152,7 @@ const firstWithoutBatches = "2025-06-18"
 func (e *Endpoint) batch(x *exchange) {
 	calls, items := []json.RawMessage{}, []json.RawMessage{}
 	if err := json.Unmarshal(x.body, &items); err != nil || len(items) != len(x.message.Items) {
-		x.fail(http.StatusBadRequest, wire.CodeParseError, "the array cannot be read")
+		x.fail(http.StatusBadRequest, wire.CodeParseError, "the array is invalid")
 		return
 	}
 	for i, m := range x.message.Items {
@@ -172,7 +172,7 @@ func (e *Endpoint) batch(x *exchange) {
 	}
 	body, err := json.Marshal(calls)
 	if err != nil { // they were just read
-		x.fail(http.StatusInternalServerError, codeServer, "the array cannot be read")
+		x.fail(http.StatusInternalServerError, codeServer, "the array is invalid")
 		return
 	}
 	x.forward(e.stateful, body)

@@ -30,7 +30,7 @@ const MetaConfirmWait = "countersign/confirm_wait_ms"
 func (r *request) waitAs(said json.RawMessage) error {
 	ms, err := strconv.ParseUint(string(said), 10, 32)
 	if err != nil || time.Duration(ms)*time.Millisecond > MaxWait {
-		return invalid("_meta[%q] is %s, and no number of milliseconds from 0 to %d", MetaConfirmWait, said, MaxWait.Milliseconds())
+		return invalid("invalid _meta[%q] %s; use a number of milliseconds from 0 to %d", MetaConfirmWait, said, MaxWait.Milliseconds())
 	}
 	if r.wait = time.Duration(ms) * time.Millisecond; ms == 0 {
 		r.wait = -1
@@ -106,13 +106,13 @@ func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *
 		s.left.add(out.Issued.ID)
 		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
 		if err != nil { // another process decided first, and the form's answer is dropped
-			s.opts.Log.Debug("a confirmation could not be withdrawn", "confirmation", out.Issued.ID, "error", err)
+			s.opts.Log.Debug("an approval request could not be cancelled", "confirmation", out.Issued.ID, "error", err)
 		}
 		return tool.Outcome{CallID: out.CallID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(ctx.Err())}
 	case !decided:
 		if isClosed(r.ending) { // the end of its session may never be reported
 			if err := s.opts.People.Left(context.WithoutCancel(ctx), out.Issued.ID); err != nil {
-				s.opts.Log.Debug("a confirmation that was left could not be marked", "confirmation", out.Issued.ID, "error", err)
+				s.opts.Log.Debug("an abandoned approval request could not be marked", "confirmation", out.Issued.ID, "error", err)
 			}
 		}
 		return out
@@ -216,7 +216,7 @@ func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form 
 		}
 		if beats := int(time.Since(began) / s.opts.Beat); beats > heard && !last {
 			heard = beats
-			r.progress.Report(tool.Progress{Message: fmt.Sprintf("waiting for a person (%s of %s): %s", time.Since(began).Round(time.Second), r.wait, ways)})
+			r.progress.Report(tool.Progress{Message: fmt.Sprintf("waiting for the user (%s of %s): %s", time.Since(began).Round(time.Second), r.wait, ways)})
 		}
 	}
 }

@@ -75,7 +75,7 @@ func TestADenialEndsTheWait(t *testing.T) {
 	r := <-answered
 	require.True(t, r.IsError)
 	assert.Contains(t, text(r), `"confirm_denied"`)
-	assert.Contains(t, text(r), "a person denied this call: not today␣U+202E!!!")
+	assert.Contains(t, text(r), "the user denied this call: not today␣U+202E!!!")
 	assert.Contains(t, text(r), "(denied in a terminal; nothing was changed; do not repeat the call, ask what they want instead)")
 	assert.NotContains(t, text(r), strings.Repeat("!", confirm.MaxReason), "a reason has its bounds")
 	assert.Zero(t, w.razed.Load())

@@ -33,7 +33,7 @@ func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) 
 	sealed, err := s.seal.Close(CallState{Confirmation: out.Issued.ID, Call: out.CallID, Subject: CallSubject(r.call), Expires: out.Issued.ExpiresAt,
 		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
 	if err != nil {
-		s.opts.Log.Error("a confirmation cannot be sealed", "error", err)
+		s.opts.Log.Error("an approval request cannot be sealed", "error", err)
 		return nil
 	}
 	return &mcp.CallToolResult{InputRequests: mcp.InputRequestMap{QuestionKey: form}, RequestState: sealed}
@@ -47,11 +47,11 @@ func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 		return nil
 	}
 	if !r.forms {
-		return invalid("no form was offered for this call, so none can answer it; call again without inputResponses and requestState")
+		return invalid("this call has no open form; call again without inputResponses and requestState")
 	}
 	st, err := s.seal.Open(req.Params.RequestState, r.call, time.Now())
 	if err != nil {
-		return invalid("requestState is not this call's, or has expired; call again without inputResponses and requestState")
+		return invalid("requestState belongs to another call or has expired; call again without inputResponses and requestState")
 	}
 	result, _ := answer.(*mcp.ElicitResult)
 	r.call.ID, r.call.Answer = st.Call, ParseAnswer(st.Confirmation, st.Entry, st.Lasting, result)
@@ -73,7 +73,7 @@ func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp
 		defer close(over)
 		filled, err := s.elicit(ctx, r, form)
 		if err != nil {
-			s.opts.Log.Debug("a form was not answered as it asks", "tool", r.call.Tool, "error", err)
+			s.opts.Log.Debug("a form response is invalid", "tool", r.call.Tool, "error", err)
 			filled = nil
 		}
 		answers <- ParseAnswer(i.ID, r.call.Entry, i.Lasting(), filled)

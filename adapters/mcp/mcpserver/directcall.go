@@ -45,7 +45,7 @@ func (s *Server) CallDirect(ctx context.Context, d *Direct) (result json.RawMess
 	defer func() {
 		if p := recover(); p != nil {
 			s.opts.Log.Error("a call panicked", "tool", d.Tool, "panic", p, "stack", string(debug.Stack()))
-			result, done, err = nil, true, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "tools/call failed in an unforeseen way; the server's log has more"}
+			result, done, err = nil, true, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: "tools/call failed with an internal error; see the server log"}
 		}
 	}()
 	spec, known := s.tools[d.Tool]

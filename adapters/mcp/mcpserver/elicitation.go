@@ -37,16 +37,16 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	text, err := message(i)
 	switch {
 	case !i.Formable:
-		return nil, "too much is at stake for the form of this host"
+		return nil, "the risk is too high for this host's form"
 	case err != nil:
-		return nil, "the form of this host cannot show its plan"
+		return nil, "this host's form cannot show the plan"
 	case len(text) > MaxMessage:
-		return nil, "its plan is longer than the form of this host can show whole"
+		return nil, "the plan is too long for this host's form"
 	case i.Masked > 0 || strings.Contains(text, "[REDACTED:"):
-		return nil, "parts of its plan are masked, which the form of this host cannot reveal"
+		return nil, "parts of the plan are redacted, and this host's form cannot reveal them"
 	}
 	// Some hosts preselect the first word, so that one key sends it.
-	words, meaning := []string{wordDeny, wordApprove}, "approve carries out exactly this plan, once"
+	words, meaning := []string{wordDeny, wordApprove}, "approve applies exactly this plan, once"
 	if i.Lasting() {
 		terms := confirm.View{Tool: string(i.Tool), Scope: i.Scope, Covers: i.Covers, PlanHash: i.PlanHash}.AlwaysTerms()
 		words, meaning = append(words, wordAlways), meaning+"; always also allows, in this session: "+oneLine(terms)
@@ -66,7 +66,7 @@ func message(i *tool.Issued) (string, error) {
 	for _, part := range []struct {
 		head string
 		doc  []byte
-	}{{"What the call says", i.Args}, {"The plan", i.Plan}, {"What it changes", i.Exhibit}} {
+	}{{"Arguments", i.Args}, {"Plan", i.Plan}, {"Changes", i.Exhibit}} {
 		if len(part.doc) == 0 || string(part.doc) == "null" {
 			continue
 		}
@@ -77,7 +77,7 @@ func message(i *tool.Issued) (string, error) {
 		fmt.Fprintf(&b, "\n%s:\n", part.head)
 		laidOut(&b, "  ", v)
 	}
-	fmt.Fprintf(&b, "\nTool %s, plan %s. It can be answered until %s.", i.Tool, i.PlanHash, i.ExpiresAt.UTC().Format(time.RFC3339))
+	fmt.Fprintf(&b, "\nTool %s, plan %s. Expires %s.", i.Tool, i.PlanHash, i.ExpiresAt.UTC().Format(time.RFC3339))
 	return b.String(), nil
 }
 

@@ -99,10 +99,10 @@ func TestFormShowsAll(t *testing.T) {
 	require.Empty(t, why)
 	assert.Equal(t, `Countersign asks: wipe it
 
-What the call says:
+Arguments:
   name: x
 
-The plan:
+Plan:
   command:
     - rm
     - -r
@@ -116,7 +116,7 @@ The plan:
     none:
       (nothing)
 
-What it changes:
+Changes:
   files:
     -
       path: a
@@ -125,14 +125,14 @@ What it changes:
         | +new␍
         | Approve: yes
 
-Tool wipe, plan sha256:0000000000000000000000000000000000000000000000000000000000000000. It can be answered until 2026-01-02T03:04:05Z.`, form.Message)
+Tool wipe, plan sha256:0000000000000000000000000000000000000000000000000000000000000000. Expires 2026-01-02T03:04:05Z.`, form.Message)
 	fields := form.RequestedSchema.(map[string]any)["properties"].(map[string]any)
 	assert.Equal(t, "deny", fields["decision"].(map[string]any)["enum"].([]string)[0], "what a host chooses beforehand approves nothing")
 	for reason, change := range map[string]func(*tool.Issued){
-		"too much is at stake":         func(i *tool.Issued) { i.Formable = false },
-		"longer than the form":         func(i *tool.Issued) { i.Plan = []byte(`{"text":"` + strings.Repeat("x", mcpserver.MaxMessage) + `"}`) },
-		"parts of its plan are masked": func(i *tool.Issued) { i.Args = []byte(`{"key":"[REDACTED:aws_key]"}`) },
-		"cannot show its plan":         func(i *tool.Issued) { i.Exhibit = []byte(`{`) },
+		"risk is too high":               func(i *tool.Issued) { i.Formable = false },
+		"too long for this host's form":  func(i *tool.Issued) { i.Plan = []byte(`{"text":"` + strings.Repeat("x", mcpserver.MaxMessage) + `"}`) },
+		"parts of the plan are redacted": func(i *tool.Issued) { i.Args = []byte(`{"key":"[REDACTED:aws_key]"}`) },
+		"cannot show the plan":           func(i *tool.Issued) { i.Exhibit = []byte(`{`) },
 	} {
 		form, why := mcpserver.ApprovalForm(asked(change))
 		assert.Nil(t, form, reason)

@@ -75,7 +75,7 @@ func TestAPersonAnswersInAForm(t *testing.T) {
 				assert.Equal(t, razed == 0, r.IsError, text(r))
 				require.NotNil(t, shown)
 				assert.Contains(t, shown.Message, "Countersign asks: raze Carthage to the ground")
-				assert.Contains(t, shown.Message, "The plan:\n  raze: Carthage\n")
+				assert.Contains(t, shown.Message, "Plan:\n  raze: Carthage\n")
 				assertFlatWithRequired(t, shown.RequestedSchema)
 				pending, err := w.Confirmations(t.Context(), "")
 				require.NoError(t, err)
@@ -156,17 +156,17 @@ func TestNoFormIsShown(t *testing.T) {
 			require.NoError(t, err)
 			return entered(w, host)
 		}, ""},
-		"a name is typed": {"raze", "x", switched, "too much is at stake"},
-		"high risk":       {"blast", "x", switched, "too much is at stake"},
+		"a name is typed": {"raze", "x", switched, "risk is too high"},
+		"high risk":       {"blast", "x", switched, "risk is too high"},
 		"a proof is required": {"wipe", "x", func(t *testing.T, w *fixture) func(*mcpserver.Options) {
 			person.Settings(t, w.App, func(s *app.Settings) error {
 				s.Forms, s.Require = []string{host}, map[string]policy.Proving{"wipe": policy.ProvingPerson}
 				return nil
 			})
 			return entered(w, host)
-		}, "too much is at stake"},
-		"a long plan":   {"wipe", strings.Repeat("x ", 5000), switched, "longer than the form"},
-		"a masked plan": {"wipe", secret, switched, "are masked"},
+		}, "risk is too high"},
+		"a long plan":   {"wipe", strings.Repeat("x ", 5000), switched, "too long for this host's form"},
+		"a masked plan": {"wipe", secret, switched, "are redacted"},
 	} {
 		for _, era := range []string{"2025-11-25", "2026-07-28"} {
 			t.Run(name+" "+era, func(t *testing.T) {
@@ -383,7 +383,7 @@ func TestRequestStateIsSealed(t *testing.T) {
 	replay, err := s.answer("wipe", "x", state, says("approve"))
 	require.NoError(t, err)
 	assert.True(t, replay.IsError, text(replay))
-	assert.Contains(t, text(replay), "approved already (form); the first answer counts")
+	assert.Contains(t, text(replay), "already approved (form); the first decision counts")
 	assert.EqualValues(t, 1, w.razed.Load(), "an approval is good for one run")
 }
 
@@ -418,7 +418,7 @@ func TestALateFormIsToldWhoDecided(t *testing.T) {
 			r, err := s.answer("wipe", "x", first.RequestState, says(late))
 			require.NoError(t, err)
 			assert.True(t, r.IsError)
-			assert.Contains(t, text(r), map[bool]string{true: "approved", false: "denied"}[approved]+" already (console); the first answer counts")
+			assert.Contains(t, text(r), "already "+map[bool]string{true: "approved", false: "denied"}[approved]+" (console); the first decision counts")
 			assert.Zero(t, w.razed.Load())
 			if approved {
 				assert.False(t, call(t, s.ClientSession, "wipe", map[string]any{"name": "x"}).IsError, "the call itself goes on")

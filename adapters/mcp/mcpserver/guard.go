@@ -17,11 +17,11 @@ func (s *Server) guard(next mcp.MethodHandler) mcp.MethodHandler {
 		defer func() {
 			if p := recover(); p != nil {
 				s.opts.Log.Error("a method panicked", "method", method, "panic", p, "stack", string(debug.Stack()))
-				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed in an unforeseen way; the server's log has more"}
+				result, err = nil, &jsonrpc.Error{Code: jsonrpc.CodeInternalError, Message: method + " failed with an internal error; see the server log"}
 			}
 		}()
 		if s.lacks(method) {
-			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + method + " is not served here"}
+			return nil, &jsonrpc.Error{Code: jsonrpc.CodeMethodNotFound, Message: "method not found: " + method + " is not supported here"}
 		}
 		switch method {
 		case "initialize", "ping", stdio.MethodDirect: // need no list

@@ -41,7 +41,7 @@ const (
 // The errors of resources and prompts before any tool is called.
 var (
 	ErrURI    = fault.New(fault.NotFound, "resource_unknown", "a context pack's resource is countersign://packs/{id}")
-	ErrCursor = fault.New(fault.Invalid, "resource_cursor_invalid", "the cursor is not one of this list; start again without one")
+	ErrCursor = fault.New(fault.Invalid, "resource_cursor_invalid", "the cursor does not belong to this list; start again without one")
 	ErrPrompt = fault.New(fault.Invalid, "prompt_argument_missing", "the prompt handoff needs the argument pack: an id or a name")
 )
 
@@ -249,10 +249,10 @@ type prompts struct{ *Packs }
 
 // List returns the one prompt.
 func (prompts) List() []Prompt {
-	return []Prompt{{Name: promptName, Tool: output, Title: "Hand off a context pack", Description: "Start work from a context pack: its evidence, and how to see more of it",
+	return []Prompt{{Name: promptName, Tool: output, Title: "Hand off a context pack", Description: "Start work from a context pack: its excerpts, and how to read more",
 		Arguments: []Argument{
 			{Name: "pack", Description: "id or name of the pack", Required: true},
-			{Name: "task", Description: "what is to be done with it"},
+			{Name: "task", Description: "what to do with the pack"},
 		}}}
 }
 

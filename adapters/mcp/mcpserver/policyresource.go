@@ -55,7 +55,7 @@ func (r PolicyResources) List(ctx context.Context, by Caller, cursor string) (pa
 
 func (r PolicyResources) own() []Resource {
 	return []Resource{{URI: PolicyURI, Name: policyPolicy, Tool: policyPolicy, Title: "Mode policy", MIMEType: "application/json",
-		Description: "How every ecosystem tool is treated in ask, plan and execute, and how it is confirmed."}}
+		Description: "What ask, plan and execute mean for every ecosystem tool, and how each is confirmed."}}
 }
 
 // Read returns the policy as JSON, or a resource of inner.

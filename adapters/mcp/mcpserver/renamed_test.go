@@ -33,8 +33,8 @@ func (boxes) Call(_ context.Context, c tool.Call) tool.Outcome {
 
 // refusals are the names that are not served, each with what is said beside that.
 var refusals = map[string]string{
-	"opencode_start":          ": it is opencode_project_start now, and goes by git_url alone: project_name is derived from it",
-	"opencode_list":           ": it is opencode_project_list now, and its projects carry git_url, which every other tool goes by",
+	"opencode_start":          ": renamed to opencode_project_start, which takes git_url only; project_name is derived from it",
+	"opencode_list":           ": renamed to opencode_project_list; its projects have a git_url, which identifies them in every other tool",
 	"opencode_stop":           "", // opencode_project_stop is not served here, so it is no way out
 	"opencode_project_starts": "",
 	"opencode_mcp_status":     "",

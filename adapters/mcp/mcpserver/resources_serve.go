@@ -91,7 +91,7 @@ func (d *Offers) enlistResources(life context.Context, sdk *mcp.Server) {
 	}
 	d.Resources.Watch(func(uri string) {
 		if err := sdk.ResourceUpdated(life, &mcp.ResourceUpdatedNotificationParams{URI: uri}); err != nil {
-			d.Log.Warn("a change of a resource was not told", "error", err)
+			d.Log.Warn("a resource change was not reported to the client", "error", err)
 		}
 	})
 }

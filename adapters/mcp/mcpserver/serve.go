@@ -54,7 +54,7 @@ func (s *Server) ServeStdio(in io.Reader, out io.Writer, initializeTimeout time.
 	select {
 	case <-over:
 	case <-time.After(stdio.DefaultDrain + grace):
-		s.opts.Log.Warn("calls did not stop when they were cancelled; they are left behind")
+		s.opts.Log.Warn("cancelled calls did not stop and were abandoned")
 	}
 	return nil
 }

@@ -141,7 +141,7 @@ func TestInitializeWatchdog(t *testing.T) {
 				require.NoError(t, <-over)
 				for range lines { // until the server has ended
 				}
-				assert.Equal(t, c.ends, strings.Contains(log.String(), "no initialize has come"))
+				assert.Equal(t, c.ends, strings.Contains(log.String(), "no initialize request arrived"))
 			})
 		})
 	}

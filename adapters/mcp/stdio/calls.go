@@ -68,7 +68,7 @@ func (b *batch) body() []byte {
 		}
 		refusal := tooLarge(b.ids[largest])
 		if len(refusal) >= len(b.answers[largest]) {
-			return wire.Failure(nil, codeServer, "the answers are too large together; send fewer requests in one array", nil)
+			return wire.Failure(nil, codeServer, "the responses are too large together; send fewer requests in one array", nil)
 		}
 		b.answers[largest] = refusal
 	}

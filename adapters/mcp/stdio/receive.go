@@ -54,7 +54,7 @@ func (c *conn) item(m wire.Message, to reply, framed bool) {
 		c.answer(to, nil)
 		c.response(m)
 	default:
-		c.opts.Log.Debug("a message that cannot be served", "problem", m.Problem)
+		c.opts.Log.Debug("a message cannot be handled", "problem", m.Problem)
 		if m.Silent {
 			return
 		}
@@ -75,7 +75,7 @@ func (c *conn) request(m wire.Message, to reply) {
 		c.answerLast(m, to)
 		return
 	case c.shutDown:
-		c.refuse(m, to, codeServer, "the client has shut this session down; only shutdown and exit are served")
+		c.refuse(m, to, codeServer, "the client has shut down this session; only shutdown and exit are accepted")
 		return
 	}
 	if len(m.Params) > 0 && m.Params[0] != '{' {
@@ -186,7 +186,7 @@ func (c *conn) start(m wire.Message, to reply, extra Call) {
 func (c *conn) response(m wire.Message) {
 	id, ok := keptID(m.ID)
 	if !ok || !c.answered(id) {
-		c.opts.Log.Debug("an answer to no question", "id", string(m.ID))
+		c.opts.Log.Debug("a response to an unknown request", "id", string(m.ID))
 		return
 	}
 	r := &jsonrpc.Response{ID: id, Result: m.Result}

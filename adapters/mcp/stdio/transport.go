@@ -87,7 +87,7 @@ func (t *transport) Connect(context.Context) (mcp.Connection, error) {
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.watchdog = time.AfterFunc(c.opts.InitializeTimeout, func() {
-			c.opts.Log.Warn("no initialize has come in time; the session ends", "timeout", c.opts.InitializeTimeout)
+			c.opts.Log.Warn("no initialize request arrived in time; the session ends", "timeout", c.opts.InitializeTimeout)
 			c.end()
 		})
 	}

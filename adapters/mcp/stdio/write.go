@@ -197,5 +197,5 @@ func (c *conn) breakOff(err error) {
 }
 
 func tooLarge(id json.RawMessage) []byte {
-	return wire.Failure(id, codeServer, fmt.Sprintf("the answer is larger than %d bytes; ask for less", wire.MaxMessage), nil)
+	return wire.Failure(id, codeServer, fmt.Sprintf("the response is larger than %d bytes; request less", wire.MaxMessage), nil)
 }
