@@ -200,7 +200,8 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	}
 	root.Flags().Bool(listTools, false, "print every tool there is, like tools list")
 	root.Flags().BoolP(versionFlag, "v", false, "version for countersign")
-	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the contract's JSON, alone on stdout")
+	root.PersistentFlags().BoolVar(&s.JSON, "json", false, "print the answer as JSON, alone on stdout")
+	s.AddFilterFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "approve without asking (except high risk, or where a name must be typed)")
 	root.PersistentFlags().StringVar(&s.Typed, "confirm-name", "", "the name to type where an approval asks for one")
 	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")

@@ -179,6 +179,10 @@ func isObject(doc json.RawMessage) bool {
 	return bytes.HasPrefix(bytes.TrimSpace(doc), []byte("{"))
 }
 
+func isList(doc json.RawMessage) bool {
+	return bytes.HasPrefix(bytes.TrimSpace(doc), []byte("["))
+}
+
 // packageflowCode returns a fault's code in the contract's words: its own where the contract has it in capitals, one that stands for it, else
 // one by its kind.
 func packageflowCode(f *fault.Error) string {

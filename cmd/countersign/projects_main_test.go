@@ -362,7 +362,7 @@ func (j *job) triggersWebhook() (execution string) {
 	defer receiver.Close()
 	host := strings.TrimPrefix(receiver.URL, "http://")
 	var action struct{ ID string }
-	j.answered(&action, "action", "save", "webhook", "deploy", "--project", j.shop, "--url", receiver.URL+"/deploy", "--header", "X-Api-Key=k-0815-4711-very-secret")
+	j.typed(&action, "action", "save", "webhook", "deploy", "--project", j.shop, "--url", receiver.URL+"/deploy", "--header", "X-Api-Key=k-0815-4711-very-secret")
 	trigger := args{"webhook_id": action.ID, "payload": args{"version": "1.4.0", "by": "agent"}}
 	blocked := h.fails("URL_BLOCKED", "trigger_webhook", trigger)
 	assert.NotEmpty(t, blocked.Message)
@@ -432,7 +432,7 @@ func (j *job) isOnRecord(execution, delivery string) {
 	assert.NotContains(t, j.must("audit", "export")+j.must("runs", "list", "--limit", "200", "--json"), "k-0815-4711-very-secret")
 
 	var history struct{ Executions []struct{ ID string } }
-	j.answered(&history, "tools", "call", "list_action_executions")
+	j.typed(&history, "tools", "call", "list_action_executions")
 	assert.Contains(t, fmt.Sprint(history), execution)
 	assert.Contains(t, fmt.Sprint(history), delivery)
 	assert.Empty(t, j.children())

@@ -181,18 +181,6 @@ func (w *workshop) typed(into any, arguments ...string) {
 	require.NoError(w.t, json.Unmarshal([]byte(text), into), text)
 }
 
-// answered decodes what a tool behind a command that has to succeed has answered (packageflow contract, tool response format).
-func (w *workshop) answered(into any, arguments ...string) {
-	w.t.Helper()
-	var envelope struct {
-		Success bool
-		Output  string
-	}
-	w.typed(&envelope, arguments...)
-	require.True(w.t, envelope.Success)
-	require.NoError(w.t, json.Unmarshal([]byte(envelope.Output), into), envelope.Output)
-}
-
 // run is a line of countersign runs.
 type run struct {
 	CallID string          `json:"callId"`

@@ -35,7 +35,7 @@ func TestTheManualFitsTheProgram(t *testing.T) {
 	require.Greater(t, len(flags), 10)
 	for _, f := range flags {
 		switch f[1] {
-		case "help", "json", "yes", "confirm-name", "version", "list-tools":
+		case "help", "json", "jq", "template", "yes", "confirm-name", "version", "list-tools":
 			continue
 		}
 		assert.Contains(t, environment, "--"+f[1])

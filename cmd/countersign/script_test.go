@@ -30,7 +30,9 @@ func TestMain(m *testing.M) {
 // lenient is the command built into a program in which the caller approves, so that behaviours can be tested that have nothing to do with approval. A
 // script has users approve with COUNTERSIGN_APPROVAL=human.
 func lenient() {
-	os.Exit(wiring.Build{Version: version, Approval: policy.ApprovalCaller, Trust: trust()}.Main(os.Args[1:]))
+	check := checkJSON(os.Args[1:])
+	code := wiring.Build{Version: version, Approval: policy.ApprovalCaller, Trust: trust()}.Main(os.Args[1:])
+	os.Exit(check(code))
 }
 
 // strict is the command as users install it, but for where the machine's layers of policy are.

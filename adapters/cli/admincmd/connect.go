@@ -104,7 +104,6 @@ func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 		}
 		return g.run(cmd, f)
 	}
-	s.Documented(c, present.Agentpack)
 	return c
 }
 

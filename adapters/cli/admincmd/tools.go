@@ -112,9 +112,9 @@ func call(ctx context.Context, s *command.Shell, name, args string, dryRun bool)
 	}
 	o, err := s.Run(ctx, c)
 	if err != nil {
-		return s.Fail(o, err)
+		return s.FailContract(o, err)
 	}
-	return s.Show(o)
+	return s.ShowContract(o)
 }
 
 func readArgs(s *command.Shell, args string) (json.RawMessage, error) {

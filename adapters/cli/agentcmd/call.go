@@ -130,8 +130,7 @@ type DrawFunc func(data json.RawMessage) error
 // Tell shows a successful answer: its envelope, or its warnings, without those that were shown already, and what draw makes of its data.
 func (d Runner) Tell(cmd *cobra.Command, o tool.Outcome, draw DrawFunc, shown ...string) error {
 	if d.JSON {
-		d.Line("%s", present.For(present.Agentpack)(o).Body)
-		return nil
+		return d.PrintDocument(present.For(present.Agentpack)(o).Body)
 	}
 	report, err := DecodeData[struct {
 		Data     json.RawMessage `json:"data"`

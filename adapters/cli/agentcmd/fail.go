@@ -38,8 +38,8 @@ type details struct {
 	Paths     []string        `json:"sample_paths"`
 }
 
-// AsJSON reports whether JSON is wanted, on a command line that may not have been read to its end.
-func (d Runner) AsJSON() bool { return d.JSON || d.typed("json") }
+// AsJSON reports whether failures are wanted as JSON, on a command line that may not have been read to its end.
+func (d Runner) AsJSON() bool { return !d.Filtered() && (d.JSON || d.typed("json")) }
 
 // typed reports whether a flag was given anywhere on the command line.
 func (d Runner) typed(flag string) bool {

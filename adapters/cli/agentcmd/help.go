@@ -84,8 +84,7 @@ func (g group) data(cmd *cobra.Command, as tool.Name, data any) error {
 	}
 	o := g.Outcome(as)
 	o.Value = value
-	g.Line("%s", present.For(present.Agentpack)(o).Body)
-	return nil
+	return g.PrintDocument(present.For(present.Agentpack)(o).Body)
 }
 
 // catalogue is every command of the group, as the command tree has it.

@@ -108,7 +108,7 @@ type Shell struct {
 	Client string   // name and version, for the audit
 	Argv   []string // the command line as typed, for what is left unparsed after a flag error
 
-	JSON  bool   // --json: stdout contains only the contract's JSON
+	JSON  bool   // --json or --jq: stdout contains only the answer
 	Yes   bool   // --yes: approves below high risk, at a terminal, after the plan was shown
 	Typed string // --confirm-name: the name to type for a plan
 	Shown bool   // the complete plan of the next call was already shown on this terminal
@@ -118,6 +118,8 @@ type Shell struct {
 	// withdrawn is the request that was interrupted, and therefore withdrawn.
 	withdrawn string
 	changed   bool // an earlier call of this command may have changed something
+
+	filter *filter // --jq; nil is none
 
 	words func(string) string // rewrites texts of tools for the command line; nil if the user did not make the call here
 
@@ -304,17 +306,33 @@ func (s *Shell) Unasked(ctx context.Context) {
 // maxQuestions is the maximum number of approvals for one call: the plan may change between request and decision.
 const maxQuestions = 3
 
-// Show writes an outcome: the contract's JSON under --json, its text otherwise.
+// Show writes an outcome: its answer as JSON under --json, its text otherwise.
 func (s *Shell) Show(o tool.Outcome) error {
-	doc := present.For(o.Spec.Contract)(o)
 	if s.JSON {
-		s.Line("%s", doc.Body)
+		if err := outcomeError(o); err != nil {
+			return s.Fail(o, err)
+		}
+		return s.PrintDocument(present.CommandJSON(o))
+	}
+	return s.showText(o)
+}
+
+// ShowContract is Show in the form of the tool's contract, as agents get it.
+func (s *Shell) ShowContract(o tool.Outcome) error {
+	if s.JSON {
+		if err := s.PrintDocument(present.For(o.Spec.Contract)(o).Body); err != nil {
+			return err
+		}
 		return outcomeError(o)
 	}
+	return s.showText(o)
+}
+
+func (s *Shell) showText(o tool.Outcome) error {
 	if err := outcomeError(o); err != nil {
 		return err
 	}
-	text := doc.Text
+	text := present.For(o.Spec.Contract)(o).Text
 	if s.Drawn() {
 		text = Block(Indent([]byte(text)))
 	}
@@ -322,17 +340,26 @@ func (s *Shell) Show(o tool.Outcome) error {
 	return nil
 }
 
-// Fail shows the details of a failed outcome and returns the error: the contract's JSON under --json, otherwise the plan of a call that was denied
-// with an explanation.
+// Fail shows the details of a failed outcome and returns the error: a document under --json, otherwise the plan of a call that was denied with an
+// explanation.
 func (s *Shell) Fail(o tool.Outcome, err error) error {
 	switch {
 	case s.JSON && o.Err != nil:
-		s.Line("%s", present.For(o.Spec.Contract)(o).Body)
+		s.failure(o, err)
 	case o.Explained:
 		s.Note("this is what it would have done:")
 		s.Line("%s", Block(Indent(o.Value)))
 	}
 	return err
+}
+
+// FailContract is Fail in the form of the tool's contract, as agents get it.
+func (s *Shell) FailContract(o tool.Outcome, err error) error {
+	if s.JSON && o.Err != nil && s.filter == nil {
+		s.Line("%s", present.For(o.Spec.Contract)(o).Body)
+		return err
+	}
+	return s.Fail(o, err)
 }
 
 func outcomeError(o tool.Outcome) error {
@@ -348,8 +375,7 @@ func (s *Shell) PrintJSON(v any) error {
 	if err != nil {
 		return fault.From(err)
 	}
-	s.Line("%s", doc)
-	return nil
+	return s.PrintDocument(doc)
 }
 
 // Indent returns a JSON object or array indented, and any other text unchanged.

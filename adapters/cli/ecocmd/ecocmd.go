@@ -7,7 +7,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
-	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -52,7 +51,6 @@ func Command(s *command.Shell) *cobra.Command {
   countersign eco release bump patch --pre alpha --dry-run`
 	c.PersistentFlags().StringVarP(&g.ecosystem, "ecosystem", "e", "", "the ecosystem (default: the one that eco use selected)")
 	g.completed(c, "ecosystem", g.names)
-	s.Documented(c, present.Amof)
 	return c
 }
 

@@ -11,7 +11,6 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/present"
-	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // endpoint is where requests from outside arrive by default, without the workflow's id (packageflow contract §1.9).
@@ -127,12 +126,11 @@ func (g workflowGroup) incoming() *cobra.Command {
 			call["secret"], call["require_signature"], call["untimed"] = made.Secret, true, untimed
 		}
 		var w changed
-		o, err := g.Ask(ctx, "workflow_incoming_set", call, &w)
-		if err != nil {
+		if _, err := g.Ask(ctx, "workflow_incoming_set", call, &w); err != nil {
 			return err
 		}
 		made.Name = w.Name
-		return g.drawOpened(o, made, untimed)
+		return g.drawOpened(made, untimed)
 	}
 	return c
 }
@@ -144,14 +142,9 @@ func secret() string {
 	return hex.EncodeToString(raw)
 }
 
-func (g workflowGroup) drawOpened(o tool.Outcome, made opened, untimed bool) error {
+func (g workflowGroup) drawOpened(made opened, untimed bool) error {
 	if g.JSON {
-		doc, err := tool.Encode(made)
-		if err != nil {
-			return err
-		}
-		ms := o.Elapsed.Milliseconds()
-		return g.PrintJSON(present.Envelope{Success: true, Output: string(doc), DurationMS: &ms})
+		return g.PrintJSON(made)
 	}
 	g.Pairs(command.Pair{Name: "workflow", Value: made.Name}, command.Pair{Name: "url", Value: made.URL}, command.Pair{Name: "token", Value: made.Token},
 		command.Pair{Name: "secret", Value: made.Secret})

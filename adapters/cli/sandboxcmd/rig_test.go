@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"log/slog"
 	"maps"
 	"slices"
@@ -19,6 +20,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/system"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/app/bind"
+	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/redact"
 	"github.com/countersign-dev/countersign/domain/tool"
@@ -98,12 +100,17 @@ func (s stage) runOn(t *testing.T, ctx context.Context, streams *command.Termina
 		sh.JSON = sh.JSON || w == "--json"
 		return w == "--json"
 	})
+	failed := sh.Documents()
 	root := sandboxcmd.Command(sh)
 	root.SilenceErrors, root.SilenceUsage = true, true
 	root.SetArgs(words)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.Err)
 	err := root.ExecuteContext(ctx)
+	var exit command.Exit
+	if err != nil && !errors.As(err, &exit) {
+		failed(fault.From(err))
+	}
 	require.NoError(t, sh.Close())
 	return err
 }

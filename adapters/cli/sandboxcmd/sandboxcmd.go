@@ -6,7 +6,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
-	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
@@ -38,7 +37,6 @@ func Command(s *command.Shell) *cobra.Command {
 	add("projects", g.clone(), g.start(), g.status(), g.list(), g.stop(), g.restart(), g.destroy(), g.key(), g.logs())
 	add("boxes", commands(d)...)
 	add("upkeep", g.secrets(), g.gateway(), g.llm(), g.duplicates(), g.orphans(), g.migrate())
-	s.Documented(c, present.Opencode)
 	return c
 }
 

@@ -166,7 +166,7 @@ lost  x            locked, directory gone                          yes: its dire
 	assert.ErrorContains(t, got.err, "no directory is there")
 	got = s.run(t, "enter", "h.example/acme/shop", "lost", "--json")
 	assert.ErrorContains(t, got.err, "no directory is there")
-	assert.Contains(t, got.out, `{"status":"error","error":"sandbox_not_found",`, "no program is sent to where nothing is")
+	assert.Contains(t, got.out, `{"error":true,"kind":"not_found","code":"sandbox_directory_missing",`, "no program is sent to where nothing is")
 }
 
 func TestCleaningTakesWhatCanGo(t *testing.T) {
@@ -210,7 +210,7 @@ func TestWorkInTheWayIsShown(t *testing.T) {
 	assert.Contains(t, fault.From(got.err).Details, "restore brings it back")
 	got = s.run(t, "rm", "h.example/acme/shop", "x", "--json")
 	assert.Empty(t, got.problems)
-	assert.Contains(t, got.out, `"error":"sandbox_dirty"`)
+	assert.Contains(t, got.out, `"code":"sandbox_dirty"`)
 }
 
 func TestASandboxWhoseSetUpFailedIsThere(t *testing.T) {

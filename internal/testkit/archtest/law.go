@@ -57,6 +57,7 @@ const (
 	pflag        = "github.com/spf13/pflag"
 	prettyTables = "github.com/jedib0t/go-pretty/v6"
 	xTerm        = "golang.org/x/term"
+	jq           = "github.com/itchyny/gojq"
 	bubbletea    = "charm.land/bubbletea/v2"
 	xTime        = "golang.org/x/time"
 	xSys         = "golang.org/x/sys"
@@ -192,7 +193,7 @@ func drivingRows() []Row {
 	return []Row{
 		{Packages: []string{"adapters/mcp/..."}, Std: []string{Any}, Module: append([]string{"adapters/mcp/...", "adapters/httpauth"}, door...), Modules: []string{xSync, mcpSDK}, Reason: reason},
 		{Packages: []string{"adapters/cli/..."}, Std: []string{Any}, Module: append(slices.Concat([]string{"adapters/cli/...", "adapters/gitcli", "adapters/system"}, answers), door...),
-			Modules: []string{xSync, cobra, pflag, prettyTables, xTerm, bubbletea, colourProfile, terminalText}, Reason: people},
+			Modules: []string{xSync, cobra, pflag, prettyTables, xTerm, jq, bubbletea, colourProfile, terminalText}, Reason: people},
 		{Packages: []string{"adapters/mcp/wire"}, Std: []string{Any},
 			Reason: "framing finds where messages begin and end, and knows nothing of what they say"},
 		{Packages: []string{"adapters/chat", "adapters/httpauth"}, Std: []string{Any}, Module: door, Modules: []string{xSync}, Reason: reason},
