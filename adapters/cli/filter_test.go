@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
-// --jq prints a part of the answer without --json beside them. What does not fit is an error that says what there is, and a failure leaves stdout empty.
+// --jq and --template print a part of the answer without --json beside them. What does not fit is an error that says what there is, and a failure leaves stdout empty.
 func TestAPartOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -24,8 +24,12 @@ func TestAPartOfAnAnswer(t *testing.T) {
 		"beside --json":            {[]string{"version", "--json", "--jq", "keys[]"}, 0, "version\n", ""},
 		"nothing selected":         {[]string{"version", "--jq", "empty"}, 0, "", ""},
 		"no environment":           {[]string{"version", "--jq", "env | length"}, 0, "0\n", ""},
+		"a template":               {[]string{"version", "--template", `{{.version}} {{json .}}`}, 0, "1.0 {\"version\":\"1.0\"}\n", ""},
+		"a list of a template":     {[]string{"tools", "list", "--template", `{{range .}}{{.name}} {{end}}`}, 0, "wipe", ""},
 		"the contract's own form":  {[]string{"tools", "call", "list_toolsets", "--jq", "type"}, 0, "object\n", ""},
 		"no expression":            {[]string{"version", "--jq", ".["}, 2, "", `invalid argument ".[" for "--jq" flag`},
+		"no template":              {[]string{"version", "--template", "{{"}, 2, "", `for "--template" flag`},
+		"both":                     {[]string{"version", "--jq", ".", "--template", "x"}, 2, "", "exclude each other"},
 		"an answer of other shape": {[]string{"version", "--jq", ".version[]"}, 2, "", "hint: the answer has version; --json shows all of it"},
 		"a failure":                {[]string{"grants", "revoke", "nonesuch", "--jq", ".code"}, 3, "", "error: nothing is always allowed"},
 		"an envelope that failed":  {[]string{"agents", "nonesuch", "--jq", ".ok"}, 2, "", "error: "},

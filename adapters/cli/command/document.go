@@ -9,8 +9,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// failure writes a failure as a document: its message and hint in words for the command line, and what the outcome says beside them. Under --jq
-// there is none: the user selected a part of an answer, and there is no answer.
+// failure writes a failure as a document: its message and hint in words for the command line, and what the outcome says beside them. Under --jq and
+// --template there is none: the user selected a part of an answer, and there is no answer.
 func (s *Shell) failure(o tool.Outcome, err error) {
 	if s.filter != nil {
 		return

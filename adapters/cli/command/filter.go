@@ -8,9 +8,12 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"text/template"
 
 	"github.com/itchyny/gojq"
 	"github.com/spf13/pflag"
+
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 // Filter prints what the user selected of a JSON answer, instead of all of it.
@@ -19,7 +22,7 @@ type filter struct {
 	apply func(ctx context.Context, w io.Writer, answer any) error
 }
 
-// filterFlag is --jq: it also requests JSON.
+// filterFlag is --jq or --template: it also requests JSON.
 type filterFlag struct {
 	s       *Shell
 	name    string
@@ -28,9 +31,10 @@ type filterFlag struct {
 	compile func(text string) (func(ctx context.Context, w io.Writer, answer any) error, error)
 }
 
-// AddFilterFlags adds --jq, which requests JSON and prints a part of it.
+// AddFilterFlags adds --jq and --template, which request JSON and print a part of it.
 func (s *Shell) AddFilterFlags(flags *pflag.FlagSet) {
 	flags.Var(&filterFlag{s: s, name: "jq", kind: "expression", compile: jq}, "jq", "print what a jq expression selects of the JSON answer")
+	flags.Var(&filterFlag{s: s, name: "template", kind: "string", compile: goTemplate}, "template", "print the JSON answer by a Go template")
 }
 
 // String returns the expression or template.
@@ -89,10 +93,44 @@ func jq(text string) (func(context.Context, io.Writer, any) error, error) {
 	}, nil
 }
 
+// goTemplate compiles a template of text/template, with the functions json and join.
+func goTemplate(text string) (func(context.Context, io.Writer, any) error, error) {
+	t, err := template.New("template").Funcs(template.FuncMap{"json": jsonOf, "join": join}).Parse(text)
+	if err != nil {
+		return nil, err
+	}
+	return func(_ context.Context, w io.Writer, answer any) error {
+		var out bytes.Buffer
+		if err := t.Execute(&out, answer); err != nil {
+			return err
+		}
+		if out.Len() > 0 && !bytes.HasSuffix(out.Bytes(), []byte("\n")) {
+			out.WriteByte('\n')
+		}
+		_, err := out.WriteTo(w)
+		return err
+	}, nil
+}
+
+// jsonOf is the function json of templates: a value as JSON.
+func jsonOf(v any) (string, error) {
+	doc, err := tool.Encode(v)
+	return string(doc), err
+}
+
+// join is the function join of templates: the texts of a list with a separator between them.
+func join(separator string, list []any) string {
+	words := make([]string, len(list))
+	for i, v := range list {
+		words[i] = fmt.Sprint(v)
+	}
+	return strings.Join(words, separator)
+}
+
 // Filtered reports whether the user selected a part of the answer: failures are then not written as JSON.
 func (s *Shell) Filtered() bool { return s.filter != nil }
 
-// PrintDocument writes a JSON document to the output: all of it, or what --jq selects.
+// PrintDocument writes a JSON document to the output: all of it, or what --jq or --template selects.
 func (s *Shell) PrintDocument(doc []byte) error {
 	if s.filter == nil {
 		s.Line("%s", doc)

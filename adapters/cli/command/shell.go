@@ -108,7 +108,7 @@ type Shell struct {
 	Client string   // name and version, for the audit
 	Argv   []string // the command line as typed, for what is left unparsed after a flag error
 
-	JSON  bool   // --json or --jq: stdout contains only the answer
+	JSON  bool   // --json, --jq or --template: stdout contains only the answer
 	Yes   bool   // --yes: approves below high risk, at a terminal, after the plan was shown
 	Typed string // --confirm-name: the name to type for a plan
 	Shown bool   // the complete plan of the next call was already shown on this terminal
@@ -119,7 +119,7 @@ type Shell struct {
 	withdrawn string
 	changed   bool // an earlier call of this command may have changed something
 
-	filter *filter // --jq; nil is none
+	filter *filter // --jq or --template; nil is none
 
 	words func(string) string // rewrites texts of tools for the command line; nil if the user did not make the call here
 
