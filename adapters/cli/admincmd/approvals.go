@@ -50,7 +50,7 @@ func pending(ctx context.Context, s *command.Shell) error {
 		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, asker, time.Since(v.IssuedAt).Round(time.Second).String() + " ago",
 			time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
 	}
-	s.Table([]string{"id", "tool", "strength", "state", "asked by", "asked", "expires in", "what would be done"}, rows)
+	s.Table([]string{"id", "tool", "strength", "state", "asked by", "asked", "expires in", "what would be done"}, rows, "strength", "state", "asked", "asked by")
 	s.Note("countersign approvals shows them; or countersign approve ID, countersign deny ID")
 	return nil
 }

@@ -154,7 +154,7 @@ func auditList(ctx context.Context, s *command.Shell, q query) error {
 	for _, r := range found.Records {
 		rows = append(rows, auditRow(r))
 	}
-	s.Table([]string{"#", "time (UTC)", "phase", "tool", "verdict", "result", "took", "arguments", "by"}, rows)
+	s.Table([]string{"#", "time (UTC)", "phase", "tool", "verdict", "result", "took", "arguments", "by"}, rows, "arguments", "took")
 	return nil
 }
 

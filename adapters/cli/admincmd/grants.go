@@ -46,11 +46,11 @@ func listGrants(ctx context.Context, s *command.Shell) error {
 			}
 			if len(rows) > 0 {
 				s.Line("for the rest of a session:")
-				s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows)
+				s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows, "age", "session")
 			}
 			if len(dated) > 0 {
 				s.Line("until a date, in any session:")
-				s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated)
+				s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated, "last use", "uses", "age", "arguments", "asked by")
 			}
 			s.Note("countersign grants revoke ID has the next call ask again")
 		})

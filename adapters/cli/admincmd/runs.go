@@ -94,7 +94,7 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	for _, r := range found {
 		rows = append(rows, []string{r.CallID, r.At.UTC().Format(time.DateTime), r.Tool, runStatusText(r), r.Client, r.Decision, took(r), clip(cmp.Or(r.What, failure(r), string(r.Args)), 60)})
 	}
-	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows)
+	s.Table([]string{"id", "time (UTC)", "tool", "status", "asked by", "decided by", "took", "what"}, rows, "took", "decided by", "asked by")
 	for _, r := range found {
 		if where := a.Elsewhere(r.Owner); r.Status == tool.StatusExecuting && where != "" {
 			s.Note("%s is %s", r.CallID, command.Plain(where))

@@ -120,7 +120,7 @@ func list(s *command.Shell) *cobra.Command {
 		for _, c := range good {
 			rows = append(rows, []string{c.ID, c.Kind.String(), command.Plain(c.Name), reach(c.Scope), when(c.CreatedAt, ""), when(c.UsedAt, "never"), when(c.ExpiresAt, "never")})
 		}
-		s.Table([]string{"id", "kind", "name", "may", "made", "used", "expires"}, rows)
+		s.Table([]string{"id", "kind", "name", "may", "made", "used", "expires"}, rows, "made", "used")
 		return nil
 	}
 	return c

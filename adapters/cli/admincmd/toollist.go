@@ -96,7 +96,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 		sorted[group] = append(sorted[group], []string{string(v.Name), v.Permission, v.Risk, decided(v.Decision), summary(v.Description)})
 	}
 	if len(rows) > 0 {
-		s.Table([]string{"toolset", "tool", "class", "confirm", "now", "what it does"}, rows)
+		s.Table([]string{"toolset", "tool", "class", "confirm", "now", "what it does"}, rows, "class", "confirm", "toolset")
 	}
 	slices.Sort(groups)
 	for i, group := range groups {
@@ -104,7 +104,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 			s.Line("")
 		}
 		s.Line("%s", group)
-		s.Table([]string{"tool", "permission", "risk", "now", "what it does"}, sorted[group])
+		s.Table([]string{"tool", "permission", "risk", "now", "what it does"}, sorted[group], "risk", "permission")
 	}
 	return nil
 }

@@ -18,7 +18,7 @@ type Board struct {
 
 // Board returns a new board, or nil.
 func (t *Terminal) Board() *Board {
-	if !t.colour(t.Err) {
+	if !isTerminal(t.Err) || t.env("TERM") == "dumb" || !t.colour(t.Err) {
 		return nil
 	}
 	return &Board{t: t}

@@ -10,7 +10,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/jedib0t/go-pretty/v6/table"
 	"github.com/jedib0t/go-pretty/v6/text"
 	"golang.org/x/term"
 
@@ -30,7 +29,7 @@ type Terminal struct {
 	Out io.Writer
 	Err io.Writer
 
-	Env func(string) string // NO_COLOR, TERM, PAGER; nil is an empty environment
+	Env func(string) string // NO_COLOR, CLICOLOR_FORCE, COLUMNS, TERM, PAGER; nil is an empty environment
 
 	// Device is the controlling terminal; empty is /dev/tty.
 	Device string
@@ -163,14 +162,39 @@ func (t *Terminal) Say(text string) {
 // Drawn reports whether the output stream is a terminal, so that tables have lines and long text is paged.
 func (t *Terminal) Drawn() bool { return isTerminal(t.Out) }
 
-// size returns width and height of the output terminal, with defaults if there is none.
+// size returns width and height of the output terminal, with defaults if there is none. COLUMNS outranks the terminal's width.
 func (t *Terminal) size() (width, height int) {
+	width, height = defaultWidth, defaultHeight
 	if f, ok := t.Out.(*os.File); ok {
 		if w, h, err := term.GetSize(int(f.Fd())); err == nil && w > 0 {
-			return w, h
+			width, height = w, h
 		}
 	}
-	return defaultWidth, defaultHeight
+	if wanted := t.columns(); wanted > 0 {
+		width = wanted
+	}
+	return width, height
+}
+
+// leastWidth is the smallest width that COLUMNS can ask for.
+const leastWidth = 20
+
+// columns returns the width that COLUMNS asks for; zero if it asks for none.
+func (t *Terminal) columns() int {
+	n, err := strconv.Atoi(t.env("COLUMNS"))
+	if err != nil || n <= 0 {
+		return 0
+	}
+	return max(n, leastWidth)
+}
+
+// tableWidth is the width that tables have to fit; zero for none, as in pipes, unless COLUMNS asks for one.
+func (t *Terminal) tableWidth() int {
+	if !t.Drawn() {
+		return t.columns()
+	}
+	width, _ := t.size()
+	return width
 }
 
 func isTerminal(stream any) bool {
@@ -185,9 +209,16 @@ func (t *Terminal) env(name string) string {
 	return t.Env(name)
 }
 
-// colour reports whether a stream accepts escape sequences.
+// colour reports whether a stream is coloured: never with NO_COLOR; always with CLICOLOR_FORCE, except 0; otherwise on terminals that can, except with CLICOLOR=0.
 func (t *Terminal) colour(stream any) bool {
-	return isTerminal(stream) && t.env("NO_COLOR") == "" && t.env("TERM") != "dumb"
+	force := t.env("CLICOLOR_FORCE")
+	switch {
+	case t.env("NO_COLOR") != "":
+		return false
+	case force != "" && force != "0":
+		return true
+	}
+	return isTerminal(stream) && t.env("TERM") != "dumb" && t.env("CLICOLOR") != "0"
 }
 
 // paint colours s for a stream, or returns it unchanged.
@@ -220,45 +251,6 @@ func (t *Terminal) Fail(message, hint string) {
 	if hint != "" {
 		fmt.Fprintln(t.Err, t.paint(t.Err, "hint:", text.FgCyan), Plain(hint))
 	}
-}
-
-// Table writes rows under headings: with lines and colour on a terminal, and as plain columns otherwise.
-func (t *Terminal) Table(headings []string, rows [][]string) {
-	w := table.NewWriter()
-	w.SetOutputMirror(t.Out)
-	style := table.StyleDefault
-	if t.Drawn() {
-		style = table.StyleLight
-	}
-	style.Options = table.OptionsNoBordersAndSeparators
-	style.Box.UnfinishedRow = "…"
-	style.Box.PaddingLeft, style.Box.PaddingRight = "", "  "
-	style.Format.Header = text.FormatUpper
-	if t.colour(t.Out) {
-		style.Color.Header = text.Colors{text.Bold}
-	}
-	if t.Drawn() {
-		width, _ := t.size()
-		style.Size.WidthMax = width
-	}
-	w.SetStyle(style)
-	w.SuppressTrailingSpaces()
-	w.AppendHeader(cells(headings))
-	for _, r := range rows {
-		for i := range r {
-			r[i] = Plain(r[i])
-		}
-		w.AppendRow(cells(r))
-	}
-	w.Render()
-}
-
-func cells(in []string) table.Row {
-	row := make(table.Row, len(in))
-	for i, s := range in {
-		row[i] = s
-	}
-	return row
 }
 
 // Plain returns s as one line with hidden characters made visible: untrusted text cannot move the cursor or hide anything.

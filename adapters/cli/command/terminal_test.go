@@ -3,8 +3,10 @@ package command_test
 import (
 	"bytes"
 	"context"
+	"strconv"
 	"strings"
 	"testing"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -50,4 +52,40 @@ func TestDiffsInPipes(t *testing.T) {
 	assert.Equal(t, 500, out.Len())
 	in, output := term.Terminals()
 	assert.False(t, in || output)
+}
+
+// TestTablesFitTheScreen: long cells give way first, then columns, the unimportant ones before the others, and what is hidden is said; into a pipe goes everything.
+func TestTablesFitTheScreen(t *testing.T) {
+	t.Parallel()
+	headings := []string{"id", "tool", "where", "arguments", "by"}
+	row := func() [][]string {
+		return [][]string{{"17", "project_add", "/home/someone/src/acme/a-very-long-name/shop", `{"path":"/home/someone/src/acme/a-very-long-name/shop"}`, "countersign-cli/1.0 (terminal)"}}
+	}
+	at := func(columns string) (out, notes string) {
+		term, o, e := piped("")
+		term.Env = func(name string) string { return map[string]string{"COLUMNS": columns}[name] }
+		term.Table(headings, row(), "arguments")
+		for line := range strings.Lines(o.String()) {
+			if columns != "" {
+				limit, err := strconv.Atoi(columns)
+				require.NoError(t, err)
+				assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), limit, line)
+			}
+		}
+		return o.String(), e.String()
+	}
+	out, notes := at("")
+	assert.Contains(t, out, "a-very-long-name/shop\"}  countersign-cli/1.0 (terminal)\n")
+	assert.Empty(t, notes)
+	out, notes = at("120")
+	assert.Contains(t, out, "…", "cells are shortened before a column goes")
+	assert.Contains(t, out, "BY")
+	assert.Empty(t, notes)
+	out, notes = at("60")
+	assert.Contains(t, out, "BY")
+	assert.Contains(t, out, "/shop", "the end of a place stays")
+	assert.Equal(t, "the column ARGUMENTS is hidden: widen the terminal, or use --json\n", notes)
+	out, notes = at("24")
+	assert.Contains(t, out, "17")
+	assert.Equal(t, "the columns ARGUMENTS, BY and WHERE are hidden: widen the terminal, or use --json\n", notes)
 }

@@ -183,7 +183,7 @@ func (g group) list() *cobra.Command {
 					}
 					rows = append(rows, []string{p.Name, p.Type, p.Manager, p.Branch, strconv.Itoa(p.Workflows), p.Path})
 				}
-				g.Table([]string{"name", "type", "manager", "branch", "workflows", "path"}, rows)
+				g.Table([]string{"name", "type", "manager", "branch", "workflows", "path"}, rows, "workflows", "manager", "type")
 			})
 		}}
 }

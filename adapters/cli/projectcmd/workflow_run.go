@@ -181,7 +181,7 @@ func (g workflowGroup) drawHistory(found []projects.Execution, total int) {
 	for _, e := range found {
 		rows = append(rows, []string{e.ID, e.Name, string(e.Status), command.Age(e.StartedAt), command.Took(e.DurationMS), e.TriggeredBy, e.Error})
 	}
-	g.Table([]string{"id", "workflow", "status", "started", "took", "by", "error"}, rows)
+	g.Table([]string{"id", "workflow", "status", "started", "took", "by", "error"}, rows, "by", "took")
 	if more := total - len(found); more > 0 {
 		g.Note("and %d more; --limit shows them", more)
 	}
