@@ -39,6 +39,7 @@ type topicsDoc struct {
 func addTopics(root *cobra.Command, s *command.Shell) {
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
+		addExamples(root)
 		cmd.Long = s.Reflowed(cmd.Long)
 		help(cmd, args)
 		out := cmd.OutOrStdout()
