@@ -48,6 +48,7 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) (wait func(conte
 		s.Mount(mux, person)
 	}
 	mux.Handle("/assets/", ui.AssetHandler())
+	mux.Handle("GET "+ui.SpecimensPath, person(ui.Specimens))
 	mux.Handle("/", person(missing))
 	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 	return runner.Wait

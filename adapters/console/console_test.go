@@ -72,7 +72,7 @@ func with(t *testing.T, o app.Options) *consoletest.Web {
 func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
 	const said = `<p id="unasked" class="unasked"><strong>No person is asked.</strong>`
 	asked, nobody := open(t), with(t, person.ByCaller(local.Defaults()))
-	for _, path := range []string{"/approvals", "/activity", "/audit", "/tools", "/tools/run_script", "/settings", "/packs", "/deployments", "/projects", "/sandboxes", "/ecosystems", "/nowhere"} {
+	for _, path := range []string{"/approvals", "/activity", "/audit", "/tools", "/tools/run_script", "/settings", "/packs", "/deployments", "/projects", "/sandboxes", "/ecosystems", "/ui", "/nowhere"} {
 		assert.NotContains(t, asked.Get(path).Body, said, path)
 		got := nobody.Get(path)
 		assert.Contains(t, got.Body, said, path)
@@ -123,7 +123,7 @@ func TestNobodyComesInOtherwise(t *testing.T) {
 	for _, request := range []string{"GET /approvals", "GET /approvals/count", "GET /approvals/x", "POST /approvals/x", "GET /activity", "GET /activity/x", "GET /audit", "GET /audit/1", "GET /audit/export",
 		"POST /audit/verify", "GET /tools", "GET /tools/input", "POST /tools/input/try", "POST /tools/input/setting", "GET /settings", "POST /settings/level", "POST /settings/approval", "POST /settings/ceiling", "POST /settings/require", "POST /settings/forms", "POST /settings/auto", "POST /settings/tokens",
 		"GET /work/x", "POST /work/x/answer",
-		"GET /packs", "GET /deployments", "GET /projects", "GET /sandboxes", "GET /ecosystems"} {
+		"GET /ui", "GET /packs", "GET /deployments", "GET /projects", "GET /sandboxes", "GET /ecosystems"} {
 		method, path, _ := strings.Cut(request, " ")
 		w := httptest.NewRecorder()
 		mux.ServeHTTP(w, httptest.NewRequest(method, path, nil))

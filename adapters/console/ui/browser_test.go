@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
+	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/internal/testkit/browser"
 )
 
@@ -153,6 +154,31 @@ func TestScriptsInABrowser(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) { test(t, b) })
 	}
+}
+
+// TestElementsInABrowser: every element can be read in both colours, on a telephone, and where letters are twice as large.
+func TestElementsInABrowser(t *testing.T) {
+	mux := http.NewServeMux()
+	mux.Handle("/assets/", ui.AssetHandler())
+	mux.HandleFunc("GET /approvals/count", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("3")) })
+	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	mux.HandleFunc("GET /ui", func(w http.ResponseWriter, r *http.Request) { ui.Specimens(w, r, httpauth.Visitor{Unasked: true}) })
+	s := httptest.NewServer(mux)
+	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
+	p := browser.Open(t).Page(t, s.URL+"/ui")
+	p.WaitFor(`document.querySelector("[data-count]").textContent === "3"`)
+	for _, dark := range []bool{false, true} {
+		for _, narrow := range []bool{false, true} {
+			p.Dark(dark)
+			p.Narrow(narrow)
+			p.Axe()
+			p.Shot(fmt.Sprintf("elements, dark %v, narrow %v", dark, narrow))
+		}
+	}
+	p.Eval(`(() => { document.documentElement.style.fontSize = "200%"; return true; })()`, nil)
+	p.Narrow(true)
+	p.Narrow(false)
+	p.Shot("elements, letters twice as large")
 }
 
 const decided = "ai-tool-confirmation"

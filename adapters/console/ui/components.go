@@ -182,6 +182,31 @@ func SubmitButton(label string, more ...Node) Node {
 	return Button(Type("submit"), Group(more), TextNode(label))
 }
 
+// Primary returns a button for what a page is there for; a page has one.
+func Primary(label string, more ...Node) Node {
+	return Button(Class("primary"), Group(more), TextNode(label))
+}
+
+// ButtonLink returns a link to a path of this server that looks like a button.
+func ButtonLink(href, text string) Node {
+	return A(Class("button"), Href(href), TextNode(text))
+}
+
+// Panel returns a framed part of a page with a second-level heading.
+func Panel(title string, body ...Node) Node {
+	return Section(Class("panel"), H2(TextNode(title)), Group(body))
+}
+
+// Tabs returns links to the parts of one thing; the link to the path here is the current one. name describes them.
+func Tabs(name, here string, links ...PageLink) Node {
+	return Nav(Class("parts"), named(name), Ul(Map(links, func(l PageLink) Node {
+		return Li(A(Href(l.Href), If(l.Href == here, Aria("current", "true")), TextNode(l.Text)))
+	})))
+}
+
+// keyName returns the name of a key.
+func keyName(s string) Node { return el("kbd", TextNode(s)) }
+
 // Danger returns a button for an action that is hard to undo.
 func Danger(label string, more ...Node) Node {
 	return SubmitButton(label, Class("danger"), Group(more))

@@ -8,6 +8,7 @@
 //     place where one is called. These are plain values.)
 //   - page.go, components.go, jsonvalue.go, output.go: Page, its frame, sections and headings, and the elements: tables, facts, badges, forms,
 //     diffs, diagrams, JSON documents and program output. A page makes no call and decides nothing
+//   - specimens.go: a page that shows every element, /ui
 //   - assets.go: the style, scripts and icon, all in the binary (Handler). Nothing else is served, and pages
 //     load nothing from other servers
 //   - sectionbase.go: what the pages of one section have in common: whether its tools are enabled, writing a page, and showing an

@@ -27,9 +27,12 @@ type PageLink struct{ Text, Href string }
 
 // Sections returns the sections of the console in navigation order.
 func Sections() []PageLink {
-	return []PageLink{{"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Tools", "/tools"}, {"Settings", "/settings"}, {"Packs", "/packs"},
-		{"Deployments", "/deployments"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"}}
+	return []PageLink{{"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"},
+		{"Packs", "/packs"}, {"Deployments", "/deployments"}, {"Tools", "/tools"}, {"Settings", "/settings"}}
 }
+
+// begins reports whether a group of sections begins with that one: what agents ask and do, what they work on, and what holds for all of it.
+func begins(section string) bool { return section == "/projects" || section == "/tools" }
 
 // diagramPolicy is the content security policy of pages with diagrams: Mermaid writes inline styles. Scripts are still only those of this server.
 const diagramPolicy = "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; img-src 'self' data:; connect-src 'self'; " +
@@ -75,7 +78,7 @@ func (p Page) header(v httpauth.Visitor) Node {
 	return header(Class("top"),
 		A(Class("brand"), Href("/"), TextNode("Countersign")),
 		Nav(Aria("label", "Sections"), Ul(Map(Sections(), func(s PageLink) Node {
-			return Li(A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), TextNode(s.Text),
+			return Li(If(begins(s.Href), Class("apart")), A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), TextNode(s.Text),
 				If(s.Href == "/approvals", Span(Class("count"), Data("count", "approvals")))))
 		}))),
 		PostForm(v, "/logout", SubmitButton("Log out")), unasked(v),

@@ -1,7 +1,16 @@
 // What pages do by themselves; without it everything works, by hand.
 "use strict";
 (() => {
-  const said = (text) => { const box = document.getElementById("said"); if (box) box.textContent = text; };
+  // said tells screen readers, and, where shows is true, everybody else for a while. The text stays.
+  let fading = 0;
+  const said = (text, shows = true) => {
+    const box = document.getElementById("said");
+    if (!box) return;
+    box.textContent = text;
+    box.className = shows ? "toast" : "visually-hidden";
+    clearTimeout(fading);
+    fading = setTimeout(() => { box.className = "visually-hidden"; }, 6000);
+  };
   const main = () => document.getElementById("main");
   const lives = () => (document.body.dataset.live || "").split(" ").filter(Boolean);
 
@@ -157,7 +166,7 @@
   };
 
   // waiting is how many approvals wait, in the navigation, before the title and as a mark on the icon. Other scripts are told, too.
-  let waiting = 0;
+  let waiting = 0, counted = false;
   const title = (text) => { document.title = (waiting > 0 ? "(" + waiting + ") " : "") + text.replace(/^\(\d+\) /, ""); };
   const count = async () => {
     try {
@@ -165,8 +174,9 @@
       if (!answer.ok || answer.redirected) return;
       const n = Number(await answer.text());
       document.querySelectorAll("[data-count=approvals]").forEach((s) => { s.textContent = n > 0 ? String(n) : ""; });
-      if (n > waiting) said(n === 1 ? "One approval waits for you." : n + " approvals wait for you.");
+      if (n > waiting) said(n === 1 ? "One approval waits for you." : n + " approvals wait for you.", counted && !location.pathname.startsWith("/approvals"));
       waiting = n;
+      counted = true;
       title(document.title);
       const icon = document.querySelector("link[rel=icon]"), mark = n > 0 ? "/assets/icon-waiting.svg" : "/assets/icon.svg";
       if (icon && icon.getAttribute("href") !== mark) icon.setAttribute("href", mark);
