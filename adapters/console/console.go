@@ -10,6 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/adminpages"
 	"github.com/countersign-dev/countersign/adapters/console/agentpages"
 	"github.com/countersign-dev/countersign/adapters/console/ecopages"
+	"github.com/countersign-dev/countersign/adapters/console/homepages"
 	"github.com/countersign-dev/countersign/adapters/console/packpages"
 	"github.com/countersign-dev/countersign/adapters/console/projectpages"
 	"github.com/countersign-dev/countersign/adapters/console/sandboxpages"
@@ -26,6 +27,8 @@ type Options struct {
 	// Person wraps a handler for visitors with a logged-in browser.
 	Person func(httpauth.Handler) http.Handler
 	IDs    func() string // creates unguessable identifiers
+	// Machine is what the first page's checks ask of the machine.
+	Machine homepages.Machine
 }
 
 // section is a part of the console.
@@ -42,7 +45,7 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) (wait func(conte
 		return rules.Approval.ByCaller(), err
 	})
 	for _, s := range []section{
-		runner, adminpages.NewApprovalSection(runner, o.App), adminpages.NewActivitySection(life, runner, o.App), adminpages.NewToolSection(runner, o.App), adminpages.NewSettingPages(runner, o.App, o.Credentials), adminpages.NewKeyPages(runner, o.App),
+		runner, homepages.New(runner, o.App, o.Machine), adminpages.NewApprovalSection(runner, o.App), adminpages.NewActivitySection(life, runner, o.App), adminpages.NewToolSection(runner, o.App), adminpages.NewSettingPages(runner, o.App, o.Credentials), adminpages.NewKeyPages(runner, o.App),
 		packpages.New(runner), agentpages.New(runner), projectpages.New(runner), sandboxpages.New(runner), ecopages.New(runner),
 	} {
 		s.Mount(mux, person)
@@ -50,7 +53,6 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) (wait func(conte
 	mux.Handle("/assets/", ui.AssetHandler())
 	mux.Handle("GET "+ui.SpecimensPath, person(ui.Specimens))
 	mux.Handle("/", person(missing))
-	mux.Handle("GET /{$}", http.RedirectHandler("/approvals", http.StatusSeeOther))
 	return runner.Wait
 }
 

@@ -15,6 +15,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/countersign-dev/countersign/adapters/console"
+	"github.com/countersign-dev/countersign/adapters/console/homepages"
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/adapters/osproc"
@@ -64,15 +65,21 @@ func with(t *testing.T, o app.Options) *consoletest.Web {
 		wait(context.Background())
 	})
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
-		wait = console.Mount(life, mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+		wait = console.Mount(life, mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }, Machine: machineOf(l)})
+		mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) }) // no test here waits for one
 	})
+}
+
+// machineOf is what the checks of the first page ask of that home's machine.
+func machineOf(l *local.Local) homepages.Machine {
+	return homepages.Machine{Damage: l.Damage, Free: func() (uint64, error) { return system.FreeSpace(l.Home()) }}
 }
 
 // TestEveryPageSaysWhenNoPersonIsAsked, and none does while users are.
 func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
 	const said = `<p id="unasked" class="unasked"><strong>No person is asked.</strong>`
 	asked, nobody := open(t), with(t, person.ByCaller(local.Defaults()))
-	for _, path := range []string{"/approvals", "/activity", "/audit", "/tools", "/tools/run_script", "/settings", "/packs", "/deployments", "/projects", "/sandboxes", "/ecosystems", "/ui", "/nowhere"} {
+	for _, path := range []string{"/", "/approvals", "/activity", "/audit", "/tools", "/tools/run_script", "/settings", "/packs", "/deployments", "/projects", "/sandboxes", "/ecosystems", "/ui", "/nowhere"} {
 		assert.NotContains(t, asked.Get(path).Body, said, path)
 		got := nobody.Get(path)
 		assert.Contains(t, got.Body, said, path)
@@ -87,8 +94,7 @@ func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
 
 func TestEverySectionIsThere(t *testing.T) {
 	web := open(t)
-	home := web.Get("/")
-	assert.Equal(t, "/approvals", home.Path)
+	assert.Equal(t, http.StatusOK, web.Get("/").Status)
 	for _, s := range ui.Sections() {
 		got := web.Get(s.Href)
 		assert.Equal(t, http.StatusOK, got.Status, s.Href)
@@ -119,8 +125,8 @@ func TestNobodyComesInOtherwise(t *testing.T) {
 	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: t.TempDir(), Options: person.ByCaller(local.Defaults())})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
-	console.Mount(t.Context(), mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Nobody, IDs: func() string { return "x" }})
-	for _, request := range []string{"GET /approvals", "GET /approvals/count", "GET /approvals/x", "POST /approvals/x", "GET /activity", "GET /activity/x", "GET /audit", "GET /audit/1", "GET /audit/export",
+	console.Mount(t.Context(), mux, console.Options{App: l.App, Credentials: l.Admission(), Person: consoletest.Nobody, IDs: func() string { return "x" }, Machine: machineOf(l)})
+	for _, request := range []string{"GET /", "POST /home/try", "GET /approvals", "GET /approvals/count", "GET /approvals/x", "POST /approvals/x", "GET /activity", "GET /activity/x", "GET /audit", "GET /audit/1", "GET /audit/export",
 		"POST /audit/verify", "GET /tools", "GET /tools/input", "POST /tools/input/try", "POST /tools/input/setting", "GET /settings", "POST /settings/level", "POST /settings/approval", "POST /settings/ceiling", "POST /settings/require", "POST /settings/forms", "POST /settings/auto", "POST /settings/tokens",
 		"GET /work/x", "POST /work/x/answer",
 		"GET /ui", "GET /packs", "GET /deployments", "GET /projects", "GET /sandboxes", "GET /ecosystems"} {

@@ -63,7 +63,7 @@ func newMachine(t *testing.T) *machine {
 		wait(context.Background())
 	})
 	m.web = consoletest.Serve(t, func(mux *http.ServeMux) {
-		wait = console.Mount(life, mux, console.Options{App: m.here.App, Credentials: m.here.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+		wait = console.Mount(life, mux, console.Options{App: m.here.App, Credentials: m.here.Admission(), Person: consoletest.Person(), IDs: func() string { return system.IDs{}.NewID("work_", 16) }, Machine: machineOf(m.here)})
 		consoletest.Events(t, mux, &consoletest.TestCore{App: m.here.App}, consoletest.Person())
 	})
 	return m
@@ -153,7 +153,7 @@ func TestTheMainJob(t *testing.T) {
 	}
 	m := newMachine(t)
 	m.prepared()
-	p := browser.Open(t).Page(t, m.web.URL+"/")
+	p := browser.Open(t).Page(t, m.web.URL+"/approvals")
 	p.WaitText("main", "No pending approvals")
 
 	deployed := m.asks("deploy_apply", `{"yes":true,"adopt":true}`)

@@ -111,6 +111,7 @@ func Capability(d Deps) tool.Capability {
 			func(context.Context, tool.Scope, NoInput) (ToolsetList, error) {
 				return ToolsetList{Toolsets: d.Toolsets()}, nil
 			}),
+		bind.Command(TryApproval, trySpec(), s.planTry, s.try),
 		bind.Query(AuditTail, read(tailSchema, "Audit tail", "Show the last audit records: who asked for what, what was decided and what came of it."), s.tail),
 	}
 	if d.Leases != nil {

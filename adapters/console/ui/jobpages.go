@@ -33,6 +33,9 @@ func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 
 // next returns the path of the page that shows the result of the job.
 func (j *Job) next() string {
+	if now := j.Now(); j.Task.Queued && now.State == JobAsking {
+		return "/approvals/" + url.PathEscape(now.Outcome.Issued.ID)
+	}
 	if now := j.Now(); now.State != JobOver || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
 		return "/work/" + j.ID
 	}

@@ -120,6 +120,8 @@ type Task struct {
 	Mode  policy.Mode // the mode of this call: policy.Plan only shows the plan; unset is the current one
 	Back  string      // path of the page to return to
 	Done  string      // message on that page; empty is a default one
+	// Queued has its approval request decided among those of agents, and not on a page of its own.
+	Queued bool
 	// Watch shows more of the progress than the task's reports, while it runs; nil shows only those. The page calls it every second.
 	Watch func(ctx context.Context, said []tool.Progress) Node
 	// Show renders a result that users should see before they go back. If it is nil or returns nil, the result is shown like any outcome.
@@ -219,12 +221,12 @@ func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
 	return j, !served || tool.Covered(v.Within, spec)
 }
 
-// Asking returns the job of the approval request with that ID: it is decided at the job.
+// Asking returns the job of the approval request with that ID if it is decided at the job.
 func (d *CallRunner) Asking(confirmation string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
-		if now := j.Now(); now.State == JobAsking && now.Outcome.Issued.ID == confirmation {
+		if now := j.Now(); !j.Task.Queued && now.State == JobAsking && now.Outcome.Issued.ID == confirmation {
 			return j, true
 		}
 	}

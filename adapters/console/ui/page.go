@@ -27,7 +27,7 @@ type PageLink struct{ Text, Href string }
 
 // Sections returns the sections of the console in navigation order.
 func Sections() []PageLink {
-	return []PageLink{{"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"},
+	return []PageLink{{"Home", "/"}, {"Approvals", "/approvals"}, {"Activity", "/activity"}, {"Projects", "/projects"}, {"Sandboxes", "/sandboxes"}, {"Ecosystems", "/ecosystems"},
 		{"Packs", "/packs"}, {"Deployments", "/deployments"}, {"Tools", "/tools"}, {"Settings", "/settings"}}
 }
 

@@ -8,6 +8,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/adapters/console"
+	"github.com/countersign-dev/countersign/adapters/console/homepages"
 	"github.com/countersign-dev/countersign/adapters/httpapi"
 	"github.com/countersign-dev/countersign/adapters/httpapi/events"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
@@ -61,7 +62,8 @@ func (p *parts) mount(life context.Context, mux *http.ServeMux, g *httpauth.Guar
 	} else {
 		mux.Handle("GET /metrics", g.Anyone(p.gauges.Serve))
 	}
-	p.jobs = console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.Person, IDs: func() string { return system.IDs{}.NewID("work_", 16) }})
+	p.jobs = console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.Person, IDs: func() string { return system.IDs{}.NewID("work_", 16) },
+		Machine: homepages.Machine{Damage: p.local.Damage, Free: func() (uint64, error) { return system.FreeSpace(p.local.Home()) }}})
 }
 
 // leaving is how long cancelled calls of the console may take to end, as those over MCP may.

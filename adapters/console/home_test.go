@@ -1,0 +1,46 @@
+package console_test
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/countersign-dev/countersign/internal/testkit/browser"
+)
+
+// TestTheFirstPageLeadsThroughTheSetUp: each step says how it is done until it is, and a test approval is decided as those of agents are.
+func TestTheFirstPageLeadsThroughTheSetUp(t *testing.T) {
+	web := open(t)
+	home := web.Get("/")
+	for _, want := range []string{"Set up: 4 steps to go", "Connect your agent to do", "countersign connect", "Send a test approval to do", "Register a project to do", "countersign project add .",
+		"Take your agents' configuration over to do", "countersign agents import", "Nothing waits for you.", "Nothing runs.", "No call failed lately.", "Database ok no damage found",
+		"Audit log ok", "Disk", "Policy ok people approve"} {
+		assert.Contains(t, home.Words(), want)
+	}
+	asked := web.Press(home, "Send a test approval")
+	assert.Regexp(t, `^/approvals/cf_`, asked.Path)
+	assert.Contains(t, asked.Words(), "try an approval, which changes nothing")
+	assert.Contains(t, web.Get("/").Words(), "try an approval, which changes nothing low risk Decide about 1 approval")
+	assert.Contains(t, web.Press(asked, "Approve").Words(), "try an approval, which changes nothing: approved")
+	require.Eventually(t, func() bool { return strings.Contains(web.Get("/").Words(), "You have decided about one.") }, time.Minute, 20*time.Millisecond)
+	assert.Contains(t, web.Get("/").Words(), "Set up: 3 steps to go")
+}
+
+func TestTheFirstPageInABrowser(t *testing.T) {
+	b := browser.Open(t)
+	web := open(t)
+	p := b.Page(t, web.URL+"/")
+	for _, dark := range []bool{false, true} {
+		for _, narrow := range []bool{false, true} {
+			p.Dark(dark)
+			p.Narrow(narrow)
+			p.Axe()
+		}
+	}
+	p.Shot("home, dark and narrow")
+	p.Press("Send a test approval")
+	p.WaitText("main", "try an approval, which changes nothing")
+}

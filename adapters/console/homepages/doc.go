@@ -1,0 +1,9 @@
+// Package homepages provides the console's first page: how far the set-up is, what waits, what runs, each agent with its last call, what failed, and whether
+// what Countersign stands on is in order.
+//
+//   - homepages.go: the section, and the page
+//   - setup.go: the four steps of the set-up, each with its state and the command or button for it; one of them sends an approval request that changes nothing
+//   - health.go: the checks, which are made at most once a minute
+//
+// Its API may change at any time.
+package homepages
