@@ -19,12 +19,6 @@ import (
 // approvalPath is of this section.
 const approvalPath = "/approvals"
 
-// How much of plans the list shows, in bytes of JSON: what is longer, alone or with those before it, is read on its own page.
-const (
-	shownEach = 8 << 10
-	shownAll  = 24 << 10
-)
-
 // ApprovalCore is what is asked: an *app.App.
 type ApprovalCore interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
@@ -73,27 +67,23 @@ func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 	_, _ = w.Write([]byte(strconv.Itoa(n))) // the client may be gone
 }
 
+// list leads to the first request of the queue. While nothing waits it waits for one.
 func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
 		return
 	}
-	body := ui.Node(ui.Empty("No pending approvals. When an agent proposes something that needs your approval, it appears here by itself."))
 	if len(views) > 0 {
-		var cards ui.Group
-		room := shownAll
-		for _, c := range views {
-			size := len(c.Plan) + len(c.Exhibit)
-			whole := size <= min(room, shownEach)
-			if whole {
-				room -= size
-			}
-			cards = append(cards, s.card(r.Context(), v, c, whole))
+		to := approvalPathOf(ui.Queue(views)[0].ID)
+		if id := r.URL.Query().Get(answeredParam); id != "" {
+			to += "?" + answeredParam + "=" + url.QueryEscape(id)
 		}
-		body = ui.Div(ui.ID("waiting"), ui.Data("list", ""), cards)
+		http.Redirect(w, r, to, http.StatusSeeOther)
+		return
 	}
-	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{body, telling()}}.Write(w, http.StatusOK, v)
+	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{
+		ui.Empty("No pending approvals. When an agent proposes something that needs your approval, it appears here by itself."), telling()}}.Write(w, http.StatusOK, v)
 }
 
 // telling returns the control for notifications in this browser. Without scripts it is invisible and does nothing.
@@ -106,16 +96,39 @@ func telling() ui.Node {
 		ui.P(ui.Class("quiet"), ui.Role("status")))
 }
 
-// card returns one confirmation in the list.
-func (s *approvalSection) card(ctx context.Context, v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
-	body := ui.Group{
-		ui.H2(ui.Class("prompt"), ui.LinkTo(approvalPathOf(c.ID), ui.Printable(c.Prompt)), ui.TextNode(" "), ui.Risk(c.Risk)),
-		ui.Asked(c, s.client(ctx, c)),
+// queue returns the pending requests as links, those that ask for the same once; here is the one that the page is about. One alone needs no queue.
+func (s *approvalSection) queue(ctx context.Context, here string) ui.Node {
+	views, err := s.core.Confirmations(ctx, "")
+	if err != nil || len(views) < 2 {
+		return nil
 	}
-	if whole {
-		body = append(body, ui.Brief(c.Plan), ui.Exhibit(c.Exhibit))
+	type same struct{ tool, plan string }
+	first, times := map[same]string{}, map[string]int{}
+	for _, c := range ui.Queue(views) {
+		k := same{c.Tool, c.PlanHash.Hex()}
+		if c.ID == here || first[k] == "" {
+			first[k] = c.ID
+		}
 	}
-	return ui.Article(ui.ID(c.ID), ui.Class("card"), append(body, s.decide(v, c, whole)))
+	for _, c := range views {
+		times[first[same{c.Tool, c.PlanHash.Hex()}]]++
+	}
+	var items []ui.Node
+	for _, c := range ui.Queue(views) {
+		if times[c.ID] == 0 {
+			continue
+		}
+		var again, decided ui.Node
+		if times[c.ID] > 1 {
+			again = ui.Group{ui.Badge(ui.Plain, "asked "+ui.Count(times[c.ID], "time", "times")), ui.Text(" ")}
+		}
+		if c.Answerer != "" {
+			decided = ui.Group{ui.Badge(ui.Good, "approved"), ui.Text(" ")}
+		}
+		items = append(items, ui.Li(ui.A(ui.Href(approvalPathOf(c.ID)), ui.If(c.ID == here, ui.Aria("current", "true")), ui.Span(ui.Class("what"), ui.Text(ui.Printable(c.Prompt))),
+			ui.Span(ui.Class("quiet"), ui.Risk(c.Risk), ui.Text(" "), again, decided, ui.Text(ui.Printable(s.client(ctx, c)))))))
+	}
+	return ui.Nav(ui.ID("queue"), ui.Class("queue"), ui.Aria("label", "Pending approvals"), ui.Ol(ui.Group(items)))
 }
 
 // client returns the client of the request, from the call record.
@@ -127,21 +140,19 @@ func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	return rec.Client
 }
 
-// decide returns how this visitor can decide the request on this page; whole says that the page shows the whole plan.
-func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, whole bool) ui.Node {
+// decide returns how this visitor can decide the request; until is how the same can be allowed until a time.
+func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, until ui.Node) ui.Node {
 	if job, own := s.runner.Asking(c.ID); own {
 		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
 	}
-	deny := ui.Div(ui.Class("decide"), ui.Deny(v, approvalPathOf(c.ID), c))
 	switch {
 	case c.Answerer != "":
 		return ui.P(ui.Badge(ui.Good, "approved"), ui.TextNode(" by "+ui.DecidedBy(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), ui.When(c.ExpiresAt), ui.TextNode("."))
 	case !s.runner.Decides(v, tool.Name(c.Tool)):
-		return ui.Group{ui.P(ui.Class("quiet"), ui.TextNode("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")), deny}
-	case !whole:
-		return ui.Group{ui.P(ui.TextNode("Its plan is long. "), ui.LinkTo(approvalPathOf(c.ID), "Read it on a page of its own"), ui.TextNode(", and approve it there.")), deny}
+		return ui.Group{ui.P(ui.Class("quiet"), ui.TextNode("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")),
+			ui.Div(ui.Class("decide"), ui.Deny(v, approvalPathOf(c.ID), c))}
 	}
-	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session)
+	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session, until)
 }
 
 // until returns the form for a dated grant, if this visitor can give one and the whole plan is shown; nil otherwise.
@@ -162,7 +173,9 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	case err != nil:
 		s.fail(w, v, err)
 	case waits:
-		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusOK)
+		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusOK, s.came(r))
+	case r.URL.Query().Get(answeredParam) == r.PathValue("id"): // it was decided on this page, and its call has gone on
+		http.Redirect(w, r, approvalPath+"?"+answeredParam+"="+url.QueryEscape(r.PathValue("id")), http.StatusSeeOther)
 	default:
 		rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 		if err != nil {
@@ -188,21 +201,31 @@ func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View,
 type approvalSheet struct {
 	confirm.View
 	client string
-	diffs  ui.Node
+	queue  ui.Node // what else waits
 	until  ui.Node // how the same can be allowed until a time
 }
 
 func (s *approvalSection) approvalSheet(ctx context.Context, v httpauth.Visitor, c confirm.View) approvalSheet {
-	return approvalSheet{c, s.client(ctx, c), ui.Exhibit(c.Exhibit), s.until(ctx, v, c)}
+	return approvalSheet{c, s.client(ctx, c), s.queue(ctx, c.ID), s.until(ctx, v, c)}
 }
 
-func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c approvalSheet, status int, above ...ui.Node) {
-	p := ui.Page{Title: "Approval", Section: approvalPath, Crumbs: crumbs(), Live: ui.Decided()}
-	if len(above) > 0 || c.Revealed {
+// question answers with the page of one request beside the queue. Above it is what came of the last one, or what was wrong.
+func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c approvalSheet, status int, above ui.Node) {
+	p := ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: above}
+	if status != http.StatusOK || c.Revealed {
 		p.Live = nil // an error or revealed text stays visible
 	}
-	p.Body = append(above, ui.Div(ui.ID(c.ID), ui.Question(c.View, c.client), c.diffs, s.decide(v, c.View, true), c.until))
+	p.Body = []ui.Node{ui.Div(ui.ID("waiting"), ui.Class("review"), ui.Data("list", ""), c.queue,
+		ui.Article(ui.ID(c.ID), ui.Class("decision"), ui.Question(c.View, c.client), s.decide(v, c.View, c.until))), keys(), telling()}
 	p.Write(w, status, v)
+}
+
+// keys returns what the keys do here. Without scripts they do nothing, and this is invisible.
+func keys() ui.Node {
+	return ui.Section(ui.ID("keys"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.TextNode("Keys")),
+		ui.P(ui.Key("j"), ui.TextNode(" and "), ui.Key("k"), ui.TextNode(" next and previous approval · "), ui.Key("a"), ui.TextNode(" to the button that approves · "), ui.Key("d"),
+			ui.TextNode(" to the reason of a denial; Enter then does it · "), ui.Key("/"), ui.TextNode(" find a page · "), ui.Key("?"), ui.TextNode(" these keys")),
+		ui.Div(ui.Class("buttons"), ui.Button(ui.Type("button"), ui.Data("keys", ""), ui.Aria("pressed", "true"), ui.TextNode("Single keys"))))
 }
 
 func crumbs() []ui.PageLink { return []ui.PageLink{{Text: "Approvals", Href: approvalPath}} }

@@ -61,27 +61,34 @@ func TestNothingWaits(t *testing.T) {
 	assert.Equal(t, "0", web.Get("/approvals/count").Body)
 }
 
-func TestWhatWaitsIsShownOldestFirst(t *testing.T) {
+// TestWhatWaitsIsAQueue: the highest risk first, then the longest wait, those that ask for the same once; the page shows the whole of one of them.
+func TestWhatWaitsIsAQueue(t *testing.T) {
 	t.Parallel()
 	agent, here, web := pair(t)
 	require.NoError(t, here.Notes.Write("old", "one\ntwo"))
 	first := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "new text"})
+	assert.NotContains(t, web.Get("/approvals").Body, `id="queue"`, "one alone needs none")
+	agent.TestCore.Agent("s3").Ask(t, "write_note", map[string]string{"name": "plan", "text": "new text"})
 	second := agent.TestCore.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "old"})
 	page := web.Get("/approvals")
+	assert.Equal(t, "/approvals/"+second, page.Path)
+	assert.Regexp(t, `(?s)id="queue".*`+second+`.*`+first+`.*asked 2 times`, page.Body)
+	assert.Equal(t, 2, strings.Count(page.Body, `<span class="what">`), "the same once")
 	words := page.Words()
-	assert.Less(t, strings.Index(page.Body, `id="`+first), strings.Index(page.Body, `id="`+second))
-	for _, want := range []string{"write note plan low risk", "Tool write_note", "Asked by claude-code/2.1 (s1)", "+new text", "Approve Always allow in this session",
-		"burn note old high risk", "a burnt note is gone", "Would be lost one two", "command rm ", `Type "old" to approve`} {
+	for _, want := range []string{"burn note old high risk", "a burnt note is gone", "Would be lost one two", "command rm ", `Type "old" to approve`, "Tool burn_note", "Arguments as they were sent"} {
 		assert.Contains(t, words, want)
 	}
-	assert.Equal(t, 1, strings.Count(words, "Always allow"), "high risk is asked about every time")
-	assert.Equal(t, "2", web.Get("/approvals/count").Body)
+	assert.NotContains(t, words, "Always allow", "high risk is asked about every time")
+	assert.NotContains(t, words, "+new text", "that is on the page of the other one")
+	assert.Equal(t, "3", web.Get("/approvals/count").Body)
 
-	one := web.Get("/approvals/" + second)
+	one := web.Get("/approvals/" + first)
 	assert.Equal(t, http.StatusOK, one.Status)
-	assert.Contains(t, one.Words(), "Would be lost one two")
-	assert.Contains(t, one.Words(), "Arguments as they were sent")
-	assert.NotContains(t, one.Words(), "write note plan")
+	for _, want := range []string{"write note plan low risk", "Tool write_note", "Asked by claude-code/2.1 (s1)", "+new text", "Always allow in this session", "Allow this until …"} {
+		assert.Contains(t, one.Words(), want)
+	}
+	assert.NotContains(t, one.Words(), "Would be lost")
+	assert.Contains(t, web.Press(page, "Deny").Words(), "burn note old: a person denied it", "what became of it is said beside the next one")
 }
 
 func TestAnApprovalLetsTheCallGoOn(t *testing.T) {
@@ -90,7 +97,7 @@ func TestAnApprovalLetsTheCallGoOn(t *testing.T) {
 	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	came := web.Press(web.Get("/approvals"), "Approve")
 	assert.Equal(t, http.StatusOK, came.Status)
-	assert.Regexp(t, `^/approvals\?answered=cf_`, came.Path)
+	assert.Regexp(t, `^/approvals.*\?answered=cf_`, came.Path)
 	assert.Contains(t, came.Words(), "write note plan: approved")
 	require.NoError(t, (<-done).Err)
 	assert.Equal(t, "text", here.Notes.Read("plan"))
@@ -344,29 +351,27 @@ func TestUnknownConfirmations(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, web.Get("/approvals/%3Cscript%3E").Status)
 }
 
-func TestLongPlansAreReadOnTheirOwnPage(t *testing.T) {
+// TestLongPlansAreShownWhole: nothing of what is asked about is cut.
+func TestLongPlansAreShownWhole(t *testing.T) {
 	t.Parallel()
 	agent, _, web := pair(t)
-	id := agent.Ask(t, "write_note", map[string]string{"name": "long", "text": strings.Repeat("a long line of text\n", 2000)})
+	agent.Ask(t, "write_note", map[string]string{"name": "long", "text": strings.Repeat("a long line of text\n", 2000) + "the end"})
 	page := web.Get("/approvals")
-	assert.Contains(t, page.Words(), "Its plan is long. Read it on a page of its own , and approve it there.")
-	assert.NotContains(t, page.Words(), "Approve Always")
-	assert.NotContains(t, page.Body, `value="approve"`, "what is not shown is not approved")
-	assert.Contains(t, page.Body, `value="deny"`)
-	assert.Less(t, len(page.Body), 20<<10)
-	assert.Contains(t, web.Get("/approvals/"+id).Body, `value="approve"`)
-	assert.Contains(t, web.Press(page, "Deny").Words(), "a person denied it")
+	assert.Equal(t, 1, strings.Count(page.Body, `value="approve"`))
+	change, _, _ := strings.Cut(page.Body, "The whole plan as data")
+	assert.Equal(t, 2000, strings.Count(change, "a long line of text"))
+	assert.Contains(t, change, "the end")
 }
 
-func TestAFullListIsSmall(t *testing.T) {
+func TestALongQueueIsSmall(t *testing.T) {
 	t.Parallel()
 	agent, _, web := pair(t)
 	for i := range 20 {
 		agent.TestCore.Agent(fmt.Sprint("s", i)).Ask(t, "write_note", map[string]string{"name": fmt.Sprint(i), "text": strings.Repeat("text ", 800)})
 	}
 	page := web.Get("/approvals")
-	assert.Equal(t, 20, strings.Count(page.Body, `class="card"`))
-	assert.Less(t, len(page.Body), 100<<10)
+	assert.Equal(t, 20, strings.Count(page.Body, `<span class="what">`))
+	assert.Less(t, len(page.Body), 60<<10)
 }
 
 func TestAnApproverCannotReachFurtherThanItself(t *testing.T) {

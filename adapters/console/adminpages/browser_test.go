@@ -67,7 +67,11 @@ func aQuestionAppearsByItself(t *testing.T, b *browser.Browser) {
 	for i, name := range []string{"first", "second", "third"} {
 		begun := time.Now()
 		id := agent.Ask(t, "write_note", map[string]string{"name": name, "text": "text"})
-		p.WaitText("#"+id, "write note "+name)
+		if i == 0 {
+			p.WaitText("#"+id, "write note "+name)
+		} else {
+			p.WaitText("#queue", "write note "+name) // beside the one that is looked at
+		}
 		if took = time.Since(begun); took <= shown && i > 0 {
 			break
 		}
@@ -77,6 +81,9 @@ func aQuestionAppearsByItself(t *testing.T, b *browser.Browser) {
 	p.WaitFor("document.getElementById('said').textContent.includes('wait for you')")
 
 	burn := agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	p.WaitFor(`document.querySelector("#queue .what").textContent === "burn note old"`) // the highest risk first
+	p.WaitFor(`document.querySelector(".decision .prompt").textContent.includes("write note first")`)
+	p.Go(web.URL + "/approvals")
 	p.WaitText("#"+burn, "Would be lost")
 	p.WaitText("#"+burn+" [data-until]", "in 23 h")
 	p.Axe()
@@ -94,15 +101,15 @@ func whatSomebodyWritesStays(t *testing.T, b *browser.Browser) {
 	p := b.Page(t, web.URL+"/approvals")
 	p.Type("#reason-"+id, "because")
 	p.Eval("window.kept = document.getElementById('"+id+"')", nil)
-	p.Click("#" + id + " summary, #" + id + " h2") // anything in it
+	p.Click("#" + id + " summary") // anything in it
 	p.Go(web.URL + "/approvals")
 	p.Type("#reason-"+id, "because")
 	p.Eval("(() => { window.kept = document.getElementById('"+id+"'); return true; })()", nil)
-	other := agent.Ask(t, "write_note", map[string]string{"name": "other", "text": "text"})
-	p.WaitText("#"+other, "write note other")
+	agent.Ask(t, "write_note", map[string]string{"name": "other", "text": "text"})
+	p.WaitText("#queue", "write note other")
 	_, err := here.Answer(t.Context(), confirm.Answer{ID: gone, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	p.WaitFor("!document.getElementById('" + gone + "')")
+	p.WaitFor("!document.querySelector('#queue a[href$=\"" + gone + "\"]')")
 	p.WaitFor("window.kept === document.getElementById('" + id + "') && document.activeElement.id === 'reason-" + id + "'")
 	p.Keys(" it is late\r") // Enter denies, in the field of a denial
 	p.WaitText(".notice", "a person denied it: because it is late")
@@ -130,6 +137,7 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	p.WaitText(".notice", "a person denied it: not today")
 
 	done = agent.Waits(t, "write_note", map[string]string{"name": "always", "text": "text"})
+	p.Press("Allow in this session …")
 	p.Press("Always allow in this session: write_note with these arguments and this plan, for at most 12 hours; not bound: how often it runs: write note always")
 	require.NoError(t, (<-done).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("always")))
@@ -142,7 +150,7 @@ func untilATime(t *testing.T, b *browser.Browser) {
 	note := map[string]string{"name": "daily", "text": "text"}
 	id := agent.Ask(t, "write_note", note)
 	p := b.Page(t, web.URL+"/approvals/"+id)
-	p.Click("main details:last-of-type > summary")
+	p.Press("Allow this until …")
 	p.WaitText("main", "Allowed without asking: write_note: write note daily, with these arguments")
 	p.Axe()
 	p.Shot("until a time")
@@ -245,12 +253,12 @@ func nobodyPressesWhatJustSlidUnderThePointer(t *testing.T, b *browser.Browser) 
 	agent, here, web := live(t)
 	first := agent.Ask(t, "write_note", map[string]string{"name": "first", "text": "text"})
 	second := agent.Ask(t, "write_note", map[string]string{"name": "second", "text": "text"})
-	p := b.Page(t, web.URL+"/approvals")
+	p := b.Page(t, web.URL+"/approvals/"+second)
 	p.WaitFor("document.body.dataset.held === undefined")
 	p.Eval("(() => { const now = performance.now(); performance.now = () => now; return true; })()", nil) // it stays the moment in which the page changes
 	_, err := here.Answer(t.Context(), confirm.Answer{ID: first, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	p.WaitFor("!document.getElementById('" + first + "') && document.body.dataset.held !== undefined")
+	p.WaitFor("!document.querySelector('#queue') && document.body.dataset.held !== undefined")
 	p.Eval("(() => { document.querySelector('#"+second+" button.go').click(); return true; })()", nil)
 	p.WaitText("#said", "Look again, then press")
 	views, err := here.Confirmations(t.Context(), "")

@@ -29,5 +29,5 @@ func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpa
 		return
 	}
 	w.Header().Set("Cache-Control", "no-store")
-	s.question(w, v, s.approvalSheet(r.Context(), v, bare), http.StatusOK)
+	s.question(w, v, s.approvalSheet(r.Context(), v, bare), http.StatusOK, nil)
 }

@@ -4,6 +4,7 @@ import (
 	"strconv"
 	"strings"
 	"time"
+	"unicode"
 
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/domain/fault"
@@ -204,8 +205,8 @@ func Tabs(name, here string, links ...PageLink) Node {
 	})))
 }
 
-// keyName returns the name of a key.
-func keyName(s string) Node { return el("kbd", TextNode(s)) }
+// Key returns the name of a key.
+func Key(s string) Node { return el("kbd", TextNode(s)) }
 
 // Danger returns a button for an action that is hard to undo.
 func Danger(label string, more ...Node) Node {
@@ -222,9 +223,15 @@ func Disclosure(line string, open bool, body ...Node) Node {
 	return details(If(open, Attr("open")), summary(TextNode(line)), Group(body))
 }
 
-// Diff returns a unified diff, line by line, with visible signs besides colour. Lines within a hunk are classified by their sign only.
+// Diff returns a unified diff, line by line, with visible signs besides colour. Lines within a hunk are classified by their sign only. Lines that replace
+// others stand beside them where there is room, and what differs in a replaced line is marked.
 func Diff(label, text string) Node {
 	var lines Group
+	var gone, come []string // lines of the replacement that is being read
+	flush := func() {
+		lines = append(lines, replaced(gone, come))
+		gone, come = nil, nil
+	}
 	old, fresh := 0, 0 // remaining lines of the hunk, old and new
 	for line := range strings.Lines(text) {
 		class := ""
@@ -246,9 +253,75 @@ func Diff(label, text string) Node {
 		case strings.HasPrefix(line, "-"):
 			class = "removed"
 		}
-		lines = append(lines, Span(If(class != "", Class(class)), TextNode(strings.TrimRight(line, "\r\n"))))
+		line = strings.TrimRight(line, "\r\n")
+		switch {
+		case class == "removed" && len(come) == 0:
+			gone = append(gone, line)
+		case class == "added":
+			come = append(come, line)
+		default:
+			flush()
+			if class == "removed" {
+				gone = append(gone, line)
+				continue
+			}
+			lines = append(lines, Span(If(class != "", Class(class)), TextNode(line)))
+		}
 	}
+	flush()
 	return Pre(Class("diff"), TabIndex("0"), Role("group"), named(label), Code(lines))
+}
+
+// replaced returns removed lines and the added ones that take their place.
+func replaced(gone, come []string) Node {
+	was, is := make(Group, len(gone)), make(Group, len(come))
+	for i, line := range gone {
+		was[i] = Span(Class("removed"), TextNode(line))
+	}
+	for i, line := range come {
+		is[i] = Span(Class("added"), TextNode(line))
+	}
+	if len(gone) == 0 || len(come) == 0 {
+		return Group{was, is}
+	}
+	if len(gone) == len(come) {
+		for i := range gone {
+			before, after := differing(gone[i], come[i])
+			was[i], is[i] = Span(Class("removed"), before), Span(Class("added"), after)
+		}
+	}
+	return Span(Class("pair"), Span(Class("half"), was), Span(Class("half"), is))
+}
+
+// differing returns two lines, each after its sign, with what differs between them marked; unmarked if they have nothing in common.
+func differing(a, b string) (before, after Node) {
+	x, y := []rune(a), []rune(b)
+	head := 1 // the sign
+	for head < min(len(x), len(y)) && x[head] == y[head] {
+		head++
+	}
+	tail := 0
+	for tail < min(len(x), len(y))-head && x[len(x)-1-tail] == y[len(y)-1-tail] {
+		tail++
+	}
+	inWord := func(r rune) bool { return unicode.IsLetter(r) || unicode.IsDigit(r) || r == '_' }
+	at := func(line []rune, i int) bool { return i >= 0 && i < len(line) && inWord(line[i]) }
+	for head > 1 && inWord(x[head-1]) && (at(x, head) || at(y, head)) { // whole words
+		head--
+	}
+	for tail > 0 && inWord(x[len(x)-tail]) && (at(x, len(x)-tail-1) || at(y, len(y)-tail-1)) {
+		tail--
+	}
+	if strings.TrimSpace(string(x[1:head])+string(x[len(x)-tail:])) == "" {
+		return TextNode(a), TextNode(b)
+	}
+	marked := func(line []rune) Node {
+		if head == len(line)-tail {
+			return TextNode(string(line))
+		}
+		return Group{TextNode(string(line[:head])), el("mark", TextNode(string(line[head:len(line)-tail]))), TextNode(string(line[len(line)-tail:]))}
+	}
+	return marked(x), marked(y)
 }
 
 // hunk returns the numbers of old and new lines from a hunk header: @@ -1,2 +1,3 @@.

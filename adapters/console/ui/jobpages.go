@@ -132,7 +132,7 @@ func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now JobSnapshot)
 	if now.Wrong != nil {
 		wrong = Problem(fault.From(now.Wrong))
 	}
-	return []Node{wrong, Question(view, ""), Exhibit(view.Exhibit), Decide(v, "/work/"+j.ID+"/answer", view, false)}
+	return []Node{wrong, Div(Class("decision"), Question(view, ""), Decide(v, "/work/"+j.ID+"/answer", view, false))}
 }
 
 // The fields of a decision form.
@@ -145,8 +145,8 @@ const (
 )
 
 // Decide returns the forms that decide an approval request: one to approve and one to deny, so that Enter in a field cannot trigger the other. Both
-// contain the hash of the shown plan. always offers a session grant if the request allows one.
-func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node {
+// contain the hash of the shown plan. always offers a session grant if the request allows one; more is what else can be decided.
+func Decide(v httpauth.Visitor, action string, c confirm.View, always bool, more ...Node) Node {
 	if c.MustReveal && !c.Revealed {
 		return Div(Class("decide"), reveal(v, action, c), Deny(v, action, c))
 	}
@@ -169,12 +169,13 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool) Node
 	}
 	if always && c.Lasting() {
 		label := Always(c)
-		lasting = SubmitButton(label, Name(fieldDecision), Value("always"), Data("patience", patient), about(label, c))
+		lasting = Disclosure("Allow in this session …", false, PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")),
+			Div(Class("buttons"), SubmitButton(label, Name(fieldDecision), Value("always"), Data("patience", patient), about(label, c)))))
 	}
 	return Div(Class("decide"), reveal(v, action, c), keyed,
 		PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")), typed, Div(Class("buttons"),
-			SubmitButton("Approve", Name(fieldDecision), Value("approve"), Class("go"), Data("patience", patient), about("Approve", c)), lasting)),
-		Deny(v, action, c))
+			SubmitButton("Approve", Name(fieldDecision), Value("approve"), Class("go"), Data("patience", patient), about("Approve", c)))),
+		Deny(v, action, c), lasting, Group(more))
 }
 
 // Always returns the label of the button that gives a session grant: what the grant is bound to, and what not.

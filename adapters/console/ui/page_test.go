@@ -124,6 +124,7 @@ func classes(html string) string {
 			out = append(out, "@")
 		case strings.HasPrefix(span, ` class="file"`):
 			out = append(out, "f")
+		case strings.HasPrefix(span, ` class="pair"`), strings.HasPrefix(span, ` class="half"`): // what stands side by side
 		default:
 			out = append(out, ".")
 		}
@@ -164,6 +165,15 @@ func TestValues(t *testing.T) {
 func TestDeedsSayOfWhat(t *testing.T) {
 	html := render(t, ui.ActionForm(httpauth.Visitor{Form: "f"}, "/x", "Stop", "server 1", ui.Hidden("a", "b")))
 	assert.Equal(t, `<form method="post" action="/x"><input type="hidden" name="form_token" value="f"><input type="hidden" name="a" value="b"><button type="submit" aria-label="Stop server 1">Stop</button></form>`, html)
+}
+
+// TestWhatDiffersInALineIsMarked: whole words, and nothing where lines have nothing in common.
+func TestWhatDiffersInALineIsMarked(t *testing.T) {
+	got := render(t, ui.Diff("d", "@@ -1,2 +1,2 @@\n-port: 8080, open\n-old\n+port: 9080, open\n+new\n"))
+	assert.Contains(t, got, `<span class="removed">-port: <mark>8080</mark>, open</span>`)
+	assert.Contains(t, got, `<span class="added">+port: <mark>9080</mark>, open</span>`)
+	assert.Contains(t, got, `<span class="removed">-old</span>`)
+	assert.Contains(t, render(t, ui.Diff("d", "@@ -1 +1 @@\n-one\n+one more\n")), `<span class="added">+one<mark> more</mark></span>`)
 }
 
 func FuzzValue(f *testing.F) {

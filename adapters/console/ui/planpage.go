@@ -9,16 +9,19 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// Question returns everything that the user needs to decide: the client, the tool with its arguments, the risk, and the whole plan.
+// Question returns everything that the user needs to decide, in the order of a decision: what it is about, who asks, what would be lost, what would run, what
+// would change, and then the details.
 func Question(v confirm.View, client string) Node {
 	return Group{
-		P(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
-		Asked(v, client), Plan(v.Plan), arguments(v.Arguments),
+		H2(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
+		asked(v, client), Brief(v.Plan), Exhibit(v.Exhibit),
+		Facts(Fact{Name: "Tool", Value: InlineCode(Printable(v.Tool))}, Fact{Name: "Plan", Value: short(v.PlanHash.Hex())}),
+		planData(v.Plan), arguments(v.Arguments),
 	}
 }
 
-// Asked returns the client and the tool of a request, and how and until when it can be decided.
-func Asked(v confirm.View, client string) Node {
+// asked returns the client of a request, and how and until when it can be decided.
+func asked(v confirm.View, client string) Node {
 	var asks, typed Node
 	if client != "" {
 		asks = TextNode(Printable(client))
@@ -33,11 +36,10 @@ func Asked(v confirm.View, client string) Node {
 	if v.Gone {
 		gone = TextNode("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")
 	}
-	return Facts(Fact{Name: "Tool", Value: InlineCode(Printable(v.Tool))}, Fact{Name: "Asked by", Value: asks}, Fact{Name: "Waiting", Value: gone}, Fact{Name: "Approved", Value: typed},
+	return Facts(Fact{Name: "Asked by", Value: asks}, Fact{Name: "Waiting", Value: gone}, Fact{Name: "Approved", Value: typed},
 		Fact{Name: "Approval needs", Value: needs},
 		Fact{Name: "Expires", Value: Group{When(v.ExpiresAt), TextNode(" "),
-			Span(Class("quiet"), Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}},
-		Fact{Name: "Plan", Value: short(v.PlanHash.Hex())})
+			Span(Class("quiet"), Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}})
 }
 
 // arguments returns a call's arguments, collapsed; nothing if there are none.
@@ -54,7 +56,15 @@ func Plan(plan json.RawMessage) Node {
 	if body == nil {
 		return nil
 	}
-	return Group{body, Disclosure("The whole plan as data", false, CodeBlock("the whole plan", Printable(pretty(string(plan)))))}
+	return Group{body, planData(plan)}
+}
+
+// planData returns a plan as data, collapsed; nothing if there is none.
+func planData(plan json.RawMessage) Node {
+	if len(plan) == 0 || string(plan) == "null" {
+		return nil
+	}
+	return Disclosure("The whole plan as data", false, CodeBlock("the whole plan", Printable(pretty(string(plan)))))
 }
 
 // Brief is Plan without the data.

@@ -35,7 +35,7 @@ func Specimens(w http.ResponseWriter, _ *http.Request, v httpauth.Visitor) {
 			SelectField("specimen-choice", "choice", "A choice", "b", Choice{"a", "one"}, Choice{"b", "the other"}), CheckboxField("specimen-tick", "tick", "A tick", true)),
 		Part("Changes and code", Diff("lines of config.json", "--- a/config.json\n+++ b/config.json\n@@ -1,3 +1,3 @@\n {\n-  \"port\": 8080,\n+  \"port\": 9090,\n }\n"),
 			CodeBlock("a command", "npm test"), Disclosure("More of it", false, P(TextNode("What is a key away.")))),
-		Part("Keys", P(keyName("j"), TextNode(" next "), keyName("k"), TextNode(" previous"))),
+		Part("Keys", P(Key("j"), TextNode(" next "), Key("k"), TextNode(" previous"))),
 		Part("Passing messages", P(TextNode("What just happened is said at the lower edge for a while.")), Div(Class("toast still"), TextNode("One approval waits for you."))),
 	}}.Write(w, http.StatusOK, v)
 }

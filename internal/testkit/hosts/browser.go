@@ -98,7 +98,7 @@ func (d *trial) logsIn() error {
 	return d.eyes.look(func() {
 		d.page = browser.Open(d.eyes).Page(d.eyes, link)
 		d.page.Press("Log this browser in")
-		d.page.WaitFor(`location.pathname === "/approvals"`)
+		d.page.WaitFor(`location.pathname.startsWith("/approvals")`)
 	})
 }
 
