@@ -186,7 +186,7 @@ func (d *Dir) Move(from, to string) error {
 // Sweep removes the temporary files of dead writers in sub that are older than age, and returns their number.
 func (d *Dir) Sweep(sub string, age time.Duration) (removed int, err error) {
 	err = d.Scan(sub, func(name string, info func() (fs.FileInfo, error)) error {
-		if !isTemp(name) {
+		if !IsTemp(name) {
 			return nil
 		}
 		at, err := info()
@@ -201,7 +201,8 @@ func (d *Dir) Sweep(sub string, age time.Duration) (removed int, err error) {
 	return removed, err
 }
 
-func isTemp(name string) bool {
+// IsTemp reports whether a document is written under that name before it gets its own.
+func IsTemp(name string) bool {
 	return strings.HasPrefix(name, tempPrefix) && strings.HasSuffix(name, tempSuffix)
 }
 

@@ -45,7 +45,7 @@ func (s *Store) create(ctx context.Context, p *pack.Pack) error {
 		}
 	}
 	if name := p.Name(); name != "" {
-		same, _, err := s.collect(ctx, func(other *pack.Summary) bool { return other.Name == name })
+		same, _, _, err := s.collect(ctx, func(other *pack.Summary) bool { return other.Name == name })
 		if err != nil {
 			return err
 		}
@@ -91,11 +91,11 @@ func passed(last, now time.Time, every time.Duration) bool {
 	return last.IsZero() || now.Before(last) || now.Sub(last) >= every
 }
 
-// clean deletes the files of expired packs and what dead writers left, when it is time. It is housekeeping: what it cannot do now is left for
+// clean deletes the files of expired packs and what dead writers may have left, when it is time. It is housekeeping: what it cannot do now is left for
 // the next time, and a store that cannot be written stays readable.
-func (s *Store) clean(expired []pack.ID) {
+func (s *Store) clean(expired []pack.ID, temps bool) {
 	purge, sweep := s.cleanup.start(s.clock.Now())
-	if sweep {
+	if sweep && temps {
 		_, _ = s.dir.Sweep(packsDir, sweepAge)
 	}
 	if !purge {

@@ -12,6 +12,7 @@ import (
 
 	"golang.org/x/sync/errgroup"
 
+	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/pack"
 )
 
@@ -22,6 +23,7 @@ type index struct {
 	entries map[string]*entry // by file name
 	order   []*entry          // by file name, hence by id
 	pass    uint64            // of refresh; marks what it has seen
+	temps   bool              // refresh saw files of writers, dead or alive, or could not look
 
 	file       string // of the listing; empty where there is none
 	recalled   bool
@@ -48,18 +50,18 @@ func (s *Store) Lookup(ctx context.Context, name pack.Name) ([]pack.Summary, err
 func (s *Store) List(ctx context.Context) ([]pack.Summary, error) { return s.list(ctx, nil) }
 
 func (s *Store) list(ctx context.Context, want func(*pack.Summary) bool) ([]pack.Summary, error) {
-	found, expired, err := s.collect(ctx, want)
-	s.clean(expired)
+	found, expired, temps, err := s.collect(ctx, want)
+	s.clean(expired, temps)
 	return found, err
 }
 
 // collect brings the index up to date and picks the live packs that are wanted; nil wants all. It fails when any file is damaged, and says
-// even then which packs have expired.
-func (s *Store) collect(ctx context.Context, want func(*pack.Summary) bool) (found []pack.Summary, expired []pack.ID, err error) {
+// even then which packs have expired, and whether writers may have left files.
+func (s *Store) collect(ctx context.Context, want func(*pack.Summary) bool) (found []pack.Summary, expired []pack.ID, temps bool, err error) {
 	s.index.mu.Lock()
 	defer s.index.mu.Unlock()
 	if err := s.refresh(ctx); err != nil {
-		return nil, nil, err
+		return nil, nil, s.index.temps, err
 	}
 	now := s.clock.Now()
 	found = []pack.Summary{}
@@ -78,22 +80,24 @@ func (s *Store) collect(ctx context.Context, want func(*pack.Summary) bool) (fou
 		}
 	}
 	if damage != nil {
-		return nil, expired, damage
+		return nil, expired, s.index.temps, damage
 	}
-	return found, expired, nil
+	return found, expired, s.index.temps, nil
 }
 
 // refresh looks at every pack file and reads those that changed. The caller holds the index's lock.
 func (s *Store) refresh(ctx context.Context) error {
+	s.index.temps = true
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	x := &s.index
 	x.recall()
 	x.pass++
-	seen, stale := 0, []*entry(nil)
+	seen, stale, temps := 0, []*entry(nil), false
 	err := s.dir.Scan(packsDir, func(file string, look func() (fs.FileInfo, error)) error {
 		if !strings.HasSuffix(file, packSuffix) {
+			temps = temps || docfile.IsTemp(file)
 			return nil
 		}
 		info, err := look()
@@ -116,6 +120,7 @@ func (s *Store) refresh(ctx context.Context) error {
 	case err != nil:
 		return unusable("list the packs", err)
 	}
+	x.temps = temps
 	if err := s.reread(ctx, stale); err != nil {
 		return err
 	}

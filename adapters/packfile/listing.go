@@ -48,8 +48,8 @@ func (x *index) recall() {
 	if err != nil {
 		return
 	}
-	if entries, ok := decodeListing(data); ok {
-		x.entries = entries
+	if entries, order, ok := decodeListing(data); ok {
+		x.entries, x.order = entries, order
 	}
 }
 
@@ -110,19 +110,20 @@ func encodeListing(order []*entry) []byte {
 	return data
 }
 
-// decodeListing is the opposite of encodeListing. It never believes what does not add up.
-func decodeListing(data []byte) (map[string]*entry, bool) {
+// decodeListing is the opposite of encodeListing. It never believes what does not add up, nor an order that is none.
+func decodeListing(data []byte) (entries map[string]*entry, order []*entry, ok bool) {
 	if len(data) < listingHeader || string(data[:len(listingMagic)]) != listingMagic ||
 		binary.LittleEndian.Uint32(data[len(listingMagic):]) != listingSum(data[len(listingMagic)+4:]) {
-		return nil, false
+		return nil, nil, false
 	}
 	count := int(binary.LittleEndian.Uint32(data[listingHeader-4:]))
 	r := listingReader{data: data[listingHeader:], all: string(data[listingHeader:])}
 	if count > len(r.data)/listingLeast {
-		return nil, false
+		return nil, nil, false
 	}
-	entries := make(map[string]*entry, count)
+	entries = make(map[string]*entry, count)
 	list := make([]entry, count)
+	order = make([]*entry, 0, count)
 	for i := range list {
 		e := &list[i]
 		e.file, e.settled = r.text(), true
@@ -132,13 +133,13 @@ func decodeListing(data []byte) (map[string]*entry, bool) {
 		s.CreatedAt, s.UpdatedAt, s.ExpiresAt = r.time(), r.time(), r.time()
 		e.stamp = stamp{size: r.signed(), inode: r.unsigned(), device: r.unsigned(), mtime: r.signed(), ctime: r.signed()}
 		id, err := pack.ParseID(e.file[:max(0, len(e.file)-len(packSuffix))])
-		if r.bad || err != nil || string(id)+packSuffix != e.file {
-			return nil, false
+		if r.bad || err != nil || string(id)+packSuffix != e.file || i > 0 && e.file <= order[i-1].file {
+			return nil, nil, false
 		}
 		s.ID = id
-		entries[e.file] = e
+		entries[e.file], order = e, append(order, e)
 	}
-	return entries, len(r.data) == 0
+	return entries, order, len(r.data) == 0
 }
 
 // listingReader reads from the front of data; all is what it was at first, so that texts need no copies of their own.
