@@ -16,7 +16,6 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"syscall"
 	"testing"
 	"time"
 
@@ -25,6 +24,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/deployfile/observe"
 	"github.com/countersign-dev/countersign/adapters/local"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/cputime"
 	"github.com/countersign-dev/countersign/internal/testkit/nopolicy"
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
@@ -260,11 +260,11 @@ func against(b *testing.B, work func(), floors ...func()) {
 		took := make([]float64, len(runs))
 		for i, run := range runs {
 			runtime.GC() // each with nobody else's garbage
-			began, used := time.Now(), processor(b)
+			began, used := time.Now(), cputime.Self()
 			run()
 			took[i] = float64(time.Since(began).Nanoseconds()) / 1e6
 			if round >= 2 { // the first are for warming up
-				best[i], busy[i] = min(best[i], took[i]), min(busy[i], processor(b)-used)
+				best[i], busy[i] = min(best[i], took[i]), min(busy[i], float64((cputime.Self()-used).Nanoseconds())/1e6)
 			}
 		}
 		if round >= 2 {
@@ -279,11 +279,4 @@ func against(b *testing.B, work func(), floors ...func()) {
 	b.ReportMetric(pairs[len(pairs)/2], "x-floor-median")
 	b.ReportMetric(busy[0]/slices.Min(busy[1:]), "x-floor-cpu")
 	b.ReportMetric(0, "ns/op")
-}
-
-// processor is the processor time that this process has used, in milliseconds.
-func processor(b *testing.B) float64 {
-	var u syscall.Rusage
-	require.NoError(b, syscall.Getrusage(syscall.RUSAGE_SELF, &u))
-	return float64(u.Utime.Nano()+u.Stime.Nano()) / 1e6
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/internal/testkit/cputime"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 )
 
@@ -71,14 +72,14 @@ func compare(b *testing.B, places []ecosystem.Checkout, surveyor func() *ecogit.
 	var ours, theirs, busy, floor time.Duration
 	for b.Loop() {
 		s := surveyor()
-		begin, used := time.Now(), gitfixture.Processor(b)
+		begin, used := time.Now(), cputime.All()
 		found := s.Survey(b.Context(), places)
-		ours, busy = ours+time.Since(begin), busy+gitfixture.Processor(b)-used
+		ours, busy = ours+time.Since(begin), busy+cputime.All()-used
 		b.StopTimer()
 		require.Len(b, found, len(places))
-		begin, used = time.Now(), gitfixture.Processor(b)
+		begin, used = time.Now(), cputime.All()
 		plain()
-		theirs, floor = theirs+time.Since(begin), floor+gitfixture.Processor(b)-used
+		theirs, floor = theirs+time.Since(begin), floor+cputime.All()-used
 		b.StartTimer()
 	}
 	b.ReportMetric(float64(ours)/float64(theirs), "ratio")

@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/require"
 	"golang.org/x/sync/errgroup"
 
+	"github.com/countersign-dev/countersign/internal/testkit/cputime"
 	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
@@ -42,17 +43,17 @@ func BenchmarkAdd(b *testing.B) {
 	var ours, theirs, busy, floor time.Duration
 	for i := 0; b.Loop(); i++ {
 		name := fmt.Sprint("s", i)
-		begin, used := time.Now(), gitfixture.Processor(b)
+		begin, used := time.Now(), cputime.All()
 		plan, err := p.Repos.Plan(b.Context(), p.Clone, name, "")
 		require.NoError(b, err)
 		_, err = p.Repos.Add(b.Context(), p.Clone, p.At(name), plan)
 		require.NoError(b, err)
-		ours, busy = ours+time.Since(begin), busy+gitfixture.Processor(b)-used
+		ours, busy = ours+time.Since(begin), busy+cputime.All()-used
 		b.StopTimer()
 		other := filepath.Join(p.Base, "bare", name)
-		begin, used = time.Now(), gitfixture.Processor(b)
+		begin, used = time.Now(), cputime.All()
 		bare(b, p.Clone, "worktree", "add", "-b", "bare/"+name, other)
-		theirs, floor = theirs+time.Since(begin), floor+gitfixture.Processor(b)-used
+		theirs, floor = theirs+time.Since(begin), floor+cputime.All()-used
 		_, err = p.Repos.Remove(b.Context(), p.Clone, p.At(name), force(name, "sandbox/"+name))
 		require.NoError(b, err)
 		bare(b, p.Clone, "worktree", "remove", "--force", other)
@@ -91,9 +92,9 @@ func BenchmarkClone(b *testing.B) {
 			func(dir string) { bare(b, base, "clone", "--quiet", source, dir) },
 			func(dir string) { bare(b, base, "clone", "--quiet", "file://"+source, dir) },
 		} {
-			dir, before := filepath.Join(base, "repo"), gitfixture.Processor(b)
+			dir, before := filepath.Join(base, "repo"), cputime.All()
 			clone(dir)
-			used[i] += gitfixture.Processor(b) - before
+			used[i] += cputime.All() - before
 			require.NoError(b, os.RemoveAll(dir))
 		}
 	}

@@ -14,7 +14,7 @@ import (
 
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/sandbox"
-	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
+	"github.com/countersign-dev/countersign/internal/testkit/cputime"
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
@@ -436,16 +436,16 @@ func BenchmarkMerge(b *testing.B) {
 	start := p.In(p.Clone, "rev-parse", "main")
 	var ours, theirs, busy, floor time.Duration
 	for b.Loop() {
-		began, used := time.Now(), gitfixture.Processor(b)
+		began, used := time.Now(), cputime.All()
 		bare(b, p.Clone, "-c", "user.name=A", "-c", "user.email=a@x", "merge", "--no-edit", "sandbox/one")
-		theirs, floor = theirs+time.Since(began), floor+gitfixture.Processor(b)-used
+		theirs, floor = theirs+time.Since(began), floor+cputime.All()-used
 		p.In(p.Clone, "reset", "--quiet", "--hard", start)
-		began, used = time.Now(), gitfixture.Processor(b)
+		began, used = time.Now(), cputime.All()
 		plan, err := p.Repos.PlanMerge(b.Context(), p.Clone, sandboxport.Merge{Name: "one", Dir: dir, BaseRef: "main", At: when()})
 		require.NoError(b, err)
 		_, err = p.Repos.Merge(b.Context(), p.Clone, plan, unheeded)
 		require.NoError(b, err)
-		ours, busy = ours+time.Since(began), busy+gitfixture.Processor(b)-used
+		ours, busy = ours+time.Since(began), busy+cputime.All()-used
 		p.In(p.Clone, "reset", "--quiet", "--hard", start)
 	}
 	b.ReportMetric(float64(busy)/float64(floor), "cpu-ratio")

@@ -1,5 +1,6 @@
-// Package cputime tells how long this process and its children were on a processor: benchmarks on a machine that others use compare that, and not what a clock
-// says.
+//go:build unix
+
+// Package cputime tells how long this process and its children were on a processor: on a busy machine that tells benchmarks more than a clock.
 package cputime
 
 import (
@@ -10,8 +11,8 @@ import (
 // Self returns the processor time of this process, user and system.
 func Self() time.Duration { return used(syscall.RUSAGE_SELF) }
 
-// Children returns the processor time of the child processes that were waited for, and of theirs.
-func Children() time.Duration { return used(syscall.RUSAGE_CHILDREN) }
+// All returns that of this process and of the programs that have ended under it.
+func All() time.Duration { return used(syscall.RUSAGE_SELF) + used(syscall.RUSAGE_CHILDREN) }
 
 // Of returns how long this process was on a processor while f ran.
 func Of(f func()) time.Duration {
