@@ -163,7 +163,7 @@ const PendingWindow = 5 * time.Minute
 
 // room fails with ErrLimit if there is no room for more requests after the pending ones; if g is pending itself, only those up to g count.
 func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error {
-	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Brief: true}, k.Clock.Now())
 	if err != nil {
 		return err
 	}
@@ -212,7 +212,7 @@ func (k *Approvals) crowded(ctx context.Context, open []confirm.Request) {
 // Leave marks the open requests of a session that has ended.
 func (k *Approvals) Leave(ctx context.Context, principal, session string) {
 	now := k.Clock.Now()
-	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: session}, now)
+	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: session, Brief: true}, now)
 	for _, g := range open {
 		if err == nil && g.Binding.Principal == principal && g.HumanOnly {
 			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Leave(now) })
@@ -226,7 +226,7 @@ func (k *Approvals) Leave(ctx context.Context, principal, session string) {
 // Left marks one open request whose client no longer waits; its session may continue.
 func (k *Approvals) Left(ctx context.Context, id string) error {
 	now := k.Clock.Now()
-	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
+	open, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id, Brief: true}, now)
 	for _, g := range open {
 		if err == nil && g.HumanOnly {
 			err = k.Ledger.Settle(ctx, g.Digest, func(g *confirm.Request) error { return g.Leave(now) })
@@ -427,7 +427,7 @@ func (k *Approvals) Withdraw(ctx context.Context, id, by string) error {
 // Supersede ends the older requests of g's session about the same scope of the same tool. Correctness does not depend on it: each stays bound to its
 // plan.
 func (k *Approvals) Supersede(ctx context.Context, g confirm.Request) {
-	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: g.Binding.Session}, k.Clock.Now())
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Session: g.Binding.Session, Brief: true}, k.Clock.Now())
 	for _, w := range waiting {
 		if w.ID != g.ID && w.Binding.Tool == g.Binding.Tool && w.Binding.Principal == g.Binding.Principal && ownScope(&w) == ownScope(&g) && err == nil {
 			err = k.Withdraw(ctx, w.ID, "superseded")
@@ -466,7 +466,7 @@ func (k *Approvals) over(ctx context.Context, id, word string) error {
 // settle runs f on the pending request of that ID and records the result in the audit log.
 func (k *Approvals) settle(ctx context.Context, id, word, by string, f func(*confirm.Request) error) (settled confirm.Request, err error) {
 	now := k.Clock.Now()
-	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, now)
+	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id, Brief: true}, now)
 	if err != nil {
 		return settled, err
 	}

@@ -35,7 +35,7 @@ func (k *Approvals) keep(ctx context.Context, d confirm.Dated) error {
 
 // wake signals the calls that wait for decisions which d makes unnecessary.
 func (k *Approvals) wake(ctx context.Context, d confirm.Dated) {
-	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{}, k.Clock.Now())
+	waiting, err := k.Ledger.Pending(ctx, ports.PendingFilter{Brief: true}, k.Clock.Now())
 	if err != nil {
 		k.Log.Warn("calls that the new grant allows could not be looked up", "grant", d.ID, "cause", err.Error())
 	}

@@ -24,7 +24,7 @@ func (k *Approvals) Remember(ctx context.Context, g confirm.Request, by string) 
 // Approved returns the approved request of a call that a session grant now lets run; the zero digest and an empty ID if there is none.
 func (k *Approvals) Approved(ctx context.Context, b confirm.Binding) (confirm.Digest, string) {
 	now := k.Clock.Now()
-	asked, err := k.Ledger.Pending(ctx, ports.PendingFilter{Binding: &b}, now)
+	asked, err := k.Ledger.Pending(ctx, ports.PendingFilter{Binding: &b, Brief: true}, now)
 	for i := range asked {
 		if g := &asked[i]; err == nil && g.State == confirm.Approved && g.Check(b, "", now) == nil {
 			return g.Digest, g.ID

@@ -48,6 +48,7 @@ type PendingFilter struct {
 	Session string
 	Binding *confirm.Binding
 	Names   bool // tokens that name a plan, instead of questions
+	Brief   bool // without plan and exhibit, which may be large: for whoever looks at the rest only
 }
 
 // Ledger is the approval store. Its content survives a restart. It stores the digest of a token, never the token. It may drop the arguments of a final

@@ -25,8 +25,13 @@ const (
 	updateGrant = `UPDATE grants SET session = ?, principal = ?, tool = ?, subject = ?, args = ?, mode = ?, strength = ?, target = ?,
 		prompt = ?, plan = ?, human_only = ?, issued_at = ?, expires_at = ?, state = ?, misses = ?, answerer = ?,
 		scope = ?, risk = ?, exhibit = ?, place = ?, extra = ? WHERE digest = ?`
-	selectPending = `SELECT ` + grantColumns + ` FROM grants WHERE expires_at > ?1 AND state < ?2 AND (?3 = '' OR id = ?3)
+	// The same without what may be large.
+	briefColumns = `digest, id, session, principal, tool, subject, args, mode, strength, target, prompt, NULL, human_only, issued_at,
+		expires_at, state, misses, answerer, scope, risk, NULL, place, extra`
+	selectPending = `SELECT ` + grantColumns + pendingGrants
+	pendingGrants = ` FROM grants WHERE expires_at > ?1 AND state < ?2 AND (?3 = '' OR id = ?3)
 		AND (?4 = '' OR session = ?4) ORDER BY issued_at, seq`
+	briefPending  = `SELECT ` + briefColumns + pendingGrants
 	deleteExpired = `DELETE FROM grants WHERE expires_at < ?`
 )
 
@@ -96,7 +101,11 @@ func (l *ledger) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.R
 func (l *ledger) Pending(ctx context.Context, f ports.PendingFilter, now time.Time) ([]confirm.Request, error) {
 	var found []confirm.Request
 	err := l.store.Read(ctx, func(db *sql.DB) error {
-		rows, err := db.QueryContext(ctx, selectPending, nanos(now), int(confirm.Spent), f.ID, f.Session)
+		query := selectPending
+		if f.Brief {
+			query = briefPending
+		}
+		rows, err := db.QueryContext(ctx, query, nanos(now), int(confirm.Spent), f.ID, f.Session)
 		if err != nil {
 			return err
 		}

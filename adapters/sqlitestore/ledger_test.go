@@ -171,3 +171,21 @@ func TestWhoCannotHaveTheKeyStoresNothing(t *testing.T) {
 	require.NoError(t, err)
 	assert.Len(t, found, 1)
 }
+
+// BenchmarkWaiting lists what waits where one of it has a plan of 20 MB, whole and in brief.
+func BenchmarkWaiting(b *testing.B) {
+	l := openGrant(b)
+	g, _ := porttest.Grant(0)
+	g.Plan = json.RawMessage(`{"changes":["` + strings.Repeat("x", 20<<20) + `"]}`)
+	require.NoError(b, l.Issue(b.Context(), g))
+	for name, f := range map[string]ports.PendingFilter{"whole": {}, "brief": {Brief: true}} {
+		b.Run(name, func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				found, err := l.Pending(b.Context(), f, g.IssuedAt)
+				require.NoError(b, err)
+				require.Len(b, found, 1)
+			}
+		})
+	}
+}

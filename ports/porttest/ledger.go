@@ -297,6 +297,13 @@ func ledgerFilters(t *testing.T, l ports.Ledger) {
 		pending, err := l.Pending(t.Context(), c.filter, issued)
 		require.NoError(t, err)
 		assert.Equal(t, c.want, names(pending), name)
+		c.filter.Brief = true
+		brief, err := l.Pending(t.Context(), c.filter, issued)
+		require.NoError(t, err)
+		for i := range pending {
+			pending[i].Plan, pending[i].Exhibit = nil, nil
+		}
+		assert.Equal(t, pending, brief, "%s, in brief", name)
 	}
 }
 

@@ -2,6 +2,7 @@ package ecogit_test
 
 import (
 	"fmt"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -52,7 +53,37 @@ func BenchmarkSurvey(b *testing.B) {
 	kept := ecogit.NewSurveyor()
 	b.Run("mixed", func(b *testing.B) { compare(b, mixed, ecogit.NewSurveyor) })
 	b.Run("ticket", func(b *testing.B) { compare(b, ticket, func() *ecogit.Surveyor { return kept }) })
+	b.Run("again", func(b *testing.B) { again(b, mixed, kept) })
 	b.Run("ticket-first-look", func(b *testing.B) { compare(b, ticket, ecogit.NewSurveyor) })
+}
+
+// again compares a survey of repositories in which nothing has changed since the last one with an lstat of each of their files, in processor time.
+func again(b *testing.B, places []ecosystem.Checkout, s *ecogit.Surveyor) {
+	s.Survey(b.Context(), places)
+	var ours, floor time.Duration
+	for b.Loop() {
+		began := cputime.All()
+		s.Survey(b.Context(), places)
+		ours += cputime.All() - began
+		b.StopTimer()
+		floor += cputime.Of(func() {
+			for _, c := range places {
+				require.NoError(b, filepath.WalkDir(c.Dir, func(_ string, d fs.DirEntry, err error) error {
+					switch {
+					case err != nil:
+						return err
+					case d.IsDir() && d.Name() == ".git":
+						return fs.SkipDir
+					}
+					_, err = d.Info()
+					return err
+				}))
+			}
+		})
+		b.StartTimer()
+	}
+	b.ReportMetric(float64(ours.Milliseconds())/float64(b.N), "cpu-ms")
+	b.ReportMetric(float64(ours)/float64(floor), "x-floor")
 }
 
 func compare(b *testing.B, places []ecosystem.Checkout, surveyor func() *ecogit.Surveyor) {

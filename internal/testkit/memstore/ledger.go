@@ -57,7 +57,11 @@ func (s *Store) Pending(ctx context.Context, f ports.PendingFilter, now time.Tim
 	var found []confirm.Request
 	for _, g := range s.ledger.grants {
 		if !g.Final() && !g.Expired(now) && matches(f, g) {
-			found = append(found, copied(*g))
+			c := copied(*g)
+			if f.Brief {
+				c.Plan, c.Exhibit = nil, nil
+			}
+			found = append(found, c)
 		}
 	}
 	slices.SortStableFunc(found, func(a, b confirm.Request) int { return a.IssuedAt.Compare(b.IssuedAt) })
