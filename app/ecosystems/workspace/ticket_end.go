@@ -64,7 +64,11 @@ func (s ticketService) planSwitch(ctx context.Context, sc tool.Scope, in SwitchI
 		Facts:       map[string]any{"active": p.found.State.Active()},
 		Explanation: runs.Explanation{What: "work on this ticket from then on; what the other one has stays as it is", Affects: names(p.trees)}, Current: current(p.found), Risk: runs.Risk{Level: "low"}}
 	if cmp.Or(p.found.State.Active(), mainTicket) == in.ID && missing == 0 {
-		done := s.changed(sc, p, p.found.State, kept(p.trees), "Found nothing to do: "+in.ID+" is active already")
+		summary := in.ID + " is the active ticket already; nothing was changed"
+		if in.ID == mainTicket {
+			summary = "No ticket is active; nothing was changed"
+		}
+		done := s.changed(sc, p, p.found.State, kept(p.trees), summary)
 		done.Noop = true
 		p.Noop = done
 	}

@@ -224,7 +224,7 @@ func TestChecksOfManyRepositories(t *testing.T) {
 	t.Parallel()
 	var repos []release.Repo
 	for _, name := range []string{"api", "web", "docs", "lib"} {
-		repos = append(repos, release.Repo{Name: name, Branch: "main", Usual: "main", Born: true, Log: release.File{Path: "CHANGELOG.md", Missing: true}})
+		repos = append(repos, missing(name))
 	}
 	repos[3].Dirty = 2
 	c := release.RunChecks(release.Target{Stage: release.Stable, Empty: true}, repos)
@@ -232,4 +232,10 @@ func TestChecksOfManyRepositories(t *testing.T) {
 		"lib: 2 changes not committed; commit or stash what belongs to the release"}, c.Errors)
 	assert.Contains(t, c.Passed, "api, web, docs, lib: on main")
 	assert.Contains(t, c.Passed, "docs: clean", "three have a line each")
+	two := release.RunChecks(release.Target{Stage: "rc"}, []release.Repo{missing("api"), missing("web")}).Warnings
+	assert.Contains(t, two, "api, web: CHANGELOG.md is missing; nothing is written about this release there", "what is wrong is said once")
+}
+
+func missing(repo string) release.Repo {
+	return release.Repo{Name: repo, Branch: "main", Usual: "main", Born: true, Log: release.File{Path: "CHANGELOG.md", Missing: true}}
 }

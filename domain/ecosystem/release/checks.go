@@ -103,7 +103,7 @@ func RunChecks(aim Target, repos []Repo) Checks {
 		}
 		c.should(len(differ) == 0, same, "the highest tags differ from the common "+cmp.Or(aim.Tag, "none")+": "+strings.Join(differ, ", "))
 	}
-	c.Passed, c.Warnings, c.Errors = gathered(repos, c.Passed), gathered(repos, c.Warnings), gathered(repos, c.Errors)
+	c.Passed, c.Warnings, c.Errors = gathered(repos, c.Passed, few), gathered(repos, c.Warnings, 1), gathered(repos, c.Errors, 1)
 	c.Status, c.OK = "ok", len(c.Errors) == 0
 	switch {
 	case !c.OK:
@@ -114,11 +114,11 @@ func RunChecks(aim Target, repos []Repo) Checks {
 	return c.Checks
 }
 
-// few is how many repositories may have a line each that says the same.
+// few is how many repositories may have a line each that says the same, where nothing is wrong.
 const few = 3
 
-// gathered returns the lines, what is said of more than a few repositories in the same words once: "api, web, docs, lib: clean".
-func gathered(repos []Repo, lines []string) []string {
+// gathered returns the lines, what is said of more than that many repositories in the same words once: "api, web, docs, lib: clean".
+func gathered(repos []Repo, lines []string, most int) []string {
 	known := map[string]bool{}
 	for i := range repos {
 		known[repos[i].Name] = true
@@ -133,7 +133,7 @@ func gathered(repos []Repo, lines []string) []string {
 	for _, line := range lines {
 		name, said, _ := strings.Cut(line, ": ")
 		switch all := names[said]; {
-		case len(all) <= few || !known[name]:
+		case len(all) <= most || !known[name]:
 			out = append(out, line)
 		case all[0] == name:
 			out = append(out, strings.Join(all, ", ")+": "+said)
