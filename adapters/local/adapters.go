@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/adapters/ecosystemfile"
-	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/adapters/gitcli/ecogit"
 	"github.com/countersign-dev/countersign/adapters/osproc"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
@@ -43,10 +42,7 @@ const grace = 5 * time.Second
 
 func (h *EcosystemHost) adapters() parts {
 	o := h.options
-	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: func(ctx context.Context, dir string) error {
-		_, err := gitcli.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}.Output(ctx)
-		return err
-	}, Carry: osproc.ForWork, End: orphans})
+	files := ecosystemfile.New(ecosystemfile.Options{Env: o.Env, Home: o.Home, Dir: o.Dir, Clock: o.Core.Clock, Redact: o.Core.Redact, Init: ecogit.InitRoot, Carry: osproc.ForWork, End: orphans})
 	processes := osproc.New(osproc.Options{Dir: filepath.Join(o.State, "ecosystems"), Clock: o.Core.Clock, Redact: o.Core.Redact, Judge: o.Core.Owner.Judge, Supervisor: o.Supervisor, Background: maxWorkers})
 	runs := files.Runs()
 	return parts{files: files, processes: processes, workers: h.workers(files, processes), watch: ecosystemfile.NewWatch(runs), surveyor: ecogit.NewSurveyor(),

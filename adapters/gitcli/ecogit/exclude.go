@@ -1,6 +1,7 @@
 package ecogit
 
 import (
+	"context"
 	"errors"
 	"io/fs"
 	"path/filepath"
@@ -16,6 +17,19 @@ const (
 	excludeFile = "exclude"
 	maxExclude  = 1 << 20 // bytes
 )
+
+// InitRoot makes a directory a git repository for a workspace root. What a root keeps for one machine alone (.amof: the selected ecosystem, the server's
+// process) stays out of its commits.
+func InitRoot(ctx context.Context, dir string) error {
+	if _, err := (gitcli.Command{Dir: dir, Args: []string{"init", "--quiet"}, Machine: true}).Output(ctx); err != nil {
+		return err
+	}
+	at, err := gitcli.OpenRepo(dir, localTime)
+	if err != nil {
+		return err
+	}
+	return exclude(at, []string{"/.amof/"})
+}
 
 // exclusions returns the lines that keep workspaces out of the root, and clones and tickets out of workspaces: one file serves all worktrees.
 func exclusions(s ecosystemport.InstallTarget) []string {
