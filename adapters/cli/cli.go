@@ -13,6 +13,7 @@ import (
 	"runtime"
 	"runtime/debug"
 	"runtime/metrics"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -116,7 +117,7 @@ func Run(ctx context.Context, p Program, t *command.Terminal, args []string) int
 	s := &command.Shell{Terminal: t, Open: p.Open, Env: t.Env, Client: "countersign-cli/" + p.Version, Argv: args}
 	document := s.Documents()
 	root := commands(p, s)
-	root.SetArgs(args)
+	root.SetArgs(withoutHelp(root, args))
 	root.SetIn(t.In)
 	root.SetOut(t.Out)
 	root.SetErr(t.Err)
@@ -143,6 +144,32 @@ func Run(ctx context.Context, p Program, t *command.Terminal, args []string) int
 	}
 	t.Fail(f.Message, way(f, s))
 	return present.ExitCode(f.Kind)
+}
+
+// aliasLists has list and ls mean the same everywhere, except in a group that has both.
+func aliasLists(group *cobra.Command) {
+	below := group.Commands()
+	for _, c := range below {
+		other := map[string]string{"list": "ls", "ls": "list"}[c.Name()]
+		if other != "" && !slices.ContainsFunc(below, func(b *cobra.Command) bool { return b.Name() == other || b.HasAlias(other) }) {
+			c.Aliases = append(c.Aliases, other)
+		}
+		aliasLists(c)
+	}
+}
+
+// withoutHelp leaves out the flag that asks for help where the words before it name a command that a group does not have: the group's own help would pass for
+// that command's.
+func withoutHelp(root *cobra.Command, args []string) []string {
+	asks := func(arg string) bool { return arg == "--help" || arg == "-h" }
+	if !slices.ContainsFunc(args, asks) {
+		return args
+	}
+	c, rest, err := root.Find(args)
+	if err != nil || len(rest) == 0 || strings.HasPrefix(rest[0], "-") || !command.IsGroup(c) {
+		return args
+	}
+	return slices.DeleteFunc(slices.Clone(args), asks)
 }
 
 // classify makes a fault of any error: what is none and comes from the command tree itself is a wrong command line.
@@ -207,6 +234,9 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")
 	_ = root.PersistentFlags().MarkHidden("type")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
+		if words := cmd.Flags().Args(); len(words) > 0 && command.IsGroup(cmd) { // a command that there is not has no flags either
+			return command.Subcommand(cmd, words)
+		}
 		return command.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(command.Hint(cmd.CommandPath() + " --help says what there is"))
 	})
 	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"},
@@ -239,6 +269,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "doctor": {"health", "check", "diagnose"}, "approvals": {"pending", "review"}, "run": {"task", "make", "just"}}[c.Name()]
 	}
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s), withSecretsCommand(p, s))
+	aliasLists(root)
 	root.SetHelpCommand(helpCommand(s))
 	addTopics(root, s)
 	root.InitDefaultCompletionCmd()

@@ -66,7 +66,7 @@ func (s sandboxService) planDelete(ctx context.Context, _ tool.Scope, in DeleteI
 	summary := fmt.Sprintf("delete sandbox %s of %s", box.Name, f.Project.Name)
 	if len(losses) > 0 {
 		if !in.Force {
-			return deletePlan{}, dirty(box, losses)
+			return deletePlan{}, dirty(box, losses, s.mergedInto(ctx, f, box))
 		}
 		asks.Strength = policy.Preview
 		summary += " with unsaved work: " + lost(losses) + " (kept under backup refs)"
@@ -89,8 +89,17 @@ func largeSetup(losses []sandboxport.Loss) (files int) {
 	return files
 }
 
-// dirty fails with the list of unsaved work.
-func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
+// mergedInto returns the branch that has all of a sandbox's work, itself on no remote; empty if none has, or that cannot be told.
+func (s sandboxService) mergedInto(ctx context.Context, f FoundProject, box sandbox.Sandbox) string {
+	left, err := s.Repos.PlanMerge(ctx, f.Layout.Repo, sandboxport.Merge{Name: box.Name, Dir: box.Directory, BaseRef: box.BaseRef, Method: sandboxport.MergeSquash, Look: true, At: s.Clock.Now()})
+	if err != nil || left.Method != sandboxport.MergeNothing {
+		return ""
+	}
+	return left.Branch
+}
+
+// dirty fails with the list of unsaved work, and the way out of it: it is merged into that branch, or into none.
+func dirty(box sandbox.Sandbox, losses []sandboxport.Loss, merged string) error {
 	changes, commits, more, large := []string{}, []string{}, 0, largeSetup(losses)
 	for _, l := range losses {
 		changes, commits, more = append(changes, l.Changes...), append(commits, l.Commits...), more+l.More
@@ -101,6 +110,10 @@ func dirty(box sandbox.Sandbox, losses []sandboxport.Loss) error {
 	}
 	if large > 0 {
 		details["set_up_files"] = large
+	}
+	if merged != "" {
+		return sandbox.ErrDirty.Sayf("sandbox %s has work that no remote has: %s; branch %s has it: sandbox_archive deletes the sandbox and keeps a backup, with or without a push of %s before",
+			box.Name, lost(losses), merged, merged).With(details)
 	}
 	return sandbox.ErrDirty.Sayf("sandbox %s has unsaved work: %s; commit and push it, or call again with force: true, which the user then approves%s", box.Name, lost(losses), sandbox.LargeSetup(large)).With(details)
 }

@@ -414,6 +414,12 @@ func Usage(cmd *cobra.Command, format string, args ...any) *fault.Error {
 	return ErrUsage.Sayf("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).With(Hint("usage: " + cmd.UseLine()))
 }
 
+// InsteadOf begins the annotation of a group that says what to do instead of a command that users look for in it: the name of that command follows.
+const InsteadOf = "instead of "
+
+// IsGroup reports whether a command only holds others, and takes no arguments of its own.
+func IsGroup(cmd *cobra.Command) bool { return cmd.HasSubCommands() && !strings.Contains(cmd.Use, " ") }
+
 // Subcommand rejects an unknown command of the group, and names the known ones.
 func Subcommand(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
@@ -424,6 +430,9 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 		if c.IsAvailableCommand() {
 			names = append(names, c.Name())
 		}
+	}
+	if way := cmd.Annotations[InsteadOf+args[0]]; way != "" {
+		return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(way))
 	}
 	hint := "there are: " + strings.Join(names, ", ")
 	cmd.SuggestionsMinimumDistance = 2

@@ -21,6 +21,7 @@ func commandText(message string) string {
 		"or merge what is committed alone (committed_only)", "or merge what is committed alone (--committed-only)",
 		"or call again with force: true to replace them", "or repeat with --force to replace them",
 		"sandbox_merge", "countersign sandbox merge",
+		"sandbox_archive", "countersign sandbox archive",
 		"sandbox_update with from: ", "countersign sandbox update --from ",
 		"sandbox_update", "countersign sandbox update",
 		"delete the sandbox with force", "countersign sandbox rm --force",

@@ -48,6 +48,10 @@ func (g group) start() *cobra.Command {
 	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
+		args, err := g.apart(ctx, args)
+		if err != nil {
+			return err
+		}
 		url, err := g.URL(ctx, command.First(args))
 		if err != nil {
 			return err
@@ -221,6 +225,10 @@ func (g group) stop() *cobra.Command {
 		Long:    "Stop a project's server, and those that its isolated sandboxes have of their own. With NAME it is the server of that sandbox alone.",
 		Example: "  countersign sandbox stop acme-shop\n  countersign sandbox stop acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
+		args, err := g.apart(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
 		url, err := g.URL(cmd.Context(), command.First(args))
 		if err != nil {
 			return err
@@ -240,6 +248,10 @@ func (g group) restart() *cobra.Command {
 		Example: "  countersign sandbox restart acme-shop\n  countersign sandbox restart acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
+		args, err := g.apart(ctx, args)
+		if err != nil {
+			return err
+		}
 		url, err := g.URL(ctx, command.First(args))
 		if err != nil {
 			return err
@@ -285,8 +297,12 @@ func gatewayWords(b sandboxes.GatewayBrief) string {
 }
 
 func (g group) list() *cobra.Command {
-	return &cobra.Command{Use: "list", Short: "List the projects", Args: command.Args(0, 0), Example: "  countersign sandbox list\n  countersign sandbox list --json",
-		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. countersign sandbox ls lists one project's sandboxes.", RunE: func(cmd *cobra.Command, _ []string) error {
+	boxes := sandboxGroup(g).list()
+	return &cobra.Command{Use: "list [URL]", Short: "List the projects, or one project's sandboxes", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL, Example: "  countersign sandbox list\n  countersign sandbox list --json",
+		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. With URL it is countersign sandbox ls, which lists one project's sandboxes.", RunE: func(cmd *cobra.Command, args []string) error {
+			if len(args) > 0 {
+				return boxes.RunE(cmd, args)
+			}
 			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.ProjectList.Name, command.Arguments{}, func(found sandboxes.ProjectListing) {
 				if len(found.Projects) == 0 {
 					g.Note("%s", noProjects)

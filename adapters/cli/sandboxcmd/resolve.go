@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -146,8 +147,27 @@ func real(path string) (string, error) {
 	return filepath.EvalSymlinks(abs)
 }
 
-// Subject returns what a command that takes [[URL] NAME] is about: without a name, the sandbox that the working directory lies in.
+// apart returns the project and the sandbox that the one word PROJECT/SANDBOX names; other arguments as they are.
+func (d Runner) apart(ctx context.Context, args []string) ([]string, error) {
+	if len(args) != 1 || isPath(args[0]) || strings.Contains(args[0], ":") {
+		return args, nil
+	}
+	project, name, both := strings.Cut(args[0], "/")
+	if !both || name == "" || strings.Contains(name, "/") {
+		return args, nil
+	}
+	all, err := d.Projects(ctx)
+	if slices.ContainsFunc(all, func(p sandboxes.ProjectItem) bool { return strings.EqualFold(p.Name, project) }) {
+		return []string{project, name}, nil
+	}
+	return args, err
+}
+
+// Subject returns what a command that takes [[URL] NAME] or PROJECT/SANDBOX is about: without a name, the sandbox that the working directory lies in.
 func (d Runner) Subject(ctx context.Context, args []string) (url, name string, err error) {
+	if args, err = d.apart(ctx, args); err != nil {
+		return "", "", err
+	}
 	if len(args) == 0 {
 		return d.here(ctx)
 	}

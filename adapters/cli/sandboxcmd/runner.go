@@ -82,6 +82,11 @@ func drawUnsavedWork(d command.Runner, l UnsavedWork) {
 // hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
 	const logs = "countersign sandbox logs PROJECT shows what the server printed"
+	for _, command := range []string{"countersign sandbox init", "countersign sandbox archive"} {
+		if strings.Contains(f.Message, command) { // the message names the way out
+			return ""
+		}
+	}
 	return map[fault.Code]command.Hint{
 		"sandbox_project_not_found":      "countersign sandbox list shows the projects; countersign sandbox clone URL makes one",
 		"sandbox_invalid_git_url":        "name a git URL, the path of a repository (./shop or /src/shop), or a project that countersign sandbox list shows",

@@ -21,12 +21,13 @@ func Command(s *command.Shell) *cobra.Command {
 	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
 		"Sandboxes work without the agent server's program.\n\n" +
 		"Where a command takes [URL], it is a git URL in any spelling, the path of a repository, or a project's name. Inside a project's directory it can\n" +
-		"be left out, and NAME inside a sandbox's."
+		"be left out, and NAME inside a sandbox's. PROJECT/SANDBOX in one word is URL and NAME too."
 	c.Example = `  countersign sandbox create ~/src/shop fix-login               clones it first; needs no agent server
   countersign sandbox init                                      once: the settings file of agent servers, with secrets of its own
   countersign sandbox start git@github.com:acme/shop.git
   countersign sandbox create acme-shop fix-login --run "npm ci"
   countersign sandbox enter acme-shop fix-login`
+	c.Annotations = map[string]string{command.InsteadOf + "commit": "countersign sandbox exec PROJECT NAME -- git commit -am MESSAGE commits in a sandbox; countersign sandbox enter PROJECT NAME opens a shell there"}
 	c.AddGroup(&cobra.Group{ID: "projects", Title: "Projects:"}, &cobra.Group{ID: "boxes", Title: "Sandboxes:"}, &cobra.Group{ID: "upkeep", Title: "Settings and upkeep:"})
 	add := func(group string, commands ...*cobra.Command) {
 		for _, below := range commands {

@@ -303,6 +303,19 @@ func (g sandboxGroup) drawBackups(refs []string) {
 	}
 }
 
+// isProject reports whether a word names a project, and no sandbox of the project at url, which is empty if there is none.
+func (g sandboxGroup) isProject(ctx context.Context, word, url string) bool {
+	all, err := g.Projects(ctx)
+	if err != nil || !slices.ContainsFunc(all, func(p sandboxes.ProjectItem) bool { return strings.EqualFold(p.Name, word) }) {
+		return false
+	}
+	if url == "" {
+		return true
+	}
+	here, err := g.Sandboxes(ctx, url)
+	return err == nil && !slices.ContainsFunc(here.Sandboxes, func(b sandboxes.SandboxItem) bool { return strings.EqualFold(b.Name, word) })
+}
+
 func (g sandboxGroup) remove() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "rm [[URL] NAME]", Short: "Delete a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
@@ -312,6 +325,10 @@ func (g sandboxGroup) remove() *cobra.Command {
 	c.Flags().BoolVarP(&force, "force", "f", false, "delete it although it holds work that is nowhere else")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
+		if len(args) == 1 && g.isProject(cmd.Context(), args[0], url) {
+			return command.Usage(cmd, "%s is a project, and this deletes sandboxes", args[0]).
+				With(command.Hint("countersign sandbox destroy " + args[0] + " deletes the project; countersign sandbox ls " + args[0] + " shows its sandboxes"))
+		}
 		if err != nil {
 			return err
 		}

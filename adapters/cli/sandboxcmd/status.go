@@ -57,6 +57,10 @@ func (g group) status() *cobra.Command {
 		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop\n  countersign sandbox status acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		boxes := sandboxGroup(g)
+		args, err := g.apart(cmd.Context(), args)
+		if err != nil {
+			return err
+		}
 		if len(args) == 0 {
 			if url, name, err := g.here(cmd.Context()); err == nil {
 				return boxes.compared(cmd.Context(), url, name, nil, comparing{stat: true}, boxes.drawStanding)
