@@ -111,13 +111,13 @@ func (g workflowGroup) step(lines func(tool.Progress)) func(tool.Progress) {
 	}
 }
 
-// drawOutcome shows how a run ended; what its steps printed is left out when it was shown.
+// drawOutcome shows how a run ended; what its steps printed is left out when it was shown, with the lines that would stand above it.
 func (g workflowGroup) drawOutcome(out workflows.RunResult, shown bool) {
 	if g.JSON || out.ExecutionID == "" {
 		return
 	}
 	for _, line := range out.Summary {
-		if shown && strings.HasPrefix(line, "  > ") {
+		if shown && (strings.HasPrefix(line, "  > ") || strings.HasPrefix(line, "[RUN]")) {
 			continue
 		}
 		g.Line("%s", g.tinted(line))
