@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"regexp"
+	"slices"
 	"sync"
 	"time"
 
@@ -20,6 +21,7 @@ type live struct {
 	g     group
 	ids   chan begun // processes that run, one after the other
 	over  chan struct{}
+	asked chan chan struct{} // to show at once what there is, and to close that then
 	tasks sync.WaitGroup
 	next  int64
 	lines bool // some were shown
@@ -57,7 +59,7 @@ func (l *live) begin(ctx context.Context) *live {
 }
 
 func (l *live) start(ctx context.Context) *live {
-	l.ids, l.over = make(chan begun, maxBegun), make(chan struct{})
+	l.ids, l.over, l.asked = make(chan begun, maxBegun), make(chan struct{}), make(chan chan struct{})
 	l.tasks.Go(func() { l.run(context.WithoutCancel(ctx)) })
 	return l
 }
@@ -75,13 +77,18 @@ func (l *live) beside(ctx context.Context) {
 	defer every.Stop()
 	var all []*follower
 	over := l.over
-	for turn := 0; ; turn++ {
-		select {
-		case one := <-l.ids:
-			all = append(all, &follower{begun: one})
-			continue
-		default:
+	begin := func() { // those that have begun since
+		for {
+			select {
+			case one := <-l.ids:
+				all = append(all, &follower{begun: one})
+			default:
+				return
+			}
 		}
+	}
+	for turn := 0; ; turn++ {
+		begin()
 		if over == nil && len(all) == 0 {
 			return
 		}
@@ -97,8 +104,25 @@ func (l *live) beside(ctx context.Context) {
 		select {
 		case <-over:
 			over = nil
+		case done := <-l.asked:
+			begin()
+			all = slices.DeleteFunc(all, func(f *follower) bool { return l.look(ctx, f, false, l.prefix(f.what)) })
+			close(done)
 		case <-every.C:
 		}
+	}
+}
+
+// catchUp returns when everything is shown that processes have printed that run side by side: what is said next stands below it.
+func (l *live) catchUp() {
+	if l.ids == nil {
+		return
+	}
+	done := make(chan struct{})
+	select {
+	case l.asked <- done:
+		<-done
+	case <-l.over:
 	}
 }
 

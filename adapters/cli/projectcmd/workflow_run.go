@@ -69,7 +69,7 @@ func (g workflowGroup) run() *cobra.Command {
 func StartWorkflow(ctx context.Context, d Runner, call command.Arguments) error {
 	g := workflowGroup{d}
 	l := group{d}.watchBeside(ctx)
-	o, err := d.Send(ctx, "run_workflow", call, g.step(l.progress()))
+	o, err := d.Send(ctx, "run_workflow", call, g.step(l))
 	d.Done()
 	shown := l.end()
 	var out workflows.RunResult
@@ -89,11 +89,12 @@ func StartWorkflow(ctx context.Context, d Runner, call command.Arguments) error 
 	return nil
 }
 
-// step tells of the steps as they begin: a line each, and on a terminal a bar below them. lines, if not nil, shows what they print.
-func (g workflowGroup) step(lines func(tool.Progress)) func(tool.Progress) {
+// step tells of the steps as they begin: a line each, below what the steps before it printed, and on a terminal a bar below them. l shows what they print.
+func (g workflowGroup) step(l *live) func(tool.Progress) {
 	if g.JSON {
 		return nil
 	}
+	lines := l.progress()
 	return func(p tool.Progress) {
 		if runsAs().MatchString(p.Message) {
 			if lines != nil {
@@ -101,6 +102,7 @@ func (g workflowGroup) step(lines func(tool.Progress)) func(tool.Progress) {
 			}
 			return
 		}
+		l.catchUp()
 		g.Done()
 		if p.Message != "" && p.Done < p.Total {
 			g.Note("%s", command.Plain(p.Message))
