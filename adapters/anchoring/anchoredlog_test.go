@@ -199,7 +199,7 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 		vouch  int64 // up to where the file still vouches
 		intact int64
 	}{
-		"the tail cut": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq > 6") }, audit.ErrBroken, "audit record 7 is missing: the chain was cut off, it went on to record 9", 4, 6},
+		"the tail cut": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq > 6") }, audit.ErrBroken, "audit record 7 is missing: the chain was cut off; it continued to record 9", 4, 6},
 		"the tail and the end cut": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE seq > 6")
 			h.do("UPDATE audit_head SET seq = 6, hash = (SELECT hash FROM audit WHERE seq = 6)")
@@ -208,7 +208,7 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			h.do("DELETE FROM audit WHERE seq > 6")
 			h.do("UPDATE audit_head SET seq = 6, signed = NULL, hash = (SELECT hash FROM audit WHERE seq = 6)")
 		}, audit.ErrUnsigned, "the anchor file", 4, 6},
-		"the table emptied":     {func(h *fixture) { h.do("DELETE FROM audit") }, audit.ErrBroken, "audit record 1 is missing: the chain was cut off, it went on to record 9", 0, 0},
+		"the table emptied":     {func(h *fixture) { h.do("DELETE FROM audit") }, audit.ErrBroken, "audit record 1 is missing: the chain was cut off; it continued to record 9", 0, 0},
 		"the table and its end": {func(h *fixture) { h.do("DELETE FROM audit"); h.do("DELETE FROM audit_head") }, audit.ErrContradicted, "it knows record 9", 0, 0},
 		"a row edited": {func(h *fixture) {
 			h.do("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'suite/1', 'suite/2') AS BLOB) WHERE seq = 6")
@@ -222,7 +222,7 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 		"an index that misses records": {func(h *fixture) {
 			h.do(`CREATE TEMP TABLE was AS SELECT sql FROM sqlite_schema WHERE name = 'audit_call'; DROP INDEX audit_call; CREATE INDEX audit_call ON audit (prev);
 				PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = (SELECT sql FROM was) WHERE name = 'audit_call'`)
-		}, audit.ErrBroken, "the audit cannot be searched reliably", 9, 9},
+		}, audit.ErrBroken, "the audit log cannot be searched reliably", 9, 9},
 		"the end edited":             {func(h *fixture) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the one that the chain ended with", 9, 9},
 		"the end moved":              {func(h *fixture) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 stands behind the end", 9, 9},
 		"rebuilt from the middle":    {func(h *fixture) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 is another one than the one that was signed", 4, 9},

@@ -100,7 +100,7 @@ func (op *operation) giveUp(ctx context.Context, reason error) error {
 		err = observe.FileFault(errors.Join(op.h.Files.Remove(SnapshotFileName(op.id)), op.m.close(ctx, op.h)), op.h.Files.File(journalName))
 	}
 	if err != nil {
-		return deployment.ErrInterrupted.Sayf("writing failed (%v), and so did taking it back (%v); repair the cause, then finish it with resume or take it back with undo",
+		return deployment.ErrInterrupted.Sayf("writing failed (%v), and undoing it failed too (%v); fix the cause, then finish with resume or revert with undo",
 			reason, err).With(deployment.FieldDetails("snapshot_id", op.id).Add("kind", string(op.t.Kind)).Add("started_at", op.at)).Because(reason)
 	}
 	_ = op.h.Vault.Remove(op.id) // what is left of it, Prune drops

@@ -28,7 +28,7 @@ type ArchiveWriter struct {
 	zip  *zip.Writer
 }
 
-// Begin is a writer of the archive of that operation, which nobody else has.
+// Begin returns the only writer of that operation's archive.
 func (v *Vault) Begin(operation string) *ArchiveWriter {
 	return &ArchiveWriter{vault: v, name: operation + suffix, seen: map[deployment.Sum]int64{}}
 }

@@ -126,7 +126,7 @@ func (op *operation) claims() ([]deployment.Write, error) {
 			return nil, err
 		}
 		for _, path := range l.Beside {
-			if !slices.Contains(op.t.TakesOver, path) { // nobody was shown that one
+			if !slices.Contains(op.t.TakesOver, path) { // that one was not in the plan
 				return nil, StaleError([]string{path})
 			}
 			now, err := observe.InspectPath(path)
@@ -181,7 +181,7 @@ func (op *operation) recordAll(root deployment.Root, byRepo map[string][]deploym
 	return nil
 }
 
-// record has what a config repository owns in a root written down; nothing is no record.
+// record writes what a config repository owns in a root; if it owns nothing, the record is removed.
 func (op *operation) record(root deployment.Root, repo string, files []deployment.Owned) error {
 	name := observe.OwnershipName(root, repo)
 	before, err := op.h.Document(name)

@@ -70,7 +70,7 @@ func DecodeSnapshot(data []byte) (decoded, error) {
 		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record is not valid: %v", err).Because(err)
 	}
 	if !ValidID(f.ID) {
-		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record's id %q is none", f.ID)
+		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record has the invalid id %q", f.ID)
 	}
 	d := decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}
 	if d.Foreign {

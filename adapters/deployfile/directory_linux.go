@@ -79,7 +79,7 @@ func (d directory) is(info fs.FileInfo) bool {
 	return ok && unix.Fstat(d.fd, &s) == nil && s.Dev == there.Dev && s.Ino == there.Ino
 }
 
-// unmoved reports whether what stands under that name is still what was seen there; nil stands for nothing.
+// unmoved reports whether the file with that name is still the one that was seen; nil means that there was none.
 func (d directory) unmoved(name string, then fs.FileInfo) (bool, error) {
 	s, err := d.lstat(name)
 	switch {
@@ -94,7 +94,7 @@ func (d directory) unmoved(name string, then fs.FileInfo) (bool, error) {
 	return ok && s.Dev == seen.Dev && s.Ino == seen.Ino && s.Mtim.Nano() == seen.Mtim.Nano() && s.Size == seen.Size && s.Mode == seen.Mode, nil
 }
 
-// place gives a file its name, if what stands there is still what was seen. Where nothing did, the system itself makes sure that nothing is overwritten.
+// place renames a file to its final name if the file there is still the one that was seen. If there was none, the system call ensures that nothing is overwritten.
 func (d directory) place(temp, name string, then fs.FileInfo) (bool, error) {
 	if then == nil {
 		err := again(func() error { return unix.Renameat2(d.fd, temp, d.fd, name, unix.RENAME_NOREPLACE) })
@@ -112,7 +112,7 @@ func (d directory) place(temp, name string, then fs.FileInfo) (bool, error) {
 	return true, d.failed("rename", temp, again(func() error { return unix.Renameat(d.fd, temp, d.fd, name) }))
 }
 
-// remove deletes a file. One that is not there is no error.
+// remove deletes a file. A missing file is not an error.
 func (d directory) remove(name string) error {
 	err := again(func() error { return unix.Unlinkat(d.fd, name, 0) })
 	if errors.Is(err, unix.ENOENT) {

@@ -55,7 +55,7 @@ func (d directory) is(info fs.FileInfo) bool {
 	return err == nil && os.SameFile(open, info)
 }
 
-// unmoved reports whether what stands under that name is still what was seen there; nil stands for nothing.
+// unmoved reports whether the file with that name is still the one that was seen; nil means that there was none.
 func (d directory) unmoved(name string, then fs.FileInfo) (bool, error) {
 	now, err := d.root.Lstat(name)
 	if observe.IsAbsent(err) {
@@ -64,7 +64,7 @@ func (d directory) unmoved(name string, then fs.FileInfo) (bool, error) {
 	return err == nil && observe.SameFile(now, then), err
 }
 
-// place gives a file its name, if what stands there is still what was seen.
+// place renames a file to its final name if the file there is still the one that was seen.
 func (d directory) place(temp, name string, then fs.FileInfo) (bool, error) {
 	same, err := d.unmoved(name, then)
 	if !same || err != nil {
@@ -73,7 +73,7 @@ func (d directory) place(temp, name string, then fs.FileInfo) (bool, error) {
 	return true, d.root.Rename(temp, name)
 }
 
-// remove deletes a file. One that is not there is no error.
+// remove deletes a file. A missing file is not an error.
 func (d directory) remove(name string) error {
 	if err := d.root.Remove(name); err != nil && !observe.IsAbsent(err) {
 		return err

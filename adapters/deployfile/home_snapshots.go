@@ -24,14 +24,14 @@ func damaged(id string, err error) error {
 // Load reads one record.
 func (h *home) Load(id string) (decoded, error) {
 	if !ValidID(id) {
-		return decoded{}, deployment.ErrSnapshot.Sayf("%q is no snapshot; list the snapshots to see which there are", id)
+		return decoded{}, deployment.ErrSnapshot.Sayf("%q is not a snapshot; list the snapshots to see their names", id)
 	}
 	data, err := h.Document(SnapshotFileName(id))
 	switch {
 	case err != nil:
 		return decoded{}, damaged(id, err)
 	case data == nil:
-		return decoded{}, deployment.ErrSnapshot.Sayf("there is no snapshot %s; list the snapshots to see which there are", id).
+		return decoded{}, deployment.ErrSnapshot.Sayf("snapshot %s not found; list the snapshots to see their names", id).
 			With(deployment.FieldDetails("snapshot_id", id))
 	}
 	d, err := DecodeSnapshot(data)
@@ -49,7 +49,7 @@ func (h *home) Load(id string) (decoded, error) {
 func (h *home) DecodeOriginals(data []byte, proof observe.Proof) ([]deployment.Original, error) {
 	all, err := DecodeOriginals(data)
 	if err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it lists what stood here before deployments, so restore it from a backup",
+		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it lists the files from before the first deployment, so restore it from a backup",
 			h.Files.File(originalsName)).Because(err)
 	}
 	if !proof.Of(originalsName, data) {
@@ -78,7 +78,7 @@ func (h *home) blobIn(room []byte, sum deployment.Sum) ([]byte, error) {
 			return data, nil
 		}
 	}
-	return nil, deployment.ErrSnapshotDamaged.Sayf("the content %s is kept nowhere; the snapshots that need it cannot be used", sum).
+	return nil, deployment.ErrSnapshotDamaged.Sayf("the content %s is missing; the snapshots that need it cannot be used", sum).
 		With(deployment.FieldDetails("sha256", sum.String()))
 }
 

@@ -75,7 +75,7 @@ func StaleError(changed []string) error {
 	for i, path := range named {
 		posix[i] = deployment.PosixPath(path)
 	}
-	return deployment.ErrStale.Sayf("%d files are not what they were when the plan was made, the first of them %s; nothing was written: have it planned again, look at that plan, and repeat",
+	return deployment.ErrStale.Sayf("%d files changed since the plan was made, the first of them %s; nothing was written: plan again, review the new plan, and repeat",
 		len(changed), named[0]).
 		With(deployment.FieldDetails("count", len(changed)).Add("sample_paths", named).Add("sample_paths_posix", posix))
 }

@@ -148,7 +148,7 @@ func DecodeJournal(data []byte) (Journal, error) {
 		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: %v", err).Because(err)
 	}
 	if f.Version != journalVersion {
-		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is of version %d and this program knows version %d", f.Version, journalVersion)
+		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal has version %d, and this program supports version %d", f.Version, journalVersion)
 	}
 	d, err := DecodeSnapshot(f.Snapshot)
 	if err != nil {

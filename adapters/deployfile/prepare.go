@@ -194,7 +194,7 @@ func (op *operation) rootOf(w deployment.Write) (string, error) {
 		}
 	}
 	if best == "" {
-		return "", observe.UnusablePath(w.Path, "it is below none of the roots")
+		return "", observe.UnusablePath(w.Path, "it is not below any of the roots")
 	}
 	return best, nil
 }
@@ -220,7 +220,7 @@ func (op *operation) nestedBy(name func(*job) (path, top string)) error {
 		path, top := name(j)
 		for dir := filepath.Dir(path); j.After.Kind != deployment.Absent && len(dir) > len(top) && !checked[dir]; dir = filepath.Dir(dir) {
 			if checked[dir] = true; files[dir] {
-				return observe.UnusablePath(j.Path, dir+" is to be a file")
+				return observe.UnusablePath(j.Path, dir+" must become a file")
 			}
 		}
 	}
@@ -239,7 +239,7 @@ func (op *operation) twins() error {
 			continue
 		}
 		if o := op.jobs[other]; !observe.SameState(o.After, j.After) || !observe.SameState(o.Before, j.Before) {
-			return observe.UnusablePath(j.Path, "it is the same file as "+o.Path+", which is to be something else")
+			return observe.UnusablePath(j.Path, "it is the same file as "+o.Path+", which must have different content")
 		}
 		j.Twin = true
 	}
@@ -288,7 +288,7 @@ func (op *operation) checkOne(j *job, vacated bool) (fine bool, err error) {
 		now, j.Before = observe.FileState{}, deployment.Seen{}
 	}
 	if j.Before.Kind == deployment.Directory || j.Before.Kind == deployment.Special {
-		return true, observe.UnusablePath(j.Path, "no file stands there")
+		return true, observe.UnusablePath(j.Path, "it is not a file")
 	}
 	if !observe.SameState(now.Seen, j.Before) {
 		return false, nil
@@ -302,7 +302,7 @@ func (op *operation) checkOne(j *job, vacated bool) (fine bool, err error) {
 		}
 	case deployment.Link:
 		if j.Before.Link != strings.ToValidUTF8(j.Before.Link, "") {
-			return true, observe.UnusablePath(j.Path, "the symbolic link there leads to no valid UTF-8")
+			return true, observe.UnusablePath(j.Path, "the target of the symbolic link is not valid UTF-8")
 		}
 	}
 	return op.source(j)

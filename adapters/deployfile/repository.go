@@ -48,7 +48,7 @@ func (h *home) repositories(proof observe.Proof) ([]repository, error) {
 	}
 	var known []repository
 	if err := decode(data, &known); err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it says which config repository deployed what, so restore it from a backup, or move it away",
+		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it records which config repository deployed which files, so restore it from a backup, or move it away",
 			h.Files.File(repositoriesName)).Because(err)
 	}
 	return known, nil

@@ -130,7 +130,7 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 	defer h.Close()
 	for _, id := range ids {
 		if _, err := h.Files.Stat(SnapshotFileName(id)); !ValidID(id) || err != nil {
-			return 0, deployment.ErrSnapshot.Sayf("there is no snapshot %q; list the snapshots to see which there are", id).
+			return 0, deployment.ErrSnapshot.Sayf("snapshot %q not found; list the snapshots to see their names", id).
 				With(deployment.FieldDetails("snapshot_id", id))
 		}
 	}

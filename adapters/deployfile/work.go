@@ -390,7 +390,7 @@ func (p *passage) enter(j *job) (directory, error) {
 }
 
 // errLink marks a link in the place of a directory.
-var errLink = errors.New("a link stands in the place of a directory")
+var errLink = errors.New("a link has replaced a directory")
 
 func (w *run) tell() {
 	if w.Done == nil {

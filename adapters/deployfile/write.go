@@ -40,7 +40,7 @@ func (w *run) moved(j *job) error {
 }
 
 // errLeft marks a file that is not touched because somebody else is at work on it.
-var errLeft = errors.New("changed meanwhile")
+var errLeft = errors.New("changed in the meantime")
 
 // put writes one file or link: beside its place first, then in one step into it.
 func (w *run) put(p *passage, dir directory, i int) error {

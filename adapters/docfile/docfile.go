@@ -63,7 +63,7 @@ func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, d.in("stat", name, err)
 	case !info.Mode().IsRegular():
-		return nil, nil, ErrNotFile.Sayf("%s is no regular file", d.File(name))
+		return nil, nil, ErrNotFile.Sayf("%s is not a regular file", d.File(name))
 	case info.Size() > limit:
 		return nil, nil, d.tooLarge(name, limit)
 	}

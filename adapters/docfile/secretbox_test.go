@@ -142,7 +142,7 @@ func TestRefusesAKeyThatOthersMayHave(t *testing.T) {
 		"no file": {func(t *testing.T, _, file string) {
 			require.NoError(t, os.Remove(file))
 			require.NoError(t, os.Mkdir(file, 0o700))
-		}, "%[2]s is no regular file"},
+		}, "%[2]s is not a regular file"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := homeOf(t)

@@ -7,7 +7,7 @@ import (
 	"os/exec"
 )
 
-// alone leaves the command as it is where there are no sessions; ending it ends git itself.
+// alone leaves the command unchanged on systems without sessions; ending it ends git itself.
 func alone(*exec.Cmd) (release func()) { return func() {} }
 
 // inherit does nothing where files cannot be handed on.

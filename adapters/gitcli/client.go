@@ -85,7 +85,7 @@ func (c *client) Changed(ctx context.Context, dir, ref string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	unknown := project.ErrArgument.Sayf("%.100q names no commit in %s; give a branch, a tag or a commit", ref, at.dir)
+	unknown := project.ErrArgument.Sayf("%.100q is not a commit in %s; give a branch, a tag or a commit", ref, at.dir)
 	if ref == "" || strings.ContainsRune(ref, 0) {
 		return nil, unknown
 	}
@@ -158,13 +158,13 @@ func (c *client) git(ctx context.Context, cmd Command) ([]byte, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, project.ErrExecutionTimeout.Sayf("git %s in %s took longer than %s and was stopped", cmd.Args[0], cmd.Dir, cmd.Timeout).Because(err)
 	case errors.Is(err, ErrLarge):
-		return nil, project.ErrExecutionFailed.Sayf("git %s in %s printed more than can be read; see whether files are missing from .gitignore", cmd.Args[0], cmd.Dir).Because(err)
+		return nil, project.ErrExecutionFailed.Sayf("the output of git %s in %s is too large; check whether files are missing from .gitignore", cmd.Args[0], cmd.Dir).Because(err)
 	case !errors.As(err, &exit):
 		return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed", cmd.Args[0], cmd.Dir).Because(err)
 	}
 	said := last(exit.Words)
 	if strings.HasPrefix(exit.Words, "fatal: not a git repository") || strings.HasPrefix(exit.Words, "fatal: invalid gitfile format") {
-		return nil, project.ErrNotRepository.Sayf("%s is in no git repository that can be used: %s", cmd.Dir, said).Because(err)
+		return nil, project.ErrNotRepository.Sayf("%s is not in a usable git repository: %s", cmd.Dir, said).Because(err)
 	}
 	return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed: %s", cmd.Args[0], cmd.Dir, said).Because(err)
 }

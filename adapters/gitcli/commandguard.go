@@ -37,7 +37,7 @@ var verbs = map[string][]string{
 type VerbError struct{ Verb string }
 
 // Error names it.
-func (e *VerbError) Error() string { return "git " + e.Verb + " is no command that is started here" }
+func (e *VerbError) Error() string { return "git " + e.Verb + " is not an allowed git command" }
 
 // never returns what no command needs and every configuration could ask for.
 func (c Command) never() []Setting {
@@ -196,7 +196,7 @@ func (e entry) fetches() bool {
 }
 
 // ErrLed reports a repository whose own configuration says by what way, or how safely, remotes are reached.
-var ErrLed = fault.New(fault.Denied, "git_network_settings", "the repository's own configuration says how remotes are reached")
+var ErrLed = fault.New(fault.Denied, "git_network_settings", "the repository's own configuration changes how remotes are reached")
 
 // led fails with ErrLed where the command reaches out and the repository itself names a proxy, another address, or less care: no empty value puts back
 // what git would do by itself. What the user's own configuration says stays.
@@ -208,7 +208,7 @@ func (g *guard) led(said []entry, dir string) error {
 	for _, e := range said {
 		if e.own() && (g.Protocols != "file" && e.leads() || url != "" && e.diverts(url)) {
 			key := Mask(e.key)
-			return ErrLed.Sayf("the configuration of the repository %s sets %s, which would lead git to what nobody has approved; take it out (git config --unset-all %s), or set it in your own (git config --global)",
+			return ErrLed.Sayf("the configuration of the repository %s sets %s, which would make git reach something that is not approved; remove it (git config --unset-all %s), or set it in your own configuration (git config --global)",
 				cmp.Or(dir, "."), key, key)
 		}
 	}
@@ -452,7 +452,7 @@ func fromRun(dir, path string) string {
 	return filepath.Join(dir, path)
 }
 
-var errRunOdd = errors.New("no small regular file")
+var errRunOdd = errors.New("not a small regular file")
 
 // runSmall returns a regular file. Nothing else is opened: a pipe would be waited for.
 func runSmall(path string, most int64) (string, error) {

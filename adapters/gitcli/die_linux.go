@@ -5,5 +5,5 @@ import (
 	"syscall"
 )
 
-// dieWithUs has git told to end when the thread that started it does, which is when this process is killed.
+// dieWithUs makes the kernel signal git when the thread that started it ends, which includes the death of this process.
 func dieWithUs(cmd *exec.Cmd) { cmd.SysProcAttr.Pdeathsig = syscall.SIGTERM }

@@ -4,5 +4,5 @@ package gitcli
 
 import "os/exec"
 
-// dieWithUs does nothing where no system call says so; whoever goes on with the work ends git first.
+// dieWithUs does nothing on systems without such a call; the recovery of the work ends git first.
 func dieWithUs(*exec.Cmd) {}

@@ -37,17 +37,17 @@ func open(ctx context.Context, dir string) (place, error) {
 		return place{}, fault.From(ctx.Err())
 	}
 	if !filepath.IsAbs(dir) {
-		return place{}, project.ErrNotRepository.Sayf("%q is no absolute path, so it names no repository", dir)
+		return place{}, project.ErrNotRepository.Sayf("%q is not an absolute path", dir)
 	}
 	actual, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, project.ErrNotRepository.Sayf("there is no directory %s any more; put it back, or take it out of the projects", dir).Because(err)
+		return place{}, project.ErrNotRepository.Sayf("directory %s no longer exists; restore it, or remove it from the projects", dir).Because(err)
 	}
 	if err != nil {
 		return place{}, project.ErrNotRepository.Sayf("the directory %s cannot be read; check its permissions", dir).Because(err)
 	}
 	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
-		return place{}, project.ErrNotRepository.Sayf("%s is no directory, so it is no repository", dir).Because(err)
+		return place{}, project.ErrNotRepository.Sayf("%s is not a directory", dir).Because(err)
 	}
 	for at := actual; ; at = filepath.Dir(at) {
 		p, here := look(at)
@@ -55,7 +55,7 @@ func open(ctx context.Context, dir string) (place, error) {
 			return p, nil
 		}
 		if filepath.Dir(at) == at {
-			return place{}, project.ErrNotRepository.Sayf("%s is in no git repository; git init makes one", dir)
+			return place{}, project.ErrNotRepository.Sayf("%s is not in a git repository; create one with git init", dir)
 		}
 	}
 }
@@ -86,7 +86,7 @@ func look(at string) (place, bool) {
 	if err == nil {
 		common = from(gitDir, strings.TrimRight(string(text), "\r\n"))
 	}
-	// A linked working tree has a HEAD of its own; everything else is where its common directory is.
+	// A linked worktree has its own HEAD; everything else is in its common directory.
 	_, headless := os.Lstat(filepath.Join(gitDir, headFile))
 	return place{top: at, gitDir: gitDir, common: common, plain: headless == nil && whole(common)}, true
 }

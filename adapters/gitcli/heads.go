@@ -65,7 +65,7 @@ func (c *client) Heads(ctx context.Context, dirs []string) []projectport.HeadRes
 	return results
 }
 
-// bounded is Head for a short time. A file system that does not answer cannot be told to stop: then the answer is left behind.
+// bounded is Head with a short timeout. A read from a file system that does not respond cannot be interrupted; its result is dropped.
 func (c *client) bounded(ctx context.Context, dir string) projectport.HeadResult {
 	ctx, cancel := context.WithTimeout(ctx, c.options.HeadTimeout)
 	defer cancel()

@@ -37,7 +37,7 @@ func OpenRepo(dir string, timeout time.Duration) (*Repo, error) {
 	}
 	common := filepath.Join(dir, gitDir)
 	if info, err := os.Lstat(common); err != nil || !info.IsDir() {
-		return nil, sandbox.ErrGit.Sayf("%s is no clone: it has no directory %s; start the project again to have it cloned", dir, gitDir).Because(err)
+		return nil, sandbox.ErrGit.Sayf("%s is not a clone: it has no directory %s; start the project again to clone it", dir, gitDir).Because(err)
 	}
 	if timeout <= 0 {
 		timeout = localTime
@@ -45,7 +45,7 @@ func OpenRepo(dir string, timeout time.Duration) (*Repo, error) {
 	return &Repo{Dir: dir, Common: common, timeout: timeout}, nil
 }
 
-// RepoGone reports a clone that is not there any more.
+// RepoGone reports whether a clone no longer exists.
 func RepoGone(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, gitDir))
 	return os.IsNotExist(err)

@@ -9,7 +9,7 @@ import (
 
 const noFollow = syscall.O_NOFOLLOW
 
-// claim takes the lock if nobody has it. A file system without locks is no reason to refuse.
+// claim takes the lock if it is free. On a file system without locks it succeeds.
 func claim(file *os.File) bool {
 	err := syscall.Flock(int(file.Fd()), syscall.LOCK_EX|syscall.LOCK_NB)
 	return err != syscall.EWOULDBLOCK && err != syscall.EINTR

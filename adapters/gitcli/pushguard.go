@@ -38,7 +38,7 @@ func (c Command) received(ctx context.Context) (Command, error) {
 		return c, nil
 	}
 	if elsewhere {
-		return c, ErrRemote.Sayf("%s has several URLs, of a directory on this machine and of other machines, so that nothing is pushed at a time; leave one of them (git remote set-url --push), or push by hand", Mask(c.remote()))
+		return c, ErrRemote.Sayf("%s has several URLs, on this machine and on others, so it cannot be pushed to; keep one of them (git remote set-url --push), or push by hand", Mask(c.remote()))
 	}
 	program := receiving
 	if !c.ReceiverHooks {
@@ -49,12 +49,12 @@ func (c Command) received(ctx context.Context) (Command, error) {
 	return c, nil
 }
 
-// PushURLs returns the URLs that a git push to a remote, or to a URL, goes to, as the configuration has it. It reaches nobody.
+// PushURLs returns the URLs that a git push to a remote, or to a URL, goes to, according to the configuration. It uses no network.
 func (c Command) PushURLs(ctx context.Context, remote string) ([]string, error) {
 	c.Args = []string{"push", "--", remote}
 	urls, err := c.urls(ctx, remote)
 	if err == nil && len(urls) == 0 {
-		err = fmt.Errorf("git does not say where %s is pushed to", Mask(remote))
+		err = fmt.Errorf("git does not report the push URL of %s", Mask(remote))
 	}
 	return urls, err
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // ErrRemote reports a remote that would be reached although no user has approved it.
-var ErrRemote = fault.New(fault.Denied, "remote_not_approved", "nobody has approved that this remote is reached")
+var ErrRemote = fault.New(fault.Denied, "remote_not_approved", "contacting this remote is not approved")
 
 // Outreach implements ports.Outreach for every git that this package starts.
 type Outreach struct{}
@@ -51,7 +51,7 @@ func Reach(ctx context.Context, url string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refused = append(o.refused, url)
-	return ErrRemote.Sayf("nobody has approved that %s is reached; a person approves it, then call again", Mask(url))
+	return ErrRemote.Sayf("contacting %s is not approved; the user approves it, then call again", Mask(url))
 }
 
 // reaches holds a command that reaches out to what its context lets it reach: the remote it names, as git would find it.
@@ -61,7 +61,7 @@ func (c Command) reaches(ctx context.Context) error {
 	}
 	remote := c.remote()
 	if remote == "" || strings.HasPrefix(remote, "-") {
-		return ErrRemote.Sayf("git %s does not say which remote it reaches", c.Args[0])
+		return ErrRemote.Sayf("git %s does not name its remote", c.Args[0])
 	}
 	urls, err := c.urls(ctx, remote)
 	for _, url := range urls {
@@ -70,12 +70,12 @@ func (c Command) reaches(ctx context.Context) error {
 		}
 	}
 	if err == nil && len(urls) == 0 {
-		err = ErrRemote.Sayf("git %s does not say which remote it reaches", c.Args[0])
+		err = ErrRemote.Sayf("git %s does not name its remote", c.Args[0])
 	}
 	return err
 }
 
-// urls returns what the configuration makes of a remote's name or URL: where it is fetched from, or all that a push goes to. It reaches nobody.
+// urls returns what the configuration makes of a remote's name or URL: where it is fetched from, or all URLs that a push goes to. It uses no network.
 func (c Command) urls(ctx context.Context, remote string) ([]string, error) {
 	ask := c
 	ask.Stdin, ask.Sink, ask.Watch, ask.Protocols, ask.Hooks = nil, nil, nil, "", false
@@ -116,7 +116,7 @@ func pushInstead(settings, url string) (string, bool) {
 	return base + url[len(longest):], longest != ""
 }
 
-// remote returns the remote that a command names, which stands behind the end of its options; empty where it names none.
+// remote returns the remote that a command names after the end of its options; empty if it names none.
 func (c Command) remote() string {
 	if i := slices.IndexFunc(c.Args, func(arg string) bool { return arg == "--" || arg == "--end-of-options" }); i >= 0 && i+1 < len(c.Args) {
 		return c.Args[i+1]

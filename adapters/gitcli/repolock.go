@@ -26,7 +26,7 @@ func (r *Repo) Alone(ctx context.Context, patience time.Duration) (release func(
 	for wait := firstWait; !claim(file); wait = min(2*wait, longWait) {
 		if time.Now().After(over) {
 			_ = file.Close()
-			return nil, sandbox.ErrBusy.Sayf("a git of a process that has ended, or another one, is still at work in %s; try again when it is over", r.Dir)
+			return nil, sandbox.ErrBusy.Sayf("git is still running in %s; try again when it has finished", r.Dir)
 		}
 		select {
 		case <-ctx.Done():

@@ -273,7 +273,7 @@ func gitNone(t *testing.T, git projectport.Repositories) {
 		}
 	}
 	_, err := git.Head(t.Context(), filepath.Join(plain, "missing"))
-	assert.ErrorContains(t, err, "there is no directory "+filepath.Join(plain, "missing"))
+	assert.ErrorContains(t, err, filepath.Join(plain, "missing")+" no longer exists")
 }
 
 func gitBare(t *testing.T, git projectport.Repositories) {
@@ -281,7 +281,7 @@ func gitBare(t *testing.T, git projectport.Repositories) {
 	for _, dir := range []string{r.Remote, filepath.Join(r.Dir, ".git")} {
 		_, err := git.Status(t.Context(), dir)
 		require.ErrorIs(t, err, project.ErrNotRepository)
-		require.ErrorContains(t, err, "without a working tree")
+		require.ErrorContains(t, err, "bare git repository")
 		_, err = git.Staged(t.Context(), dir, 0)
 		require.ErrorIs(t, err, project.ErrNotRepository)
 	}

@@ -141,7 +141,7 @@ func (c Command) start(ctx context.Context) ([]byte, error) {
 	return c.judge(ctx, bounded, cmd, err)
 }
 
-// judge says what a git that ended came to.
+// judge returns the result of a git process that ended.
 func (c Command) judge(ctx, bounded context.Context, cmd *exec.Cmd, err error) ([]byte, error) {
 	out, words := cmd.Stdout.(*limited), cmd.Stderr.(*tail)
 	code := cmd.ProcessState.ExitCode()

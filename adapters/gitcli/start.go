@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/sandbox"
 )
 
-// SSH returns the environment that makes git's ssh ask nobody, and use that key alone when one is given. Git has a shell read it.
+// SSH returns the environment in which git's ssh never prompts, and uses only the given key, if any. Git passes the value to a shell.
 func SSH(key string) string {
 	ssh := "GIT_SSH_COMMAND=ssh"
 	if key != "" {
@@ -31,7 +31,7 @@ func settings() []Setting {
 	}
 }
 
-// identity returns who makes the commits that keep lost work, so that nobody needs to have said who they are.
+// identity returns the author of backup commits, so that they need no configured user name.
 func identity() []string {
 	return []string{"GIT_AUTHOR_NAME=Countersign", "GIT_AUTHOR_EMAIL=countersign@localhost", "GIT_COMMITTER_NAME=Countersign", "GIT_COMMITTER_EMAIL=countersign@localhost"}
 }
@@ -61,7 +61,7 @@ func Version(ctx context.Context) (string, error) {
 	}
 	words := strings.Fields(string(out)) // "git version 2.39.3 (Apple Git-145)"
 	if len(words) < 3 {
-		return "", sandbox.ErrGit.Sayf("git does not say its version: %q", Mask(string(out)))
+		return "", sandbox.ErrGit.Sayf("git did not report its version: %q", Mask(string(out)))
 	}
 	return words[2], nil
 }
@@ -86,14 +86,14 @@ func named(ctx context.Context, cmd Command, err error) error {
 	case errors.Is(err, context.DeadlineExceeded):
 		return sandbox.ErrTimeout.Sayf("git %s in %s took longer than %s and was stopped", verb, cmd.Dir, cmd.Timeout).Because(err)
 	case errors.Is(err, ErrLarge):
-		return sandbox.ErrGit.Sayf("git %s in %s printed more than can be read; see whether files are missing from .gitignore", verb, cmd.Dir).Because(err)
+		return sandbox.ErrGit.Sayf("the output of git %s in %s is too large; check whether files are missing from .gitignore", verb, cmd.Dir).Because(err)
 	case !errors.As(err, &exit):
 		return sandbox.ErrGit.Sayf("git %s in %s failed", verb, cmd.Dir).Because(err)
 	}
 	if lock, busy := held(exit.Words); busy {
-		say := "another git is at work in " + cmd.Dir
+		say := "another git process is running in " + cmd.Dir
 		if lock != "" {
-			say += " and holds " + lock + "; try again when it is over, or delete that file if no git runs any more"
+			say += " and holds " + lock + "; try again when it has finished, or delete that file if no git is running"
 		}
 		return sandbox.ErrBusy.Sayf("%s (git %s: %s)", say, verb, Last(exit.Words)).With(Held{lock}).Because(err)
 	}
@@ -188,9 +188,9 @@ func Last(words string) string {
 
 // Disk names what the file system did.
 func Disk(err error, path string) error {
-	say := "make sure that it may be written and has room"
+	say := "make sure that it is writable and has free space"
 	if errors.Is(err, fs.ErrPermission) {
-		say = "make sure that this user may use it"
+		say = "make sure that this user has access to it"
 	}
 	return sandbox.ErrGit.Sayf("%s cannot be used: %v; %s", path, err, say).Because(err)
 }

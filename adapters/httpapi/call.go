@@ -111,7 +111,7 @@ func patienceOf(x *Exchange) (time.Duration, error) {
 		d, err = time.Duration(seconds)*time.Second, nil
 	}
 	if err != nil || d < 0 {
-		return 0, ErrQuery.Sayf("wait %q is no duration; write 30s", Shorten(text))
+		return 0, ErrQuery.Sayf("invalid wait %q; use a duration such as 30s", Shorten(text))
 	}
 	return min(d, confirm.MaxTTL), nil
 }

@@ -83,7 +83,7 @@ func (a *API) listTools(x *Exchange) error {
 func (a *API) find(x *Exchange, name tool.Name) (tool.Spec, error) {
 	s, ok := a.App.Spec(name)
 	if !ok || s.People && !x.Visitor.Person || !tool.Covered(x.Visitor.Within, s) {
-		return tool.Spec{}, tool.ErrUnknown.Sayf("there is no tool %q here; GET %s/tools has those there are", Shorten(string(name)), Prefix)
+		return tool.Spec{}, tool.ErrUnknown.Sayf("unknown tool %q; GET %s/tools lists the tools", Shorten(string(name)), Prefix)
 	}
 	return s, nil
 }

@@ -22,10 +22,10 @@ import (
 
 // The errors of decisions on approval requests. Those of exchange.go apply to every request.
 var (
-	ErrPerson   = fault.New(fault.Denied, "approval_needs_person", "only a person's browser may do that; programs do not decide for people")
-	ErrAnswered = fault.New(fault.Conflict, "confirmation_answered", "somebody has answered that already")
-	ErrClosed   = fault.New(fault.Conflict, "confirmation_closed", "that waits for nobody any more")
-	ErrOutdated = fault.New(fault.Conflict, "confirmation_outdated", "what was shown is not what there is now")
+	ErrPerson   = fault.New(fault.Denied, "approval_needs_person", "access tokens cannot approve; use the console or countersign approve")
+	ErrAnswered = fault.New(fault.Conflict, "confirmation_answered", "this approval request was already decided")
+	ErrClosed   = fault.New(fault.Conflict, "confirmation_closed", "this approval request is closed")
+	ErrOutdated = fault.New(fault.Conflict, "confirmation_outdated", "the plan that was shown is out of date")
 )
 
 // pending is an approval request in this API: the user's view of it, and the call it belongs to.
@@ -89,7 +89,7 @@ func (a *API) confirmation(x *Exchange) (pending, error) {
 			return p, nil
 		}
 	}
-	return pending{}, confirm.ErrNotFound.Sayf("no confirmation %s waits; GET %s/tool-calls/%s tells what became of its call, if it was there", Shorten(x.Name), Prefix, Shorten(x.Name))
+	return pending{}, confirm.ErrNotFound.Sayf("approval request %s is not pending; GET %s/tool-calls/%s shows its call if there was one", Shorten(x.Name), Prefix, Shorten(x.Name))
 }
 
 func (a *API) showConfirmation(x *Exchange) error {
@@ -115,7 +115,7 @@ func (a *API) approve(x *Exchange) error {
 	}
 	shown, err := canon.Parse(sent.PlanHash)
 	if err != nil {
-		return ErrBody.Sayf("plan_hash has to be that of the plan that was shown: sha256: and 64 hex digits")
+		return ErrBody.Sayf("plan_hash must be the hash of the plan that was shown: sha256: and 64 hex digits")
 	}
 	p, err := a.open(x)
 	if err != nil && p.PlanHash == shown && own(x, p) { // a second click
@@ -129,7 +129,7 @@ func (a *API) approve(x *Exchange) error {
 		return httpauth.ErrReach
 	}
 	if sent.Always && !p.Lasting {
-		return ErrBody.Sayf("always: %s is of a kind that is asked about every time", p.ID)
+		return ErrBody.Sayf("always: %s cannot be always allowed; calls of this kind ask every time", p.ID)
 	}
 	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
 }
@@ -166,7 +166,7 @@ func (a *API) deny(x *Exchange) error {
 // decide decodes a decision. It fails for clients other than users.
 func decide(x *Exchange, into any) error {
 	if !x.Visitor.Person {
-		return ErrPerson.Sayf("a confirmation is answered by a person: in the console, with countersign approve %s, or in a form of the client", Shorten(x.Name))
+		return ErrPerson.Sayf("access tokens cannot decide; the user decides in the console, with countersign approve %s, or in the client's form", Shorten(x.Name))
 	}
 	return x.Decode(into)
 }
@@ -247,7 +247,7 @@ type outcomeOf struct {
 }
 
 func answered(id, state string, first audit.Event) error {
-	return ErrAnswered.Sayf("%s was answered already: %s by %s", id, state, first.ApprovedBy).
+	return ErrAnswered.Sayf("%s was already decided: %s by %s", id, state, first.ApprovedBy).
 		With(outcomeOf{State: state, AnsweredBy: first.ApprovedBy, Surface: first.Surface, AnsweredAt: first.Time})
 }
 
@@ -264,13 +264,13 @@ func (a *API) past(ctx context.Context, id string) error {
 	how := outcomeOf{State: "ended", Call: rec.CallID, Status: rec.Status, Reason: rec.Reason}
 	if answeredOnce {
 		how.State, how.AnsweredBy, how.Surface, how.AnsweredAt = verdictWord(first.Verdict), first.ApprovedBy, first.Surface, first.Time
-		return ErrAnswered.Sayf("%s was answered already: %s by %s", id, how.State, first.ApprovedBy).With(how)
+		return ErrAnswered.Sayf("%s was already decided: %s by %s", id, how.State, first.ApprovedBy).With(how)
 	}
 	said := rec.Status.String()
 	if rec.Reason != "" {
 		said += " (" + string(rec.Reason) + ")"
 	}
-	return ErrClosed.Sayf("%s waits for nobody any more: its call is %s", id, said).With(how)
+	return ErrClosed.Sayf("%s is closed; its call is %s", id, said).With(how)
 }
 
 // verdictWord returns the status of the request after a decision in the audit log.
@@ -288,7 +288,7 @@ func verdictWord(verdict string) string {
 func (a *API) first(ctx context.Context, id string) (found audit.Event, ok bool) {
 	records, err := a.App.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id})
 	if err != nil {
-		a.Log.Warn("who answered a confirmation could not be looked up", "confirmation", id, "cause", err.Error())
+		a.Log.Warn("the author of a decision could not be looked up", "confirmation", id, "cause", err.Error())
 	}
 	for _, r := range records { // the newest first
 		if r.Event.Code == "" {

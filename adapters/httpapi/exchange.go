@@ -17,12 +17,12 @@ import (
 
 // The errors that apply to every request.
 var (
-	ErrRoute  = fault.New(fault.NotFound, "route_unknown", "there is no such route")
-	ErrMethod = fault.New(fault.Invalid, "method_not_allowed", "this is not for that method")
-	ErrMedia  = fault.New(fault.Invalid, "content_type_unsupported", "a body has to be application/json, and not compressed")
-	ErrBody   = fault.New(fault.Invalid, "body_invalid", "the body is not what this takes")
-	ErrLong   = fault.New(fault.Invalid, "body_too_long", "the body is longer than may be")
-	ErrQuery  = fault.New(fault.Invalid, "query_invalid", "the query is not understood")
+	ErrRoute  = fault.New(fault.NotFound, "route_unknown", "route not found")
+	ErrMethod = fault.New(fault.Invalid, "method_not_allowed", "method not allowed")
+	ErrMedia  = fault.New(fault.Invalid, "content_type_unsupported", "the body must be uncompressed application/json")
+	ErrBody   = fault.New(fault.Invalid, "body_invalid", "the body is invalid")
+	ErrLong   = fault.New(fault.Invalid, "body_too_long", "the body is too long")
+	ErrQuery  = fault.New(fault.Invalid, "query_invalid", "the query is invalid")
 )
 
 // Exchange is a request and its answer.
@@ -71,7 +71,7 @@ func (x *Exchange) Refuse(log *slog.Logger, err error) {
 func (x *Exchange) Answer(status int, value any) {
 	doc, err := tool.Encode(value)
 	if err != nil {
-		status, doc = http.StatusInternalServerError, json.RawMessage(`{"error":{"code":"internal","message":"the answer cannot be written"}}`)
+		status, doc = http.StatusInternalServerError, json.RawMessage(`{"error":{"code":"internal","message":"the response cannot be encoded"}}`)
 	}
 	x.Write(status, "application/json", doc)
 }
@@ -92,16 +92,16 @@ func (x *Exchange) Body() (json.RawMessage, error) {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, ErrLong.Sayf("the body is longer than %d bytes, which is as long as one may be", long.Limit)
+		return nil, ErrLong.Sayf("the body exceeds the limit of %d bytes", long.Limit)
 	case err != nil:
-		return nil, ErrBody.Sayf("the body could not be read to its end")
+		return nil, ErrBody.Sayf("the body could not be read completely")
 	case len(raw) == 0:
 		return nil, nil
 	}
 	media, params, err := mime.ParseMediaType(x.R.Header.Get("Content-Type"))
 	charset := params["charset"]
 	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || x.R.Header.Get("Content-Encoding") != "" {
-		return nil, ErrMedia.Sayf("a body has to be application/json, and not compressed; this one is %q", Shorten(x.R.Header.Get("Content-Type")))
+		return nil, ErrMedia.Sayf("the body must be uncompressed application/json; this one is %q", Shorten(x.R.Header.Get("Content-Type")))
 	}
 	return raw, nil
 }
@@ -115,7 +115,7 @@ func (x *Exchange) Decode(into any) error {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return ErrBody.Sayf("the body is not what this takes: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return ErrBody.Sayf("invalid body: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
 		return ErrBody.Sayf("the body is more than one JSON value")

@@ -27,7 +27,7 @@ func (a *API) listGrants(x *Exchange) error {
 // revokeGrant ends a grant from the next call on, and answers with it.
 func (a *API) revokeGrant(x *Exchange) error {
 	if !x.Visitor.Person {
-		return ErrPerson.Sayf("what is always allowed is revoked by a person: in the console, or with countersign grants revoke %s", Shorten(x.Name))
+		return ErrPerson.Sayf("access tokens cannot revoke grants; the user revokes them in the console or with countersign grants revoke %s", Shorten(x.Name))
 	}
 	ended, err := a.App.RevokeAlways(x.R.Context(), x.Name, by(x))
 	if err != nil {

@@ -62,11 +62,11 @@ type Metrics struct {
 
 // NewMetrics counts from zero.
 func NewMetrics(o MetricsOptions) *Metrics {
-	return &Metrics{o: o, calls: newFamily("countersign_calls_total", "Calls of tools by what came of them: ok, or the code of the failure.", "counter"),
-		requests: newFamily("countersign_http_requests_total", "Requests that were answered, by route and status.", "counter"),
-		answers:  newFamily("countersign_confirmations_answered_total", "Answers to confirmations since the server began, in whatever process they were given.", "counter"),
-		took:     newHistograms("countersign_call_seconds", "How long calls took.", "tool"),
-		served:   newHistograms("countersign_http_request_seconds", "How long requests took.", "route"),
+	return &Metrics{o: o, calls: newFamily("countersign_calls_total", "Tool calls by result: ok, or the error code.", "counter"),
+		requests: newFamily("countersign_http_requests_total", "Answered requests by route and status.", "counter"),
+		answers:  newFamily("countersign_confirmations_answered_total", "Decisions on approval requests since the server started, from all processes.", "counter"),
+		took:     newHistograms("countersign_call_seconds", "Duration of tool calls in seconds.", "tool"),
+		served:   newHistograms("countersign_http_request_seconds", "Duration of requests in seconds.", "route"),
 	}
 }
 
@@ -163,21 +163,21 @@ func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visit
 func (g *Metrics) Write(ctx context.Context, w io.Writer) {
 	g.calls.write(w)
 	g.took.write(w)
-	one(w, "countersign_calls_in_flight", "Calls under way.", float64(g.flying.Load()))
+	one(w, "countersign_calls_in_flight", "Tool calls in progress.", float64(g.flying.Load()))
 	g.requests.write(w)
 	g.served.write(w)
 	g.people(ctx, w)
 	if g.o.Streams != nil {
-		one(w, "countersign_event_streams", "Streams of events that are open.", float64(g.o.Streams()))
+		one(w, "countersign_event_streams", "Open event streams.", float64(g.o.Streams()))
 	}
 	if g.o.Sessions != nil {
-		one(w, "countersign_sessions", "Sessions of clients that are open.", float64(g.o.Sessions()))
+		one(w, "countersign_sessions", "Open client sessions.", float64(g.o.Sessions()))
 	}
 	if g.o.Dropped != nil {
-		head(w, "countersign_audit_dropped_total", "Records of reads that this process could not write into the audit.", "counter")
+		head(w, "countersign_audit_dropped_total", "Records of reads that this process could not write to the audit log.", "counter")
 		fmt.Fprintf(w, "countersign_audit_dropped_total %d\n", g.o.Dropped())
 	}
-	head(w, "countersign_build_info", "Which program this is.", "gauge")
+	head(w, "countersign_build_info", "Version of the program.", "gauge")
 	fmt.Fprintf(w, "countersign_build_info{version=%s,go=%s} 1\n", quoted(g.o.Version), quoted(runtime.Version()))
 	process(w)
 }
@@ -206,7 +206,7 @@ func (g *Metrics) people(ctx context.Context, w io.Writer) {
 		for _, v := range views {
 			states[v.State]++
 		}
-		head(w, "countersign_confirmations", "Confirmations that have not ended.", "gauge")
+		head(w, "countersign_confirmations", "Approval requests that have not ended.", "gauge")
 		for _, state := range []string{confirm.Pending.String(), confirm.Approved.String()} {
 			fmt.Fprintf(w, "countersign_confirmations{state=%s} %d\n", quoted(state), states[state])
 		}
@@ -216,7 +216,7 @@ func (g *Metrics) people(ctx context.Context, w io.Writer) {
 	g.count(ctx)
 	g.answers.write(w)
 	if g.begun {
-		one(w, "countersign_audit_seq", "Number of the last audit record that was looked at.", float64(g.seq))
+		one(w, "countersign_audit_seq", "Number of the last audit record that was read.", float64(g.seq))
 	}
 }
 

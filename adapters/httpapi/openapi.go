@@ -42,8 +42,8 @@ func Document(a About, tools []tool.Spec) (json.RawMessage, error) {
 		sets = append(sets, s.Toolset)
 	}
 	slices.Sort(sets)
-	tags := []any{tag("catalogue", "which tools there are"), tag("confirmations", "what waits for a person"), tag("records", "what was asked and done"),
-		tag("settings", "what people set"), tag("events", "what happens"), tag("api", "this document")}
+	tags := []any{tag("catalogue", "available tools"), tag("confirmations", "approval requests and grants"), tag("records", "call records and the audit log"),
+		tag("settings", "settings of the user"), tag("events", "server-sent events"), tag("api", "this document")}
 	responses := refusals()
 	contracts(responses, tools)
 	last := ""
@@ -56,7 +56,7 @@ func Document(a About, tools []tool.Spec) (json.RawMessage, error) {
 	return tool.Encode(object{
 		"openapi": Version,
 		"info": object{"title": "Countersign", "version": a.Version, "description": "Agents propose; you countersign. Every tool is called by POST with its arguments " +
-			"as a JSON object; what comes back is the answer of the tool's contract, and the status says of which kind a failure is.",
+			"as a JSON object; the response follows the tool's contract, and the HTTP status gives the kind of failure.",
 			"license": object{"name": "MIT", "identifier": "MIT"}},
 		"jsonSchemaDialect": "https://json-schema.org/draft/2020-12/schema",
 		"servers":           []any{object{"url": "/"}},
@@ -66,8 +66,8 @@ func Document(a About, tools []tool.Spec) (json.RawMessage, error) {
 		"components": object{
 			"schemas": schemas(), "responses": responses, "parameters": parameters(),
 			"securitySchemes": object{
-				"bearer": object{"type": "http", "scheme": "bearer", "description": "a token of a program; its scope says which tools it reaches, and how far"},
-				"cookie": object{"type": "apiKey", "in": "cookie", "name": a.Cookie, "description": "a browser that a person has logged in. What changes something also carries X-Form-Token"},
+				"bearer": object{"type": "http", "scheme": "bearer", "description": "an access token; its scope limits the tools and the mode"},
+				"cookie": object{"type": "apiKey", "in": "cookie", "name": a.Cookie, "description": "a logged-in browser. Requests that change something also need X-Form-Token"},
 			},
 		},
 	})
@@ -109,16 +109,16 @@ var kinds = []struct {
 	kind fault.Kind
 	says string
 }{
-	{fault.Invalid, "the arguments are not what the tool takes"},
-	{fault.Denied, "policy, or a person, refuses the call"},
-	{fault.NotFound, "the tool, or what the arguments name, is not there"},
-	{fault.Conflict, "what is there is not what the call was made for"},
-	{fault.State, "as things stand, it cannot be done"},
-	{fault.Unconfirmed, "a person has to confirm the call first; the body has the confirmation"},
-	{fault.Canceled, "the client did not wait for the answer"},
-	{fault.Internal, "the tool failed in an unforeseen way"},
-	{fault.Unavailable, "something that is needed does not answer, or too many calls came; Retry-After says when to try again, where that is known"},
-	{fault.Timeout, "it took longer than it may"},
+	{fault.Invalid, "the arguments are invalid"},
+	{fault.Denied, "policy or the user denies the call"},
+	{fault.NotFound, "the tool, or something that the arguments name, does not exist"},
+	{fault.Conflict, "the current state differs from the state that the call was made for"},
+	{fault.State, "the call is not possible in the current state"},
+	{fault.Unconfirmed, "the user must approve the call first; the body has the approval request (confirmation)"},
+	{fault.Canceled, "the client cancelled the request"},
+	{fault.Internal, "the tool failed with an internal error"},
+	{fault.Unavailable, "a required service is unavailable, or there were too many calls; Retry-After gives the time to wait if it is known"},
+	{fault.Timeout, "the call timed out"},
 }
 
 // answers returns the responses of a tool: those of its contract, except for a success that it describes itself.
@@ -144,16 +144,16 @@ func named(c tool.Contract, status string) string { return string(c) + "." + sta
 // success returns the response of a successful call.
 func success(s tool.Spec) object {
 	form, _ := contractOf(s)
-	return object{"description": "what came of it, in the form of " + string(s.Contract), "headers": headers(false), "content": content(form)}
+	return object{"description": "the result, in the form of " + string(s.Contract), "headers": headers(false), "content": content(form)}
 }
 
 // headers returns the headers of an answer to a call, which may ask for approval.
 func headers(asks bool) object {
 	all := object{"X-Call-Id": object{"description": "id of the call", "schema": text()},
-		"X-Approval": object{"description": "caller where no person is asked; absent otherwise", "schema": text()}}
+		"X-Approval": object{"description": "caller if clients approve their own plans; otherwise absent", "schema": text()}}
 	if asks {
-		all["X-Confirmation-Id"] = object{"description": "the confirmation that is asked for", "schema": text()}
-		all["X-Confirm-Token"] = object{"description": "confirm_token of the call when it is repeated; absent where only people confirm", "schema": text()}
+		all["X-Confirmation-Id"] = object{"description": "id of the approval request", "schema": text()}
+		all["X-Confirm-Token"] = object{"description": "confirm_token for the repeated call; absent if only the user approves", "schema": text()}
 	}
 	return all
 }
@@ -183,13 +183,13 @@ func parameter(name string) object { return reference("parameters", name) }
 func refusals() object {
 	all := object{}
 	for name, says := range map[string]string{
-		"NotFound": "it is not there", "Conflict": "it is not what it was, or somebody was faster; details say how", "Invalid": "the query or the body is not understood",
-		"UnsupportedMediaType": "the body is not application/json", "Unprocessable": "it is not what was asked for", "ApprovalRequired": "a person has to approve it first: details have the question", "Unavailable": "something that is needed does not answer",
+		"NotFound": "not found", "Conflict": "changed or decided in the meantime; see details", "Invalid": "the query or the body is invalid",
+		"UnsupportedMediaType": "the body is not application/json", "Unprocessable": "the values are invalid", "ApprovalRequired": "the user must approve it first; details have the approval request", "Unavailable": "a required service is unavailable",
 	} {
 		all[name] = object{"description": says, "content": content(schema("Error"))}
 	}
 	for name, says := range map[string]string{
-		"Unauthorized": "no credential, or one that opens nothing", "Forbidden": "not for this visitor, host or origin", "TooLong": "the body is longer than may be",
+		"Unauthorized": "no valid credential", "Forbidden": "not allowed for this client, host or origin", "TooLong": "the body is too long",
 		"TooMany": "too many requests at once; Retry-After says when to try again",
 	} {
 		all[name] = object{"description": says, "content": content(object{"anyOf": []any{schema("Error"), schema("CountersignFailure")}})}
@@ -201,7 +201,7 @@ func refusals() object {
 func parameters() object {
 	path := object{"name": "id", "in": "path", "required": true, "schema": object{"type": "string"}}
 	return object{
-		"wait":        query("wait", "how long to wait for a person where one has to confirm the call: 30s, at most 10m", text()),
+		"wait":        query("wait", "how long to wait if the user must approve the call: for example 30s, at most 10m", text()),
 		"confirmWait": object{"name": "X-Confirm-Wait", "in": "header", "description": "the same as wait", "schema": object{"type": "string"}},
 		"id":          path,
 	}

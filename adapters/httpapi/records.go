@@ -51,7 +51,7 @@ func (a *API) listCalls(x *Exchange) error {
 	}
 	if before := q.Get("before"); before != "" {
 		if f.Before, err = time.Parse(time.RFC3339Nano, before); err != nil {
-			return ErrQuery.Sayf("before %q is no time such as 2026-01-02T15:04:05Z", Shorten(before))
+			return ErrQuery.Sayf("invalid before %q; use a time such as 2026-01-02T15:04:05Z", Shorten(before))
 		}
 	}
 	found, err := a.App.Runs(x.R.Context(), f)
@@ -156,7 +156,7 @@ func number(q url.Values, name string, otherwise, least, most int) (int, error) 
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, ErrQuery.Sayf("%s %q is no whole number from %d to %d", name, Shorten(text), least, most)
+		return 0, ErrQuery.Sayf("invalid %s %q; use a whole number from %d to %d", name, Shorten(text), least, most)
 	}
 	return n, nil
 }
@@ -203,7 +203,7 @@ func (a *API) exportAudit(x *Exchange) error {
 			return err
 		}
 		if err != nil {
-			a.Log.Error("an export of the audit broke off", "cause", err.Error())
+			a.Log.Error("an export of the audit log was interrupted", "cause", err.Error())
 			panic(http.ErrAbortHandler)
 		}
 		if !begun {

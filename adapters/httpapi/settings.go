@@ -75,7 +75,7 @@ func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, erro
 	names := slices.Sorted(maps.Keys(s.Tools))
 	for _, name := range append(names, s.Auto.Tools...) {
 		if _, ok := a.App.Spec(tool.Name(name)); !ok {
-			shown.Warnings = append(shown.Warnings, name+" is no tool that is served here")
+			shown.Warnings = append(shown.Warnings, name+" is not an enabled tool")
 		}
 	}
 	for _, w := range rules.Wider {
@@ -113,7 +113,7 @@ func (a *API) putSettings(x *Exchange) error {
 		sent.InForce, sent.Warnings = nil, nil // as they were shown: they cannot be set
 	}
 	if sent.Revision < 0 || sent.Level == policy.LevelUnset {
-		return ErrBody.Sayf("revision and permission_level have to be there; GET %s/settings shows those there are", Prefix)
+		return ErrBody.Sayf("revision and permission_level are required; GET %s/settings shows the current ones", Prefix)
 	}
 	for name, to := range sent.Tools {
 		if to == policy.SettingNone {
@@ -151,7 +151,7 @@ func (a *API) putSettings(x *Exchange) error {
 func pend(x *Exchange, u *app.Unconfirmed) error {
 	i := u.Issued
 	x.W.Header().Set(HeaderConfirmation, i.ID)
-	return u.Err.Sayf("%s; a person approves it in the console, or in a terminal with countersign approve %s; then send the same again", i.Prompt, i.ID).With(struct {
+	return u.Err.Sayf("%s; the user approves it in the console, or in a terminal with countersign approve %s; then repeat the request", i.Prompt, i.ID).With(struct {
 		Confirmation confirm.View `json:"confirmation"`
 	}{confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, State: confirm.Pending.String(), PlanHash: i.PlanHash,
 		Plan: i.Plan, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs}})

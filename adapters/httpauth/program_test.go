@@ -193,7 +193,7 @@ func TestSoManyRequestsAtOnceOfOneCredential(t *testing.T) {
 type gone struct{ httpauth.Credentials }
 
 func (gone) Admit(context.Context, access.Kind, access.Digest) (access.Credential, error) {
-	return access.Credential{}, fault.New(fault.Unavailable, "store_unavailable", "the database cannot be used now")
+	return access.Credential{}, fault.New(fault.Unavailable, "store_unavailable", "the database is unavailable")
 }
 
 func TestAStoreThatCannotBeReadLetsNobodyIn(t *testing.T) {

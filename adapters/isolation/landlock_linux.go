@@ -42,9 +42,9 @@ func version() int {
 func Available(noNetwork bool) error {
 	switch v := version(); {
 	case v < leastABI:
-		return sandbox.ErrIsolation.Sayf("this kernel's landlock has version %d, and %d is needed (Linux 6.2); take bubblewrap", v, leastABI)
+		return sandbox.ErrIsolation.Sayf("this kernel has landlock version %d, but version %d is required (Linux 6.2); use bubblewrap", v, leastABI)
 	case noNetwork && v < networkABI:
-		return sandbox.ErrIsolation.Sayf("this kernel's landlock has version %d, and keeps nobody from the network before %d (Linux 6.7); take bubblewrap-offline", v, networkABI)
+		return sandbox.ErrIsolation.Sayf("this kernel has landlock version %d, which cannot restrict the network; version %d can (Linux 6.7); use bubblewrap-offline", v, networkABI)
 	}
 	return nil
 }
@@ -53,7 +53,7 @@ func Available(noNetwork bool) error {
 func Launch(args []string) error {
 	r, ok := parse(args)
 	if !ok {
-		return errors.New("this is for Countersign's own use")
+		return errors.New("this command is for internal use")
 	}
 	if err := Available(r.offline); err != nil {
 		return err
@@ -118,7 +118,7 @@ func confine(r rules) error {
 	allow := func(path string, rights uint64, how int) error {
 		fd, err := unix.Open(path, unix.O_PATH|unix.O_CLOEXEC|how, 0)
 		if how != 0 && err != nil {
-			return fmt.Errorf("the directory for temporary files %s is none: %w; delete it", path, err)
+			return fmt.Errorf("the temporary directory %s is not usable: %w; delete it", path, err)
 		}
 		if errors.Is(err, unix.ENOENT) || errors.Is(err, unix.ENOTDIR) || errors.Is(err, unix.EACCES) {
 			return nil // nothing to allow

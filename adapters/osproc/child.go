@@ -202,7 +202,7 @@ func (c *child) finish(why process.Status, left []int) {
 		reasons = append(reasons, unkillable(left))
 	}
 	if err := c.spool.Err(); err != nil {
-		reasons = append(reasons, fmt.Sprintf("not all of its output could be written: %v", err))
+		reasons = append(reasons, fmt.Sprintf("some of its output could not be written: %v", err))
 	}
 	s.Reason = strings.Join(reasons, "; ")
 	switch {

@@ -117,9 +117,9 @@ func (e *ending) sweep() []int {
 }
 
 func ownerDied(rec record) string {
-	return fmt.Sprintf("the Countersign process that looked after it (pid %d) ended before it", rec.Owner.PID())
+	return fmt.Sprintf("its supervisor (pid %d) ended before it", rec.Owner.PID())
 }
 
 func unkillable(pids []int) string {
-	return "these processes of it could not be ended: " + strings.Trim(fmt.Sprint(pids), "[]")
+	return "these of its processes could not be stopped: " + strings.Trim(fmt.Sprint(pids), "[]")
 }

@@ -29,7 +29,7 @@ func (l *logFile) append(lines []line, first int64) {
 	}
 	var text []byte
 	if missing := first - max(l.next, 1); missing > 0 {
-		text = fmt.Appendf(text, "[%d lines came too fast and are missing here]\n", missing)
+		text = fmt.Appendf(text, "[%d lines were dropped because they arrived too fast]\n", missing)
 	}
 	l.next = first + int64(len(lines))
 	for _, line := range lines {
@@ -60,7 +60,7 @@ func (l *logFile) open() (size int64, err error) {
 	there, err := os.Lstat(l.path)
 	switch {
 	case err == nil && !there.Mode().IsRegular():
-		return 0, fmt.Errorf("the log %s is no file", l.path)
+		return 0, fmt.Errorf("the log %s is not a file", l.path)
 	case err != nil && !errors.Is(err, fs.ErrNotExist):
 		return 0, err
 	}
@@ -76,7 +76,7 @@ func (l *logFile) open() (size int64, err error) {
 	}
 	opened, err := file.Stat()
 	if err == nil && there != nil && !os.SameFile(opened, there) {
-		err = fmt.Errorf("the log %s was exchanged while it was opened", l.path)
+		err = fmt.Errorf("the log %s was replaced while it was opened", l.path)
 	}
 	if err == nil && opened.Mode().Perm()&0o077 != 0 {
 		err = file.Chmod(0o600)

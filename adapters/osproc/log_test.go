@@ -108,7 +108,7 @@ func TestLogCountsWhatIsMissing(t *testing.T) {
 	seen := 0
 	for l := range strings.Lines(contents(t, log)) {
 		var n int
-		if _, err := fmt.Sscanf(l, "[%d lines came too fast", &n); err == nil {
+		if _, err := fmt.Sscanf(l, "[%d lines were dropped", &n); err == nil {
 			seen += n
 			continue
 		}

@@ -104,7 +104,7 @@ func TestProgramsAreNotRunWhereTheirProcessesAreNotSeen(t *testing.T) {
 	if dir := os.Getenv(ownProcesses); dir != "" {
 		_, err := open(dir).Run(t.Context(), sh(t, "true"), nil)
 		require.ErrorIs(t, err, process.ErrStart)
-		require.ErrorContains(t, err, "/proc shows the processes of another PID namespace")
+		require.ErrorContains(t, err, "/proc shows another PID namespace")
 		assert.Equal(t, owner.Unknown, osproc.Judge(osproc.Self()), "its number is taken, by whomever")
 		return
 	}

@@ -27,7 +27,7 @@ func (p *Processes) Start(ctx context.Context, s process.Spec) (process.State, e
 		return process.State{}, err
 	}
 	if len(p.o.Supervisor) == 0 {
-		return process.State{}, process.ErrStart.Sayf("nothing can be started in the background from here: this program has no supervisor")
+		return process.State{}, process.ErrStart.Sayf("background processes cannot be started here: this program has no supervisor")
 	}
 	rec, err := p.claim(ctx, s, true)
 	if errors.Is(err, process.ErrLimit) { // some of those that count may have lost their owner
@@ -98,7 +98,7 @@ func Supervise(in io.Reader, o Options) error {
 	defer quiet()
 	told, err := ReadLaunchRequest(in)
 	if err != nil {
-		return process.ErrSpec.Sayf("a supervisor is started by Countersign itself, which tells it what to run").Because(err)
+		return process.ErrSpec.Sayf("only Countersign itself starts a supervisor").Because(err)
 	}
 	answer := os.NewFile(answerFD, "answer")
 	defer answer.Close()
@@ -138,7 +138,7 @@ func (p *Processes) takeOver(ctx context.Context, told LaunchRequest) (record, e
 		return record{}, err
 	}
 	if rec.State.Status != process.Starting || rec.Owner != told.Owner {
-		return record{}, process.ErrTransition.Sayf("process %s is not to be started any more", told.ID)
+		return record{}, process.ErrTransition.Sayf("process %s must no longer be started", told.ID)
 	}
 	rec = rec.ownedBy(SelfIdentity())
 	return rec, p.save(rec)

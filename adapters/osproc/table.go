@@ -27,7 +27,7 @@ func (p *Processes) state(id process.ID) (process.State, error) {
 		return process.State{}, err
 	}
 	if lost {
-		if err := rec.State.Lose(ownerDied(rec)+"; what is left of it is ended at the next start of Countersign", p.lastSign(id)); err != nil {
+		if err := rec.State.Lose(ownerDied(rec)+"; its remaining processes are stopped at the next start of Countersign", p.lastSign(id)); err != nil {
 			return process.State{}, err
 		}
 	}
@@ -129,7 +129,7 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 		}
 		if tries++; tries > unheard && !MailboxHasReader(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
 			if where := p.elsewhere(rec); where != "" {
-				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped from here: it is %s", id, where)
+				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped here: it is %s", id, where)
 			}
 		}
 		timer.Reset(wait)
@@ -198,15 +198,15 @@ func (p *Processes) settle(ctx context.Context, id process.ID, how settlement) (
 		err = s.Move(process.Failed, now)
 		s.Reason = how.never
 	case found == 0:
-		err = s.Lose(ownerDied(rec)+"; nothing that is known to belong to it was left", last)
+		err = s.Lose(ownerDied(rec)+"; none of its known processes was left", last)
 	case how.asked:
-		s.Escalated, s.Lost, s.Reason = escalated, true, "lost: "+ownerDied(rec)+"; it was ended all the same"
+		s.Escalated, s.Lost, s.Reason = escalated, true, "lost: "+ownerDied(rec)+"; it was stopped anyway"
 		if s.Status != process.Stopping {
 			err = s.Move(process.Stopping, now)
 		}
 		err = errors.Join(err, s.Move(process.Stopped, now))
 	default:
-		err = s.Lose(ownerDied(rec)+"; what was left of it was killed", now)
+		err = s.Lose(ownerDied(rec)+"; its remaining processes were killed", now)
 	}
 	if len(left) > 0 {
 		s.Reason += "; " + unkillable(left)

@@ -87,7 +87,7 @@ func (s *Store) unexpired(p *pack.Pack) (*pack.Pack, error) {
 }
 
 func notFound(id pack.ID) error {
-	return pack.ErrNotFound.Sayf("there is no pack %s; it may have expired", id)
+	return pack.ErrNotFound.Sayf("pack %s not found; it may have expired", id)
 }
 
 // load reads the pack's file, and decodes it unless that was done before.
@@ -135,7 +135,7 @@ func (s *Store) bytes(file string) ([]byte, fs.FileInfo, error) {
 	case absent(err):
 		return nil, nil, fs.ErrNotExist
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
-		return nil, nil, ErrStore.Sayf("%v; too much is open at once, try again", err).Because(err)
+		return nil, nil, ErrStore.Sayf("%v; too many files are open, try again", err).Because(err)
 	}
 	return nil, nil, s.malformed(name, err)
 }
@@ -150,7 +150,7 @@ func (s *Store) decode(file string, data []byte) (*pack.Pack, error) {
 	case err != nil:
 		return nil, s.malformed(name, err)
 	case string(p.ID())+packSuffix != file:
-		return nil, s.malformed(name, fmt.Errorf("it holds pack %s, whose file is %s%s", p.ID(), p.ID(), packSuffix))
+		return nil, s.malformed(name, fmt.Errorf("it contains pack %s, whose file name is %s%s", p.ID(), p.ID(), packSuffix))
 	}
 	return p, nil
 }
@@ -247,7 +247,7 @@ func (s *Store) write(p *pack.Pack) error {
 		return err
 	}
 	if len(data) > MaxFile {
-		return ErrTooLarge.Sayf("pack %s would take %d bytes of at most %d; split it", p.ID(), len(data), MaxFile)
+		return ErrTooLarge.Sayf("pack %s would have %d bytes; the limit is %d; split it", p.ID(), len(data), MaxFile)
 	}
 	if err := s.dir.Write(packName(p.ID()), data); err != nil {
 		return unusable("store pack "+string(p.ID()), err)

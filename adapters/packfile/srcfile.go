@@ -76,7 +76,7 @@ func NewSource(roots map[pack.Root]string) *Source {
 func (s *Source) Read(ctx context.Context, at packport.Location, from int, visit func(n int, line []byte) (next int)) (lines int, err error) {
 	dir, known := s.roots[at.Root]
 	if !known {
-		return 0, packport.ErrRoot.Sayf("no source root is named %q", at.Root)
+		return 0, packport.ErrRoot.Sayf("source root %q not found", at.Root)
 	}
 	root, err := s.enter(dir)
 	if err != nil {

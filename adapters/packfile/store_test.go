@@ -165,7 +165,7 @@ func TestFailsClosed(t *testing.T) {
 	}{
 		"stray file":       {"README.md", "# hello\n", pack.ErrMalformed, "line 1 is not ---"},
 		"empty":            {"pk_bbbbbbbb.md", "", pack.ErrMalformed, "the file is empty"},
-		"wrong file name":  {"pk_bbbbbbbb.md", plain, pack.ErrMalformed, "it holds pack pk_k3v7m2qa"},
+		"wrong file name":  {"pk_bbbbbbbb.md", plain, pack.ErrMalformed, "it contains pack pk_k3v7m2qa"},
 		"broken rule":      {"pk_k3v7m2qa.md", strings.Replace(plain, "start: 12", "start: 0", 1), pack.ErrMalformed, "lines 0-40: lines count from 1"},
 		"newer schema":     {"pk_k3v7m2qa.md", strings.Replace(plain, "schema_version: 2", "schema_version: 3", 1), pack.ErrSchema, "schema version 3"},
 		"expired, damaged": {"pk_k3v7m2qa.md", strings.Replace(plain, "revision: 4", "revision: x", 1), pack.ErrMalformed, "line 33, column 11"},

@@ -95,7 +95,7 @@ func (s *search) code() process.Code {
 	}
 	slices.SortFunc(out.Reads, func(a, b process.CodeFile) int { return cmp.Compare(a.Path, b.Path) })
 	if out.NotBound = s.said; len(s.said) > maxNotes {
-		out.NotBound = append(s.said[:maxNotes:maxNotes], fmt.Sprintf("and %d things more", len(s.said)-maxNotes))
+		out.NotBound = append(s.said[:maxNotes:maxNotes], fmt.Sprintf("and %d more", len(s.said)-maxNotes))
 	}
 	return out
 }
@@ -151,7 +151,7 @@ func (s *search) entry(ctx context.Context, e shellcmd.CodeFile, within string) 
 		}
 	}
 	if !there && e.Must {
-		s.note("%s reads %s, which is not a file of the project now", e.By, shellcmd.DisplayText(e.Names[0]))
+		s.note("%s reads %s, which does not exist in the project now", e.By, shellcmd.DisplayText(e.Names[0]))
 	}
 	return nil
 }
@@ -188,7 +188,7 @@ func (s *search) file(ctx context.Context, e shellcmd.CodeFile, at, dir string, 
 			return false, nil //nolint:nilerr // there is none
 		}
 		if !ofSystem(at) {
-			s.note("%s lies outside the project", at)
+			s.note("%s is outside the project", at)
 		}
 		return true, nil
 	}
@@ -209,7 +209,7 @@ func (s *search) file(ctx context.Context, e shellcmd.CodeFile, at, dir string, 
 		return true, nil
 	}
 	if len(s.found) == maxFiles {
-		s.note("it reads more than %d files, and only so many are listed", maxFiles)
+		s.note("it reads more than %d files; only the first ones are listed", maxFiles)
 		return true, nil
 	}
 	read, head, err := s.read(ctx, name)
@@ -219,7 +219,7 @@ func (s *search) file(ctx context.Context, e shellcmd.CodeFile, at, dir string, 
 	case ctx.Err() != nil:
 		return false, ctx.Err()
 	case err != nil:
-		s.note("%s cannot be read, or is too large to be bound", shown)
+		s.note("%s cannot be read, or is too large to be covered by the plan", shown)
 		return true, nil
 	}
 	s.found[name] = read
@@ -235,7 +235,7 @@ func ofSystem(at string) bool {
 	return slices.ContainsFunc([]string{"/bin", "/sbin", "/usr", "/opt/homebrew", "/home/linuxbrew", "/nix/store"}, func(dir string) bool { return codeInside(dir, at) })
 }
 
-var errCodeIrregular = errors.New("it is no regular file")
+var errCodeIrregular = errors.New("it is not a regular file")
 
 // read returns a file's hash, and how it begins.
 func (s *search) read(ctx context.Context, name string) (process.CodeFile, []byte, error) {
@@ -304,7 +304,7 @@ func (s *search) through(ctx context.Context, e shellcmd.CodeFile, dir, at strin
 	case look == shellcmd.ScanWhole:
 		return nil
 	case read.Size > limit:
-		s.note("%s is too long to be looked through: what it starts is not bound", read.Path)
+		s.note("%s is too long to inspect: the plan does not cover what it starts", read.Path)
 		return nil
 	case look == shellcmd.ScanShell:
 		s.note("what the programs that %s starts load in turn", read.Path)

@@ -132,10 +132,10 @@ func TestWhatIsNotRead(t *testing.T) {
 	require.NoError(t, os.Truncate(large, 65<<20))
 	for text, want := range map[string]string{
 		"node link.js":                           "link.js leads outside the project",
-		"node ../secret.js":                      filepath.Dir(root) + "/secret.js lies outside the project",
-		"sh pipe.sh":                             "sh reads pipe.sh, which is not a file of the project now",
+		"node ../secret.js":                      filepath.Dir(root) + "/secret.js is outside the project",
+		"sh pipe.sh":                             "sh reads pipe.sh, which does not exist in the project now",
 		"out":                                    "node_modules/.bin/out leads outside the project",
-		"node large.js":                          "large.js cannot be read, or is too large to be bound",
+		"node large.js":                          "large.js cannot be read, or is too large to be covered by the plan",
 		"cat " + strings.Repeat("x", 10) + "|sh": "sh runs what it reads from its standard input",
 	} {
 		got, notes := code(t, root, "", text)
@@ -144,7 +144,7 @@ func TestWhatIsNotRead(t *testing.T) {
 	}
 	got, notes := code(t, root, "", "sh long.sh")
 	assert.Equal(t, []string{"long.sh"}, got)
-	assert.Contains(t, notes, "long.sh is too long to be looked through: what it starts is not bound")
+	assert.Contains(t, notes, "long.sh is too long to inspect: the plan does not cover what it starts")
 
 	c, err := reader.Code(t.Context(), filepath.Join(root, "gone"), []process.ShellCommand{{Dir: root, Text: "node link.js"}})
 	require.NoError(t, err)

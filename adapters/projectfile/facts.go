@@ -23,8 +23,8 @@ const (
 
 // The ways a file in a project cannot be read; they become part of a message.
 var (
-	errIrregular = errors.New("it is no regular file")
-	errLeadsOut  = errors.New("it is a link that leads to nothing inside the project")
+	errIrregular = errors.New("it is not a regular file")
+	errLeadsOut  = errors.New("it is a link to nothing inside the project")
 	errTooLarge  = errors.New("it is too large")
 )
 
@@ -109,7 +109,7 @@ func (f folder) manifest(name string) (project.Manifest, error) {
 	data, err := f.read(name, project.MaxManifest)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return project.Manifest{}, project.ErrManifest.Sayf("package.json has more than %d bytes, which is as much as is read of one", project.MaxManifest)
+		return project.Manifest{}, project.ErrManifest.Sayf("package.json exceeds the limit of %d bytes", project.MaxManifest)
 	case errors.Is(err, fs.ErrNotExist):
 		return project.Manifest{}, fs.ErrNotExist
 	case err != nil:

@@ -42,7 +42,7 @@ func (d *directories) Fingerprint(ctx context.Context, dir string, patterns []st
 			return nil
 		}
 		if looked++; looked > maxPrintEntries {
-			return project.ErrArgument.Sayf("there are more than %d files and directories below %s; give the step a cwd with fewer", maxPrintEntries, dir)
+			return project.ErrArgument.Sayf("more than %d files and directories are below %s; give the step a cwd with fewer", maxPrintEntries, dir)
 		}
 		if entry.IsDir() {
 			if entry.Name() == ".git" || entry.Name() == "node_modules" && !named {

@@ -34,7 +34,7 @@ func (d *directories) Services(ctx context.Context, dir, file string) ([]project
 	}
 	for _, name := range names {
 		if path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..") {
-			return nil, "", project.ErrArgument.Sayf("the file %q does not lie in the directory", name)
+			return nil, "", project.ErrArgument.Sayf("the file %q is not in the directory", name)
 		}
 		doc, err := in.read(name, maxServicesFile)
 		switch {
@@ -47,9 +47,9 @@ func (d *directories) Services(ctx context.Context, dir, file string) ([]project
 		return all, name, err
 	}
 	if len(names) == 1 {
-		return nil, "", project.ErrArgument.Sayf("there is no %s in %s", names[0], dir)
+		return nil, "", project.ErrArgument.Sayf("%s not found in %s", names[0], dir)
 	}
-	return nil, "", project.ErrArgument.Sayf("there is no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
+	return nil, "", project.ErrArgument.Sayf("no services file found in %s; create one of: %s", dir, strings.Join(names, ", "))
 }
 
 func readServices(name string, doc []byte) ([]project.Service, error) {

@@ -65,7 +65,7 @@ func (f folder) settingsIn(name, as string) []project.ManagerSetting {
 		found = project.LineSettings(as, data)
 	}
 	if err != nil {
-		found = []project.ManagerSetting{{File: name, Value: "the file cannot be read, so nobody can say what it sets"}}
+		found = []project.ManagerSetting{{File: name, Value: "the file cannot be read, so its settings are unknown"}}
 	}
 	return found
 }

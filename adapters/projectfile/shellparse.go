@@ -22,7 +22,7 @@ var _ projectport.ShellParser = Parser{}
 // there. Beyond text that neither can read, what stands before the error still counts, because a shell runs it before it gets there.
 func (Parser) Parse(text string) shellcmd.ShellScript {
 	if len(text) > project.MaxCommand {
-		return shellcmd.ShellScript{Unparsable: fmt.Sprintf("it has %d bytes, more than the %d a command may have", len(text), project.MaxCommand)}
+		return shellcmd.ShellScript{Unparsable: fmt.Sprintf("it has %d bytes; the limit for a command is %d", len(text), project.MaxCommand)}
 	}
 	if strings.ContainsRune(text, 0) {
 		return shellcmd.ShellScript{Unparsable: "it contains a NUL character"}
@@ -63,7 +63,7 @@ func parse(text string, lang syntax.LangVariant) (shellcmd.ShellScript, error) {
 func statements(text string, lang syntax.LangVariant) (stmts []*syntax.Stmt, err error) {
 	defer func() {
 		if defect := recover(); defect != nil {
-			stmts, err = nil, fmt.Errorf("the parser gave up: %v", defect)
+			stmts, err = nil, fmt.Errorf("it cannot be parsed: %v", defect)
 		}
 	}()
 	for stmt, failed := range syntax.NewParser(syntax.Variant(lang)).StmtsSeq(strings.NewReader(text)) {

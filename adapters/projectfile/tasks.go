@@ -54,7 +54,7 @@ func (d *directories) Program(ctx context.Context, root, dir, name string) (stri
 		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return at, nil
 		}
-		return "", project.ErrExecutionFailed.Sayf("%s is no program that can be started; make it executable and call again", at)
+		return "", project.ErrExecutionFailed.Sayf("%s is not an executable program; make it executable and call again", at)
 	}
 	v := variables(d.env())
 	if found := program(root, searchPath(root, append(filepath.SplitList(v["PATH"]), d.toolchains(v)...)), name); found != "" {
@@ -165,7 +165,7 @@ func byText(v any) (any, error) {
 		for key, value := range v {
 			name := fmt.Sprint(key)
 			if _, twice := out[name]; twice {
-				return nil, fmt.Errorf("the key %.80q is there twice, as text and as a number or a boolean", name)
+				return nil, fmt.Errorf("the key %.80q occurs twice, as text and as a number or a boolean", name)
 			}
 			if out[name], err = byText(value); err != nil {
 				return nil, err

@@ -27,7 +27,7 @@ const copiesKept = 3
 const copyTime = "20060102T150405.000Z"
 
 // ErrNoCopy reports an upgrade that was not begun, because the copy of the database as it was could not be made.
-var ErrNoCopy = fault.New(fault.Unavailable, "store_copy_failed", "the database was not upgraded, because no copy of it as it is could be made first")
+var ErrNoCopy = fault.New(fault.Unavailable, "store_copy_failed", "the database was not upgraded, because it could not be copied first")
 
 // Upgrade is a database that was brought up to date.
 type Upgrade struct {
@@ -101,9 +101,9 @@ func (s *Store) uncopied(err error) error {
 	}
 	needs := ""
 	if info, stat := os.Stat(s.path); stat == nil {
-		needs = fmt.Sprintf(" (it takes about %d MB)", info.Size()>>20+1)
+		needs = fmt.Sprintf(" (about %d MB)", info.Size()>>20+1)
 	}
-	return ErrNoCopy.Sayf("the database %s was not upgraded and is as it was: no copy of it could be made first (%s); make room in %s%s, and call again", s.path, why, filepath.Dir(s.path), needs).Because(err)
+	return ErrNoCopy.Sayf("the database %s was not upgraded or changed, because it could not be copied first (%s); free space in %s%s, and call again", s.path, why, filepath.Dir(s.path), needs).Because(err)
 }
 
 // prune removes all but the newest copies.
@@ -120,7 +120,7 @@ func Copy(ctx context.Context, path, to string) error {
 	s := &Store{path: path}
 	if err := copyDatabase(ctx, path, to); err != nil {
 		if family(err) == sqlite3.SQLITE_FULL {
-			return ErrUnavailable.Sayf("the disk that %s was to be written to is full; free some space", to).Because(err)
+			return ErrUnavailable.Sayf("the disk for %s is full; free some space", to).Because(err)
 		}
 		return s.explain(ctx, err)
 	}

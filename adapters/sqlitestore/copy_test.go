@@ -121,7 +121,7 @@ func TestNoUpgradeWithoutACopy(t *testing.T) {
 	full := spawn(t, "upgrade on a full disk", path, "")
 	full.start()
 	said := strings.Join(full.lines(t), "\n")
-	assert.Contains(t, said, "store_copy_failed: the database "+path+" was not upgraded and is as it was: no copy of it could be made first")
+	assert.Contains(t, said, "store_copy_failed: the database "+path+" was not upgraded or changed, because it could not be copied first")
 	assert.Contains(t, said, "make room in "+dir)
 	assert.Equal(t, []string{"countersign.db"}, names(t, dir))
 	after, err := os.ReadFile(path)

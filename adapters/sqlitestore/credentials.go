@@ -59,7 +59,7 @@ func taken(done sql.Result, err error, name string) error {
 	}
 	n, err := done.RowsAffected()
 	if err == nil && n == 0 {
-		err = access.ErrTaken.Sayf("there is a credential named %q already", name)
+		err = access.ErrTaken.Sayf("a credential named %q already exists", name)
 	}
 	return err
 }
@@ -149,7 +149,7 @@ func (s *Credentials) Change(ctx context.Context, id string, change func(*access
 }
 
 func credentialNotFound(id string) error {
-	return access.ErrMissing.Sayf("there is no credential %s", id)
+	return access.ErrMissing.Sayf("credential %s not found", id)
 }
 
 // List returns every credential, oldest first.

@@ -33,7 +33,7 @@ func TestAnEmptiedDatabaseIsAFault(t *testing.T) {
 				s := sqlitestore.Open(path)
 				_, err := s.Tail(t.Context(), 5)
 				require.ErrorIs(t, err, sqlitestore.ErrEmptied)
-				assert.ErrorContains(t, err, "is zero bytes long (which is a fault, not a new one")
+				assert.ErrorContains(t, err, "is empty (0 bytes)")
 				require.ErrorIs(t, s.Append(t.Context(), porttest.Event("call_1")), sqlitestore.ErrEmptied)
 				require.NoError(t, s.Close())
 			}

@@ -18,8 +18,8 @@ import (
 
 // The ways the database refuses.
 var (
-	ErrUnavailable = fault.New(fault.Unavailable, "store_unavailable", "the database cannot be used now")
-	ErrEmptied     = fault.New(fault.State, "store_emptied", "the database is zero bytes long, which is a fault, not a new one")
+	ErrUnavailable = fault.New(fault.Unavailable, "store_unavailable", "the database is unavailable")
+	ErrEmptied     = fault.New(fault.State, "store_emptied", "the database is empty (0 bytes), which is an error and not a new database")
 	ErrNewer       = ports.ErrStoreNewer
 )
 
@@ -41,7 +41,7 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return ErrUnavailable.Sayf("the database %s cannot be used: cannot %s %s: %v", s.path, p.Op, p.Path, p.Err).Because(err)
 	}
 	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, errRetired) {
-		return ErrUnavailable.Sayf("the database %s was let go while this call used it; call again", s.path).Because(err)
+		return ErrUnavailable.Sayf("database %s was closed during this call; call again", s.path).Because(err)
 	}
 	return fmt.Errorf("database %s: %w", s.path, err)
 }
@@ -81,7 +81,7 @@ func (s *Store) why(err error) string {
 	case sqlite3.SQLITE_READONLY, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH:
 		return fmt.Sprintf("the database %s cannot be written; make the file and its directory writable", s.path)
 	case sqlite3.SQLITE_CANTOPEN:
-		return fmt.Sprintf("the database %s cannot be opened; check that its directory exists and may be read and written", s.path)
+		return fmt.Sprintf("the database %s cannot be opened; check that its directory exists and is readable and writable", s.path)
 	case sqlite3.SQLITE_FULL:
 		return fmt.Sprintf("the disk that holds the database %s is full; free some space", s.path)
 	case sqlite3.SQLITE_NOTADB, sqlite3.SQLITE_CORRUPT:

@@ -57,7 +57,7 @@ func (l *ledger) Issue(ctx context.Context, g confirm.Request) error {
 		}
 		n, err := done.RowsAffected()
 		if err == nil && n == 0 {
-			err = fault.ErrInternal.Sayf("a confirmation %s exists already", g.ID)
+			err = fault.ErrInternal.Sayf("approval request %s already exists", g.ID)
 		}
 		return err
 	})
@@ -189,14 +189,14 @@ func (l *ledger) scan(rows *sql.Rows) (confirm.Request, error) {
 		return confirm.Request{}, err
 	}
 	if copy(g.Digest[:], digest) != len(g.Digest) || copy(g.Binding.Subject[:], subject) != len(g.Binding.Subject) {
-		return confirm.Request{}, fmt.Errorf("confirmation %s has a digest of %d and a subject of %d bytes", g.ID, len(digest), len(subject))
+		return confirm.Request{}, fmt.Errorf("approval request %s has a digest of %d and a subject of %d bytes", g.ID, len(digest), len(subject))
 	}
 	if g.Args, err = SealedArguments().Open(l.box, g.ID, args); err != nil {
 		return confirm.Request{}, err
 	}
 	if len(extra) > 0 {
 		if err := json.Unmarshal(extra, &g.Extra); err != nil {
-			return confirm.Request{}, fmt.Errorf("confirmation %s: %w", g.ID, err)
+			return confirm.Request{}, fmt.Errorf("approval request %s: %w", g.ID, err)
 		}
 	}
 	g.IssuedAt, g.ExpiresAt = instant(issued), instant(expires)

@@ -75,7 +75,7 @@ func (s *Store) openExisting() (*handle, error) {
 		return nil, err
 	}
 	if !file.Mode().IsRegular() {
-		return nil, ErrUnavailable.Sayf("the database %s is no regular file; move it away", s.path)
+		return nil, ErrUnavailable.Sayf("the database %s is not a regular file; move it away", s.path)
 	}
 	if err := s.emptied(file); err != nil {
 		return nil, err
@@ -138,7 +138,7 @@ func (s *Store) connect(file fs.FileInfo, options string) (*handle, error) {
 }
 
 func (s *Store) newer(version int) error {
-	return ErrNewer.Sayf("the database %s was written by a newer Countersign (schema %d; this one knows %d), so nothing that this one does could be recorded, reads neither; update this program, or name another home with COUNTERSIGN_HOME",
+	return ErrNewer.Sayf("the database %s was written by a newer Countersign (schema %d; this one supports %d), so calls cannot be recorded and nothing can run, not even reads; update this program, or name another home with COUNTERSIGN_HOME",
 		s.path, version, schemaVersion())
 }
 
@@ -220,7 +220,7 @@ func (s *Store) emptied(file fs.FileInfo) error {
 	if file.Size() > 0 || !file.Mode().IsRegular() || !s.lived() {
 		return nil
 	}
-	return ErrEmptied.Sayf("the database %s is zero bytes long (which is a fault, not a new one: its keys are there); restore a copy, or move it away to begin with an empty one, which audit verify will tell of",
+	return ErrEmptied.Sayf("the database %s is empty (0 bytes) although its keys exist; restore a copy, or move it away to start with a new one, which audit verify will report",
 		s.path)
 }
 

@@ -66,7 +66,7 @@ func refuseProject(ctx context.Context, tx *sql.Tx, next project.Project) error 
 	if err != nil {
 		return err
 	}
-	return project.ErrConflict.Sayf("%s is registered already, as the project %q (%s)", next.Path, other.Name, other.ID)
+	return project.ErrConflict.Sayf("%s is already registered as the project %q (%s)", next.Path, other.Name, other.ID)
 }
 
 // refuseForeign rejects what says that it belongs to a project that does not exist.

@@ -112,7 +112,7 @@ func (s *runs) List(ctx context.Context, f ports.RunFilter) ([]tool.Record, erro
 				return err
 			}
 			if err := json.Unmarshal(body, &r); err != nil {
-				return fmt.Errorf("a run record: %w", err)
+				return fmt.Errorf("a call record: %w", err)
 			}
 			found = append(found, r)
 		}
@@ -158,7 +158,7 @@ func find(found *sql.Row, id string) (seq int64, r tool.Record, err error) {
 		return 0, r, err
 	}
 	if err = json.Unmarshal(body, &r); err != nil {
-		err = fmt.Errorf("the record of the run %s: %w", id, err)
+		err = fmt.Errorf("call record %s: %w", id, err)
 	}
 	return seq, r, err
 }

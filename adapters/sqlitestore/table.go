@@ -59,7 +59,7 @@ func (t table[K, T]) Create(ctx context.Context, v T) error {
 		}
 		stored, err := affected(tx.ExecContext(ctx, t.insert, columns...))
 		if err == nil && !stored {
-			err = project.ErrConflict.Sayf("there is a %s %s already; change that one, or store this one under another ID", t.kind, columns[len(columns)-1])
+			err = project.ErrConflict.Sayf("%s %s already exists; change that one, or use another ID", t.kind, columns[len(columns)-1])
 		}
 		return err
 	})

@@ -89,7 +89,7 @@ func TestAForgedRecordIsNoReasonToDelete(t *testing.T) {
 	// A record from another day does not count, although it once did.
 	o.deploys(o.Repo.Dir, "")
 	require.NoError(t, os.WriteFile(o.record(), []byte(kept), 0o600))
-	assert.Contains(t, o.plans(o.Repo.Dir), "the audit knows nothing of the ownership record")
+	assert.Contains(t, o.plans(o.Repo.Dir), "the audit log does not match the ownership record")
 }
 
 // TestAForgedRecordIsNoReasonToRead: a private file at a path that a config repository wants is not treated as an edit of what was deployed, and not

@@ -130,7 +130,7 @@ type Validation struct {
 	runs.Envelope
 }
 
-// validate tells also of a file that is no manifest at all: that is its answer, not its failure.
+// validate also reports a file that is not a manifest; that is a result, not an error.
 func (s service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) (Validation, error) {
 	l, err := s.where(ctx, sc, in.Ecosystem)
 	if err != nil {
@@ -160,7 +160,7 @@ func (s service) validate(ctx context.Context, sc tool.Scope, in ValidateInput) 
 	return out, nil
 }
 
-// told returns what is wrong with a file that is no manifest at all.
+// told returns the problem of a file that is not a manifest.
 func told(err error, l ecosystem.Layout) []ecosystem.Problem {
 	said := fault.From(err)
 	if details, ok := said.Details.(map[string]any); ok {

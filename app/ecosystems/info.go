@@ -15,7 +15,7 @@ import (
 type InfoDeps struct {
 	runs.Deps
 	Surveyor ecosystemport.Surveyor
-	// Gate is how far the session of a call may go. Without it amof_scope_info tells what the session and the settings say.
+	// Gate returns the maximum mode of a call's session. Without it amof_scope_info reports the session's and the settings' values.
 	Gate func(ctx context.Context, sc tool.Scope) (ModeGate, error)
 }
 

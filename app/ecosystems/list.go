@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// tableLines is how many rows an answer for users has before it says how many more there are.
+// tableLines is the maximum number of rows in an answer for users; further rows are only counted.
 const tableLines = 13
 
 // ListInput chooses ecosystems.

@@ -27,7 +27,7 @@ type ScopeAnswer struct {
 	MaxMode   string  `json:"max_mode"`
 	Crumbs    string  `json:"breadcrumb"`
 	CanGoBack bool    `json:"can_go_back"`
-	Pending   *int    `json:"pending_confirmations"`      // null where nobody counts them
+	Pending   *int    `json:"pending_confirmations"`      // null if they are not counted
 	Problem   string  `json:"settings_problem,omitempty"` // why the settings cannot be read: then nothing may change
 	runs.Envelope
 }
@@ -84,7 +84,7 @@ func (s service) gate(ctx context.Context, sc tool.Scope, out *ScopeAnswer) erro
 	return nil
 }
 
-// mode returns a word of the settings, or what stands for none.
+// mode returns a mode of the settings, or the word for none.
 func mode(word string, standard policy.Mode) policy.Mode {
 	var m policy.Mode
 	if m.UnmarshalText([]byte(word)) != nil || m == policy.ModeUnset {

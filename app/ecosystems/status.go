@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Workspace is what is recorded of a workspace, and how its own worktree stands.
+// Workspace is the record of a workspace with the status of its own worktree.
 type Workspace struct {
 	Ecosystem    string  `json:"ecosystem"`
 	Branch       string  `json:"workspace_branch"`
@@ -25,7 +25,7 @@ type Workspace struct {
 	Problem      string  `json:"problem,omitempty"`
 }
 
-// RepoStatus is how a repository stands.
+// RepoStatus is the status of a repository.
 type RepoStatus struct {
 	Name       string  `json:"name"`
 	Branch     *string `json:"branch"` // null when detached
@@ -46,14 +46,14 @@ type RepoStatus struct {
 	Problem    string  `json:"problem,omitempty"`   // what is out of the ordinary, and the way out
 }
 
-// EnvironmentStatus is how the environment stands.
+// EnvironmentStatus is the status of the environment.
 type EnvironmentStatus struct {
 	State string     `json:"state"` // none, deploying, deployed, failed or destroying
 	Since *time.Time `json:"since"`
 	RunID *string    `json:"run_id"`
 }
 
-// StatusAnswer is how an ecosystem stands.
+// StatusAnswer is the status of an ecosystem.
 type StatusAnswer struct {
 	Workspace  *Workspace                `json:"workspace"` // null when not installed
 	Repos      []RepoStatus              `json:"repos"`
@@ -66,7 +66,7 @@ type StatusAnswer struct {
 	runs.Envelope
 }
 
-// status never fails for what a repository is like: each has a status and a problem of its own.
+// status never fails because of a repository: each has its own status and problem.
 func (s service) status(ctx context.Context, sc tool.Scope, in runs.EcosystemInput) (StatusAnswer, error) {
 	f, err := s.Find(ctx, sc, in.Ecosystem)
 	if err != nil {

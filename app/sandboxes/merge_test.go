@@ -151,7 +151,7 @@ func TestApprovedMergeIsTheOneThatWasShown(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(repo, "a.txt"), []byte("mine\n"), 0o600))
 	f := r.Refused("sandbox_base_dirty", sandboxMerge, one)
-	assert.Contains(t, f.Message, "git stash")
+	assert.Contains(t, f.Message, "commit or stash them")
 	r.Git(repo, "commit", "-q", "-a", "-m", "mine")
 	f = r.Refused("sandbox_merge_conflict", sandboxMerge, one)
 	assert.Contains(t, f.Message, "a.txt")

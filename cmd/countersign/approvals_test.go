@@ -436,7 +436,7 @@ func TestApprovalsRevealWhatIsMasked(t *testing.T) {
 	s = w.sits(140, 60, "approve", id)
 	s.sees("reveal it before you approve", "r reveals what is masked")
 	s.types("y\r")
-	s.sees("must be revealed before you approve")
+	s.sees("has to be revealed before it is approved")
 	<-s.exited
 	assert.NotZero(t, s.cmd.ProcessState.ExitCode())
 	assert.NotContains(t, s.bytes(), token)

@@ -280,7 +280,7 @@ func TestProtocolErrors(t *testing.T) {
 func TestAToolThatIsNotServed(t *testing.T) {
 	t.Parallel()
 	for name, says := range map[string]string{
-		"run_script":   `unknown tool "run_script": it is in the toolset projects, which is not enabled; a person enables it with countersign connect HOST --toolsets packs,projects and restarts the host`,
+		"run_script":   `unknown tool "run_script": it is in the toolset projects, which is not enabled; the user enables it with countersign connect HOST --toolsets packs,projects and restarts the host`,
 		"nope":         `unknown tool "nope"`,
 		"connect_host": `unknown tool "connect_host"`, // for users alone
 	} {

@@ -154,7 +154,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 	for _, command := range []string{"deny", "approve"} {
 		_, problems, code = w.try(command, "cf_x")
 		assert.NotZero(t, code)
-		assert.Contains(t, problems, "approval request cf_x is not pending")
+		assert.Contains(t, problems, "no confirmation cf_x is waiting")
 		assert.Contains(t, problems, "hint: countersign approvals lists those that wait")
 	}
 

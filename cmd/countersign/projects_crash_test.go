@@ -223,7 +223,7 @@ func TestProjectsDamage(t *testing.T) {
 	huge := `{"name":"shop","scripts":{"build":"echo built"},"filler":"` + strings.Repeat("x", 50<<20) + `"}`
 	write(t, w.at("shop/package.json"), huge)
 	p := h.fails("INVALID_ARGUMENT", "run_script", run)
-	assert.Contains(t, p.Message, "package.json has more than")
+	assert.Contains(t, p.Message, "package.json exceeds the limit")
 
 	write(t, w.at("shop/package.json"), `{"scripts":{"build":"echo shown","build":"echo hidden"}}`)
 	shown := h.asks("run_script", run) // what npm would run, and that there is more to it

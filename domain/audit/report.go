@@ -128,7 +128,7 @@ func (c *Check) End(end End, about Context) Report {
 	case c.broken != nil:
 		fail(c.broken)
 	case end.Seq > last.Seq:
-		fail(ErrBroken.Sayf("audit record %d is missing: the chain was cut off, it went on to record %d", last.Seq+1, end.Seq))
+		fail(ErrBroken.Sayf("audit record %d is missing: the chain was cut off; it continued to record %d", last.Seq+1, end.Seq))
 	case end.Seq < last.Seq:
 		fail(ErrBroken.Sayf("audit record %d stands behind the end of the chain, which is record %d", end.Seq+1, end.Seq))
 	case end.Hash != last.Hash:

@@ -68,7 +68,7 @@ func ExpectedCheckouts(m Manifest, s State) []ExpectedCheckout {
 	return wants
 }
 
-// below returns dir as seen from base, where it lies in that; else dir itself.
+// below returns dir relative to base if it is inside base; otherwise dir itself.
 func below(base, dir string) string {
 	if rest, inside := strings.CutPrefix(dir, base+"/"); inside {
 		return rest

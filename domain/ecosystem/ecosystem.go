@@ -47,7 +47,7 @@ type Repo struct {
 	Run      string   // what the built-in provisioner "local" starts; empty is nothing
 }
 
-// Spin is the inline provisioner of a manifest: shell commands, empty where there is none (amof contract §20.5).
+// Spin is the inline provisioner of a manifest: shell commands, empty if there are none (amof contract §20.5).
 type Spin struct {
 	Deploy, Destroy, Status, Plan string
 	EstimateSeconds               int // zero is unknown
@@ -68,7 +68,7 @@ type Release struct {
 	Changelog    string // relative to each repository; default CHANGELOG.md
 	RecordDir    string // relative to the workspace root; default ecosystems/<name>/releases
 	Push         bool
-	Independent  bool // versions: each repository has one of its own
+	Independent  bool // versions: each repository has its own
 }
 
 // VersionFile is a file that states the version. Pattern is a regular expression whose first group is the version.
@@ -145,7 +145,7 @@ func (r Repo) Mode() string {
 	return "RW"
 }
 
-// CheckName fails with ErrName for what is no name of an ecosystem, a repository or an environment (amof contract §3).
+// CheckName fails with ErrName if name is not valid for an ecosystem, a repository or an environment (amof contract §3).
 func CheckName(name string) error {
 	if !wellFormed(name) {
 		return ErrName.Sayf("%q is no name: it begins with a letter or digit, goes on with those and . _ -, and has at most %d of them", clip(name), maxName)
@@ -174,7 +174,7 @@ func wellFormed(name string) bool {
 	return true
 }
 
-// clip keeps what somebody sent at a length that fits a message.
+// clip truncates input to a length that fits a message.
 func clip(s string) string {
 	if len(s) > maxName {
 		return strings.ToValidUTF8(s[:maxName], "") + "…"
@@ -213,7 +213,7 @@ type State struct {
 // Installed reports whether there is a workspace.
 func (s State) Installed() bool { return s.WorkspaceDir != "" }
 
-// Ticket is a feature branch across repositories, each in a worktree of its own.
+// Ticket is a feature branch across repositories, each in its own worktree.
 type Ticket struct {
 	CreatedAt    time.Time         `json:"created_at"`
 	Repos        map[string]string `json:"repos"` // repository → branch

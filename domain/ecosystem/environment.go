@@ -17,7 +17,7 @@ var (
 	ErrProgram         = fault.New(fault.Unavailable, "eco_spin_failed", "the provisioner failed")
 )
 
-// The environment that is meant where nobody names one, and how a provisioner says that it does not know an action (amof contract §20.5).
+// The default environment, and the exit code of a provisioner for an unknown action (amof contract §20.5).
 const (
 	DefaultEnvironment = "default"
 	ExitUnsupported    = 64
@@ -29,7 +29,7 @@ const (
 	RunDestroy = "spin_destroy"
 )
 
-// Phase is where an environment stands.
+// Phase is the status of an environment.
 type Phase string
 
 // The phases.

@@ -25,7 +25,7 @@ type GitStatus struct {
 	Head      string // commit; empty before the first one
 	Detached  bool
 	Operation string // what git is in the middle of: rebase, am, merge, cherry-pick, revert, bisect; empty for nothing
-	Taken     string // the branch that a rebase took the tree off
+	Taken     string // the branch that is being rebased
 	Upstream  string // "origin/main"; empty without one
 	Tracked   bool   // the upstream is there, so that Ahead and Behind are known
 	Ahead     int    // of the upstream, commits
@@ -39,7 +39,7 @@ type GitStatus struct {
 // Readable reports a repository that could be looked at.
 func (s GitStatus) Readable() bool { return !s.Missing && s.Porcelain != "" }
 
-// IsOwnFile reports a path in Countersign's own directory in a checkout, which is nobody's change.
+// IsOwnFile reports whether a path is in Countersign's own directory of a checkout; such files are not changes.
 func IsOwnFile(path string) bool { return strings.HasPrefix(path, ".amof/") }
 
 // NewGitStatus returns what git says of a checkout, which is not named yet.

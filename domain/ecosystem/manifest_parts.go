@@ -92,7 +92,7 @@ func (o object) released(m Manifest) []string {
 	return out
 }
 
-// tagPrefix returns what stands before the version in a tag. It may be empty, when it is said to be.
+// tagPrefix returns the prefix of the version in a tag. It is empty only if the manifest says so.
 func (o object) tagPrefix() string {
 	if o.absent("tag_prefix") {
 		return standardTagPrefix

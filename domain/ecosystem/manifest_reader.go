@@ -112,7 +112,7 @@ func (o object) checked(key, s string, most int) string {
 	case len(s) > most:
 		o.wrong(key, "shorten it", "the text has %d bytes; at most %d are allowed", len(s), most)
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
-		o.wrong(key, "remove the character", "the text has a control character in it, or is not valid UTF-8")
+		o.wrong(key, "remove the character", "the text contains a control character, or is not valid UTF-8")
 	default:
 		return s
 	}

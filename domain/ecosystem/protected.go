@@ -125,7 +125,7 @@ func walk(patterns, names []string) bool {
 			return false
 		}
 	}
-	// What ** ends stands for what is in the directory, not for the directory; ** alone is everything.
+	// A pattern that ends in ** matches the contents of the directory, not the directory itself; ** alone matches everything.
 	if p == len(patterns)-1 && patterns[p] == "**" {
 		return false
 	}

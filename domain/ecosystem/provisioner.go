@@ -48,7 +48,7 @@ type Provisioner struct {
 	SHA256 string // over the script or the lines; empty for Local
 }
 
-// byName is the provisioner that was always told the ecosystem's name instead of its directory.
+// byName is the provisioner that receives the ecosystem's name instead of its directory.
 const byName = "k3d"
 
 // noop returns the provisioner for demonstrations: it takes a second and leaves a mark.
@@ -116,7 +116,7 @@ func Deployer(s EnvironmentState, m Manifest, script func(name string) (Script, 
 // Built reports a provisioner that is part of Countersign.
 func (p Provisioner) Built() bool { return p.Kind == KindLocal || p.Kind == KindNoop }
 
-// Line returns the shell line of an action, empty where there is none.
+// Line returns the shell line of an action; empty if there is none.
 func (p Provisioner) Line(a Action) string {
 	switch a {
 	case ActionDeploy:
@@ -172,7 +172,7 @@ func ProvisionerTimeout(m Manifest) time.Duration {
 	return time.Duration(min(seconds, most)) * time.Second
 }
 
-// ProvisionerEnv returns what a provisioner, or a service, is told by variables.
+// ProvisionerEnv returns the environment variables of a provisioner or a service.
 func ProvisionerEnv(l Layout, about ActionContext) map[string]string {
 	return map[string]string{
 		"AMOF_ECOSYSTEM": l.Name, "AMOF_ECOSYSTEM_DIR": l.Dir, "AMOF_WORKSPACE_DIR": l.Workspace, "AMOF_REPOS_DIR": strings.TrimSuffix(l.Workspace, "/") + "/repos",

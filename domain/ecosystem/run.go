@@ -58,7 +58,7 @@ func RunStatuses() []RunStatus {
 	return []RunStatus{RunQueued, RunPaused, RunRunning, RunSuccess, RunFailed, RunCancelled}
 }
 
-// Final reports whether nothing happens to a run any more.
+// Final reports whether a run has ended.
 func (s RunStatus) Final() bool { return s == RunSuccess || s == RunFailed || s == RunCancelled }
 
 // Reaches reports whether a run may go from s to that state (amof contract §9).

@@ -17,7 +17,7 @@ var (
 	ErrCommandBlocked    = fault.New(fault.Denied, "command_blocked", "the command is never run from here")
 	ErrURLBlocked        = fault.New(fault.Denied, "url_blocked", "requests to this address are not made from here")
 	ErrExecutionFailed   = fault.New(fault.State, "execution_failed", "it ran and failed")
-	ErrExecutionTimeout  = fault.New(fault.Timeout, "execution_timeout", "it took longer than it may, and was stopped")
+	ErrExecutionTimeout  = fault.New(fault.Timeout, "execution_timeout", "the call timed out and was stopped")
 	ErrCancelled         = fault.New(fault.Canceled, "user_cancelled", "it was cancelled, and stopped")
 	ErrArgument          = fault.New(fault.Invalid, "project_argument_invalid", "an argument is not acceptable")
 	ErrConflict          = fault.New(fault.Conflict, "project_conflict", "it was changed by somebody else meanwhile; read it again")

@@ -43,7 +43,7 @@ var (
 	ErrUnpushed        = fault.New(fault.Conflict, "sandbox_unpushed_work", "the project has unsaved work; force states that it may be lost")
 	ErrGateway         = fault.New(fault.Unavailable, "sandbox_gateway_failed", "the gateway could not be started or stopped")
 	ErrBusy            = fault.New(fault.Unavailable, "sandbox_busy", "something else is being done with this project; try again when it is over")
-	ErrTimeout         = fault.New(fault.Timeout, "sandbox_timeout", "it took longer than it may")
+	ErrTimeout         = fault.New(fault.Timeout, "sandbox_timeout", "the call timed out")
 	ErrReviewGone      = fault.New(fault.NotFound, "sandbox_review_gone", "what the sandbox held at the last review is not kept any more")
 	ErrState           = fault.New(fault.Conflict, "sandbox_state_damaged", "the state file cannot be read; nothing is changed until it is mended or moved away")
 )

@@ -22,7 +22,7 @@ func TestNothingYet(t *testing.T) {
 	r.Get("/packs").Sound().See("0 packs", "No packs.", "Make a pack")
 	p := r.Open("/packs/pk_aaaaaaaa")
 	assert.Equal(t, http.StatusNotFound, p.Status)
-	p.See("there is no pack pk_aaaaaaaa", "code pack_not_found").Sound()
+	p.See("pack pk_aaaaaaaa not found", "code pack_not_found").Sound()
 	assert.Equal(t, http.StatusNotFound, r.Open("/packs/pk_aaaaaaaa/meta").Status)
 	assert.Equal(t, http.StatusNotFound, r.Open("/packs/pk_aaaaaaaa/raw").Status)
 	assert.Equal(t, http.StatusBadRequest, r.Open("/packs/x").Status, "that is no name")

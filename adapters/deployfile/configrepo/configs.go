@@ -80,11 +80,11 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 	data, info, err := docfile.NewDir(repo).Read(deployment.ManifestFile, MaxManifestBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		const hint = "make one with countersign agents init, or name another config repository with --repo"
-		return nil, nil, deployment.ErrConfigMissing.Sayf("there is no %s; %s", path, hint).
+		const hint = "create one with countersign agents init, or name another config repository with --repo"
+		return nil, nil, deployment.ErrConfigMissing.Sayf("%s not found; %s", path, hint).
 			With(deployment.ReasonDetails("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
 	case errors.Is(err, docfile.ErrTooLarge):
-		return nil, nil, deployment.ErrConfig.Sayf("%s is larger than %d bytes, and is not read; divide its modules among several config repositories (--repo), or take out what does not belong there", path, MaxManifestBytes).
+		return nil, nil, deployment.ErrConfig.Sayf("%s is larger than the limit of %d bytes; split its modules into several config repositories (--repo), or remove unrelated content", path, MaxManifestBytes).
 			With(deployment.FieldDetails("max_bytes", MaxManifestBytes).AddPath("path", path)).Because(err)
 	case err != nil:
 		return nil, nil, unreadable(path, err)
@@ -98,7 +98,7 @@ func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, there := os.Lstat(path); there == nil { // a link to nothing must not unpin everything
-			return nil, deployment.Sum{}, deployment.ErrLock.Sayf("%s is a link that leads nowhere; remove it, or put the lockfile there", path).
+			return nil, deployment.Sum{}, deployment.ErrLock.Sayf("%s is a dangling link; remove it, or put the lockfile there", path).
 				With(deployment.FieldDetails("error", "dangling link").AddPath("path", path))
 		}
 		return nil, deployment.Sum{}, nil
@@ -117,11 +117,11 @@ func unreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("%s may not be read; give yourself the permission", path).With(details).Because(err)
+		return deployment.ErrPermission.Sayf("cannot read %s: permission denied; change its permissions", path).With(details).Because(err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return deployment.ErrPathLong.Sayf("the path %s is too long for this system", path).With(details).Because(err)
 	case errors.Is(err, syscall.ELOOP), strings.HasSuffix(err.Error(), "too many links"): // the library's own error has no name
-		return deployment.ErrPath.Sayf("%s is behind links that lead in a circle; put what is meant there, without a link", path).With(details.Add("error", err.Error())).Because(err)
+		return deployment.ErrPath.Sayf("%s is behind circular links; replace the link with the file", path).With(details.Add("error", err.Error())).Because(err)
 	}
 	why := strings.TrimSpace(strings.ReplaceAll(err.Error(), path, ""))
 	return deployment.ErrPath.Sayf("%s cannot be read: %s", path, why).With(details.Add("error", err.Error())).Because(err)

@@ -74,7 +74,7 @@ func apply(doc []byte, m *deployment.Manifest, e deployport.ManifestEdit) (_ []b
 	}
 	if e.Add != nil {
 		if _, err := m.Module(e.Add.ID); err == nil {
-			return nil, deployment.ErrConfig.Sayf("there is a module %q already; choose another id, or remove it first", e.Add.ID).
+			return nil, deployment.ErrConfig.Sayf("module %q already exists; choose another id, or remove it first", e.Add.ID).
 				With(deployment.FieldDetails("module_id", e.Add.ID))
 		}
 		if doc, err = yamlcodec.Append(doc, []string{"modules"}, pairsOf(*e.Add, e.Metadata)); err != nil {

@@ -40,7 +40,7 @@ func (*Events) Append(ctx context.Context, home string, line json.RawMessage) (f
 		return "", deployment.ErrConfig.Sayf("an event must be one JSON value: %v", err).With(deployment.FieldDetails("error", err.Error()))
 	}
 	if one.Len() > MaxEvent {
-		return "", deployment.ErrConfig.Sayf("an event has %d bytes; at most %d are possible", one.Len(), MaxEvent).With(deployment.FieldDetails("bytes", one.Len()))
+		return "", deployment.ErrConfig.Sayf("the event has %d bytes; the limit is %d", one.Len(), MaxEvent).With(deployment.FieldDetails("bytes", one.Len()))
 	}
 	one.WriteByte('\n')
 	dir := docfile.NewDir(filepath.Join(home, filepath.FromSlash(eventsDir)))
@@ -62,7 +62,7 @@ func unwritable(file string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, docfile.ErrLocked):
 		return err
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("%s may not be written; give yourself the permission", file).With(details).Because(err)
+		return deployment.ErrPermission.Sayf("cannot write %s: permission denied; change its permissions", file).With(details).Because(err)
 	}
 	return deployment.ErrDisk.Sayf("%s cannot be written: %v", file, err).With(details).Because(err)
 }
@@ -70,7 +70,7 @@ func unwritable(file string, err error) error {
 // appendLine writes a line at the end of a file, atomically, and waits for the disk.
 func appendLine(file string, line []byte) (err error) {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return docfile.ErrNotFile.Sayf("it is no regular file; remove it")
+		return docfile.ErrNotFile.Sayf("it is not a regular file; remove it")
 	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {

@@ -68,12 +68,12 @@ func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (
 	resolved, info, err := f.within(at.Repo, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, deployment.ErrConfig.Sayf("there is nothing at %s, where a module's source should be; correct its local_path in %s", full, deployment.ManifestFile).
+		return nil, deployment.ErrConfig.Sayf("the module source %s does not exist; correct its local_path in %s", full, deployment.ManifestFile).
 			With(deployment.FieldDetails("source", source).AddPath("path", full))
 	case err != nil:
 		return nil, err
 	case strings.Contains(filepath.ToSlash(resolved)+"/", "/.git/"): // by a link: the path itself has none
-		return nil, deployment.ErrPath.Sayf("%s leads into git's own directory; name a directory of files", full).
+		return nil, deployment.ErrPath.Sayf("%s is inside git's own directory; name another directory", full).
 			With(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
 	case info.IsDir():
 		return f.Tree(ctx, resolved)
@@ -110,7 +110,7 @@ func (f *Files) within(root, full string) (resolved string, info fs.FileInfo, er
 		return "", nil, located(full, err)
 	}
 	if !inside(base, resolved) {
-		return "", nil, deployment.ErrPath.Sayf("%s leads to %s, out of the config repository; move the files into it", full, resolved).
+		return "", nil, deployment.ErrPath.Sayf("%s leads to %s, outside the config repository; move the files into the repository", full, resolved).
 			With(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
 	}
 	if info, err = os.Lstat(resolved); err != nil {
@@ -186,7 +186,7 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 		}
 		full := c.Path
 		if !utf8.ValidString(name) || strings.ContainsFunc(name, oddRune) {
-			return deployment.ErrPath.Sayf("the name %q cannot be used on every system; rename it", full[sub:]).With(deployment.Details{}.AddPath("path", full))
+			return deployment.ErrPath.Sayf("the name %q is not valid on every system; rename it", full[sub:]).With(deployment.Details{}.AddPath("path", full))
 		}
 		switch c.Kind {
 		case fs.ModeDir:
@@ -214,7 +214,7 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 func oddRune(r rune) bool { return r == '\\' || unicode.IsControl(r) }
 
 func notAFile(full string, mode fs.FileMode) error {
-	return deployment.ErrPath.Sayf("%s is neither a file nor a directory (%s); take it out of the module", full, mode.Type()).
+	return deployment.ErrPath.Sayf("%s is neither a file nor a directory (%s); remove it from the module", full, mode.Type()).
 		With(deployment.Details{}.AddPath("path", full))
 }
 
@@ -224,13 +224,13 @@ func (w *walk) follow(link string) (string, error) {
 	details := deployment.Details{}.AddPath("path", link)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", deployment.ErrPath.Sayf("%s is a link that leads nowhere; remove it, or put the file there", link).With(details)
+		return "", deployment.ErrPath.Sayf("%s is a dangling link; remove it, or put the file there", link).With(details)
 	case err != nil:
 		return "", unreadable(link, err)
 	}
 	rel, err := filepath.Rel(w.root, target)
 	if err != nil || !filepath.IsLocal(rel) || leadsToReserved(rel) {
-		return "", deployment.ErrPath.Sayf("%s is a link that leads out of the module, to %s; put a copy of the file there", link, target).
+		return "", deployment.ErrPath.Sayf("%s is a link out of the module, to %s; replace it with a copy of the file", link, target).
 			With(details.AddPath("target", target))
 	}
 	info, err := os.Lstat(target)
@@ -238,7 +238,7 @@ func (w *walk) follow(link string) (string, error) {
 	case err != nil:
 		return "", unreadable(link, err)
 	case info.IsDir():
-		return "", deployment.ErrPath.Sayf("%s is a link to a directory; only links to files can be deployed, put a copy there", link).
+		return "", deployment.ErrPath.Sayf("%s is a link to a directory; only links to files can be deployed; replace it with a copy", link).
 			With(details.AddPath("target", target))
 	case !info.Mode().IsRegular():
 		return "", notAFile(link, info.Mode())
@@ -330,7 +330,7 @@ func (f *Files) Content(ctx context.Context, c deployment.Content) ([]byte, erro
 		return nil, unreadable(c.Origin, err)
 	}
 	if err != nil || int64(len(data)) != c.Size || deployment.SumOf(data) != c.Sum {
-		return nil, deployment.ErrStale.Sayf("%s changed after it was looked at; nothing was written, look again", c.Origin).
+		return nil, deployment.ErrStale.Sayf("%s changed after it was read; nothing was written, check it and retry", c.Origin).
 			With(deployment.Details{}.AddPath("path", c.Origin))
 	}
 	return data, nil

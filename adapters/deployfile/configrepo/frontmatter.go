@@ -95,7 +95,7 @@ func plainMatter(text string) (map[string]any, bool) {
 
 const maxPlainName = 100
 
-// plainWord reports letters, and - or _ between them, that stand for themselves.
+// plainWord reports whether a word consists of letters with - or _ between them.
 func plainWord(s string) bool {
 	for i := range len(s) {
 		if c := s[i]; !letter(c) && (i == 0 || c != '-' && c != '_') {

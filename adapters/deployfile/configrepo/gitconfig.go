@@ -24,7 +24,7 @@ func readLocation(file string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > limit:
-		return nil, deployment.ErrPath.Sayf("%s is no file of at most %d bytes", file, limit)
+		return nil, deployment.ErrPath.Sayf("%s is not a file of at most %d bytes", file, limit)
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }
@@ -197,7 +197,7 @@ func (s *scanner) value() (string, bool) {
 	}
 }
 
-// escape is what stands for a backslash and c; nothing for a continued line.
+// escape returns the character for a backslash and c; nothing for a continued line.
 func escape(c byte) (string, bool) {
 	switch c {
 	case '\n':

@@ -24,7 +24,7 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 	case head.Version == nil:
 		return nil, badLock(path, "version is missing")
 	case head.Version.String() != fmt.Sprint(deployment.LockVersion):
-		const hint = "use a program that knows it, or make the lockfile anew with lock"
+		const hint = "use a program that supports it, or recreate the lockfile with lock"
 		return nil, deployment.ErrLockVersion.Sayf("%s has version %s, and only %d is supported; %s", path, *head.Version, deployment.LockVersion, hint).
 			With(deployment.FieldDetails("version", *head.Version).Add("supported", []int{deployment.LockVersion}).Add("hint", hint).AddPath("path", path))
 	}
@@ -40,7 +40,7 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 }
 
 func badLock(path, problem string) error {
-	return deployment.ErrLock.Sayf("%s is not valid: %s; make it anew with lock, or take it from version control", path, problem).
+	return deployment.ErrLock.Sayf("%s is not valid: %s; recreate it with lock, or restore it from version control", path, problem).
 		With(deployment.FieldDetails("error", problem).AddPath("path", path))
 }
 
@@ -71,7 +71,7 @@ func lockProblem(l deployment.Lock) string {
 		case seen[m.ID]:
 			problem = "is listed twice"
 		case !slices.Contains(deployment.ModuleTypes(), m.Type):
-			problem = fmt.Sprintf("has the type %q, which is not known", m.Type)
+			problem = fmt.Sprintf("has the unknown type %q", m.Type)
 		case m.Sum.IsZero():
 			problem = "has no sha256"
 		case m.Version == "":
@@ -100,19 +100,19 @@ func sourceProblem(m deployment.LockedModule) string {
 		return "needs exactly one resolved_source"
 	case local != nil:
 		_, problem := localPath(local.Path)
-		return saying("has a local_path that cannot be used: ", problem)
+		return saying("has an invalid local_path: ", problem)
 	}
 	if _, err := domaingit.ParseCommit(git.Commit); err != nil || len(git.Commit) != 40 {
 		return fmt.Sprintf("has the commit %q, which is not 40 hex digits", git.Commit)
 	}
 	if problem := URLProblem(git.URL); problem != "" {
-		return saying("has a git url that cannot be used: ", problem)
+		return saying("has an invalid git url: ", problem)
 	}
 	if git.Subdir == "" {
 		return ""
 	}
 	_, problem := localPath(git.Subdir)
-	return saying("has a subdir that cannot be used: ", problem)
+	return saying("has an invalid subdir: ", problem)
 }
 
 func saying(what, problem string) string {
@@ -126,7 +126,7 @@ func entriesProblem(entries []deployment.Entry) string {
 	for i, e := range entries {
 		switch _, problem := localPath(e.Path); {
 		case problem != "":
-			return fmt.Sprintf("has a path in file_manifest[%d] that cannot be used: %s", i, problem)
+			return fmt.Sprintf("has an invalid path in file_manifest[%d]: %s", i, problem)
 		case e.Sum.IsZero():
 			return fmt.Sprintf("has no sha256 for %s", e.Path)
 		case e.Bytes < 0:

@@ -69,7 +69,7 @@ func (r *manifestReader) wrong(n yamlcodec.Node, format string, args ...any) {
 	r.problems = append(r.problems, n.Problem(format, args...))
 }
 
-// refuse notes a problem that has details of its own. Only the first one is reported, once the document's shape is right.
+// refuse records a problem with its own details. Only the first one is reported, if the document's structure is valid.
 func (r *manifestReader) refuse(n yamlcodec.Node, err *fault.Error) {
 	if r.refused != nil {
 		return
@@ -114,7 +114,7 @@ func (r *manifestReader) invalid(text string, problems []yamlcodec.Problem) erro
 	return deployment.ErrConfig.Sayf("%s is not valid: %s", r.path, text).With(details)
 }
 
-// fields is a mapping by key; keys that are not known are warned about. What is no mapping has none.
+// fields returns a mapping by key and warns about unknown keys. Anything but a mapping has no fields.
 func (r *manifestReader) fields(n yamlcodec.Node, what string, known ...string) map[string]yamlcodec.Node {
 	out := map[string]yamlcodec.Node{}
 	if n.Given() && n.Kind() != yamlcodec.Mapping {
@@ -126,7 +126,7 @@ func (r *manifestReader) fields(n yamlcodec.Node, what string, known ...string) 
 			out[key] = f.Value
 			continue
 		}
-		warning := f.Key.Problem("the key %s is not known in %s, and is ignored", f.Key.Say(), what).String()
+		warning := f.Key.Problem("unknown key %s in %s is ignored", f.Key.Say(), what).String()
 		if near := fault.Nearest(key, known); near != "" {
 			warning += "; did you mean " + near + "?"
 		}

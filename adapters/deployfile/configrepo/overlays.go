@@ -102,7 +102,7 @@ func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, sc
 	case err != nil:
 		return l, err
 	case !info.IsDir():
-		return l, deployment.ErrPath.Sayf("%s is no directory, and should be the overlay of module %q; move it away", l.Dir, id).
+		return l, deployment.ErrPath.Sayf("%s must be the overlay directory of module %q but is not a directory; move it away", l.Dir, id).
 			With(deployment.Details{}.AddPath("path", l.Dir))
 	}
 	if err := readMeta(&l, resolved); err != nil {
@@ -138,7 +138,7 @@ func (o *Overlays) below(ctx context.Context, dir, sub string) (deployment.Tree,
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, deployment.ErrPath.Sayf("%s is no directory; move it away", full).With(deployment.Details{}.AddPath("path", full))
+		return nil, deployment.ErrPath.Sayf("%s is not a directory; move it away", full).With(deployment.Details{}.AddPath("path", full))
 	}
 	return o.files.Tree(ctx, resolved)
 }
@@ -206,7 +206,7 @@ func (m metaReader) json(name, field string, into any) (found bool, err error) {
 }
 
 func (m metaReader) bad(name, field, problem string) *fault.Error {
-	const hint = "correct the file, or remove it and make the overlay again with overlay edit"
+	const hint = "correct the file, or remove it and create the overlay again with overlay edit"
 	file := filepath.Join(m.layer.Dir, filepath.FromSlash(name))
 	return deployment.ErrConfig.Sayf("%s is not valid: %s; %s", file, problem, hint).
 		With(deployment.FieldDetails("scope", string(m.layer.Scope)).Add("error", problem).Add("hint", hint).AddPath("overlay_dir", m.layer.Dir).AddPath(field, file))

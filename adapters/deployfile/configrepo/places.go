@@ -51,7 +51,7 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 	}
 	dir, err := filepath.Abs(p.dir)
 	if err != nil {
-		return deployment.Place{}, deployment.ErrPath.Sayf("the working directory is not known: %v; change to one that exists", err)
+		return deployment.Place{}, deployment.ErrPath.Sayf("the working directory is unknown: %v; change to one that exists", err)
 	}
 	at := func(path, otherwise string) string {
 		if strings.TrimSpace(path) == "" {
@@ -73,7 +73,7 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 	}
 	for _, name := range target.Variables() {
 		if value := strings.TrimSpace(p.env(name)); value != "" && name != codexVar {
-			if filepath.IsAbs(value) || strings.HasPrefix(value, "~/") { // a relative one is nobody's
+			if filepath.IsAbs(value) || strings.HasPrefix(value, "~/") { // a relative one belongs to no project
 				out.Env[name] = at(value, "")
 			}
 		}
@@ -86,7 +86,7 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 	case deployment.ScopeBoth:
 		out.Only = ""
 	default:
-		return deployment.Place{}, deployment.ErrConfig.Sayf("%s (--scope) is %q; write one of user, project, both", scopeVar, string(out.Only)).
+		return deployment.Place{}, deployment.ErrConfig.Sayf("%s (--scope) is %q; use one of user, project, both", scopeVar, string(out.Only)).
 			With(deployment.FieldDetails("scope", string(out.Only)).Add("allowed_scopes", []string{"user", "project", "both"}))
 	}
 	out.ProjectRoot, out.Marked = real(dir), false
@@ -99,7 +99,7 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 		return deployment.Place{}, err
 	}
 	if _, err := gitDir(out.Repo); err == nil {
-		if remote, err := origin(out.Repo); err == nil && remote != "" { // it only tells a repository that was moved
+		if remote, err := origin(out.Repo); err == nil && remote != "" { // it only identifies a repository that was moved
 			out.Remote = deployment.ProjectID(remote, "")
 		}
 	}
@@ -112,7 +112,7 @@ func (p *Places) userHome() (string, error) {
 	if home == "" {
 		u, err := user.Current()
 		if err != nil || u.HomeDir == "" {
-			return "", deployment.ErrPath.Sayf("the home directory of the user is not known; set HOME")
+			return "", deployment.ErrPath.Sayf("the user's home directory is unknown; set HOME")
 		}
 		home = u.HomeDir
 	}
@@ -229,7 +229,7 @@ func origin(root string) (string, error) {
 			if errors.Is(err, fs.ErrPermission) {
 				sentinel = deployment.ErrPermission
 			}
-			return "", sentinel.Sayf("%s cannot be read: %v; the project is named by the remote in it", file, err).
+			return "", sentinel.Sayf("%s cannot be read: %v; the project's name comes from its remote", file, err).
 				With(deployment.Details{}.AddPath("path", file))
 		}
 		return strings.TrimSpace(configValue(data, "remote", "origin", "url")), nil

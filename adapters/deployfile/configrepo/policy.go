@@ -107,7 +107,7 @@ func version(path string, v *int) error {
 	case v == nil:
 		return invalid(path, "version is missing").With(deployment.FieldDetails("error", "version is missing").Add("missing", []string{"version"}).AddPath("path", path))
 	case *v != governance.OrgVersion:
-		return deployment.ErrPolicyVersion.Sayf("%s has version %d, and only %d is supported; use a program that knows it", path, *v, governance.OrgVersion).
+		return deployment.ErrPolicyVersion.Sayf("%s has version %d, and only %d is supported; use a program that supports it", path, *v, governance.OrgVersion).
 			With(deployment.FieldDetails("version", *v).Add("supported", []int{governance.OrgVersion}).AddPath("path", path))
 	}
 	return nil
@@ -129,7 +129,7 @@ func readPolicy(ctx context.Context, repo, name string) (data []byte, found bool
 		return data, true, nil
 	case errors.Is(err, fs.ErrNotExist):
 		if _, there := os.Lstat(path); there == nil { // a link to nothing must not switch a policy off
-			return nil, false, invalid(path, "it is a link that leads nowhere")
+			return nil, false, invalid(path, "it is a dangling link")
 		}
 		return nil, false, nil
 	case errors.Is(err, fs.ErrPermission):
@@ -142,9 +142,9 @@ func readPolicy(ctx context.Context, repo, name string) (data []byte, found bool
 func policyUnreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	if errors.Is(err, fs.ErrPermission) {
-		return deployment.ErrPermission.Sayf("%s may not be read; give yourself the permission", path).With(details).Because(err)
+		return deployment.ErrPermission.Sayf("cannot read %s: permission denied; change its permissions", path).With(details).Because(err)
 	}
-	return deployment.ErrPath.Sayf("%s cannot be looked into: %v", path, err).With(details).Because(err)
+	return deployment.ErrPath.Sayf("%s cannot be listed: %v", path, err).With(details).Because(err)
 }
 
 // List implements deployport.Lister.
@@ -157,7 +157,7 @@ func (*PolicyReader) List(ctx context.Context, dir string, skip []string) ([]dep
 		}
 	}
 	if err != nil {
-		return nil, deployment.ErrPath.Sayf("there is no directory %s that could be looked into", dir).With(deployment.Details{}.AddPath("path", dir)).Because(err)
+		return nil, deployment.ErrPath.Sayf("directory %s not found", dir).With(deployment.Details{}.AddPath("path", dir)).Because(err)
 	}
 	var out []deployport.Listed
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

@@ -20,7 +20,7 @@ const maxName = 200
 func idProblem(m deployment.Module) string {
 	switch {
 	case strings.ContainsFunc(m.ID, unicode.IsControl) || !utf8.ValidString(m.ID):
-		return "has a control character in it"
+		return "contains a control character"
 	case m.Type != deployment.ModuleSkill:
 		return ""
 	}
@@ -31,7 +31,7 @@ func idProblem(m deployment.Module) string {
 	case name == "." || name == ".." || strings.ContainsAny(name, `/\`):
 		return "does not name a directory; write a name without slashes, like skill:my-name"
 	case len(name) > maxName:
-		return fmt.Sprintf("is too long for a directory; at most %d bytes are possible", maxName)
+		return fmt.Sprintf("is too long for a directory; the limit is %d bytes", maxName)
 	}
 	return ""
 }
@@ -48,7 +48,7 @@ func localPath(text string) (clean, problem string) {
 	}
 	for part := range strings.SplitSeq(p.String(), "/") {
 		if strings.EqualFold(part, ".git") {
-			return "", fmt.Sprintf("the path %q leads into git's own directory", text)
+			return "", fmt.Sprintf("the path %q is inside git's own directory", text)
 		}
 	}
 	return p.Clean().String(), ""
@@ -62,13 +62,13 @@ func onDrive(path string) bool {
 // URLProblem is what is wrong with the URL of a git source: only transports that fetch and do nothing else are let through, and nothing
 // that git could take for an option (agentpack contract §10.2).
 func URLProblem(url string) string {
-	const allowed = "https, http, ssh, git and file URLs, user@host:path and absolute paths are possible"
+	const allowed = "use an https, http, ssh, git or file URL, user@host:path or an absolute path"
 	scheme, rest, isURL := strings.Cut(url, "://")
 	switch {
 	case url == "":
 		return "the url is blank"
 	case strings.ContainsFunc(url, unicode.IsControl) || !utf8.ValidString(url):
-		return "the url has a control character in it"
+		return "the url contains a control character"
 	case strings.HasPrefix(url, "-"):
 		return fmt.Sprintf("the url %q begins with a dash; %s", url, allowed)
 	case isURL:
@@ -87,7 +87,7 @@ func URLProblem(url string) string {
 	case regexp.MustCompile(`^([A-Za-z0-9_.][^/:@\s]*@)?[A-Za-z0-9_.][^/:@\s]*:[^:].*$`).MatchString(url):
 		return ""
 	}
-	return fmt.Sprintf("the url %q is none that git could fetch from here; %s", url, allowed)
+	return fmt.Sprintf("git cannot fetch the url %q; %s", url, allowed)
 }
 
 // authority is the host of what follows a scheme.
@@ -108,7 +108,7 @@ func RefProblem(ref string) string {
 	case strings.HasPrefix(ref, "-"), strings.ContainsAny(ref, " ~^:?*[\\"), strings.Contains(ref, ".."), strings.Contains(ref, "@{"),
 		strings.HasPrefix(ref, "/"), strings.HasSuffix(ref, "/"), strings.HasSuffix(ref, ".lock"), strings.HasSuffix(ref, "."),
 		strings.ContainsFunc(ref, unicode.IsControl), !utf8.ValidString(ref):
-		return fmt.Sprintf("the ref %q is no name of a branch, a tag or a commit", ref)
+		return fmt.Sprintf("the ref %q is not a valid branch, tag or commit", ref)
 	}
 	return ""
 }

@@ -18,7 +18,7 @@ import (
 type scanFiles interface {
 	// Local is the tree of a directory or file below at.Repo.
 	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
-	// Tree is the files of a directory that is no link itself.
+	// Tree returns the files of a directory that is not itself a link.
 	Tree(ctx context.Context, dir string) (deployment.Tree, error)
 }
 
@@ -90,7 +90,7 @@ func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return nil, deployment.ErrConfig.Sayf("there is nothing at %s any more", path).With(deployment.Details{}.AddPath("path", path))
+		return nil, deployment.ErrConfig.Sayf("%s no longer exists", path).With(deployment.Details{}.AddPath("path", path))
 	case err != nil:
 		return nil, scanUnreadable(path, err)
 	case info.IsDir():
@@ -107,7 +107,7 @@ func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error
 func scanUnreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	if errors.Is(err, fs.ErrPermission) {
-		return deployment.ErrPermission.Sayf("%s may not be read; give yourself the permission, or name another directory", path).With(details).Because(err)
+		return deployment.ErrPermission.Sayf("cannot read %s: permission denied; change its permissions, or name another directory", path).With(details).Because(err)
 	}
 	return deployment.ErrPath.Sayf("%s cannot be read: %v", path, err).With(details.Add("error", err.Error())).Because(err)
 }

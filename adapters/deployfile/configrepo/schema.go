@@ -75,7 +75,7 @@ func (r *manifestReader) targetConfigs(n yamlcodec.Node) map[string]deployment.T
 			r.known(f.Key, name, "")
 		}
 		if mode, ok := r.required(f.Key, fields["mode"], "mode of target "+f.Key.Say()); ok && mode != "files" {
-			r.wrong(fields["mode"], "mode %s is not known; write files", fields["mode"].Say())
+			r.wrong(fields["mode"], "unknown mode %s; use files", fields["mode"].Say())
 		}
 		config := deployment.TargetConfig{Options: r.options(fields["options"]), Host: host}
 		if scope, ok := r.required(f.Key, fields["scope"], "scope of target "+f.Key.Say()); ok {
@@ -116,9 +116,9 @@ func (r *manifestReader) scope(n yamlcodec.Node, target string, scope deployment
 	allowed, known := r.targets[target]
 	switch {
 	case !slices.Contains(all, scope):
-		r.wrong(n, "scope %s is not known; write one of %s", n.Say(), joined(all))
+		r.wrong(n, "unknown scope %s; use one of %s", n.Say(), joined(all))
 	case known && !slices.Contains(allowed, scope):
-		r.refuse(n, deployment.ErrConfig.Sayf("target %q cannot be deployed to scope %q; write one of %s", target, scope, joined(allowed)).
+		r.refuse(n, deployment.ErrConfig.Sayf("target %q cannot be deployed to scope %q; use one of %s", target, scope, joined(allowed)).
 			With(deployment.FieldDetails("target", target).Add("scope", string(scope)).Add("allowed_scopes", words(allowed))))
 	}
 	return scope
@@ -139,7 +139,7 @@ func (r *manifestReader) options(n yamlcodec.Node) deployment.Options {
 	return deployment.Options(out)
 }
 
-// known refuses a target there is none of. module is the identifier of the module that names it, if one does.
+// known rejects an unknown target. module is the id of the module that names it, if any.
 func (r *manifestReader) known(n yamlcodec.Node, target, module string) {
 	if _, ok := r.targets[target]; ok {
 		return
@@ -171,7 +171,7 @@ func (r *manifestReader) modules(n yamlcodec.Node) []deployment.Module {
 			continue
 		}
 		if line, repeated := seen[m.ID]; repeated {
-			r.refuse(item, deployment.ErrConfig.Sayf("the module id %q is used already, on line %d; identifiers are unique", m.ID, line).
+			r.refuse(item, deployment.ErrConfig.Sayf("the module id %q is already used on line %d; ids must be unique", m.ID, line).
 				With(deployment.FieldDetails("module_id", m.ID)))
 		}
 		seen[m.ID] = item.Line()
@@ -209,7 +209,7 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 		m.Called = r.text(name, "name")
 		clean, problem := localPath(m.Called)
 		if problem == "" && (clean != m.Called || clean == ".") {
-			problem = "the name is no path in its shortest form"
+			problem = "the name is not a clean path"
 		}
 		r.unfit(name, "name", problem)
 	}
@@ -238,7 +238,7 @@ func (r *manifestReader) badType(n yamlcodec.Node, m deployment.Module) {
 	if near := fault.Nearest(string(m.Type), names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	r.refuse(n, deployment.ErrConfig.Sayf("module %q has the type %q, which is not known; %s", m.ID, m.Type, hint).
+	r.refuse(n, deployment.ErrConfig.Sayf("module %q has the unknown type %q; %s", m.ID, m.Type, hint).
 		With(deployment.FieldDetails("module_id", m.ID).Add("type", string(m.Type)).Add("allowed", names)))
 }
 

@@ -25,7 +25,7 @@ func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, erro
 	if !plain {
 		c, doc = newCollector(root, len(data)), document{}
 		if err := json.Unmarshal(data, &doc); err != nil {
-			return Manifest{}, nil, ErrBadManifest.Sayf("it is no valid manifest: %v", err)
+			return Manifest{}, nil, ErrBadManifest.Sayf("it is not a valid manifest: %v", err)
 		}
 		for i := range doc.Files {
 			c.add(&doc.Files[i])
@@ -33,7 +33,7 @@ func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, erro
 	}
 	switch {
 	case doc.Version != version:
-		return Manifest{}, nil, ErrBadManifest.Sayf("its schema_version is %d, and %d is what can be read", doc.Version, version)
+		return Manifest{}, nil, ErrBadManifest.Sayf("its schema_version is %d, and only %d is supported", doc.Version, version)
 	case doc.Tool != root.Target:
 		return Manifest{}, nil, ErrBadManifest.Sayf("its tool is %q, not %q", doc.Tool, root.Target).Because(errOther)
 	}
@@ -137,7 +137,7 @@ func (es *entries) UnmarshalJSON(data []byte) error {
 	}
 	decoder := json.NewDecoder(bytes.NewReader(data))
 	if open, err := decoder.Token(); err != nil || open != json.Delim('[') {
-		return errors.New("managed_files is no list")
+		return errors.New("managed_files is not a list")
 	}
 	*es = entries{}
 	for decoder.More() {
@@ -157,14 +157,14 @@ func (es *entries) UnmarshalJSON(data []byte) error {
 func (e *entry) owned(base string) (deployment.Owned, string) {
 	rel, problem := inside(e.Path)
 	if problem == "" && (len(base)+len(rel)+2 > maxPath || longName(rel)) {
-		problem = "it is longer than a path can be"
+		problem = "it exceeds the maximum length of a path"
 	}
 	if problem != "" {
 		return deployment.Owned{}, problem
 	}
 	f := deployment.Owned{Path: below(base, rel), Mode: deployment.PlainMode, Owner: e.Owner, Part: e.Part, Made: e.Made, Created: e.Created, Claim: min(e.Claim, deployment.Unproven)}
 	if !parse(&f.Sum, e.Sum) || !parse(&f.PartSum, e.PartSum) || !parse(&f.Over, e.Over) {
-		return deployment.Owned{}, "a sum of it is not 64 hex digits"
+		return deployment.Owned{}, "one of its checksums is not 64 hex digits"
 	}
 	if e.Mode != "" {
 		if bits, err := strconv.ParseUint(e.Mode, 8, 32); err == nil {

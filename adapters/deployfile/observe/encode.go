@@ -46,7 +46,7 @@ func EncodeManifest(m Manifest) ([]byte, error) {
 	doc := document{Version: version, GeneratedAt: m.GeneratedAt.UTC().Format(time.RFC3339Nano), Tool: m.Target, SnapshotID: m.SnapshotID, Root: m.Recorded, Repo: m.Repo,
 		Files: entries{}}
 	if !utf8.ValidString(m.Recorded) || !utf8.ValidString(m.Repo) {
-		return nil, deployment.ErrPath.Sayf("%q or %q is no UTF-8 path, so nothing can be recorded of it; rename the directory", m.Recorded, m.Repo)
+		return nil, deployment.ErrPath.Sayf("%q or %q is not a UTF-8 path and cannot be recorded; rename the directory", m.Recorded, m.Repo)
 	}
 	if len(m.Files) > maxFiles {
 		return nil, ErrBadManifest.Sayf("%d files in %s are too many for one manifest; at most %d are allowed", len(m.Files), m.Root, maxFiles)
@@ -141,7 +141,7 @@ func (m Manifest) relative(f *deployment.Owned) (string, error) {
 	rel, err := filepath.Rel(m.Root, f.Path)
 	rel = filepath.ToSlash(rel)
 	if _, problem := inside(rel); err != nil || problem != "" || !utf8.ValidString(rel) {
-		return "", deployment.ErrPath.Sayf("%q cannot be listed in the manifest of %s: it is no UTF-8 path of a file below it", f.Path, m.Root).
+		return "", deployment.ErrPath.Sayf("%q cannot be listed in the manifest of %s: it is not a UTF-8 path of a file below it", f.Path, m.Root).
 			With(deployment.FieldDetails("root", m.Root).AddPath("path", f.Path)).Because(err)
 	}
 	return rel, nil

@@ -25,10 +25,10 @@ func FileFault(err error, path string) error {
 	}
 	switch number {
 	case syscall.EACCES, syscall.EPERM, syscall.EROFS:
-		return deployment.ErrPermission.Sayf("%s may not be read or written: %v; make it and its directory writable for this user", path, number).
+		return deployment.ErrPermission.Sayf("%s cannot be read or written: %v; make it and its directory writable for this user", path, number).
 			With(details.Add("io_kind", "permission_denied").Add("hint", "check the owner and the mode of the file and its directory")).Because(err)
 	case syscall.ENAMETOOLONG:
-		return deployment.ErrPathLong.Sayf("%s is too long a path; shorten a name in it", path).
+		return deployment.ErrPathLong.Sayf("the path %s is too long; shorten a name in it", path).
 			With(details.Add("io_kind", "path_too_long").Add("hint", "shorten the path")).Because(err)
 	}
 	return deployment.ErrDisk.Sayf("%s could not be written: %v", path, cause(err)).With(details).Because(err)

@@ -66,7 +66,7 @@ func ReadManifest(root deployment.Root) (deployment.OwnershipManifest, []string,
 	info, err := os.Stat(root.Path)
 	switch {
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return l, nil, deployment.ErrPathLong.Sayf("%s is too long a path; move the root to a shorter one", root.Path).
+		return l, nil, deployment.ErrPathLong.Sayf("the path %s is too long; move the root to a shorter path", root.Path).
 			With(deployment.FieldDetails("hint", "use a shorter root").AddPath("path", root.Path)).Because(err)
 	case err == nil && !info.IsDir(): // a pipe, opened, would block
 		return l, nil, nil
@@ -91,7 +91,7 @@ func ReadManifest(root deployment.Root) (deployment.OwnershipManifest, []string,
 			warnings[i] = "the manifest " + file + ": " + w
 		}
 		if name == legacyName {
-			warnings = append(warnings, "the manifest "+file+" has a name that is no longer used; the next deployment takes it over")
+			warnings = append(warnings, "the manifest "+file+" has an old name; the next deployment replaces it")
 		}
 		l.Present, l.Legacy, l.Owned = true, name == legacyName, m.Files
 		return l, warnings, nil
@@ -126,7 +126,7 @@ func inside(rel string) (clean, problem string) {
 	case climbs(rel):
 		return "", `it goes up by ".."`
 	case clean == ".":
-		return "", "it names no file"
+		return "", "it does not name a file"
 	case !filepath.IsLocal(filepath.FromSlash(clean)):
 		return "", "it cannot be a file here"
 	case IsManifestName(clean):

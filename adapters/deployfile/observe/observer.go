@@ -351,16 +351,16 @@ func refused(what, path string, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("%s may not be %s; make it and the directories above it readable for this user", path, what).
+		return deployment.ErrPermission.Sayf("%s cannot be %s: permission denied; make it and its parent directories readable for this user", path, what).
 			With(details("make the file readable, or exclude it").Add("io_kind", "permission_denied")).Because(err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return deployment.ErrPathLong.Sayf("%s is a path too long to be %s; shorten a name in it", path, what).
+		return deployment.ErrPathLong.Sayf("the path %s is too long to be %s; shorten a name in it", path, what).
 			With(details("shorten the path").Add("io_kind", "path_too_long")).Because(err)
 	case errors.Is(err, deployment.ErrPath):
-		return deployment.ErrPath.Sayf("%s cannot be %s: it is no file, or keeps changing", path, what).
-			With(details("move away what stands there")).Because(err)
+		return deployment.ErrPath.Sayf("%s cannot be %s: it is not a file, or it keeps changing", path, what).
+			With(details("move the existing file or directory away")).Because(err)
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
-		return deployment.ErrPath.Sayf("%s cannot be %s: it is no path that leads anywhere", path, what).With(details("mend the path")).Because(err)
+		return deployment.ErrPath.Sayf("%s cannot be %s: the path does not resolve", path, what).With(details("correct the path")).Because(err)
 	}
 	return fault.From(err)
 }

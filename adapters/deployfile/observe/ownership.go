@@ -92,7 +92,7 @@ func (o *Ownership) Records(root deployment.Root) (out []Record, warnings []stri
 			}
 		}
 		if err == nil && (m.Recorded != root.Path || OwnershipName(root, m.Repo) != name) {
-			err = ErrBadManifest.Sayf("it is of another directory, or of another config repository")
+			err = ErrBadManifest.Sayf("it belongs to another directory or config repository")
 		}
 		if err != nil {
 			warnings = append(warnings, "the ownership record "+o.state.File(name)+" cannot be used, so its files count as not deployed: "+ownershipCause(err))
@@ -106,7 +106,7 @@ func (o *Ownership) Records(root deployment.Root) (out []Record, warnings []stri
 			}
 		}
 		if !proven && len(m.Files) > 0 {
-			warnings = append(warnings, "the audit knows nothing of the ownership record "+o.state.File(name)+" as it stands, so what it lists counts as not deployed; the next deployment writes it anew")
+			warnings = append(warnings, "the audit log does not match the ownership record "+o.state.File(name)+", so its files count as not deployed; the next deployment rewrites it")
 		}
 		out = append(out, Record{m})
 	}

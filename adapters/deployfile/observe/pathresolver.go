@@ -54,9 +54,9 @@ func (t *PathResolver) Parent(root, path string) (ResolvedDir, error) {
 func (t *PathResolver) parent(root, path string) (ResolvedDir, error) {
 	switch {
 	case !utf8.ValidString(path):
-		return ResolvedDir{}, UnusablePath(path, "it is no valid UTF-8")
+		return ResolvedDir{}, UnusablePath(path, "it is not valid UTF-8")
 	case !filepath.IsAbs(path) || filepath.Clean(path) != path || !filepath.IsAbs(root):
-		return ResolvedDir{}, UnusablePath(path, "it is not absolute, or not in its shortest form")
+		return ResolvedDir{}, UnusablePath(path, "it is not a clean absolute path")
 	case path == filepath.Clean(root) || !deployment.IsBelow(filepath.Clean(root), path, filepath.Separator):
 		return ResolvedDir{}, UnusablePath(path, "it is not below "+root)
 	}
@@ -66,7 +66,7 @@ func (t *PathResolver) parent(root, path string) (ResolvedDir, error) {
 // UnusablePath is ErrPath, with the reason.
 func UnusablePath(path, why string) error {
 	return deployment.ErrPath.Sayf("%q cannot be written: %s", path, why).
-		With(deployment.FieldDetails("hint", "use a path below the root, through directories that are there").AddPath("path", path))
+		With(deployment.FieldDetails("hint", "use a path below the root, in existing directories").AddPath("path", path))
 }
 
 func (t *PathResolver) dir(root, dir string) (ResolvedDir, error) {
@@ -105,7 +105,7 @@ func (t *PathResolver) lookUp(root, dir string) (ResolvedDir, error) {
 		at.Missing = false
 		return at, nil
 	case info.Mode().Type() != fs.ModeSymlink:
-		return ResolvedDir{}, UnusablePath(dir, "something that is no directory stands there")
+		return ResolvedDir{}, UnusablePath(dir, "something else than a directory exists there")
 	}
 	return follow(at, dir)
 }
@@ -114,13 +114,13 @@ func (t *PathResolver) lookUp(root, dir string) (ResolvedDir, error) {
 func follow(at ResolvedDir, dir string) (ResolvedDir, error) {
 	real, err := filepath.EvalSymlinks(at.File(""))
 	if err != nil {
-		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link that leads nowhere")
+		return ResolvedDir{}, UnusablePath(dir, "it is a dangling symbolic link")
 	}
 	if !deployment.IsBelow(at.Root, real, filepath.Separator) {
-		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link that leads out of the root, to "+real)
+		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link out of the root, to "+real)
 	}
 	if info, err := os.Stat(real); err != nil || !info.IsDir() {
-		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link to something that is no directory")
+		return ResolvedDir{}, UnusablePath(dir, "it is a symbolic link to something other than a directory")
 	}
 	rel, err := filepath.Rel(at.Root, real)
 	return ResolvedDir{Root: at.Root, Rel: rel}, err
@@ -137,15 +137,15 @@ func (t *PathResolver) base(root string) (ResolvedDir, error) {
 	case err == nil:
 		at.Root = real
 		if info, err := os.Stat(real); err != nil || !info.IsDir() {
-			return ResolvedDir{}, UnusablePath(root, "it is no directory")
+			return ResolvedDir{}, UnusablePath(root, "it is not a directory")
 		}
 	case errors.Is(err, fs.ErrPermission), errors.Is(err, syscall.ENAMETOOLONG):
 		return ResolvedDir{}, FileFault(err, root)
 	case !errors.Is(err, fs.ErrNotExist):
-		return ResolvedDir{}, UnusablePath(root, "no directory can be there: "+cause(err).Error())
+		return ResolvedDir{}, UnusablePath(root, "no directory can be created there: "+cause(err).Error())
 	default:
 		if _, err := os.Lstat(root); err == nil {
-			return ResolvedDir{}, UnusablePath(root, "it is a symbolic link that leads nowhere")
+			return ResolvedDir{}, UnusablePath(root, "it is a dangling symbolic link")
 		}
 		above, err := t.base(filepath.Dir(root))
 		if err != nil {

@@ -36,9 +36,9 @@ func Open(where, record, cache string) (*Remote, error) {
 	url, branch, _ := strings.Cut(where, "#")
 	switch {
 	case url == "" || strings.HasPrefix(url, "-") || strings.ContainsAny(url, "\x00\n"):
-		return nil, ErrRemote.Sayf("%q is no URL of a Git repository", url)
+		return nil, ErrRemote.Sayf("%q is not the URL of a git repository", url)
 	case gitcli.Mask(url) != url:
-		return nil, ErrRemote.Sayf("the URL of an anchor is kept on record, so it holds no password or token; have git's credential helper know it")
+		return nil, ErrRemote.Sayf("the URL of an anchor is recorded, so it must not contain a password or token; use git's credential helper")
 	}
 	if !strings.Contains(url, ":") { // a directory, and git works in another one
 		abs, err := filepath.Abs(url)
@@ -62,7 +62,7 @@ const tip = "refs/countersign/tip" // of the branch there, as it was fetched las
 
 const identity = "Countersign"
 
-// Put commits the head behind what is there and pushes it. The mark is the commit.
+// Put commits the head on top of the branch and pushes it. The mark is the commit.
 func (r *Remote) Put(ctx context.Context, h audit.Head, mark string) (string, error) {
 	parent, err := r.fetch(ctx, mark)
 	if err != nil {
@@ -153,7 +153,7 @@ func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 		_, err := r.git(ctx, gitcli.Command{Args: []string{"merge-base", "--is-ancestor", mark, at}})
 		var said *gitcli.ExitError
 		if errors.As(err, &said) { // also for a commit that is nowhere any more
-			return "", audit.ErrContradicted.Sayf("the branch %s of %s was rewritten: it does not hold the commit %s any more", r.branch, r.url, mark)
+			return "", audit.ErrContradicted.Sayf("the branch %s of %s was rewritten: it no longer contains the commit %s", r.branch, r.url, mark)
 		}
 		if err != nil {
 			return "", err
@@ -171,7 +171,7 @@ func (r *Remote) git(ctx context.Context, c gitcli.Command) (string, error) {
 		return "", ErrRemote.Sayf("git %s failed for %s: %s", c.Args[0], r.url, strings.TrimSpace(said.Words)).Because(err)
 	}
 	if err != nil {
-		return "", ErrRemote.Sayf("git could not be asked about %s", r.url).Because(err)
+		return "", ErrRemote.Sayf("git could not be queried about %s", r.url).Because(err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -26,7 +26,7 @@ const gitDir = ".git"
 func (c *Client) Git(ctx context.Context, at deployment.Place, source deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
 	commit, ok := commitOf(source.Commit)
 	if !ok {
-		return nil, deployment.ErrLock.Sayf("%q is no commit of %s: it has 40 hex digits; lock again", source.Commit, shown(source.URL))
+		return nil, deployment.ErrLock.Sayf("invalid commit %q of %s: a commit has 40 hex digits; lock again", source.Commit, shown(source.URL))
 	}
 	if err := checkURL(source.URL, false); err != nil {
 		return nil, err
@@ -57,7 +57,7 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 		return MoveLegacyCheckout(old, canonical), nil
 	}
 	if offline {
-		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache, and --offline forbids fetching it; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
+		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache and cannot be fetched with --offline; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
 			With(deployment.Details{"url": shown(source.URL), "commit": source.Commit})
 	}
 	if err := gitcli.Reach(ctx, source.URL); err != nil {
@@ -70,7 +70,7 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 func (c *Client) Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error {
 	commit, ok := commitOf(source.Commit)
 	if !ok {
-		return deployment.ErrLock.Sayf("%q is no commit of %s: it has 40 hex digits; lock again", source.Commit, shown(source.URL))
+		return deployment.ErrLock.Sayf("invalid commit %q of %s: a commit has 40 hex digits; lock again", source.Commit, shown(source.URL))
 	}
 	store := storeOf(at.Home, source)
 	if !isDir(filepath.Join(store, commit)) {
@@ -150,7 +150,7 @@ func inside(root, sub string, source deployment.ResolvedGit) (string, error) {
 	}
 	rel, err := filepath.Rel(top, real)
 	if err != nil || !filepath.IsLocal(rel) || inGit(filepath.ToSlash(rel)) {
-		return "", deployment.ErrPath.Sayf("the subdir %q of %s is a link that leads out of the checkout", sub, shown(source.URL)).With(details)
+		return "", deployment.ErrPath.Sayf("the subdir %q of %s is a link out of the checkout", sub, shown(source.URL)).With(details)
 	}
 	if rel = path.Clean(filepath.ToSlash(rel)); rel == "." {
 		rel = ""

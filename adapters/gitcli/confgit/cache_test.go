@@ -83,7 +83,7 @@ func TestAServerThatGivesNoSingleCommitsIsClonedWhole(t *testing.T) {
 
 	_, err = client().Git(t.Context(), at, deployment.ResolvedGit{URL: r.Remote, Commit: strings.Repeat("ab", 20)}, false)
 	require.ErrorIs(t, err, deployment.ErrGit)
-	require.ErrorContains(t, err, "no commit "+strings.Repeat("ab", 20))
+	require.ErrorContains(t, err, "contains commit "+strings.Repeat("ab", 20))
 }
 
 func TestOfflineNamesWhatIsMissing(t *testing.T) {

@@ -65,9 +65,9 @@ func (c *Client) git(ctx context.Context, cmd gitcli.Command) ([]byte, error) {
 	case errors.As(err, &missing):
 		return nil, deployment.ErrGitMissing.With(details.Add("hint", "install git 2.39 or newer and make sure it is on the PATH")).Because(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, deployment.ErrGit.Sayf("git %s took longer than %s and was stopped; see whether the remote answers, then repeat", said, cmd.Timeout).With(details).Because(err)
+		return nil, deployment.ErrGit.Sayf("git %s took longer than %s and was stopped; check whether the remote answers, then repeat", said, cmd.Timeout).With(details).Because(err)
 	case errors.As(err, &exit) && strings.HasPrefix(exit.Words, "fatal: not a git repository"):
-		return nil, deployment.ErrGitRepo.Sayf("%s is in no git repository; make one with git init, or with init and its git option", cmd.Dir).With(details).Because(err)
+		return nil, deployment.ErrGitRepo.Sayf("%s is not in a git repository; create one with git init, or with init and its git option", cmd.Dir).With(details).Because(err)
 	case errors.As(err, &exit):
 		details.Add("exit_code", exit.Code).Add("stderr", exit.Words)
 		return nil, deployment.ErrGit.Sayf("git %s failed: %s", said, last(exit.Words)).With(details).Because(err)
@@ -126,5 +126,5 @@ func disk(err error, path string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		named = deployment.ErrPermission
 	}
-	return named.Sayf("%s cannot be used: %v; make sure that it may be written and has room", path, err).With(deployment.Details{}.AddPath("path", path)).Because(err)
+	return named.Sayf("%s cannot be used: %v; make sure that it is writable and has free space", path, err).With(deployment.Details{}.AddPath("path", path)).Because(err)
 }

@@ -30,10 +30,10 @@ func (c *Client) fetch(ctx context.Context, store string, source deployment.Reso
 		_ = lock.Retire()
 	}
 	if err != nil {
-		_ = os.Remove(store) // goes only when nothing is in it
+		_ = os.Remove(store) // only removed if it is empty
 	}
 	if bounded.Err() != nil && ctx.Err() == nil && err != nil {
-		return deployment.ErrGit.Sayf("fetching commit %s of %s took longer than %s and was stopped; see whether the remote answers, then repeat", source.Commit, shown(source.URL), c.options.Transfer).
+		return deployment.ErrGit.Sayf("fetching commit %s of %s took longer than %s and was stopped; check whether the remote answers, then repeat", source.Commit, shown(source.URL), c.options.Transfer).
 			With(deployment.Details{"url": shown(source.URL), "commit": source.Commit}).Because(err)
 	}
 	return err
@@ -124,7 +124,7 @@ func (c *Client) clone(ctx context.Context, dir string, source deployment.Resolv
 		}
 		_, err := c.git(ctx, step)
 		if strings.Contains(words(err), "reference is not a tree") {
-			return deployment.ErrGit.Sayf("%s has no commit %s on any branch or tag; lock again, or ask for it to be pushed", shown(source.URL), source.Commit).
+			return deployment.ErrGit.Sayf("no branch or tag of %s contains commit %s; lock again, or ask for the commit to be pushed", shown(source.URL), source.Commit).
 				With(deployment.Details{"url": shown(source.URL), "commit": source.Commit}).Because(err)
 		}
 		if err != nil {

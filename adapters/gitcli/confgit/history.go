@@ -28,7 +28,7 @@ type standing struct {
 	dirty  bool
 }
 
-// status asks git where the work tree around dir stands.
+// status returns the status of the worktree around dir.
 func (c *Client) status(ctx context.Context, dir string, env []string) (standing, error) {
 	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"status", "--porcelain=v2", "-z", "--branch",
 		"--no-ahead-behind", "--untracked-files=normal", "--ignore-submodules=dirty", "--no-renames"}})
@@ -47,7 +47,7 @@ func (c *Client) status(ctx context.Context, dir string, env []string) (standing
 func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byte, found bool, err error) {
 	id, err := git.ParseCommit(commit)
 	if err != nil {
-		return nil, false, deployment.ErrGit.Sayf("%q is no commit; give all 40 hex digits", commit).Because(err)
+		return nil, false, deployment.ErrGit.Sayf("%q is not a commit; give all 40 hex digits", commit).Because(err)
 	}
 	name, err := fileName(path)
 	if err != nil {
@@ -59,7 +59,7 @@ func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byt
 		return data, err == nil, err
 	}
 	if _, missing := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); gitcli.ExitOf(missing) != 0 {
-		return nil, false, deployment.ErrGit.Sayf("the repository around %s has no commit %s; fetch it, or make the overlay's baseline anew", dir, id).
+		return nil, false, deployment.ErrGit.Sayf("the repository around %s has no commit %s; fetch it, or create the overlay's baseline again", dir, id).
 			With(deployment.Details{"commit": id.String()}.AddPath("repo", dir)).Because(missing)
 	} else if missing != nil {
 		return nil, false, missing
@@ -94,7 +94,7 @@ func (c *Client) Unmerged(ctx context.Context, dir string) ([]deployport.Branch,
 func (c *Client) Parent(ctx context.Context, dir, commit string) (parent string, found bool, err error) {
 	id, err := git.ParseCommit(commit)
 	if err != nil {
-		return "", false, deployment.ErrGit.Sayf("%q is no commit; give all 40 hex digits", commit).Because(err)
+		return "", false, deployment.ErrGit.Sayf("%q is not a commit; give all 40 hex digits", commit).Because(err)
 	}
 	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"},
 		Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", id.String() + "^1^{commit}"}})
@@ -112,7 +112,7 @@ func fileName(path string) (string, error) {
 	}
 	name := p.Clean().String()
 	if name == "." || name != path || inGit(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return "", deployment.ErrPath.Sayf("%q is no path of a file in a repository; write it with slashes and without detours", path)
+		return "", deployment.ErrPath.Sayf("%q is not a path in a repository; write it with slashes and without . or ..", path)
 	}
 	return name, nil
 }

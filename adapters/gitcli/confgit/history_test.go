@@ -177,7 +177,7 @@ func TestPropose(t *testing.T) {
 
 	_, err = client().Propose(t.Context(), r.Dir, "evolve/propose-1", "again", files)
 	require.ErrorIs(t, err, deployment.ErrGit)
-	require.ErrorContains(t, err, `a branch "evolve/propose-1" already`)
+	require.ErrorContains(t, err, `branch "evolve/propose-1" already exists`)
 	assert.Equal(t, commit, r.Git("rev-parse", "refs/heads/evolve/propose-1"))
 	_, err = client().Propose(t.Context(), r.Dir, "evolve/propose-1/below", "m", files)
 	require.ErrorIs(t, err, deployment.ErrGit, "a branch that another one leaves no room for")

@@ -51,7 +51,7 @@ func origin(config string) string {
 // MoveLegacyCheckout moves an old checkout to where it belongs now, and says where it is.
 func MoveLegacyCheckout(old, canonical string) string {
 	if os.MkdirAll(filepath.Dir(canonical), 0o700) == nil && os.Rename(old, canonical) == nil {
-		_ = os.Remove(filepath.Dir(old)) // goes only when nothing else is in it
+		_ = os.Remove(filepath.Dir(old)) // only removed if it contains nothing else
 		return canonical
 	}
 	if isDir(canonical) { // another process was faster

@@ -78,7 +78,7 @@ func (c *Client) Propose(ctx context.Context, dir, branch, message string, files
 }
 
 func taken(branch string) error {
-	return deployment.ErrGit.Sayf("there is a branch %q already; choose another name, or delete it with: git branch -D %s", branch, branch).
+	return deployment.ErrGit.Sayf("branch %q already exists; choose another name, or delete it with: git branch -D %s", branch, branch).
 		With(deployment.FieldDetails("branch", branch))
 }
 
@@ -146,7 +146,7 @@ func placeable(path string, modes map[string]string) error {
 	}
 	for i, r := range path {
 		if _, file := modes[path[:i]]; r == '/' && file {
-			problem = "lies below something that is no directory"
+			problem = "is below something that is not a directory"
 		}
 	}
 	for other := range modes {
@@ -157,7 +157,7 @@ func placeable(path string, modes map[string]string) error {
 	if problem == "" {
 		return nil
 	}
-	return deployment.ErrPath.Sayf("%q %s at HEAD, so that no file can be proposed there; move the one or the other", path, problem).With(deployment.FieldDetails("path", path))
+	return deployment.ErrPath.Sayf("%q %s at HEAD, so no file can be proposed there; move one of them", path, problem).With(deployment.FieldDetails("path", path))
 }
 
 // commit makes a commit of the private index.
@@ -173,7 +173,7 @@ func (p proposal) commit(ctx context.Context, message string) (string, error) {
 			return "", err
 		}
 		if was == tree {
-			return "", deployment.ErrGit.Sayf("there is nothing to propose: every file is as it is in the last commit of %s", p.dir)
+			return "", deployment.ErrGit.Sayf("there is nothing to propose: no file differs from the last commit of %s", p.dir)
 		}
 		args = append(args, "-p", p.head)
 	}
@@ -184,7 +184,7 @@ func (p proposal) commit(ctx context.Context, message string) (string, error) {
 	return commit, err
 }
 
-// unknown reports a git that failed because nobody said who commits.
+// unknown reports whether git failed because no author is configured.
 func unknown(err error) bool {
 	said := words(err)
 	return strings.Contains(said, "auto-detection is disabled") || strings.Contains(said, "tell me who you are") || strings.Contains(said, "empty ident")
@@ -192,6 +192,6 @@ func unknown(err error) bool {
 
 // whoCommits says how to say who commits.
 func whoCommits(err error) error {
-	return deployment.ErrGit.Sayf("git does not know who commits; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
+	return deployment.ErrGit.Sayf("git has no author name and email; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
 		With(deployment.FieldDetails("hint", "configure user.name and user.email")).Because(err)
 }

@@ -35,10 +35,10 @@ func (c *Client) Clone(ctx context.Context, dir, url, ref, commit string) error 
 		return err
 	}
 	if _, err := git.ParseBranch(ref); err != nil {
-		return deployment.ErrConfig.Sayf("%q is no name of a branch or tag: %v", ref, err).Because(err)
+		return deployment.ErrConfig.Sayf("invalid branch or tag name %q: %v", ref, err).Because(err)
 	}
 	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return deployment.ErrConfig.Sayf("%s is there already; name another directory with --repo, or move it away", dir).With(deployment.Details{}.AddPath("repo", dir))
+		return deployment.ErrConfig.Sayf("%s already exists; name another directory with --repo, or move it away", dir).With(deployment.Details{}.AddPath("repo", dir))
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -60,10 +60,10 @@ func (c *Client) Clone(ctx context.Context, dir, url, ref, commit string) error 
 	case err != nil:
 		return err
 	case strings.TrimSpace(string(head)) != commit:
-		return deployment.ErrStale.Sayf("%s of %s is another commit by now; nothing was written, look again", ref, shown(url))
+		return deployment.ErrStale.Sayf("%s of %s is now a different commit; nothing was written, check it and retry", ref, shown(url))
 	}
 	if info, err := os.Lstat(filepath.Join(work, deployment.ManifestFile)); err != nil || !info.Mode().IsRegular() {
-		return deployment.ErrConfigMissing.Sayf("%s has no %s at its root, so it is no config repository; add its skills with countersign agents add", shown(url), deployment.ManifestFile).
+		return deployment.ErrConfigMissing.Sayf("%s has no %s at its root, so it is not a config repository; add its skills with countersign agents add", shown(url), deployment.ManifestFile).
 			With(deployment.Details{"url": shown(url)})
 	}
 	_ = os.Remove(dir) // an empty one; whatever else is there keeps the next step from succeeding
@@ -79,12 +79,12 @@ func own(dir string) bool {
 	return err == nil
 }
 
-// repository rejects a directory that is no repository itself: git would take the one around it instead.
+// repository rejects a directory that is not itself a repository: git would use the one around it instead.
 func repository(dir string) error {
 	if own(dir) {
 		return nil
 	}
-	return deployment.ErrGitRepo.Sayf("%s is no git repository; make one with git init, or with init and its git option", dir).
+	return deployment.ErrGitRepo.Sayf("%s is not a git repository; create one with git init, or with init and its git option", dir).
 		With(deployment.Details{}.AddPath("repo", dir))
 }
 
@@ -114,7 +114,7 @@ func (c *Client) SetRemote(ctx context.Context, dir, name, url string) error {
 
 func checkRemote(name string) error {
 	if _, err := git.ParseBranch(name); err != nil {
-		return deployment.ErrConfig.Sayf("%q cannot name a git remote; use letters, digits and dashes, like origin", name).Because(err)
+		return deployment.ErrConfig.Sayf("invalid remote name %q; use letters, digits and dashes, like origin", name).Because(err)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 		return nil, err
 	}
 	if !reflect.DeepEqual(before, after) {
-		return nil, deployment.ErrGit.Sayf("%s was pulled and not pushed: hooks, URLs or settings of %s are others than before the pull; look at them, then sync again", s.Branch, dir).
+		return nil, deployment.ErrGit.Sayf("%s was pulled but not pushed: hooks, URLs or settings of %s changed during the pull; check them, then sync again", s.Branch, dir).
 			With(deployment.Details{}.AddPath("repo", dir))
 	}
 	ref := "refs/heads/" + s.Branch
@@ -190,13 +190,13 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 	return []string{"git " + strings.Join(pull, " "), "git " + strings.Join(push, " ")}, nil
 }
 
-// stopped says how to go on from a pull that failed.
+// stopped returns an error that says how to continue after a failed pull.
 func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptions, err error) error {
 	if gitcli.ExitOf(err) == 0 || errors.Is(err, deployment.ErrGitRepo) {
 		return err
 	}
 	if strings.Contains(words(err), "divergent branches") {
-		return deployment.ErrGit.Sayf("%s and %s/%s have both gone on; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
+		return deployment.ErrGit.Sayf("%s and %s/%s have diverged; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
 	}
 	if unknown(err) { // a rebase is left where it stopped, a merge has not begun
 		_, _ = c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"rebase", "--abort"}})
@@ -216,7 +216,7 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 	if _, none := c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
 		going = "rebase"
 	}
-	return deployment.ErrGit.Sayf("pulling %s of %s stopped at conflicts in %s; resolve them in %s and git add them, then git %s --continue and sync again, or go back with git %s --abort",
+	return deployment.ErrGit.Sayf("pulling %s of %s stopped at conflicts in %s; resolve them in %s, git add them, run git %s --continue and sync again, or undo with git %s --abort",
 		s.Branch, s.Remote, strings.Join(files, ", "), dir, going, going).
 		With(deployment.Details{"conflicts": files}.AddPath("repo", dir)).Because(err)
 }

@@ -232,7 +232,7 @@ func TestAPullBringsNoHooks(t *testing.T) {
 	options := deployport.SyncOptions{Remote: "origin", Branch: "main"}
 	_, err := client().Sync(t.Context(), r.Dir, options)
 	require.ErrorIs(t, err, deployment.ErrGit)
-	require.ErrorContains(t, err, "pulled and not pushed")
+	require.ErrorContains(t, err, "pulled but not pushed")
 	assert.NoFileExists(t, mark)
 }
 

@@ -38,7 +38,7 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 		return commit, nil
 	}
 	if _, err := git.ParseBranch(ref); err != nil {
-		return "", deployment.ErrConfig.Sayf("the ref of %s is not usable: %v", shown(source.URL), err).Because(err)
+		return "", deployment.ErrConfig.Sayf("invalid ref of %s: %v", shown(source.URL), err).Because(err)
 	}
 	if err := gitcli.Reach(ctx, source.URL); err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 	}
 	id, ok := commitOf(commit)
 	if !ok {
-		return "", deployment.ErrGit.Sayf("%s names commits by other ids than SHA-1; such repositories cannot be module sources", shown(source.URL))
+		return "", deployment.ErrGit.Sayf("%s does not use SHA-1 commit ids; such repositories cannot be module sources", shown(source.URL))
 	}
 	return id, nil
 }
@@ -99,7 +99,7 @@ func (c *Client) Branch(ctx context.Context, url string) (branch string, err err
 		if branch != "" {
 			return nil
 		}
-		return deployment.ErrGit.Sayf("the HEAD of %s is on no branch; name a ref: @ref behind owner/repo, or #ref=… behind a URL", shown(url)).
+		return deployment.ErrGit.Sayf("the HEAD of %s is not on a branch; name a ref: @ref after owner/repo, or #ref=… after a URL", shown(url)).
 			With(deployment.Details{"url": shown(url)})
 	})
 	return branch, err
@@ -126,7 +126,7 @@ func noRef(url, ref string, all map[string]string) error {
 	}
 	slices.SortFunc(names, func(a, b string) int { return cmp.Or(likeness(b, ref)-likeness(a, ref), cmp.Compare(a, b)) })
 	names = names[:min(len(names), nearby)]
-	offer := "and no other branch or tag was seen"
+	offer := "and no other branch or tag was found"
 	if len(names) > 0 {
 		offer = "there are: " + strings.Join(names, ", ")
 	}

@@ -106,7 +106,7 @@ func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r de
 	}
 	filters, err := gitcli.Command{Dir: dir, Env: pinned(dir), Machine: true}.Named(ctx)
 	if err != nil {
-		return r, false, deployment.ErrGit.Sayf("git could not say which filters %s names: %v", dir, err).With(deployment.Details{}.AddPath("repo", dir)).Because(err)
+		return r, false, deployment.ErrGit.Sayf("git could not list the filters of %s: %v", dir, err).With(deployment.Details{}.AddPath("repo", dir)).Because(err)
 	}
 	for _, f := range filters {
 		r.Filters = append(r.Filters, f.Name+" = "+masked(f.Value))
@@ -139,7 +139,7 @@ func steers(said, remote, branch string) []string {
 		if scope != "local" && scope != "worktree" || !slices.ContainsFunc(sections, func(s string) bool { return strings.HasPrefix(key, s) }) {
 			continue
 		}
-		if strings.HasPrefix(key, "http.") && strings.HasSuffix(key, "header") { // may be what somebody signs in with
+		if strings.HasPrefix(key, "http.") && strings.HasSuffix(key, "header") { // may be a credential
 			value = "*** (" + sumOf(value) + ")"
 		}
 		settings = append(settings, masked(key)+"="+masked(value))

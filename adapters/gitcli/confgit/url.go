@@ -38,7 +38,7 @@ func checkURL(url string, relative bool) error {
 	case len(url) > git.MaxURLBytes:
 		problem = "is too long"
 	case !utf8.ValidString(url) || strings.ContainsFunc(url, unicode.IsControl) || url != strings.TrimSpace(url):
-		problem = "has control characters, outer blanks, or is not UTF-8"
+		problem = "has control characters or surrounding spaces, or is not UTF-8"
 	case url[0] == '-':
 		problem = "begins with a dash"
 	case helperForm().MatchString(url):
@@ -48,7 +48,7 @@ func checkURL(url string, relative bool) error {
 	case filepath.IsAbs(url), relative && (strings.HasPrefix(url, "./") || strings.HasPrefix(url, "../")):
 	case scpForm().MatchString(url):
 	default:
-		problem = "is a relative path, or has no host that can be read"
+		problem = "is a relative path, or has no valid host"
 	}
 	if problem == "" {
 		return nil
@@ -61,11 +61,11 @@ func schemeProblem(scheme, rest string) string {
 	authority, _, _ := strings.Cut(rest, "/")
 	switch {
 	case rest == "":
-		return "names nothing"
+		return "has no repository path"
 	case !slices.Contains(append(strings.Split(gitcli.Network, ":"), "git+ssh", "ssh+git"), scheme):
 		return "has a scheme that is not one of https, http, ssh, git and file"
 	case scheme != "file" && (rest[0] == '-' || !authorityForm().MatchString(authority)):
-		return "has no host, or a user, host or port that cannot be read"
+		return "has no host, or an invalid user, host or port"
 	}
 	return ""
 }

@@ -43,7 +43,7 @@ func (c Clones) Look(ctx context.Context, r ecosystem.Repo, dir string) (ecosyst
 	return out, nil
 }
 
-// lies says whether nothing is at dir, or something that is no clone. A directory that is empty is nothing.
+// lies reports whether nothing is at dir, or why what is there is not a clone. An empty directory counts as nothing.
 func lies(dir string) (absent bool, foreign string) {
 	info, err := os.Lstat(dir)
 	switch {
@@ -52,16 +52,16 @@ func lies(dir string) (absent bool, foreign string) {
 	case err != nil:
 		return false, err.Error()
 	case !info.IsDir():
-		return false, "what is there is no directory"
+		return false, "it is not a directory"
 	}
 	if entries, err := os.ReadDir(dir); err == nil && len(entries) == 0 {
 		return true, ""
 	}
 	if real, err := filepath.EvalSymlinks(dir); err != nil || real != filepath.Clean(dir) {
-		return false, "a link leads from there to another place"
+		return false, "it is a link to another directory"
 	}
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !info.IsDir() {
-		return false, "what is there is no clone: its .git is no directory"
+		return false, "it is not a clone: its .git is not a directory"
 	}
 	return false, ""
 }
@@ -89,7 +89,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 	}
 	if on, err := worktree.Branch(ctx, t); err != nil || on != r.Branch {
 		if err == nil {
-			err = ecosystem.ErrChanged.Sayf("%s has come off its branch %s meanwhile; sync again", dir, r.Branch)
+			err = ecosystem.ErrChanged.Sayf("%s is no longer on its branch %s; sync again", dir, r.Branch)
 		}
 		return moved, ours(err)
 	}

@@ -86,7 +86,7 @@ func (c *Client) named(ctx context.Context, what string, err error) error {
 	case errors.As(err, &missing):
 		return ecosystem.ErrGit.Sayf("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").Because(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return ecosystem.ErrGit.Sayf("%s took longer than %s and was stopped; see whether its host answers", what, c.options.Long).Because(err)
+		return ecosystem.ErrGit.Sayf("%s took longer than %s and was stopped; check whether its host answers", what, c.options.Long).Because(err)
 	case errors.As(err, &exit):
 		return ecosystem.ErrGit.Sayf("%s failed: %s", what, gitcli.Last(exit.Words)).Because(err)
 	}
@@ -103,9 +103,9 @@ func ours(err error) error {
 }
 
 func disk(err error, path string) error {
-	say := "make sure that it may be written and has room"
+	say := "make sure that it is writable and has free space"
 	if errors.Is(err, fs.ErrPermission) {
-		say = "make sure that this user may use it"
+		say = "make sure that this user has access to it"
 	}
 	return ecosystem.ErrStorage.Sayf("%s cannot be used: %v; %s", path, err, say).Because(err)
 }

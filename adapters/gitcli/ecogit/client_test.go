@@ -236,10 +236,10 @@ func TestLook(t *testing.T) {
 
 	link := filepath.Join(top, "link")
 	require.NoError(t, os.Symlink(dir, link))
-	assert.Contains(t, look(link).Foreign, "no directory")
+	assert.Contains(t, look(link).Foreign, "not a directory")
 	inner := filepath.Join(top, "linked")
 	require.NoError(t, os.Symlink(top, inner))
-	assert.Contains(t, look(filepath.Join(inner, "api")).Foreign, "a link leads")
+	assert.Contains(t, look(filepath.Join(inner, "api")).Foreign, "it is a link")
 	_, err = c.Clone(t.Context(), repo(o.Remote), dir, (&lines{}).tell)
 	require.ErrorIs(t, err, ecosystem.ErrConflict)
 	assert.FileExists(t, filepath.Join(dir, "new file"))

@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// origin is a repository's as git is told of it.
+// origin returns the URL of a repository as it is passed to git.
 type origin struct{ url, shown, protocols string }
 
 // address checks what a manifest says. Credentials in a URL would be stored and shown, so that they are refused (amof contract §20.9).
@@ -26,7 +26,7 @@ func address(r ecosystem.Repo) (origin, error) {
 		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
 	}
 	if git.CarriesCredentials(r.URL) {
-		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: its url holds credentials, which would be stored in the clone; leave them out, and use an SSH key or a credential helper of git", r.Name)
+		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: its url contains credentials, which would be stored in the clone; remove them, and use an SSH key or a git credential helper", r.Name)
 	}
 	if _, err := git.ParseBranch(r.Branch); err != nil {
 		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
@@ -87,9 +87,9 @@ func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ec
 	if ref != git.HeadsPrefix+r.Branch {
 		return "", ecosystemport.ErrBranch.Sayf("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
 	}
-	_ = os.Remove(dir) // goes only when nothing is in it
+	_ = os.Remove(dir) // only removed if it is empty
 	if there(dir) {
-		return "", ecosystem.ErrConflict.Sayf("repository %s: something is at %s already; move it away", r.Name, dir)
+		return "", ecosystem.ErrConflict.Sayf("repository %s: %s already exists; move it away", r.Name, dir)
 	}
 	if err := os.Rename(partial(dir), dir); err != nil {
 		return "", disk(err, dir)
@@ -116,7 +116,7 @@ func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir str
 func unknown(r ecosystem.Repo, o origin, err error) error {
 	var exit *gitcli.ExitError
 	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+git.HeadsPrefix+r.Branch)) {
-		return ecosystemport.ErrBranch.Sayf("repository %s: %s has no branch %q; push it, or name another one as branch in the manifest", r.Name, o.shown, r.Branch).Because(err)
+		return ecosystemport.ErrBranch.Sayf("repository %s: %s has no branch %q; push it, or name another branch in the manifest", r.Name, o.shown, r.Branch).Because(err)
 	}
 	return err
 }

@@ -73,7 +73,7 @@ func (c *PushClient) Recorded(ctx context.Context, dir, path string) (bool, erro
 	return there != "", err
 }
 
-// Record implements ecosystemport.PushGit. The file is no work of the user, and so no hook is asked about it.
+// Record implements ecosystemport.PushGit. The file is not the user's work, so no hook runs for it.
 func (c *PushClient) Record(ctx context.Context, dir, path, message string) error {
 	if there, err := c.Recorded(ctx, dir, path); err != nil || there {
 		return err

@@ -58,7 +58,7 @@ func duplicate(ctx context.Context, from, to string) error {
 	if ctx.Err() != nil {
 		return fault.From(ctx.Err())
 	}
-	return failed(from+" cannot be copied to "+to+", and was left as it is", err)
+	return failed(from+" cannot be copied to "+to+"; it was not changed", err)
 }
 
 // file copies one file and compares what was written with what was read.
@@ -87,7 +87,7 @@ func file(from, to string, info fs.FileInfo) error {
 		return err
 	}
 	if string(wrote.Sum(nil)) != string(again.Sum(nil)) {
-		return ecosystem.ErrStorage.Sayf("%s reads otherwise than it was written", to)
+		return ecosystem.ErrStorage.Sayf("%s differs from what was written to it", to)
 	}
 	return errors.Join(os.Chmod(to, info.Mode().Perm()), os.Chtimes(to, time.Time{}, info.ModTime()))
 }
@@ -118,7 +118,7 @@ func SyncToDisk(file string) error {
 	if err == nil {
 		err = errors.Join(f.Sync(), f.Close(), syncDir(filepath.Dir(file)))
 	}
-	return failed(file+" cannot be made sure of", err)
+	return failed(file+" cannot be synced to disk", err)
 }
 
 func syncDir(dir string) error {

@@ -111,9 +111,9 @@ func (c *PushClient) DeleteMergedBranch(ctx context.Context, dir string, h ecosy
 	case err != nil:
 		return "", err
 	case heads[ref] == "":
-		return "it is not at origin", nil
+		return "origin does not have it", nil
 	case heads[ref] != h.Commit:
-		return "origin has other commits on it", nil
+		return "origin has a different commit for it", nil
 	case heads[trunk] == "":
 		return "origin has no branch " + into, nil
 	}

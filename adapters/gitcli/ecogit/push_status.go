@@ -120,7 +120,7 @@ func programs(dir string) (names []string, hash string) {
 	return names, hex.EncodeToString(sum.Sum(nil))
 }
 
-// compare says how the branch stands to that of origin.
+// compare compares the branch with that of origin.
 func compare(ctx context.Context, b ecosystemport.Worktree, ask bool, status *ecosystemport.WorktreeStatus) (err error) {
 	if status.Branch == "" && len(status.Tags) == 0 {
 		return nil

@@ -114,7 +114,7 @@ func refs(ctx context.Context, dir string, patterns ...string) ([]git.Ref, error
 	return list, nil
 }
 
-// words returns the end of what git said, in one line: what went wrong stands in the last lines that are no hints.
+// words returns the end of git's error output in one line: the cause is in the last lines that are not hints.
 func words(err error) string {
 	var exit *gitcli.ExitError
 	if !errors.As(err, &exit) {

@@ -72,14 +72,14 @@ func (c *ReleaseClient) Tagged(ctx context.Context, s ecosystemport.ReleaseStep)
 func (c *ReleaseClient) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
 	return on(ctx, s, func(at *step) error {
 		if at.branch != s.Old && at.branch != s.New {
-			return ecosystem.ErrChanged.Sayf("%s: somebody has committed to %s meanwhile", s.Name, s.Branch)
+			return ecosystem.ErrChanged.Sayf("%s: %s has new commits since the plan was made", s.Name, s.Branch)
 		}
 		if at.tag != "" && at.tag != s.TagObject {
-			return ecosystem.ErrChanged.Sayf("%s: tag %s exists already", s.Name, s.Tag)
+			return ecosystem.ErrChanged.Sayf("%s: tag %s already exists", s.Name, s.Tag)
 		}
 		out, err := worktree.Branch(ctx, at.Tree)
 		if err == nil && out != s.Branch {
-			err = ecosystem.ErrChanged.Sayf("%s: %s is not checked out any more", s.Name, s.Branch)
+			err = ecosystem.ErrChanged.Sayf("%s: %s is no longer checked out", s.Name, s.Branch)
 		}
 		if err == nil {
 			err = at.refer(ctx)
@@ -102,7 +102,7 @@ func (c *ReleaseClient) Finish(ctx context.Context, s ecosystemport.ReleaseStep)
 	}
 	err = on(ctx, s, func(at *step) error {
 		if at.branch != s.Old && at.branch != s.New {
-			left = append(left, s.Name+": "+s.Branch+" has gone on since, and stays as it is")
+			left = append(left, s.Name+": "+s.Branch+" has new commits and was not changed")
 			return nil
 		}
 		if err := at.refer(ctx); err != nil {
@@ -126,7 +126,7 @@ func (c *ReleaseClient) Undo(ctx context.Context, s ecosystemport.ReleaseStep) (
 			return err
 		}
 		if moved {
-			left = append(left, s.Name+": "+s.Branch+" has gone on since, and keeps the release's commit if it had it")
+			left = append(left, s.Name+": "+s.Branch+" has new commits and keeps the release's commit if it has it")
 			return nil
 		}
 		more, err := at.sync(ctx, true)
@@ -180,7 +180,7 @@ func (s *step) transact(ctx context.Context, orders []string, reason string) err
 	return gitcli.Patiently(ctx, indexPatience, func() error {
 		_, err := s.Git(ctx, gitcli.Command{Args: []string{"update-ref", "-m", reason, "--stdin", "-z"}, Stdin: []byte(strings.Join(orders, "\x00") + "\x00")})
 		if words := gitcli.Words(err); strings.Contains(words, "but expected") || strings.Contains(words, "reference already exists") {
-			return ecosystem.ErrChanged.Sayf("%s: branch or tag was changed meanwhile", s.Name).Because(err)
+			return ecosystem.ErrChanged.Sayf("%s: branch or tag changed in the meantime", s.Name).Because(err)
 		}
 		return err
 	})
@@ -196,7 +196,7 @@ func (s *step) sync(ctx context.Context, back bool) (left []string, err error) {
 		return nil, err
 	}
 	if out != s.Branch {
-		return []string{s.Name + ": " + s.Branch + " is not checked out any more, so that the files stay as they are"}, nil
+		return []string{s.Name + ": " + s.Branch + " is no longer checked out, so its files were not changed"}, nil
 	}
 	err = gitcli.Patiently(ctx, indexPatience, func() error {
 		left, err = s.index(ctx, back)
@@ -231,7 +231,7 @@ func (s *step) index(ctx context.Context, back bool) (left []string, err error) 
 		switch is := now[f.Path].Object; {
 		case is == to:
 		case is != from:
-			left = append(left, s.Name+": what is staged of "+f.Path+" was changed meanwhile, and stays as it is")
+			left = append(left, s.Name+": the staged version of "+f.Path+" changed in the meantime and was kept")
 		case to == "":
 			info.WriteString("0 " + strings.Repeat("0", len(from)) + "\t" + f.Path + "\x00")
 		default:
@@ -260,7 +260,7 @@ func (s *step) write(ctx context.Context, back bool) (left []string, err error) 
 		}
 		is, err := content(root, f.Path)
 		if err != nil && !errors.Is(err, fs.ErrNotExist) {
-			left = append(left, s.Name+": "+f.Path+" is something else by now, and stays as it is")
+			left = append(left, s.Name+": "+f.Path+" is no longer a regular file and was kept")
 			continue
 		}
 		before, err := s.blob(ctx, from)
@@ -274,7 +274,7 @@ func (s *step) write(ctx context.Context, back bool) (left []string, err error) 
 		switch {
 		case same(is, after):
 		case !same(is, before):
-			left = append(left, s.Name+": "+f.Path+" was changed meanwhile, and stays as it is")
+			left = append(left, s.Name+": "+f.Path+" changed in the meantime and was kept")
 		default:
 			if err := replace(root, f.Path, after, f.Mode == git.ScriptMode); err != nil {
 				return left, ecosystem.ErrStorage.Sayf("%s in %s cannot be written: %v", f.Path, s.Tree.Dir, err).Because(err)
@@ -284,7 +284,7 @@ func (s *step) write(ctx context.Context, back bool) (left []string, err error) 
 	return left, nil
 }
 
-// same reports equal bytes; nil is no file.
+// same reports whether two files have equal content; nil means that there is no file.
 func same(a, b []byte) bool { return (a == nil) == (b == nil) && bytes.Equal(a, b) }
 
 // blob returns a blob's bytes, nil for none.

@@ -41,7 +41,7 @@ func (c *ReleaseClient) Prepare(ctx context.Context, w ecosystemport.ReleaseWork
 	}
 	scratch, err := os.MkdirTemp("", "countersign-release-*")
 	if err != nil {
-		return s, ecosystem.ErrStorage.Sayf("a release needs a place for what it prepares: %v", err).Because(err)
+		return s, ecosystem.ErrStorage.Sayf("the directory for preparing a release cannot be created: %v", err).Because(err)
 	}
 	defer os.RemoveAll(scratch)
 	p := preparation{Tree: t, work: w, scratch: scratch}
@@ -71,7 +71,7 @@ func (p *preparation) all(ctx context.Context, s *ecosystemport.ReleaseStep) (er
 	return err
 }
 
-// time returns when the commit is made: now, but not before the commit that it follows, on whose dates git relies when it walks history.
+// time returns the time of the new commit: now, but not before its parent, because git relies on ordered dates when it walks history.
 func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	if p.work.Head == "" {
 		return p.work.At, nil
@@ -82,7 +82,7 @@ func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	}
 	seconds, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
-		return time.Time{}, ecosystem.ErrGit.Sayf("git says no time of commit %s in %s", p.work.Head, p.Dir).Because(err)
+		return time.Time{}, ecosystem.ErrGit.Sayf("git printed no time for commit %s in %s", p.work.Head, p.Dir).Because(err)
 	}
 	if parent := time.Unix(seconds, 0).UTC(); parent.After(p.work.At) {
 		return parent, nil
@@ -90,7 +90,7 @@ func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	return p.work.At, nil
 }
 
-// releaseIdentity returns the environment that makes a commit somebody's.
+// releaseIdentity returns the environment variables that set a commit's author and committer.
 func releaseIdentity(who string, authored, committed time.Time) []string {
 	name, email, _ := strings.Cut(strings.TrimSuffix(who, ">"), " <")
 	date := func(t time.Time) string { return "@" + strconv.FormatInt(t.Unix(), 10) + " +0000" }
@@ -113,7 +113,7 @@ func (p *preparation) files(ctx context.Context) ([]ecosystemport.ReleaseFile, e
 			return nil, err
 		}
 		if (there == nil) != (f.Old == nil) || !bytes.Equal(there, f.Old) {
-			return nil, ecosystem.ErrChanged.Sayf("%s in %s was changed while the release was made; call it again", f.Path, p.Dir)
+			return nil, ecosystem.ErrChanged.Sayf("%s in %s changed during the release; call again", f.Path, p.Dir)
 		}
 		out[i].Path = f.Path
 		paths = append(paths, f.Path)
@@ -147,9 +147,9 @@ func (p *preparation) committed(ctx context.Context, paths []string, files []eco
 		case was != staged[f.Path]:
 			return ecosystem.ErrChanged.Sayf("%s in %s has changes that are staged and not committed; commit or undo them", f.Path, p.Dir)
 		case !tracked && p.work.Files[i].Old != nil:
-			return ecosystem.ErrChanged.Sayf("%s in %s is not in the repository; commit it first", f.Path, p.Dir)
+			return ecosystem.ErrChanged.Sayf("%s in %s is not committed; commit it first", f.Path, p.Dir)
 		case tracked && was.Mode != git.FileMode && was.Mode != git.ScriptMode:
-			return ecosystem.ErrChanged.Sayf("%s in %s is a link or a submodule, which a release does not write", f.Path, p.Dir)
+			return ecosystem.ErrChanged.Sayf("%s in %s is a link or a submodule; a release writes only regular files", f.Path, p.Dir)
 		}
 		f.Mode, f.Was = cmp.Or(was.Mode, git.FileMode), was.Object
 	}
@@ -194,7 +194,7 @@ func (p *preparation) blobs(ctx context.Context, files []ecosystemport.ReleaseFi
 			err = keep(edit.Old, &f.Before)
 		}
 		if err != nil {
-			return ecosystem.ErrStorage.Sayf("a release needs a place for what it prepares: %v", err).Because(err)
+			return ecosystem.ErrStorage.Sayf("the directory for preparing a release cannot be created: %v", err).Because(err)
 		}
 		out, err := p.Git(ctx, gitcli.Command{Args: []string{"hash-object", "-w", "--stdin", "--path=" + f.Path}, Stdin: edit.New})
 		if err != nil {
@@ -216,7 +216,7 @@ func (p *preparation) blobs(ctx context.Context, files []ecosystemport.ReleaseFi
 	return nil
 }
 
-// commit returns a commit of the head's files with those over it; the head itself where that is no change.
+// commit returns a commit of the head's files with the given ones replaced; the head itself if nothing changes.
 func (p *preparation) commit(ctx context.Context, files []ecosystemport.ReleaseFile) (string, error) {
 	from := "--empty"
 	if p.work.Head != "" {

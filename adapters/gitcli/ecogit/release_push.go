@@ -50,7 +50,7 @@ func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int
 		if ctx.Err() != nil {
 			return found, err
 		}
-		return found, ecosystem.ErrGit.Sayf("origin of %s does not answer, so that nobody can say what would be pushed: %s; try again when it does, or without a push", t.Dir, fault.From(err).Message).Because(err)
+		return found, ecosystem.ErrGit.Sayf("origin of %s does not answer, so the push cannot be planned: %s; try again later, or without a push", t.Dir, fault.From(err).Message).Because(err)
 	}
 	span := []string{"--ignore-missing", heads + branch}
 	for line := range strings.Lines(string(out)) {
@@ -64,7 +64,7 @@ func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int
 	return found, namedRelease(err)
 }
 
-// Push implements ecosystemport.ReleaseGit. Tags that nobody named stay here.
+// Push implements ecosystemport.ReleaseGit. It pushes only the tags that were named.
 func (c *ReleaseClient) Push(ctx context.Context, dir, branch string, names []string) error {
 	t, err := openRelease(dir)
 	if err != nil {

@@ -217,21 +217,21 @@ func content(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > maxText:
-		return nil, ecosystem.ErrGit.Sayf("%s has more than %d bytes, which is too large for a file that a release writes", name, maxText)
+		return nil, ecosystem.ErrGit.Sayf("%s is larger than %d bytes, the limit for files that a release writes", name, maxText)
 	case data == nil:
 		data = []byte{}
 	}
 	return data, nil
 }
 
-// plain fails for what is no regular file, lies behind a link, or is git's own.
+// plain fails for a path that is not a regular file, is behind a link, or belongs to git.
 func plain(root *os.Root, name string) error {
 	if !fs.ValidPath(name) || name == "." {
-		return ecosystem.ErrGit.Sayf("%q is no path inside a repository", name)
+		return ecosystem.ErrGit.Sayf("%q is not a path inside the repository", name)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.EqualFold(part, ".git") {
-			return ecosystem.ErrGit.Sayf("%s is git's own", name)
+			return ecosystem.ErrGit.Sayf("%s belongs to git", name)
 		}
 	}
 	for i := 0; i <= len(name); i++ {
@@ -243,7 +243,7 @@ func plain(root *os.Root, name string) error {
 		case err != nil:
 			return err
 		case i == len(name) && !info.Mode().IsRegular(), i < len(name) && !info.IsDir():
-			return ecosystem.ErrGit.Sayf("%s is no regular file, or lies behind a link; a release writes neither", name)
+			return ecosystem.ErrGit.Sayf("%s is not a regular file, or is behind a link; a release writes only regular files", name)
 		}
 	}
 	return nil

@@ -30,7 +30,7 @@ type ReleaseClient struct{}
 // NewReleaseClient makes a client. It starts nothing.
 func NewReleaseClient() *ReleaseClient { return &ReleaseClient{} }
 
-// gone reports a checkout that is not there any more.
+// gone reports whether a checkout no longer exists.
 func gone(dir string) bool {
 	_, err := os.Lstat(filepath.Join(dir, ".git"))
 	return errors.Is(err, os.ErrNotExist)
@@ -41,7 +41,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	file := filepath.Join(dir, ".git")
 	info, err := os.Lstat(file)
 	if err != nil {
-		return nil, ecosystem.ErrGit.Sayf("%s is no git repository; amof_sync_repos clones what is missing", dir).Because(err)
+		return nil, ecosystem.ErrGit.Sayf("%s is not a git repository; amof_sync_repos clones missing repositories", dir).Because(err)
 	}
 	if info.IsDir() {
 		r, err := gitcli.OpenRepo(dir, releaseLocalTime)
@@ -60,7 +60,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	}
 	common := filepath.Dir(filepath.Dir(filepath.Clean(admin))) // <main>/.git/worktrees/<name>
 	if filepath.Base(common) != ".git" {
-		return nil, ecosystem.ErrGit.Sayf("%s is no working tree of a plain clone", dir)
+		return nil, ecosystem.ErrGit.Sayf("%s is not a worktree of a plain clone", dir)
 	}
 	r, err := gitcli.OpenRepo(filepath.Dir(common), releaseLocalTime)
 	if err != nil {
@@ -68,7 +68,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	}
 	t, ok, err := r.Tree(dir)
 	if err == nil && !ok {
-		err = ecosystem.ErrGit.Sayf("%s is no working tree that its repository knows of", dir)
+		err = ecosystem.ErrGit.Sayf("%s is not a registered worktree of its repository", dir)
 	}
 	return t, namedRelease(err)
 }

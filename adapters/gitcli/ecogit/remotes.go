@@ -20,7 +20,7 @@ const (
 	looseMax  = 2000    // files, likewise
 )
 
-// told reports whether the remotes' tips alone tell if some remote branch has the commit, and if so, whether none has.
+// told reports whether the remotes' tips alone show if some remote branch has the commit, and if so, whether none has it.
 func told(s ecosystem.GitStatus, tips map[string]string) (is, known bool) {
 	upstream, follows := tips[remotes+s.Upstream]
 	follows = follows && s.Tracked // a branch may also follow one that is here

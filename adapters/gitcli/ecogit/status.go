@@ -26,7 +26,7 @@ const statusPatience = 20 * time.Second
 // Surveyor is an ecosystemport.Surveyor. It is safe for concurrent use.
 type Surveyor struct{ answers answers }
 
-// NewSurveyor returns a Surveyor that remembers what git told of commits and remote branches, which does not change.
+// NewSurveyor returns a Surveyor that caches git's answers about commits and remote branches, which do not change.
 func NewSurveyor() *Surveyor { return &Surveyor{} }
 
 // Survey looks at the checkouts, two at a time for each processor.
@@ -107,7 +107,7 @@ func open(dir string) (t *gitcli.Tree, problem string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil, instead(dir), nil
 	case errors.Is(err, syscall.ENOTDIR):
-		return nil, dir + " is no directory", nil
+		return nil, dir + " is not a directory", nil
 	case err != nil:
 		return nil, "", gitcli.Disk(err, own)
 	case !info.Mode().IsRegular():
@@ -122,7 +122,7 @@ func open(dir string) (t *gitcli.Tree, problem string, err error) {
 		return nil, "", err
 	}
 	if _, err := os.Lstat(admin); errors.Is(err, fs.ErrNotExist) {
-		return nil, "the repository that " + dir + " was a working tree of is gone (" + admin + ")", nil
+		return nil, "the repository of the worktree " + dir + " does not exist (" + admin + ")", nil
 	}
 	common, err := pointer(filepath.Join(admin, "commondir"), "")
 	if err != nil {
@@ -138,7 +138,7 @@ func open(dir string) (t *gitcli.Tree, problem string, err error) {
 // clone returns the repository in dir, which has to be a directory .git there.
 func clone(dir string) (*gitcli.Repo, error) {
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !info.IsDir() {
-		return nil, ecosystem.ErrGit.Sayf("%s is no plain clone: its .git is no directory; clone it anew there", dir).Because(err)
+		return nil, ecosystem.ErrGit.Sayf("%s is not a plain clone: its .git is not a directory; clone it again", dir).Because(err)
 	}
 	return gitcli.OpenRepo(dir, statusPatience)
 }
@@ -149,7 +149,7 @@ func instead(dir string) string {
 	if err != nil || len(entries) == 0 {
 		return ""
 	}
-	return "there is no repository in the directory " + dir + ", which holds other files; move them away and call amof_sync_ecosystem"
+	return "there is no repository in the directory " + dir + ", which contains other files; move them away and call amof_sync_ecosystem"
 }
 
 // pointer returns the path that a small file of git's states, which is relative to the file's directory.
@@ -160,7 +160,7 @@ func pointer(file, before string) (string, error) {
 	}
 	path, ok := strings.CutPrefix(strings.TrimRight(string(said), "\r\n"), before)
 	if !ok || path == "" {
-		return "", gitcli.Disk(errors.New("it does not say where the repository is"), file)
+		return "", gitcli.Disk(errors.New("it does not contain the path of the repository"), file)
 	}
 	if !filepath.IsAbs(path) {
 		path = filepath.Join(filepath.Dir(file), path)

@@ -149,8 +149,8 @@ func TestMissing(t *testing.T) {
 	assert.True(t, s.Missing, "the repository around it is another one")
 	assert.Empty(t, s.Problem)
 	r.Write("-- repos/api/notes --\nx\n-- repos/web --\nx\n")
-	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "api")).Problem, "holds other files")
-	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "web")).Problem, "is no directory")
+	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "api")).Problem, "contains other files")
+	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "web")).Problem, "is not a directory")
 	assert.Contains(t, at(t, filepath.Join(r.Dir, "repos", "web", "deep")).Problem, "")
 	for _, s := range ecogit.NewSurveyor().Survey(t.Context(), []ecosystem.Checkout{{Dir: filepath.Join(r.Dir, "repos", "web")}, {Dir: filepath.Join(r.Dir, "repos", "web", "deep")}}) {
 		assert.True(t, s.Missing)
@@ -170,7 +170,7 @@ func TestWorktree(t *testing.T) {
 	require.NoError(t, os.RemoveAll(r.Dir))
 	s = at(t, dir)
 	assert.True(t, s.Missing)
-	assert.Contains(t, s.Problem, "is gone")
+	assert.Contains(t, s.Problem, "does not exist")
 }
 
 // TestOperations: what git is in the middle of, made by git itself.

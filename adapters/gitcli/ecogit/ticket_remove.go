@@ -37,7 +37,7 @@ func orphaned(t ecosystemport.TicketTree) error {
 	if left, err := worktree.Stray(t.Dir); err == nil && len(left) == 0 {
 		return nil
 	}
-	return ecosystem.ErrConflict.Sayf("the clone of %s is missing, so nothing can keep what lies in %s; move that away, or end the ticket without cleanup", t.Repo, t.Dir)
+	return ecosystem.ErrConflict.Sayf("the clone of %s is missing, so the work in %s cannot be saved; move it away, or end the ticket without cleanup", t.Repo, t.Dir)
 }
 
 // examination finds out what a ticket has in a repository.
@@ -70,7 +70,7 @@ func (e *examination) look(ctx context.Context) (err error) {
 	return err
 }
 
-// files counts what is not committed, and is the commit that a detached worktree stands on.
+// files counts the uncommitted files, and returns the commit of a detached worktree.
 func (e *examination) files(ctx context.Context) (detached string, err error) {
 	linked, ok, err := e.Tree(e.tree.Dir)
 	if err != nil {
@@ -105,7 +105,7 @@ func (e *examination) ask(ctx context.Context) error {
 	ref := git.HeadsPrefix + e.tree.Branch
 	out, err := runTicketRemote(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
 	if err != nil {
-		return ecosystem.ErrGit.Sayf("origin of %s cannot be asked for branch %s (%s); cleanup local leaves the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
+		return ecosystem.ErrGit.Sayf("origin of %s cannot be queried for branch %s (%s); cleanup local keeps the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
 	}
 	for line := range strings.Lines(string(out)) {
 		if commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref {

@@ -47,7 +47,7 @@ func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
 	}
 	at, err := gitcli.OpenRepo(t.Clone, ticketReadTime)
 	if err != nil {
-		err = ecosystem.ErrGit.Sayf("%s, where the clone of %s is to be, is no clone; move it away, then amof_sync_ecosystem clones it", t.Clone, t.Repo).Because(err)
+		err = ecosystem.ErrGit.Sayf("%s must be the clone of %s but is not a clone; move it away and call amof_sync_ecosystem", t.Clone, t.Repo).Because(err)
 	}
 	return at, err
 }
@@ -100,7 +100,7 @@ func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p 
 	for ref := range heads {
 		name := strings.TrimPrefix(ref, git.HeadsPrefix)
 		if strings.HasPrefix(name, t.Branch+"/") || strings.HasPrefix(t.Branch, name+"/") {
-			return p, ecosystem.ErrConflict.Sayf("branch %s of %s cannot be made beside its branch %s; rename that first", t.Branch, t.Repo, name)
+			return p, ecosystem.ErrConflict.Sayf("branch %s of %s conflicts with its branch %s; rename that one first", t.Branch, t.Repo, name)
 		}
 	}
 	for _, ref := range []string{git.RemotesPrefix + t.Base, git.HeadsPrefix + t.Base} {
@@ -112,7 +112,7 @@ func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p 
 			return sandboxport.BranchPlan{Branch: t.Branch, From: commit, Create: true}, nil
 		}
 	}
-	return p, ecosystem.ErrConflict.Sayf("branch %s, which a ticket in %s stands on, is neither at origin nor in the clone; push a first commit, or correct the manifest", t.Base, t.Repo)
+	return p, ecosystem.ErrConflict.Sayf("branch %s, the base of a ticket in %s, is neither at origin nor in the clone; push a first commit, or correct the manifest", t.Base, t.Repo)
 }
 
 // stands is Standing when the ticket's worktree is there already, Reused when only an empty directory is left of it, and empty when nothing is in its
@@ -122,7 +122,7 @@ func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (e
 	if os.IsNotExist(err) {
 		return "", nil
 	}
-	inTheWay := ecosystem.ErrConflict.Sayf("%s holds something that is no worktree of %s; move it away", t.Dir, t.Repo)
+	inTheWay := ecosystem.ErrConflict.Sayf("%s is not a worktree of %s; move it away", t.Dir, t.Repo)
 	if err != nil || !info.IsDir() {
 		return "", inTheWay.Because(err)
 	}

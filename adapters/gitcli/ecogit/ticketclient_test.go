@@ -152,7 +152,7 @@ func TestWhatCannotBegin(t *testing.T) {
 		"the clone is no clone": {func(r *rig) {
 			require.NoError(r.t, os.RemoveAll(filepath.Join(r.Dir, ".git")))
 			file(r, filepath.Join(r.Dir, ".git"))
-		}, ecosystem.ErrGit, "no clone"},
+		}, ecosystem.ErrGit, "is not a clone"},
 		"files are in its place": {func(r *rig) { file(r, filepath.Join(r.tree.Dir, "x")) }, ecosystem.ErrConflict, "move it away"},
 		"a file is in its place": {func(r *rig) { file(r, r.tree.Dir) }, ecosystem.ErrConflict, "move it away"},
 		"a link is in its place": {func(r *rig) {

@@ -80,7 +80,7 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 	return d, c.distance(ctx, t, onto, &d)
 }
 
-// distance fills in what lies between the ticket's branch and a commit.
+// distance fills in the difference between the ticket's branch and a commit.
 func (c TicketClient) distance(ctx context.Context, t ecosystemport.TicketTree, onto string, d *ecosystemport.TicketDistance) error {
 	at, err := openRelease(t.Clone)
 	if err != nil {
@@ -120,7 +120,7 @@ func present1(ctx context.Context, dir, commit string) bool {
 // obstacle says why a working tree cannot be worked on as the branch that it is to be on; empty when it can.
 func obstacle(ctx context.Context, dir, branch string) (string, error) {
 	if !repository(dir) {
-		return "there is no working tree at " + dir, nil
+		return "no worktree exists at " + dir, nil
 	}
 	out, err := gitPush(ctx, dir, gitcli.Command{Args: []string{"status", "--porcelain=v2", "--branch", "-z", "--untracked-files=no", "--no-renames", "--ignore-submodules=dirty"}})
 	if err != nil {
@@ -183,7 +183,7 @@ func merged(ctx context.Context, dir, ours, theirs string) (tree string, conflic
 	}
 	parts := git.SplitRecords(out)
 	if len(parts) == 0 {
-		return "", nil, ecosystem.ErrGit.Sayf("git told of no merged tree in %s", dir)
+		return "", nil, ecosystem.ErrGit.Sayf("git printed no merged tree in %s", dir)
 	}
 	return parts[0], nil, nil
 }
@@ -196,7 +196,7 @@ func (c TicketClient) Rebase(ctx context.Context, t ecosystemport.TicketTree, he
 			return "", named(t.Clone, err)
 		}
 		if !present1(ctx, t.Clone, onto) {
-			return "", ecosystem.ErrChanged.Sayf("%s at origin of %s is another commit now; call again", t.Base, t.Repo)
+			return "", ecosystem.ErrChanged.Sayf("%s at origin of %s has changed; call again", t.Base, t.Repo)
 		}
 	}
 	if err := settled(ctx, t.Dir, t.Branch, head, t.Repo); err != nil {
@@ -217,7 +217,7 @@ func (c TicketClient) join(ctx context.Context, t ecosystemport.TicketTree, m sa
 		if bad != nil || len(files) == 0 {
 			files = []string{"the same lines"}
 		}
-		return "", ecosystem.ErrConflict.Sayf("%s of %s and %s have both changed %s; put that in order by hand in %s (git rebase %s)", t.Branch, t.Repo, t.Base, strings.Join(files, ", "), t.Dir, t.Base).Because(err)
+		return "", ecosystem.ErrConflict.Sayf("%s of %s and %s both changed %s; resolve the conflict by hand in %s (git rebase %s)", t.Branch, t.Repo, t.Base, strings.Join(files, ", "), t.Dir, t.Base).Because(err)
 	}
 	if err != nil {
 		return "", namedTicket(err)
@@ -226,7 +226,7 @@ func (c TicketClient) join(ctx context.Context, t ecosystemport.TicketTree, m sa
 		return from, nil
 	}
 	if p.From != from || p.With != with {
-		return "", ecosystem.ErrChanged.Sayf("%s of %s is not where it was planned from; call again", t.Branch, t.Repo)
+		return "", ecosystem.ErrChanged.Sayf("%s of %s moved since the plan was made; call again", t.Branch, t.Repo)
 	}
 	done, err := c.trees.Merge(ctx, t.Clone, p, func(commit string) error {
 		doc, err := json.Marshal(mergeStep{p, commit})
@@ -261,7 +261,7 @@ func settled(ctx context.Context, dir, branch, head, repo string) error {
 	}
 	now, err := word(ctx, dir, "rev-parse", "--verify", "HEAD")
 	if err == nil && why == "" && now != head {
-		why = dir + " has gone on to another commit"
+		why = dir + " is on another commit"
 	}
 	if why != "" {
 		return ecosystem.ErrChanged.Sayf("%s: %s; call again", repo, why)

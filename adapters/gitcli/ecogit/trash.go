@@ -68,7 +68,7 @@ func (a *Trash) Keep(_ context.Context, l ecosystem.Layout, s ecosystemport.Tras
 
 func unique(l ecosystem.Layout, s ecosystemport.TrashEntry) (string, error) {
 	if err := os.MkdirAll(trash(l), trashDirMode); err != nil {
-		return "", failed("the trash cannot be made", err)
+		return "", failed("the trash cannot be created", err)
 	}
 	stem := s.Ecosystem + "-" + s.At.UTC().Format(stampForm)
 	for n := 1; n <= maxTries; n++ {
@@ -84,7 +84,7 @@ func unique(l ecosystem.Layout, s ecosystemport.TrashEntry) (string, error) {
 			return id, failed("the trash cannot be written", err)
 		}
 	}
-	return "", ecosystem.ErrStorage.Sayf("%s has %d entries named %s already; see whether the clock goes", trash(l), maxTries, stem)
+	return "", ecosystem.ErrStorage.Sayf("%s already has %d entries named %s; check the system clock", trash(l), maxTries, stem)
 }
 
 func there(path string) bool {
@@ -113,10 +113,10 @@ func (a *Trash) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.Tr
 func (a *Trash) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	from, marker := TrashPath(l, s), filepath.Join(entry(l, s), "brought")
 	if there(from) && there(s.Workspace) && !there(marker) && os.Remove(s.Workspace) != nil { // an empty directory is nothing
-		return ecosystem.ErrConflict.Sayf("something is at %s already; move it away and restore again", s.Workspace)
+		return ecosystem.ErrConflict.Sayf("%s already exists; move it away and restore again", s.Workspace)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.Workspace), trashDirMode); err != nil {
-		return failed("the workspace cannot be brought back", err)
+		return failed("the workspace cannot be restored", err)
 	}
 	return a.move(ctx, from, s.Workspace, marker)
 }
@@ -129,10 +129,10 @@ func (a *Trash) move(ctx context.Context, from, to, marker string) error {
 	}
 	err := errors.Join(os.RemoveAll(marker), a.rename(from, to))
 	if err == nil {
-		return failed("the move of "+from+" cannot be made sure of", errors.Join(syncDir(filepath.Dir(to)), syncDir(filepath.Dir(from))))
+		return failed("the move of "+from+" cannot be synced to disk", errors.Join(syncDir(filepath.Dir(to)), syncDir(filepath.Dir(from))))
 	}
 	if !errors.Is(err, syscall.EXDEV) {
-		return failed(from+" cannot be moved to "+to+", and was left as it is", err)
+		return failed(from+" cannot be moved to "+to+"; it was not changed", err)
 	}
 	partial := to + ".partial"
 	if err := RemoveTree(partial); err != nil {
@@ -154,7 +154,7 @@ func clear(from, marker string) error {
 	if err := RemoveTree(from); err != nil {
 		return err
 	}
-	return failed("what was moved cannot be cleared away", os.RemoveAll(marker))
+	return failed("the moved files cannot be removed", os.RemoveAll(marker))
 }
 
 // List implements ecosystemport.Trash.

@@ -69,7 +69,7 @@ func (c *PushClient) Detach(ctx context.Context, l ecosystem.Layout, s ecosystem
 	if !s.Cut || s.Head == "" {
 		return nil
 	}
-	// A branch that somebody has moved in the meantime stays.
+	// A branch that moved in the meantime is kept.
 	now, err := quiet(ctx, s.Root, "rev-parse", "--verify", "--quiet", "refs/heads/"+s.Branch)
 	if err == nil && now == s.Head {
 		_, err = word(ctx, s.Root, "update-ref", "-d", "refs/heads/"+s.Branch, s.Head)
@@ -123,12 +123,12 @@ func (c *PushClient) restoreBranch(ctx context.Context, l ecosystem.Layout, s ec
 // free fails where the worktree cannot stand on its branch as it did: somebody has moved that, or has it in another worktree.
 func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry, now string) error {
 	if now != "" && s.Head != "" && now != s.Head {
-		return ecosystem.ErrConflict.Sayf("branch %s is at %s now, and was at %s when %s was taken away; rename it (git branch -m) and restore again", s.Branch, now[:7], s.Head[:7], s.Workspace)
+		return ecosystem.ErrConflict.Sayf("branch %s is at %s now but was at %s when %s was moved to the trash; rename it (git branch -m) and restore again", s.Branch, now[:7], s.Head[:7], s.Workspace)
 	}
 	trees, err := worktrees(ctx, s.Root)
 	for _, t := range trees {
 		if t.Branch != "" && git.HeadsPrefix+t.Branch == s.OnRef && t.Path != s.Workspace && t.Path != TrashPath(l, s) {
-			return ecosystem.ErrConflict.Sayf("branch %s is checked out in %s; switch that to another and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.Path)
+			return ecosystem.ErrConflict.Sayf("branch %s is checked out in %s; switch to another branch there and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.Path)
 		}
 	}
 	return err

@@ -18,7 +18,7 @@ import (
 func (c *Client) Look(ctx context.Context, s ecosystemport.InstallTarget) (g ecosystemport.TargetState, err error) {
 	at, err := gitcli.OpenRepo(s.Root, c.options.Read)
 	if err != nil {
-		return g, ecosystem.ErrRoot.Sayf("the workspace root %s is no git repository of its own: it has no directory .git; run git init there, or name another root with AMOF_WORKSPACE_ROOT", s.Root).Because(err)
+		return g, ecosystem.ErrRoot.Sayf("the workspace root %s is not a git repository: it has no directory .git; run git init there, or name another root with AMOF_WORKSPACE_ROOT", s.Root).Because(err)
 	}
 	t := at.Main()
 	if g.Head, err = worktree.Resolve(ctx, t, "HEAD"); err != nil {

@@ -66,12 +66,12 @@ func (c *Client) Stage(ctx context.Context, b ecosystemport.Build) error {
 	})
 }
 
-// begin makes an empty first commit, as whoever the root's user is. Staged files stay staged.
+// begin creates an empty first commit with the identity of the root's user. Staged files stay staged.
 func (m making) begin(ctx context.Context) error {
 	t := m.at.Main()
 	if head, err := worktree.Resolve(ctx, t, "HEAD"); err != nil || head != "" {
 		if err == nil {
-			err = ecosystem.ErrChanged.Sayf("the workspace root has commits by now; call it again")
+			err = ecosystem.ErrChanged.Sayf("the workspace root now has commits; call again")
 		}
 		return err
 	}
@@ -100,7 +100,7 @@ func identity(ctx context.Context, t *gitcli.Tree) []string {
 	return []string{"GIT_AUTHOR_NAME=" + name, "GIT_AUTHOR_EMAIL=" + email, "GIT_COMMITTER_NAME=" + name, "GIT_COMMITTER_EMAIL=" + email}
 }
 
-// branch makes the workspace's branch, and nobody else's.
+// branch creates the workspace's branch.
 func (m making) branch(ctx context.Context) error {
 	t := m.at.Main()
 	start := m.Start
@@ -113,12 +113,12 @@ func (m making) branch(ctx context.Context) error {
 	}
 	_, err := t.Word(ctx, "update-ref", "-m", "branch: Created by install "+m.ID, git.HeadsPrefix+m.Branch, start, strings.Repeat("0", len(start)))
 	if words := gitcli.Words(err); strings.Contains(words, "reference already exists") || strings.Contains(words, "exists; cannot create") || strings.Contains(words, "cannot lock ref") {
-		return ecosystem.ErrConflict.Sayf("branch %s cannot be made in %s, because it or one in its place is there; delete or rename that one", m.Branch, m.Root).Because(err)
+		return ecosystem.ErrConflict.Sayf("branch %s cannot be created in %s, because it or a conflicting branch exists; delete or rename that one", m.Branch, m.Root).Because(err)
 	}
 	return err
 }
 
-// worktree makes the tree beside its place. It is locked meanwhile, so that no git takes it for one that is gone.
+// worktree creates the worktree beside its final path. It is locked until it is moved, so that git does not prune it.
 func (m making) worktree(ctx context.Context) error {
 	_, err := m.at.Main().Git(ctx, gitcli.Command{Timeout: m.long, Settings: []gitcli.Setting{{Name: "worktree.useRelativePaths", Value: "false"}},
 		Args: []string{"worktree", "add", "--quiet", "--no-guess-remote", "--lock", "--reason=being installed", "--", m.Tree(), m.Branch}})
@@ -149,18 +149,18 @@ func (c *Client) Place(ctx context.Context, b ecosystemport.Build) error {
 func (m making) place() error {
 	if _, err := os.Lstat(m.Tree()); err == nil {
 		if _, err := os.Lstat(m.Dir); err == nil {
-			return ecosystem.ErrConflict.Sayf("%s has come to be there while the workspace was made; move it away and install again", m.Dir)
+			return ecosystem.ErrConflict.Sayf("%s appeared while the workspace was created; move it away and install again", m.Dir)
 		}
 		if err := os.Rename(m.Tree(), m.Dir); err != nil {
 			if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) || errors.Is(err, syscall.ENOTDIR) {
-				return ecosystem.ErrConflict.Sayf("%s has come to be there while the workspace was made; move it away and install again", m.Dir).Because(err)
+				return ecosystem.ErrConflict.Sayf("%s appeared while the workspace was created; move it away and install again", m.Dir).Because(err)
 			}
 			return disk(err, m.Dir)
 		}
 	}
 	admin, ours := m.placed()
 	if !ours {
-		return ecosystem.ErrConflict.Sayf("what is at %s is not the workspace that was made for it", m.Dir)
+		return ecosystem.ErrConflict.Sayf("%s is not the workspace that was created for it", m.Dir)
 	}
 	if err := os.WriteFile(filepath.Join(admin, "gitdir"), []byte(filepath.Join(m.Dir, ".git")+"\n"), 0o644); err != nil {
 		return disk(err, admin)
@@ -172,7 +172,7 @@ func (m making) place() error {
 	return nil
 }
 
-// placed returns the administration of what stands at the workspace's place, when this very build made it.
+// placed returns the git directory of the worktree at the workspace's path, if this build created it.
 func (m making) placed() (admin string, ours bool) {
 	text, err := os.ReadFile(filepath.Join(m.Dir, ".git"))
 	if err != nil {
@@ -212,7 +212,7 @@ func (c *Client) Settle(ctx context.Context, b ecosystemport.Build) (placed bool
 	return placed, err
 }
 
-// undo takes everything back, the last thing made first. Orphaned gits of a killed process are given a while to notice that nobody listens.
+// undo reverts everything in reverse order. Orphaned git processes of a killed process get some time to exit on their own.
 func (m making) undo(ctx context.Context) error {
 	if _, ours := m.placed(); ours {
 		worktree.Discard(m.Dir)
@@ -222,7 +222,7 @@ func (m making) undo(ctx context.Context) error {
 		if time.Now().After(over) || ctx.Err() != nil {
 			return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", m.Stage())
 		}
-		time.Sleep(patience / 100) // they are not our children: nobody tells when they end
+		time.Sleep(patience / 100) // they are not our children, so their end is not reported
 	}
 	linked, err := m.at.Linked()
 	if err != nil {
@@ -233,7 +233,7 @@ func (m making) undo(ctx context.Context) error {
 			worktree.Discard(t.Admin)
 		}
 	}
-	_ = os.Remove(filepath.Join(m.at.Common, "worktrees")) // goes only when nothing is in it
+	_ = os.Remove(filepath.Join(m.at.Common, "worktrees")) // only removed if it is empty
 	if err := m.deleteNewBranch(ctx); err != nil {
 		return err
 	}
@@ -248,7 +248,7 @@ func (m making) undo(ctx context.Context) error {
 	return include(m.at, m.Excludes)
 }
 
-// deleteNewBranch deletes what was made as long as nobody has built on it.
+// deleteNewBranch deletes the new branch unless it has further commits.
 func (m making) deleteNewBranch(ctx context.Context) error {
 	t := m.at.Main()
 	if at, ours, err := m.own(ctx, git.HeadsPrefix+m.Branch); err != nil {

@@ -42,17 +42,17 @@ func (t tree) local(ctx context.Context, name string) (project.GitBranch, bool, 
 
 func named(name string) error {
 	if _, err := git.ParseBranch(name); err != nil {
-		return project.ErrArgument.Sayf("%.100q cannot be the name of a branch: %v", name, err).Because(err)
+		return project.ErrArgument.Sayf("invalid branch name %.100q: %v", name, err).Because(err)
 	}
 	return nil
 }
 
 func unknownBranch(name, top string) error {
-	return project.ErrArgument.Sayf("there is no branch %.100q in %s; git_changes lists those there are", name, top)
+	return project.ErrArgument.Sayf("branch %.100q not found in %s; git_changes lists the branches", name, top)
 }
 
 func noCommit(name, top string) error {
-	return project.ErrArgument.Sayf("%.100q names no commit in %s; give a branch, a tag or a commit", name, top)
+	return project.ErrArgument.Sayf("%.100q is not a commit in %s; give a branch, a tag or a commit", name, top)
 }
 
 // PlanBranch implements projectport.WorkTrees.
@@ -71,7 +71,7 @@ func (Client) PlanBranch(ctx context.Context, dir, name, from string, remove boo
 	}
 	if !remove {
 		if known {
-			return p, project.ErrArgument.Sayf("there is a branch %s already, at %.12s; choose another name", name, have.Commit)
+			return p, project.ErrArgument.Sayf("branch %s already exists at %.12s; choose another name", name, have.Commit)
 		}
 		if from == "" {
 			from = "HEAD"
@@ -118,7 +118,7 @@ func (Client) Branch(ctx context.Context, p project.BranchChange) error {
 		return err
 	}
 	if !known || have.Commit != p.Commit || have.Current || have.Place != "" {
-		return project.ErrConflict.Sayf("branch %s was moved meanwhile; call again to see it", p.Name)
+		return project.ErrConflict.Sayf("branch %s moved in the meantime; call again to get the new plan", p.Name)
 	}
 	_, err = t.git(ctx, "branch", "-D", "--", p.Name) // that another branch has all of it, the plan has made sure of
 	return err
@@ -178,7 +178,7 @@ func (Client) PlanSwitch(ctx context.Context, dir, name, from string, create boo
 		return p, err
 	}
 	if doing := t.doing(); doing != "" && doing != "bisect" {
-		return p, project.ErrArgument.Sayf("git is in the middle of a %s in %s; finish it first, or give it up with git %s --abort", doing, t.top, doing)
+		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it first, or abort it with git %s --abort", doing, t.top, doing)
 	}
 	if p.From, err = t.branch(ctx); err != nil {
 		return p, err
@@ -191,9 +191,9 @@ func (Client) PlanSwitch(ctx context.Context, dir, name, from string, create boo
 	case err != nil:
 		return p, err
 	case known && create:
-		return p, project.ErrArgument.Sayf("there is a branch %s already, at %.12s; switch to it without create, or choose another name", name, have.Commit)
+		return p, project.ErrArgument.Sayf("branch %s already exists at %.12s; switch to it without create, or choose another name", name, have.Commit)
 	case known && have.Place != "":
-		return p, project.ErrArgument.Sayf("branch %s is checked out in %s; a branch can be checked out once", name, have.Place)
+		return p, project.ErrArgument.Sayf("branch %s is checked out in %s; a branch can be checked out only once", name, have.Place)
 	case known:
 		p.Commit = have.Commit
 	case create:
@@ -217,7 +217,7 @@ func (Client) PlanSwitch(ctx context.Context, dir, name, from string, create boo
 		return p, err
 	}
 	if both := inTheWay(p.Dirty, p.Files); len(both) > 0 {
-		return p, project.ErrArgument.Sayf("%s differ from the last commit and are other files in %s: %s; commit or stash them first", counted(len(both), "file"), name, some(both))
+		return p, project.ErrArgument.Sayf("%s differ from the last commit and from %s: %s; commit or stash them first", counted(len(both), "file"), name, some(both))
 	}
 	return p, nil
 }
@@ -251,7 +251,7 @@ func (c Client) Switch(ctx context.Context, p project.BranchMove) error {
 	}
 	if old, err := t.commit(ctx, "HEAD"); err != nil || old != p.Old {
 		if err == nil {
-			err = project.ErrConflict.Sayf("%s stands on another commit than when it was looked at; call again", t.top)
+			err = project.ErrConflict.Sayf("%s moved to another commit since the plan was made; call again", t.top)
 		}
 		return err
 	}
@@ -260,7 +260,7 @@ func (c Client) Switch(ctx context.Context, p project.BranchMove) error {
 	case p.Track != "":
 		if at, err := t.commit(ctx, "refs/remotes/"+p.Track); err != nil || at != p.Commit {
 			if err == nil {
-				err = project.ErrConflict.Sayf("%s was moved meanwhile; call again to see it", p.Track)
+				err = project.ErrConflict.Sayf("%s moved in the meantime; call again to get the new plan", p.Track)
 			}
 			return err
 		}
@@ -309,11 +309,11 @@ func (c Client) PlanStash(ctx context.Context, dir string) (project.StashPlan, e
 	p.Head, p.Branch = w.Head, w.Branch
 	switch {
 	case len(w.Conflicted) > 0 || w.Doing != "" && w.Doing != "bisect":
-		return p, project.ErrArgument.Sayf("git is in the middle of a %s in %s; finish it first", w.Doing, t.top)
+		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it first", w.Doing, t.top)
 	case w.MoreUntracked > 0:
-		return p, project.ErrArgument.Sayf("%s has too many files that git does not know to show them all; add them to .gitignore, or commit them", t.top)
+		return p, project.ErrArgument.Sayf("%s has too many untracked files to show; add them to .gitignore, or commit them", t.top)
 	case w.Head == "":
-		return p, project.ErrArgument.Sayf("%s has no commit yet, so nothing can be laid aside", t.top)
+		return p, project.ErrArgument.Sayf("%s has no commit yet, so nothing can be stashed", t.top)
 	}
 	var fresh []string
 	for _, f := range w.Unstaged {
@@ -322,7 +322,7 @@ func (c Client) PlanStash(ctx context.Context, dir string) (project.StashPlan, e
 		}
 	}
 	if p.Files, err = t.diff(ctx, diffOptions{fresh: fresh, args: []string{w.Head}}); err == nil && len(p.Files) == 0 {
-		err = project.ErrArgument.Sayf("nothing differs from the last commit in %s, so there is nothing to lay aside", t.top)
+		err = project.ErrArgument.Sayf("nothing differs from the last commit in %s, so there is nothing to stash", t.top)
 	}
 	return p, err
 }
@@ -334,7 +334,7 @@ func (c Client) Stash(ctx context.Context, p project.StashPlan, message string) 
 		return project.GitStash{}, err
 	}
 	if now.Head != p.Head || !sameFiles(now.Files, p.Files) {
-		return project.GitStash{}, project.ErrConflict.Sayf("the files of %s were changed meanwhile; call again to see them", p.Top)
+		return project.GitStash{}, project.ErrConflict.Sayf("the files of %s changed in the meantime; call again to get the new plan", p.Top)
 	}
 	t, err := open(ctx, p.Top)
 	if err != nil {
@@ -380,7 +380,7 @@ func (c Client) PlanUnstash(ctx context.Context, dir, name string) (project.Stas
 		return p, err
 	}
 	if both := inTheWay(dirty, names); len(both) > 0 {
-		return p, project.ErrArgument.Sayf("%s of the stash differ from the last commit already: %s; commit them first", counted(len(both), "file"), some(both))
+		return p, project.ErrArgument.Sayf("%s of the stash already differ from the last commit: %s; commit them first", counted(len(both), "file"), some(both))
 	}
 	return p, nil
 }
@@ -399,7 +399,7 @@ func (t tree) stashed(ctx context.Context, name string) (project.StashPlan, erro
 		return s.Name == name || s.Commit == name || s.Name == "stash@{"+name+"}"
 	})
 	if i < 0 {
-		return p, project.ErrArgument.Sayf("there is no stash %.100q in %s; git_changes lists those there are", name, t.top)
+		return p, project.ErrArgument.Sayf("stash %.100q not found in %s; git_changes lists the stashes", name, t.top)
 	}
 	p.Stash = all[i]
 	if p.Head, err = t.commit(ctx, "HEAD"); err != nil {
@@ -447,7 +447,7 @@ func (Client) Drop(ctx context.Context, p project.StashPlan) error {
 	return t.drop(ctx, p.Stash)
 }
 
-// drop forgets a stash, wherever it stands in the list by now.
+// drop deletes a stash at its current position in the list.
 func (t tree) drop(ctx context.Context, of project.GitStash) error {
 	all, err := t.stashes(ctx)
 	if err != nil {
@@ -459,7 +459,7 @@ func (t tree) drop(ctx context.Context, of project.GitStash) error {
 			return err
 		}
 	}
-	return project.ErrConflict.Sayf("%s (%.12s) is not there any more; call again to see those there are", of.Name, of.Commit)
+	return project.ErrConflict.Sayf("%s (%.12s) no longer exists; call again to list the stashes", of.Name, of.Commit)
 }
 
 // Unstash implements projectport.WorkTrees. A stash is forgotten only when all of it was brought back.
@@ -469,7 +469,7 @@ func (c Client) Unstash(ctx context.Context, p project.StashPlan, drop bool) err
 		return err
 	}
 	if now.Stash.Commit != p.Stash.Commit || now.Head != p.Head {
-		return project.ErrConflict.Sayf("the stashes of %s were changed meanwhile; call again to see them", p.Top)
+		return project.ErrConflict.Sayf("the stashes of %s changed in the meantime; call again to list them", p.Top)
 	}
 	t, err := open(ctx, p.Top)
 	if err != nil {
@@ -482,12 +482,12 @@ func (c Client) Unstash(ctx context.Context, p project.StashPlan, drop bool) err
 	err = apply("--index") // else what was staged, and is other lines than those of the file, would not come back
 	if strings.Contains(gitcli.Words(err), "without --index") {
 		if err = apply(); err == nil && drop {
-			return project.ErrExecutionFailed.Sayf("the files are back, but not what was staged of them, which does not fit any more; the stash is kept as %s", p.Stash.Name)
+			return project.ErrExecutionFailed.Sayf("the files were restored, but not their staged changes, which no longer apply; the stash is kept as %s", p.Stash.Name)
 		}
 	}
 	if err != nil {
 		if words := string(gitcli.Printed(err)) + gitcli.Words(err); strings.Contains(words, "CONFLICT") {
-			return project.ErrExecutionFailed.Sayf("the stash does not fit without conflicts; it is kept as %s, and git status in %s shows the conflicts", p.Stash.Name, t.top).Because(err)
+			return project.ErrExecutionFailed.Sayf("the stash does not apply without conflicts; it is kept as %s, and git status in %s shows the conflicts", p.Stash.Name, t.top).Because(err)
 		}
 		return err
 	}

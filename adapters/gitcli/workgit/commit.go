@@ -20,12 +20,12 @@ func (Client) PlanCommit(ctx context.Context, dir string, amend bool) (project.S
 	}
 	p := project.StagedWork{Top: t.top, LFSHere: t.lfs()}
 	if doing := t.doing(); doing != "" && doing != "merge" && doing != "bisect" {
-		return p, project.ErrArgument.Sayf("git is in the middle of a %s in %s; finish it with git %s --continue, or give it up with --abort", doing, t.top, doing)
+		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it with git %s --continue, or abort it with --abort", doing, t.top, doing)
 	}
 	if out, err := t.git(ctx, "ls-files", "--unmerged", "-z"); err != nil {
 		return p, err
 	} else if len(out) > 0 {
-		return p, project.ErrArgument.Sayf("there are files with conflicts in %s; resolve and stage them first", t.top)
+		return p, project.ErrArgument.Sayf("%s has files with conflicts; resolve and stage them first", t.top)
 	}
 	if p.Branch, err = t.branch(ctx); err != nil {
 		return p, err
@@ -60,13 +60,13 @@ func (Client) PlanCommit(ctx context.Context, dir string, amend bool) (project.S
 	return p, err
 }
 
-// amend works out what a commit in place of the last one would hold.
+// amend plans a commit that replaces the last one.
 func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
 	switch {
 	case p.Head == "":
-		return project.ErrArgument.Sayf("%s has no commit yet that could be amended; commit without amend", t.top)
+		return project.ErrArgument.Sayf("%s has no commit to amend; commit without amend", t.top)
 	case p.Other != "":
-		return project.ErrArgument.Sayf("git is in the middle of a merge in %s; commit that first, or give it up with git merge --abort", t.top)
+		return project.ErrArgument.Sayf("a merge is in progress in %s; commit it first, or abort it with git merge --abort", t.top)
 	}
 	out, err := t.git(ctx, "log", "-1", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=%P%x00%an%x00%s%x00%B", p.Head, "--")
 	if err != nil {
@@ -77,7 +77,7 @@ func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
 		return project.ErrExecutionFailed.Sayf("git printed %.80q where a commit was expected; use git 2.39 or newer", out)
 	}
 	if strings.Contains(fields[0], " ") {
-		return project.ErrArgument.Sayf("the last commit of %s is a merge, which is not amended from here; use git commit --amend by hand", t.top)
+		return project.ErrArgument.Sayf("the last commit of %s is a merge, which this tool does not amend; use git commit --amend by hand", t.top)
 	}
 	base := fields[0]
 	if base == "" {
@@ -91,7 +91,7 @@ func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
 		return err
 	}
 	if len(p.Files) == 0 {
-		return project.ErrArgument.Sayf("the last commit of %s would be empty then; git reset --soft HEAD~1 takes it back by hand", t.top)
+		return project.ErrArgument.Sayf("the last commit of %s would become empty; undo it by hand with git reset --soft HEAD~1", t.top)
 	}
 	refs, err := t.git(ctx, "for-each-ref", "--contains="+p.Head, "--format=%(refname:lstrip=2)", "refs/remotes")
 	for ref := range strings.Lines(string(refs)) {
@@ -145,7 +145,7 @@ func (c Client) Commit(ctx context.Context, p project.StagedWork, message string
 		return "", err
 	}
 	if now != p.Digest || head != p.Head || branch != p.Branch || t.other() != p.Other {
-		return "", project.ErrConflict.Sayf("what is staged in %s, or what it stands on, was changed meanwhile; call again to see it", t.top)
+		return "", project.ErrConflict.Sayf("the staged changes in %s, or their base commit, changed in the meantime; call again to get the new plan", t.top)
 	}
 	if hooks {
 		found, err := t.hooks(ctx, commitHooks(p.Amends != nil)...)

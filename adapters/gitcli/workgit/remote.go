@@ -23,7 +23,7 @@ func (t tree) url(ctx context.Context, remote string, push bool) (string, error)
 	}
 	out, err := t.word(ctx, append(args, "--", remote)...)
 	if gitcli.ExitOf(err) != 0 {
-		return "", project.ErrArgument.Sayf("%s has no remote %.100q; git remote add makes one", t.top, remote).Because(err)
+		return "", project.ErrArgument.Sayf("%s has no remote %.100q; create one with git remote add", t.top, remote).Because(err)
 	}
 	if err != nil {
 		return "", err
@@ -36,13 +36,13 @@ func (t tree) url(ctx context.Context, remote string, push bool) (string, error)
 	if push {
 		again, err = exactly.PushURLs(ctx, out)
 	} else {
-		exactly.Args = []string{"ls-remote", "--get-url", "--", out} // it reaches nobody
+		exactly.Args = []string{"ls-remote", "--get-url", "--", out} // it uses no network
 		var said []byte
 		said, err = run(ctx, exactly)
 		again = []string{strings.TrimSuffix(string(said), "\n")}
 	}
 	if err == nil && !slices.Equal(again, []string{out}) {
-		err = project.ErrArgument.Sayf("your git configuration rewrites %s, the URL of %s, once more (url.….insteadOf or pushInsteadOf), so that what is reached is not what is shown; use git by hand", gitcli.Mask(out), remote)
+		err = project.ErrArgument.Sayf("your git configuration rewrites %s, the URL of %s, twice (url.….insteadOf or pushInsteadOf), so the URL that git contacts differs from the one shown; use git by hand", gitcli.Mask(out), remote)
 	}
 	return out, err
 }
@@ -98,7 +98,7 @@ func (Client) PlanPush(ctx context.Context, dir, remote, branch string) (project
 			return p, err
 		}
 		if p.Branch == "" {
-			return p, project.ErrArgument.Sayf("no branch is checked out in %s; name one, or make one with git_switch", t.top)
+			return p, project.ErrArgument.Sayf("no branch is checked out in %s; name one, or create one with git_switch", t.top)
 		}
 	}
 	if err := named(p.Branch); err != nil {
@@ -126,7 +126,7 @@ func (Client) PlanPush(ctx context.Context, dir, remote, branch string) (project
 	}
 	p.Remote = cmp.Or(p.Remote, follows, "origin")
 	if strings.HasPrefix(p.Remote, "-") || p.Remote == "." {
-		return p, project.ErrArgument.Sayf("%.100q is no remote that could be pushed to", p.Remote)
+		return p, project.ErrArgument.Sayf("%.100q is not a remote to push to", p.Remote)
 	}
 	if p.URL, err = t.url(ctx, p.Remote, true); err != nil {
 		return p, err
@@ -143,7 +143,7 @@ func (Client) PlanPush(ctx context.Context, dir, remote, branch string) (project
 		return p, nil
 	}
 	since := []string{"--not", "--remotes=" + p.Remote}
-	if p.Old != "" { // the push insists that the remote stands there; the other refs could be anybody's
+	if p.Old != "" { // the push requires the remote to be at that commit; the other refs are not checked
 		since = []string{"^" + p.Old}
 	}
 	if p.Commits, p.More, err = t.log(ctx, append([]string{p.Commit}, since...)...); err != nil {
@@ -188,7 +188,7 @@ func (c Client) Push(ctx context.Context, p project.PushPlan, hooks bool) error 
 	}
 	if at, err := t.commit(ctx, git.HeadsPrefix+p.Branch); err != nil || at != p.Commit {
 		if err == nil {
-			err = project.ErrConflict.Sayf("branch %s was moved meanwhile; call again to see what would be pushed", p.Branch)
+			err = project.ErrConflict.Sayf("branch %s moved in the meantime; call again to get the new plan", p.Branch)
 		}
 		return err
 	}
@@ -205,11 +205,11 @@ func (c Client) Push(ctx context.Context, p project.PushPlan, hooks bool) error 
 	} else {
 		args = append(args, "--no-verify")
 	}
-	args = append(args, "--force-with-lease="+ref+":"+p.Old) // what was shown is about a branch that stands there
+	args = append(args, "--force-with-lease="+ref+":"+p.Old) // the plan was made for a branch at that commit
 	_, err = run(ctx, gitcli.Command{Dir: t.top, Hooks: hooks, ReceiverHooks: hooks, Protocols: protocols(p.URL), Settings: gitcli.Exactly(p.URL), Timeout: longTime, Args: append(args, "--", p.URL, p.Commit+":"+ref)})
 	if err != nil {
 		if said := string(gitcli.Printed(err)); strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
-			return project.ErrConflict.Sayf("%s has commits on %s that are not known here; pull them first (git_pull, or countersign git pull)", gitcli.Mask(project.PublicURL(p.URL)), p.Target).Because(err)
+			return project.ErrConflict.Sayf("%s has new commits on %s; pull them first (git_pull, or countersign git pull)", gitcli.Mask(project.PublicURL(p.URL)), p.Target).Because(err)
 		}
 		return err
 	}
@@ -233,19 +233,19 @@ func (Client) PlanPull(ctx context.Context, dir string, merge bool) (project.Pul
 		return p, err
 	}
 	if doing := t.doing(); doing != "" && doing != "bisect" {
-		return p, project.ErrArgument.Sayf("git is in the middle of a %s in %s; finish it first, or give it up with git %s --abort", doing, t.top, doing)
+		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it first, or abort it with git %s --abort", doing, t.top, doing)
 	}
 	if p.Branch, err = t.branch(ctx); err != nil {
 		return p, err
 	}
 	if p.Branch == "" {
-		return p, project.ErrArgument.Sayf("no branch is checked out in %s, so none can be brought up to date", t.top)
+		return p, project.ErrArgument.Sayf("no branch is checked out in %s, so nothing can be pulled", t.top)
 	}
 	if p.Remote, p.Source, err = t.follows(ctx, p.Branch); err != nil {
 		return p, err
 	}
 	if p.Remote == "" || p.Remote == "." || p.Source == "" {
-		return p, project.ErrArgument.Sayf("branch %s follows no branch of a remote; git branch --set-upstream-to=origin/%s says which", p.Branch, p.Branch)
+		return p, project.ErrArgument.Sayf("branch %s has no upstream branch; set one with git branch --set-upstream-to=origin/%s", p.Branch, p.Branch)
 	}
 	if p.URL, err = t.url(ctx, p.Remote, false); err != nil {
 		return p, err
@@ -294,7 +294,7 @@ func (t tree) bring(ctx context.Context, p *project.PullPlan, merge bool) error 
 			if unread != nil {
 				return project.ErrExecutionFailed.Sayf("%v", unread).Because(unread)
 			}
-			return project.ErrArgument.Sayf("%s and %s change the same places, and nothing was changed: %s; run git pull by hand and resolve them", p.Branch, p.Source, some(m.Files))
+			return project.ErrArgument.Sayf("%s and %s have conflicting changes, and nothing was changed: %s; run git pull by hand and resolve them", p.Branch, p.Source, some(m.Files))
 		}
 		if err != nil {
 			return err
@@ -326,7 +326,7 @@ func (t tree) bring(ctx context.Context, p *project.PullPlan, merge bool) error 
 		return project.ErrArgument.Sayf("%s differ from the last commit and would be changed: %s; commit or stash them first", counted(len(both), "file"), some(both))
 	}
 	if staged && p.Merge {
-		return project.ErrArgument.Sayf("a merge cannot begin while changes are staged in %s; commit or unstage them first", t.top)
+		return project.ErrArgument.Sayf("a merge cannot start while changes are staged in %s; commit or unstage them first", t.top)
 	}
 	return nil
 }
@@ -346,7 +346,7 @@ func (c Client) Pull(ctx context.Context, p project.PullPlan) (string, error) {
 		return "", err
 	}
 	if branch != p.Branch || head != p.Old {
-		return "", project.ErrConflict.Sayf("%s was moved meanwhile; call again to see what would be brought in", p.Branch)
+		return "", project.ErrConflict.Sayf("%s moved in the meantime; call again to get the new plan", p.Branch)
 	}
 	plain := gitcli.Setting{Name: "branch." + p.Branch + ".mergeOptions", Value: "--no-verify"} // the repository's own would make another merge than was shown
 	args := []string{"merge", "--quiet", "--no-verify", "--no-overwrite-ignore"}

@@ -51,7 +51,7 @@ func open(ctx context.Context, dir string) (tree, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != 3 {
-		return tree{}, project.ErrNotRepository.Sayf("%s is in a git repository without a working tree", dir)
+		return tree{}, project.ErrNotRepository.Sayf("%s is in a bare git repository", dir)
 	}
 	return tree{lines[0], lines[1], lines[2]}, nil
 }
@@ -82,11 +82,11 @@ func run(ctx context.Context, c gitcli.Command) ([]byte, error) {
 	case errors.Is(err, context.DeadlineExceeded):
 		return nil, project.ErrExecutionTimeout.Sayf("git %s in %s took longer than %s and was stopped", c.Args[0], c.Dir, c.Timeout).Because(err)
 	case errors.Is(err, gitcli.ErrLarge):
-		return nil, project.ErrExecutionFailed.Sayf("git %s in %s printed more than can be read; name fewer files, or see whether some are missing from .gitignore", c.Args[0], c.Dir).Because(err)
+		return nil, project.ErrExecutionFailed.Sayf("the output of git %s in %s is too large; name fewer files, or check whether some are missing from .gitignore", c.Args[0], c.Dir).Because(err)
 	case strings.Contains(words, "not a git repository"):
-		return nil, project.ErrNotRepository.Sayf("%s is in no git repository", c.Dir).Because(err)
+		return nil, project.ErrNotRepository.Sayf("%s is not in a git repository", c.Dir).Because(err)
 	case strings.Contains(words, ".lock': File exists"):
-		return nil, project.ErrConflict.Sayf("another git is at work in %s; try again when it has ended (%s)", c.Dir, gitcli.Last(words)).Because(err)
+		return nil, project.ErrConflict.Sayf("another git process is running in %s; try again when it has finished (%s)", c.Dir, gitcli.Last(words)).Because(err)
 	}
 	return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed: %s", c.Args[0], c.Dir, gitcli.Last(words)).Because(err)
 }
@@ -130,13 +130,13 @@ func (t tree) config(ctx context.Context, name string) (string, error) {
 	return value, err
 }
 
-// unfiltered fails where the repository's own configuration names filters: they are programs of its own, and without them other contents would be stored.
+// unfiltered fails if the repository's own configuration sets filters: they are programs, and without them different contents would be stored.
 func (t tree) unfiltered(ctx context.Context) error {
 	named, err := t.filters(ctx)
 	if err != nil || len(named) == 0 {
 		return err
 	}
-	return project.ErrArgument.Sayf("the configuration of the repository itself names programs that files go through (%s); they are not run from here, and without them other contents would be stored: use git by hand, or set them in your own configuration (git config --global)", strings.Join(named, ", "))
+	return project.ErrArgument.Sayf("the repository's own configuration sets filter programs (%s); Countersign does not run them, and without them different contents would be stored; use git by hand, or set them in your own configuration (git config --global)", strings.Join(named, ", "))
 }
 
 func (t tree) filters(ctx context.Context) ([]string, error) {
@@ -185,7 +185,7 @@ func (Client) Look(ctx context.Context, dir string) (project.WorkTree, error) {
 		switch {
 		case c.Kind == git.Unmerged:
 			w.Conflicted = append(w.Conflicted, c.Path)
-		case c.Kind == git.Untracked && (len(fresh) == maxFresh || strings.HasSuffix(c.Path, "/")): // too many, or a repository of its own
+		case c.Kind == git.Untracked && (len(fresh) == maxFresh || strings.HasSuffix(c.Path, "/")): // too many, or a nested repository
 			w.MoreUntracked++
 		case c.Kind == git.Untracked:
 			fresh = append(fresh, c.Path)
@@ -323,7 +323,7 @@ func (Client) Stage(ctx context.Context, dir, patch string, back bool) error {
 	}
 	_, err = run(ctx, gitcli.Command{Dir: t.top, Args: append(args, "-"), Stdin: []byte(patch)})
 	if words := gitcli.Words(err); strings.Contains(words, "does not apply") || strings.Contains(words, "already exists in index") {
-		return project.ErrConflict.Sayf("what is staged was changed meanwhile: %s; call again to see the new plan", gitcli.Last(words)).Because(err)
+		return project.ErrConflict.Sayf("the staged changes changed in the meantime: %s; call again to get the new plan", gitcli.Last(words)).Because(err)
 	}
 	if err == nil {
 		_, _ = t.git(ctx, "update-index", "-q", "--refresh") // so that git need not look into the files again; it fails where some differ
@@ -366,7 +366,7 @@ func (t tree) hooks(ctx context.Context, names ...string) ([]project.GitHook, er
 // same reports whether hooks are as they were shown.
 func same(a, b []project.GitHook) error {
 	if !slices.Equal(a, b) {
-		return project.ErrConflict.Sayf("the repository's hooks were changed meanwhile; call again to see them")
+		return project.ErrConflict.Sayf("the repository's hooks changed in the meantime; call again to see them")
 	}
 	return nil
 }
@@ -375,7 +375,7 @@ func same(a, b []project.GitHook) error {
 func (t tree) author(ctx context.Context) (string, error) {
 	said, err := t.word(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
-		return "", project.ErrArgument.Sayf("git does not know who commits: %s; say it with git config --global user.name and user.email", firstLine(gitcli.Words(err))).Because(err)
+		return "", project.ErrArgument.Sayf("git has no author name and email: %s; set them with git config --global user.name and user.email", firstLine(gitcli.Words(err))).Because(err)
 	}
 	name, _, _ := strings.Cut(said, ">")
 	return name + ">", nil

@@ -43,7 +43,7 @@ func branches(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, er
 	return refs, standsOn(ctx, at, &refs)
 }
 
-// standsOn adds what the clone stands on.
+// standsOn adds the commit or branch that the clone has checked out.
 func standsOn(ctx context.Context, at *gitcli.Repo, refs *sandbox.BranchRefs) (err error) {
 	t := at.Main()
 	if refs.Commit, err = Resolve(ctx, t, "HEAD"); err != nil {
@@ -53,7 +53,7 @@ func standsOn(ctx context.Context, at *gitcli.Repo, refs *sandbox.BranchRefs) (e
 	return err
 }
 
-// branchTips returns the branches without what the clone stands on, and the commits of their refs.
+// branchTips returns the branches except the one that the clone has checked out, and the commits of their refs.
 func branchTips(ctx context.Context, at *gitcli.Repo) (refs sandbox.BranchRefs, tips map[string]string, err error) {
 	t := at.Main()
 	list, err := t.Refs(ctx, git.RefsInWorktrees, git.HeadsPrefix, git.RemotesPrefix)
@@ -122,7 +122,7 @@ func (c *Client) add(ctx context.Context, at *gitcli.Repo, dir string, p sandbox
 	return a, nil
 }
 
-// standing returns the commit that a plan stands on: a local branch, one of origin's, which comes first when it will be followed, or a commit.
+// standing returns the base commit of a plan: of a local branch, of one of origin's, which takes precedence if it will be tracked, or a commit.
 func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (string, error) {
 	tries := []string{git.HeadsPrefix + from, "refs/remotes/" + from}
 	if track {
@@ -139,7 +139,7 @@ func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (st
 			return commit, err
 		}
 	}
-	return "", sandbox.ErrBranch.Sayf("%.80q, which the new worktree was to stand on, is not there any more; plan it again", from).With(sandbox.MissingBranch{Branch: from})
+	return "", sandbox.ErrBranch.Sayf("%.80q, the base of the new worktree, no longer exists; plan it again", from).With(sandbox.MissingBranch{Branch: from})
 }
 
 // claim makes the directory, so that whatever is in it later is ours.
@@ -149,7 +149,7 @@ func claim(dir string) error {
 	}
 	err := os.Mkdir(dir, dirMode)
 	if errors.Is(err, fs.ErrExist) {
-		return sandbox.ErrExists.Sayf("%s is there already; choose another name, or move it away", dir)
+		return sandbox.ErrExists.Sayf("%s already exists; choose another name, or move it away", dir)
 	}
 	if err != nil {
 		return gitcli.Disk(err, dir)
@@ -192,7 +192,7 @@ func (a *addition) freed(ctx context.Context, err error) error {
 	if failed == nil && again == nil && len(after) < len(before) {
 		return sandbox.ErrBusy.Because(err)
 	}
-	return sandbox.ErrExists.Sayf("branch %s, or %s, has come to be used by another worktree; plan it again (%s)", a.plan.Branch, a.dir, gitcli.Last(gitcli.Words(err))).Because(err)
+	return sandbox.ErrExists.Sayf("branch %s, or %s, is now used by another worktree; plan it again (%s)", a.plan.Branch, a.dir, gitcli.Last(gitcli.Words(err))).Because(err)
 }
 
 // branch makes the plan's branch, and has it follow what the plan says.
@@ -204,7 +204,7 @@ func (a *addition) branch(ctx context.Context) error {
 		return err
 	})
 	if words := gitcli.Words(err); strings.Contains(words, "reference already exists") || strings.Contains(words, "cannot create '") || strings.Contains(words, "' exists; cannot create") {
-		return sandbox.ErrExists.Sayf("branch %s cannot be made, because it or one in its place is there already; plan it again", a.plan.Branch).Because(err)
+		return sandbox.ErrExists.Sayf("branch %s cannot be created, because it or a conflicting branch already exists; plan it again", a.plan.Branch).Because(err)
 	}
 	if err != nil {
 		return err

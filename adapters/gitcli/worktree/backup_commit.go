@@ -25,7 +25,7 @@ const (
 func CommitWork(ctx context.Context, t *gitcli.Tree, base, about string, at time.Time) (string, error) {
 	scratch, err := os.MkdirTemp("", "countersign-keep-*")
 	if err != nil {
-		return "", sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it may be written and has room", os.TempDir(), err).Because(err)
+		return "", sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it is writable and has free space", os.TempDir(), err).Because(err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	m := maker{t: t, scratch: scratch, timeout: longTime, date: strconv.FormatInt(at.Unix(), 10) + " +0000"}
@@ -87,7 +87,7 @@ func (m maker) make(ctx context.Context, base, about string) (string, error) {
 	return m.commit(ctx, "On "+about, work, parents...)
 }
 
-// empty returns a commit without files, to stand on where there is none.
+// empty returns a commit without files, as a base if there is none.
 func (m maker) empty(ctx context.Context, about string) (string, error) {
 	none, err := m.git(ctx, "none", nil, "write-tree")
 	if err != nil {
@@ -177,7 +177,7 @@ func plain() []gitcli.Setting {
 	return []gitcli.Setting{{Name: "core.safecrlf", Value: "false"}, {Name: "add.ignoreErrors", Value: "false"}, {Name: "i18n.commitEncoding", Value: "UTF-8"}}
 }
 
-// WorkBase returns the commit that a kept one stands on.
+// WorkBase returns the base commit of a backup.
 func WorkBase(ctx context.Context, t *gitcli.Tree, commit string) (string, error) {
 	return t.Word(ctx, "rev-parse", "--verify", commit+"^1^{commit}")
 }
@@ -195,7 +195,7 @@ func RestoreWork(ctx context.Context, t *gitcli.Tree, commit string) error {
 	if err := do(nil, "read-tree", "--reset", commit+"^2^{tree}"); err != nil {
 		return err
 	}
-	_ = do(nil, "update-index", "-q", "--refresh") // tells of files that differ
+	_ = do(nil, "update-index", "-q", "--refresh") // reports files that differ
 	loose, err := t.Word(ctx, "rev-parse", "--verify", "--quiet", commit+"^3^{tree}")
 	if gitcli.ExitOf(err) == 1 {
 		return nil
@@ -205,7 +205,7 @@ func RestoreWork(ctx context.Context, t *gitcli.Tree, commit string) error {
 	}
 	scratch, err := os.MkdirTemp("", "countersign-keep-*")
 	if err != nil {
-		return sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it may be written and has room", os.TempDir(), err).Because(err)
+		return sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it is writable and has free space", os.TempDir(), err).Because(err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(scratch, indexFile)}

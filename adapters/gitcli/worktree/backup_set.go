@@ -151,7 +151,7 @@ func (k *BackupSet) repositories(ctx context.Context, nested []nestedRepo, numbe
 	return nil
 }
 
-// changes keeps what was not committed in a repository that lies in a worktree.
+// changes backs up the uncommitted changes of a repository inside a worktree.
 func (k *BackupSet) changes(ctx context.Context, sub *gitcli.Tree, h UnsavedWork, number int, about string) error {
 	commit, err := CommitWork(ctx, sub, h.Head, k.name+", "+about, k.when)
 	if err != nil {

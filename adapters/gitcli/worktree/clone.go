@@ -49,7 +49,7 @@ func (c *Remotes) Clone(ctx context.Context, a sandboxport.Access, dir string, p
 	case ctx.Err() != nil:
 		return fault.From(ctx.Err())
 	case bounded.Err() != nil:
-		return sandbox.ErrClone.Sayf("cloning %s took longer than %s and was stopped; see whether the remote answers, then start again", r.identity, c.limits.Clone).Because(err)
+		return sandbox.ErrClone.Sayf("cloning %s took longer than %s and was stopped; check whether the remote answers, then start again", r.identity, c.limits.Clone).Because(err)
 	}
 	return failed(sandbox.ErrClone, "cannot be cloned", r, err)
 }
@@ -61,11 +61,11 @@ func (c *Remotes) present(ctx context.Context, dir string, want git.URL) (bool, 
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(entries) == 0:
 		return false, nil
 	case err != nil:
-		return false, sandbox.ErrBaseDir.Sayf("%s is in the way of the clone: %v; move it away", dir, err).Because(err)
+		return false, sandbox.ErrBaseDir.Sayf("%s blocks the clone: %v; move it away", dir, err).Because(err)
 	}
 	at, err := c.open(dir)
 	if err != nil {
-		return false, sandbox.ErrBaseDir.Sayf("%s holds something that is no clone of %s; move it away, or give the project another base directory", dir, want).Because(err)
+		return false, sandbox.ErrBaseDir.Sayf("%s is not a clone of %s; move it away, or give the project another base directory", dir, want).Because(err)
 	}
 	url, err := OriginURL(ctx, at.Main())
 	if ctx.Err() != nil {
@@ -144,7 +144,7 @@ func (c *Remotes) clone(ctx context.Context, r remote, dir string, progress func
 	if err := ctx.Err(); err != nil {
 		return err
 	}
-	_ = os.Remove(dir) // goes only when nothing is in it
+	_ = os.Remove(dir) // only removed if it is empty
 	if err := os.Rename(partial, dir); err != nil {
 		return gitcli.Disk(err, dir)
 	}

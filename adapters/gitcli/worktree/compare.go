@@ -76,9 +76,9 @@ func (c *Client) CountLines(_ context.Context, dir, path string) (int, error) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
-		return 0, sandbox.ErrArguments.Sayf("there is no file %s in %s; name one from the top of the sandbox", path, dir).Because(err)
+		return 0, sandbox.ErrArguments.Sayf("file %s not found in %s; give a path relative to the sandbox's root", path, dir).Because(err)
 	case !info.Mode().IsRegular():
-		return 0, sandbox.ErrArguments.Sayf("%s in %s is no file; name one from the top of the sandbox", path, dir)
+		return 0, sandbox.ErrArguments.Sayf("%s in %s is not a file; give a path relative to the sandbox's root", path, dir)
 	}
 	file, err := root.Open(name)
 	if err != nil {
@@ -113,9 +113,9 @@ func sandboxTree(at *gitcli.Repo, dir string) (*gitcli.Tree, error) {
 	case err != nil:
 		return nil, err
 	case ok && t.Admin == at.Common:
-		return nil, sandbox.ErrArguments.Sayf("%s is the clone itself, which is no sandbox", dir)
+		return nil, sandbox.ErrArguments.Sayf("%s is the clone itself, not a sandbox", dir)
 	case !ok || !t.Exists():
-		return nil, sandbox.ErrNotFound.Sayf("%s is no worktree any more; delete the sandbox and create it again", dir)
+		return nil, sandbox.ErrNotFound.Sayf("%s is no longer a worktree; delete the sandbox and create it again", dir)
 	}
 	return t, nil
 }
@@ -180,7 +180,7 @@ func apart(ctx context.Context, t *gitcli.Tree, one, other string) (left, right 
 		}
 	}
 	if err != nil {
-		return 0, 0, sandbox.ErrGit.Sayf("git counted %.80q, which is not in the form that this version reads", said).Because(err)
+		return 0, 0, sandbox.ErrGit.Sayf("git printed an unknown count format %.80q", said).Because(err)
 	}
 	return left, right, nil
 }
@@ -207,7 +207,7 @@ func parseLines(out []byte) ([]sandboxport.CommitLine, error) {
 	for ; len(fields) > 4; fields = fields[4:] {
 		seconds, err := strconv.ParseInt(fields[2], 10, 64)
 		if err != nil {
-			return nil, sandbox.ErrGit.Sayf("git printed %.80q for a commit's time, which is not in the form that this version reads", fields[2]).Because(err)
+			return nil, sandbox.ErrGit.Sayf("git printed an unknown time format %.80q for a commit", fields[2]).Because(err)
 		}
 		commits = append(commits, sandboxport.CommitLine{Commit: strings.TrimSpace(fields[0]), Author: readable(fields[1]), At: time.Unix(seconds, 0).UTC(), Subject: readable(fields[3])})
 	}
@@ -345,7 +345,7 @@ func (d *comparison) index(ctx context.Context) (env []string, drop func(), err 
 	return env, drop, nil
 }
 
-// changedFiles returns differences as they are told.
+// changedFiles returns differences in the form of the answer.
 func changedFiles(all []git.FileDiff) []sandboxport.ChangedFile {
 	files := make([]sandboxport.ChangedFile, 0, len(all))
 	for _, f := range all {

@@ -94,7 +94,7 @@ func unfiltered(ctx context.Context, t *gitcli.Tree, untracked string) (git.Stat
 	return t.Status(ctx, untracked, m.env())
 }
 
-// nestedRepo is a repository in a worktree that is no submodule, with work that is nowhere else.
+// nestedRepo is a repository in a worktree that is not a submodule and has unsaved work.
 type nestedRepo struct {
 	path    string // in the worktree, with slashes
 	ignored bool   // the worktree's status does not tell of it

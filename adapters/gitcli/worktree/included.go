@@ -42,7 +42,7 @@ func CopyIncluded(ctx context.Context, t *gitcli.Tree, dir string) ([]string, er
 	case err != nil:
 		return nil, disk(err)
 	case !info.Mode().IsRegular():
-		return nil, sandbox.ErrArguments.Sayf("%s in %s is no regular file; replace it by one that lists what to copy", IncludeFile, t.Dir)
+		return nil, sandbox.ErrArguments.Sayf("%s in %s is not a regular file; replace it with one that lists the files to copy", IncludeFile, t.Dir)
 	}
 	names, err := listed(ctx, t)
 	if err != nil || len(names) == 0 {
@@ -117,7 +117,7 @@ func (c *copier) wanted(names []string) (kept []string, err error) {
 		}
 		kept = append(kept, name)
 		if c.left -= info.Size(); len(kept) > MaxIncludedFiles || c.left < 0 {
-			return nil, sandbox.ErrArguments.Sayf("%s matches more than %d files or %d MiB of what is ignored; nothing was copied, list less", IncludeFile, MaxIncludedFiles, MaxIncludedBytes>>20)
+			return nil, sandbox.ErrArguments.Sayf("%s matches more than %d ignored files or %d MiB; nothing was copied, list fewer files", IncludeFile, MaxIncludedFiles, MaxIncludedBytes>>20)
 		}
 	}
 	c.left = MaxIncludedBytes
@@ -149,7 +149,7 @@ func (c *copier) copy(name string) error {
 	c.copied = append(c.copied, name)
 	n, err := io.Copy(out, io.LimitReader(in, c.left+1))
 	if c.left -= n; c.left < 0 && err == nil {
-		err = fmt.Errorf("%s grew beyond what may be copied", name)
+		err = fmt.Errorf("%s grew beyond the limit for copied files", name)
 	}
 	return errors.Join(err, out.Chmod(info.Mode().Perm()), out.Close())
 }
@@ -181,13 +181,13 @@ func (c *copier) undo() {
 		_ = c.to.Remove(filepath.FromSlash(name))
 	}
 	for _, name := range slices.Backward(c.dirs) {
-		_ = c.to.Remove(filepath.FromSlash(name)) // goes only when nothing is in it
+		_ = c.to.Remove(filepath.FromSlash(name)) // only removed if it is empty
 	}
 }
 
 func disk(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return sandbox.ErrTimeout.Sayf("copying ignored files was stopped, and undone").Because(err)
+		return sandbox.ErrTimeout.Sayf("copying ignored files was stopped and undone").Because(err)
 	}
-	return sandbox.ErrGit.Sayf("ignored files could not be copied, and none was: %v", err).Because(err)
+	return sandbox.ErrGit.Sayf("ignored files could not be copied: %v; none were copied", err).Because(err)
 }

@@ -25,7 +25,7 @@ type joiner struct {
 
 // conflictError is files that cannot be merged.
 type conflictError struct {
-	commit string // that is made anew; empty for a merge
+	commit string // that is recreated; empty for a merge
 	files  []string
 	list   []conflict
 }
@@ -122,14 +122,14 @@ func (j *joiner) commit(ctx context.Context, tree, message string, parents ...st
 	return j.git(ctx, []byte(message), append(args, tree)...)
 }
 
-// replay makes a commit anew on top of another: its own changes, author and message. It returns that other one where nothing of it is left.
+// replay recreates a commit on top of another, with its changes, author and message. It returns the other one if no change is left.
 func (j *joiner) replay(ctx context.Context, commit, onto string) (string, error) {
 	raw, err := j.t.Git(ctx, gitcli.Command{Args: []string{"cat-file", "commit", commit}, Env: j.env})
 	if err != nil {
 		return "", err
 	}
 	head, message, _ := bytes.Cut(raw, []byte("\n\n"))
-	var own, parent, author, encoding string // signatures would not hold any more
+	var own, parent, author, encoding string // signatures would no longer be valid
 	for line := range strings.Lines(string(head) + "\n") {
 		switch key, value, _ := strings.Cut(strings.TrimSuffix(line, "\n"), " "); key {
 		case "tree":
@@ -143,7 +143,7 @@ func (j *joiner) replay(ctx context.Context, commit, onto string) (string, error
 		}
 	}
 	if parent == "" {
-		return "", sandbox.ErrArguments.Sayf("commit %.12s begins a history of its own, which cannot be rebased here; merge it instead", commit)
+		return "", sandbox.ErrArguments.Sayf("commit %.12s starts an unrelated history, which cannot be rebased here; merge it instead", commit)
 	}
 	if parent == onto {
 		return commit, nil
@@ -167,7 +167,7 @@ func (j *joiner) replay(ctx context.Context, commit, onto string) (string, error
 	return j.git(ctx, append([]byte(text), message...), "hash-object", "-t", "commit", "-w", "--stdin")
 }
 
-// picked returns the tree that onto's comes to with the changes that a commit made to its parent's.
+// picked returns the tree of onto with the changes of a commit applied.
 func (j *joiner) picked(ctx context.Context, commit, parent, onto string) (string, error) {
 	// Git looks for what both sides have in common in their history: with this one in the place of onto, that is the parent.
 	side, err := j.commit(ctx, onto, "side\n", parent)

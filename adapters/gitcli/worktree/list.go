@@ -79,7 +79,7 @@ func surveyed(ctx context.Context, w git.Worktree, t *gitcli.Tree) sandboxport.T
 		return found
 	}
 	if t == nil {
-		found.Err = "git's notes on this worktree cannot be read"
+		found.Err = "git's metadata for this worktree cannot be read"
 		return found
 	}
 	if found.Branch == "" {

@@ -51,7 +51,7 @@ func (c *Remotes) packLocal(ctx context.Context, r remote, dir string, watch *sa
 	return l
 }
 
-// objectsOf returns the directory of a repository's objects; empty unless it lies in the repository itself.
+// objectsOf returns the directory of a repository's objects; empty unless it is inside the repository.
 func objectsOf(path string) string {
 	for _, admin := range []string{filepath.Join(path, ".git"), path} {
 		if info, err := os.Lstat(admin); err != nil || !info.IsDir() {

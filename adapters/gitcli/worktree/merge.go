@@ -132,7 +132,7 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 		return nil, sandbox.ErrArguments.Sayf("sandbox %s has no commit yet, so there is nothing to merge", m.Name)
 	}
 	if doing := p.box.Operation(); doing != "" {
-		return nil, sandbox.ErrUncommitted.Sayf("sandbox %s is in the middle of a %s; finish it there, or end it with git %s --abort", m.Name, doing, doing)
+		return nil, sandbox.ErrUncommitted.Sayf("sandbox %s has a %s in progress; finish it there, or abort it with git %s --abort", m.Name, doing, doing)
 	}
 	base, err := refs.Base(status.Branch, m.BaseRef, m.Base)
 	if err != nil {
@@ -163,7 +163,7 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 // update has the sandbox's branch take what its base has; that is the base's own remote where nobody wished for another and it has all that the base has.
 func (p *joining) update(ctx context.Context, status git.Status, base sandbox.BaseBranch, commit, remote string, choose bool) error {
 	if status.Branch == "" {
-		return sandbox.ErrArguments.Sayf("sandbox %s stands on no branch that could be moved; check one out there with git switch", p.Name)
+		return sandbox.ErrArguments.Sayf("sandbox %s is not on a branch; check one out there with git switch", p.Name)
 	}
 	if changed := tracked(status.Changes); len(changed) > 0 {
 		lines, more := changeLines(changed)
@@ -184,7 +184,7 @@ func (p *joining) update(ctx context.Context, status git.Status, base sandbox.Ba
 // merge has the base take what the sandbox has.
 func (p *joining) merge(ctx context.Context, refs sandbox.BranchRefs, status git.Status, base sandbox.BaseBranch, commit, remote string, committedOnly bool) error {
 	if !base.Local {
-		return sandbox.ErrArguments.Sayf("%s is a branch of the remote, which no merge here can move; name one of the clone's own branches, or push the sandbox's branch", base.Name)
+		return sandbox.ErrArguments.Sayf("%s is a remote branch, which a local merge cannot move; name a local branch of the clone, or push the sandbox's branch", base.Name)
 	}
 	lines, more := changeLines(status.Changes)
 	if len(lines) > 0 && !committedOnly {
@@ -217,14 +217,14 @@ func tracked(changes []git.Change) []git.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(change git.Change) bool { return change.Kind == git.Untracked || change.Kind == git.Ignored })
 }
 
-// stand takes note of the working tree in which the branch is checked out.
+// stand records the worktree in which the branch is checked out.
 func (p *joining) stand(dir string) error {
 	t, ok, err := p.at.Tree(dir)
 	if err != nil {
 		return err
 	}
 	if !ok || !t.Exists() {
-		return sandbox.ErrGit.Sayf("%s is checked out in %s, which is no working tree any more; git worktree prune forgets it", p.Branch, dir)
+		return sandbox.ErrGit.Sayf("%s is checked out in %s, which is no longer a worktree; remove its record with git worktree prune", p.Branch, dir)
 	}
 	p.place = t
 	return nil
@@ -234,7 +234,7 @@ func (p *joining) stand(dir string) error {
 func (p *joining) clean(ctx context.Context) error {
 	dir := p.place.Dir
 	if doing := p.place.Operation(); doing != "" {
-		return sandbox.ErrBaseDirty.Sayf("%s, where %s is checked out, is in the middle of a %s; finish it there, or end it with git %s --abort", dir, p.Branch, doing, doing)
+		return sandbox.ErrBaseDirty.Sayf("%s, where %s is checked out, has a %s in progress; finish it there, or abort it with git %s --abort", dir, p.Branch, doing, doing)
 	}
 	status, err := p.place.Fresh().Status(ctx, "no")
 	if err != nil {
@@ -242,13 +242,13 @@ func (p *joining) clean(ctx context.Context) error {
 	}
 	if changed := tracked(status.Changes); len(changed) > 0 {
 		lines, more := changeLines(changed)
-		return sandbox.ErrBaseDirty.Sayf("%s, where %s is checked out, has %d changed files that are not committed; commit them or put them away with git stash, then call again", dir, p.Branch, len(changed)).
+		return sandbox.ErrBaseDirty.Sayf("%s, where %s is checked out, has %d changed files that are not committed; commit or stash them, then call again", dir, p.Branch, len(changed)).
 			With(uncommitted{lines, more})
 	}
 	return nil
 }
 
-// free fails with sandbox.ErrBaseDirty where files of nobody's lie in the way of new ones.
+// free fails with sandbox.ErrBaseDirty if untracked files are in the way of new ones.
 func (p *joining) free(changes []git.FileDiff) error {
 	if p.place == nil {
 		return nil
@@ -269,11 +269,11 @@ func (p *joining) free(changes []git.FileDiff) error {
 	if p.Update {
 		kind = sandbox.ErrUncommitted
 	}
-	files := "1 file that git does not know lies"
+	files := "1 untracked file is"
 	if n := len(there); n != 1 {
-		files = fmt.Sprintf("%d files that git does not know lie", n)
+		files = fmt.Sprintf("%d untracked files are", n)
 	}
-	return kind.Sayf("%s in %s where the merge puts files of the same names; move them away, then call again", files, p.place.Dir).With(uncommitted{lines, more})
+	return kind.Sayf("%s in %s in the way of files from the merge; move them away, then call again", files, p.place.Dir).With(uncommitted{lines, more})
 }
 
 func (p *joining) ancestor(ctx context.Context, old, commit string) (bool, error) {
@@ -469,7 +469,7 @@ func unquoted(path string) string {
 	return path
 }
 
-// join works out what the branch will stand on, and the files that it will have. env says where git stores them.
+// join computes the branch's new commit and its files. env says where git stores them.
 func (p *joining) join(ctx context.Context, env []string) error {
 	j := joiner{t: p.at.Main(), env: env, seconds: p.At.Unix()}
 	if p.place != nil {
@@ -535,7 +535,7 @@ func (p *joining) message(ctx context.Context, t *gitcli.Tree) (string, error) {
 	return text.String(), nil
 }
 
-// rebase makes each commit anew that only the sandbox has, on top of the base.
+// rebase recreates the commits that only the sandbox has on top of the base.
 func (p *joining) rebase(ctx context.Context, j *joiner) error {
 	onto, work := p.From, p.With
 	if p.Update {
@@ -587,7 +587,7 @@ func (p *joining) inConflict(err error) error {
 		files = fmt.Sprintf("%d files", n)
 	}
 	shown := found.files[:min(len(found.files), sandbox.MaxChanges)]
-	return sandbox.ErrConflicts.Sayf("%s and %s change the same places in %s%s, and nothing was changed: %s; %s, then call again", p.Branch, p.Other, files, at, strings.Join(shown, ", "), way).
+	return sandbox.ErrConflicts.Sayf("%s and %s conflict in %s%s, and nothing was changed: %s; %s, then call again", p.Branch, p.Other, files, at, strings.Join(shown, ", "), way).
 		With(conflicts{found.list, len(found.files)})
 }
 
@@ -616,7 +616,7 @@ func (c *Client) Merge(ctx context.Context, repo string, p sandboxport.MergePlan
 		return sandboxport.MergeDone{}, err
 	}
 	if m.Tree != p.Tree || m.Method != p.Method {
-		return sandboxport.MergeDone{}, sandbox.ErrMoved.Sayf("merging %s and %s comes to other files than it did when it was looked at; call again to see them", p.Branch, p.Other)
+		return sandboxport.MergeDone{}, sandbox.ErrMoved.Sayf("the result of merging %s and %s changed since the plan was made; call again to get the new plan", p.Branch, p.Other)
 	}
 	var done sandboxport.MergeDone
 	if done.Commit = m.result; p.Rewritten > 0 {
@@ -655,7 +655,7 @@ func (p *joining) still(ctx context.Context) error {
 	}
 	for _, side := range []struct{ name, was, is string }{{p.Branch, p.From, from}, {p.Other, p.With, with}} {
 		if side.was != side.is {
-			return sandbox.ErrMoved.Sayf("%s stood on %.12s when it was looked at and stands on %.12s now; call again to see what would be merged", side.name, side.was, cmp.Or(side.is, "nothing"))
+			return sandbox.ErrMoved.Sayf("%s moved from %.12s to %.12s since the plan was made; call again to get the new plan", side.name, side.was, cmp.Or(side.is, "nothing"))
 		}
 	}
 	place := refs.Local[p.Branch]
@@ -663,7 +663,7 @@ func (p *joining) still(ctx context.Context) error {
 	case place == "" && p.Place == "":
 		return nil
 	case place == "" || p.Place == "" || p.at.Spelled(place) != p.at.Spelled(p.Place) && place != p.Place:
-		return sandbox.ErrMoved.Sayf("%s was checked out in %s when it was looked at, and is in %s now; call again", p.Branch, cmp.Or(p.Place, "no directory"), cmp.Or(place, "none"))
+		return sandbox.ErrMoved.Sayf("%s was checked out in %s when the plan was made, and is in %s now; call again", p.Branch, cmp.Or(p.Place, "no directory"), cmp.Or(place, "none"))
 	}
 	return p.stand(place)
 }
@@ -704,7 +704,7 @@ func (c *Client) moveBranch(ctx context.Context, m *joining, t *gitcli.Tree) err
 		return err
 	})
 	if strings.Contains(gitcli.Words(err), "but expected") {
-		return sandbox.ErrMoved.Sayf("%s was moved while its files were put in place; they are back as they were", m.Branch).Because(err)
+		return sandbox.ErrMoved.Sayf("%s moved while its files were written; they were restored", m.Branch).Because(err)
 	}
 	return err
 }
@@ -717,7 +717,7 @@ func (c *Client) FinishMerge(ctx context.Context, repo string, p sandboxport.Mer
 	}
 	defer release()
 	now, err := Resolve(ctx, at.Main(), git.HeadsPrefix+p.Branch)
-	if err != nil || now != p.From { // it was moved already, or somebody has gone on with it
+	if err != nil || now != p.From { // it already moved, or has further commits
 		return err
 	}
 	if ok, err := planned(ctx, at, p, commit); err != nil || !ok {
@@ -741,7 +741,7 @@ func (c *Client) FinishMerge(ctx context.Context, repo string, p sandboxport.Mer
 	return c.moveBranch(ctx, m, place)
 }
 
-// planned reports whether the commit is what the plan comes to: its files, and what it stands on.
+// planned reports whether the commit has the files and parents of the plan.
 func planned(ctx context.Context, at *gitcli.Repo, p sandboxport.MergePlan, commit string) (bool, error) {
 	if _, err := git.ParseCommit(commit); err != nil {
 		return false, nil //nolint:nilerr // the record is a file that any program can write
@@ -777,7 +777,7 @@ func unlock(lock string, begun time.Time) {
 	}
 }
 
-// force puts the files of the merge in place, after what stands in their way was kept under backup refs. Other files stay as they are.
+// force writes the files of the merge after backing up files in their way under backup refs. Other files are not changed.
 func (c *Client) force(ctx context.Context, m *joining) error {
 	changes, err := treeDiff(ctx, m.at.Main(), nil, m.From, m.result)
 	if err != nil || len(changes) == 0 {

@@ -217,7 +217,7 @@ func TestMergeRefuses(t *testing.T) {
 		"a dirty base": {func(p *place, _ string) sandboxport.Merge {
 			p.Put(p.Clone, "b.txt", "mine\n")
 			return sandboxport.Merge{}
-		}, sandbox.ErrBaseDirty, []string{"main", "git stash", "b.txt"}},
+		}, sandbox.ErrBaseDirty, []string{"main", "commit or stash them", "b.txt"}},
 		"a base in the middle of something": {func(p *place, _ string) sandboxport.Merge {
 			p.Put(p.Clone, ".git/MERGE_HEAD", p.In(p.Clone, "rev-parse", "HEAD")+"\n")
 			return sandboxport.Merge{}

@@ -46,7 +46,7 @@ func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool
 		return err
 	}
 	if _, back := gitcli.Start(ctx, gitcli.Command{Dir: top, Args: []string{"apply", "--whitespace=nowarn", "-p1", "--check", "--reverse", "-"}, Stdin: patch, Timeout: longTime}); check && back == nil {
-		return sandbox.ErrApplied.Sayf("%s has these changes already", top)
+		return sandbox.ErrApplied.Sayf("%s already has these changes", top)
 	}
 	var wrong []string
 	for line := range strings.Lines(gitcli.Words(err)) {
@@ -54,7 +54,7 @@ func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool
 			wrong = append(wrong, said)
 		}
 	}
-	return sandbox.ErrConflicts.Sayf("the patch does not fit %s, and nothing was changed: %s", top, strings.Join(wrong, "; ")).With(map[string][]string{"problems": wrong}).Because(err)
+	return sandbox.ErrConflicts.Sayf("the patch does not apply to %s, and nothing was changed: %s", top, strings.Join(wrong, "; ")).With(map[string][]string{"problems": wrong}).Because(err)
 }
 
 // Top implements sandboxport.Repositories.
@@ -64,11 +64,11 @@ func (c *Client) Top(ctx context.Context, dir string) (string, error) {
 		return "", gitcli.Disk(err, dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", sandbox.ErrArguments.Sayf("%s is no directory; name a working tree of git", dir)
+		return "", sandbox.ErrArguments.Sayf("%s is not a directory; name a git worktree", dir)
 	}
 	out, err := gitcli.Start(ctx, gitcli.Command{Dir: dir, Args: []string{"rev-parse", "--show-toplevel"}})
 	if err != nil {
-		return "", sandbox.ErrArguments.Sayf("%s lies in no working tree of git: %s", dir, gitcli.Last(gitcli.Words(err))).Because(err)
+		return "", sandbox.ErrArguments.Sayf("%s is not in a git worktree: %s", dir, gitcli.Last(gitcli.Words(err))).Because(err)
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }

@@ -34,7 +34,7 @@ func (c *Client) PlanPush(ctx context.Context, repo string, a sandboxport.Access
 			return p, err
 		}
 		if p.Branch == "" {
-			return p, sandbox.ErrArguments.Sayf("the sandbox stands on no branch that could be pushed; check one out there with git switch")
+			return p, sandbox.ErrArguments.Sayf("the sandbox is not on a branch; check one out there with git switch")
 		}
 	}
 	if _, err := git.ParseBranch(p.Branch); err != nil {
@@ -53,7 +53,7 @@ func (c *Client) PlanPush(ctx context.Context, repo string, a sandboxport.Access
 	}
 	if p.Old != "" {
 		if known, err := Resolve(ctx, at.Main(), p.Old); err != nil || known == "" {
-			return p, sandbox.ErrMoved.Sayf("%s has commits on %s that are not known here; call again to see them", r.identity, p.Branch).Because(err)
+			return p, sandbox.ErrMoved.Sayf("%s has new commits on %s; call again to see them", r.identity, p.Branch).Because(err)
 		}
 	}
 	span := p.Commit + "\n"
@@ -105,11 +105,11 @@ func (c *Client) Push(ctx context.Context, repo string, a sandboxport.Access, p 
 	if err != nil {
 		said := string(gitcli.Printed(err))
 		if strings.Contains(said, "(branch is currently checked out)") {
-			return sandbox.ErrCheckedOut.Sayf("%s is a repository that somebody works in, with %s checked out, and git pushes to no such branch; take the work there with countersign sandbox apply, or with git pull %s %s in it, or switch it to another branch",
+			return sandbox.ErrCheckedOut.Sayf("%s is a repository with %s checked out, and git does not push to a checked-out branch; apply the work there with countersign sandbox apply, or with git pull %s %s in it, or switch it to another branch",
 				r.identity, p.Branch, t.Dir, p.Branch).Because(err)
 		}
 		if strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
-			return sandbox.ErrMoved.Sayf("%s has commits on %s that are not known here; call again to see them", r.identity, p.Branch).Because(err)
+			return sandbox.ErrMoved.Sayf("%s has new commits on %s; call again to see them", r.identity, p.Branch).Because(err)
 		}
 		return failed(sandbox.ErrGit, "cannot be pushed to", r, err)
 	}

@@ -37,7 +37,7 @@ func (c *Remotes) open(repo string) (*gitcli.Repo, error) {
 	return gitcli.OpenRepo(repo, c.limits.Timeout)
 }
 
-// remote is a repository as git is told of it.
+// remote is a repository's URL with the environment that git needs for it.
 type remote struct {
 	identity  git.URL
 	url       string
@@ -52,7 +52,7 @@ func address(a sandboxport.Access) (remote, error) {
 		return remote{}, sandbox.ErrURL.Sayf("the repository cannot be reached: %v", err).Because(err)
 	}
 	if git.CarriesCredentials(a.URL) {
-		return remote{}, sandbox.ErrURL.Sayf("the git URL holds credentials, which would be stored; leave them out and use an SSH key")
+		return remote{}, sandbox.ErrURL.Sayf("the git URL contains credentials, which would be stored; remove them and use an SSH key")
 	}
 	r := remote{identity: identity, url: identity.String(), protocols: Transports, ssh: gitcli.SSH(a.Key)}
 	given := strings.TrimSpace(a.URL)
@@ -145,7 +145,7 @@ func (c *Remotes) fetch(ctx context.Context, at *gitcli.Repo, r remote, what str
 	})
 }
 
-// requestPrefix is where pull requests are kept: what is there counts as the remote's.
+// requestPrefix is the ref prefix of fetched pull requests, which count as the remote's refs.
 const requestPrefix = "refs/remotes/pull/"
 
 // FetchRequest implements sandboxport.Repositories.
@@ -170,6 +170,6 @@ func (c *Remotes) FetchRequest(ctx context.Context, repo string, a sandboxport.A
 			return "", failed(sandbox.ErrGit, "cannot be fetched from", r, err)
 		}
 	}
-	return "", sandbox.ErrBranch.Sayf("%s has no pull request %d: neither refs/pull/%d/head nor refs/merge-requests/%d/head is there", r.identity, number, number, number).
+	return "", sandbox.ErrBranch.Sayf("%s has no pull request %d: neither refs/pull/%d/head nor refs/merge-requests/%d/head exists", r.identity, number, number, number).
 		With(sandbox.MissingBranch{Branch: "pr:" + strconv.Itoa(number), Near: []string{}})
 }

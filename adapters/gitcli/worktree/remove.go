@@ -46,7 +46,7 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 		return nil, err
 	}
 	if m.tree != nil && m.tree.Admin == at.Common || inside(m.dir, at.Dir) {
-		return nil, sandbox.ErrArguments.Sayf("%s holds the clone itself, which is no sandbox", m.dir)
+		return nil, sandbox.ErrArguments.Sayf("%s contains the clone itself, not a sandbox", m.dir)
 	}
 	if m.keep, err = BeginBackupSet(ctx, at, r.Name, r.At); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 		return nil, err
 	}
 	err = m.take(ctx)
-	if err == nil { // one that stays only keeps files that nobody needs
+	if err == nil { // a leftover only holds unneeded files
 		_, _ = at.Main().Git(ctx, gitcli.Command{Args: []string{"update-ref", "-d", reviewedRef(m.dir)}})
 	}
 	return m.keep.Refs, err
@@ -138,7 +138,7 @@ func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h UnsavedWork) er
 	return m.keep.Uncommitted(ctx, t, h, "")
 }
 
-// another rejects a directory that holds a repository of its own, whose history nothing here could keep.
+// another rejects a directory that contains another repository, whose history could not be backed up.
 func (m *removal) another() error {
 	path := filepath.Join(m.dir, ".git")
 	info, err := os.Lstat(path)
@@ -152,7 +152,7 @@ func (m *removal) another() error {
 			return nil
 		}
 	}
-	return sandbox.ErrDirty.Sayf("%s holds a repository that is not this clone's worktree; move it away, or delete it yourself", m.dir)
+	return sandbox.ErrDirty.Sayf("%s contains a repository that is not a worktree of this clone; move it away, or delete it yourself", m.dir)
 }
 
 // stray returns a directory full of files of which git knows nothing (any more), as a worktree that stands where the sandbox's branch stands, or
@@ -199,7 +199,7 @@ func (m *removal) take(ctx context.Context) error {
 	}
 	Discard(m.dir)
 	if _, err := os.Lstat(m.dir); err == nil {
-		return sandbox.ErrGit.Sayf("%s could not be removed altogether; see whose files are left in it, then delete the sandbox again", m.dir)
+		return sandbox.ErrGit.Sayf("%s could not be removed completely; check who owns the remaining files, then delete the sandbox again", m.dir)
 	}
 	if err := prune(ctx, m.at); err != nil {
 		return err

@@ -79,7 +79,7 @@ func setupOutputs(t *gitcli.Tree) (map[string]string, error) {
 	return made, nil
 }
 
-// fingerprint returns what a change that is not staged has made of its file; empty for one that cannot be told.
+// fingerprint returns a hash of a file with unstaged changes; empty if it cannot be computed.
 func fingerprint(dir string, change git.Change) string {
 	if change.Kind != git.Untracked && (change.Kind != git.Modified || change.Index != git.Same) || strings.HasSuffix(change.Path, "/") {
 		return ""

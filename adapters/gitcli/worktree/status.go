@@ -17,7 +17,7 @@ import (
 
 const manyCommits = 1 << 30 // bytes of a list of commits
 
-// Resolve returns the commit that a revision stands for; empty when there is none.
+// Resolve returns the commit of a revision; empty if there is none.
 func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, error) {
 	commit, err := t.Word(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
 	if gitcli.ExitOf(err) == 1 {
@@ -148,7 +148,7 @@ func workIn(ctx context.Context, t *gitcli.Tree) (h UnsavedWork, err error) {
 	return h, err
 }
 
-// headOf returns the commit that a worktree stands on, whose directory may be gone; empty before the first one.
+// headOf returns the commit of a worktree's HEAD, also if its directory no longer exists; empty before the first commit.
 func headOf(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Dir: t.Repo.Dir, Args: []string{"rev-parse", "--verify", "--quiet", "HEAD^{commit}"}})
 	if gitcli.ExitOf(err) == 1 {

@@ -79,7 +79,7 @@ func (c *Client) Losses(ctx context.Context, repo string, dirs []string) ([]sand
 	return unknownDirs(tell(losses, own), unknown)
 }
 
-// unknownDirs adds what lies in directories of which git knows nothing.
+// unknownDirs adds the files of directories that git does not know.
 func unknownDirs(losses []sandboxport.Loss, dirs []string) ([]sandboxport.Loss, error) {
 	for _, dir := range dirs {
 		changes, err := Stray(dir)
@@ -188,7 +188,7 @@ func tips(ctx context.Context, at *gitcli.Repo) (map[string]string, error) {
 	return heads, nil
 }
 
-// loss returns a holding as it is told, both lists cut.
+// loss returns unsaved work in the form of the answer, with both lists truncated.
 func loss(dir string, h UnsavedWork, g sandbox.Graph, inner []string) sandboxport.Loss {
 	l := sandboxport.Loss{Directory: dir, Branch: cmp.Or(h.Branch, h.Taken), Changes: []string{}, Commits: []string{}}
 	l.Commits, l.More = g.Lines(h.Head, sandbox.MaxChanges)

@@ -131,7 +131,7 @@ func TestWhatRunsOutIsTold(t *testing.T) {
 	r := data(t, heard[events.KindResult])
 	assert.Equal(t, "expired", r["reason"])
 	assert.Equal(t, "denied", r["status"])
-	assert.Equal(t, "nobody answered in time", r["error"])
+	assert.Equal(t, "expired without a decision", r["error"])
 	e.quiet(200 * time.Millisecond)
 }
 

@@ -110,7 +110,7 @@ func (l *listener) lag(ctx context.Context) {
 	select {
 	case l.out <- event(KindLagged, struct {
 		Reason string `json:"reason"`
-	}{"events came faster than they were taken; listen again from the last id"}):
+	}{"the client read events too slowly; reconnect from the last id"}):
 	case <-ctx.Done():
 	}
 }

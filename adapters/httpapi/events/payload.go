@@ -166,7 +166,7 @@ func why(r tool.Record) string {
 	case r.Reason == tool.ReasonUserDenied:
 		return "the user denied this call"
 	case r.Reason == tool.ReasonExpired:
-		return "nobody answered in time"
+		return "expired without a decision"
 	case r.Reason == tool.ReasonPolicy:
 		return "policy denies this call"
 	case r.Reason != "":

@@ -109,7 +109,7 @@ func (p *pump) round(ctx context.Context) {
 	}
 	if p.trouble = err != nil; p.trouble {
 		if ctx.Err() == nil {
-			p.hub.log.Debug("what happens cannot be read just now", "cause", err.Error())
+			p.hub.log.Debug("events cannot be read now", "cause", err.Error())
 		}
 		p.next = now.Add(again)
 		return

@@ -73,7 +73,7 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 	if !found {
 		const hint = "write one with version: 1 and policy_pack.source"
 		path := s.in(at.Repo, deployment.OrgFile)
-		return nil, deployment.ErrPolicyMissing.Sayf("there is no %s; %s", path, hint).With(deployment.FieldDetails("hint", hint).AddPath("path", path))
+		return nil, deployment.ErrPolicyMissing.Sayf("%s not found; %s", path, hint).With(deployment.FieldDetails("hint", hint).AddPath("path", path))
 	}
 	lock, err := s.resolve(ctx, at, org)
 	if err != nil {

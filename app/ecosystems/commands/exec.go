@@ -24,7 +24,7 @@ import (
 type Deps struct {
 	runs.Deps
 	Surveyor  ecosystemport.Surveyor
-	Git       ecosystemport.ReleaseGit // tells what was committed since
+	Git       ecosystemport.ReleaseGit // shows what was committed since
 	Processes ports.Processes
 	Code      ports.CodeReader
 	Inherited func() []string // the environment of this process
@@ -115,7 +115,7 @@ type Skipped struct {
 // Preview is what would run where.
 type Preview struct {
 	Command        []string  `json:"command"`
-	Text           string    `json:"text"`            // the command as a shell would be told
+	Text           string    `json:"text"`            // the command as shell text
 	Saved          string    `json:"saved,omitempty"` // its name in the manifest
 	Parallel       int       `json:"parallel"`
 	TimeoutSeconds int       `json:"timeout_seconds"`
@@ -263,7 +263,7 @@ func (s service) reads(ctx context.Context, f runs.Ecosystem, command []string, 
 	return s.Code.Code(ctx, f.Layout.Root, all)
 }
 
-// quoted returns a command as a shell would be told.
+// quoted returns a command as shell text.
 func quoted(argv []string) string {
 	out := make([]string, len(argv))
 	for i, arg := range argv {

@@ -29,7 +29,7 @@ const (
 type RepoResult struct {
 	Name      string   `json:"name"`
 	Status    string   `json:"status"`    // success, failed, timed_out or not_run
-	ExitCode  *int     `json:"exit_code"` // null where it did not end by itself
+	ExitCode  *int     `json:"exit_code"` // null if it was killed
 	Seconds   float64  `json:"seconds"`
 	LastLines []string `json:"last_lines"` // 20 at most; the log has more
 	Error     string   `json:"error,omitempty"`

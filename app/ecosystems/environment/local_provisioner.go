@@ -63,7 +63,7 @@ func (w *work) settle(ctx context.Context) error {
 	}
 	window, done := settle(ctx)
 	defer done()
-	for _, v := range w.state.Services { // while one is listened to the others go on; what they say is kept
+	for _, v := range w.state.Services { // while one is read the others continue; their output is kept
 		heard.SetService(v.Repo)
 		if err := w.listen(window, v, heard); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (w *work) stopAll(ctx context.Context, chosen func(process.State) bool) (st
 			return nil
 		})
 	}
-	_ = group.Wait() // nobody fails here
+	_ = group.Wait() // never fails
 	for i, p := range all {
 		if failures[i] == nil {
 			stopped = append(stopped, title(p))

@@ -59,7 +59,7 @@ func (p picture) startables() (out []ecosystem.Repo) {
 	return out
 }
 
-// look reads the recorded state and where the repositories stand.
+// look reads the recorded state and the status of the repositories.
 func (s service) look(ctx context.Context, f runs.Ecosystem, environment string, args []string) (picture, error) {
 	p := picture{found: f, environment: environment, args: args, heads: map[string]string{}}
 	doc, err := s.States.Noted(ctx, f.Layout, ecosystem.StateKey(environment))
@@ -333,7 +333,7 @@ func (service) sealed(f runs.Ecosystem, p runs.Plan, err error) (runs.Plan, erro
 	return p.Sealed(f)
 }
 
-// warnings returns what somebody should know before he says yes.
+// warnings returns what the user must know before approving.
 func (p picture) warnings() (out []string) {
 	switch p.state.State {
 	case ecosystem.PhaseDeployed:

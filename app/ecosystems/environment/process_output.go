@@ -38,7 +38,7 @@ func (p Programs) Run(ctx context.Context, spec process.Spec, heard *ProcessOutp
 	}
 }
 
-// Inspect returns a process, with the zero State for one that is not known any more.
+// Inspect returns the state of a process; the zero State if it is no longer known.
 func (p Programs) Inspect(ctx context.Context, id string) (process.State, error) {
 	st, err := p.Processes.Inspect(ctx, process.ID(id))
 	if errors.Is(err, process.ErrNotFound) {
@@ -47,7 +47,7 @@ func (p Programs) Inspect(ctx context.Context, id string) (process.State, error)
 	return st, err
 }
 
-// IsRunning reports a process that has not been told to end.
+// IsRunning reports whether a process runs and is not being stopped.
 func IsRunning(st process.State) bool {
 	return st.Status == process.Running || st.Status == process.Starting
 }
@@ -81,7 +81,7 @@ func NewProcessOutput(log func(level, message string), outputs map[string]string
 	return &ProcessOutput{log: log, outputs: outputs, owners: map[string]string{}, last: []string{}}
 }
 
-// SetService goes on with what another service prints.
+// SetService continues with the output of another service.
 func (h *ProcessOutput) SetService(service string) {
 	h.service, h.last, h.grumble = service, []string{}, ""
 }
@@ -120,7 +120,7 @@ func (h *ProcessOutput) line(line process.Line) {
 	h.log(level, text)
 }
 
-// End tells of what the log has not.
+// End reports the output that is not in the log.
 func (h *ProcessOutput) End() {
 	if h.beyond == 0 {
 		return

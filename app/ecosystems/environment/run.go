@@ -195,7 +195,7 @@ func (w *work) judge(a ecosystem.Action, st process.State, heard *ProcessOutput)
 	return ecosystem.ErrProgram.Sayf("%s with %s ended with exit code %d%s", a, name, st.Exit.Code, heard.FailureMessage()).With(details)
 }
 
-// recoverRun ends what an interrupted run started, and says that it failed. Where the run had done its work, it stands.
+// recoverRun stops the processes of an interrupted run and marks it failed. If the run had finished its work, its result is kept.
 func (s service) recoverRun(ctx context.Context, j runs.Job) error {
 	in, err := decode(j.Run.Payload)
 	if err != nil {

@@ -101,7 +101,7 @@ func (s service) services(ctx context.Context, a *StatusAnswer, st ecosystem.Env
 	return nil
 }
 
-// underWay reports a run that somebody carries out.
+// underWay reports whether a process carries out the run.
 func (s service) underWay(ctx context.Context, id string) bool {
 	r, err := s.Runs.Load(ctx, id)
 	return err == nil && r.Status == ecosystem.RunRunning && !s.Owner.Judge(r.Owner).Dead()

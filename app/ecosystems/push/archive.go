@@ -127,7 +127,7 @@ func (c archiveContents) root() *WorkingTree {
 	return c.trees[i]
 }
 
-// clean fails where something is not committed, or in the middle, or where it cannot be told.
+// clean fails if something is uncommitted or in progress, or if the status is unknown.
 func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContents) error {
 	if h.Trees[len(h.Trees)-1].Status.Missing {
 		return ecosystem.ErrUnsaved.Sayf("the workspace %s is gone, so that nothing in it can be saved; amof_discard_ecosystem forgets it", f.State.WorkspaceDir)
@@ -171,7 +171,7 @@ func (c archiveContents) bundleOf(r Clone, o Options) (bundle, bool) {
 		b.Reason, b.rest = "it is read-only and has commits of its own", true
 	default:
 		b.rest = true
-		return b, r.ReadOnly // should it have anything of its own after all
+		return b, r.ReadOnly // if it has own files after all
 	}
 	return b, true
 }
@@ -229,7 +229,7 @@ func (c archiveContents) checkUnsaved(f runs.Ecosystem, o Options) error {
 	return stay(f, list, "push them, delete them, or archive with offline: true, which saves everything in bundles")
 }
 
-// unmoved fails when somebody has gone on working since the archive was prepared.
+// unmoved fails if the workspace changed since the archive was prepared.
 func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContents) error {
 	now, err := s.trashManager.Contents(ctx, f, false)
 	if err != nil {

@@ -198,7 +198,7 @@ func (s service) save(ctx context.Context, j runs.Job, c archiveContents, jr *Op
 		return nil
 	}
 	if undone := s.undoSaving(context.WithoutCancel(ctx), j.Found, jr); undone == nil {
-		_ = ClearOperation(context.WithoutCancel(ctx), s.States, l) // else whoever comes next undoes it
+		_ = ClearOperation(context.WithoutCancel(ctx), s.States, l) // else the next run undoes it
 	}
 	done.Bundles = []string{}
 	return err

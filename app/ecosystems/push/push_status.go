@@ -102,7 +102,7 @@ func (y Pusher) Status(ctx context.Context, f runs.Ecosystem, o Options) ([]*Wor
 	return trees, y.secrets(f, trees, o)
 }
 
-// sortTags tells the tags apart: releases by that prefix, and others. Where origin did not answer nobody knows what it lacks.
+// sortTags separates release tags, by that prefix, from other tags. If origin did not answer, its missing tags are unknown.
 func (v *WorkingTree) sortTags(prefix string) {
 	if !v.Status.Asked {
 		return

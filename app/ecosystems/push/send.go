@@ -104,7 +104,7 @@ func (y Pusher) sendOne(ctx context.Context, j runs.Job, v *WorkingTree, o Optio
 	pushed, err := y.Git.Push(ctx, v.Worktree.Dir, v.Status.Branch, v.Tags)
 	if err != nil {
 		r.Status, r.Reason = "failed", ErrorMessage(err)
-		return r, err // the journal stays: nobody knows whether it arrived
+		return r, err // the operation log stays: the result of the push is unknown
 	}
 	r.Status, r.Reason = pushed.Status, pushed.Reason
 	if out := r.Status == "pushed" || r.Status == "up_to_date"; out && len(v.Tags) > 0 {
@@ -160,7 +160,7 @@ func (y Pusher) Recover(ctx context.Context, f runs.Ecosystem, j *Operation, log
 		if err == nil && !status.Missing && status.Head == o.Head {
 			err = y.Git.Unstage(ctx, o.Dir, o.Index)
 		}
-		if err != nil { // the files are as they were; what is staged is for somebody to see
+		if err != nil { // the files are unchanged; the user can see what is staged
 			log("warning", o.Dir+": what was staged could not be taken back: "+ErrorMessage(err))
 		}
 	}

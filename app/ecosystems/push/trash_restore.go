@@ -41,7 +41,7 @@ func (y TrashManager) Restore(ctx context.Context, l ecosystem.Layout, e ecosyst
 	}
 	aside := context.WithoutCancel(ctx)
 	if now, bad := y.States.Load(aside, l); bad != nil || now.Installed() {
-		return err // all but done: whoever comes next finishes it
+		return err // nearly done: the next run finishes it
 	}
 	if y.back(aside, l, e) != nil {
 		return err // the journal stays

@@ -224,7 +224,7 @@ func TestNothingMovesWhereTheTrashCannotBe(t *testing.T) {
 	d.Trash = ecogit.NewTrash(func(from, _ string) error { return &os.LinkError{Op: "rename", Old: from, Err: fs.ErrPermission} })
 	r.open(d)
 	done, _ := r.failed("eco_storage_failed", discard, nil)
-	assert.Contains(t, done.Error, "was left as it is")
+	assert.Contains(t, done.Error, "it was not changed")
 	assert.Equal(t, before, r.picture())
 	assert.Empty(t, decoded(t, r.call(trash, "", nil).Value)["trash"])
 	found, _ := os.ReadDir(bin)

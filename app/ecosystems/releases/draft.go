@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// Request is what was asked for, and what it came to when it was confirmed.
+// Request contains the input of a release and the versions computed when it was approved.
 type Request struct {
 	Action  string              `json:"action"` // bump or promote
 	Part    string              `json:"bump_part,omitempty"`
@@ -25,7 +25,7 @@ type Request struct {
 	Push    bool                `json:"push,omitempty"`
 	Strict  bool                `json:"strict,omitempty"`
 	Skip    bool                `json:"skip_validation,omitempty"`
-	Own     bool                `json:"independent,omitempty"` // each repository has a version of its own
+	Own     bool                `json:"independent,omitempty"` // each repository has its own version
 	Forge   []ForgeRelease      `json:"github,omitempty"`      // that are made there once the tags are
 	Others  []OtherRelease      `json:"not_on_github,omitempty"`
 	Origin  string              `json:"origin"` // cli or agent
@@ -87,12 +87,12 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 	return dr, nil
 }
 
-// notes returns what a member's changelog is told.
+// notes returns the entries for a member's changelog.
 func (dr *Draft) notes(m *RepoState) release.Notes {
 	return release.Notes{Version: m.Next.String(), Date: dr.Order.At.Format(time.DateOnly), Subjects: subjects(m.Notes), More: m.Notes.Total - len(m.Notes.Commits), Updated: m.Updated}
 }
 
-// subjects returns those of commits that are no releases.
+// subjects returns the subjects of the commits that are not releases.
 func subjects(h ecosystemport.History) []string {
 	out := make([]string, 0, len(h.Commits))
 	for _, c := range h.Commits {

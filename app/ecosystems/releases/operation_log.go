@@ -135,7 +135,7 @@ func (d Publisher) finish(ctx context.Context, l ecosystem.Layout, j *journal, l
 // recordPendingPush puts on record what of a release is on this machine alone: from then on, the next push brings it out whatever becomes of this one.
 func (d Publisher) recordPendingPush(ctx context.Context, l ecosystem.Layout, j *journal) error {
 	if !slices.ContainsFunc(j.Steps, func(s ecosystemport.ReleaseStep) bool { return s.Tag != "" }) {
-		return nil // a commit that says that something is pushed is no release
+		return nil // a commit that records a push is not a release
 	}
 	left, err := d.loadUnpushed(ctx, l)
 	if err != nil {

@@ -52,7 +52,7 @@ type ReleaseResult struct {
 // atATime is how many repositories are prepared at a time.
 const atATime = 8
 
-// attempts are how often a record is written again because somebody else committed to the workspace root.
+// attempts is how often a record is rewritten because the workspace root has new commits.
 const attempts = 5
 
 // job is a release that is being made.
@@ -105,7 +105,7 @@ func (d Publisher) Do(ctx context.Context, j runs.Job) (any, error) {
 	return w.pushAll(ctx)
 }
 
-// same fails with ecosystem.ErrChanged when what is there now is not what was confirmed.
+// same fails with ecosystem.ErrChanged if the current state differs from the approved one.
 func same(dr *Draft, j runs.Job) error {
 	hash, err := runs.FactsHash(dr.Facts())
 	if err == nil && hash != j.Run.Facts {
@@ -180,7 +180,7 @@ func (w *job) recorded(steps []ecosystemport.ReleaseStep) release.Record {
 	return r
 }
 
-// recording returns the commit of the record in the workspace root, over what is there of it.
+// recording returns the commit that adds the record to the workspace root.
 func (w *job) recording(head string, old []byte) (ecosystemport.ReleaseWork, error) {
 	text, err := w.record.Text()
 	return ecosystemport.ReleaseWork{Name: "workspace root", Dir: w.Found.Layout.Root, Branch: w.Root.Branch, Head: head, At: w.Order.At, Message: release.CommitSubject(w.Order.Tag) + "\n",

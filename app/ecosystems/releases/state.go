@@ -140,7 +140,7 @@ func (d Deps) LoadCommits(ctx context.Context, s *ReleaseState, most int) error 
 	return nil
 }
 
-// Examine fills in what the checks want of a member that goes on to that tag, or to that stage.
+// Examine fills in what the checks need to know about a member that moves to that tag, or to that stage.
 func (s *ReleaseState) Examine(m *RepoState, nextTag, aimed string) {
 	own, _ := release.HighestTag(release.ParseTags(s.Rules.TagPrefix, slices.Collect(maps.Keys(m.Foot.Tags))))
 	if s.Independent {
@@ -157,7 +157,7 @@ func (s *ReleaseState) Examine(m *RepoState, nextTag, aimed string) {
 	}
 }
 
-// Branch returns the branch that the repositories stand on; several are all named.
+// Branch returns the checked-out branch of the repositories; if they differ, all are named.
 func (s *ReleaseState) Branch() string {
 	var names []string
 	for _, m := range s.Members {
@@ -274,7 +274,7 @@ func (d Deps) standardFiles(ctx context.Context, s *ReleaseState, m *RepoState, 
 		m.Foot.Err = err
 		return
 	}
-	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return !slices.Contains(tracked, name) }) // what is ignored, or nobody's, is not released
+	maps.DeleteFunc(texts, func(name string, _ []byte) bool { return !slices.Contains(tracked, name) }) // ignored and untracked files are not released
 	m.standard = texts
 	out, was := release.SetStandard(texts, cmp.Or(next, m.Current.String()))
 	for _, name := range release.StandardFiles {
@@ -288,7 +288,7 @@ func (d Deps) standardFiles(ctx context.Context, s *ReleaseState, m *RepoState, 
 	}
 }
 
-// versions applies every pattern of the file.
+// versions applies all patterns to the file.
 func (s *ReleaseState) versions(m *RepoState, edit *ecosystemport.FileEdit, found ecosystemport.FileText, next string) {
 	for _, v := range s.Rules.VersionFiles {
 		if v.Repo != m.Name || v.Path != edit.Path {

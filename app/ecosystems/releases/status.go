@@ -34,7 +34,7 @@ type RepoStatus struct {
 	Unpushed []string `json:"unpushed_tags,omitempty"` // of releases made here, as far as is on record
 }
 
-// StatusResult is where an ecosystem stands (amof contract §13.24). Versions have no prefix, tags have it.
+// StatusResult is the release status of an ecosystem (amof contract §13.24). Versions have no prefix, tags have it.
 type StatusResult struct {
 	Version string             `json:"current_version"` // empty where versions are independent
 	Tag     *string            `json:"tag"`

@@ -29,7 +29,7 @@ type Outgoing struct {
 // Empty reports that everything got out.
 func (o Outgoing) Empty() bool { return len(o.Tags) == 0 && len(o.Records) == 0 }
 
-// Without returns the releases that no repository misses any more once those tags are pushed, by repository.
+// Without returns, by repository, the releases that are complete once those tags are pushed.
 func (o Outgoing) Without(pushed map[string][]string) (records []string) {
 	for _, tag := range o.Records {
 		missing := false
@@ -116,7 +116,7 @@ func (d Publisher) Delivered(ctx context.Context, l ecosystem.Layout, repo strin
 type RootPlan struct {
 	Dir      string   `json:"dir"`
 	Branch   string   `json:"branch"`
-	Remote   string   `json:"remote"`  // empty: there is none, so that nothing is pushed
+	Remote   string   `json:"remote"`  // empty: there is none, so nothing is pushed
 	Commits  []string `json:"commits"` // subjects of the commits that are made, in their order
 	Files    []string `json:"files"`   // that they write, relative to the root
 	Others   []string `json:"also_pushed"`

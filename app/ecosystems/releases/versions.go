@@ -13,7 +13,7 @@ import (
 // maxJudged is how many subjects of a repository's commits decide about its next version.
 const maxJudged = 10_000
 
-// ownVersions has every repository have the version of its own highest tag.
+// ownVersions sets the version of each repository to its own highest tag.
 func (s *ReleaseState) ownVersions() {
 	s.Independent, s.Tag, s.Current, s.Differ = true, "", release.Version{}, nil
 	for _, m := range s.All {

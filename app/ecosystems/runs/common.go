@@ -173,7 +173,7 @@ func (d Deps) Find(ctx context.Context, sc tool.Scope, name string) (Ecosystem, 
 	return d.FindAt(ctx, root, name)
 }
 
-// Single returns the only ecosystem of a workspace root, which nobody has to select. It fails with ecosystem.ErrNone where there are none or several.
+// Single returns the only ecosystem of a workspace root, which need not be selected. It fails with ecosystem.ErrNone if there are none or several.
 func (d Deps) Single(ctx context.Context, root string) (string, error) {
 	names, err := d.Manifests.Names(ctx, root)
 	if err == nil && len(names) != 1 {

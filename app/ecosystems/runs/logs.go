@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// How much of a log is shown when nobody says, and at most (amof contract §13, §22).
+// The default and the maximum size of a log excerpt (amof contract §13, §22).
 const (
 	tail      = 50
 	maxTail   = 1000
@@ -41,7 +41,7 @@ type LogsAnswer struct {
 	Events    []LogEvent          `json:"events"`
 	Total     int64               `json:"total"`
 	Truncated bool                `json:"truncated"` // events that fit the question are missing here
-	Next      int64               `json:"next"`      // since, to go on
+	Next      int64               `json:"next"`      // since, to continue
 	Status    ecosystem.RunStatus `json:"status"`
 	Envelope
 }

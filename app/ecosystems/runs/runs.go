@@ -39,7 +39,7 @@ var (
 // NoInput is the input of a tool without arguments.
 type NoInput struct{}
 
-// How many runs a list has when nobody says, and at most.
+// The default and the maximum length of a list of runs.
 const (
 	listed = 20
 	most   = ecosystem.MaxKeptRuns
@@ -316,7 +316,7 @@ type CancelInput struct {
 	ModeInput
 }
 
-// Cancelled says that a run was told to end.
+// Cancelled reports that a run is being cancelled.
 type Cancelled struct {
 	ID        string              `json:"run_id"`
 	Status    ecosystem.RunStatus `json:"status"`

@@ -20,7 +20,7 @@ var (
 	ServerRestart = tool.Ref[ServerInput, ServerInfo]{Name: "amof_server_restart"}
 )
 
-// Where the listener is when nobody says (amof contract §22).
+// The default address of the listener (amof contract §22).
 const (
 	host = "127.0.0.1"
 	port = 8000

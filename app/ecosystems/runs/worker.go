@@ -74,7 +74,7 @@ func (w Worker) next(ctx context.Context, waiting []ecosystem.Run, settings ecos
 	return w.perform(ctx, waiting[0], settings)
 }
 
-// settleWait is how long a call waits for somebody who is at work on an ecosystem with an interrupted run: most likely that one settles it.
+// settleWait is how long a call waits for another process that works on an ecosystem with an interrupted run, and probably recovers it.
 const settleWait = 5 * time.Second
 
 // Settle recovers what runs of an ecosystem left whose process ended, and carries out none. If another process works on the ecosystem, that one recovers it.
@@ -136,7 +136,7 @@ func (w Worker) recoverRun(ctx context.Context, r ecosystem.Run) error {
 	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
 }
 
-// layout returns where the run's ecosystem is, also when it has no manifest any more.
+// layout returns the paths of the run's ecosystem, also if its manifest no longer exists.
 func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout) ecosystem.Layout {
 	if l.Name == "" {
 		l, _ = w.Places.Layout(ctx, r.Root, r.Ecosystem) // the name was good when the run was queued
@@ -261,7 +261,7 @@ func (w Worker) do(ctx context.Context, r ecosystem.Run) (result any, err error)
 }
 
 func (w Worker) job(ctx context.Context, r ecosystem.Run, found Ecosystem) Job {
-	kept := context.WithoutCancel(ctx) // what happens while it stops is told, too
+	kept := context.WithoutCancel(ctx) // what happens while it stops is reported, too
 	return Job{Found: found, Run: r,
 		Log: func(level, message string) {
 			w.say(kept, r, ecosystem.RunEvent{Level: level, Type: "log", Message: message})
@@ -295,7 +295,7 @@ func (w Worker) end(ctx context.Context, r ecosystem.Run, o outcome) error {
 		f = fault.From(o.err)
 		kind, level, message = "lifecycle_action_failed", "error", r.Action+" of "+r.Ecosystem+" failed"
 		if o.exit == ecosystem.ExitCancelled {
-			level = "warning" // somebody wanted it so
+			level = "warning" // it was cancelled
 		}
 		events = append(events, ecosystem.RunEvent{Level: level, Type: "log", Message: f.Message})
 	}

@@ -40,7 +40,7 @@ type InstallPreview struct {
 	Repos        []CloneStep       `json:"repos"`
 	Steps        []string          `json:"steps"`
 	Conflicts    []InstallConflict `json:"conflicts"`
-	Disk         *int64            `json:"disk_estimate_bytes"` // nobody knows before the clones are made
+	Disk         *int64            `json:"disk_estimate_bytes"` // unknown before the clones are made
 	PushTo       *string           `json:"push_to"`             // masked URL that the workspace's branch is pushed to
 }
 
@@ -70,7 +70,7 @@ type installPlan struct {
 	conflicts []InstallConflict
 }
 
-// ground returns what lies where the workspace would be.
+// ground returns what exists at the workspace's path.
 func (s service) ground(ctx context.Context, f runs.Ecosystem) (ecosystemport.InstallTarget, ecosystemport.TargetState, error) {
 	at := site(f)
 	g, err := s.Grounds.Look(ctx, at)
@@ -208,7 +208,7 @@ func has(list []string, s string) bool {
 	return false
 }
 
-// conflicts returns all that stands in the way.
+// conflicts returns everything that prevents the installation.
 func (s service) conflicts(f runs.Ecosystem, at ecosystemport.InstallTarget, g ecosystemport.TargetState) []InstallConflict {
 	out := []InstallConflict{}
 	add := func(path, fix, form string, args ...any) {

@@ -42,7 +42,7 @@ type InstallResult struct {
 	Pushed       bool          `json:"pushed"`
 }
 
-// performInstall makes the workspace beside its place, moves it there, and puts that on record last.
+// performInstall creates the workspace beside its final path, moves it there, and records it last.
 func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 	f := j.Found
 	if err := s.recoverInstall(ctx, j); err != nil { // what an earlier one could not take back
@@ -181,7 +181,7 @@ func (s service) cloneOne(ctx context.Context, r ecosystem.Repo, dir string, tel
 	return RepoOutcome{Name: r.Name, Result: "cloned", Commit: commit}, nil
 }
 
-// unbundle brings back what only an archive has. That it cannot keeps nobody from working: the bundle stays where it is.
+// unbundle restores commits that only an archive has. A failure does not stop the installation; the bundle is kept.
 func (s service) unbundle(ctx context.Context, r ecosystem.Repo, dir, bundle string, out *RepoOutcome, tell ecosystemport.ProgressFunc) {
 	tell = named(r.Name, tell)
 	tags, moved, err := s.Clones.Unbundle(ctx, r, dir, bundle)
@@ -228,7 +228,7 @@ func failure(j runs.Job, failed []error) error {
 func (s service) undo(ctx context.Context, j runs.Job, w journal) error {
 	ctx = context.WithoutCancel(ctx)
 	if st, err := s.States.Load(ctx, j.Found.Layout); err != nil || st.Installed() {
-		return err // it was put on record after all, or nobody knows: the next run settles it
+		return err // it was recorded after all, or its state is unknown: the next run recovers it
 	}
 	j.Log("warning", "taking back what was made")
 	if err := s.Grounds.Undo(ctx, w.Build); err != nil {

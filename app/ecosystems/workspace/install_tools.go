@@ -108,7 +108,7 @@ func each(j runs.Job, n int, work func(i int, tell ecosystemport.ProgressFunc)) 
 	_ = outer.Wait()
 }
 
-// named puts a repository's name before what is told of it.
+// named prefixes a message with a repository's name.
 func named(name string, tell ecosystemport.ProgressFunc) ecosystemport.ProgressFunc {
 	return func(level, text string) { tell(level, name+": "+text) }
 }

@@ -109,7 +109,7 @@ func (s service) chosen(ctx context.Context, f runs.Ecosystem, names []string) (
 	return repos, err
 }
 
-// step returns what there is to do with a repository, and how it was found.
+// step returns what to do with a repository, and its status.
 func (s service) step(ctx context.Context, r ecosystem.Repo, dir string) (SyncStep, ecosystemport.Checkout) {
 	skip := func(reason string) SyncStep { return SyncStep{Name: r.Name, Action: doSkip, Reason: reason} }
 	if _, err := s.Clones.Address(r); err != nil {
@@ -160,7 +160,7 @@ type SyncResult struct {
 	Ticket  string        `json:"active_ticket,omitempty"`
 }
 
-// performSync goes on when one repository fails, and fails in the end.
+// performSync continues if one repository fails, and fails at the end.
 func (s service) performSync(ctx context.Context, j runs.Job) (any, error) {
 	with, err := payload[syncPayload](j.Run.Payload)
 	if err != nil {

@@ -83,8 +83,8 @@ func TestSync(t *testing.T) {
 	for name, w := range map[string]struct{ result, reason string }{
 		"absent": {"cloned", ""}, "behind": {"updated", ""}, "clean": {"up_to_date", ""}, "dirty": {"skipped", "1 change is not committed, mine.txt first"},
 		"diverged": {"skipped", "1 commit of its own, 1 commit there"}, "ahead": {"up_to_date", "1 commit is not pushed"}, "detached": {"skipped", "detached"},
-		"rebasing": {"skipped", "in the middle of a rebase"}, "other": {"skipped", "on branch feature/x, not on main"}, "foreign": {"skipped", "no directory"},
-		"tampered": {"skipped", "its .git is no directory"}, "gone": {"failed", r.origins["gone"].Remote},
+		"rebasing": {"skipped", "in the middle of a rebase"}, "other": {"skipped", "on branch feature/x, not on main"}, "foreign": {"skipped", "not a directory"},
+		"tampered": {"skipped", "its .git is not a directory"}, "gone": {"failed", r.origins["gone"].Remote},
 	} {
 		assert.Equal(t, w.result, by[name].Result, "%s: %s", name, by[name].Reason)
 		assert.Contains(t, by[name].Reason, w.reason, name)

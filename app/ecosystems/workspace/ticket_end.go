@@ -190,7 +190,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 	case p.refusal != nil:
 		p.Warnings = []string{fault.From(p.refusal).Message}
 	case p.cleanup:
-		p.Options.Assessment.Strength = policy.Simple // nobody is asked about what will be refused
+		p.Options.Assessment.Strength = policy.Simple // do not ask about a call that will be rejected
 	}
 	p.Plan, err = p.Sealed(p.found)
 	return p, err

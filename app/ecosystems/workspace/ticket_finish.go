@@ -34,7 +34,7 @@ type FinishRepo struct {
 	Behind    *int     `json:"behind"`           // null: unknown before it is fetched
 	Action    string   `json:"action,omitempty"` // in a plan: rebase, merge, fast_forward, squash, none or blocked
 	Result    string   `json:"result,omitempty"` // in an answer: rebased, merged, pushed, up_to_date, skipped or failed
-	Commit    string   `json:"commit,omitempty"` // that the branch or the base came to
+	Commit    string   `json:"commit,omitempty"` // the new commit of the branch or the base
 	Conflicts []string `json:"conflicts,omitempty"`
 	Problem   string   `json:"problem,omitempty"`
 }
@@ -140,7 +140,7 @@ const (
 	untouched = "none"
 )
 
-// seal completes the plan. Where nothing is to be done, nobody is asked.
+// seal completes the plan. If there is nothing to do, no approval is requested.
 func (s ticketService) seal(sc tool.Scope, p finishPlan, plan runs.Plan) (finishPlan, error) {
 	heads := [][]string{}
 	idle, stopped := true, []string{}
@@ -204,7 +204,7 @@ func (s ticketService) planSync(ctx context.Context, sc tool.Scope, in FinishInp
 // MergeNote is the name of the journal of a merge or rebase in one repository.
 const MergeNote = "ticket/merge"
 
-// begun notes a step before its branch moves, so that whoever comes next can finish it.
+// begun records a step before its branch moves, so that the next call can finish it.
 func (s ticketService) begun(ctx context.Context, l ecosystem.Layout) func(ecosystemport.MergeStep) error {
 	return func(step ecosystemport.MergeStep) error {
 		doc, err := tool.Encode(step)
@@ -450,7 +450,7 @@ type Proposal struct {
 	Pushed  bool     `json:"pushed"` // the origin has the branch as it is here
 	Commits int      `json:"commits"`
 	Page    string   `json:"url,omitempty"`     // of the request, or on which it is opened
-	State   string   `json:"state,omitempty"`   // of the request: open, merged or closed; empty: there is none, or nobody could be asked
+	State   string   `json:"state,omitempty"`   // of the request: open, merged or closed; empty if there is none, or if the forge could not be queried
 	Command []string `json:"command,omitempty"` // that opens it without a browser, in its worktree
 	Problem string   `json:"problem,omitempty"`
 }

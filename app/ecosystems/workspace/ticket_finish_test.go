@@ -76,7 +76,7 @@ func TestTicketSync(t *testing.T) {
 	before := r.root.Git("-C", r.tree("T-1", "web"), "rev-parse", "HEAD")
 	_, o = r.finish(syncTicket, nil)
 	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
-	assert.Contains(t, o.Err.Error(), "have both changed web.txt")
+	assert.Contains(t, o.Err.Error(), "both changed web.txt")
 	assert.Equal(t, theirs, r.root.Git("-C", r.tree("T-1", "api"), "rev-parse", "HEAD~1"), "the others are done")
 	assert.Equal(t, "mine", r.root.Git("-C", r.tree("T-1", "api"), "show", "HEAD:mine.txt"))
 	assert.FileExists(t, filepath.Join(r.tree("T-1", "api"), "theirs.txt"))

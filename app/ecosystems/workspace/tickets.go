@@ -235,7 +235,7 @@ func baseOf(state ecosystem.State, id string) string {
 	return path.Join(state.WorkspaceDir, "tickets", id)
 }
 
-// branchOf returns the branch that a ticket stands on: the manifest's, else the one that was installed.
+// branchOf returns the base branch of a ticket: the manifest's, else the installed one.
 func branchOf(m ecosystem.Manifest, r ecosystem.RepoState) string {
 	for _, known := range m.Repos {
 		if known.Name == r.Name {

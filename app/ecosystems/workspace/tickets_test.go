@@ -314,7 +314,7 @@ func TestATicketWhoseCloneIsGone(t *testing.T) {
 	require.NoError(t, os.RemoveAll(r.clone("api")))
 	l := read[workspace.TicketList](t, r.call(list, "", nil).Value)
 	assert.Equal(t, "missing worktree", l.Tickets[0].Repos[0].Status)
-	assert.Contains(t, l.Tickets[0].Repos[0].Problem, "is gone")
+	assert.Contains(t, l.Tickets[0].Repos[0].Problem, "does not exist")
 	o := r.call(end, "execute", ticketArgs{"ticket_id": "T-1", "cleanup": "local", "force": true})
 	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
 	assert.FileExists(t, filepath.Join(r.tree("T-1", "api"), "api.txt"), "nothing could keep it")

@@ -204,7 +204,7 @@ func TestPushesAndPullsShowTheirCommitsAndNeverLoseAny(t *testing.T) {
 	assert.Contains(t, d.refused("git_push", args{"remote": "nowhere"}), "no remote")
 	d.git("config", "url./elsewhere.insteadOf", d.remote)
 	d.git("config", "url./further.pushInsteadOf", "/elsewhere")
-	assert.Contains(t, d.refused("git_push", args{}), "what is reached is not what is shown")
+	assert.Contains(t, d.refused("git_push", args{}), "the URL that git contacts differs from the one shown")
 	d.git("config", "--unset-all", "url./elsewhere.insteadOf")
 	shown := d.plan("git_push", args{})
 	assert.Equal(t, d.remote, shown["remote"])
@@ -223,7 +223,7 @@ func TestPushesAndPullsShowTheirCommitsAndNeverLoseAny(t *testing.T) {
 	d.git("commit", "--quiet", "--all", "--message", "mine")
 	o := d.ByPersonOutcome("git_push", args{"path": d.dir})
 	require.Error(t, o.Err)
-	assert.Contains(t, o.Err.Error(), "not known here; pull them first")
+	assert.Contains(t, o.Err.Error(), "new commits")
 
 	assert.Contains(t, d.refused("git_pull", args{}), "a merge commit would be needed")
 	assert.Contains(t, d.refused("git_push", args{}), "has 1 commit that main does not have; pull first")

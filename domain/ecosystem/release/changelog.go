@@ -56,7 +56,7 @@ func original(text []byte, at int) int {
 	return len(text)
 }
 
-// Notes are what a changelog is told of a release.
+// Notes are the entries of a release in a changelog.
 type Notes struct {
 	Version  string
 	Date     string // 2026-01-02

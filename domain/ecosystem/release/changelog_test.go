@@ -177,7 +177,7 @@ func TestChecks(t *testing.T) {
 		"detached": {func(a *release.Target, r *release.Repo) { r.Branch, a.Skip = "", true }, "failed", "detached"},
 		"a merge":  {func(a *release.Target, r *release.Repo) { r.Doing, a.Skip = "merge", true }, "failed", "in the middle of a merge"},
 		"unborn":   {func(a *release.Target, r *release.Repo) { r.Born, a.Skip = false, true }, "failed", "no commit yet"},
-		"tagged":   {func(a *release.Target, r *release.Repo) { r.HasNext, a.Skip = true, true }, "failed", "v1.1.0 exists already"},
+		"tagged":   {func(a *release.Target, r *release.Repo) { r.HasNext, a.Skip = true, true }, "failed", "v1.1.0 already exists"},
 		"nobody":   {func(a *release.Target, r *release.Repo) { a.Author, a.Skip = errors.New("who?"), true }, "failed", "who?"},
 		"problem":  {func(a *release.Target, r *release.Repo) { r.Problem, a.Skip = "not cloned", true }, "failed", "api: not cloned"},
 		"wrong":    {func(a *release.Target, r *release.Repo) { a.Wrong, a.Skip = []string{"no root"}, true }, "failed", "no root"},

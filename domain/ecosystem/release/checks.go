@@ -177,7 +177,7 @@ func (c *checker) should(holds bool, passed, failed string) {
 	c.Warnings = append(c.Warnings, failed)
 }
 
-// standing is where the repository stands.
+// standing checks the status of the repository.
 func (c *checker) standing(r *Repo) bool {
 	switch {
 	case r.Doing != "":
@@ -187,7 +187,7 @@ func (c *checker) standing(r *Repo) bool {
 	case !r.Born:
 		return c.must(false, "", r.Name+": there is no commit yet to release")
 	case r.HasNext:
-		return c.must(false, "", fmt.Sprintf("%s: tag %s exists already; delete it (git tag -d %s), or give it to the other repositories too", r.Name, c.aim.NextTag, c.aim.NextTag))
+		return c.must(false, "", fmt.Sprintf("%s: tag %s already exists; delete it (git tag -d %s), or give it to the other repositories too", r.Name, c.aim.NextTag, c.aim.NextTag))
 	}
 	return true
 }
@@ -245,7 +245,7 @@ func (c *checker) lowering(f File) string {
 	return lower
 }
 
-// untouched rejects a file that has changes which nobody committed: they would be part of the release.
+// untouched rejects a file with uncommitted changes, which would become part of the release.
 func (c *checker) untouched(r *Repo, path string) bool {
 	for _, changed := range r.Changed {
 		if changed == path || strings.HasSuffix(changed, "/") && strings.HasPrefix(path, changed) {

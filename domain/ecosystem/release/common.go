@@ -22,7 +22,7 @@ func ParseTags(prefix string, names []string) map[string]Version {
 	return found
 }
 
-// HighestTag returns the tag of the highest version; empty when there is none. Of several of one precedence it is the last by its name.
+// HighestTag returns the tag of the highest version; empty if there is none. Among equal versions it returns the last by name.
 func HighestTag(tags map[string]Version) (tag string, v Version) {
 	for name, version := range tags {
 		if c := CompareVersions(version, v); tag == "" || c > 0 || c == 0 && name > tag {

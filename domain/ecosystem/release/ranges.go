@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// RangeChange is the range of one dependency that is written anew.
+// RangeChange is the rewritten version range of one dependency.
 type RangeChange struct{ Name, Old, New string }
 
 // PackageName returns what package.json or Cargo.toml, by name, calls the package that it is about; empty for any other file.
@@ -91,7 +91,7 @@ func cargoRange(table string, line []byte, found func(name string, at span)) {
 	if in == nil {
 		return
 	}
-	if in[1] != "" { // a table of its own
+	if in[1] != "" { // its own table
 		if m := tomlVersion.FindSubmatchIndex(line); m != nil {
 			found(in[1], span{m[2], m[3]})
 		}

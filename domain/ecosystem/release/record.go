@@ -46,7 +46,7 @@ type Recorded struct {
 	Previous string `json:"previous_tag,omitempty"` // and the one before
 }
 
-// Independent is the word for releases in which each repository has a version of its own.
+// Independent is the word for releases in which each repository has its own version.
 const Independent = "independent"
 
 const setPrefix = "release-"

@@ -55,7 +55,7 @@ func (s *collection[K, T]) Create(ctx context.Context, v T) error {
 			return err
 		}
 		if s.place(K(e.id)) >= 0 {
-			return project.ErrConflict.Sayf("there is a %s %s already; change that one, or store this one under another ID", s.kind, e.id)
+			return project.ErrConflict.Sayf("%s %s already exists; change that one, or use another ID", s.kind, e.id)
 		}
 		return s.lock.store(ctx, func() { s.kept = append(s.kept, e) })
 	})
