@@ -180,7 +180,7 @@ func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error
 			own++
 		}
 	}
-	const way = "wait until the user has decided some (countersign confirmations lists them) or they expire"
+	const way = "wait until the user has decided some (countersign approvals list shows them) or they expire"
 	switch {
 	case own > MaxPendingPerSession:
 		return ErrLimit.Sayf("this session has %d pending approval requests, the maximum; %s", MaxPendingPerSession, way)

@@ -268,6 +268,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	for _, c := range root.Commands() { // what users try first
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "doctor": {"health", "check", "diagnose"}, "approvals": {"pending", "review"}, "run": {"task", "make", "just"}}[c.Name()]
 	}
+	addShortNames(root)
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s), withSecretsCommand(p, s))
 	aliasLists(root)
 	root.SetHelpCommand(helpCommand(s))
@@ -278,6 +279,21 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	}
 	s.Everything()
 	return root
+}
+
+// addShortNames has list and remove answer to ls and rm too, in every group where these are no commands of their own.
+func addShortNames(c *cobra.Command) {
+	has := func(name string) bool {
+		return slices.ContainsFunc(c.Commands(), func(below *cobra.Command) bool { return below.Name() == name || below.HasAlias(name) })
+	}
+	for _, below := range c.Commands() {
+		for long, short := range map[string]string{"list": "ls", "remove": "rm"} {
+			if below.Name() == long && !has(short) {
+				below.Aliases = append(below.Aliases, short)
+			}
+		}
+		addShortNames(below)
+	}
 }
 
 // versionOf is what version prints as JSON.

@@ -46,7 +46,7 @@ func TestWhateverFailsUnderJSONEndsWithOneDocument(t *testing.T) {
 				assert.Equal(t, false, doc["ok"], name)
 				continue
 			}
-			assert.Contains(t, errs.String(), "error: ", name)
+			assert.Equal(t, 1, strings.Count(errs.String(), "error: "), "%s: said once: %s", name, errs.String())
 			assert.Equal(t, true, doc["error"], name)
 			assert.Equal(t, "invalid", doc["kind"], name)
 			assert.Equal(t, "usage_invalid", doc["code"], name)

@@ -64,7 +64,7 @@ countersign agents status
 countersign agents sync --rebase
 countersign agents update --latest
 countersign approvals
-countersign approvals --json
+countersign approvals list
 countersign approve cf_4f7dkmqa2x
 countersign approve cf_4f7dkmqa2x --always
 countersign audit list --tool run_script
@@ -82,7 +82,6 @@ countersign completion bash
 countersign completion fish
 countersign completion powershell
 countersign completion zsh
-countersign confirmations
 countersign deny cf_4f7dkmqa2x --reason "not on a Friday"
 countersign git branch feature/login --from main
 countersign git changes
@@ -109,7 +108,7 @@ countersign pack finalize login-bug
 countersign pack list --status draft
 countersign pack reanchor login-bug
 countersign pack reopen login-bug
-countersign pack rm login-bug
+countersign pack delete login-bug
 countersign pack show login-bug
 countersign pack show --max-tokens 8000
 countersign policy allow list_projects
@@ -143,7 +142,7 @@ countersign runs show call_mec6iivhzyey34nc
 countersign sandbox gateway status
 countersign services down web
 countersign services logs web --follow
-countersign services ls
+countersign services list
 countersign services restart web
 countersign status
 countersign stop dev

@@ -27,7 +27,7 @@ var proses = []string{"is", "on", "puts", "form", "machine", "secrets", "audit-h
 var isTopic = regexp.MustCompile(`^[a-z][a-z-]*$`)
 
 // verbs go on with a sentence behind a group of commands.
-var verbs = []string{"follows", "lists", "shows", "stores"}
+var verbs = []string{"decides", "follows", "lists", "shows", "stores"}
 
 // TestCommandsThatAreNamedExist: whatever the program tells users to run (in messages, hints, next actions, examples, pages, the README and the manual) is a command of it, with
 // flags that it has; and it names no other program's.
@@ -35,7 +35,7 @@ func TestCommandsThatAreNamedExist(t *testing.T) {
 	t.Parallel()
 	s := &command.Shell{Terminal: &command.Terminal{}}
 	root := commands(Program{}, s)
-	named := regexp.MustCompile(`\bcountersign((?: +[^ \n]+)+)`)
+	named := regexp.MustCompile(`\bcountersign((?: [^ \n]+)+)`)
 	others := regexp.MustCompile(`\b(?:agentpack|amof|packageflow|context-pack) (?:add|bootstrap|deploy|diff|doctor|evolve|fetch|import|init|lock|overlay|plan|preview|rollback|status|sync|update)\b`)
 	quoted := regexp.MustCompile("(?m)`countersign [^`]+`|^\\$ .*|^countersign [a-z].*")
 	found := 0

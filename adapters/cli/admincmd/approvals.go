@@ -19,9 +19,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/policy"
 )
 
-// ConfirmationsCommand returns the command confirmations.
+// ConfirmationsCommand returns the former name of approvals list.
 func ConfirmationsCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "confirmations", Short: "List pending approval requests of all clients", Args: command.Args(0, 0),
+	c := listCommand(s)
+	c.Use, c.Short, c.Hidden = "confirmations", "The former name of approvals list", true
+	return c
+}
+
+func listCommand(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "list", Short: "List pending approval requests of all clients", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return pending(cmd.Context(), s) }}
 }
 
@@ -57,10 +63,12 @@ func pending(ctx context.Context, s *command.Shell) error {
 
 // ApprovalsCommand returns the command approvals.
 func ApprovalsCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "approvals", Short: "Approve or deny pending requests on a live screen", Args: command.Args(0, 0),
+	c := &cobra.Command{Use: "approvals", Short: "Approve or deny pending requests on a live screen", Args: command.Subcommand,
 		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
-			"it (? shows them). Without a terminal, and with --json, it prints what confirmations does.",
+			"it (? shows them). Without a terminal, and with --json, it prints what approvals list does.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return approvals(cmd.Context(), s) }}
+	c.AddCommand(listCommand(s))
+	return c
 }
 
 // approvals shows the full-screen view, or lists the pending requests if it cannot be drawn.
@@ -86,7 +94,8 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d; at most 30d); not for high risk, nor for what hands power on or opens something")
 	c.Flags().BoolVar(&wide.AnyArgs, "any-arguments", false, "with --for: whatever the arguments")
 	c.Flags().BoolVar(&wide.AnyEntry, "any-host", false, "with --for: whichever agent host asks")
-	c.Flags().StringVar(&said.Typed, "typed", "", "the name to type, where the confirmation asks for one")
+	c.Flags().StringVar(&said.Typed, "typed", "", "the former name of --confirm-name")
+	_ = c.Flags().MarkHidden("typed")
 	c.Flags().BoolVar(&said.Always, "always", false, "allow the same again for the rest of the session that asked; not for high risk, nor where a name is typed")
 	c.Flags().BoolVar(&said.Revealed, "reveal", false, "show what is masked in the plan, to you alone, before you decide")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -107,12 +116,13 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 			}
 			return command.ErrUsage.Sayf("--any-arguments and --any-host belong to --for").With(command.Hint(line))
 		}
+		said.Typed = cmp.Or(said.Typed, s.Typed)
 		if said.Always && said.Until != nil {
 			return command.ErrUsage.Sayf("--always is for the rest of a session and --for across sessions; say one of them").With(command.Hint("countersign approve " + args[0] + " --for 8h"))
 		}
 		if len(args) > 1 {
 			if said.Always || said.Until != nil || said.Revealed || said.Typed != "" {
-				return command.ErrUsage.Sayf("several at once are approved once and no more; --for, --always, --typed and --reveal are for a single one").With(command.Hint("countersign approve " + args[0]))
+				return command.ErrUsage.Sayf("several at once are approved once and no more; --for, --always, --confirm-name and --reveal are for a single one").With(command.Hint("countersign approve " + args[0]))
 			}
 			return approveAll(cmd.Context(), s, args)
 		}
@@ -125,7 +135,7 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 // identified requires the ID of a pending request, and explains how to find it.
 func identified(cmd *cobra.Command, args []string) error {
 	if err := command.Args(1, -1)(cmd, args); err != nil {
-		return fault.From(err).With(command.Hint("countersign approvals decides on all that waits, countersign confirmations lists it with its ids"))
+		return fault.From(err).With(command.Hint("countersign approvals decides on all that waits, countersign approvals list shows it with its ids"))
 	}
 	return nil
 }

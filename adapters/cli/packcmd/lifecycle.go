@@ -127,7 +127,7 @@ func (g group) take() *cobra.Command {
 	var named string
 	c := &cobra.Command{Use: "remove ANCHOR...", Short: "Remove anchors, diagrams or sections from a draft", Args: command.Args(1, -1),
 		Long: "Take anchors and diagrams out of a draft, by their keys, as pack show and pack diff show them; SECTION::KEY where two sections have one of that key, " +
-			"and SECTION:: for a section with all that is in it. What one command removes is one change. pack rm deletes a whole pack.",
+			"and SECTION:: for a section with all that is in it. What one command removes is one change. pack delete deletes a whole pack.",
 		Example: "  countersign pack remove token-go-12\n  countersign pack remove findings::token-go-12 notes:: --pack login-bug"}
 	c.Flags().StringVarP(&named, "pack", "p", "", "id or name of the pack (default: the draft changed last)")
 	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
@@ -180,7 +180,7 @@ func (p stored) without(key string) (command.Arguments, error) {
 }
 
 func (g group) remove() *cobra.Command {
-	return &cobra.Command{Use: "rm PACK", Short: "Delete a pack (its file moves to the store's trash)", Args: command.Args(1, 1), ValidArgsFunction: g.completePacks(""),
+	return &cobra.Command{Use: "delete PACK", Aliases: []string{"rm"}, Short: "Delete a pack (its file moves to the store's trash)", Args: command.Args(1, 1), ValidArgsFunction: g.completePacks(""),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var gone stored
 			o, _, err := g.edit(cmd.Context(), args[0], func(p stored) (command.Arguments, error) {

@@ -155,7 +155,7 @@ func (g group) servicesRestart() *cobra.Command {
 
 func (g group) servicesList() *cobra.Command {
 	var p place
-	c := &cobra.Command{Use: "ls", Aliases: []string{"list"}, Short: "List services and their status", Args: command.Args(0, 0)}
+	c := &cobra.Command{Use: "list", Short: "List services and their status", Args: command.Args(0, 0)}
 	g.placeFlags(c, &p, true)
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		call, err := g.serviceArguments(cmd.Context(), p)
@@ -247,7 +247,7 @@ func (g group) servicesLogs() *cobra.Command {
 		}
 		for _, name := range args {
 			if !slices.ContainsFunc(found.Services, func(s service) bool { return s.Name == name }) {
-				return command.ErrUnknown.Sayf("there is no service %q", name).With(command.Hint("countersign services ls lists them"))
+				return command.ErrUnknown.Sayf("there is no service %q", name).With(command.Hint("countersign services list lists them"))
 			}
 		}
 		if len(all) == 0 {

@@ -298,8 +298,8 @@ func gatewayWords(b sandboxes.GatewayBrief) string {
 
 func (g group) list() *cobra.Command {
 	boxes := sandboxGroup(g).list()
-	return &cobra.Command{Use: "list [URL]", Short: "List the projects, or one project's sandboxes", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL, Example: "  countersign sandbox list\n  countersign sandbox list --json",
-		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. With URL it is countersign sandbox ls, which lists one project's sandboxes.", RunE: func(cmd *cobra.Command, args []string) error {
+	return &cobra.Command{Use: "list [PROJECT]", Short: "List the projects, or one project's sandboxes", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL, Example: "  countersign sandbox list\n  countersign sandbox list acme-shop\n  countersign sandbox list --json",
+		Long: "List the projects: each with its server, how many sandboxes it has, its URL and its directory. With PROJECT, list its sandboxes, as countersign sandbox ls does.", RunE: func(cmd *cobra.Command, args []string) error {
 			if len(args) > 0 {
 				return boxes.RunE(cmd, args)
 			}
@@ -322,6 +322,14 @@ func (g group) list() *cobra.Command {
 				}
 			})
 		}}
+	all, of := c.RunE, sandboxGroup{g.Runner}.list()
+	c.RunE = func(cmd *cobra.Command, args []string) error {
+		if len(args) > 0 {
+			return of.RunE(cmd, args)
+		}
+		return all(cmd, args)
+	}
+	return c
 }
 
 const noProjects = "no projects; start one with: countersign sandbox start URL"

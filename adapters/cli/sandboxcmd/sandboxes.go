@@ -197,7 +197,7 @@ func leased(leases map[string]string) string {
 }
 
 func (g sandboxGroup) list() *cobra.Command {
-	c := &cobra.Command{Use: "ls [URL]", Short: "List a project's sandboxes and their unsaved work", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
+	c := &cobra.Command{Use: "ls [URL]", Short: "List the sandboxes of a project, by default the one you are in", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
 		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, what their agents are doing, and whether countersign sandbox clean would delete them.\n" +
 			"countersign sandbox list lists the projects."}
 	return ProjectCommand(g.Runner, c, sandboxes.SandboxList.Name, func(all sandboxes.SandboxListing) {
@@ -318,7 +318,7 @@ func (g sandboxGroup) isProject(ctx context.Context, word, url string) bool {
 
 func (g sandboxGroup) remove() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "rm [[URL] NAME]", Short: "Delete a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+	c := &cobra.Command{Use: "rm [[URL] NAME]", Aliases: []string{"remove"}, Short: "Delete a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
 			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
 		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
