@@ -202,8 +202,7 @@ func way(f *fault.Error, s *command.Shell) string {
 // listTools is the flag that has a command print the tools and end.
 const listTools = "list-tools"
 
-// versionFlag is the flag that has a command print the version and end. Cobra's own needs text templates, which cost the binary 2.8 MB: with
-// them the linker has to keep every method there is.
+// versionFlag is the flag that has a command print the version and end.
 const versionFlag = "version"
 
 // commands returns the whole tree. Making it opens nothing.
@@ -271,7 +270,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	addShortNames(root)
 	root.AddCommand(versionCommand(p, s), gatewayCommand(p, s), withSecretsCommand(p, s))
 	aliasLists(root)
-	root.SetHelpCommand(helpCommand(s))
+	root.SetHelpCommand(helpCommand(s, p.Version))
 	addTopics(root, s)
 	root.InitDefaultCompletionCmd()
 	if c, _, err := root.Find([]string{"completion"}); err == nil && c != root {

@@ -61,10 +61,15 @@ func addTopics(root *cobra.Command, s *command.Shell) {
 }
 
 // helpCommand returns the command help: of the program, of a command, or a topic of the manual.
-func helpCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "help [COMMAND... | TOPIC]", Short: "Show the help of a command, or a topic of the manual",
+func helpCommand(s *command.Shell, version string) *cobra.Command {
+	var man string
+	c := &cobra.Command{Use: "help [COMMAND... | TOPIC]", Short: "Show the help of a command, or a topic of the manual",
 		ValidArgsFunction: completeHelp,
+		Example:           "  countersign help approve\n  countersign help approving\n  countersign help --man ~/.local/share/man/man1   so that man countersign-approve shows the same",
 		RunE: func(cmd *cobra.Command, args []string) error {
+			if man != "" {
+				return writeMan(cmd.Root(), s, man, version)
+			}
 			of := cmd.Root()
 			for i, word := range args {
 				at := slices.IndexFunc(of.Commands(), func(c *cobra.Command) bool { return c.Name() == word || c.HasAlias(word) })
@@ -94,6 +99,9 @@ func helpCommand(s *command.Shell) *cobra.Command {
 			of.InitDefaultHelpFlag()
 			return of.Help()
 		}}
+	c.Flags().StringVar(&man, "man", "", "write a manual page of every command into this directory")
+	_ = c.MarkFlagDirname("man")
+	return c
 }
 
 func showTopic(cmd *cobra.Command, s *command.Shell, t manual.Topic) error {

@@ -322,14 +322,6 @@ func (g group) list() *cobra.Command {
 				}
 			})
 		}}
-	all, of := c.RunE, sandboxGroup{g.Runner}.list()
-	c.RunE = func(cmd *cobra.Command, args []string) error {
-		if len(args) > 0 {
-			return of.RunE(cmd, args)
-		}
-		return all(cmd, args)
-	}
-	return c
 }
 
 const noProjects = "no projects; start one with: countersign sandbox start URL"
