@@ -19,6 +19,7 @@ import (
 	"syscall"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
 	"github.com/countersign-dev/countersign/adapters/cli/agentcmd"
@@ -30,6 +31,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/tourcmd"
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/spelling"
 )
 
 // Program is what the command line needs from the one who assembles it.
@@ -236,7 +238,19 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		if words := cmd.Flags().Args(); len(words) > 0 && command.IsGroup(cmd) { // a command that there is not has no flags either
 			return command.Subcommand(cmd, words)
 		}
-		return command.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(command.Hint(cmd.CommandPath() + " --help says what there is"))
+		hint := cmd.CommandPath() + " --help says what there is"
+		if typed, wrong := strings.CutPrefix(err.Error(), "unknown flag: --"); wrong {
+			var known []string
+			cmd.Flags().VisitAll(func(f *pflag.Flag) {
+				if !f.Hidden {
+					known = append(known, f.Name)
+				}
+			})
+			if near := spelling.Nearest(typed, known); near != "" {
+				hint = "did you mean --" + near + "? " + hint
+			}
+		}
+		return command.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(command.Hint(hint))
 	})
 	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"},
 		&cobra.Group{ID: "projects", Title: "Projects:"}, &cobra.Group{ID: "govern", Title: "Govern:"})

@@ -11,7 +11,8 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 )
 
-// --jq and --template print a part of the answer without --json beside them. What does not fit is an error that says what there is, and a failure leaves stdout empty.
+// --jq and --template print a part of the answer without --json beside them. What does not fit is an error that says what there is, as are names that were mistyped, and a
+// failure leaves stdout empty.
 func TestAPartOfAnAnswer(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {
@@ -31,6 +32,9 @@ func TestAPartOfAnAnswer(t *testing.T) {
 		"no template":              {[]string{"version", "--template", "{{"}, 2, "", `for "--template" flag`},
 		"both":                     {[]string{"version", "--jq", ".", "--template", "x"}, 2, "", "exclude each other"},
 		"an answer of other shape": {[]string{"version", "--jq", ".version[]"}, 2, "", "hint: the answer has version; --json shows all of it"},
+		"a flag mistyped":          {[]string{"version", "--jsn"}, 2, "", "hint: did you mean --json? countersign version --help says what there is"},
+		"a tool mistyped":          {[]string{"tools", "show", "wpie"}, 3, "", "hint: did you mean wipe?"},
+		"a short name":             {[]string{"grants", "ls", "--jq", ".count"}, 0, "0\n", ""},
 		"a failure":                {[]string{"grants", "revoke", "nonesuch", "--jq", ".code"}, 3, "", "error: nothing is always allowed"},
 		"an envelope that failed":  {[]string{"agents", "nonesuch", "--jq", ".ok"}, 2, "", "error: "},
 	} {

@@ -155,7 +155,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 		_, problems, code = w.try(command, "cf_x")
 		assert.NotZero(t, code)
 		assert.Contains(t, problems, "no confirmation cf_x is waiting")
-		assert.Contains(t, problems, "hint: countersign approvals lists those that wait")
+		assert.Contains(t, problems, "hint: countersign approvals list shows those that wait")
 	}
 
 	h.send("two", "run_script", hi)

@@ -296,7 +296,7 @@ func notWaiting(ctx context.Context, a *app.App, id string) error {
 		return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer any more: %s", id, what).With(command.Hint("countersign runs show " + id + " shows the call"))
 	}
 	return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
-		With(command.Hint("countersign approvals lists those that wait"))
+		With(command.Hint("countersign approvals list shows those that wait"))
 }
 
 func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {

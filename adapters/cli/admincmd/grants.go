@@ -3,6 +3,7 @@ package admincmd
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"strconv"
 	"strings"
@@ -13,6 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // GrantsCommand returns the command group grants.
@@ -113,13 +115,16 @@ func revokeGrants(ctx context.Context, s *command.Shell, ids []string) error {
 	for _, id := range ids {
 		g, err := a.RevokeAlways(ctx, id, command.ByTerminal)
 		if err != nil {
-			failed = err
+			failed = fault.From(err).With(command.Hint("countersign grants list shows what is allowed"))
 			continue
 		}
 		ended = append(ended, g)
 	}
-	if s.JSON && failed == nil {
-		return s.PrintJSON(confirm.ListAlways(ended))
+	if s.JSON {
+		if failed == nil || len(ended) > 0 {
+			failed = errors.Join(s.PrintJSON(confirm.ListAlways(ended)), failed)
+		}
+		return failed
 	}
 	for _, g := range ended {
 		s.Line("revoked %s; %s asks again, from its next call on", g.ID, g.Tool)

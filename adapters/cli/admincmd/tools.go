@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/cli/command"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/policy"
+	"github.com/countersign-dev/countersign/domain/spelling"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
@@ -56,7 +57,15 @@ func find(s *command.Shell, name string) (tool.Spec, error) {
 	}
 	spec, ok := a.Spec(tool.Name(name))
 	if !ok {
-		return spec, tool.ErrUnknown.Sayf("there is no tool %q", name).With(command.Hint("countersign tools list shows those there are"))
+		hint := command.Hint("countersign tools list shows those there are")
+		var known []string
+		for _, toolset := range a.Toolsets() {
+			known = append(known, toolset.Served...)
+		}
+		if near := spelling.Nearest(name, known); near != "" {
+			hint = command.Hint("did you mean " + near + "? countersign tools list shows all")
+		}
+		return spec, tool.ErrUnknown.Sayf("there is no tool %q", name).With(hint)
 	}
 	return spec, nil
 }

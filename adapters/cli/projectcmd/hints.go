@@ -17,6 +17,9 @@ func NewRunner(s *command.Shell) Runner {
 
 // hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
+	if strings.Contains(f.Message, "countersign project list lists") { // the message says half of it
+		return "countersign project add DIR registers one"
+	}
 	return map[fault.Code]command.Hint{
 		"path_not_allowed":             "countersign project add DIR registers a directory, without DIR the one you stand in; countersign project list lists the registered projects",
 		"project_not_found":            "countersign project list shows the registered projects; countersign project add DIR registers one",
