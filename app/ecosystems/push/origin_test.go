@@ -86,15 +86,19 @@ func TestAnExplanationContactsNoOrigin(t *testing.T) {
 		return true, nil
 	})
 	call := func(name, mode string) tool.Outcome {
-		doc, err := json.Marshal(args{"ecosystem": "demo", "mode": mode})
+		in := args{"ecosystem": "demo", "mode": mode}
+		if name == bump {
+			in["bump_type"], in["pre_release"], in["push"] = "patch", "alpha", true
+		}
+		doc, err := json.Marshal(in)
 		require.NoError(t, err)
 		return r.Call(ctx, tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
 	}
-	for _, name := range []string{shippingPush, archive, discard} {
+	for _, name := range []string{shippingPush, bump, archive, discard} {
 		o := call(name, "ask")
 		require.True(t, o.Explained, name)
 		require.Zero(t, reached.Swap(0), name)
-		if name != shippingPush {
+		if name == archive || name == discard {
 			assert.Equal(t, "what was last fetched from origin", decoded(t, o.Value)["current_state"].(args)["judged_by"], name)
 		}
 		require.NoError(t, call(name, "plan").Err, name)

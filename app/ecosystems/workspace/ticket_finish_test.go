@@ -7,13 +7,16 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
+	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
@@ -96,6 +99,32 @@ func TestTicketSync(t *testing.T) {
 }
 
 // TestTicketMerge merges in the order of dependencies, all of it checked first, and goes on where it was stopped.
+// TestAnExplanationOfATicketContactsNoOrigin (amof contract §11), although a plan of the same call does.
+func TestAnExplanationOfATicketContactsNoOrigin(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	r.work(r.tree("T-1", "web"), "mine.txt", "web")
+	var reached atomic.Int32
+	ctx, _ := gitcli.Outreach{}.Guard(t.Context(), func(context.Context, string) (bool, error) {
+		reached.Add(1)
+		return true, nil
+	})
+	call := func(name, mode string, in ticketArgs) tool.Outcome {
+		in["ecosystem"], in["mode"] = "demo", mode
+		doc, err := tool.Encode(in)
+		require.NoError(t, err)
+		return r.Call(ctx, tool.Call{Session: "s", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
+	}
+	for name, in := range map[string]ticketArgs{syncTicket: {}, merge: {"push": true}, end: {"cleanup": "all", "force": true}} {
+		o := call(name, "ask", in)
+		require.True(t, o.Explained, "%s: %v", name, o.Err)
+		require.Zero(t, reached.Swap(0), name)
+		require.NoError(t, call(name, "plan", in).Err, name)
+		require.NotZero(t, reached.Swap(0), "%s: a plan does", name)
+	}
+}
+
 func TestTicketMerge(t *testing.T) {
 	t.Parallel()
 	r := ticketNewRig(t)
