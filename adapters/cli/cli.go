@@ -234,6 +234,9 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	root.PersistentFlags().StringVar(&s.Typed, "confirm-name", "", "the name to type where an approval asks for one")
 	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")
 	_ = root.PersistentFlags().MarkHidden("type")
+	for _, flag := range []string{"jq", "template", "confirm-name"} {
+		_ = root.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
+	}
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		if words := cmd.Flags().Args(); len(words) > 0 && command.IsGroup(cmd) { // a command that there is not has no flags either
 			return command.Subcommand(cmd, words)
