@@ -12,7 +12,8 @@ import (
 // The layout of tables, in characters.
 const (
 	columnGap   = 2
-	leastColumn = 16 // columns are shortened to this before one is hidden
+	leastColumn = 16 // columns are shortened to this before one is hidden,
+	wholeColumn = 20 // but for those that are not wider than this: times and ids are of no use without their end
 )
 
 // Table writes rows under headings: with lines and colour on a terminal, and as plain columns otherwise. Where they are wider than the screen, long cells are shortened; then
@@ -77,7 +78,10 @@ func layout(headings []string, rows [][]string, limit int, first []string) (show
 	}
 	natural := slices.Clone(widths)
 	least := func(column int) int {
-		return min(natural[column], max(leastColumn, text.StringWidth(headings[column])), limit)
+		if natural[column] <= wholeColumn {
+			return min(natural[column], limit)
+		}
+		return min(max(leastColumn, text.StringWidth(headings[column])), limit)
 	}
 	total := func(width func(column int) int) int {
 		sum := columnGap * (len(shown) - 1)
