@@ -44,3 +44,33 @@ func TestTheFirstPageInABrowser(t *testing.T) {
 	p.Press("Send a test approval")
 	p.WaitText("main", "try an approval, which changes nothing")
 }
+
+// TestAPageIsFound by words of its name: with scripts by keys alone, and without them on a page of its own.
+func TestAPageIsFound(t *testing.T) {
+	b := browser.Open(t)
+	web := open(t)
+	p := b.Page(t, web.URL+"/")
+	p.WaitFor(`document.querySelector("dialog.palette")`)
+	p.Keys("\t")
+	p.Keys("\t")
+	p.Keys("\t")
+	assert.Equal(t, "Find a page", p.Focus())
+	p.Keys("\r")
+	p.WaitFor(`document.querySelectorAll(".palette li").length > 10`)
+	p.Axe()
+	p.Keys("log aud")
+	p.WaitFor(`document.querySelectorAll(".palette li").length === 1 && document.querySelector(".palette li").getAttribute("aria-selected") === "true"`)
+	p.WaitText(".palette [role=status]", "1 page")
+	p.Dark(true)
+	p.Narrow(true)
+	p.Axe()
+	p.Shot("a page is found, dark and narrow")
+	p.Keys("\r")
+	p.WaitText("h1", "Audit")
+	p.Scripts(false)
+	p.Reload()
+	p.Press("Find a page")
+	p.Type("#q", "tools\r")
+	p.WaitText("main table", "Tools")
+	assert.NotContains(t, p.Text("main table"), "Settings")
+}

@@ -174,6 +174,7 @@ func TestTheMainJob(t *testing.T) {
 	var always string
 	p.Eval(`document.querySelector('#waiting button[value="always"]').getAttribute("aria-label")`, &always)
 	assert.Regexp(t, `^Always allow in this session: script build of project \(run_script\), as it reads now, with these arguments, for at most 12 hours; not bound: how often it runs; the contents of other files: run script build of project: echo built > built.txt$`, always)
+	p.Press("Allow in this session …")
 	p.Press(always)
 	require.NoError(t, m.came(built).Err)
 	assert.Equal(t, "built\n", m.read("project/built.txt"))

@@ -160,6 +160,7 @@ func TestAnAgentsScriptIsAnsweredInTheConsole(t *testing.T) {
 
 			b.shows(p, "run_script", func() { answer = agent.later("run_script", hi) })
 			p.WaitFor("!('held' in document.body.dataset)")
+			p.Press("Allow in this session …")
 			p.Click("button[value=always]")
 			_, failed = outcome(t, answer())
 			require.Nil(t, failed)

@@ -44,6 +44,7 @@ func TestInABrowser(t *testing.T) {
 		"Two browsers":                                    twoBrowsers,
 		"Decisions by keyboard alone":                     decisionsByKeyboardAlone,
 		"Decisions without scripts":                       decisionsWithoutScripts,
+		"Single keys":                                     singleKeys,
 		"Nobody presses what just slid under the pointer": nobodyPressesWhatJustSlidUnderThePointer,
 		"A press that brings the window forward":          aPressThatBringsTheWindowForward,
 	} {
@@ -234,6 +235,40 @@ func decisionsByKeyboardAlone(t *testing.T, b *browser.Browser) {
 	p.Keys("\r")
 	p.WaitText("main", "write note plan: approved")
 	require.NoError(t, (<-done).Err)
+}
+
+// singleKeys lead to where one decides, and none of them decides. They can be switched off.
+func singleKeys(t *testing.T, b *browser.Browser) {
+	agent, here, web := live(t)
+	require.NoError(t, here.Notes.Write("old", "one"))
+	note := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	burn := agent.Ask(t, "burn_note", map[string]string{"name": "old"})
+	p := b.Apart(t).Page(t, web.URL+"/approvals/"+note)
+	ready := func(id string) {
+		p.WaitFor("location.pathname === '/approvals/" + id + "' && document.readyState === 'complete' && !document.getElementById('keys').hidden")
+	}
+	ready(note)
+	p.Keys("k")
+	ready(burn)
+	p.Keys("a")
+	p.WaitFor("document.activeElement.name === 'typed_value'")
+	p.Go(web.URL + "/approvals/" + burn)
+	p.Keys("j")
+	ready(note)
+	p.Keys("a")
+	assert.Equal(t, "Approve: write note plan", p.Focus())
+	p.Keys("d")
+	p.WaitFor("document.activeElement.name === 'reason'")
+	p.Go(web.URL + "/approvals/" + note)
+	p.Keys("?")
+	assert.Equal(t, "Single keys", p.Focus())
+	p.Keys(" ")
+	p.WaitFor("document.activeElement.getAttribute('aria-pressed') === 'false'")
+	p.Keys("a")
+	assert.Equal(t, "Single keys", p.Focus())
+	views, err := here.Confirmations(t.Context(), "")
+	require.NoError(t, err)
+	assert.Len(t, views, 2, "no key has decided")
 }
 
 func decisionsWithoutScripts(t *testing.T, b *browser.Browser) {

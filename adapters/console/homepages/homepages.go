@@ -58,6 +58,8 @@ func New(runner *ui.CallRunner, core Core, m Machine) *Section {
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /{$}", person(s.home))
 	mux.Handle("POST /home/try", person(s.try))
+	mux.Handle("GET /find", person(s.find))
+	mux.Handle("GET /find.json", person(s.findable))
 }
 
 func (s *Section) home(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {

@@ -78,17 +78,19 @@ func TestTheLibraryIsTheOneThatWasTaken(t *testing.T) {
 
 // TestScriptsWriteNoMarkup: what the content security policy would let through is not written either.
 func TestScriptsWriteNoMarkup(t *testing.T) {
-	for _, name := range []string{"console.js", "diagrams.js"} {
+	for _, name := range []string{"console.js", "diagrams.js", "find.js"} {
 		body, err := os.ReadFile("static/" + name)
 		require.NoError(t, err)
 		for _, not := range []string{"innerHTML =", "outerHTML =", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "localStorage", "document.cookie"} {
 			assert.NotContains(t, string(body), not, name)
 		}
 	}
-	told, err := os.ReadFile("static/notify.js") // which remembers two switches and two numbers, and nothing that others could not know
-	require.NoError(t, err)
-	for _, not := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "fetch(", "document.cookie"} {
-		assert.NotContains(t, string(told), not)
+	for _, name := range []string{"notify.js", "keys.js"} { // which remember switches and two numbers, and nothing that others could not know
+		told, err := os.ReadFile("static/" + name)
+		require.NoError(t, err)
+		for _, not := range []string{"innerHTML", "outerHTML", "insertAdjacentHTML", "document.write", "eval(", "new Function", "http://", "https://", "fetch(", "document.cookie"} {
+			assert.NotContains(t, string(told), not, name)
+		}
 	}
 	style, err := os.ReadFile("static/style.css")
 	require.NoError(t, err)

@@ -62,6 +62,8 @@ func (p Page) document(v httpauth.Visitor) Node {
 			script(src("/assets/console.js"), Defer()),
 			script(src("/assets/passkeys.js"), Defer()),
 			script(src("/assets/notify.js"), Defer()),
+			script(src("/assets/find.js"), Defer()),
+			If(p.Section == "/approvals", script(src("/assets/keys.js"), Defer())),
 			If(p.Diagrams, script(src("/assets/mermaid.js"), Defer())),
 			If(p.Diagrams, script(src("/assets/diagrams.js"), Defer())),
 		),
@@ -77,6 +79,7 @@ func (p Page) document(v httpauth.Visitor) Node {
 func (p Page) header(v httpauth.Visitor) Node {
 	return header(Class("top"),
 		A(Class("brand"), Href("/"), TextNode("Countersign")),
+		A(Class("find"), Href("/find"), Attr("aria-keyshortcuts", "Control+K Meta+K"), Data("shortcut", "Ctrl K"), TextNode("Find a page")),
 		Nav(Aria("label", "Sections"), Ul(Map(Sections(), func(s PageLink) Node {
 			return Li(If(begins(s.Href), Class("apart")), A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), TextNode(s.Text),
 				If(s.Href == "/approvals", Span(Class("count"), Data("count", "approvals")))))

@@ -1,0 +1,44 @@
+// Single keys on the page of an approval: as in the terminal's queue, but no key approves or denies by itself. They can be switched off; this browser remembers that.
+"use strict";
+(() => {
+  const name = "countersign-keys";
+  let off = false;
+  try { off = localStorage.getItem(name) === "off"; } catch { /* they are on, then */ }
+  const box = () => document.getElementById("keys");
+  const draw = () => {
+    if (!box()) return;
+    box().hidden = false;
+    box().querySelector("[data-keys]").setAttribute("aria-pressed", String(!off));
+  };
+  // step opens the page of the next approval in the queue, or of the one before.
+  const step = (by) => {
+    const all = [...document.querySelectorAll("#queue a")], at = all.findIndex((a) => a.hasAttribute("aria-current")), next = all[at + by];
+    if (next) location.assign(next.href);
+  };
+  const focus = (...selectors) => {
+    for (const s of selectors) {
+      const e = document.querySelector(".decision " + s);
+      if (e && e.checkVisibility()) { e.focus(); return; }
+    }
+  };
+  const does = {
+    j: () => step(1), k: () => step(-1),
+    a: () => focus("input[name=typed_value]", "button[value=approve]"), d: () => focus("input[name=reason]", "button[value=deny]"),
+    "/": () => document.dispatchEvent(new Event("console:find")),
+    "?": () => { box().querySelector("button").focus(); box().scrollIntoView({ block: "center" }); },
+  };
+  addEventListener("keydown", (e) => {
+    if (off || !box() || e.ctrlKey || e.metaKey || e.altKey || e.repeat || !Object.hasOwn(does, e.key)) return;
+    if (document.querySelector("dialog[open]") || e.target.closest && e.target.closest("input, textarea, select, [contenteditable]")) return;
+    e.preventDefault();
+    does[e.key]();
+  });
+  document.addEventListener("click", (e) => {
+    if (!e.target.closest || !e.target.closest("[data-keys]")) return;
+    off = !off;
+    try { localStorage.setItem(name, off ? "off" : "on"); } catch { /* for this page alone, then */ }
+    draw();
+  });
+  document.addEventListener("console:fresh", draw);
+  draw();
+})();
