@@ -170,7 +170,7 @@ func (b *consoleFixture) logged(in *browser.Browser, page string) *browser.Page 
 	b.t.Helper()
 	p := in.Page(b.t, b.login(page))
 	p.Press("Log this browser in")
-	p.WaitFor("location.pathname === " + fmt.Sprintf("%q", page) + " && document.readyState === 'complete'")
+	p.WaitFor("location.pathname.startsWith(" + fmt.Sprintf("%q", page) + ") && document.readyState === 'complete'")
 	return p
 }
 
