@@ -76,8 +76,8 @@ func TestFreshness(t *testing.T) {
 	assert.Contains(t, done.Path, "/packs/"+id+"?done=")
 	r.write("cmd/main.go", strings.Replace(program, "return 42", "return 43 // <i>", 1))
 	p = r.Get("/packs/"+id).See("3 fresh", "1 changed", "What it was, and what it is now", "Earlier text: kept when the pack was finalized")
-	assert.Contains(t, p.Main(), `<span class="removed">-`+"\treturn 42")
-	assert.Contains(t, p.Main(), `<span class="added">+`+"\treturn 43 // &lt;i&gt;")
+	assert.Contains(t, p.Main(), `<span class="removed">-`+"\treturn <mark>42</mark>")
+	assert.Contains(t, p.Main(), `<span class="added">+`+"\treturn <mark>43 // &lt;i&gt;</mark>")
 	assert.NotContains(t, p.Main(), "Edit", "a final pack is not edited")
 }
 
