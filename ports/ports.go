@@ -113,10 +113,21 @@ type Chain interface {
 	End(ctx context.Context) (audit.End, error)
 }
 
+// Prunable is an AuditLog from which retention can remove reads.
+type Prunable interface {
+	// Prune removes the reads of that step of p, and records that it did, signed with the key of this machine: both or neither, and no other process writes in
+	// between. It fails with audit.ErrStale if the log is not as it was when p was planned, and with audit.ErrBroken if the records are not those of the step.
+	Prune(ctx context.Context, p audit.Pruning, step audit.PruneStep) (audit.Removal, error)
+	// Reclaim gives the space of what was removed back to the file system, as far as that keeps no writer waiting.
+	Reclaim(ctx context.Context) error
+}
+
 // StoredChain is an audit log as it is stored.
 type StoredChain struct {
 	End     audit.End                   // as the log records it
-	Records iter.Seq2[audit.Raw, error] // every record, in rising order; one is valid until the next is asked for
+	Records iter.Seq2[audit.Raw, error] // every record that is there, in rising order; one is valid until the next is asked for
+	// Removals returns the records that say that retention has removed reads, in no order.
+	Removals func() ([]audit.Raw, error)
 	// HashAt returns the hash of that record; zero if there is none.
 	HashAt func(seq int64) (canon.Hash, error)
 	// Index fails with audit.ErrBroken if Search may miss any record of the log. It is cheapest after all records were read.
@@ -136,8 +147,8 @@ type Checked interface {
 type Signer interface {
 	// Key returns the current signing key. had is the last recorded one; a missing key is created only if had is zero.
 	Key(had audit.Key) (audit.Key, error)
-	// Sign signs the end of the chain with that key.
-	Sign(k audit.Key, seq int64, hash canon.Hash) (audit.Head, error)
+	// Sign signs a position in the chain with that key.
+	Sign(k audit.Key, at audit.Position) (audit.Head, error)
 }
 
 // Settings is the user's settings. The zero Settings of a new store is revision 0 with nothing set.

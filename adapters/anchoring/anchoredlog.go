@@ -7,6 +7,7 @@
 package anchoring
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"io/fs"
@@ -249,7 +250,7 @@ func (k *AnchoredLog) putOne(ctx context.Context, a named, h audit.Head, mark st
 
 // Check verifies the whole audit log against its chain, its signature and its anchors. If it finds no fault, CheckNew continues from there.
 func (k *AnchoredLog) Check(ctx context.Context) (audit.Report, error) {
-	return k.check(ctx, audit.Checkpoint{})
+	return k.check(ctx, audit.Checkpoint{}, nil)
 }
 
 // CheckNew verifies only the records after the last check. Only Check detects changes to earlier records. CheckNew reads everything if there was no
@@ -263,13 +264,14 @@ func (k *AnchoredLog) CheckNew(ctx context.Context) (audit.Report, error) {
 	if !at.Holds(own) {
 		return k.Check(ctx)
 	}
-	return k.check(ctx, at)
+	return k.check(ctx, at, nil)
 }
 
 // errElsewhere reports a checkpoint of another log.
 var errElsewhere = errors.New("the checkpoint does not fit the audit")
 
-func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint) (audit.Report, error) {
+// check verifies the log from a checkpoint on. If seek is given, it is called before the first record, and the check is of all records.
+func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint, seek func(*audit.Check)) (audit.Report, error) {
 	began := k.parts.Clock.Now()
 	all, l, err := k.places()
 	if err != nil {
@@ -303,6 +305,15 @@ func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint) (audit.R
 			check.Want(chain.End.Signed.Seq)
 			signed = chain.End.Signed.Key
 		}
+		about.Own, about.OwnErr = k.own(chain.End, beside)
+		if removals, err := chain.Removals(); err != nil {
+			return err
+		} else {
+			check.Removed(removals, cmp.Or(about.Own, signed))
+		}
+		if seek != nil {
+			seek(check)
+		}
 		if from.Head.Seq > 0 {
 			if err := goOn(check, from, chain); err != nil {
 				return err
@@ -321,7 +332,6 @@ func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint) (audit.R
 				return about.Index
 			}
 		}
-		about.Own, about.OwnErr = k.own(chain.End, beside)
 		report = check.End(chain.End, about)
 		return nil
 	})
@@ -364,7 +374,7 @@ func goOn(check *audit.Check, from audit.Checkpoint, chain ports.StoredChain) er
 // keep stores a checkpoint. If that fails, the next check reads more.
 func (k *AnchoredLog) keep(at audit.Checkpoint, own audit.Key) {
 	var err error
-	if at.Head, err = k.parts.Signer.Sign(own, at.Head.Seq, at.Sum()); err == nil {
+	if at.Head, err = k.parts.Signer.Sign(own, audit.Position{Seq: at.Head.Seq, Hash: at.Sum()}); err == nil {
 		err = k.book.keep(at)
 	}
 	if err != nil {

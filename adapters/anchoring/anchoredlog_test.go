@@ -136,7 +136,7 @@ func (h *fixture) rebuild(from int64, sign bool) {
 		signer := docfile.NewSigner(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
 		key, err := signer.Peek()
 		require.NoError(h.t, err)
-		head, err := signer.Sign(key, last.Seq, last.Hash)
+		head, err := signer.Sign(key, audit.Position{Seq: last.Seq, Hash: last.Hash})
 		require.NoError(h.t, err)
 		h.do("UPDATE audit_head SET signed = ?", head.Line())
 	}
@@ -247,7 +247,7 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			signer := docfile.NewSigner(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
 			key, err := signer.Key(audit.Key{})
 			require.NoError(h.t, err)
-			other, err := signer.Sign(key, 700, canon.SumBytes("test", nil))
+			other, err := signer.Sign(key, audit.Position{Seq: 700, Hash: canon.SumBytes("test", nil)})
 			require.NoError(h.t, err)
 			h.write(h.file(), append(h.read(h.file()), append([]byte("torn {\n"), other.Line()...)...))
 			h.append(1) // behind a line that has no end

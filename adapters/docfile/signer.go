@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/audit"
-	"github.com/countersign-dev/countersign/domain/canon"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
@@ -86,13 +85,13 @@ func (s *Signer) Peek() (audit.Key, error) {
 	return audit.Key(k.Public().(ed25519.PublicKey)), nil
 }
 
-// Sign signs the end of the chain with that key, which Key or Renew returned.
-func (s *Signer) Sign(key audit.Key, seq int64, hash canon.Hash) (audit.Head, error) {
+// Sign signs a position in the chain with that key, which Key or Renew returned.
+func (s *Signer) Sign(key audit.Key, at audit.Position) (audit.Head, error) {
 	k, err := s.current()
 	if err != nil {
 		return audit.Head{}, err
 	}
-	h := audit.Head{Seq: seq, Hash: hash, At: s.now().UTC().Truncate(time.Millisecond), Home: s.home, Machine: s.machine, Key: audit.Key(k.Public().(ed25519.PublicKey))}
+	h := audit.Head{Seq: at.Seq, Hash: at.Hash, Kept: at.Kept, At: s.now().UTC().Truncate(time.Millisecond), Home: s.home, Machine: s.machine, Key: audit.Key(k.Public().(ed25519.PublicKey))}
 	if h.Key != key {
 		return audit.Head{}, ErrSigner.Sayf("the key %s was exchanged meanwhile", s.File())
 	}

@@ -15,11 +15,12 @@ import (
 const page = 100
 
 const (
-	selectHead   = `SELECT seq, hash, signed FROM audit_head WHERE one = 1`
+	selectHead   = `SELECT seq, hash, signed, kept, kept_count FROM audit_head WHERE one = 1`
 	updateSigned = `UPDATE audit_head SET signed = ? WHERE one = 1`
 	selectHash   = `SELECT hash FROM audit WHERE seq = ?`
 	selectAll    = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq`
-	upsertHead   = `INSERT INTO audit_head (one, seq, hash) VALUES (1, ?, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash`
+	upsertHead   = `INSERT INTO audit_head (one, seq, hash, kept, kept_count) VALUES (1, ?, ?, ?, ?) ON CONFLICT (one) DO UPDATE SET seq = excluded.seq, hash = excluded.hash,
+		kept = excluded.kept, kept_count = excluded.kept_count`
 	insertRecord = `INSERT INTO audit (seq, event, prev, hash) VALUES (?, ?, ?, ?)`
 	selectAfter  = `SELECT seq, event, prev, hash FROM audit WHERE seq > ? ORDER BY seq LIMIT ?`
 	selectTail   = `SELECT seq, event, prev, hash FROM (SELECT * FROM audit ORDER BY seq DESC LIMIT ?) ORDER BY seq`
@@ -59,7 +60,7 @@ func (s *Store) Append(ctx context.Context, events ...audit.Event) error {
 	})
 }
 
-// NewKey puts on record that another key signs from now on, and signs with it.
+// NewKey puts on record that another key signs from now on, and signs with it; the newest removal of reads, too.
 func (s *Store) NewKey(ctx context.Context, key audit.Key, told func(follows audit.Key) audit.Event) error {
 	return s.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
 		end, err := ending(ctx, tx)
@@ -70,7 +71,13 @@ func (s *Store) NewKey(ctx context.Context, key audit.Key, told func(follows aud
 		if end.Signed != nil {
 			had = end.Signed.Key
 		}
-		if end, err = link(ctx, tx, end, []audit.Event{told(had)}); err != nil {
+		events := []audit.Event{told(had)}
+		if again, ok, err := s.removalAgain(ctx, tx, had, key); err != nil {
+			return err
+		} else if ok {
+			events = append(events, again.Event(events[0].Time))
+		}
+		if end, err = link(ctx, tx, end, events); err != nil {
 			return err
 		}
 		return s.sign(ctx, tx, key, end)
@@ -96,15 +103,16 @@ func link(ctx context.Context, tx *sql.Tx, end audit.End, events []audit.Event) 
 		if _, err := insert.ExecContext(ctx, last.Seq, event, last.Prev[:], last.Hash[:]); err != nil {
 			return end, err
 		}
+		end.Kept = end.Kept.Of(&last)
 	}
-	_, err = tx.ExecContext(ctx, upsertHead, last.Seq, last.Hash[:])
+	_, err = tx.ExecContext(ctx, upsertHead, last.Seq, last.Hash[:], end.Kept.Hash[:], end.Kept.Count)
 	end.Seq, end.Hash = last.Seq, last.Hash
 	return end, err
 }
 
 // sign signs the end of the chain, as far as the key can be used.
 func (s *Store) sign(ctx context.Context, tx *sql.Tx, key audit.Key, end audit.End) error {
-	h, err := s.signer.Sign(key, end.Seq, end.Hash)
+	h, err := s.signer.Sign(key, audit.Position{Seq: end.Seq, Hash: end.Hash, Kept: end.Kept})
 	if err != nil {
 		return nil //nolint:nilerr // the end stays signed as far as it was, and audit verify says so
 	}
@@ -122,14 +130,17 @@ type querier interface {
 // continues the one deleted, and the gap shows.
 func ending(ctx context.Context, tx querier) (audit.End, error) {
 	var (
-		end          audit.End
-		hash, signed []byte
+		end                audit.End
+		hash, signed, kept []byte
+		count              sql.NullInt64
 	)
-	err := tx.QueryRowContext(ctx, selectHead).Scan(&end.Seq, &hash, &signed)
+	err := tx.QueryRowContext(ctx, selectHead).Scan(&end.Seq, &hash, &signed, &kept, &count)
 	if errors.Is(err, sql.ErrNoRows) {
-		return audit.End{}, nil
+		return audit.End{Kept: audit.NoneKept()}, nil
 	}
 	copy(end.Hash[:], hash)
+	copy(end.Kept.Hash[:], kept)
+	end.Kept.Count = count.Int64
 	if len(signed) > 0 {
 		h, err := audit.ReadHead(signed)
 		if err != nil { // what cannot be read was signed by nobody

@@ -31,9 +31,10 @@ func (s *Store) Chain(ctx context.Context, after int64, f func(ports.StoredChain
 		}
 		sums := newIndexSums()
 		return f(ports.StoredChain{
-			End:     end,
-			Records: func(yield func(audit.Raw, error) bool) { each(ctx, tx, after, sums, yield) },
-			HashAt:  func(seq int64) (canon.Hash, error) { return hashAt(ctx, tx, seq) },
+			End:      end,
+			Records:  func(yield func(audit.Raw, error) bool) { each(ctx, tx, after, sums, yield) },
+			Removals: func() ([]audit.Raw, error) { return removals(ctx, tx) },
+			HashAt:   func(seq int64) (canon.Hash, error) { return hashAt(ctx, tx, seq) },
 			Index: func() error {
 				if sums.match(ctx, tx) {
 					return nil
@@ -44,7 +45,7 @@ func (s *Store) Chain(ctx context.Context, after int64, f func(ports.StoredChain
 	})
 	if err == nil && none {
 		var empty iter.Seq2[audit.Raw, error] = func(func(audit.Raw, error) bool) {}
-		return f(ports.StoredChain{Records: empty, HashAt: func(int64) (canon.Hash, error) { return canon.Hash{}, nil }, Index: func() error { return nil }})
+		return f(ports.StoredChain{Records: empty, Removals: func() ([]audit.Raw, error) { return nil, nil }, HashAt: func(int64) (canon.Hash, error) { return canon.Hash{}, nil }, Index: func() error { return nil }})
 	}
 	return err
 }

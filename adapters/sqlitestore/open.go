@@ -35,8 +35,14 @@ var errOutdated = errors.New("the schema is older than this program")
 //go:embed migrations/*.sql
 var migrations embed.FS
 
-// sealedSince is the schema from which on secrets are sealed.
-const sealedSince = 4
+// The schemas from which on secrets are sealed, and the end of the audit says what is kept.
+const (
+	sealedSince = 4
+	keptSince   = 13
+)
+
+// autoVacuum has a database give back space when asked to. It takes effect in one without a page, or with the next VACUUM.
+const autoVacuum = "PRAGMA auto_vacuum = INCREMENTAL"
 
 // The two ways to connect. Neither creates a file; SQLite itself falls back to reading where it may not write. What is deleted is
 // overwritten.
@@ -211,8 +217,10 @@ func begun(path string) error {
 		return err
 	}
 	db := sql.OpenDB(c)
+	db.SetMaxOpenConns(1)
 	var mode string
-	return errors.Join(db.QueryRow("PRAGMA journal_mode = WAL").Scan(&mode), db.Close())
+	_, err = db.Exec(autoVacuum)
+	return errors.Join(err, db.QueryRow("PRAGMA journal_mode = WAL").Scan(&mode), db.Close())
 }
 
 // emptied rejects a database of zero bytes where there was one before: SQLite would take it for a new one, and drop what its log still holds.
@@ -323,7 +331,7 @@ func (s *Store) migrate(ctx context.Context, conn *sql.Conn) error {
 		}
 		return err
 	}
-	if version > 0 && version < sealedSince {
+	if version > 0 && version < keptSince { // what was stored in clear goes, and from now on the file can get smaller
 		scrub(ctx, conn)
 	}
 	if kept != "" {
@@ -355,6 +363,11 @@ func (s *Store) upgrade(ctx context.Context, tx *sql.Tx, version int) error {
 			return err
 		}
 	}
+	if version < keptSince {
+		if err := countKept(ctx, tx); err != nil {
+			return err
+		}
+	}
 	if _, err := tx.ExecContext(ctx, fmt.Sprintf("PRAGMA user_version = %d", len(scripts))); err != nil {
 		return err
 	}
@@ -364,7 +377,7 @@ func (s *Store) upgrade(ctx context.Context, tx *sql.Tx, version int) error {
 // scrub takes what was stored in clear, and is not referred to any more, out of the database and its log. Where others who use the
 // database stand in the way, or the disk is full, it stays until its place is written to.
 func scrub(ctx context.Context, conn *sql.Conn) {
-	for _, statement := range []string{"VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
+	for _, statement := range []string{autoVacuum, "VACUUM", "PRAGMA wal_checkpoint(TRUNCATE)"} {
 		conn.ExecContext(ctx, statement) //nolint:errcheck // see above
 	}
 }

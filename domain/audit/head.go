@@ -45,10 +45,12 @@ func (k *Key) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// Head is the signed end of a home's audit log at one time. Records up to it cannot be changed without contradicting it.
+// Head is the signed end of a home's audit log at one time. Records up to it cannot be changed without contradicting it; where retention has removed reads
+// up to it, the other records cannot.
 type Head struct {
 	Seq     int64      `json:"seq"`
 	Hash    canon.Hash `json:"hash"`
+	Kept    Kept       `json:"kept,omitzero"` // of the records up to it; zero in heads of earlier versions, which did not say
 	At      time.Time  `json:"at"`
 	Home    string     `json:"home"`    // directory of the audit log
 	Machine string     `json:"machine"` // a name for the machine that does not identify it
@@ -56,7 +58,11 @@ type Head struct {
 	Sig     []byte     `json:"sig,omitempty"`
 }
 
-const headLabel = "audit.head.v1"
+// The labels of statements: of heads that do not say what is kept, and of those that do.
+const (
+	headLabel     = "audit.head.v1"
+	headLabelKept = "audit.head.v2"
+)
 
 // Statement returns the signed bytes: everything except the signature.
 func (h Head) Statement() []byte {
@@ -66,7 +72,11 @@ func (h Head) Statement() []byte {
 	if err != nil { // a year that no clock shows: no signature fits such a head
 		return nil
 	}
-	return append(canon.AppendLabel(nil, headLabel), doc...)
+	label := headLabel
+	if h.Kept != (Kept{}) {
+		label = headLabelKept
+	}
+	return append(canon.AppendLabel(nil, label), doc...)
 }
 
 // Signed reports whether the signature is valid.

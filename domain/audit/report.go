@@ -2,6 +2,8 @@ package audit
 
 import (
 	"errors"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/countersign-dev/countersign/domain/canon"
@@ -19,12 +21,13 @@ var (
 type End struct {
 	Seq    int64
 	Hash   canon.Hash
+	Kept   Kept  // of all records
 	Signed *Head // the newest signed head; nil for none
 }
 
 // Report is the result of checking an audit log. The zero Report is that of a log that was never used.
 type Report struct {
-	Records int64 `json:"records"` // number of valid records, from the first
+	Records int64 `json:"records"` // number of valid records, from the first, with those that retention removed
 	// Before is how many of them an earlier check read, the last full one at Full; this check continued after them. Both are zero for a check of all
 	// records.
 	Before  int64      `json:"checked_before,omitempty"`
@@ -32,7 +35,10 @@ type Report struct {
 	Head    canon.Hash `json:"head"` // hash of the last valid record
 	Keys    []Stretch  `json:"keys"`
 	Anchors []Vouch    `json:"anchors"`
-	Faults  []error    `json:"-"` // the worst first; empty for a valid log
+	// Removed is what retention has removed; nil for nothing.
+	Removed   *RemovedReads `json:"removed,omitempty"`
+	Retention Retention     `json:"retention"` // as the log says
+	Faults    []error       `json:"-"`         // the worst first; empty for a valid log
 }
 
 // Stretch is the records that a key vouches for: those it signed and everything before.
@@ -70,17 +76,44 @@ type Check struct {
 	checker     *Checker
 	selfRecords SelfRecords
 	holdings    []AnchorContents
-	wanted      map[int64]canon.Hash
+	wanted      map[int64]found
+	order       []int64 // the keys of wanted that were not passed yet, in rising order
 	broken      error
 	from        Checkpoint // its head is zero for a check of all records
+	removal     Removal    // the newest one of this machine; its To is zero for none
+	removalAt   int64      // its record
+	removalSeen bool
+	removals    map[int64]Removal // by record
+	odd         []error           // what is wrong with records of removals
+	prune       pruneSearch
+}
+
+// found is what a check found of a record that somebody asks for.
+type found struct {
+	hash   canon.Hash // zero for a record that is not there
+	kept   Kept       // of the records up to it; zero if not known
+	gone   bool       // retention removed it
+	unread bool       // retention removed it, and the records up to it were not read
+}
+
+// fits reports whether the head is of that record, or of the records that retention left up to it. A head of an earlier version does not say what was to be
+// left: then nothing is known.
+func (f found) fits(h Head) (fits, known bool) {
+	switch {
+	case f.unread, f.gone && h.Kept == (Kept{}):
+		return false, false
+	case f.gone:
+		return f.kept == h.Kept, true
+	}
+	return !f.hash.IsZero() && f.hash == h.Hash && (f.kept == (Kept{}) || h.Kept == (Kept{}) || f.kept == h.Kept), true
 }
 
 // NewCheck returns a check of an audit log against the contents of its anchors, which must be read before the log.
 func NewCheck(holdings ...AnchorContents) *Check {
-	c := &Check{checker: NewChecker(Record{}), holdings: holdings, wanted: map[int64]canon.Hash{}}
+	c := &Check{checker: NewChecker(Record{}), holdings: holdings, wanted: map[int64]found{}}
 	for _, h := range holdings {
 		for _, head := range h.Heads {
-			c.wanted[head.Seq] = canon.Hash{}
+			c.wanted[head.Seq] = found{}
 		}
 	}
 	return c
@@ -91,20 +124,40 @@ func (c *Check) Next(r Raw) error {
 	if c.broken != nil {
 		return c.broken
 	}
+	if c.order == nil && len(c.wanted) > 0 {
+		c.order = slices.Sorted(maps.Keys(c.wanted))
+	}
+	before := c.checker.kept
 	if c.broken = c.checker.Next(r); c.broken != nil {
 		return c.broken
 	}
-	if len(c.wanted) > 0 {
-		if _, asked := c.wanted[r.Seq]; asked {
-			c.wanted[r.Seq] = c.checker.last.Hash
-		}
+	c.pass(r.Seq, before)
+	c.prune.note(c.checker, r)
+	if removal, ok := ReadRemoval(r.Event); ok {
+		c.noteRemoval(r.Seq, removal)
 	}
 	c.selfRecords.Note(r)
 	return nil
 }
 
-// Want keeps the hash of a record that End will need.
-func (c *Check) Want(seq int64) { c.wanted[seq] = canon.Hash{} }
+// pass keeps what is wanted of the records up to that one, before which kept was the Kept.
+func (c *Check) pass(seq int64, kept Kept) {
+	for ; len(c.order) > 0 && c.order[0] <= seq; c.order = c.order[1:] {
+		at := c.order[0]
+		switch {
+		case at <= c.from.Head.Seq: // Know was told
+		case at == seq:
+			c.wanted[at] = found{hash: c.checker.last.Hash, kept: c.checker.kept}
+		case at == c.removal.To:
+			c.wanted[at] = found{hash: c.removal.Hash, kept: c.removal.Kept}
+		case at > 0:
+			c.wanted[at] = found{kept: kept, gone: true}
+		}
+	}
+}
+
+// Want keeps what End will need of a record.
+func (c *Check) Want(seq int64) { c.wanted[seq] = found{} }
 
 // Context is what an audit log is checked against besides its anchors.
 type Context struct {
@@ -118,8 +171,17 @@ type Context struct {
 
 // End compares the chain with the store's own end and with every anchor.
 func (c *Check) End(end End, about Context) Report {
+	if c.broken == nil {
+		kept := c.checker.kept
+		if c.broken = c.checker.finish(); c.broken == nil {
+			c.pass(c.removal.To, kept)
+		}
+	}
 	last := c.checker.last
-	r := Report{Records: c.checker.held, Head: last.Hash, Keys: []Stretch{}, Anchors: []Vouch{}}
+	r := Report{Records: last.Seq, Head: last.Hash, Keys: []Stretch{}, Anchors: []Vouch{}, Retention: c.selfRecords.Retention}
+	if m := c.removal; m.To > 0 {
+		r.Removed = &RemovedReads{Reads: m.To - m.Kept.Count, From: 1, To: m.To, Before: m.Before, Days: m.Days, Record: c.removalAt}
+	}
 	if c.from.Head.Seq > 0 {
 		r.Before, r.Full = c.from.Head.Seq, &c.from.Full
 	}
@@ -134,12 +196,19 @@ func (c *Check) End(end End, about Context) Report {
 	case end.Hash != last.Hash:
 		fail(ErrBroken.Sayf("audit record %d is not the one that the chain ended with", last.Seq))
 	}
+	if c.broken == nil && c.removal.To > 0 && !c.removalSeen && c.removalAt > c.from.Head.Seq {
+		fail(ErrBroken.Sayf("reads up to record %d are missing, and no record says that retention has removed them", c.removal.To))
+	}
+	r.Faults = append(append(r.Faults, c.odd...), c.strangeRemovals(own(about, end))...)
 	if end.Signed != nil {
 		if err := c.signed(*end.Signed, about); err != nil {
 			fail(err)
 		}
 	} else if last.Seq > 0 && about.Own != (Key{}) && c.broken == nil {
 		fail(ErrUnsigned.Sayf("there is a key that signs the end of the audit, and it has not signed it: somebody else has written here"))
+	}
+	if c.broken == nil && end.Kept != (Kept{}) && end.Kept != c.checker.kept {
+		fail(ErrContradicted.Sayf("what the end of the audit says of the records that are never removed is not so: somebody has edited it, or written records past it"))
 	}
 	r.Keys = c.stretches(end)
 	for _, h := range c.holdings {
@@ -187,7 +256,8 @@ func (r *Report) order() {
 // signed checks the newest signed head in the store.
 func (c *Check) signed(h Head, about Context) error {
 	last := c.checker.last
-	hash, known := c.wanted[h.Seq]
+	there, asked := c.wanted[h.Seq]
+	fits, known := there.fits(h)
 	switch {
 	case !h.Signed():
 		return ErrContradicted.Sayf("the head in the database says that %s has signed record %d, and it has not", h.Key, h.Seq)
@@ -198,7 +268,7 @@ func (c *Check) signed(h Head, about Context) error {
 		return nil // the break of the chain is already reported
 	case h.Seq > last.Seq:
 		return ErrContradicted.Sayf("record %d was signed at %s, and the record there is now ends with %d: it was cut off", h.Seq, stamp(h.At), last.Seq)
-	case known && hash != h.Hash:
+	case asked && known && !fits:
 		return ErrContradicted.Sayf("audit record %d is another one than the one that was signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
 	case h.Seq < last.Seq && about.OwnErr == nil:
 		return ErrUnsigned.Sayf("the audit is signed up to record %d, and the records behind it are not: somebody else has written them, or the key could not be used then", h.Seq)
@@ -234,6 +304,14 @@ func (c *Check) stretches(end End) []Stretch {
 	return all
 }
 
+// own returns the key of this machine, or the one that signed last if that is not known.
+func own(about Context, end End) Key {
+	if about.Own == (Key{}) && end.Signed != nil {
+		return end.Signed.Key
+	}
+	return about.Own
+}
+
 // vouch compares the chain with one anchor.
 func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 	last := c.checker.last
@@ -251,10 +329,7 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		v.err = ErrUnchecked.Sayf("the anchor %s could not be read: %s", h.Anchor, v.Problem).Because(h.Err)
 		return v
 	}
-	own := about.Own
-	if own == (Key{}) && end.Signed != nil {
-		own = end.Signed.Key
-	}
+	own := own(about, end)
 	newest, forgiven := int64(0), 0
 	say := func(format string, args ...any) {
 		if v.err == nil {
@@ -270,9 +345,11 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		v.Heads++
 		newest = max(newest, head.Seq)
 		forgive := head.At.Before(c.selfRecords.Accepted)
-		hash := c.wanted[head.Seq]
-		switch fits := hash == head.Hash; {
-		case known && head.Signed() && fits && !hash.IsZero():
+		fits, said := c.wanted[head.Seq].fits(head)
+		switch {
+		case known && head.Signed() && !said:
+			// what it says cannot be compared any more: retention has removed its record
+		case known && head.Signed() && fits:
 			if v.err == nil && head.Seq > v.To {
 				v.To, v.At = head.Seq, head.At
 			}

@@ -66,7 +66,8 @@ type SelfRecords struct {
 	Anchors   []Anchor // added and not removed, except the journal
 	NoJournal bool     // the system's journal, which is used by default, was removed
 	Accepted  time.Time
-	Times     int // how often contradictions were accepted or the log restored
+	Times     int       // how often contradictions were accepted or the log restored
+	Retention Retention `json:",omitzero"`
 }
 
 // KeyFrom is a key and the first record that it signs.
@@ -75,22 +76,35 @@ type KeyFrom struct {
 	From int64 // the record that announces it
 }
 
-var telling = []byte(`"tool":"audit`) // and an underscore, from one to the next of which tells goes
+// How the tools of records about the log and about the settings are written, on the two sides of an underscore.
+var (
+	aboutLog              = []byte(`"tool":"audit`)
+	aboutSet, aboutSetEnd = []byte(`"tool":"change`), []byte(`settings"`)
+)
 
-// tells reports an event in which the tool of a record about the log is written, as a member or elsewhere.
-func tells(event []byte) bool {
+// tells reports whether the tool of a record about the log, or that of a change of the settings, is written in an event, as a member or elsewhere. It goes
+// from one underscore to the next, which is faster than searching for either.
+func tells(event []byte) (log, settings bool) {
 	for {
 		before, rest, more := bytes.Cut(event, []byte{'_'})
-		if !more || bytes.HasSuffix(before, telling) {
-			return more
+		if !more {
+			return log, settings
 		}
+		log = log || bytes.HasSuffix(before, aboutLog)
+		settings = settings || bytes.HasSuffix(before, aboutSet) && bytes.HasPrefix(rest, aboutSetEnd)
 		event = rest
 	}
 }
 
 // Note adds what a valid record says.
 func (d *SelfRecords) Note(r Raw) {
-	if !tells(r.Event) {
+	log, settings := tells(r.Event)
+	if settings {
+		if e, ok := Decode(r.Event); ok {
+			d.Retention = d.Retention.after(&e, r.Seq)
+		}
+	}
+	if !log {
 		return
 	}
 	e, ok := Decode(r.Event)

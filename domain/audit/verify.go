@@ -64,16 +64,24 @@ func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
 
 // Checker checks records against the chain, one after the other, without decoding them. NewChecker returns one. It must not be used concurrently.
 type Checker struct {
-	last  Record // without its event
-	held  int64
-	label int // length of the label in buf
-	buf   []byte
+	last    Record // without its event
+	kept    Kept   // of the records up to last
+	removed Position // up to which retention has removed reads
+	resumed bool     // the records up to removed are those that retention has left
+	held    int64
+	read    bool // last may be removed by retention
+	label   int  // length of the label in buf
+	buf     []byte
 }
 
 // NewChecker returns a Checker for the records after one; the zero Record is the beginning.
 func NewChecker(after Record) *Checker {
+	return newChecker(Position{Seq: after.Seq, Hash: after.Hash, Kept: NoneKept()})
+}
+
+func newChecker(after Position) *Checker {
 	buf := canon.AppendLabel(nil, label)
-	return &Checker{last: Record{Seq: after.Seq, Hash: after.Hash}, label: len(buf), buf: buf}
+	return &Checker{last: Record{Seq: after.Seq, Hash: after.Hash}, kept: after.Kept, label: len(buf), buf: buf}
 }
 
 // Held returns the number of valid records so far.
@@ -82,22 +90,63 @@ func (c *Checker) Held() int64 { return c.held }
 // Last returns the newest valid record, without its event.
 func (c *Checker) Last() Record { return c.last }
 
+// at returns the position behind the newest valid record.
+func (c *Checker) at() Position { return Position{Seq: c.last.Seq, Hash: c.last.Hash, Kept: c.kept} }
+
 // Next checks the next record. It fails with ErrBroken.
 func (c *Checker) Next(r Raw) error {
+	within := r.Seq <= c.removed.Seq
+	if !within && !c.resumed {
+		if err := c.resume(); err != nil {
+			return err
+		}
+	}
 	last := c.last
-	switch {
-	case r.Seq != last.Seq+1:
+	switch next := r.Seq == last.Seq+1; {
+	case !next && (!within || r.Seq <= last.Seq):
 		return ErrBroken.Sayf("audit record %d is missing: record %d follows record %d", last.Seq+1, r.Seq, last.Seq)
-	case !bytes.Equal(r.Prev, last.Hash[:]):
+	case next && !bytes.Equal(r.Prev, last.Hash[:]):
 		return ErrBroken.Sayf("audit record %d does not continue record %d", r.Seq, last.Seq)
 	}
 	var sum canon.Hash
 	sum, c.buf = sumRaw(c.buf[:c.label], r)
-	if !bytes.Equal(sum[:], r.Hash) || !settled(r.Event) {
+	ok, read := form(r.Event)
+	switch {
+	case !bytes.Equal(sum[:], r.Hash) || !ok:
 		return ErrBroken.Sayf("audit record %d was changed after it was written", r.Seq)
+	case within && read:
+		return ErrBroken.Sayf("audit record %d stands where all reads were removed by retention, and says that it is a read: somebody has put it there", r.Seq)
+	}
+	if c.read = read; !read {
+		c.kept = c.kept.With(r.Seq, sum)
 	}
 	c.last, c.held = Record{Seq: r.Seq, Prev: last.Hash, Hash: sum}, c.held+1
 	return nil
+}
+
+// resume goes on behind the records from which the reads were removed: what is left of them must be what was to be kept.
+func (c *Checker) resume() error {
+	to := c.removed
+	if c.last.Seq > to.Seq || to.Seq == 0 { // nothing was removed, or the check began behind it
+		c.resumed = true
+		return nil
+	}
+	switch {
+	case c.kept.Count < to.Kept.Count:
+		return ErrBroken.Sayf("of the audit records 1 to %d retention has removed the reads and kept %d records, and %d are there: somebody has removed others", to.Seq, to.Kept.Count, c.kept.Count)
+	case c.kept != to.Kept, c.last.Seq == to.Seq && c.last.Hash != to.Hash:
+		return ErrBroken.Sayf("of the audit records 1 to %d retention has removed the reads, and the others are not the ones that it kept: they were edited, exchanged or added to", to.Seq)
+	}
+	c.last, c.read, c.resumed = Record{Seq: to.Seq, Hash: to.Hash}, false, true
+	return nil
+}
+
+// finish ends the check: records may be missing from the end of a stretch from which reads were removed.
+func (c *Checker) finish() error {
+	if c.resumed {
+		return nil
+	}
+	return c.resume()
 }
 
 // kind is the JSON form of an event's member.
@@ -115,32 +164,39 @@ const (
 var members = [...]struct {
 	name  string // with quotes and colon
 	kind  kind
-	empty bool // also written when empty
+	empty bool   // also written when empty
+	read  string // the one value that it has in a record that may be removed; empty for any
 }{
-	{`"time":`, moment, true}, {`"phase":`, word, true}, {`"call_id":`, word, true}, {`"session":`, word, false}, {`"principal":`, word, false},
-	{`"client":`, word, false}, {`"tool":`, word, true}, {`"class":`, word, false}, {`"args":`, any_, false}, {`"plan":`, sum, true}, {`"verdict":`, word, false},
-	{`"rule":`, word, false}, {`"approved_by":`, word, false}, {`"code":`, word, false}, {`"duration_us":`, count, false}, {`"redactions":`, count, false},
-	{`"surface":`, word, false}, {`"proof":`, any_, false}, {`"grant":`, word, false}, {`"confirmation":`, word, false}, {`"home":`, word, false},
+	{`"time":`, moment, true, ""}, {`"phase":`, word, true, `"outcome"`}, {`"call_id":`, word, true, ""}, {`"session":`, word, false, ""}, {`"principal":`, word, false, ""},
+	{`"client":`, word, false, ""}, {`"tool":`, word, true, ""}, {`"class":`, word, false, `"read"`}, {`"args":`, any_, false, ""}, {`"plan":`, sum, true, `""`},
+	{`"verdict":`, word, false, `"allow"`}, {`"rule":`, word, false, ""}, {`"approved_by":`, word, false, never}, {`"code":`, word, false, never},
+	{`"duration_us":`, count, false, ""}, {`"redactions":`, count, false, ""}, {`"surface":`, word, false, never}, {`"proof":`, any_, false, never},
+	{`"grant":`, word, false, never}, {`"confirmation":`, word, false, never}, {`"home":`, word, false, never},
 }
 
-// settled reports whether reading raw and writing the result gives raw. Most events are simple enough to tell without decoding, at a hundredth of the
-// cost; the others are decoded.
-func settled(raw []byte) bool {
-	if plain(raw) {
-		return true
+const (
+	never    = "-" // no value of a member: a record that has it is never removed
+	readSays = 4   // members with a value of their own in a record that may be removed
+)
+
+// form reports whether reading raw and writing the result gives raw, and whether the event may be removed by retention. Most events are simple enough to
+// tell without decoding, at a hundredth of the cost; the others are decoded.
+func form(raw []byte) (settled, removable bool) {
+	if ok, read := plain(raw); ok {
+		return true, read
 	}
-	_, ok := Decode(raw)
-	return ok
+	e, ok := Decode(raw)
+	return ok, ok && e.Removable()
 }
 
-// plain reports an event that has only one possible JSON form. False means not known.
-func plain(raw []byte) bool { return glance(raw, nil) }
+// plain reports an event that has only one possible JSON form, and whether that may be removed by retention. False means not known.
+func plain(raw []byte) (ok, removable bool) { return glance(raw, nil) }
 
 // Glance returns the members of an event that are plain texts, without decoding it; the others are zero. It reports false for an event that has to be
 // decoded to be known.
 func Glance(raw []byte) (e Event, ok bool) {
 	var values [len(members)][]byte
-	if !glance(raw, &values) {
+	if ok, _ := glance(raw, &values); !ok {
 		return Event{}, false
 	}
 	for i, to := range e.words() {
@@ -159,35 +215,42 @@ func (e *Event) words() [len(members)]*string {
 }
 
 // glance is plain, and keeps the values of the members as they stand.
-func glance(raw []byte, values *[len(members)][]byte) bool {
+func glance(raw []byte, values *[len(members)][]byte) (ok, removable bool) {
 	if len(raw) < 2 || raw[0] != '{' || raw[len(raw)-1] != '}' {
-		return false
+		return false, false
 	}
-	rest, first := raw[1:len(raw)-1], true
+	rest, first, said := raw[1:len(raw)-1], true, 0
 	for i := range members {
 		m, member := &members[i], rest
 		if !first && len(member) > 0 && member[0] == ',' {
 			member = member[1:]
 		} else if !first && len(member) > 0 {
-			return false
+			return false, false
 		}
 		if len(member) < len(m.name) || string(member[:len(m.name)]) != m.name {
 			if m.empty {
-				return false
+				return false, false
 			}
 			continue
 		}
 		value := member[len(m.name):]
 		n := m.kind.length(value)
 		if n <= 0 || n == 2 && !m.empty && m.kind == word {
-			return false
+			return false, false
+		}
+		switch {
+		case m.read == "":
+		case string(value[:n]) == m.read:
+			said++
+		default:
+			said -= len(members)
 		}
 		if values != nil {
 			values[i] = value[:n]
 		}
 		rest, first = value[n:], false
 	}
-	return len(rest) == 0
+	return len(rest) == 0, said == readSays
 }
 
 // length returns the length of the value at the beginning of s; zero for none, or for one that needs decoding.

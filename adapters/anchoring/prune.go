@@ -1,0 +1,74 @@
+package anchoring
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/ports"
+)
+
+// step is how many reads are removed at a time: writers wait for no longer.
+const step = 2000
+
+// ErrNotPruned is returned when nothing may be removed from the audit log.
+var ErrNotPruned = fault.New(fault.State, "audit_not_pruned", "nothing was removed from the audit")
+
+// Pruned is the result of a removal.
+type Pruned struct {
+	Removed int64     `json:"removed"` // reads
+	Before  time.Time `json:"before"`  // they were older
+	Days    int       `json:"days"`
+	To      int64     `json:"to"` // the last record up to which no reads are left; zero if nothing was removed
+}
+
+// Prune removes the reads that are older than days, which the log itself must allow, if there are at least some of them. It verifies the whole log first, and
+// removes nothing from one that is not in order, or of which an anchor cannot be read. Steps that were carried out before an error stay removed.
+func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (Pruned, error) {
+	store, ok := k.parts.Log.(ports.Prunable)
+	done := Pruned{Days: days, Before: k.parts.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC().Truncate(time.Second)}
+	if !ok || days < 1 {
+		return done, ErrNotPruned.Sayf("reads are kept for all time")
+	}
+	k.put(ctx, false)
+	beside, err := k.parts.Signer.Head()
+	if err != nil || beside == nil {
+		return done, errors.Join(err, ErrNotPruned.Sayf("the audit has no signed end yet, so nothing was removed from it"))
+	}
+	var check *audit.Check
+	report, err := k.check(ctx, audit.Checkpoint{}, func(c *audit.Check) {
+		c.SeekPrune(done.Before, beside.Seq, step)
+		check = c
+	})
+	if err != nil {
+		return done, err
+	}
+	if err := report.Err(); err != nil {
+		return done, ErrNotPruned.Sayf("nothing was removed from the audit, because it is not in order: %s; look with countersign audit verify", fault.From(err).Message).Because(err)
+	}
+	p := check.Pruning()
+	if p.Retention.Days != days || p.Retention.Allowed == 0 {
+		return done, ErrNotPruned.Sayf("nothing was removed from the audit, because it has no person's approval to keep reads for %d days; give it: countersign policy keep-reads %d", days, days)
+	}
+	for _, s := range p.Steps {
+		if s.Reads < least {
+			break
+		}
+		if err := ctx.Err(); err != nil {
+			return done, err
+		}
+		removal, err := store.Prune(ctx, p, s)
+		if err != nil {
+			return done, err
+		}
+		done.Removed, done.To = done.Removed+removal.Removed, removal.To
+		k.grew(1, false)
+	}
+	if done.Removed > 0 {
+		k.grew(1, true)
+		return done, store.Reclaim(ctx)
+	}
+	return done, nil
+}
