@@ -230,6 +230,19 @@ func (a *App) FormsCounting(ctx context.Context) ([]string, error) {
 	return out, err
 }
 
+// KeepReadsDays returns for how many days the audit log of this home keeps records of reads; zero for all time. It is what the user set, as far as the change
+// is on record.
+func (a *App) KeepReadsDays(ctx context.Context) (int, error) {
+	s, err := a.core.Settings.Load(ctx)
+	if err != nil || s.KeepReadsDays == 0 {
+		return 0, err
+	}
+	if ok, err := vouched(ctx, a.core.Audit, s); err != nil || !ok {
+		return 0, err
+	}
+	return s.KeepReadsDays, nil
+}
+
 // vouched reports whether the newest recorded change of settings left them as they are now: an edited row widens nothing. Without an audit log it
 // returns false.
 func vouched(ctx context.Context, record ports.AuditLog, s ports.Settings) (bool, error) {
@@ -293,7 +306,7 @@ func latest(ctx context.Context, record ports.AuditLog, change *audit.Record) (*
 
 // opens reports whether the settings let anything run that would ask without them.
 func opens(s ports.Settings) bool {
-	return s.Approval.ByCaller() || s.Level == policy.FullAccess || s.Auto.Enabled || len(s.Auto.Tools) > 0 || len(s.Forms) > 0 ||
+	return s.KeepReadsDays > 0 || s.Approval.ByCaller() || s.Level == policy.FullAccess || s.Auto.Enabled || len(s.Auto.Tools) > 0 || len(s.Forms) > 0 ||
 		slices.Contains(slices.Collect(maps.Values(s.Tools)), policy.Allowed)
 }
 

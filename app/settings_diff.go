@@ -68,8 +68,27 @@ func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingCha
 		}
 	}
 	add(strings.Join(names, ", "), "forms that may approve", list(true, had.Forms), list(true, next.Forms), holds(next.Forms, had.Forms), opens...)
+	add("reads are kept "+KeptFor(next.KeepReadsDays), "reads in the audit are kept", KeptFor(had.KeepReadsDays), KeptFor(next.KeepReadsDays), true,
+		when(sooner(next.KeepReadsDays, had.KeepReadsDays), "records of reads go from the audit after %d days for good, and were kept %s; what changes, asks, answers or fails stays", next.KeepReadsDays, KeptFor(had.KeepReadsDays))...)
 	return all
 }
+
+// MostKeepReadsDays is the longest time for which reads can be kept, besides all time.
+const MostKeepReadsDays = ports.MostKeepReadsDays
+
+// KeptFor says for how long reads are kept, in words.
+func KeptFor(days int) string {
+	switch days {
+	case 0:
+		return "for all time"
+	case 1:
+		return "for a day"
+	}
+	return fmt.Sprintf("for %d days", days)
+}
+
+// sooner reports whether reads go earlier than they did.
+func sooner(days, had int) bool { return days > 0 && (had == 0 || days < had) }
 
 // holds reports whether all contains every element of some.
 func holds(all, some []string) bool {

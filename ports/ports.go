@@ -161,7 +161,12 @@ type Settings struct {
 	MaxMode  policy.Mode               `json:"max_mode,omitempty"`
 	Require  map[string]policy.Proving `json:"require,omitempty"` // by tool, policy.RequireHigh and policy.RequireType
 	Forms    []string                  `json:"forms,omitempty"`   // host entries whose form may answer, sorted
+	// KeepReadsDays is for how many days the audit log keeps its records of reads; zero for all time.
+	KeepReadsDays int `json:"keep_reads_days,omitempty"`
 }
+
+// MostKeepReadsDays is the longest time, besides all time.
+const MostKeepReadsDays = 36500
 
 // Layer returns the settings as a policy layer with that name. Unless answered (the user's decision on them is in the audit log), they can only narrow.
 func (s Settings) Layer(name string, answered bool) policy.Layer {
@@ -184,7 +189,8 @@ func (s Settings) Sum() canon.Hash {
 // Equal reports whether both have the same content and revision.
 func (s Settings) Equal(o Settings) bool {
 	return s.Revision == o.Revision && s.Level == o.Level && s.Approval == o.Approval && s.MaxMode == o.MaxMode && s.Auto.Enabled == o.Auto.Enabled &&
-		maps.Equal(s.Tools, o.Tools) && slices.Equal(s.Auto.Tools, o.Auto.Tools) && maps.Equal(s.Require, o.Require) && slices.Equal(s.Forms, o.Forms)
+		maps.Equal(s.Tools, o.Tools) && slices.Equal(s.Auto.Tools, o.Auto.Tools) && maps.Equal(s.Require, o.Require) && slices.Equal(s.Forms, o.Forms) &&
+		s.KeepReadsDays == o.KeepReadsDays
 }
 
 // Copy returns a deep copy.

@@ -16,19 +16,11 @@ const step = 2000
 // ErrNotPruned is returned when nothing may be removed from the audit log.
 var ErrNotPruned = fault.New(fault.State, "audit_not_pruned", "nothing was removed from the audit")
 
-// Pruned is the result of a removal.
-type Pruned struct {
-	Removed int64     `json:"removed"` // reads
-	Before  time.Time `json:"before"`  // they were older
-	Days    int       `json:"days"`
-	To      int64     `json:"to"` // the last record up to which no reads are left; zero if nothing was removed
-}
-
 // Prune removes the reads that are older than days, which the log itself must allow, if there are at least some of them. It verifies the whole log first, and
 // removes nothing from one that is not in order, or of which an anchor cannot be read. Steps that were carried out before an error stay removed.
-func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (Pruned, error) {
+func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (audit.Pruned, error) {
 	store, ok := k.parts.Log.(ports.Prunable)
-	done := Pruned{Days: days, Before: k.parts.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC().Truncate(time.Second)}
+	done := audit.Pruned{Days: days, Before: k.parts.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC().Truncate(time.Second)}
 	if !ok || days < 1 {
 		return done, ErrNotPruned.Sayf("reads are kept for all time")
 	}

@@ -129,9 +129,11 @@ func TestNothingIsRemovedThatIsNotAllowed(t *testing.T) {
 		do   func(h *fixture)
 		says string
 	}{
-		"other days on record":        {func(h *fixture) { h.allow(90) }, "no person's approval to keep reads for 30 days"},
-		"taken back":                  {func(h *fixture) { h.allow(0) }, "no person's approval"},
-		"a row edited":                {func(h *fixture) { h.do("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'suite/1', 'suite/2') AS BLOB) WHERE seq = 8") }, "not in order"},
+		"other days on record": {func(h *fixture) { h.allow(90) }, "no person's approval to keep reads for 30 days"},
+		"taken back":           {func(h *fixture) { h.allow(0) }, "no person's approval"},
+		"a row edited": {func(h *fixture) {
+			h.do("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'suite/1', 'suite/2') AS BLOB) WHERE seq = 8")
+		}, "not in order"},
 		"a change that is now a read": {func(h *fixture) { h.reclassify(); h.reads(1); h.again() }, "not in order"},
 		"an anchor out of reach":      {func(h *fixture) { h.write(h.file(), []byte("{}")) }, "not in order"},
 		"the key gone":                {func(h *fixture) { h.move(h.key("audit.key")) }, "not in order"},

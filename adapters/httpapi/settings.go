@@ -23,6 +23,7 @@ type settings struct {
 	MaxMode  *policy.Mode               `json:"max_mode,omitempty"`
 	Require  *map[string]policy.Proving `json:"require,omitempty"`
 	Forms    *[]string                  `json:"forms,omitempty"`
+	KeepDays *int                       `json:"keep_reads_days,omitempty"`
 	InForce  *inForce                   `json:"in_force,omitempty"` // only in answers
 	Warnings []string                   `json:"warnings,omitempty"` // only in answers
 }
@@ -42,7 +43,7 @@ type inForce struct {
 
 // shownSettings returns the settings with their warnings.
 func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, error) {
-	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto, Approval: &s.Approval, MaxMode: &s.MaxMode, Require: &s.Require, Forms: &s.Forms}
+	shown := settings{Revision: s.Revision, Level: s.Level, Tools: s.Tools, Auto: s.Auto, Approval: &s.Approval, MaxMode: &s.MaxMode, Require: &s.Require, Forms: &s.Forms, KeepDays: &s.KeepReadsDays}
 	if s.Require == nil {
 		shown.Require = &map[string]policy.Proving{}
 	}
@@ -134,6 +135,9 @@ func (a *API) putSettings(x *Exchange) error {
 		}
 		if sent.Forms != nil {
 			s.Forms = *sent.Forms
+		}
+		if sent.KeepDays != nil {
+			s.KeepReadsDays = *sent.KeepDays
 		}
 		return nil
 	})

@@ -25,6 +25,8 @@ type SettingsInput struct {
 	MaxMode  string            `json:"max_mode,omitempty"`
 	Require  map[string]string `json:"require,omitempty"`
 	Forms    []string          `json:"forms,omitempty"`
+	// KeepReadsDays is for how many days records of reads are kept; zero for all time.
+	KeepReadsDays int `json:"keep_reads_days,omitempty" jsonschema:"minimum=0,maximum=36500"`
 }
 
 // AutoInput is the auto-approve list.

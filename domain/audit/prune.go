@@ -14,6 +14,14 @@ type Pruning struct {
 	Steps     []PruneStep
 }
 
+// Pruned is the result of a removal.
+type Pruned struct {
+	Removed int64     `json:"removed"` // reads
+	Before  time.Time `json:"before"`  // they were older
+	Days    int       `json:"days"`    // for so long reads are kept
+	To      int64     `json:"to"`      // up to this record none is left that is older; zero if nothing was removed
+}
+
 // PruneStep is one step of a removal: the records between two positions that a check of the whole log has found in order, with at least one read that may
 // go and none that may not.
 type PruneStep struct {

@@ -117,7 +117,7 @@ func (r Removal) Event(at time.Time) Event { return SelfEvent(at, PruneTool, "",
 
 // ReadRemoval returns the removal that the record is about; false for a record about something else.
 func ReadRemoval(event []byte) (Removal, bool) {
-	if !bytes.Contains(event, telling) {
+	if log, _ := tells(event); !log {
 		return Removal{}, false
 	}
 	e, ok := Decode(event)

@@ -64,8 +64,8 @@ func Verify(after Record, records iter.Seq2[Record, error]) (int64, error) {
 
 // Checker checks records against the chain, one after the other, without decoding them. NewChecker returns one. It must not be used concurrently.
 type Checker struct {
-	last    Record // without its event
-	kept    Kept   // of the records up to last
+	last    Record   // without its event
+	kept    Kept     // of the records up to last
 	removed Position // up to which retention has removed reads
 	resumed bool     // the records up to removed are those that retention has left
 	held    int64

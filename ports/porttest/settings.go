@@ -20,6 +20,8 @@ func Settings() ports.Settings {
 		Level: policy.ExecuteWithConfirm,
 		Tools: map[string]policy.Setting{"deploy": policy.AlwaysConfirm, "status": policy.Allowed, "rollback": policy.Blocked, "plan": policy.SettingNone},
 		Auto:  policy.AutoApprove{Enabled: true, Tools: []string{"run_script", "git_commit"}},
+
+		KeepReadsDays: 30,
 	}
 }
 

@@ -40,7 +40,7 @@ func AuditCommand(s *command.Shell) *cobra.Command {
 	export := &cobra.Command{Use: "export", Short: "Write the records as JSON lines, oldest first", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditExport(cmd.Context(), s, all) }}
 	all.flags(export)
-	group.AddCommand(list, export, verifyCommand(s), statusCommand(s), anchorCommands(s), keyCommands(s), acceptCommand(s))
+	group.AddCommand(list, export, verifyCommand(s), statusCommand(s), anchorCommands(s), keyCommands(s), acceptCommand(s), pruneCommand(s))
 	return group
 }
 

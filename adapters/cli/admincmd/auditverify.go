@@ -9,6 +9,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/audit"
 	"github.com/countersign-dev/countersign/domain/fault"
 )
@@ -77,6 +78,12 @@ func auditVerify(ctx context.Context, s *command.Shell, news bool) error {
 		s.Note("%d records before it hold", r.Records)
 	default:
 		s.Note("%d records make one chain, and it is not the one that was written", r.Records)
+	}
+	if m := r.Removed; m != nil {
+		s.Line("%d reads before %s were removed by retention (records %d to %d; record %d says so)", m.Reads, at(m.Before), m.From, m.To, m.Record)
+	}
+	if d := r.Retention; d.Days > 0 && d.Allowed > 0 {
+		s.Line("reads are kept %s, as record %d allows", app.KeptFor(d.Days), d.Allowed)
 	}
 	for _, k := range r.Keys {
 		s.Line("signed by %s: records %d to %d", k.Key, k.From, k.To)
@@ -279,6 +286,37 @@ func keyCommands(s *command.Shell) *cobra.Command {
 			return printResult(s, map[string]audit.Key{"key": key}, "the audit is signed with %s from now on; that is on record", key)
 		}})
 	return group
+}
+
+func pruneCommand(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "prune", Short: "Remove the reads that are older than policy keep-reads says, and put that on record", Args: command.Args(0, 0),
+		Long: "Verify the whole audit, and remove the records of reads that are older than what a person has set with countersign policy keep-reads. Nothing is removed from an\n" +
+			"audit that is not in order, and nothing but reads that succeeded without asking. A server does the same once a day.",
+		RunE: func(cmd *cobra.Command, _ []string) error {
+			rec, err := record(s)
+			if err != nil {
+				return err
+			}
+			a, err := s.App()
+			if err != nil {
+				return err
+			}
+			days, err := a.KeepReadsDays(cmd.Context())
+			if err != nil {
+				return err
+			}
+			if days == 0 {
+				return command.ErrUsage.Sayf("reads are kept for all time, so there is nothing to remove").With(command.Hint("countersign policy keep-reads DAYS sets for how long; a person approves it"))
+			}
+			done, err := rec.Prune(cmd.Context(), days, 1)
+			if err != nil {
+				return err
+			}
+			if done.Removed == 0 {
+				return printResult(s, done, "no read is older than %s", at(done.Before))
+			}
+			return printResult(s, done, "%d reads before %s were removed; that is on record", done.Removed, at(done.Before))
+		}}
 }
 
 func acceptCommand(s *command.Shell) *cobra.Command {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -56,8 +57,29 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 					return nil
 				})
 			}},
-		requireCommand(s), autoCommand(s))
+		keepReadsCommand(s), requireCommand(s), autoCommand(s))
 	return group
+}
+
+// keepReadsCommand returns the command that sets for how long the audit log keeps records of reads.
+func keepReadsCommand(s *command.Shell) *cobra.Command {
+	return &cobra.Command{Use: "keep-reads DAYS|all", Short: "Set after how many days records of reads go from the audit log; all keeps them", Args: command.Args(1, 1),
+		ValidArgs: []cobra.Completion{"all", "30", "90", "365"},
+		Long: "Records of reads that succeeded without asking anybody go from the audit after so many days; requests, decisions, changes, settings, denials and failures stay\n" +
+			"for ever. A server removes them while it runs, and countersign audit prune at once. What was removed is on record and signed, and audit verify proves that it was\n" +
+			"nothing but reads. To keep them for a shorter time wants a person's approval.",
+		RunE: func(cmd *cobra.Command, args []string) error {
+			days, err := strconv.Atoi(args[0])
+			if args[0] == "all" {
+				days, err = 0, nil
+			} else if err != nil || days < 1 || days > app.MostKeepReadsDays {
+				return command.ErrUsage.Sayf("%q is no number of days", args[0]).With(command.Hint(fmt.Sprintf("1 to %d, or all", app.MostKeepReadsDays)))
+			}
+			return change(cmd.Context(), s, func(set *app.Settings) error {
+				set.KeepReadsDays = days
+				return nil
+			})
+		}}
 }
 
 // requireCommand returns the command that sets the proof that approvals need.
@@ -256,6 +278,15 @@ func showPolicy(ctx context.Context, s *command.Shell) error {
 	for _, entry := range p.Forms {
 		rows = append(rows, []string{"forms of " + command.Plain(entry), "may approve what is below high risk", "your settings"})
 	}
+	a, err := s.App()
+	if err != nil {
+		return err
+	}
+	days, err := a.KeepReadsDays(ctx)
+	if err != nil {
+		return err
+	}
+	rows = append(rows, []string{"reads in the audit", "kept " + app.KeptFor(days), map[bool]string{true: policy.BuiltIn, false: "your settings"}[days == 0]})
 	granted, err := grantRows(ctx, s)
 	if err != nil {
 		return err

@@ -7,6 +7,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/countersign-dev/countersign/adapters/cli/command"
+	"github.com/countersign-dev/countersign/app"
 	"github.com/countersign-dev/countersign/domain/confirm"
 	"github.com/countersign-dev/countersign/domain/notice"
 	"github.com/countersign-dev/countersign/domain/policy"
@@ -14,17 +15,19 @@ import (
 
 // serverStatus is the JSON output of status.
 type serverStatus struct {
-	Home       string           `json:"home"`
-	Server     string           `json:"server_url,omitempty"` // for programs; empty: none is running
-	Console    string           `json:"console_url,omitempty"`
-	Approval   policy.Approval  `json:"approval"`
-	Forms      []string         `json:"forms"`              // host entries whose own form may approve
-	Warnings   []string         `json:"warnings,omitempty"` // which of the user's stored settings were removed or edited
-	Waiting    int              `json:"waiting"`
-	Oldest     time.Time        `json:"waiting_since,omitzero"`
-	NextToEnd  time.Time        `json:"next_expires_at,omitzero"`
-	Channels   []notice.Channel `json:"channels"`
-	ChannelErr string           `json:"channels_error,omitempty"`
+	Home     string          `json:"home"`
+	Server   string          `json:"server_url,omitempty"` // for programs; empty: none is running
+	Console  string          `json:"console_url,omitempty"`
+	Approval policy.Approval `json:"approval"`
+	Forms    []string        `json:"forms"` // host entries whose own form may approve
+	// KeepReadsDays is for how many days the audit keeps reads; zero for all time.
+	KeepReadsDays int              `json:"keep_reads_days"`
+	Warnings      []string         `json:"warnings,omitempty"` // which of the user's stored settings were removed or edited
+	Waiting       int              `json:"waiting"`
+	Oldest        time.Time        `json:"waiting_since,omitzero"`
+	NextToEnd     time.Time        `json:"next_expires_at,omitzero"`
+	Channels      []notice.Channel `json:"channels"`
+	ChannelErr    string           `json:"channels_error,omitempty"`
 	// Copies is the database copies from before upgrades, newest first.
 	Copies []command.DatabaseCopy `json:"database_copies,omitempty"`
 }
@@ -53,6 +56,9 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 		now.Approval = policy.ApprovalCaller
 	}
 	if now.Forms, err = core.App.FormsCounting(ctx); err != nil {
+		return err
+	}
+	if now.KeepReadsDays, err = core.App.KeepReadsDays(ctx); err != nil {
 		return err
 	}
 	if server, runs := RunningServer(core, m); runs {
@@ -108,6 +114,9 @@ func (n serverStatus) print(s *command.Shell) {
 	}
 	for _, entry := range n.Forms {
 		s.Line("forms     of %s may approve what is below high risk; the command connect with --forms=off takes that back", command.Plain(entry))
+	}
+	if n.KeepReadsDays > 0 {
+		s.Line("audit     keeps reads %s, and everything else", app.KeptFor(n.KeepReadsDays))
 	}
 	for _, w := range n.Warnings {
 		s.Line("warning   %s; countersign policy show says what holds", w)

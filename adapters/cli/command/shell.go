@@ -89,6 +89,7 @@ type Record interface {
 	Remove(ctx context.Context, by string, a audit.Anchor) (audit.Anchor, error)
 	Accept(ctx context.Context, by, reason string) (faults int, err error)
 	NewKey(ctx context.Context, by string) (audit.Key, error)
+	Prune(ctx context.Context, days int, least int64) (audit.Pruned, error)
 }
 
 // Notify is the notification channels for pending approvals.
