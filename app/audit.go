@@ -28,6 +28,17 @@ func (a *App) AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, 
 	return a.core.Audit.Search(ctx, f)
 }
 
+// AuditRemoved returns the record that says that retention has removed the reads up to that record; zero if none does.
+func (a *App) AuditRemoved(ctx context.Context, seq int64) (by int64, err error) {
+	found, err := a.core.Audit.Search(ctx, audit.Filter{Tool: audit.PruneTool, Phase: audit.Answer, Limit: audit.MaxListed})
+	for i := range found {
+		if r, ok := found[i].Removal(); ok && r.To >= seq {
+			by = found[i].Seq
+		}
+	}
+	return by, err
+}
+
 // AuditDropped returns how many records of reads this process could not write. Records of changes are never dropped: without one, the change does not run.
 func (a *App) AuditDropped() int64 { return a.journal.Dropped() }
 

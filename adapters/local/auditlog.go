@@ -1,6 +1,7 @@
 package local
 
 import (
+	"context"
 	"path/filepath"
 
 	"github.com/countersign-dev/countersign/adapters/anchoring"
@@ -44,6 +45,18 @@ func settledPath(dir string) string {
 		return filepath.Join(real, filepath.Base(dir))
 	}
 	return dir
+}
+
+// fewest is how many reads are removed at least without being asked to: each removal is on record itself.
+const fewest = 500
+
+// PruneAudit removes the records of reads that are older than the user has set, if that is set and there are many.
+func (l *Local) PruneAudit(ctx context.Context) (audit.Pruned, error) {
+	days, err := l.KeepReadsDays(ctx)
+	if err != nil || days == 0 {
+		return audit.Pruned{}, err
+	}
+	return l.audit.Prune(ctx, days, fewest)
 }
 
 // Record returns how the audit stands, and where its heads are put.

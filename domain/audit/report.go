@@ -37,8 +37,8 @@ type Report struct {
 	Anchors []Vouch    `json:"anchors"`
 	// Removed is what retention has removed; nil for nothing.
 	Removed   *RemovedReads `json:"removed,omitempty"`
-	Retention Retention     `json:"retention"` // as the log says
-	Faults    []error       `json:"-"`         // the worst first; empty for a valid log
+	Retention Retention     `json:"retention,omitzero"` // as the log says
+	Faults    []error       `json:"-"`                  // the worst first; empty for a valid log
 }
 
 // Stretch is the records that a key vouches for: those it signed and everything before.

@@ -127,6 +127,9 @@ func ReadRemoval(event []byte) (Removal, bool) {
 	return e.removal()
 }
 
+// Removal returns the removal that the record is about; false for a record about something else.
+func (r *Record) Removal() (Removal, bool) { return r.Event.removal() }
+
 func (e *Event) removal() (Removal, bool) {
 	var r Removal
 	if e.Phase != Answer || e.Tool != PruneTool || e.Code != "" || json.Unmarshal(e.Args, &r) != nil || r.To < 1 || r.Kept == (Kept{}) {

@@ -48,6 +48,7 @@ type runs interface {
 type AuditLog interface {
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
+	AuditRemoved(ctx context.Context, seq int64) (by int64, err error)
 	VerifyAudit(ctx context.Context) (int64, error)
 }
 

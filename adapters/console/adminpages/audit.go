@@ -134,6 +134,10 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 		}
 	}
 	if len(found) == 0 || found[0].Seq != seq {
+		if by, err := s.core.AuditRemoved(r.Context(), seq); err == nil && seq > 0 && by > seq {
+			s.fail(w, v, errRecord.Sayf("record %d was a read that retention has removed, as record %d says", seq, by))
+			return
+		}
 		s.fail(w, v, errRecord.Sayf("the audit has no record %s", ui.Printable(r.PathValue("seq"))))
 		return
 	}

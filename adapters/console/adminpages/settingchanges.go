@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -139,6 +140,22 @@ func (s settingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.V
 		}
 		set.Forms = names(r.PostFormValue("entries"))
 		return turned("What may approve by its form", ui.Printable(strings.Join(before, ", ")), ui.Printable(strings.Join(set.Forms, ", "))), nil
+	})
+}
+
+// reads sets for how many days the audit log keeps records of reads.
+func (s settingPages) reads(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	s.change(w, r, v, "Set how long reads are kept", func(set *app.Settings) (string, error) {
+		before := set.KeepReadsDays
+		if strconv.Itoa(before) != r.PostFormValue("was") {
+			return "", ErrSettingsChanged
+		}
+		days, err := strconv.Atoi(strings.TrimSpace(r.PostFormValue("days")))
+		if err != nil || days < 0 || days > app.MostKeepReadsDays {
+			return "", policy.ErrWord.Sayf("%q is no number of days from 0 to %d", ui.Printable(r.PostFormValue("days")), app.MostKeepReadsDays)
+		}
+		set.KeepReadsDays = days
+		return "Reads were kept " + app.KeptFor(before) + " and are kept " + app.KeptFor(days) + " now.", nil
 	})
 }
 

@@ -66,6 +66,7 @@ func (s settingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) ht
 	mux.Handle("POST /settings/ceiling", person(s.ceiling))
 	mux.Handle("POST /settings/require", person(s.require))
 	mux.Handle("POST /settings/forms", person(s.forms))
+	mux.Handle("POST /settings/reads", person(s.reads))
 	mux.Handle("POST /settings/tokens", person(s.token))
 	mux.Handle("POST /settings/auto", person(s.auto))
 	mux.Handle("POST /settings/tools/{name}/reset", person(s.reset))
@@ -91,7 +92,7 @@ func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 		return
 	}
 	ui.Page{Title: "Settings", Section: settingSection, Notice: ui.Group{changed(r), s.runner.Notice(r), warning(now, set)}, Body: []ui.Node{
-		layers(rules), approvalPart(v, set, rules), levelPart(v, now), ceilingPart(v, set), requirePart(v, set), formsPart(v, set), autoPart(v, set), overrides(v, set),
+		layers(rules), approvalPart(v, set, rules), levelPart(v, now), ceilingPart(v, set), requirePart(v, set), formsPart(v, set), readsPart(v, set), autoPart(v, set), overrides(v, set),
 		ui.Part("Keys", ui.P(ui.Text("A passkey proves that a person approved, in a way that no program of this machine can imitate. "), ui.LinkTo(ui.KeysPath, "Enrol, see and remove keys"))),
 		s.allowances(r.Context(), v), modePart(v, now), s.served(), s.entries(r.Context(), v),
 	}}.Write(w, http.StatusOK, v)
@@ -124,6 +125,13 @@ func levelPart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
 	}
 	return ui.Part("Permission level", ui.PostForm(v, settingSection+"/level", ui.Hidden("was", now.Level.String()), ui.SelectField("level", "level", "How much any tool may do", now.Level.String(), choices...),
 		ui.SubmitButton("Set the level")))
+}
+
+// readsPart sets for how long the audit log keeps records of reads.
+func readsPart(v httpauth.Visitor, set app.Settings) ui.Node {
+	return ui.Part("Reads in the audit", ui.P(ui.Text("Records of reads that succeeded without asking are kept "+app.KeptFor(set.KeepReadsDays)+". Everything else is kept for all time. Removals are on record and signed; keeping reads for a shorter time has to be approved.")),
+		ui.PostForm(v, settingSection+"/reads", ui.Hidden("was", strconv.Itoa(set.KeepReadsDays)), ui.NumberField("keep-reads", "days", "Days; 0 is for all time", strconv.Itoa(set.KeepReadsDays)),
+			ui.SubmitButton("Set how long reads are kept")))
 }
 
 func autoPart(v httpauth.Visitor, set app.Settings) ui.Node {

@@ -3,9 +3,11 @@ package wiring
 import (
 	"context"
 	"errors"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
+	"time"
 
 	"github.com/countersign-dev/countersign/adapters/cli/admincmd"
 	"github.com/countersign-dev/countersign/adapters/cli/command"
@@ -92,9 +94,41 @@ func (h *host) serve(ctx context.Context, o admincmd.ServeOptions, ready func(ad
 	p := &parts{local: h.local, version: h.Version, cookie: httpauth.CookieName(at.URL), open: onlyHere(listener.Addr()), wait: wait, log: log}
 	p.assemble(life)
 	h.local.Notifier().Watch()
+	pruned := make(chan struct{})
+	go func() {
+		defer close(pruned)
+		pruning(life, h.local, log)
+	}()
 	err = httpauth.Serve(ctx, listener, behind(life, guard, p), httpauth.ListenOptions{TLS: ciphered, Ending: guard.End, Log: log})
 	end()
+	<-pruned
 	return errors.Join(err, p.close(context.WithoutCancel(ctx)))
+}
+
+// When a server removes old reads from the audit: soon after it has started, and then once a day.
+const (
+	pruneFirst = 5 * time.Minute
+	pruneEvery = 24 * time.Hour
+)
+
+// pruning removes the reads that are older than the user has set, until ctx ends.
+func pruning(ctx context.Context, l *local.Local, log *slog.Logger) {
+	timer := time.NewTimer(pruneFirst)
+	defer timer.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-timer.C:
+		}
+		switch done, err := l.PruneAudit(ctx); {
+		case err != nil && ctx.Err() == nil:
+			log.Warn("old reads could not be removed from the audit", "cause", err.Error())
+		case done.Removed > 0:
+			log.Info("old reads were removed from the audit", "reads", done.Removed, "before", done.Before)
+		}
+		timer.Reset(pruneEvery)
+	}
 }
 
 // onlyHere reports an address that nobody but this machine reaches.
