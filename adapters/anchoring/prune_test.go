@@ -239,8 +239,9 @@ func TestACutIsNoRemoval(t *testing.T) {
 			h.again()
 			h.do("DELETE FROM audit WHERE seq = (SELECT max(seq) - 2 FROM audit)")
 		}, audit.ErrBroken, "is missing"},
-		"the head dropped": {func(h *fixture) { h.do("UPDATE audit_head SET signed = NULL") }, audit.ErrUnsigned, "has not signed it"},
-		"the count edited": {func(h *fixture) { h.do("UPDATE audit_head SET kept_count = kept_count - 1"); h.append(1); h.again() }, audit.ErrContradicted, "another one than the one that was signed"},
+		"the count dropped": {func(h *fixture) { h.do("UPDATE audit_head SET kept = NULL, kept_count = NULL") }, audit.ErrContradicted, "somebody has edited it"},
+		"the head dropped":  {func(h *fixture) { h.do("UPDATE audit_head SET signed = NULL") }, audit.ErrUnsigned, "has not signed it"},
+		"the count edited":  {func(h *fixture) { h.do("UPDATE audit_head SET kept_count = kept_count - 1"); h.append(1); h.again() }, audit.ErrContradicted, "another one than the one that was signed"},
 		"a change dropped and the removal said again, signed by another key": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE seq = 8")
 			r := h.removal()

@@ -18,7 +18,7 @@ const (
 	// reclaimed is how many pages are given back at a time: other processes wait for no longer.
 	reclaimed = 256
 	// spare is how many free pages stay for what is written next.
-	spare = 1024
+	spare = 256
 )
 
 // Prune removes the reads of one step and puts that on record, in one transaction in which it has found the records to be those of the step, and the

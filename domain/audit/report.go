@@ -207,7 +207,8 @@ func (c *Check) End(end End, about Context) Report {
 	} else if last.Seq > 0 && about.Own != (Key{}) && c.broken == nil {
 		fail(ErrUnsigned.Sayf("there is a key that signs the end of the audit, and it has not signed it: somebody else has written here"))
 	}
-	if c.broken == nil && end.Kept != (Kept{}) && end.Kept != c.checker.kept {
+	says := end.Kept != (Kept{}) || end.Signed != nil && end.Signed.Kept != (Kept{})
+	if c.broken == nil && says && end.Kept != c.checker.kept {
 		fail(ErrContradicted.Sayf("what the end of the audit says of the records that are never removed is not so: somebody has edited it, or written records past it"))
 	}
 	r.Keys = c.stretches(end)
