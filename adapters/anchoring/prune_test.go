@@ -1,9 +1,11 @@
 package anchoring_test
 
 import (
+	"database/sql"
 	"encoding/json"
 	"fmt"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"sync"
 	"testing"
@@ -14,6 +16,8 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/docfile"
 	"github.com/countersign-dev/countersign/domain/audit"
+	"github.com/countersign-dev/countersign/domain/canon"
+	"github.com/countersign-dev/countersign/internal/testkit/clock"
 )
 
 const keepDays = 30
@@ -310,6 +314,105 @@ func (h *fixture) removal() audit.Removal {
 	r, ok := audit.ReadRemoval(event)
 	require.True(h.t, ok)
 	return r
+}
+
+// What an earlier version wrote, whose heads do not say what is kept, verifies as before, and loses its old reads like any other.
+func TestRecordsOfAnEarlierVersionAreRemoved(t *testing.T) {
+	h := used(t)
+	h.close()
+	h.do("ALTER TABLE audit_head DROP COLUMN kept; ALTER TABLE audit_head DROP COLUMN kept_count; PRAGMA user_version = 12")
+	h.write(h.file(), nil)
+	signer := docfile.NewSigner(filepath.Join(h.dir, "keys"), h.dir, "m1", h.clock.Now)
+	key, err := signer.Peek()
+	require.NoError(t, err)
+	state := map[string]any{}
+	old := func(seq int64) audit.Head { // as earlier versions signed
+		var hash canon.Hash
+		copy(hash[:], h.hash(seq))
+		head, err := signer.Sign(key, audit.Position{Seq: seq, Hash: hash})
+		require.NoError(t, err)
+		return head
+	}
+	inside, last := old(4), old(26)
+	require.NoError(t, signer.PutHead(t.Context(), last, true))
+	h.do("UPDATE audit_head SET signed = ?", last.Line())
+	h.write(h.file(), []byte(string(inside.Line())+"\n"+string(last.Line())+"\n"))
+	state["file "+h.file()] = map[string]any{"put": last}
+	doc, err := json.Marshal(state)
+	require.NoError(t, err)
+	h.write(filepath.Join(h.dir, "anchors.state.json"), doc)
+	h.open()
+	r := h.check()
+	require.Empty(t, words(r))
+	assert.EqualValues(t, 26, r.Anchors[1].To)
+	h.month()
+	h.prune(20)
+	h.again()
+	r = h.check()
+	assert.Empty(t, words(r))
+	assert.EqualValues(t, 20, r.Removed.Reads)
+	for _, v := range r.Anchors {
+		assert.Equal(t, r.Records, v.To, v.Kind)
+	}
+}
+
+// hash returns the hash of a record.
+func (h *fixture) hash(seq int64) (sum []byte) {
+	h.t.Helper()
+	db, err := sql.Open("sqlite", "file:"+h.db()+"?_pragma=busy_timeout(5000)")
+	require.NoError(h.t, err)
+	require.NoError(h.t, db.QueryRow("SELECT hash FROM audit WHERE seq = ?", seq).Scan(&sum))
+	require.NoError(h.t, db.Close())
+	return sum
+}
+
+// A process that is killed while it removes leaves a log that verifies, and the next one goes on: what was removed and its record are one.
+func TestKilledWhileRemoving(t *testing.T) {
+	if dir := os.Getenv("ANCHORING_TEST_HOME"); dir != "" {
+		at, err := time.Parse(time.RFC3339Nano, os.Getenv("ANCHORING_TEST_TIME"))
+		require.NoError(t, err)
+		h := &fixture{t: t, dir: dir, away: os.Getenv("ANCHORING_TEST_AWAY"), clock: &clock.Fake{}}
+		h.clock.Advance(at.Sub(h.clock.Now()))
+		h.open()
+		h.keeper.Prune(t.Context(), keepDays, 1) //nolint:errcheck // it is killed
+		h.close()
+		return
+	}
+	h := open(t)
+	h.allow(keepDays)
+	for range 30 {
+		h.reads(600)
+		h.append(1)
+	}
+	h.month()
+	h.close()
+	self, err := os.Executable()
+	require.NoError(t, err)
+	cmd := exec.Command(self, "-test.run", "^TestKilledWhileRemoving$")
+	cmd.Env = append(os.Environ(), "ANCHORING_TEST_HOME="+h.dir, "ANCHORING_TEST_AWAY="+h.away, "ANCHORING_TEST_TIME="+h.clock.Now().Format(time.RFC3339Nano))
+	require.NoError(t, cmd.Start())
+	over := make(chan struct{})
+	go func() { cmd.Wait(); close(over) }() //nolint:errcheck // it is killed
+	h.open()
+	for begun := false; !begun; { // the first removal is on record
+		select {
+		case <-over:
+			begun = true
+		default:
+			found, err := h.store.Search(t.Context(), audit.Filter{Tool: audit.PruneTool, Limit: 1})
+			require.NoError(t, err)
+			begun = len(found) > 0
+		}
+	}
+	cmd.Process.Kill() //nolint:errcheck // it may have ended
+	<-over
+	r := h.check()
+	require.Empty(t, words(r))
+	require.NotNil(t, r.Removed)
+	done, err := h.keeper.Prune(t.Context(), keepDays, 1)
+	require.NoError(t, err)
+	assert.EqualValues(t, 18000, r.Removed.Reads+done.Removed)
+	assert.Empty(t, words(h.check()))
 }
 
 // Two processes that remove at once, while others write, remove each read once.
