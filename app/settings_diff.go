@@ -69,7 +69,8 @@ func settingChanges(had, next ports.Settings, builtIn policy.Level) []settingCha
 	}
 	add(strings.Join(names, ", "), "forms that may approve", list(true, had.Forms), list(true, next.Forms), holds(next.Forms, had.Forms), opens...)
 	add("reads are kept "+KeptFor(next.KeepReadsDays), "reads in the audit are kept", KeptFor(had.KeepReadsDays), KeptFor(next.KeepReadsDays), true,
-		when(sooner(next.KeepReadsDays, had.KeepReadsDays), "records of reads go from the audit after %d days for good, and were kept %s; what changes, asks, answers or fails stays", next.KeepReadsDays, KeptFor(had.KeepReadsDays))...)
+		when(sooner(next.KeepReadsDays, had.KeepReadsDays), "records of reads go from the audit after %s for good, and were kept %s; what changes, asks, answers or fails stays",
+			strings.TrimPrefix(KeptFor(next.KeepReadsDays), "for "), KeptFor(had.KeepReadsDays))...)
 	return all
 }
 

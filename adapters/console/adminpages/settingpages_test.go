@@ -289,6 +289,26 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 	s.Get("/settings").Press("Save whose forms may approve", "entries", "").See("was codex and is not set now.")
 }
 
+// TestForHowLongReadsAreKept: a person approves the days, which is what the audit needs to remove reads; to keep them longer needs nobody.
+func TestForHowLongReadsAreKept(t *testing.T) {
+	s, l, _ := openSetting(t, policy.Execute)
+	_, err := l.Record().Prune(t.Context(), 30, 1)
+	require.Error(t, err)
+	s.Get("/settings").Press("Set how long reads are kept", "days", "30").See("records of reads go from the audit after 30 days for good, and were kept for all time").
+		Approve().See("Reads were kept for all time and are kept for 30 days now.", "kept for 30 days")
+	_, err = l.Record().Prune(t.Context(), 30, 1)
+	require.NoError(t, err)
+	for _, wrong := range []string{"-1", "x", "99999999"} {
+		assert.Equal(t, http.StatusBadRequest, s.Get("/settings").Press("Set how long reads are kept", "days", wrong).Status, wrong)
+	}
+	s.Get("/settings").Press("Set how long reads are kept", "days", "90").See("Reads were kept for 30 days and are kept for 90 days now.")
+	_, err = l.Record().Prune(t.Context(), 90, 1)
+	require.NoError(t, err)
+	_, err = l.Record().Prune(t.Context(), 30, 1)
+	require.Error(t, err, "that is not what holds any more")
+	s.Get("/settings").Press("Set how long reads are kept", "days", "30").See("were kept for 90 days")
+}
+
 // TestALayerAboveDecides: the page says which, and what users' settings wanted in vain.
 func TestALayerAboveDecides(t *testing.T) {
 	dir := t.TempDir()
