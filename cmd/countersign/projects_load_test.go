@@ -155,7 +155,7 @@ func TestProjectsManyAtOnce(t *testing.T) {
 	})
 	actors.Wait()
 	var list struct{ Total int64 }
-	w.typed(&list, "tools", "call", "list_workflows")
+	w.typed(&list, "workflow", "list")
 	assert.Equal(t, made.Load(), list.Total)
 	assert.Positive(t, ran.Load())
 	w.must("audit", "verify")
