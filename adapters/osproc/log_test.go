@@ -127,7 +127,7 @@ func TestLogIsNoWayElsewhere(t *testing.T) {
 	s, end := logging(t, log)
 	require.NoError(t, s.Drain(process.Stdout, strings.NewReader("text\n")))
 	end()
-	require.ErrorContains(t, s.Err(), "no file")
+	require.ErrorContains(t, s.Err(), "not a file")
 	assert.Equal(t, "mine\n", contents(t, victim))
 	stdout, _, _ := s.Result()
 	assert.Equal(t, "text\n", string(stdout), "and nothing else is lost")

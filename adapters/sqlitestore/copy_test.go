@@ -122,7 +122,7 @@ func TestNoUpgradeWithoutACopy(t *testing.T) {
 	full.start()
 	said := strings.Join(full.lines(t), "\n")
 	assert.Contains(t, said, "store_copy_failed: the database "+path+" was not upgraded or changed, because it could not be copied first")
-	assert.Contains(t, said, "make room in "+dir)
+	assert.Contains(t, said, "free space in "+dir)
 	assert.Equal(t, []string{"countersign.db"}, names(t, dir))
 	after, err := os.ReadFile(path)
 	require.NoError(t, err)

@@ -74,13 +74,13 @@ modules:
 `), path, targets())
 	require.NoError(t, err)
 	want := []string{
-		`line 2, column 1: the key "profils" is not known in the document, and is ignored; did you mean profiles?`,
-		`line 4, column 13: the key "include_tag" is not known in profile "default", and is ignored; did you mean include_tags?`,
-		`line 6, column 37: the key "option" is not known in target "codex", and is ignored; did you mean options?`,
-		`line 10, column 5: the key "enabeld" is not known in module "a", and is ignored; did you mean enabled?`,
-		`line 11, column 45: the key "gti" is not known in the source of module "a", and is ignored`,
-		`line 11, column 36: the key "pth" is not known in local_path, and is ignored; did you mean path?`,
-		`line 14, column 38: the key "branch" is not known in git, and is ignored`,
+		`line 2, column 1: unknown key "profils" in the document is ignored; did you mean profiles?`,
+		`line 4, column 13: unknown key "include_tag" in profile "default" is ignored; did you mean include_tags?`,
+		`line 6, column 37: unknown key "option" in target "codex" is ignored; did you mean options?`,
+		`line 10, column 5: unknown key "enabeld" in module "a" is ignored; did you mean enabled?`,
+		`line 11, column 45: unknown key "gti" in the source of module "a" is ignored`,
+		`line 11, column 36: unknown key "pth" in local_path is ignored; did you mean path?`,
+		`line 14, column 38: unknown key "branch" in git is ignored`,
 	}
 	require.Len(t, warnings, len(want))
 	for i := range want {
@@ -107,7 +107,7 @@ func TestShapeProblemsAreAllReportedAtTheirPlaces(t *testing.T) {
 		"tag":               {"version: 1\nprofiles:\n  default: {include_tags: [a, 3]}\n", 3, 31, "put it in quotes"},
 		"targets":           {head + "targets: 1\n", 4, 10, "1 where a mapping"},
 		"mode missing":      {head + "targets:\n  codex: {scope: user}\n", 5, 3, "mode of target"},
-		"mode":              {head + "targets:\n  codex: {scope: user, mode: link}\n", 5, 30, "write files"},
+		"mode":              {head + "targets:\n  codex: {scope: user, mode: link}\n", 5, 30, "use files"},
 		"scope missing":     {head + "targets:\n  codex: {mode: files}\n", 5, 3, "scope of target"},
 		"scope":             {head + "targets:\n  codex: {mode: files, scope: all}\n", 5, 31, "user, project, both"},
 		"options":           {head + "targets:\n  codex: {mode: files, scope: user, options: [a]}\n", 5, 46, "a list where a mapping"},

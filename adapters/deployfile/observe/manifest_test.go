@@ -120,7 +120,7 @@ func TestReadsTheOriginalFormat(t *testing.T) {
 
 func TestDecodeSkipsEntriesThatCannotBe(t *testing.T) {
 	for path, problem := range map[string]string{
-		"/etc/passwd": "absolute", "../a": "goes up", "a/../../b": "goes up", "a/../b": "goes up", `..\\a`: "goes up", "": "no file", ".": "no file",
+		"/etc/passwd": "absolute", "../a": "goes up", "a/../../b": "goes up", "a/../b": "goes up", `..\\a`: "goes up", "": "not name a file", ".": "not name a file",
 		`a\u0000b`: "NUL", ".agentpack.manifest.zed.json": "manifest",
 	} {
 		doc := fmt.Sprintf(`{"schema_version":1,"generated_at":"","tool":"codex","managed_files":[{"path":"%s","sha256":"%s"},{"path":"./ok//fine","sha256":"%s"}]}`,
@@ -167,9 +167,9 @@ func TestDecodeSkipsPathsThatCannotBeOpened(t *testing.T) {
 
 func TestDecodeRefusesWhatIsNoManifestOfThisTarget(t *testing.T) {
 	for doc, problem := range map[string]string{
-		"": "no valid manifest", "[]": "no valid manifest", `{"schema_version":"1"}`: "no valid manifest", `{"schema_version":1,"tool":"codex","managed_files":{}}`: "no list",
+		"": "not a valid manifest", "[]": "not a valid manifest", `{"schema_version":"1"}`: "not a valid manifest", `{"schema_version":1,"tool":"codex","managed_files":{}}`: "not a list",
 		`{"tool":"codex"}`: "schema_version is 0", `{"schema_version":2,"tool":"codex","managed_files":[]}`: "schema_version is 2",
-		`{"schema_version":1,"tool":"zed"}`: `tool is "zed"`, `{"schema_version":1,"tool":"codex"} x`: "no valid manifest",
+		`{"schema_version":1,"tool":"zed"}`: `tool is "zed"`, `{"schema_version":1,"tool":"codex"} x`: "not a valid manifest",
 	} {
 		_, _, err := observe.DecodeManifest([]byte(doc), codex())
 		require.ErrorIs(t, err, observe.ErrBadManifest, doc)
@@ -215,7 +215,7 @@ func TestRead(t *testing.T) {
 		"nothing":               {},
 		"own":                   {files: map[string]string{own: document("codex")}, present: true},
 		"own before legacy":     {files: map[string]string{own: document("codex"), legacy: "x"}, present: true},
-		"legacy":                {files: map[string]string{legacy: document("codex")}, present: true, legacy: true, warning: "no longer used"},
+		"legacy":                {files: map[string]string{legacy: document("codex")}, present: true, legacy: true, warning: "old name"},
 		"a neighbour's legacy":  {files: map[string]string{legacy: document("zed")}},
 		"damaged legacy":        {files: map[string]string{legacy: "x"}, warning: "is ignored"},
 		"damaged":               {files: map[string]string{own: "{", legacy: document("codex")}, warning: "is ignored"},
