@@ -137,7 +137,7 @@ func TestNothingLeavesTheProjectByALink(t *testing.T) {
 	a := s.agent()
 	token := a.does("deploy", nil).Token
 	p := a.refuses("E_IO_INVALID_PATH", "deploy_apply", args{"yes": true, "adopt": true, "confirm_token": token})
-	assert.Contains(t, p.Message, "leads out")
+	assert.Contains(t, p.Message, "link out of the root")
 	assert.Empty(t, names(t, outside))
 
 	require.NoError(t, os.Remove(s.inProject(".cursor")))

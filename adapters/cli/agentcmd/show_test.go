@@ -109,14 +109,14 @@ func TestStatusIsByRoot(t *testing.T) {
 		"summary":{"extra":2},"summary_by_state":{"up_to_date":7,"edited_here":1,"conflict":1,"changed_upstream":3,"not_wanted":1,"unmanaged":1,"missing":1,"not_deployed":1},
 		"next_actions":["countersign agents preview --diff --json","countersign agents evolve propose --yes --json"]}`)
 	assert.Equal(t, `codex  /h
-  missing              b
+  missing           b
 vscode  /p
-  edited here          x/a
-  extra                c
+  edited here       x/a
+  extra             c
   no longer wanted  e
 zed  (no root)
-  not deployed yet     /q/d
-  both (conflict)      /q/f
+  not deployed yet  /q/d
+  both (conflict)   /q/f
 Files: 7 up to date, 2 changed upstream, 1 no longer wanted, 1 edited here, 1 both (conflict), 1 missing, 1 not deployed yet, 1 extra
 next: countersign agents preview --diff
 next: countersign agents evolve propose

@@ -351,7 +351,7 @@ func refused(what, path string, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("%s cannot be %s: permission denied; make it and its parent directories readable for this user", path, what).
+		return deployment.ErrPermission.Sayf("%s cannot be %s without permission; make it and its parent directories readable for this user", path, what).
 			With(details("make the file readable, or exclude it").Add("io_kind", "permission_denied")).Because(err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
 		return deployment.ErrPathLong.Sayf("the path %s is too long to be %s; shorten a name in it", path, what).

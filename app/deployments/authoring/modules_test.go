@@ -78,7 +78,7 @@ func TestAddDoubtsWhatCannotBeDeployed(t *testing.T) {
 	w := newWorld(t)
 	w.manifest()
 	w.Write(w.in("modules/s/SKILL.md"), "no front matter\n")
-	for source, says := range map[string]string{"local:modules/none": "there is nothing at", "local:modules/s": "frontmatter"} {
+	for source, says := range map[string]string{"local:modules/none": "does not exist", "local:modules/s": "frontmatter"} {
 		out := w.Call("agents_add", yes("module_type", "skill", "source", source, "tags", []string{"base"}))
 		require.Len(t, out.Warnings, 1, source)
 		assert.Contains(t, out.Warnings[0], says)
