@@ -151,7 +151,7 @@ func notesOf(git, dir string) (string, error) {
 			return filepath.Join(all, entry.Name()), nil
 		}
 	}
-	return "", sandbox.ErrIsolation.Sayf("git has no worktree metadata for %s; delete the sandbox and create it again", dir)
+	return "", sandbox.ErrIsolation.Sayf("the worktree metadata for %s is missing; delete the sandbox and create it again", dir)
 }
 
 // searched returns the directories of a PATH outside of the system's and of those that may be written, and what lies beside them for their programs. What may be written
