@@ -294,7 +294,7 @@ func TestWhatWasInterrupted(t *testing.T) {
 			plan := w.Get("/deployments/plan")
 			refused := plan.Press(button(plan))
 			assert.Equal(t, http.StatusUnprocessableEntity, refused.Status)
-			refused.See("finish it with resume, or revert it with undo")
+			refused.See("finish it with resume, or take it back with undo")
 			p.Press(label).See("done").Miss("was interrupted after")
 			assert.Equal(t, after, w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 			w.Send("/deployments/recover", url.Values{"kind": {"<odd>"}}).Safe("<odd>").See("kind")
