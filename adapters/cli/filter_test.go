@@ -35,7 +35,7 @@ func TestAPartOfAnAnswer(t *testing.T) {
 		"a flag mistyped":          {[]string{"version", "--jsn"}, 2, "", "hint: did you mean --json? countersign version --help says what there is"},
 		"a tool mistyped":          {[]string{"tools", "show", "wpie"}, 3, "", "hint: did you mean wipe?"},
 		"a short name":             {[]string{"grants", "ls", "--jq", ".count"}, 0, "0\n", ""},
-		"a failure":                {[]string{"grants", "revoke", "nonesuch", "--jq", ".code"}, 3, "", "error: nothing is always allowed"},
+		"a failure":                {[]string{"grants", "revoke", "nonesuch", "--jq", ".code"}, 3, "", "error: session grant nonesuch not found"},
 		"an envelope that failed":  {[]string{"agents", "nonesuch", "--jq", ".ok"}, 2, "", "error: "},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -121,5 +121,5 @@ func ownerDied(rec record) string {
 }
 
 func unkillable(pids []int) string {
-	return "these of its processes could not be stopped: " + strings.Trim(fmt.Sprint(pids), "[]")
+	return "these of its processes " + process.Unended + ": " + strings.Trim(fmt.Sprint(pids), "[]")
 }

@@ -156,6 +156,9 @@ func (s Status) Final() bool { return s >= Completed && s <= TimedOut }
 // May reports whether to can follow s.
 func (s Status) May(to Status) bool { return slices.Contains(s.transitions(), to) }
 
+// Unended is part of the Reason of a final state some of whose processes could not be ended, and may still run.
+const Unended = "could not be ended"
+
 // State is what is known of a started process. It excludes the environment, which may contain secrets.
 type State struct {
 	ID         ID                `json:"id"`

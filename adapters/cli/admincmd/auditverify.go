@@ -289,7 +289,7 @@ func keyCommands(s *command.Shell) *cobra.Command {
 }
 
 func pruneCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "prune", Short: "Remove the reads that are older than policy keep-reads says, and put that on record", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "prune", Example: "  countersign policy keep-reads 90\n  countersign audit prune", Short: "Remove the reads that are older than policy keep-reads says, and put that on record", Args: command.Args(0, 0),
 		Long: "Verify the whole audit, and remove the records of reads that are older than what a person has set with countersign policy keep-reads. Nothing is removed from an\n" +
 			"audit that is not in order, and nothing but reads that succeeded without asking. A server does the same once a day.",
 		RunE: func(cmd *cobra.Command, _ []string) error {

@@ -63,7 +63,7 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 
 // keepReadsCommand returns the command that sets for how long the audit log keeps records of reads.
 func keepReadsCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "keep-reads DAYS|all", Short: "Set after how many days records of reads go from the audit log; all keeps them", Args: command.Args(1, 1),
+	return &cobra.Command{Use: "keep-reads DAYS|all", Example: "  countersign policy keep-reads 90\n  countersign policy keep-reads all", Short: "Set after how many days records of reads go from the audit log; all keeps them", Args: command.Args(1, 1),
 		ValidArgs: []cobra.Completion{"all", "30", "90", "365"},
 		Long: "Records of reads that succeeded without asking anybody go from the audit after so many days; requests, decisions, changes, settings, denials and failures stay\n" +
 			"for ever. A server removes them while it runs, and countersign audit prune at once. What was removed is on record and signed, and audit verify proves that it was\n" +

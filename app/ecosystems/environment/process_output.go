@@ -54,7 +54,7 @@ func IsRunning(st process.State) bool {
 
 // IsGone reports that nothing is left of a process. A state may be final and still tell of something that could not be ended.
 func IsGone(st process.State) bool {
-	return st.Status.Final() && !strings.Contains(st.Reason, "could not be ended")
+	return st.Status.Final() && !strings.Contains(st.Reason, process.Unended)
 }
 
 // How much of a program's output goes to the log of the run line by line, and how much of its end is kept whatever it prints.
