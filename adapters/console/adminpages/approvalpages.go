@@ -75,11 +75,13 @@ func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		return
 	}
 	if len(views) > 0 {
-		to := approvalPathOf(ui.Queue(views)[0].ID)
-		if id := r.URL.Query().Get(answeredParam); id != "" {
-			to += "?" + answeredParam + "=" + url.QueryEscape(id)
+		next := url.Values{queueParam: {"1"}}
+		for _, param := range []string{answeredParam, elsewhereParam} {
+			if id := r.URL.Query().Get(param); id != "" {
+				next.Set(param, id)
+			}
 		}
-		http.Redirect(w, r, to, http.StatusSeeOther)
+		http.Redirect(w, r, approvalPathOf(ui.Queue(views)[0].ID)+"?"+next.Encode(), http.StatusSeeOther)
 		return
 	}
 	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{
@@ -176,6 +178,8 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusOK, s.came(r))
 	case r.URL.Query().Get(answeredParam) == r.PathValue("id"): // it was decided on this page, and its call has gone on
 		http.Redirect(w, r, approvalPath+"?"+answeredParam+"="+url.QueryEscape(r.PathValue("id")), http.StatusSeeOther)
+	case r.URL.Query().Has(queueParam): // it was decided elsewhere while the queue showed it
+		http.Redirect(w, r, approvalPath+"?"+elsewhereParam+"="+url.QueryEscape(r.PathValue("id")), http.StatusSeeOther)
 	default:
 		rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
 		if err != nil {

@@ -71,7 +71,7 @@ func TestWhatWaitsIsAQueue(t *testing.T) {
 	agent.TestCore.Agent("s3").Ask(t, "write_note", map[string]string{"name": "plan", "text": "new text"})
 	second := agent.TestCore.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "old"})
 	page := web.Get("/approvals")
-	assert.Equal(t, "/approvals/"+second, page.Path)
+	assert.Equal(t, "/approvals/"+second+"?queue=1", page.Path)
 	assert.Regexp(t, `(?s)id="queue".*`+second+`.*`+first+`.*asked 2 times`, page.Body)
 	assert.Equal(t, 2, strings.Count(page.Body, `<span class="what">`), "the same once")
 	words := page.Words()
@@ -89,6 +89,21 @@ func TestWhatWaitsIsAQueue(t *testing.T) {
 	}
 	assert.NotContains(t, one.Words(), "Would be lost")
 	assert.Contains(t, web.Press(page, "Deny").Words(), "burn note old: a person denied it", "what became of it is said beside the next one")
+}
+
+// TestTheQueueGoesOnWhenSomebodyElseDecides: a page that the queue led to shows the next request, and who decided the last one.
+func TestTheQueueGoesOnWhenSomebodyElseDecides(t *testing.T) {
+	t.Parallel()
+	agent, here, web := pair(t)
+	first := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
+	page := web.Get("/approvals")
+	second := agent.Ask(t, "write_note", map[string]string{"name": "other", "text": "text"})
+	_, err := here.Answer(t.Context(), confirm.Answer{ID: first, By: "terminal"})
+	require.NoError(t, err)
+	next := web.Get(page.Path)
+	assert.Equal(t, "/approvals/"+second+"?elsewhere="+first+"&queue=1", next.Path)
+	assert.Contains(t, next.Words(), "write note plan: a person denied it (decided by a person in a terminal).")
+	assert.Contains(t, web.Get("/approvals/"+first).Words(), "Decided already", "a link to the request itself leads nowhere else")
 }
 
 func TestAnApprovalLetsTheCallGoOn(t *testing.T) {

@@ -22,6 +22,12 @@ import (
 // answeredParam is the parameter that tells the list which request was just decided on it.
 const answeredParam = "answered"
 
+// queueParam is the parameter of a request that the queue led to: once it is decided, the queue goes on to the next one.
+const queueParam = "queue"
+
+// elsewhereParam is the parameter that tells the queue which request, that it had shown, was decided by somebody else.
+const elsewhereParam = "elsewhere"
+
 // answer handles the user's decision.
 func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
 	id := r.PathValue("id")
@@ -180,12 +186,16 @@ func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Visitor, status
 	body := append(above, ui.P(ui.Class("prompt"), ui.TextNode(ui.Printable(cmp.Or(rec.What, rec.Tool)))),
 		ui.Facts(ui.Fact{Name: "Now", Value: state(e)}, ui.Fact{Name: "Because", Value: why}, ui.Fact{Name: "Decided", Value: decided}),
 		ui.P(record(rec)), ui.P(ui.LinkTo(approvalPath, "What waits now")))
-	ui.Page{Title: "Decided already", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, status, v)
+	p := ui.Page{Title: "Decided already", Section: approvalPath, Crumbs: crumbs(), Body: body}
+	if status == http.StatusOK && (rec.Status == tool.StatusPendingConfirmation || rec.Status == tool.StatusExecuting) {
+		p.Live = ui.Decided() // its result is to come
+	}
+	p.Write(w, status, v)
 }
 
-// came shows, on the list, the result of the request that was just decided there; nil if none was.
+// came shows, above the queue, the result of the request that was just decided there, or that somebody else decided; nil if none was.
 func (s *approvalSection) came(r *http.Request) ui.Node {
-	id := r.URL.Query().Get(answeredParam)
+	id := cmp.Or(r.URL.Query().Get(answeredParam), r.URL.Query().Get(elsewhereParam))
 	if id == "" {
 		return nil
 	}
@@ -193,7 +203,12 @@ func (s *approvalSection) came(r *http.Request) ui.Node {
 	if err != nil {
 		return nil
 	}
-	tone, words := ui.Good, ""
+	tone, words, who := ui.Good, "", ""
+	if r.URL.Query().Has(elsewhereParam) {
+		if who = ui.AnsweredBy(s.answerer(r.Context(), id, rec)); who != "" {
+			who = " (decided by " + who + ")"
+		}
+	}
 	switch rec.Status {
 	case tool.StatusPendingConfirmation:
 		words = "approved; it is carried out when the agent looks again, which it does at once where its call still waits"
@@ -204,5 +219,5 @@ func (s *approvalSection) came(r *http.Request) ui.Node {
 	default:
 		tone, words = ui.Plain, ui.FailureReason(rec)
 	}
-	return ui.Notice(tone, ui.P(ui.TextNode(ui.Printable(cmp.Or(rec.What, rec.Tool))+": "+words+". "), record(rec)))
+	return ui.Notice(tone, ui.P(ui.TextNode(ui.Printable(cmp.Or(rec.What, rec.Tool))+": "+words+who+". "), record(rec)))
 }

@@ -160,6 +160,7 @@ func (s *Site) Send(path string, fields url.Values) Page {
 
 var (
 	tag    = regexp.MustCompile(`<[^>]*>`)
+	marked = regexp.MustCompile(`</?mark>`) // stands within words
 	blanks = regexp.MustCompile(`\s+`)
 	forms  = regexp.MustCompile(`(?s)<form [^>]*>.*?</form>`)
 	fields = regexp.MustCompile(`(?s)<input ([^>]*)>|<textarea ([^>]*)>(.*?)</textarea>|<select ([^>]*)>(.*?)</select>`)
@@ -177,7 +178,7 @@ func (p Page) Main() string {
 
 // Text returns what users read in the content of the page.
 func (p Page) Text() string {
-	return strings.TrimSpace(html.UnescapeString(blanks.ReplaceAllString(tag.ReplaceAllString(p.Main(), " "), " ")))
+	return strings.TrimSpace(html.UnescapeString(blanks.ReplaceAllString(tag.ReplaceAllString(marked.ReplaceAllString(p.Main(), ""), " "), " ")))
 }
 
 func attrs(text string) map[string]string {
