@@ -27,13 +27,13 @@ const (
 	DefaultMaxOutput = 256 << 10 // bytes
 )
 
-// Core is the ports that an App needs. Every field is required except Account, AccountAudit, Leases, Dated, Home, Outreach, Bell, Notifier, Keys and
+// Dependencies is the ports that an App needs. Every field is required except Account, AccountAudit, Leases, Dated, Home, Outreach, Bell, Notifier, Keys and
 // Verifiers.
-type Core struct {
+type Dependencies struct {
 	Clock    ports.Clock
 	IDs      ports.IDs
 	Tokens   ports.Tokens
-	Ledger   ports.Ledger
+	Ledger   ports.ApprovalStore
 	Audit    ports.AuditLog
 	Settings ports.SettingsStore
 	Account  ports.SettingsStore // the settings in the account's own directory if Settings are others; nil otherwise
@@ -42,7 +42,7 @@ type Core struct {
 	Sessions     ports.Sessions
 	Limiter      ports.Limiter
 	Runs         ports.Runs
-	Owner        ports.Owner
+	Owner        ports.ProcessIdentity
 	Leases       ports.Leases            // where users declare that an owner has ended; nil if they cannot
 	Dated        ports.DatedGrants       // nil: no grants until a date
 	Home         func() string           // tells the home of these stores from a copy of it, see ApprovalsConfig; nil: there are no copies
@@ -77,7 +77,7 @@ type Options struct {
 
 // App is the core that every transport calls. It is safe for concurrent use.
 type App struct {
-	core     Core
+	core     Dependencies
 	opts     Options
 	registry *tool.Registry
 	served   map[tool.Name]bool
@@ -94,7 +94,7 @@ func (a *App) Toolsets() []tool.Toolset { return ListToolsets(a.registry, a.serv
 // Unserved returns, for a tool of a toolset that is not enabled, the name of that toolset and how to enable it; empty for any other tool.
 func (a *App) Unserved(name string) string {
 	set := ""
-	if e, ok := a.registry.Lookup(tool.Name(name)); ok && !e.Spec.People {
+	if e, ok := a.registry.Lookup(tool.Name(name)); ok && !e.Spec.UserOnly {
 		set = e.Spec.Toolset
 	} else if !ok && a.opts.OwnerOf != nil {
 		set = a.opts.OwnerOf(name)
@@ -114,10 +114,10 @@ func (a *App) Unserved(name string) string {
 }
 
 // New assembles an App from its ports and the tools of the capabilities. It opens and starts nothing.
-func New(core Core, opts Options, caps ...tool.Capability) (*App, error) {
+func New(core Dependencies, opts Options, caps ...tool.Capability) (*App, error) {
 	if core.Clock == nil || core.IDs == nil || core.Tokens == nil || core.Ledger == nil || core.Audit == nil || core.Settings == nil ||
 		core.Sessions == nil || core.Limiter == nil || core.Runs == nil || core.Owner == nil || core.Redact == nil || core.Log == nil {
-		return nil, ErrWiring.Sayf("every part of app.Core is required")
+		return nil, ErrWiring.WithMessage("every part of app.Core is required")
 	}
 	if core.Bell == nil {
 		core.Bell = nopBell{}
@@ -146,7 +146,7 @@ func (a *App) Close(ctx context.Context) error { return a.journal.Close(ctx) }
 func (a *App) Specs() iter.Seq[tool.Spec] {
 	return func(yield func(tool.Spec) bool) {
 		for s := range a.registry.Specs() {
-			if a.served[s.Name] && !s.People && !yield(a.published(s)) {
+			if a.served[s.Name] && !s.UserOnly && !yield(a.published(s)) {
 				return
 			}
 		}
@@ -178,7 +178,7 @@ func (a *App) through(ctx context.Context, r *run) tool.Outcome {
 	value, err := r.guarded(ctx)
 	if f := forwarded(value); f != nil && err == nil {
 		next := *f
-		next.RequestID, next.Progress, next.Person, next.View, next.Within, next.Entry = c.RequestID, c.Progress, c.Person, c.View, c.Within, c.Entry
+		next.RequestID, next.Progress, next.FromUser, next.View, next.Restrictions, next.Entry = c.RequestID, c.Progress, c.FromUser, c.View, c.Restrictions, c.Entry
 		return a.Call(ctx, next)
 	}
 	return r.finish(ctx, value, err)
@@ -197,8 +197,8 @@ func (r *run) guarded(ctx context.Context) (value any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
 			r.app.core.Log.Error("tool panicked", "tool", r.call.Tool, "call", r.call.ID, "panic", r.mask.Text(fmt.Sprint(p)), "stack", string(debug.Stack()))
-			value, err = nil, fault.ErrInternal.Sayf("internal error in tool %s; see the server log", r.call.Tool).
-				Because(fmt.Errorf("panic: %v", p))
+			value, err = nil, fault.ErrInternal.WithMessage("internal error in tool %s; see the server log", r.call.Tool).
+				WithCause(fmt.Errorf("panic: %v", p))
 		}
 	}()
 	return r.steps(ctx)
@@ -266,7 +266,7 @@ func (r *run) steps(ctx context.Context) (any, error) {
 	if a, ok := r.plan.(tool.Announced); ok && err == nil && a.Announcement() != "" {
 		r.app.core.Notifier.Announce(visible.Text(r.mask.Text(a.Announcement())))
 	}
-	if offer, ok := value.(tool.TokenOffer); ok && err == nil {
+	if offer, ok := value.(tool.TokenRequest); ok && err == nil {
 		err = r.offer(ctx, offer)
 	}
 	return value, err
@@ -332,7 +332,7 @@ func (r *run) viewed() bool {
 	if r.invocation == nil { // the call failed before its claims were known
 		class = r.entry.Spec.Class
 	}
-	return r.call.View && r.call.Person && class == policy.ClassRead
+	return r.call.View && r.call.FromUser && class == policy.ClassRead
 }
 
 // record appends the outcome to the audit log, except for page views: at once if the intent was recorded or an approval let the call run, otherwise

@@ -38,7 +38,7 @@ type fixture struct {
 	store     *memstore.Store
 	noteStore *noteStore
 	log       *strings.Builder
-	core      app.Core
+	core      app.Dependencies
 	caps      []tool.Capability
 }
 
@@ -126,7 +126,7 @@ func (s *noteStore) capability() tool.Capability {
 		query("panic_note", func(context.Context, tool.Scope, noteInput) (any, error) { panic("boom " + secret()) }),
 		query("torn_note", func(context.Context, tool.Scope, noteInput) (any, error) { return "half", app.ErrPlanStale }),
 		query("leak_note", func(context.Context, tool.Scope, noteInput) (any, error) {
-			return nil, fault.New(fault.Invalid, "test_leak", "a leak").Sayf("cannot use %s", secret()).With(map[string]string{"password": "hunter2hunter2"})
+			return nil, fault.New(fault.Invalid, "test_leak", "a leak").WithMessage("cannot use %s", secret()).WithDetails(map[string]string{"password": "hunter2hunter2"})
 		}),
 		query("wait_note", func(ctx context.Context, _ tool.Scope, _ noteInput) (any, error) { <-ctx.Done(); return nil, ctx.Err() }),
 		query("long_note", func(context.Context, tool.Scope, noteInput) (any, error) { return strings.Repeat("é", 400_000), nil }),
@@ -151,7 +151,7 @@ func openWith(t testing.TB, more []tool.Capability, change ...func(*app.Options)
 	for _, f := range change {
 		f(&opts)
 	}
-	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Dated: h.store.Dated(), Audit: h.store, Settings: h.store,
+	core := app.Dependencies{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Dated: h.store.Dated(), Audit: h.store, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.NewTextHandler(h.log, nil)),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: h.clock, Ledger: h.store, Runs: h.store.Runs(), Audit: h.store, Sessions: h.store.Sessions(), Settings: h.store,
@@ -181,7 +181,7 @@ func code(o tool.Outcome) string {
 	return ""
 }
 
-func withToken(i *tool.Issued) func(*tool.Call) {
+func withToken(i *tool.ApprovalRequest) func(*tool.Call) {
 	return func(c *tool.Call) { c.Token = i.Token }
 }
 
@@ -235,18 +235,18 @@ func TestAConfirmedPlanRunsOnceAndOnlyThatPlan(t *testing.T) {
 	h := open(t)
 	asked := h.call("write_note", `{"name":"a","text":"1"}`)
 	require.Equal(t, "confirm_token_required", code(asked))
-	require.NotNil(t, asked.Issued)
-	assert.False(t, asked.Issued.Token.IsZero())
-	assert.Equal(t, "write a", asked.Issued.Prompt)
-	assert.JSONEq(t, `{"name":"a","text":"1","version":0}`, string(asked.Issued.Plan))
+	require.NotNil(t, asked.Request)
+	assert.False(t, asked.Request.Token.IsZero())
+	assert.Equal(t, "write a", asked.Request.Prompt)
+	assert.JSONEq(t, `{"name":"a","text":"1","version":0}`, string(asked.Request.Plan))
 	assert.Zero(t, h.noteStore.writes.Load())
 
-	other := h.call("write_note", `{"name":"a","text":"2"}`, withToken(asked.Issued))
+	other := h.call("write_note", `{"name":"a","text":"2"}`, withToken(asked.Request))
 	assert.Equal(t, "confirm_token_mismatch", code(other), "another plan")
-	stranger := h.call("write_note", `{"name":"a","text":"1"}`, withToken(asked.Issued), func(c *tool.Call) { c.Session = "s2" })
+	stranger := h.call("write_note", `{"name":"a","text":"1"}`, withToken(asked.Request), func(c *tool.Call) { c.Session = "s2" })
 	assert.Equal(t, "confirm_token_mismatch", code(stranger), "another session")
 
-	args := `{"name":"a","text":"1","confirm_token":"` + asked.Issued.Token.Reveal() + `"}`
+	args := `{"name":"a","text":"1","confirm_token":"` + asked.Request.Token.Reveal() + `"}`
 	require.NoError(t, h.call("write_note", args).Err, "refusals left the token usable")
 	assert.EqualValues(t, 1, h.noteStore.writes.Load())
 	assert.Equal(t, "confirm_token_used", code(h.call("write_note", args)))
@@ -259,7 +259,7 @@ func TestATokenIsSpentOnceUnderContention(t *testing.T) {
 	var group sync.WaitGroup
 	for range 64 {
 		group.Go(func() {
-			if h.call("burn_note", `{"name":"a"}`, withToken(asked.Issued)).Err == nil {
+			if h.call("burn_note", `{"name":"a"}`, withToken(asked.Request)).Err == nil {
 				ran.Add(1)
 			}
 		})
@@ -273,10 +273,10 @@ func TestATokenExpiresAtTheSecond(t *testing.T) {
 	h := open(t)
 	asked := h.call("write_note", `{"name":"a"}`)
 	h.clock.Advance(confirm.DefaultTTL - time.Nanosecond)
-	other := h.call("write_note", `{"name":"b"}`, withToken(asked.Issued))
+	other := h.call("write_note", `{"name":"b"}`, withToken(asked.Request))
 	assert.Equal(t, "confirm_token_mismatch", code(other), "still alive, for its own plan")
 	h.clock.Advance(time.Nanosecond)
-	assert.Equal(t, "confirm_token_expired", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Issued))))
+	assert.Equal(t, "confirm_token_expired", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Request))))
 }
 
 func TestOldConfirmationsAreForgotten(t *testing.T) {
@@ -284,10 +284,10 @@ func TestOldConfirmationsAreForgotten(t *testing.T) {
 	old := h.call("write_note", `{"name":"a"}`)
 	h.clock.Advance(confirm.DefaultTTL + 24*time.Hour)
 	h.call("write_note", `{"name":"b"}`)
-	assert.Equal(t, "confirm_token_expired", code(h.call("write_note", `{"name":"a"}`, withToken(old.Issued))), "a day long it is known to have expired")
+	assert.Equal(t, "confirm_token_expired", code(h.call("write_note", `{"name":"a"}`, withToken(old.Request))), "a day long it is known to have expired")
 	h.clock.Advance(time.Second)
 	h.call("write_note", `{"name":"b"}`)
-	assert.Equal(t, "confirm_token_unknown", code(h.call("write_note", `{"name":"a"}`, withToken(old.Issued))))
+	assert.Equal(t, "confirm_token_unknown", code(h.call("write_note", `{"name":"a"}`, withToken(old.Request))))
 }
 
 func TestAPlanRaisesItsStrengthAndTypingIsNeverWaived(t *testing.T) {
@@ -298,37 +298,37 @@ func TestAPlanRaisesItsStrengthAndTypingIsNeverWaived(t *testing.T) {
 	})
 	require.NoError(t, h.call("write_note", `{"name":"plain"}`).Err)
 	asked := h.call("write_note", `{"name":"precious"}`)
-	require.NotNil(t, asked.Issued)
-	assert.Equal(t, policy.Typed, asked.Issued.Strength)
-	assert.Equal(t, "precious", asked.Issued.Target)
+	require.NotNil(t, asked.Request)
+	assert.Equal(t, policy.Typed, asked.Request.Strength)
+	assert.Equal(t, "precious", asked.Request.Target)
 	typed := func(s string) func(*tool.Call) { return func(c *tool.Call) { c.Typed = s } }
-	assert.Equal(t, "confirm_typed_value_wrong", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Issued), typed("nope"))))
-	assert.Equal(t, "confirm_typed_value_wrong", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Issued), typed("Precious"))))
-	require.NoError(t, h.call("write_note", `{"name":"precious"}`, withToken(asked.Issued), typed("precious")).Err)
+	assert.Equal(t, "confirm_typed_value_wrong", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Request), typed("nope"))))
+	assert.Equal(t, "confirm_typed_value_wrong", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Request), typed("Precious"))))
+	require.NoError(t, h.call("write_note", `{"name":"precious"}`, withToken(asked.Request), typed("precious")).Err)
 
 	asked = h.call("write_note", `{"name":"precious"}`)
 	for range 2 {
-		h.call("write_note", `{"name":"precious"}`, withToken(asked.Issued), typed("nope"))
+		h.call("write_note", `{"name":"precious"}`, withToken(asked.Request), typed("nope"))
 	}
-	assert.Equal(t, "confirm_token_burnt", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Issued), typed("nope"))))
-	assert.Equal(t, "confirm_token_burnt", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Issued), typed("precious"))))
+	assert.Equal(t, "confirm_token_burnt", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Request), typed("nope"))))
+	assert.Equal(t, "confirm_token_burnt", code(h.call("write_note", `{"name":"precious"}`, withToken(asked.Request), typed("precious"))))
 }
 
 func TestConfirmRepeatsTheCallThatWasShown(t *testing.T) {
 	h := open(t)
 	asked := h.call("write_note", `{"name":"a","text":"1"}`)
-	o := h.call("confirm", `{"token":"`+asked.Issued.Token.Reveal()+`"}`)
+	o := h.call("confirm", `{"token":"`+asked.Request.Token.Reveal()+`"}`)
 	require.NoError(t, o.Err)
 	assert.JSONEq(t, `{"written":"a"}`, string(o.Value))
 	assert.Equal(t, tool.Name("write_note"), o.Spec.Name, "the repeated call answers in its own contract")
-	assert.Equal(t, "confirm_token_used", code(h.call("confirm", `{"token":"`+asked.Issued.Token.Reveal()+`"}`)))
+	assert.Equal(t, "confirm_token_used", code(h.call("confirm", `{"token":"`+asked.Request.Token.Reveal()+`"}`)))
 
 	asked = h.call("write_note", `{"name":"b"}`)
-	require.NoError(t, h.call("confirm", `{"token":"`+asked.Issued.Token.Reveal()+`","decision":"deny"}`).Err)
-	assert.Equal(t, "confirm_denied", code(h.call("write_note", `{"name":"b"}`, withToken(asked.Issued))))
+	require.NoError(t, h.call("confirm", `{"token":"`+asked.Request.Token.Reveal()+`","decision":"deny"}`).Err)
+	assert.Equal(t, "confirm_denied", code(h.call("write_note", `{"name":"b"}`, withToken(asked.Request))))
 
 	asked = h.call("write_note", `{"name":"c"}`)
-	require.NoError(t, h.call("confirm", `{"token":"`+asked.Issued.Token.Reveal()+`","decision":"always"}`).Err)
+	require.NoError(t, h.call("confirm", `{"token":"`+asked.Request.Token.Reveal()+`","decision":"always"}`).Err)
 	require.NoError(t, h.call("write_note", `{"name":"d"}`).Err, "always covers the tool in this session")
 	assert.Equal(t, "confirm_token_required", code(h.call("write_note", `{"name":"d"}`, func(c *tool.Call) { c.Session = "s2" })), "and in no other")
 	assert.Equal(t, "confirm_token_required", code(h.call("burn_note", `{"name":"d"}`)), "and no other tool")
@@ -338,11 +338,11 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	h := open(t, func(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman })
 	asked := h.call("write_note", `{"name":"a","text":"1"}`)
 	require.Equal(t, "confirm_token_required", code(asked))
-	assert.True(t, asked.Issued.Token.IsZero())
+	assert.True(t, asked.Request.Token.IsZero())
 	again := h.call("write_note", `{"name":"a","text":"1"}`)
-	assert.Equal(t, asked.Issued.ID, again.Issued.ID, "asking again is the same question")
+	assert.Equal(t, asked.Request.ID, again.Request.ID, "asking again is the same question")
 
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", `{"name":"a","text":"other"}`)), "another plan was not approved")
 	require.NoError(t, h.call("write_note", `{"name":"a","text":"1"}`).Err)
@@ -350,10 +350,10 @@ func TestUnderHumanApprovalTheCallerNeverSeesTheToken(t *testing.T) {
 	require.Error(t, h.call("write_note", `{"name":"a","text":"1"}`).Err, "an approval is spent once")
 
 	asked = h.call("write_note", `{"name":"b"}`)
-	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, By: "terminal", Proof: person.AtTerminal})
+	view, err := h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "denied", view.State)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err = h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrAnswered, "a denial is final")
 	require.ErrorContains(t, err, "already denied (terminal); the first decision counts")
 }
@@ -363,7 +363,7 @@ func TestAnAnswerInTheCallCountsAsThePersons(t *testing.T) {
 	asked := h.call("burn_note", `{"name":"a"}`)
 	answer := func(approve bool) func(*tool.Call) {
 		return func(c *tool.Call) {
-			c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: approve, By: "elicitation", Proof: person.AtTerminal}
+			c.Decision = &confirm.Decision{ID: asked.Request.ID, Approve: approve, By: "elicitation", Proof: person.AtTerminal}
 		}
 	}
 	assert.Equal(t, "confirm_token_mismatch", code(h.call("burn_note", `{"name":"b"}`, answer(true))), "answered for another plan")
@@ -384,8 +384,8 @@ func TestLoweringTheModeCancelsWhatWaits(t *testing.T) {
 	require.NoError(t, o.Err)
 	assert.Contains(t, string(o.Value), `"canceled_confirmations":1`)
 	h.setMode(t, "execute")
-	assert.Equal(t, "confirm_canceled", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Issued))))
-	require.NoError(t, h.call("write_note", `{"name":"a"}`, withToken(theirs.Issued), func(c *tool.Call) { c.Session = "s2" }).Err)
+	assert.Equal(t, "confirm_canceled", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Request))))
+	require.NoError(t, h.call("write_note", `{"name":"a"}`, withToken(theirs.Request), func(c *tool.Call) { c.Session = "s2" }).Err)
 }
 
 func TestNobodyPassesTheCeiling(t *testing.T) {
@@ -398,7 +398,7 @@ func TestEveryCallIsOnRecord(t *testing.T) {
 	h := open(t)
 	require.NoError(t, h.call("scribble", `{"name":"a","text":"`+secret()+`"}`).Err)
 	asked := h.call("write_note", `{"name":"b"}`)
-	require.NoError(t, h.call("write_note", `{"name":"b"}`, withToken(asked.Issued)).Err)
+	require.NoError(t, h.call("write_note", `{"name":"b"}`, withToken(asked.Request)).Err)
 	h.call("read_note", `{"name":"a"}`)
 	h.call("panic_note", `{"name":"a"}`)
 	h.call("write_note", `{"nam":"b"}`)
@@ -427,13 +427,13 @@ func TestEveryCallIsOnRecord(t *testing.T) {
 // What the user looks at on a page is nobody else's business; whatever changes something, or is a program's, is on record all the same.
 func TestPageViewsAreNoRecords(t *testing.T) {
 	h := open(t)
-	view := func(c *tool.Call) { c.View, c.Person = true, true }
+	view := func(c *tool.Call) { c.View, c.FromUser = true, true }
 	require.NoError(t, h.call("read_note", `{"name":"a"}`, view).Err)
 	require.Error(t, h.call("read_note", `{"nam":"a"}`, view).Err)
 	require.Error(t, h.call("write_note", `{"nam":"b"}`, view).Err)
 	require.NoError(t, h.call("scribble", `{"name":"c"}`, view).Err)
 	require.NoError(t, h.call("read_note", `{"name":"d"}`, func(c *tool.Call) { c.View = true }).Err)
-	require.NoError(t, h.call("read_note", `{"name":"e"}`, func(c *tool.Call) { c.Person = true }).Err)
+	require.NoError(t, h.call("read_note", `{"name":"e"}`, func(c *tool.Call) { c.FromUser = true }).Err)
 	require.NoError(t, h.App.Close(context.Background()))
 	records, err := h.store.Records(context.Background(), 0, 100)
 	require.NoError(t, err)
@@ -453,7 +453,7 @@ func (deaf) Append(context.Context, ...audit.Event) error {
 
 func TestNoIntentNoChange(t *testing.T) {
 	h := open(t)
-	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: deaf{h.store}, Settings: h.store,
+	core := app.Dependencies{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: deaf{h.store}, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	a, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.noteStore.capability())
@@ -461,7 +461,7 @@ func TestNoIntentNoChange(t *testing.T) {
 	h.App = a
 	assert.Equal(t, "store_unavailable", code(h.call("scribble", `{"name":"a"}`)))
 	asked := h.call("write_note", `{"name":"a"}`)
-	assert.Equal(t, "store_unavailable", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Issued))))
+	assert.Equal(t, "store_unavailable", code(h.call("write_note", `{"name":"a"}`, withToken(asked.Request))))
 	assert.Zero(t, h.noteStore.writes.Load())
 	require.NoError(t, h.call("read_note", `{"name":"a"}`).Err)
 	pending, err := h.store.Pending(context.Background(), ports.PendingFilter{}, h.clock.Now())
@@ -496,7 +496,7 @@ func TestSecretsNeverLeave(t *testing.T) {
 	require.NoError(t, err)
 	assert.NotContains(t, string(details), "hunter2")
 	asked := h.call("write_note", `{"name":"b","text":"`+secret()+`"}`)
-	assert.NotContains(t, string(asked.Issued.Plan), secret())
+	assert.NotContains(t, string(asked.Request.Plan), secret())
 }
 
 func TestArgumentsAreHeldToThePublishedSchema(t *testing.T) {
@@ -544,12 +544,12 @@ func TestASelectionHidesToolsAndRefusesThem(t *testing.T) {
 	readOnly := func(c *tool.Call) { c.Principal.Grants = app.ReadOnlyPermissions }
 	assert.Equal(t, "policy_denied", code(h.call("scribble", `{"name":"a"}`, readOnly)))
 
-	reading := tool.Spec{Class: policy.ClassScratch, Effects: policy.Read | policy.Write, Reading: &tool.Facet{Title: "Look", Input: json.RawMessage(`{}`)}}.ReadOnly()
+	reading := tool.Spec{Class: policy.ClassScratch, Effects: policy.Read | policy.Write, Reading: &tool.ReadOnlyVariant{Title: "Look", Input: json.RawMessage(`{}`)}}.ReadOnly()
 	assert.Equal(t, policy.ClassRead, reading.Class, "what is left of a tool that also reads is a reading tool")
 	assert.Equal(t, "Look", reading.Title)
 
 	for _, bad := range []app.Selection{{Toolsets: []string{"nots"}}, {Tools: []string{"x"}}, {Exclude: []string{"x"}}} {
-		_, err := app.New(app.Core{}, app.Options{Serve: bad})
+		_, err := app.New(app.Dependencies{}, app.Options{Serve: bad})
 		require.Error(t, err)
 	}
 }
@@ -564,9 +564,9 @@ func TestSettingsRuleAtOnce(t *testing.T) {
 	require.NoError(t, h.call("write_note", `{"name":"a"}`).Err)
 	asked := h.call("scribble", `{"name":"a"}`)
 	require.Equal(t, "confirm_token_required", code(asked))
-	require.NoError(t, h.call("confirm", `{"token":"`+asked.Issued.Token.Reveal()+`"}`).Err)
+	require.NoError(t, h.call("confirm", `{"token":"`+asked.Request.Token.Reveal()+`"}`).Err)
 	asked = h.call("scribble", `{"name":"b"}`)
-	require.NoError(t, h.call("scribble", `{"name":"b","confirm_token":"`+asked.Issued.Token.Reveal()+`"}`).Err, "its schema need not say so")
+	require.NoError(t, h.call("scribble", `{"name":"b","confirm_token":"`+asked.Request.Token.Reveal()+`"}`).Err, "its schema need not say so")
 }
 
 func TestDoIsTypedAllTheWay(t *testing.T) {
@@ -574,10 +574,10 @@ func TestDoIsTypedAllTheWay(t *testing.T) {
 	ref := tool.Ref[noteInput, map[string]string]{Name: "write_note"}
 	caller := h.As(me)
 	_, err := app.Do(context.Background(), caller, ref, noteInput{Name: "a"})
-	var ask *app.Unconfirmed
+	var ask *app.ApprovalRequiredError
 	require.ErrorAs(t, err, &ask)
 	require.ErrorIs(t, err, app.ErrRequired)
-	out, err := app.Do(context.Background(), caller.With(ask.Issued.Token), ref, noteInput{Name: "a"})
+	out, err := app.Do(context.Background(), caller.WithToken(ask.Issued.Token), ref, noteInput{Name: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"written": "a"}, out)
 }

@@ -23,14 +23,14 @@ func (r *run) binding() confirm.Binding {
 // asks by itself.
 func (r *run) present(ctx context.Context) error {
 	s := r.entry.Spec
-	if s.Preview == "" || r.decision.Verdict != policy.Confirm || r.call.Answer != nil {
+	if s.Preview == "" || r.decision.Verdict != policy.Confirm || r.call.Decision != nil {
 		return nil
 	}
 	if r.call.Token.IsZero() {
 		if r.decided() {
 			return nil
 		}
-		return ErrRequired.Sayf("%s needs the confirm_token that %s returns with its plan; call %s, then call again with the token", s.Name, s.Preview, s.Preview)
+		return ErrRequired.WithMessage("%s needs the confirm_token that %s returns with its plan; call %s, then call again with the token", s.Name, s.Preview, s.Preview)
 	}
 	return r.app.core.Ledger.Settle(ctx, r.call.Token.Digest(), func(g *confirm.Request) error {
 		binding := r.binding()
@@ -54,7 +54,7 @@ func (r *run) confirmed(ctx context.Context) error {
 		r.answerer = r.decision.Rule
 		return nil
 	}
-	if a := r.call.Answer; a != nil {
+	if a := r.call.Decision; a != nil {
 		g, err := r.app.answer(ctx, *a)
 		if err != nil {
 			return err
@@ -62,7 +62,7 @@ func (r *run) confirmed(ctx context.Context) error {
 		r.digest, r.grantID, r.answerer = g.Digest, g.ID, a.By
 		if r.human && r.decision.Needs > policy.ProvingNone { // the stored request may have been edited, so what it says about that does not count
 			if vouched, err := r.app.grants.OnRecord(ctx, g, r.decision.Needs); err != nil || !vouched {
-				return cmp.Or(err, error(confirm.ErrProof.Sayf("approving this needs %s", r.decision.Needs.Words())))
+				return cmp.Or(err, error(confirm.ErrProof.WithMessage("approving this needs %s", r.decision.Needs.Words())))
 			}
 		}
 		return r.explain(&g, g.Check(r.binding(), a.Typed, r.app.core.Clock.Now()))
@@ -110,7 +110,7 @@ func (r *run) spent(ctx context.Context, err error) error {
 	if !used {
 		return err
 	}
-	return confirm.ErrUsed.Because(err)
+	return confirm.ErrUsed.WithCause(err)
 }
 
 // presented returns the time at which the call's token is checked for expiry: when the client presented it. A call that waited for the user keeps the
@@ -130,7 +130,7 @@ func (r *run) names(ctx context.Context) error {
 		about = g.Binding
 		return r.explain(g, g.Named(r.binding(), r.presented(g)))
 	})
-	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsPlanChanged(err) {
+	if errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.ReaskOnChange && IsPlanChanged(err) {
 		asked, pendingErr := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{Binding: &about}, r.app.core.Clock.Now())
 		if pendingErr != nil {
 			return pendingErr
@@ -217,7 +217,7 @@ func (r *run) question(ctx context.Context, binding confirm.Binding, args json.R
 
 // brought checks the approval that the call brings: by its token if the caller approves, otherwise by its approval request.
 func (r *run) brought(ctx context.Context) error {
-	r.digest, r.answerer = r.call.Asked, ""
+	r.digest, r.answerer = r.call.ApprovalDigest, ""
 	byToken := !r.human && !r.call.Token.IsZero()
 	if byToken {
 		r.digest, r.answerer = r.call.Token.Digest(), "token"
@@ -247,7 +247,7 @@ func (r *run) brought(ctx context.Context) error {
 	case errors.Is(err, confirm.ErrDenied), errors.Is(err, confirm.ErrCanceled):
 		rec, _ := r.app.runs.Load(ctx, r.grantID)
 		return WithRecordedReason(rec, r.answerer, err)
-	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.Anew && IsPlanChanged(err):
+	case errors.Is(err, confirm.ErrMismatch) && r.entry.Spec.ReaskOnChange && IsPlanChanged(err):
 		return r.askAnew(ctx, err)
 	}
 	return err
@@ -287,10 +287,10 @@ func (r *run) ask(ctx context.Context) error {
 	}
 	r.asks = true
 	r.pend(ctx, g)
-	if err := r.app.grants.Issue(ctx, g, r.call.Person); err != nil {
+	if err := r.app.grants.Issue(ctx, g, r.call.FromUser); err != nil {
 		return err
 	}
-	if r.entry.Spec.Anew {
+	if r.entry.Spec.ReaskOnChange {
 		r.app.grants.Supersede(ctx, g)
 	}
 	if g.HumanOnly {
@@ -302,7 +302,7 @@ func (r *run) ask(ctx context.Context) error {
 		}
 	}
 	err = r.asked(g, token)
-	r.out.Issued.AtOnce = r.human && r.entry.Spec.AtOnce && r.call.Token.IsZero()
+	r.out.Request.AtOnce = r.human && r.entry.Spec.AtOnce && r.call.Token.IsZero()
 	return err
 }
 
@@ -327,17 +327,17 @@ func (r *run) nameIt(ctx context.Context, g confirm.Request, ttl time.Duration) 
 
 // asked puts the approval request into the outcome.
 func (r *run) asked(g confirm.Request, token confirm.Token) error {
-	r.out.Issued = &tool.Issued{
+	r.out.Request = &tool.ApprovalRequest{
 		ID: g.ID, Token: token, Digest: g.Digest, Args: visible.JSON(r.mask.Args(g.Args)), Tool: tool.Name(g.Binding.Tool), Strength: g.Strength, Risk: g.View().Risk, Prompt: g.Prompt, Target: g.Target, Scope: g.Scope, Covers: g.Covers,
 		PlanHash: g.Binding.Subject, Plan: g.Plan, Exhibit: g.Exhibit, IssuedAt: g.IssuedAt, ExpiresAt: g.ExpiresAt, Pending: g.HumanOnly, Names: g.Names, Needs: g.Needs, Remotes: g.Remotes, Redacted: g.Redacted, Formable: g.Formable(),
 	}
 	if g.HumanOnly && !token.IsZero() {
-		r.out.Issued.ExpiresAt = r.app.core.Clock.Now().Add(ApprovalTTL(r.app.opts.ConfirmTTL, r.plan))
+		r.out.Request.ExpiresAt = r.app.core.Clock.Now().Add(ApprovalTTL(r.app.opts.ConfirmTTL, r.plan))
 	}
 	if g.HumanOnly {
-		return ErrRequired.Sayf("%s; the user approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
+		return ErrRequired.WithMessage("%s; the user approves or denies it in a terminal (countersign approve %s) or in the console; then call again", g.Prompt, g.ID)
 	}
-	return ErrRequired.Sayf("%s; show the plan to the user, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
+	return ErrRequired.WithMessage("%s; show the plan to the user, then repeat the call with confirm_token, or call confirm with it as token", g.Prompt)
 }
 
 // grant returns a new approval request for a plan of tool name, bound to this call's session and principal, and its token.
@@ -348,7 +348,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 		Strength: max(a.Strength, policy.Simple), Risk: a.Risk, Scope: a.Scope,
 		Binding: confirm.Binding{Session: r.call.Session, Principal: r.call.Principal.ID, Tool: string(name), Subject: r.planHash},
 		Prompt:  "run " + string(name), HumanOnly: r.human, IssuedAt: now, ExpiresAt: now.Add(ApprovalTTL(r.app.opts.ConfirmTTL, plan)),
-		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Insists: insists(plan), Reach: r.reach(), ByHand: r.call.Person},
+		Extra: confirm.Extra{Owner: r.app.core.Owner.Self(), Sight: r.app.opts.Sight, Entry: r.call.Entry, Client: r.mask.Text(r.call.Client), Needs: r.decision.Needs, NoForm: r.opening(plan), Insists: insists(plan), Reach: r.reach(), ByHand: r.call.FromUser},
 	}
 	if s, ok := plan.(tool.Subject); ok {
 		g.About = notice.PlainName(r.mask.Text(s.About()))
@@ -367,7 +367,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 	if w, ok := plan.(tool.Worded); ok {
 		g.Covers = visible.Text(r.mask.Text(w.Covers()))
 	}
-	if g.HumanOnly || r.call.Person { // the user will review it
+	if g.HumanOnly || r.call.FromUser { // the user will review it
 		g.Exhibit = r.survey.BoundedExhibit(r.app.core.Log)
 	}
 	if g.HumanOnly {
@@ -378,7 +378,7 @@ func (r *run) grant(name tool.Name, args json.RawMessage, plan tool.Plan, a poli
 
 // opening reports whether the plan opens something or belongs to a tool for users only: no form can approve it.
 func (r *run) opening(plan tool.Plan) bool {
-	return r.entry.Spec.People || insists(plan)
+	return r.entry.Spec.UserOnly || insists(plan)
 }
 
 // insists reports whether the plan needs an approval every time.
@@ -389,7 +389,7 @@ func insists(plan tool.Plan) bool {
 
 // offer issues the token that a preview tool requests for the tool that applies the plan. If users approve, the token names the plan and asks no one;
 // the call that presents it asks.
-func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
+func (r *run) offer(ctx context.Context, o tool.TokenRequest) error {
 	name, args, plan := o.Offer()
 	e, ok := r.app.registry.Lookup(name)
 	if !ok || plan == nil {
@@ -402,7 +402,7 @@ func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 		return err
 	}
 	g.Names = human
-	if err := r.app.grants.Issue(ctx, g, r.call.Person); err != nil {
+	if err := r.app.grants.Issue(ctx, g, r.call.FromUser); err != nil {
 		return err
 	}
 	r.asked(g, token) //nolint:errcheck // the preview itself succeeded; only the token is wanted
@@ -412,7 +412,7 @@ func (r *run) offer(ctx context.Context, o tool.TokenOffer) error {
 // Answer records the user's decision on a pending approval request, from a channel that only a user has (a terminal, the console). After an approval the
 // repeated call passes; after a denial it fails. If the plan has changed, Answer fails with confirm.ErrMismatch and withdraws the request; if the stored
 // request was modified, with confirm.ErrEdited. It also fails with the other errors of package confirm.
-func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error) {
+func (a *App) Answer(ctx context.Context, answer confirm.Decision) (confirm.View, error) {
 	answer.Reach = confirm.Reach{}
 	if answer.Approve {
 		if err := a.asAsked(ctx, answer.ID); err != nil {
@@ -444,10 +444,10 @@ func (a *App) Answer(ctx context.Context, answer confirm.Answer) (confirm.View, 
 }
 
 // answer applies a decision to its approval request. Secrets in the user's reason are redacted first.
-func (a *App) answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
+func (a *App) answer(ctx context.Context, answer confirm.Decision) (confirm.Request, error) {
 	if answer.Proof.Surface == confirm.SurfaceForm {
 		if on, err := a.FormsOn(ctx, answer.Proof.Entry); err != nil || !on {
-			return confirm.Request{}, cmp.Or(err, error(confirm.ErrProof.Sayf("forms of the host entry %q cannot approve; the user can enable them with countersign connect HOST --forms or in the console's settings", answer.Proof.Entry)))
+			return confirm.Request{}, cmp.Or(err, error(confirm.ErrProof.WithMessage("forms of the host entry %q cannot approve; the user can enable them with countersign connect HOST --forms or in the console's settings", answer.Proof.Entry)))
 		}
 	}
 	if answer.Approve {
@@ -479,7 +479,7 @@ func (a *App) asAsked(ctx context.Context, id string) error {
 
 // proven verifies the proof of a decision that claims an enrolled key; it trusts no channel that says a key has signed. A signature for another plan
 // or another request proves nothing.
-func (a *App) proven(ctx context.Context, answer *confirm.Answer) error {
+func (a *App) proven(ctx context.Context, answer *confirm.Decision) error {
 	if _, keyed := KeyKindOf(answer.Proof.Surface); !keyed {
 		answer.Proof.Evidence = nil
 		return nil
@@ -513,11 +513,13 @@ func (nopNotifier) Announce(string) {}
 // signal without a decision. Without Core.Bell it never signals, so callers also have to check at intervals.
 func (a *App) Decided(id string) (told <-chan struct{}, stop func()) { return a.core.Bell.Listen(id) }
 
-// Waiting reports whether the approval request with that ID is undecided.
-func (a *App) Waiting(ctx context.Context, id string) (bool, error) { return a.grants.Waiting(ctx, id) }
+// ApprovalPending reports whether the approval request with that ID is undecided.
+func (a *App) ApprovalPending(ctx context.Context, id string) (bool, error) {
+	return a.grants.ApprovalPending(ctx, id)
+}
 
-// Withdraw cancels the approval request of a call that its client cancelled.
-func (a *App) Withdraw(ctx context.Context, id string) error {
+// CancelApproval cancels the approval request of a call that its client cancelled.
+func (a *App) CancelApproval(ctx context.Context, id string) error {
 	return a.grants.Withdraw(ctx, id, "client")
 }
 
@@ -525,13 +527,13 @@ func (a *App) Withdraw(ctx context.Context, id string) error {
 // up.
 func (a *App) Left(ctx context.Context, id string) error { return a.grants.Left(ctx, id) }
 
-// AlwaysAllowed returns the session grants of all sessions and the dated grants, oldest first.
-func (a *App) AlwaysAllowed(ctx context.Context) ([]confirm.Always, error) {
+// SessionGrants returns the session grants of all sessions and the dated grants, oldest first.
+func (a *App) SessionGrants(ctx context.Context) ([]confirm.ListedGrant, error) {
 	return a.grants.Allowed(ctx)
 }
 
-// RevokeAlways ends the session grant or dated grant with that ID, from the next call on; by is who revokes it. It fails with confirm.ErrNoSessionGrant.
-func (a *App) RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error) {
+// RevokeSessionGrant ends the session grant or dated grant with that ID, from the next call on; by is who revokes it. It fails with confirm.ErrNoSessionGrant.
+func (a *App) RevokeSessionGrant(ctx context.Context, id, by string) (confirm.ListedGrant, error) {
 	return a.grants.Revoke(ctx, id, by)
 }
 

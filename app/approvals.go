@@ -35,7 +35,7 @@ var ErrLimit = fault.New(fault.Unavailable, "confirm_limit", "too many calls are
 // ApprovalTTL returns how long an approval request for the plan stays open: the operator's value, else the plan's; zero if neither sets one.
 func ApprovalTTL(operator time.Duration, plan tool.Plan) time.Duration {
 	ttl := operator
-	if p, ok := plan.(tool.Lasting); ok && ttl == 0 {
+	if p, ok := plan.(tool.ApprovalTTL); ok && ttl == 0 {
 		ttl = p.TTL()
 	}
 	if ttl == 0 {
@@ -56,13 +56,13 @@ type ProofVerifier interface {
 
 // ApprovalsConfig configures Approvals. Every field is required except Dated and Home.
 type ApprovalsConfig struct {
-	Ledger   ports.Ledger
+	Ledger   ports.ApprovalStore
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
 	Dated    ports.DatedGrants // nil: no grants until a date
 	Clock    ports.Clock
 	Runs     CallRecorder
-	Owner    ports.Owner
+	Owner    ports.ProcessIdentity
 	Bell     ports.Bell // rung after every decision
 	Proofs   ProofVerifier
 	Strange  bool          // approvals from before this process started may come from other users or machines
@@ -152,7 +152,7 @@ func (k *Approvals) AsAsked(ctx context.Context, g *confirm.Request) error {
 	if err := k.Withdraw(ctx, g.ID, VerdictEdited); err != nil {
 		k.Log.Warn("an edited approval request could not be cancelled", "confirmation", g.ID, "cause", err.Error())
 	}
-	return confirm.ErrEdited.Sayf("the stored approval request %s was edited, so it was cancelled and nothing was approved; repeat the call to get a new request", g.ID)
+	return confirm.ErrEdited.WithMessage("the stored approval request %s was edited, so it was cancelled and nothing was approved; repeat the call to get a new request", g.ID)
 }
 
 // MaxOpenApprovals is how many requests older than PendingWindow stay open; one more makes the oldest expire.
@@ -183,9 +183,9 @@ func (k *Approvals) room(ctx context.Context, g confirm.Request, more int) error
 	const way = "wait until the user has decided some (countersign approvals list shows them) or they expire"
 	switch {
 	case own > MaxPendingPerSession:
-		return ErrLimit.Sayf("this session has %d pending approval requests, the maximum; %s", MaxPendingPerSession, way)
+		return ErrLimit.WithMessage("this session has %d pending approval requests, the maximum; %s", MaxPendingPerSession, way)
 	case len(waiting)+more > MaxPendingPerMachine:
-		return ErrLimit.Sayf("this machine has %d pending approval requests, the maximum; %s", MaxPendingPerMachine, way)
+		return ErrLimit.WithMessage("this machine has %d pending approval requests, the maximum; %s", MaxPendingPerMachine, way)
 	}
 	return nil
 }
@@ -270,8 +270,8 @@ func same(a, b json.RawMessage) bool {
 	return bytes.Equal(one, other)
 }
 
-// Waiting reports whether the approval request with that ID is undecided: not decided, expired or withdrawn.
-func (k *Approvals) Waiting(ctx context.Context, id string) (bool, error) {
+// ApprovalPending reports whether the approval request with that ID is undecided: not decided, expired or withdrawn.
+func (k *Approvals) ApprovalPending(ctx context.Context, id string) (bool, error) {
 	found, err := k.Ledger.Pending(ctx, ports.PendingFilter{ID: id}, k.Clock.Now())
 	if err != nil || len(found) == 0 {
 		return false, err
@@ -379,7 +379,7 @@ func alwaysRule(scope string) string {
 
 // Answer applies a decision to its approval request, records it with its author, and stores a session grant if the decision gives one and may. It
 // fails with the errors of package confirm, for a denial with ErrDenied; it returns the request whenever it was found, also with an error.
-func (k *Approvals) Answer(ctx context.Context, answer confirm.Answer) (confirm.Request, error) {
+func (k *Approvals) Answer(ctx context.Context, answer confirm.Decision) (confirm.Request, error) {
 	word := wordApprove
 	if !answer.Approve {
 		word = "deny"
@@ -455,12 +455,12 @@ func (k *Approvals) over(ctx context.Context, id, word string) error {
 		}
 		switch r.Event.Verdict {
 		case "approve":
-			return confirm.ErrAnswered.Sayf("this was already approved (%s); the first decision counts", r.Event.ApprovedBy)
+			return confirm.ErrAnswered.WithMessage("this was already approved (%s); the first decision counts", r.Event.ApprovedBy)
 		case "deny":
-			return confirm.ErrAnswered.Sayf("this was already denied (%s); the first decision counts", r.Event.ApprovedBy)
+			return confirm.ErrAnswered.WithMessage("this was already denied (%s); the first decision counts", r.Event.ApprovedBy)
 		}
 	}
-	return confirm.ErrUnknown.Sayf("approval request %s is not pending; it may have expired or been cancelled", id)
+	return confirm.ErrUnknown.WithMessage("approval request %s is not pending; it may have expired or been cancelled", id)
 }
 
 // settle runs f on the pending request of that ID and records the result in the audit log.

@@ -115,11 +115,11 @@ func (a *App) SettingsCall(ctx context.Context, change func(*Settings) error) (t
 	}
 	next.Revision, next.Auto.Tools = s.Revision+1, append([]string{}, next.Auto.Tools...)
 	args, err := tool.Encode(next)
-	return tool.Call{Tool: settingsTool, Args: args, Person: true}, err
+	return tool.Call{Tool: settingsTool, Args: args, FromUser: true}, err
 }
 
 // ChangeSettings makes the call of SettingsCall for the caller c, which may be a program. A change that only narrows is stored at once; one that widens
-// permissions is an *Unconfirmed until the user approves it and the same change is made again.
+// permissions is an *ApprovalRequiredError until the user approves it and the same change is made again.
 func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Settings) error) (Settings, error) {
 	call, err := a.SettingsCall(ctx, change)
 	if err != nil {
@@ -129,8 +129,8 @@ func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Sett
 	r := a.begin(c)
 	r.people = true
 	o := a.through(ctx, r)
-	if o.Err != nil && o.Issued != nil {
-		return Settings{}, &Unconfirmed{Issued: *o.Issued, Err: fault.From(o.Err)}
+	if o.Err != nil && o.Request != nil {
+		return Settings{}, &ApprovalRequiredError{Issued: *o.Request, Err: fault.From(o.Err)}
 	}
 	if o.Err != nil {
 		return Settings{}, o.Err

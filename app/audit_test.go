@@ -120,9 +120,9 @@ func TestARowThatSomebodyEditedOpensNothing(t *testing.T) {
 	require.NoError(t, err)
 	c.Session, c.Principal = "cli", me
 	o := h.App.Call(t.Context(), c)
-	require.NotNil(t, o.Issued, "a person is asked about all that it opens: %v", o.Err)
-	assert.Contains(t, o.Issued.Prompt, "full_access")
-	assert.Contains(t, string(o.Issued.Plan), "the user is no longer asked")
+	require.NotNil(t, o.Request, "a person is asked about all that it opens: %v", o.Err)
+	assert.Contains(t, o.Request.Prompt, "full_access")
+	assert.Contains(t, string(o.Request.Plan), "the user is no longer asked")
 }
 
 // TestOneBadCallCostsNobodysRecord: arguments that are no JSON are refused, and neither their record nor that of any call beside them is lost; and a

@@ -54,7 +54,7 @@ func BenchmarkLongAudit(b *testing.B) {
 
 	h := open(&testing.T{})
 	defer func() { require.NoError(b, h.App.Close(context.Background())) }()
-	c := tool.Call{Session: "s1", Principal: me, Tool: "read_note", Args: json.RawMessage(`{"name":"a","text":"some words"}`), Person: true, View: true}
+	c := tool.Call{Session: "s1", Principal: me, Tool: "read_note", Args: json.RawMessage(`{"name":"a","text":"some words"}`), FromUser: true, View: true}
 	b.Run("FirstCall", func(b *testing.B) {
 		for b.Loop() {
 			s, core := sqlitestore.Open(path), h.core

@@ -21,20 +21,20 @@ func (a *App) As(p policy.Principal) Caller {
 	return Caller{app: a, call: tool.Call{Principal: p, Session: "embedded"}}
 }
 
-// In returns the caller in the named session, to which mode, grants and approvals belong.
-func (c Caller) In(session string) Caller {
+// InSession returns the caller in the named session, to which mode, grants and approvals belong.
+func (c Caller) InSession(session string) Caller {
 	c.call.Session = session
 	return c
 }
 
-// ByPerson returns the caller on a channel that only a user has; it may call the tools that only users may call.
-func (c Caller) ByPerson() Caller {
-	c.call.Person = true
+// AsUser returns the caller on a channel that only a user has; it may call the tools that only users may call.
+func (c Caller) AsUser() Caller {
+	c.call.FromUser = true
 	return c
 }
 
-// With returns the caller with an approval token for its next call, and the typed text where one is needed.
-func (c Caller) With(t confirm.Token, typed ...string) Caller {
+// WithToken returns the caller with an approval token for its next call, and the typed text where one is needed.
+func (c Caller) WithToken(t confirm.Token, typed ...string) Caller {
 	c.call.Token = t
 	if len(typed) > 0 {
 		c.call.Typed = typed[0]
@@ -42,17 +42,17 @@ func (c Caller) With(t confirm.Token, typed ...string) Caller {
 	return c
 }
 
-// Unconfirmed is the error of a call that needs an approval. Repeat the call With its token.
-type Unconfirmed struct {
-	Issued tool.Issued
+// ApprovalRequiredError is the error of a call that needs an approval. Repeat the call With its token.
+type ApprovalRequiredError struct {
+	Issued tool.ApprovalRequest
 	Err    *fault.Error
 }
 
 // Error says what needs approval.
-func (u *Unconfirmed) Error() string { return u.Err.Error() }
+func (u *ApprovalRequiredError) Error() string { return u.Err.Error() }
 
 // Unwrap returns the *fault.Error.
-func (u *Unconfirmed) Unwrap() error { return u.Err }
+func (u *ApprovalRequiredError) Unwrap() error { return u.Err }
 
 // Call calls any tool by name with JSON arguments.
 func (c Caller) Call(ctx context.Context, name tool.Name, args json.RawMessage) tool.Outcome {
@@ -61,18 +61,18 @@ func (c Caller) Call(ctx context.Context, name tool.Name, args json.RawMessage) 
 	return c.app.Call(ctx, call)
 }
 
-// Do calls a tool through its typed handle. Its errors are *Unconfirmed or *fault.Error.
+// Do calls a tool through its typed handle. Its errors are *ApprovalRequiredError or *fault.Error.
 func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In) (Out, error) {
 	var out Out
 	args, err := tool.Encode(in)
 	if err != nil {
-		return out, tool.ErrArguments.Because(err)
+		return out, tool.ErrArguments.WithCause(err)
 	}
 	o := c.Call(ctx, ref.Name, args)
 	if o.Err != nil {
 		f := fault.From(o.Err)
-		if o.Issued != nil {
-			return out, &Unconfirmed{Issued: *o.Issued, Err: f}
+		if o.Request != nil {
+			return out, &ApprovalRequiredError{Issued: *o.Request, Err: f}
 		}
 		return out, f
 	}
@@ -81,16 +81,16 @@ func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In
 		return out, nil
 	}
 	if err := json.Unmarshal(o.Value, &out); err != nil {
-		return out, fault.ErrInternal.Sayf("the value of %s does not fit its Go type", ref.Name).Because(err)
+		return out, fault.ErrInternal.WithMessage("the value of %s does not fit its Go type", ref.Name).WithCause(err)
 	}
 	return out, nil
 }
 
-// Outlook returns the current verdict for a call that does everything its tool may do. A tool that is not enabled is denied without a rule.
-func (a *App) Outlook(ctx context.Context, c tool.Call) policy.Decision {
+// Evaluate returns the current verdict for a call that does everything its tool may do. A tool that is not enabled is denied without a rule.
+func (a *App) Evaluate(ctx context.Context, c tool.Call) policy.Result {
 	r := a.begin(c)
 	if r.lookUp() != nil {
-		return policy.Decision{}
+		return policy.Result{}
 	}
 	r.claims = policy.Claims{Class: r.entry.Spec.Class, Effects: r.entry.Spec.Effects}
 	r.assessment = r.assess(r.entry.Spec, nil)

@@ -17,14 +17,14 @@ const tidied = 64
 // Calls keeps call records. It is safe for concurrent use. NewCalls makes one.
 type Calls struct {
 	store ports.Runs
-	owner ports.Owner
+	owner ports.ProcessIdentity
 	clock ports.Clock
 	log   *slog.Logger
 	added atomic.Int64
 }
 
 // NewCalls returns Calls over that store, for calls of the process that owner names.
-func NewCalls(store ports.Runs, owner ports.Owner, clock ports.Clock, log *slog.Logger) *Calls {
+func NewCalls(store ports.Runs, owner ports.ProcessIdentity, clock ports.Clock, log *slog.Logger) *Calls {
 	return &Calls{store: store, owner: owner, clock: clock, log: log}
 }
 

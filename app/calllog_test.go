@@ -39,7 +39,7 @@ func (l living) Judge(name string) owner.Verdict {
 }
 func (l living) Elsewhere(name string) string { return "" }
 
-func openCalls(t *testing.T, owners ports.Owner) (*app.Calls, *memstore.Runs, *clock.Fake, *strings.Builder) {
+func openCalls(t *testing.T, owners ports.ProcessIdentity) (*app.Calls, *memstore.Runs, *clock.Fake, *strings.Builder) {
 	t.Helper()
 	now, store, log := &clock.Fake{}, memstore.New().Runs(), &strings.Builder{}
 	now.Advance(porttest.Run(0).At.Sub(now.Now()))
@@ -170,7 +170,7 @@ func (e ended) Failure() tool.Reason { return e.why }
 
 func TestResults(t *testing.T) {
 	long := strings.Repeat("é", tool.MaxOutput)
-	f := fault.New(fault.State, "test_failed", "it failed").With(json.RawMessage(`{"output":"half"}`))
+	f := fault.New(fault.State, "test_failed", "it failed").WithDetails(json.RawMessage(`{"output":"half"}`))
 	for name, c := range map[string]struct {
 		outcome tool.Outcome
 		value   any

@@ -13,14 +13,14 @@ import (
 // RunFilter selects call records. Zero fields select everything.
 type RunFilter = ports.RunFilter
 
-// Runs returns the call records that the filter selects, newest first. Records with an expired approval are denied first, and those of processes that ended
+// Calls returns the call records that the filter selects, newest first. Records with an expired approval are denied first, and those of processes that ended
 // have failed.
-func (a *App) Runs(ctx context.Context, f RunFilter) ([]tool.Record, error) {
+func (a *App) Calls(ctx context.Context, f RunFilter) ([]tool.Record, error) {
 	return a.runs.List(ctx, f)
 }
 
-// RunRecord returns the record of that call or approval request. It fails with tool.ErrRecordUnknown.
-func (a *App) RunRecord(ctx context.Context, id string) (tool.Record, error) {
+// CallRecord returns the record of that call or approval request. It fails with tool.ErrRecordUnknown.
+func (a *App) CallRecord(ctx context.Context, id string) (tool.Record, error) {
 	return a.runs.Load(ctx, id)
 }
 
@@ -86,7 +86,7 @@ func (r *run) keep(ctx context.Context, value any) {
 	}
 	rec := r.runRecord(tool.StatusFailed)
 	switch kind := fault.From(r.out.Err).Kind; {
-	case r.asks && r.out.Issued == nil:
+	case r.asks && r.out.Request == nil:
 		r.app.runs.Refuse(ctx, r.call.ID, result)
 		return
 	case r.decision.Verdict == policy.Deny && r.decision.Rule != "":

@@ -29,7 +29,7 @@ import (
 // runs returns every record there is, newest first.
 func (h *fixture) runs(t *testing.T) []tool.Record {
 	t.Helper()
-	found, err := h.Runs(context.Background(), app.RunFilter{})
+	found, err := h.Calls(context.Background(), app.RunFilter{})
 	require.NoError(t, err)
 	return found
 }
@@ -63,19 +63,19 @@ func TestReadsNotesAndDryRunsAreNoRuns(t *testing.T) {
 func TestARunIsOnRecordFromTheQuestionToTheResult(t *testing.T) {
 	h, _ := openWorkshop(t)
 	asked := h.call("run_script", `{"script":"build"}`, func(c *tool.Call) { c.Client = "demo/1.0" })
-	pending, err := h.RunRecord(context.Background(), asked.Issued.ID)
+	pending, err := h.CallRecord(context.Background(), asked.Request.ID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.Record{
 		CallID: asked.CallID, Tool: "run_script", Status: tool.StatusPendingConfirmation, Args: json.RawMessage(`{"script":"build"}`), At: h.clock.Now(),
-		Risk: policy.RiskMedium, What: "run build", ExpiresAt: asked.Issued.ExpiresAt, ConfirmationID: asked.Issued.ID, Toolset: "projects",
+		Risk: policy.RiskMedium, What: "run build", ExpiresAt: asked.Request.ExpiresAt, ConfirmationID: asked.Request.ID, Toolset: "projects",
 		Session: "s1", Principal: "me", Client: "demo/1.0",
 	}, pending)
 
 	h.clock.Advance(time.Minute)
-	done := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
+	done := h.call("run_script", `{"script":"build"}`, withToken(asked.Request))
 	require.NoError(t, done.Err)
-	for _, id := range []string{asked.CallID, done.CallID, asked.Issued.ID} {
-		r, err := h.RunRecord(context.Background(), id)
+	for _, id := range []string{asked.CallID, done.CallID, asked.Request.ID} {
+		r, err := h.CallRecord(context.Background(), id)
 		require.NoError(t, err)
 		assert.Equal(t, tool.StatusCompleted, r.Status)
 		assert.Equal(t, asked.CallID, r.CallID)
@@ -86,7 +86,7 @@ func TestARunIsOnRecordFromTheQuestionToTheResult(t *testing.T) {
 		assert.Equal(t, &tool.Result{Success: true, Output: `{"output":"did vite build [REDACTED:github_token]"}`}, r.Result, "redacted as the answer is")
 	}
 	assert.Len(t, h.runs(t), 1)
-	_, err = h.RunRecord(context.Background(), "call_nobody")
+	_, err = h.CallRecord(context.Background(), "call_nobody")
 	require.ErrorIs(t, err, tool.ErrRecordUnknown)
 }
 
@@ -129,60 +129,60 @@ func TestHowRunsEnd(t *testing.T) {
 func TestHowQuestionsEnd(t *testing.T) {
 	typed := func(value string) func(*tool.Call) { return func(c *tool.Call) { c.Typed = value } }
 	for name, c := range map[string]struct {
-		end  func(t *testing.T, h *fixture, ask *tool.Issued)
+		end  func(t *testing.T, h *fixture, ask *tool.ApprovalRequest)
 		want string
 	}{
-		"a person in a terminal": {func(t *testing.T, h *fixture, ask *tool.Issued) {
-			_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, By: "terminal", Proof: person.AtTerminal})
+		"a person in a terminal": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
+			_, err := h.Answer(context.Background(), confirm.Decision{ID: ask.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 		}, "denied/user_denied by terminal"},
-		"a person in the client": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"a person in the client": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			o := h.call("burn_note", `{"name":"precious"}`, func(c *tool.Call) {
-				c.Answer = &confirm.Answer{ID: ask.ID, By: "elicitation", Proof: person.AtTerminal}
+				c.Decision = &confirm.Decision{ID: ask.ID, By: "elicitation", Proof: person.AtTerminal}
 			})
 			require.Equal(t, "confirm_denied", code(o))
 		}, "denied/user_denied by elicitation"},
-		"the tool confirm": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"the tool confirm": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			require.NoError(t, h.call("confirm", `{"token":"`+ask.Token.Reveal()+`","decision":"deny"}`).Err)
 		}, "denied/user_denied by"},
-		"withdrawn": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"withdrawn": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			require.NoError(t, h.call("cancel_confirm", `{"id":"`+ask.ID+`"}`).Err)
 		}, "denied/cancelled_by_client by"},
-		"the mode was lowered": {func(t *testing.T, h *fixture, _ *tool.Issued) { h.setMode(t, "plan") }, "denied/cancelled_by_client by"},
-		"nobody answered": {func(_ *testing.T, h *fixture, ask *tool.Issued) {
+		"the mode was lowered": {func(t *testing.T, h *fixture, _ *tool.ApprovalRequest) { h.setMode(t, "plan") }, "denied/cancelled_by_client by"},
+		"nobody answered": {func(_ *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			h.clock.Advance(confirm.DefaultTTL)
 		}, "denied/expired by"},
-		"mistyped with a token": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"mistyped with a token": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			for range confirm.MaxMisses {
 				h.call("burn_note", `{"name":"precious"}`, withToken(ask), typed("wrong"))
 			}
 		}, "denied/mistyped by"},
-		"mistyped in confirm": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"mistyped in confirm": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			for range confirm.MaxMisses {
 				h.call("confirm", `{"token":"`+ask.Token.Reveal()+`","typed_value":"wrong"}`)
 			}
 		}, "denied/mistyped by"},
-		"mistyped in a terminal": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"mistyped in a terminal": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			for range confirm.MaxMisses {
-				_, err := h.Answer(context.Background(), confirm.Answer{ID: ask.ID, Approve: true, Typed: "wrong", By: "terminal", Proof: person.AtTerminal})
+				_, err := h.Answer(context.Background(), confirm.Decision{ID: ask.ID, Approve: true, Typed: "wrong", By: "terminal", Proof: person.AtTerminal})
 				require.Error(t, err)
 			}
 		}, "denied/mistyped by terminal"},
-		"still waiting": {func(t *testing.T, h *fixture, ask *tool.Issued) {
+		"still waiting": {func(t *testing.T, h *fixture, ask *tool.ApprovalRequest) {
 			h.clock.Advance(confirm.DefaultTTL - 1)
 			h.call("burn_note", `{"name":"precious"}`, withToken(ask), typed("wrong"))
 			h.call("burn_note", `{"name":"other"}`, withToken(ask), typed("precious"))
-			h.call("burn_note", `{"name":"precious"}`, withToken(&tool.Issued{Token: confirm.NewToken("guessed")}))
+			h.call("burn_note", `{"name":"precious"}`, withToken(&tool.ApprovalRequest{Token: confirm.NewToken("guessed")}))
 		}, "pending_confirmation/ by"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := open(t)
 			asked := h.call("burn_note", `{"name":"precious"}`)
-			require.NotNil(t, asked.Issued)
-			c.end(t, h, asked.Issued)
+			require.NotNil(t, asked.Request)
+			c.end(t, h, asked.Request)
 			assert.Equal(t, c.want, h.said(t))
 			assert.Len(t, h.runs(t), 1, "refused redemptions are no runs of their own")
-			settled, err := h.Runs(context.Background(), app.RunFilter{Status: h.runs(t)[0].Status})
+			settled, err := h.Calls(context.Background(), app.RunFilter{Status: h.runs(t)[0].Status})
 			require.NoError(t, err)
 			assert.Len(t, settled, 1, "it is found by what it is now")
 		})
@@ -194,10 +194,10 @@ func TestAChangedPlanLeavesTheQuestionOpen(t *testing.T) {
 	h, w := openWorkshop(t)
 	asked := h.call("run_script", `{"script":"build"}`)
 	w.command["build"] = "changed"
-	require.Equal(t, "confirm_token_mismatch", code(h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))))
+	require.Equal(t, "confirm_token_mismatch", code(h.call("run_script", `{"script":"build"}`, withToken(asked.Request))))
 	assert.Equal(t, "pending_confirmation/ by", h.said(t))
 	w.command["build"] = "vite build"
-	require.NoError(t, h.call("run_script", `{"script":"build"}`, withToken(asked.Issued)).Err)
+	require.NoError(t, h.call("run_script", `{"script":"build"}`, withToken(asked.Request)).Err)
 	assert.Equal(t, "completed/ by token true", h.said(t))
 }
 
@@ -206,7 +206,7 @@ func TestUnderHumanApprovalOneQuestionIsOneRun(t *testing.T) {
 	asked := h.call("run_script", `{"script":"build"}`)
 	h.call("run_script", `{"script":"build"}`)
 	assert.Len(t, h.runs(t), 1, "asking again is the same question")
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", `{"script":"build"}`).Err)
 	assert.Equal(t, "completed/ by terminal true", h.said(t))
@@ -217,20 +217,20 @@ func TestThePreviewsTokenIsOneRunOfTheToolThatCarriesOut(t *testing.T) {
 	p := &parcel{content: "polite"}
 	h := openWith(t, []tool.Capability{p.capability()})
 	offered := h.call("wrap", `{}`)
-	require.NotNil(t, offered.Issued)
+	require.NotNil(t, offered.Request)
 	assert.Empty(t, h.runs(t), "a preview changes nothing")
-	done := h.call("ship", `{"yes":true}`, withToken(offered.Issued))
+	done := h.call("ship", `{"yes":true}`, withToken(offered.Request))
 	require.NoError(t, done.Err)
-	r, err := h.RunRecord(context.Background(), offered.Issued.ID)
+	r, err := h.CallRecord(context.Background(), offered.Request.ID)
 	require.NoError(t, err)
 	assert.Equal(t, done.CallID, r.CallID)
 	assert.Equal(t, tool.StatusCompleted, r.Status)
 }
 
 // other returns a core of another process over the same stores.
-func (h *fixture) other(t *testing.T, change func(*app.Core)) *app.App {
+func (h *fixture) other(t *testing.T, change func(*app.Dependencies)) *app.App {
 	t.Helper()
-	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store,
+	core := app.Dependencies{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store,
 		Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	change(&core)
@@ -262,9 +262,9 @@ func (k killed) Change(ctx context.Context, id string, f func(*tool.Record) erro
 // TestWhatADeadProcessLeftHasFailed: it is settled by whoever looks, and never carried out again.
 func TestWhatADeadProcessLeftHasFailed(t *testing.T) {
 	h := open(t)
-	dead := h.other(t, func(c *app.Core) { c.Owner, c.Runs = gone{}, killed{h.store.Runs()} })
+	dead := h.other(t, func(c *app.Dependencies) { c.Owner, c.Runs = gone{}, killed{h.store.Runs()} })
 	asked := h.call("write_note", `{"name":"a"}`)
-	c := tool.Call{Session: "s1", Principal: me, Tool: "write_note", Args: json.RawMessage(`{"name":"a"}`), Token: asked.Issued.Token}
+	c := tool.Call{Session: "s1", Principal: me, Tool: "write_note", Args: json.RawMessage(`{"name":"a"}`), Token: asked.Request.Token}
 	o := dead.Call(context.Background(), c)
 	require.NoError(t, o.Err, "the change itself was made")
 	require.Len(t, o.Warnings, 1)
@@ -273,10 +273,10 @@ func TestWhatADeadProcessLeftHasFailed(t *testing.T) {
 	require.Equal(t, tool.StatusExecuting, raw.Status)
 	require.Equal(t, gone{}.Self(), raw.Owner)
 
-	shown, err := h.RunRecord(context.Background(), asked.CallID)
+	shown, err := h.CallRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonInterrupted, shown.Reason)
-	failed, err := h.Runs(context.Background(), app.RunFilter{Status: tool.StatusFailed})
+	failed, err := h.Calls(context.Background(), app.RunFilter{Status: tool.StatusFailed})
 	require.NoError(t, err)
 	require.Len(t, failed, 1)
 	assert.Equal(t, tool.ReasonInterrupted, failed[0].Reason)
@@ -306,34 +306,34 @@ func (m mute) Change(context.Context, string, func(*tool.Record) error) error {
 // TestNoRecordNoChange: what cannot be put on record is not carried out; what is only refused or asked needs no record.
 func TestNoRecordNoChange(t *testing.T) {
 	h := open(t)
-	deaf := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.StatusPendingConfirmation} })
+	deaf := h.other(t, func(c *app.Dependencies) { c.Runs = mute{h.store.Runs(), tool.StatusPendingConfirmation} })
 	c := tool.Call{Session: "s1", Principal: me, Tool: "write_note", Args: json.RawMessage(`{"name":"a"}`)}
 	asked := deaf.Call(context.Background(), c)
 	require.Equal(t, "confirm_token_required", code(asked), "the question is asked all the same")
-	c.Token = asked.Issued.Token
+	c.Token = asked.Request.Token
 	o := deaf.Call(context.Background(), c)
 	assert.Equal(t, "store_unavailable", code(o))
 	assert.Zero(t, h.noteStore.writes.Load())
 	require.NoError(t, deaf.Call(context.Background(), tool.Call{Session: "s1", Principal: me, Tool: "scribble", Args: json.RawMessage(`{"name":"n"}`)}).Err,
 		"notes are no runs")
 
-	late := h.other(t, func(c *app.Core) { c.Runs = mute{h.store.Runs(), tool.StatusExecuting} })
+	late := h.other(t, func(c *app.Dependencies) { c.Runs = mute{h.store.Runs(), tool.StatusExecuting} })
 	c.Token = confirm.Token{}
 	asked = late.Call(context.Background(), c)
-	c.Token = asked.Issued.Token
+	c.Token = asked.Request.Token
 	assert.Equal(t, "store_unavailable", code(late.Call(context.Background(), c)))
 	assert.EqualValues(t, 1, h.noteStore.writes.Load(), "only the note")
-	r, err := h.RunRecord(context.Background(), asked.CallID)
+	r, err := h.CallRecord(context.Background(), asked.CallID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.StatusPendingConfirmation, r.Status)
 }
 
 func TestNewNeedsCallStore(t *testing.T) {
 	h := open(t)
-	for name, without := range map[string]func(*app.Core){
-		"runs": func(c *app.Core) { c.Runs = nil }, "owner": func(c *app.Core) { c.Owner = nil },
+	for name, without := range map[string]func(*app.Dependencies){
+		"runs": func(c *app.Dependencies) { c.Runs = nil }, "owner": func(c *app.Dependencies) { c.Owner = nil },
 	} {
-		core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
+		core := app.Dependencies{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 			Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return nil }}
 		without(&core)
 		_, err := app.New(core, app.Options{})
@@ -359,7 +359,7 @@ func TestWhatIsCharged(t *testing.T) {
 	w := &workshop{command: map[string]string{}, knows: map[string]policy.Assessment{}}
 	limiter := &counting{}
 	h := open(t)
-	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
+	core := app.Dependencies{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 		Limiter: limiter, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	opts := app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm, Tools: map[string]policy.Setting{"burn_note": policy.Blocked}}}
@@ -379,7 +379,7 @@ func TestWhatIsCharged(t *testing.T) {
 	charged() // what is refused costs nothing
 	asked := call("run_script", `{"script":"build"}`, confirm.Token{})
 	charged("projects/execute/me")
-	require.NoError(t, call("run_script", `{"script":"build"}`, asked.Issued.Token).Err)
+	require.NoError(t, call("run_script", `{"script":"build"}`, asked.Request.Token).Err)
 	charged() // the redemption was charged when it was asked for
 	call("run_script", `{"script":"build","dry_run":true}`, confirm.Token{})
 	charged("projects/read/me")

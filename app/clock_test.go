@@ -18,7 +18,7 @@ func TestTheClockIsSetBack(t *testing.T) {
 	says := func(yes bool) {
 		waits := h.waiting(t)
 		require.Len(t, waits, 1)
-		_, err := h.Answer(context.Background(), confirm.Answer{ID: waits[0].ID, Approve: yes, By: "terminal", Proof: person.AtTerminal})
+		_, err := h.Answer(context.Background(), confirm.Decision{ID: waits[0].ID, Approve: yes, By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 	}
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))))

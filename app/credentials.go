@@ -190,7 +190,7 @@ func (k *Credentials) Revoke(ctx context.Context, by, which string) (access.Cred
 			}
 		}
 	}
-	return access.Credential{}, access.ErrMissing.Sayf("credential %q not found", which)
+	return access.Credential{}, access.ErrMissing.WithMessage("credential %q not found", which)
 }
 
 func (k *Credentials) revoke(ctx context.Context, by string, c access.Credential) (access.Credential, error) {

@@ -263,7 +263,7 @@ func TestTheAuditKnowsOfEachAndOfNoSecret(t *testing.T) {
 type credentialsMute struct{ ports.AuditLog }
 
 func (credentialsMute) Append(context.Context, ...audit.Event) error {
-	return fault.ErrUnavailable.Sayf("the disk is full")
+	return fault.ErrUnavailable.WithMessage("the disk is full")
 }
 
 func TestNothingIsMadeOrEndedUnaudited(t *testing.T) {

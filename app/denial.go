@@ -15,18 +15,18 @@ var (
 )
 
 // DenialError returns the error of a denied call of that tool; scope is what its plan is about, if the plan says so.
-func DenialError(d policy.Decision, name tool.Name, scope string) *fault.Error {
+func DenialError(d policy.Result, name tool.Name, scope string) *fault.Error {
 	switch d.Rule {
 	case policy.RuleMode:
-		return ErrModeForbids.Sayf("%s changes something, but the mode is %s; to preview it, call set_mode plan; to run it, call set_mode execute", name, d.Mode)
+		return ErrModeForbids.WithMessage("%s changes something, but the mode is %s; to preview it, call set_mode plan; to run it, call set_mode execute", name, d.Mode)
 	case policy.RuleBlocked:
-		return ErrPolicyDenied.Sayf("%s is blocked in the settings; to unblock it, run countersign policy allow %s", name, name)
+		return ErrPolicyDenied.WithMessage("%s is blocked in the settings; to unblock it, run countersign policy allow %s", name, name)
 	case policy.RuleAction:
-		return ErrPolicyDenied.Sayf("the rule for this action (%s) denies it, whichever tool runs it; only the user can change that rule", cmp.Or(scope, string(name)))
+		return ErrPolicyDenied.WithMessage("the rule for this action (%s) denies it, whichever tool runs it; only the user can change that rule", cmp.Or(scope, string(name)))
 	case policy.RuleGrants:
-		return ErrPolicyDenied.Sayf("%s needs %s permission, which this client does not have (is the server read-only?)", name, d.Missing)
+		return ErrPolicyDenied.WithMessage("%s needs %s permission, which this client does not have (is the server read-only?)", name, d.Missing)
 	case policy.RuleLevel:
-		return ErrPolicyDenied.Sayf("the permission level allows no changes; change it with countersign policy set, or allow this tool alone with countersign policy allow %s", name)
+		return ErrPolicyDenied.WithMessage("the permission level allows no changes; change it with countersign policy set, or allow this tool alone with countersign policy allow %s", name)
 	}
 	return ErrPolicyDenied
 }

@@ -3,7 +3,7 @@
 //
 // New builds an App from a Core (the ports that it needs), Options (the server configuration) and the tool.Capability of each toolset. The package
 // imports no capability and no transport: capabilities are values passed to New, and presenters turn a tool.Outcome into an answer elsewhere. Caller,
-// Do and Unconfirmed are the same pipeline for Go programs that embed it, with typed tool handles (caller.go).
+// Do and ApprovalRequiredError are the same pipeline for Go programs that embed it, with typed tool handles (caller.go).
 //
 // # The call pipeline
 //

@@ -58,19 +58,19 @@ func TestAFormAnswersWhereAPersonSwitchedItOn(t *testing.T) {
 				person.Settings(t, h.App, c.change)
 			}
 			asked := h.call(c.tool, c.args, func(call *tool.Call) { call.Entry, call.Mode = c.asks, policy.Execute })
-			require.NotNil(t, asked.Issued, "%v", asked.Err)
+			require.NotNil(t, asked.Request, "%v", asked.Err)
 			for _, approve := range []bool{false, true} {
 				if c.counts && !approve {
 					continue
 				}
-				_, err := h.Answer(ctx, confirm.Answer{ID: asked.Issued.ID, Approve: approve, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: c.answered}})
+				_, err := h.Answer(ctx, confirm.Decision{ID: asked.Request.ID, Approve: approve, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: c.answered}})
 				if c.counts {
 					require.NoError(t, err)
 					continue
 				}
 				require.ErrorIs(t, err, confirm.ErrProof)
 			}
-			still, err := h.Waiting(ctx, asked.Issued.ID)
+			still, err := h.ApprovalPending(ctx, asked.Request.ID)
 			require.NoError(t, err)
 			assert.Equal(t, !c.counts, still, "what does not count answers nothing")
 		})

@@ -25,7 +25,7 @@ func (r *run) secretless(scope string) string {
 func (r *run) reach() confirm.Reach {
 	d := r.decision
 	if r.app.core.Dated == nil || r.app.opts.Strange || !r.human || d.Verdict != policy.Confirm || d.Rule != policy.RuleStrength || d.Needs != policy.ProvingNone ||
-		max(d.Strength, r.assessment.Strength, r.assessment.Human) >= policy.Typed || !r.assessment.Lasting() || r.survey.MustReveal || r.opening(r.plan) {
+		max(d.Strength, r.assessment.Strength, r.assessment.Human) >= policy.Typed || !r.assessment.AllowsSessionGrant() || r.survey.MustReveal || r.opening(r.plan) {
 		return confirm.Reach{}
 	}
 	scope := r.ownScope()
@@ -64,7 +64,7 @@ func (r *run) let(ctx context.Context) bool {
 // count.
 func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm.Reach, err error) {
 	if !a.sees(g) {
-		return reach, confirm.ErrUngrantable.Sayf("the process that asked sees other files than this one, so it cannot be allowed until a date here; approve it once, or allow it there")
+		return reach, confirm.ErrUngrantable.WithMessage("the process that asked sees other files than this one, so it cannot be allowed until a date here; approve it once, or allow it there")
 	}
 	defer func() {
 		if p := recover(); p != nil {
@@ -72,9 +72,9 @@ func (a *App) datedReach(ctx context.Context, g *confirm.Request) (reach confirm
 		}
 	}()
 	b := g.Binding
-	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Entry: g.Entry, Mode: g.Mode, Tool: tool.Name(b.Tool), Args: g.Args, Person: true})
+	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Entry: g.Entry, Mode: g.Mode, Tool: tool.Name(b.Tool), Args: g.Args, FromUser: true})
 	if err := r.lookUp(); err != nil {
-		return reach, confirm.ErrUngrantable.Sayf("%s is not enabled in this process, so it cannot be allowed until a date here; approve it once, or allow it where it was asked", b.Tool)
+		return reach, confirm.ErrUngrantable.WithMessage("%s is not enabled in this process, so it cannot be allowed until a date here; approve it once, or allow it where it was asked", b.Tool)
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()

@@ -103,7 +103,7 @@ func (y *commands) edit(script, text string) {
 func (y *commands) capability() tool.Capability {
 	spec := func(people bool) tool.Spec {
 		return tool.Spec{Title: "Run", Description: "Runs a script.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Exec, Confirm: policy.Simple, Human: policy.Simple,
-			Risk: policy.RiskMedium, People: people}
+			Risk: policy.RiskMedium, UserOnly: people}
 	}
 	command := func(name string, people bool) tool.Entry {
 		return bind.Command(tool.Ref[commandInput, map[string]string]{Name: tool.Name(name)}, spec(people), y.prepare, y.commit)
@@ -134,10 +134,10 @@ func (h *fixture) permit(t testing.TB, u confirm.Until, args string, change ...f
 	t.Helper()
 	o := h.call("yard_run", args, change...)
 	require.True(t, asked(o), "%v", o.Err)
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, Until: &u, By: "terminal", Proof: person.AtTerminal, Shown: o.Issued.PlanHash})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: o.Request.ID, Approve: true, Until: &u, By: "terminal", Proof: person.AtTerminal, Shown: o.Request.PlanHash})
 	require.NoError(t, err)
 	require.NoError(t, h.call("yard_run", args, change...).Err, "the call that was approved")
-	return o.Issued.ID
+	return o.Request.ID
 }
 
 // TestADatedGrantLetsTheSameThrough: in any session, and nothing else; each call says which grant it was.
@@ -168,10 +168,10 @@ func TestADatedGrantLetsTheSameThrough(t *testing.T) {
 	h.clock.Advance(time.Hour)
 	require.NoError(t, run(yarding("shop", "test", "a")).Err)
 
-	all, err := h.AlwaysAllowed(t.Context())
+	all, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
-	assert.Equal(t, confirm.Always{SessionGrant: confirm.SessionGrant{ID: id, Tool: "yard_run", Scope: "shop/test", By: "terminal", At: begun}, Principal: "me", ExpiresAt: begun.Add(8 * time.Hour),
+	assert.Equal(t, confirm.ListedGrant{SessionGrant: confirm.SessionGrant{ID: id, Tool: "yard_run", Scope: "shop/test", By: "terminal", At: begun}, Principal: "me", ExpiresAt: begun.Add(8 * time.Hour),
 		Dated: &confirm.Terms{What: "run test of shop", User: "tester", Entry: "claude-code", Uses: 2, UsedAt: h.clock.Now()}}, all[0])
 	marked, err := h.AuditSearch(t.Context(), audit.Filter{Grant: id, Phase: audit.Outcome})
 	require.NoError(t, err)
@@ -180,7 +180,7 @@ func TestADatedGrantLetsTheSameThrough(t *testing.T) {
 		assert.True(t, r.Event.Unattended())
 		assert.Equal(t, []string{policy.RuleDated, policy.RuleDated}, []string{r.Event.Rule, r.Event.ApprovedBy})
 	}
-	runs, err := h.Runs(t.Context(), app.RunFilter{Tool: "yard_run", Session: "s2"})
+	runs, err := h.Calls(t.Context(), app.RunFilter{Tool: "yard_run", Session: "s2"})
 	require.NoError(t, err)
 	assert.Equal(t, "dated_grant "+id, runs[0].Decision)
 
@@ -188,7 +188,7 @@ func TestADatedGrantLetsTheSameThrough(t *testing.T) {
 	require.NoError(t, run(yarding("shop", "test", "a")).Err)
 	h.clock.Advance(time.Second)
 	assert.True(t, asked(run(yarding("shop", "test", "a"))), "it has run out")
-	all, err = h.AlwaysAllowed(t.Context())
+	all, err = h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
 }
@@ -210,7 +210,7 @@ func TestATickWidensOneThingAlone(t *testing.T) {
 	assert.True(t, asked(h.call("yard_run", yarding("shop", "build", "b"), entry("codex"))), "another argument")
 
 	o := h.call("yard_run", yarding("shop", "fixed"))
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, Until: &confirm.Until{For: time.Hour, AnyArgs: true}, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: o.Request.ID, Approve: true, Until: &confirm.Until{For: time.Hour, AnyArgs: true}, By: "terminal", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrUngrantable, "arguments that decide everything")
 }
 
@@ -264,7 +264,7 @@ func TestARowLetsNothingThroughByItself(t *testing.T) {
 	} {
 		require.NoError(t, rows.Change(ctx, id, func(d *confirm.Dated) error { c.edit(d); return nil }))
 		assert.False(t, runs(c.args, c.call), name)
-		listed, err := h.AlwaysAllowed(ctx)
+		listed, err := h.SessionGrants(ctx)
 		require.NoError(t, err)
 		assert.Empty(t, listed, name)
 		require.NoError(t, rows.Change(ctx, id, func(d *confirm.Dated) error { *d = was; return nil }))
@@ -281,7 +281,7 @@ func TestARowLetsNothingThroughByItself(t *testing.T) {
 	require.NoError(t, rows.Add(ctx, forged))
 	assert.False(t, runs(yarding("shop", "test"), entry("")))
 
-	_, err = h.RevokeAlways(ctx, id, "terminal")
+	_, err = h.RevokeSessionGrant(ctx, id, "terminal")
 	require.NoError(t, err)
 	assert.False(t, runs(yarding("shop", "test"), entry("codex")))
 	require.NoError(t, rows.Add(ctx, was))
@@ -291,34 +291,34 @@ func TestARowLetsNothingThroughByItself(t *testing.T) {
 // TestWhatIsAskedEveryTimeIsNeverGranted, and saying so all the same approves nothing.
 func TestWhatIsAskedEveryTimeIsNeverGranted(t *testing.T) {
 	h, _ := openYard(t)
-	refused := func(name string, o tool.Outcome, a confirm.Answer) {
+	refused := func(name string, o tool.Outcome, a confirm.Decision) {
 		require.True(t, asked(o), name)
-		a.ID, a.Approve, a.Typed, a.By = o.Issued.ID, true, o.Issued.Target, "terminal"
+		a.ID, a.Approve, a.Typed, a.By = o.Request.ID, true, o.Request.Target, "terminal"
 		if a.Until == nil {
 			a.Until = &confirm.Until{For: time.Hour}
 		}
 		_, err := h.Answer(t.Context(), a)
 		require.Error(t, err, name)
-		assert.True(t, slices.ContainsFunc(h.waiting(t), func(v confirm.View) bool { return v.ID == o.Issued.ID && v.State == "pending" }), "%s: it waits as before", name)
-		all, err := h.AlwaysAllowed(t.Context())
+		assert.True(t, slices.ContainsFunc(h.waiting(t), func(v confirm.View) bool { return v.ID == o.Request.ID && v.State == "pending" }), "%s: it waits as before", name)
+		all, err := h.SessionGrants(t.Context())
 		require.NoError(t, err)
 		assert.Empty(t, all, name)
 	}
-	terminal := confirm.Answer{Proof: person.AtTerminal}
+	terminal := confirm.Decision{Proof: person.AtTerminal}
 	n := 0
 	fresh := func(args string) tool.Outcome { n++; return h.call("yard_run", args, in(fmt.Sprint("f", n))) }
 	for _, script := range []string{"risky", "drop", "prove", "open", "asks", "te\u200bst"} {
 		o := fresh(yarding("shop", script))
 		refused(script, o, terminal)
 		for _, v := range h.waiting(t) {
-			assert.False(t, v.ID == o.Issued.ID && v.Datable(), "%s: it is not offered", script)
+			assert.False(t, v.ID == o.Request.ID && v.Datable(), "%s: it is not offered", script)
 		}
 	}
-	refused("a form", fresh(yarding("shop", "test")), confirm.Answer{Proof: confirm.Proof{Surface: confirm.SurfaceForm}})
-	refused("a program", fresh(yarding("shop", "test")), confirm.Answer{Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "x"}})
-	refused("no time", fresh(yarding("shop", "test")), confirm.Answer{Proof: person.AtTerminal, Until: &confirm.Until{}})
-	refused("a year", fresh(yarding("shop", "test")), confirm.Answer{Proof: person.AtTerminal, Until: &confirm.Until{For: 365 * 24 * time.Hour}})
-	people := h.call("yard_add", yarding("shop", "test"), in("p"), func(c *tool.Call) { c.Person = true })
+	refused("a form", fresh(yarding("shop", "test")), confirm.Decision{Proof: confirm.Proof{Surface: confirm.SurfaceForm}})
+	refused("a program", fresh(yarding("shop", "test")), confirm.Decision{Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "x"}})
+	refused("no time", fresh(yarding("shop", "test")), confirm.Decision{Proof: person.AtTerminal, Until: &confirm.Until{}})
+	refused("a year", fresh(yarding("shop", "test")), confirm.Decision{Proof: person.AtTerminal, Until: &confirm.Until{For: 365 * 24 * time.Hour}})
+	people := h.call("yard_add", yarding("shop", "test"), in("p"), func(c *tool.Call) { c.FromUser = true })
 	refused("for people alone", people, terminal)
 }
 
@@ -327,11 +327,11 @@ func TestWhatTheQuestionsRowSaysIsNotGranted(t *testing.T) {
 	h, _ := openYard(t)
 	o := h.call("yard_run", yarding("shop", "test"))
 	evil := commandPlan{Project: "shop", Script: "evil"}
-	require.NoError(t, h.store.Settle(t.Context(), o.Issued.Digest, func(g *confirm.Request) error {
+	require.NoError(t, h.store.Settle(t.Context(), o.Request.Digest, func(g *confirm.Request) error {
 		g.Reach = confirm.Reach{Scope: "shop/evil", Content: evil.Hash(), Target: "shop/evil", Loose: evil.Loose()}
 		return nil
 	}))
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, Until: &confirm.Until{For: time.Hour, AnyArgs: true}, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: o.Request.ID, Approve: true, Until: &confirm.Until{For: time.Hour, AnyArgs: true}, By: "terminal", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrEdited)
 	assert.True(t, asked(h.call("yard_run", yarding("shop", "evil"))))
 	assert.True(t, asked(h.call("yard_run", yarding("shop", "test"), in("s2"))))
@@ -343,21 +343,21 @@ func TestAGrantThatWasRevokedWhileACallWaits(t *testing.T) {
 	waits := h.call("yard_run", yarding("shop", "test"), in("s2"))
 	require.True(t, asked(waits))
 	id := h.permit(t, confirm.Until{For: time.Hour}, yarding("shop", "test"))
-	_, err := h.RevokeAlways(t.Context(), id, "terminal")
+	_, err := h.RevokeSessionGrant(t.Context(), id, "terminal")
 	require.NoError(t, err)
 	assert.True(t, asked(h.call("yard_run", yarding("shop", "test"), in("s2"))))
 
-	still, err := h.App.Waiting(t.Context(), waits.Issued.ID)
+	still, err := h.App.ApprovalPending(t.Context(), waits.Request.ID)
 	require.NoError(t, err)
 	require.True(t, still)
 	second := h.permit(t, confirm.Until{For: time.Hour}, yarding("shop", "test"))
-	still, err = h.App.Waiting(t.Context(), waits.Issued.ID)
+	still, err = h.App.ApprovalPending(t.Context(), waits.Request.ID)
 	require.NoError(t, err)
 	assert.False(t, still, "the call goes on by itself")
-	goesOn := func(c *tool.Call) { c.Asked = waits.Issued.Digest }
+	goesOn := func(c *tool.Call) { c.ApprovalDigest = waits.Request.Digest }
 	require.NoError(t, h.call("yard_run", yarding("shop", "test"), in("s2"), goesOn).Err)
 	assert.Empty(t, h.waiting(t), "nobody need answer any more")
-	rec, err := h.RunRecord(t.Context(), waits.Issued.ID)
+	rec, err := h.CallRecord(t.Context(), waits.Request.ID)
 	require.NoError(t, err)
 	assert.Equal(t, []string{"completed", "dated_grant " + second}, []string{rec.Status.String(), rec.Decision}, "what the call came to is what its question came to")
 	assert.Equal(t, "confirm_canceled", code(h.call("yard_run", yarding("shop", "test"), in("s2"), goesOn)), "once")
@@ -387,7 +387,7 @@ func TestManyUseOneGrant(t *testing.T) {
 	group.Wait()
 	assert.EqualValues(t, 40, ran.Load())
 	assert.Len(t, y.ran, 41)
-	all, err := h.AlwaysAllowed(t.Context())
+	all, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	assert.EqualValues(t, 40, all[0].Dated.Uses)
 	marked, err := h.AuditSearch(t.Context(), audit.Filter{Grant: id, Phase: audit.Intent, Limit: audit.MaxListed})
@@ -421,11 +421,11 @@ func workingDay(t testing.TB) day {
 		o := h.call("yard_run", yarding(project, script), in(session), entry("claude-code"))
 		if asked(o) {
 			d.asked[kind]++
-			before, err := h.Earlier(t.Context(), o.Issued.ID)
+			before, err := h.Earlier(t.Context(), o.Request.ID)
 			require.NoError(t, err)
-			said := confirm.Answer{ID: o.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: o.Issued.PlanHash}
+			said := confirm.Decision{ID: o.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: o.Request.PlanHash}
 			for _, v := range h.waiting(t) {
-				if v.ID == o.Issued.ID && v.Suggestion(before) != "" {
+				if v.ID == o.Request.ID && v.Suggestion(before) != "" {
 					said.Until = &confirm.Until{For: confirm.DatedFirst}
 				}
 			}

@@ -39,18 +39,18 @@ func (k *Approvals) Spend(ctx context.Context, d confirm.Digest, b confirm.Bindi
 }
 
 // Allowed returns the session grants of all sessions and the dated grants, oldest first.
-func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
+func (k *Approvals) Allowed(ctx context.Context) ([]confirm.ListedGrant, error) {
 	sessions, err := k.Sessions.List(ctx)
 	if err != nil {
 		return nil, err
 	}
-	all, now := []confirm.Always{}, k.Clock.Now()
+	all, now := []confirm.ListedGrant{}, k.Clock.Now()
 	for key, s := range sessions {
 		principal, instance := ports.SessionOf(key)
 		for _, a := range s.Granted {
 			if a.Holds(now) {
 				a.Scope, a.What = visible.Text(a.Scope), visible.Text(a.What)
-				all = append(all, confirm.Always{SessionGrant: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
+				all = append(all, confirm.ListedGrant{SessionGrant: a, Session: instance, Principal: principal, ExpiresAt: a.ExpiresAt()})
 			}
 		}
 	}
@@ -62,37 +62,37 @@ func (k *Approvals) Allowed(ctx context.Context) ([]confirm.Always, error) {
 		d.Scope = visible.Text(d.Scope)
 		all = append(all, d.Always())
 	}
-	slices.SortStableFunc(all, func(a, b confirm.Always) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
+	slices.SortStableFunc(all, func(a, b confirm.ListedGrant) int { return cmp.Or(a.At.Compare(b.At), cmp.Compare(a.ID, b.ID)) })
 	return all, nil
 }
 
 // Revoke ends the grant with that ID from the next call on, and records who revoked it. It fails with confirm.ErrNoSessionGrant.
-func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.Always, error) {
+func (k *Approvals) Revoke(ctx context.Context, id, by string) (confirm.ListedGrant, error) {
 	all, err := k.Allowed(ctx)
 	if err != nil {
-		return confirm.Always{}, err
+		return confirm.ListedGrant{}, err
 	}
-	i := slices.IndexFunc(all, func(a confirm.Always) bool { return a.ID == id })
+	i := slices.IndexFunc(all, func(a confirm.ListedGrant) bool { return a.ID == id })
 	if i < 0 {
-		return confirm.Always{}, confirm.ErrNoSessionGrant.Sayf("session grant %s not found; it may have ended with its session or expired", visible.Text(id))
+		return confirm.ListedGrant{}, confirm.ErrNoSessionGrant.WithMessage("session grant %s not found; it may have ended with its session or expired", visible.Text(id))
 	}
 	ended := all[i]
 	err = k.Audit.Append(ctx, audit.Event{Time: k.Clock.Now(), Phase: audit.Answer, Session: ended.Session, Principal: ended.Principal, Tool: ended.Tool,
 		Verdict: wordRevoke, ApprovedBy: by, CallID: id})
 	if err != nil {
-		return confirm.Always{}, err
+		return confirm.ListedGrant{}, err
 	}
 	if ended.Dated != nil {
 		err := k.Dated.Remove(ctx, id)
 		if errors.Is(err, confirm.ErrNoSessionGrant) { // another process was faster
-			err = confirm.ErrNoSessionGrant.Sayf("session grant %s is no longer active", visible.Text(id))
+			err = confirm.ErrNoSessionGrant.WithMessage("session grant %s is no longer active", visible.Text(id))
 		}
 		return ended, err
 	}
 	return ended, k.Sessions.Update(ctx, ports.SessionKey(ended.Principal, ended.Session), func(s *ports.Session) error {
 		i := slices.IndexFunc(s.Granted, func(a confirm.SessionGrant) bool { return a.ID == id })
 		if i < 0 { // another process was faster, or the session has ended since
-			return confirm.ErrNoSessionGrant.Sayf("session grant %s is no longer active", visible.Text(id))
+			return confirm.ErrNoSessionGrant.WithMessage("session grant %s is no longer active", visible.Text(id))
 		}
 		s.Granted = slices.Delete(s.Granted, i, i+1)
 		return nil

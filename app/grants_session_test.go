@@ -36,7 +36,7 @@ func (h *fixture) allowed(t *testing.T, session string, i int) string {
 	require.Equal(t, "confirm_token_required", code(h.call("run_script", job(i), in(session))))
 	views := h.waiting(t)
 	id := views[len(views)-1].ID
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", job(i), in(session)).Err)
 	return id
@@ -45,7 +45,7 @@ func (h *fixture) allowed(t *testing.T, session string, i int) string {
 // TestWhatIsAlwaysAllowedIsListedAndRevoked: from the next call on it is asked about again (packageflow contract §5.5).
 func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	h, ctx := opened(t)
-	all, err := h.AlwaysAllowed(ctx)
+	all, err := h.SessionGrants(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all)
 	first := h.allowed(t, "s1", 1)
@@ -54,20 +54,20 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	second := h.allowed(t, "s2", 2)
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
 
-	all, err = h.AlwaysAllowed(ctx)
+	all, err = h.SessionGrants(ctx)
 	require.NoError(t, err)
 	require.Len(t, all, 2)
-	assert.Equal(t, confirm.Always{SessionGrant: confirm.SessionGrant{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun, What: "run job 1 (this plan only)"}, Session: "s1", Principal: "me",
+	assert.Equal(t, confirm.ListedGrant{SessionGrant: confirm.SessionGrant{ID: first, Tool: "run_script", Scope: confirm.PlanScope("", scriptPlan{Script: "job 1"}.Hash()), By: "terminal", At: begun, What: "run job 1 (this plan only)"}, Session: "s1", Principal: "me",
 		ExpiresAt: begun.Add(confirm.SessionGrantTTL)}, all[0])
 	assert.Equal(t, second, all[1].ID)
 
-	ended, err := h.RevokeAlways(ctx, first, "console key_1")
+	ended, err := h.RevokeSessionGrant(ctx, first, "console key_1")
 	require.NoError(t, err)
 	assert.Equal(t, all[0], ended)
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
 	require.NoError(t, h.call("run_script", job(2), in("s2")).Err, "the other session has its own")
 	for _, id := range []string{first, "", "cf_none", "\x00"} {
-		_, err = h.RevokeAlways(ctx, id, "terminal")
+		_, err = h.RevokeSessionGrant(ctx, id, "terminal")
 		require.ErrorIs(t, err, confirm.ErrNoSessionGrant, id)
 	}
 	tail, err := h.AuditTail(ctx, 100)
@@ -82,7 +82,7 @@ func TestWhatIsAlwaysAllowedIsListedAndRevoked(t *testing.T) {
 	assert.Equal(t, 1, told)
 
 	require.NoError(t, h.EndSession(ctx, "me", "s2"))
-	all, err = h.AlwaysAllowed(ctx)
+	all, err = h.SessionGrants(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all, "it ends with its session")
 }
@@ -94,7 +94,7 @@ func TestWhatWasRevokedDoesNotComeBack(t *testing.T) {
 	key := ports.SessionKey("me", "s1")
 	had, err := h.store.Sessions().Load(ctx, key)
 	require.NoError(t, err)
-	_, err = h.RevokeAlways(ctx, id, "terminal")
+	_, err = h.RevokeSessionGrant(ctx, id, "terminal")
 	require.NoError(t, err)
 	require.NoError(t, h.store.Sessions().Update(ctx, key, func(s *ports.Session) error { *s = had; return nil }))
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
@@ -104,7 +104,7 @@ func TestWhatWasRevokedDoesNotComeBack(t *testing.T) {
 func TestAQuestionEndsWithItsAlways(t *testing.T) {
 	h, ctx := opened(t)
 	id := h.allowed(t, "s1", 1)
-	rec, err := h.RunRecord(ctx, id)
+	rec, err := h.CallRecord(ctx, id)
 	require.NoError(t, err)
 	assert.Equal(t, tool.StatusCompleted, rec.Status)
 	assert.Equal(t, "session_grant", rec.Decision)
@@ -114,7 +114,7 @@ func TestAQuestionEndsWithItsAlways(t *testing.T) {
 	require.Len(t, ran, 2, "intent and outcome name what let the call run")
 	assert.Equal(t, ran[0].Event.CallID, ran[1].Event.CallID)
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
-	runs, err := h.Runs(ctx, app.RunFilter{})
+	runs, err := h.Calls(ctx, app.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 2)
 	assert.Empty(t, runs[0].ConfirmationID, "the next one is another")
@@ -128,7 +128,7 @@ func TestAlwaysRunsOut(t *testing.T) {
 	require.NoError(t, h.call("run_script", job(1), in("s1")).Err)
 	h.clock.Advance(1)
 	assert.Equal(t, "confirm_token_required", code(h.call("run_script", job(1), in("s1"))))
-	all, err := h.AlwaysAllowed(ctx)
+	all, err := h.SessionGrants(ctx)
 	require.NoError(t, err)
 	assert.Empty(t, all)
 	var shown struct {
@@ -136,7 +136,7 @@ func TestAlwaysRunsOut(t *testing.T) {
 	}
 	require.NoError(t, json.Unmarshal(h.call("get_policy", `{}`, in("s1")).Value, &shown))
 	assert.Empty(t, shown.Always)
-	_, err = h.RevokeAlways(ctx, id, "terminal")
+	_, err = h.RevokeSessionGrant(ctx, id, "terminal")
 	assert.True(t, errors.Is(err, confirm.ErrNoSessionGrant))
 }
 
@@ -148,7 +148,7 @@ func TestOneOfManyRevokes(t *testing.T) {
 	var group sync.WaitGroup
 	for range 8 {
 		group.Go(func() {
-			switch _, err := h.RevokeAlways(ctx, id, "terminal"); {
+			switch _, err := h.RevokeSessionGrant(ctx, id, "terminal"); {
 			case err == nil:
 				done.Add(1)
 			case !errors.Is(err, confirm.ErrNoSessionGrant):
@@ -173,8 +173,8 @@ func TestAlwaysCoversTheOnePlan(t *testing.T) {
 			t.Helper()
 			o := h.call("run_script", job(i), in("s1"))
 			assert.Equal(t, "confirm_token_required", code(o))
-			if o.Issued != nil {
-				require.NoError(t, h.Withdraw(context.Background(), o.Issued.ID))
+			if o.Request != nil {
+				require.NoError(t, h.CancelApproval(context.Background(), o.Request.ID))
 			}
 		}
 		require.NoError(t, h.call("run_script", job(0), in("s1")).Err, "the same again")
@@ -187,7 +187,7 @@ func TestAlwaysCoversTheOnePlan(t *testing.T) {
 		}))
 		asks(0)
 		delete(w.command, "job 0")
-		_, err := h.RevokeAlways(context.Background(), id, "terminal")
+		_, err := h.RevokeSessionGrant(context.Background(), id, "terminal")
 		require.NoError(t, err)
 	}
 
@@ -195,7 +195,7 @@ func TestAlwaysCoversTheOnePlan(t *testing.T) {
 	ask := `{"name":"a"}`
 	o := h.call("read_note", ask, in("s1"))
 	require.Equal(t, "confirm_token_required", code(o))
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: o.Issued.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: o.Request.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	for range 2 {
 		require.NoError(t, h.call("read_note", ask, in("s1")).Err)
@@ -227,15 +227,17 @@ func TestAnAlwaysStaysInItsSession(t *testing.T) {
 
 // TestAYesIsUsedOnceWhateverItsRowSays: the audit has the call that it let run, and a row that is brought back lets no other run.
 func TestAYesIsUsedOnceWhateverItsRowSays(t *testing.T) {
-	for name, again := range map[string]func(asked *tool.Issued) func(*tool.Call){
-		"the same call":        func(*tool.Issued) func(*tool.Call) { return in("s1") },
-		"the call that waited": func(i *tool.Issued) func(*tool.Call) { return func(c *tool.Call) { c.Asked = i.Digest } },
-		"another session":      func(*tool.Issued) func(*tool.Call) { return in("s2") },
+	for name, again := range map[string]func(asked *tool.ApprovalRequest) func(*tool.Call){
+		"the same call": func(*tool.ApprovalRequest) func(*tool.Call) { return in("s1") },
+		"the call that waited": func(i *tool.ApprovalRequest) func(*tool.Call) {
+			return func(c *tool.Call) { c.ApprovalDigest = i.Digest }
+		},
+		"another session": func(*tool.ApprovalRequest) func(*tool.Call) { return in("s2") },
 	} {
 		h, w := openWorkshop(t, human)
 		ctx := context.Background()
-		asked := h.call("run_script", job(1)).Issued
-		_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+		asked := h.call("run_script", job(1)).Request
+		_, err := h.Answer(ctx, confirm.Decision{ID: asked.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 		require.NoError(t, h.call("run_script", job(1)).Err)
 		ran, err := h.AuditSearch(ctx, audit.Filter{Confirmation: asked.ID})
@@ -245,14 +247,14 @@ func TestAYesIsUsedOnceWhateverItsRowSays(t *testing.T) {
 			g.State, g.GoneAt = confirm.Approved, h.clock.Now()
 			return nil
 		}))
-		waiting, err := h.Waiting(ctx, asked.ID)
+		waiting, err := h.ApprovalPending(ctx, asked.ID)
 		require.NoError(t, err)
 		assert.False(t, waiting, name)
 		o := h.call("run_script", job(1), again(asked))
 		require.Error(t, o.Err, name)
 		assert.Equal(t, fault.Unconfirmed, fault.From(o.Err).Kind, name)
-		if o.Issued != nil {
-			assert.NotEqual(t, asked.ID, o.Issued.ID, name)
+		if o.Request != nil {
+			assert.NotEqual(t, asked.ID, o.Request.ID, name)
 		}
 		assert.Len(t, w.ran, 1, name)
 	}

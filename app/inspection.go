@@ -34,8 +34,8 @@ func InspectPlan(ctx context.Context, plan tool.Plan, args json.RawMessage, mask
 		}
 		s.Plan = s.take(doc, mask)
 	}
-	if e, ok := plan.(tool.Exhibitor); ok {
-		what, err := e.Exhibit(ctx)
+	if e, ok := plan.(tool.Detailer); ok {
+		what, err := e.Details(ctx)
 		if err == nil && what != nil {
 			var doc json.RawMessage
 			if doc, err = tool.Encode(what); err == nil {

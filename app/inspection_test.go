@@ -25,7 +25,7 @@ type shown struct {
 func (s shown) Hash() canon.Hash                         { return canon.SumBytes("test", s.doc) }
 func (s shown) MarshalJSON() ([]byte, error)             { return s.doc, nil }
 func (s shown) Prompt() string                           { return s.prompt }
-func (s shown) Exhibit(ctx context.Context) (any, error) { return s.beside, ctx.Err() }
+func (s shown) Details(ctx context.Context) (any, error) { return s.beside, ctx.Err() }
 
 func look(t *testing.T, plan, beside, args, prompt string) app.PlanInspection {
 	r := redact.New(redact.Options{})

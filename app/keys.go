@@ -89,7 +89,7 @@ func (k *KeyManager) why(key enrolled.Key, d enrolment) string {
 func (k *KeyManager) Usable(key enrolled.Key) error {
 	v := k.Verifiers[key.Kind]
 	if v == nil {
-		return enrolled.ErrKey.Sayf("signatures of a %s cannot be verified here", key.Kind.Words())
+		return enrolled.ErrKey.WithMessage("signatures of a %s cannot be verified here", key.Kind.Words())
 	}
 	return v.Usable(key)
 }
@@ -182,10 +182,10 @@ func (k *KeyManager) Prove(ctx context.Context, p confirm.Proof, plan canon.Hash
 	}
 	i := slices.IndexFunc(all, func(s Key) bool { return s.Kind == kind && s.Credential == p.Credential })
 	if i < 0 {
-		return p, enrolled.ErrUnproven.Sayf("this %s is not enrolled here", kind.Words())
+		return p, enrolled.ErrUnproven.WithMessage("this %s is not enrolled here", kind.Words())
 	}
 	if !all[i].Counts {
-		return p, enrolled.ErrUnproven.Sayf("the %s %s does not count: %s", kind.Words(), all[i].Name, all[i].Why)
+		return p, enrolled.ErrUnproven.WithMessage("the %s %s does not count: %s", kind.Words(), all[i].Name, all[i].Why)
 	}
 	if err := k.Verifiers[kind].Verify(all[i].Key, enrolled.Challenge(plan, id), p.Evidence); err != nil {
 		return p, err
@@ -210,14 +210,14 @@ func (k *KeyManager) holds(ctx context.Context, e audit.Event, before int64) err
 		v enrolled.Evidence
 	)
 	if json.Unmarshal(e.Proof, &p) != nil || json.Unmarshal(p.Evidence, &v) != nil || v.Key.Kind != kind || string(p.Surface) != e.Surface {
-		return enrolled.ErrUnproven.Sayf("the record contains no %s", kind.Words())
+		return enrolled.ErrUnproven.WithMessage("the record contains no %s", kind.Words())
 	}
 	d, err := k.enrolment(ctx, v.Key, before)
 	if err != nil {
 		return err
 	}
 	if why := k.why(v.Key, d); why != "" && (before == 0 || !d.enrolled || d.removed || k.Verifiers[kind] == nil) {
-		return enrolled.ErrUnproven.Sayf("the %s %s does not count: %s", kind.Words(), v.Key.Name, why)
+		return enrolled.ErrUnproven.WithMessage("the %s %s does not count: %s", kind.Words(), v.Key.Name, why)
 	}
 	return k.Verifiers[kind].Verify(v.Key, enrolled.Challenge(e.Plan, e.CallID), v.Signed)
 }
@@ -239,7 +239,7 @@ func (k *KeyManager) Check(ctx context.Context) (forged []error, err error) {
 				err := k.holds(ctx, r.Event, r.Seq)
 				switch f := fault.From(err); {
 				case errors.Is(err, enrolled.ErrUnproven), errors.Is(err, enrolled.ErrKey):
-					forged = append(forged, enrolled.ErrForged.Sayf("audit record %d says that %s approved, but its proof is invalid: %s", r.Seq, surface.Words(), f.Message))
+					forged = append(forged, enrolled.ErrForged.WithMessage("audit record %d says that %s approved, but its proof is invalid: %s", r.Seq, surface.Words(), f.Message))
 				case err != nil:
 					return forged, err
 				}

@@ -44,15 +44,15 @@ func TestOnlySoManyWaitForAPerson(t *testing.T) {
 	require.Equal(t, "confirm_limit", code(o))
 	assert.Equal(t, fault.Unavailable, fault.From(o.Err).Kind)
 	assert.Contains(t, o.Err.Error(), "this session has 5 pending approval requests")
-	assert.Nil(t, o.Issued)
+	assert.Nil(t, o.Request)
 	assert.Len(t, h.waiting(t), app.MaxPendingPerSession)
 	assert.Equal(t, "denied/rejected by  false confirm_limit", h.said(t))
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))), "what waits already may be asked again")
-	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(9), func(c *tool.Call) { c.Person = true })), "people are not held up")
+	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(9), func(c *tool.Call) { c.FromUser = true })), "people are not held up")
 
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[1].ID, By: "terminal", Proof: person.AtTerminal})
+	_, err = h.Answer(context.Background(), confirm.Decision{ID: h.waiting(t)[1].ID, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(10))), "what was answered does not wait")
 
@@ -100,33 +100,33 @@ func TestLookingIsNeverHeldUp(t *testing.T) {
 	for range 10 {
 		o := h.call("wrap", `{}`)
 		require.NoError(t, o.Err)
-		assert.False(t, o.Issued.Pending)
-		seen[o.Issued.Token.Reveal()] = true
+		assert.False(t, o.Request.Pending)
+		seen[o.Request.Token.Reveal()] = true
 	}
 	assert.Len(t, seen, 10, "each has a token of its own")
 	assert.Empty(t, h.waiting(t))
 	o := h.call("ship", `{}`)
 	assert.Equal(t, "confirm_token_required", code(o))
-	assert.Nil(t, o.Issued, "without a token nothing is asked")
+	assert.Nil(t, o.Request, "without a token nothing is asked")
 }
 
 // after returns the call again, by a transport that has waited for the user meanwhile.
 func after(o tool.Outcome) func(*tool.Call) {
-	return func(c *tool.Call) { c.ID, c.Asked = o.CallID, o.Issued.Digest }
+	return func(c *tool.Call) { c.ID, c.ApprovalDigest = o.CallID, o.Request.Digest }
 }
 
 func TestWhoAskedIsAnsweredByThePerson(t *testing.T) {
 	h, w := openWorkshop(t, human)
 	const build = `{"script":"build"}`
 	asked := h.call("run_script", build)
-	waits, err := h.Waiting(context.Background(), asked.Issued.ID)
+	waits, err := h.ApprovalPending(context.Background(), asked.Request.ID)
 	require.NoError(t, err)
 	assert.True(t, waits)
 	assert.Equal(t, "confirm_pending", code(h.call("run_script", build, after(asked))), "having asked is no answer")
 
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err = h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
-	waits, err = h.Waiting(context.Background(), asked.Issued.ID)
+	waits, err = h.ApprovalPending(context.Background(), asked.Request.ID)
 	require.NoError(t, err)
 	assert.False(t, waits)
 	assert.Equal(t, "confirm_token_mismatch", code(h.call("run_script", build, after(asked), in("s2"))), "nor is it another session's")
@@ -135,7 +135,7 @@ func TestWhoAskedIsAnsweredByThePerson(t *testing.T) {
 	assert.Equal(t, "confirm_token_used", code(h.call("run_script", build, after(asked))))
 
 	asked = h.call("run_script", build)
-	_, err = h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Reason: "password=hunter2hunter2", By: "terminal", Proof: person.AtTerminal})
+	_, err = h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Reason: "password=hunter2hunter2", By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	o := h.call("run_script", build, after(asked))
 	require.Equal(t, "confirm_denied", code(o))
@@ -158,13 +158,13 @@ func TestAnAnswerHoldsWhateverPolicySaysMeanwhile(t *testing.T) {
 	asked := h.call("run_script", build)
 	person.Settings(t, h.App, func(s *app.Settings) error { s.Level = policy.FullAccess; return nil })
 	assert.Equal(t, "confirm_denied", code(h.call("run_script", build, func(c *tool.Call) {
-		c.ID, c.Answer = asked.CallID, &confirm.Answer{ID: asked.Issued.ID, By: "elicitation", Proof: person.AtTerminal}
+		c.ID, c.Decision = asked.CallID, &confirm.Decision{ID: asked.Request.ID, By: "elicitation", Proof: person.AtTerminal}
 	})))
 	assert.Empty(t, w.ran)
 	person.Settings(t, h.App, func(s *app.Settings) error { s.Level = policy.ExecuteWithConfirm; return nil })
 
 	asked = h.call("run_script", build)
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", build, after(asked)).Err)
 	assert.Empty(t, h.waiting(t), "it is spent, although the session may now")
@@ -178,18 +178,18 @@ func TestAlwaysIsNotHeededWhereItMayNotBeSaid(t *testing.T) {
 	for name, args := range map[string]string{"run_script": `{"script":"build"}`, "write_note": `{"name":"precious"}`} {
 		asked := h.call(name, args)
 		require.Equal(t, "confirm_token_required", code(asked))
-		assert.False(t, asked.Issued.Lasting())
-		assert.False(t, h.waiting(t)[0].Lasting())
-		_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, Always: true, Typed: "precious", By: "terminal", Proof: person.AtTerminal})
+		assert.False(t, asked.Request.AllowsSessionGrant())
+		assert.False(t, h.waiting(t)[0].AllowsSessionGrant())
+		_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, Always: true, Typed: "precious", By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 		require.NoError(t, h.call(name, args, after(asked)).Err)
 		require.Equal(t, "confirm_token_required", code(h.call(name, args)), "it is asked about every time")
-		_, err = h.Answer(context.Background(), confirm.Answer{ID: h.waiting(t)[0].ID, By: "terminal", Proof: person.AtTerminal})
+		_, err = h.Answer(context.Background(), confirm.Decision{ID: h.waiting(t)[0].ID, By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 	}
 	asked := h.call("write_note", `{"name":"plain"}`)
-	assert.True(t, asked.Issued.Lasting())
-	assert.True(t, h.waiting(t)[0].Lasting())
+	assert.True(t, asked.Request.AllowsSessionGrant())
+	assert.True(t, h.waiting(t)[0].AllowsSessionGrant())
 }
 
 func TestAWithdrawnQuestionIsOver(t *testing.T) {
@@ -197,13 +197,13 @@ func TestAWithdrawnQuestionIsOver(t *testing.T) {
 		h, w := openWorkshop(t, human)
 		asked := h.call("run_script", `{"script":"build"}`)
 		if approved {
-			_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+			_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 		}
-		require.NoError(t, h.Withdraw(context.Background(), asked.Issued.ID))
+		require.NoError(t, h.CancelApproval(context.Background(), asked.Request.ID))
 		assert.Equal(t, "denied/cancelled_by_client by", h.said(t))
 		assert.Equal(t, "confirm_canceled", code(h.call("run_script", `{"script":"build"}`, after(asked))))
-		require.ErrorIs(t, h.Withdraw(context.Background(), asked.Issued.ID), confirm.ErrUnknown)
+		require.ErrorIs(t, h.CancelApproval(context.Background(), asked.Request.ID), confirm.ErrUnknown)
 		tail, err := h.AuditTail(context.Background(), 10)
 		require.NoError(t, err)
 		said := 0
@@ -224,7 +224,7 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 	script := "build\u202e"
 	w.command[script] = "rm \u200b-rf \u2066x\u2069"
 	args := `{"script":"build\u202e"}`
-	i := h.call("run_script", args).Issued
+	i := h.call("run_script", args).Request
 	assert.Equal(t, `run build␣U+202E; it contains characters that cannot be seen or read as others: U+202E in script "build␣U+202E"; `+
 		`U+200B, U+2066, U+2069 in command "rm ␣U+200B-rf ␣U+2066x␣U+2069"`, i.Prompt)
 	assert.Equal(t, "high", i.Risk)
@@ -234,7 +234,7 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 	assert.Equal(t, i.Prompt, v.Prompt)
 	assert.JSONEq(t, string(i.Plan), string(v.Plan))
 	assert.JSONEq(t, string(i.Args), string(v.Arguments))
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: i.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: i.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("run_script", args).Err)
 	assert.Equal(t, []string{script}, w.ran, "what runs is what was asked for")
@@ -243,9 +243,9 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 // TestEveryArgumentIsShown, redacted.
 func TestEveryArgumentIsShown(t *testing.T) {
 	h := open(t)
-	i := h.call("write_note", `{"name":"a","text":"`+secret()+`"}`).Issued
+	i := h.call("write_note", `{"name":"a","text":"`+secret()+`"}`).Request
 	assert.JSONEq(t, `{"name":"a","text":"[REDACTED:github_token]"}`, string(i.Args))
-	i = h.call("write_note", `{"name":"`+strings.Repeat("long ", 10_000)+`"}`).Issued
+	i = h.call("write_note", `{"name":"`+strings.Repeat("long ", 10_000)+`"}`).Request
 	assert.Less(t, len(i.Args), 40_000, "they have their bounds")
 	assert.True(t, json.Valid(i.Args))
 }
@@ -257,7 +257,7 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 		w.command["build"] = row[0]
 		asked := h.call("run_script", `{"script":"build"}`)
 		w.command["build"] = row[1]
-		o := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
+		o := h.call("run_script", `{"script":"build"}`, withToken(asked.Request))
 		require.Equal(t, "confirm_token_mismatch", code(o))
 		assert.Contains(t, o.Err.Error(), "the plan changed since it was approved")
 		assert.Contains(t, o.Err.Error(), "see the differences")
@@ -269,20 +269,20 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 	w.command["build"] = secret()
 	asked := h.call("run_script", `{"script":"build"}`)
 	w.command["build"] = strings.Replace(secret(), "a1", "b2", 1)
-	o := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued))
+	o := h.call("run_script", `{"script":"build"}`, withToken(asked.Request))
 	assert.Contains(t, o.Err.Error(), "it differs in parts that are not shown")
-	other := h.call("run_script", `{"script":"build"}`, withToken(asked.Issued), in("s2"))
+	other := h.call("run_script", `{"script":"build"}`, withToken(asked.Request), in("s2"))
 	assert.Contains(t, other.Err.Error(), "was given for something else", "another session is told nothing")
 }
 
 // eager is a ledger whose users deny a question the moment it is there.
 type eager struct {
-	ports.Ledger
+	ports.ApprovalStore
 	deny func(id string)
 }
 
 func (l eager) Issue(ctx context.Context, g confirm.Request) error {
-	err := l.Ledger.Issue(ctx, g)
+	err := l.ApprovalStore.Issue(ctx, g)
 	l.deny(g.ID)
 	return err
 }
@@ -290,15 +290,15 @@ func (l eager) Issue(ctx context.Context, g confirm.Request) error {
 // TestNoAnswerComesBeforeItsRecord: who denies at once still finds the record of the call.
 func TestNoAnswerComesBeforeItsRecord(t *testing.T) {
 	h := open(t, human)
-	h.core.Ledger = eager{Ledger: h.store, deny: func(id string) {
-		_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Reason: "no", By: "terminal", Proof: person.AtTerminal})
+	h.core.Ledger = eager{ApprovalStore: h.store, deny: func(id string) {
+		_, err := h.Answer(t.Context(), confirm.Decision{ID: id, Reason: "no", By: "terminal", Proof: person.AtTerminal})
 		assert.NoError(t, err)
 	}}
 	var err error
 	h.App, err = app.New(h.core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
 	require.NoError(t, err)
 	require.Equal(t, "confirm_token_required", code(h.call("write_note", note(1))))
-	runs, err := h.Runs(t.Context(), app.RunFilter{})
+	runs, err := h.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 	assert.Equal(t, tool.StatusDenied, runs[0].Status)

@@ -20,18 +20,18 @@ func TestWhatIsPickedUp(t *testing.T) {
 	}
 	h := open(t, human)
 	asked := h.call("write_note", `{"name":"a"}`, from("first", "editor"))
-	require.NotNil(t, asked.Issued)
+	require.NotNil(t, asked.Request)
 	require.NoError(t, h.EndSession(ctx, me.ID, "first"))
 	for name, other := range map[string]func(*tool.Call){"host entry": from("second", "other"), "no host entry": from("third", "")} {
-		assert.NotEqual(t, asked.Issued.ID, h.call("write_note", `{"name":"a"}`, other).Issued.ID, name)
+		assert.NotEqual(t, asked.Request.ID, h.call("write_note", `{"name":"a"}`, other).Request.ID, name)
 	}
-	assert.NotEqual(t, asked.Issued.ID, h.call("write_note", `{"name":"b"}`, from("fourth", "editor")).Issued.ID, "other arguments")
+	assert.NotEqual(t, asked.Request.ID, h.call("write_note", `{"name":"b"}`, from("fourth", "editor")).Request.ID, "other arguments")
 	again := h.call("write_note", `{"name":"a"}`, from("fifth", "editor"))
-	require.Equal(t, asked.Issued.ID, again.Issued.ID)
+	require.Equal(t, asked.Request.ID, again.Request.ID)
 
 	// Somebody edits the row, without the core.
 	require.NoError(t, h.EndSession(ctx, me.ID, "fifth"))
-	require.NoError(t, h.store.Settle(ctx, again.Issued.Digest, func(g *confirm.Request) error {
+	require.NoError(t, h.store.Settle(ctx, again.Request.Digest, func(g *confirm.Request) error {
 		g.State, g.Answerer = confirm.Approved, "terminal"
 		return nil
 	}))
@@ -42,7 +42,7 @@ func TestWhatIsPickedUp(t *testing.T) {
 	// A user says so.
 	asked = h.call("write_note", `{"name":"c"}`, from("seventh", "editor"))
 	require.NoError(t, h.EndSession(ctx, me.ID, "seventh"))
-	_, err := h.Answer(ctx, confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(ctx, confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("write_note", `{"name":"c"}`, from("eighth", "editor")).Err)
 	assert.EqualValues(t, 1, h.noteStore.writes.Load())

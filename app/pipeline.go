@@ -26,7 +26,7 @@ type run struct {
 	invocation tool.Invocation
 	claims     policy.Claims
 	assessment policy.Assessment
-	decision   policy.Decision
+	decision   policy.Result
 	plan       tool.Plan
 	planHash   canon.Hash
 	digest     confirm.Digest // of the approval request to mark used
@@ -67,13 +67,13 @@ func (a *App) begin(c tool.Call) *run {
 	}
 	now := a.core.Clock.Now()
 	return &run{app: a, call: c, begun: now, mask: NewRedaction(a.core.Redact), out: tool.Outcome{CallID: c.ID, RequestID: c.RequestID, Session: c.Session, Begun: now, Version: a.opts.Version},
-		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress, Narrow: len(c.Within) > 0, Held: c.Held}}
+		scope: tool.Scope{CallID: c.ID, Session: c.Session, Client: c.Client, Principal: c.Principal, Progress: progress, Narrow: len(c.Restrictions) > 0, Held: c.Held}}
 }
 
 func (r *run) lookUp() error {
 	e, ok := r.app.registry.Lookup(r.call.Tool)
-	if !ok || !r.app.served[r.call.Tool] || e.Spec.People && !r.call.Person && !r.people || !tool.Covered(r.call.Within, e.Spec) {
-		return tool.ErrUnknown.Sayf("unknown tool %q; list the tools to see the enabled ones", r.call.Tool)
+	if !ok || !r.app.served[r.call.Tool] || e.Spec.UserOnly && !r.call.FromUser && !r.people || !tool.Covered(r.call.Restrictions, e.Spec) {
+		return tool.ErrUnknown.WithMessage("unknown tool %q; list the tools to see the enabled ones", r.call.Tool)
 	}
 	r.entry, r.out.Spec = e, e.Spec
 	r.scope.MaxOutput = r.maxOutput()
@@ -92,10 +92,10 @@ func (r *run) takeToken() error {
 		args = []byte("{}")
 	}
 	if args[0] != '{' {
-		return tool.ErrArguments.Sayf("the arguments of %s must be a JSON object", r.call.Tool)
+		return tool.ErrArguments.WithMessage("the arguments of %s must be a JSON object", r.call.Tool)
 	}
 	r.call.Args, r.out.Args = args, args
-	if !bytes.Contains(args, []byte(`"confirm_token"`)) && !bytes.Contains(args, []byte(`"typed_value"`)) || r.entry.Spec.CarriesOut {
+	if !bytes.Contains(args, []byte(`"confirm_token"`)) && !bytes.Contains(args, []byte(`"typed_value"`)) || r.entry.Spec.RunsOtherCalls {
 		return nil
 	}
 	rest, token, typed, err := tool.SplitToken(args)
@@ -111,12 +111,12 @@ func (r *run) takeToken() error {
 
 // takeMode takes the call's mode from its arguments if its tool has one. The mode may not exceed the maximum mode of any policy layer.
 func (r *run) takeMode(ctx context.Context) error {
-	m, ok := r.invocation.(tool.Moded)
+	m, ok := r.invocation.(tool.ModeSelector)
 	if !ok || m.CallMode() == "" {
 		return nil
 	}
 	if err := r.call.Mode.UnmarshalText([]byte(m.CallMode())); err != nil {
-		return tool.ErrArguments.Sayf("unknown mode %q; use ask, plan or execute", m.CallMode())
+		return tool.ErrArguments.WithMessage("unknown mode %q; use ask, plan or execute", m.CallMode())
 	}
 	p, err := r.app.PolicyInForce(ctx)
 	if err != nil {
@@ -129,7 +129,7 @@ func (r *run) takeMode(ctx context.Context) error {
 		}
 	}
 	if r.call.Mode > ceiling {
-		return policy.ErrCeiling.Sayf("mode %s is above this server's maximum mode %s; only the server configuration can raise it (--max-mode)", r.call.Mode, ceiling)
+		return policy.ErrCeiling.WithMessage("mode %s is above this server's maximum mode %s; only the server configuration can raise it (--max-mode)", r.call.Mode, ceiling)
 	}
 	return nil
 }
@@ -139,7 +139,7 @@ func (r *run) claim(ctx context.Context) error {
 	r.claims = r.invocation.Claims()
 	s := r.entry.Spec
 	if r.claims.Class > s.Class || r.claims.Effects&^s.Effects != 0 {
-		return ErrClaims.Sayf("%s claims %s (%s), more than its %s (%s)", s.Name, r.claims.Class, r.claims.Effects, s.Class, s.Effects)
+		return ErrClaims.WithMessage("%s claims %s (%s), more than its %s (%s)", s.Name, r.claims.Class, r.claims.Effects, s.Class, s.Effects)
 	}
 	r.assessment = r.assess(s, nil)
 	if r.claims.Class > policy.ClassRead {
@@ -207,7 +207,7 @@ func (r *run) decide(ctx context.Context) error {
 		SessionMode: session.Mode, ToolsetMode: r.entry.Spec.Mode, ToolsetCeiling: r.entry.Spec.Ceiling,
 	}
 	q.Granted = r.granted(ctx, session, a.Scope, p.Needs(q))
-	r.decision = p.Decide(q)
+	r.decision = p.Evaluate(q)
 	switch {
 	case r.decision.Verdict == policy.Deny:
 		return DenialError(r.decision, r.call.Tool, r.ownScope())
@@ -243,7 +243,9 @@ func (r *run) granted(ctx context.Context, session ports.Session, scope string, 
 }
 
 // decided reports whether the call brings the user's decision. It counts even if policy would no longer ask.
-func (r *run) decided() bool { return r.call.Answer != nil || r.call.Asked != confirm.Digest{} }
+func (r *run) decided() bool {
+	return r.call.Decision != nil || r.call.ApprovalDigest != confirm.Digest{}
+}
 
 // insists reports whether the call needs an approval although policy lets it run: its tool accepts only tokens of its preview tool, or its own
 // arguments would approve it where only the user may.
@@ -302,7 +304,7 @@ func (r *run) subject(ctx context.Context) error {
 	if i, ok := r.plan.(tool.Insistent); ok && !i.Insists() && r.decision.Rule == policy.RuleScratch {
 		r.decision.Rule = policy.RuleNarrows
 	}
-	if p, ok := r.plan.(tool.Idle); ok && p.Idle() && r.decision.Verdict == policy.Confirm {
+	if p, ok := r.plan.(tool.NoOp); ok && p.NoOp() && r.decision.Verdict == policy.Confirm {
 		r.allowNoOp()
 	}
 	return nil
@@ -341,8 +343,8 @@ func (r *run) allowNoOp() {
 
 // gate lets a plan refuse to be applied as it was called; a plan that is only shown is not checked.
 func (r *run) gate() error {
-	if g, ok := r.plan.(tool.Gated); ok && r.claims.Class > policy.ClassRead {
-		return g.Gate()
+	if g, ok := r.plan.(tool.Precondition); ok && r.claims.Class > policy.ClassRead {
+		return g.Check()
 	}
 	return nil
 }
@@ -398,7 +400,7 @@ func (r *run) intend(ctx context.Context) error {
 		return err
 	}
 	asked := r.assessment.Raised(policy.Assessment{Strength: r.decision.Strength})
-	if r.decision.Verdict == policy.Confirm && r.call.Always && !r.human && asked.Lasting() {
+	if r.decision.Verdict == policy.Confirm && r.call.Always && !r.human && asked.AllowsSessionGrant() {
 		spent.Scope = r.assessment.Scope
 		return r.app.grants.Remember(ctx, spent, r.answerer)
 	}

@@ -32,8 +32,8 @@ func MismatchError(g *confirm.Request, call confirm.Binding, now json.RawMessage
 			where = "see the differences"
 		}
 	}
-	return confirm.ErrMismatch.Sayf("the plan changed since it was approved, and the call would now do something else (%s); request a new approval", where).
-		With(changed)
+	return confirm.ErrMismatch.WithMessage("the plan changed since it was approved, and the call would now do something else (%s); request a new approval", where).
+		WithDetails(changed)
 }
 
 // IsPlanChanged reports whether err is a MismatchError for which only the plan differs.
@@ -54,9 +54,9 @@ func WithRecordedReason(rec tool.Record, by string, err error) error {
 			said += ": " + rec.Said
 		}
 		where := map[string]string{"terminal": "denied in a terminal", "console": "denied in the console", "elicitation": "denied in this client's form"}[by]
-		return confirm.ErrDenied.Sayf("%s (%s; nothing was changed; do not repeat the call, ask what they want instead)", said, cmp.Or(where, "denied"))
+		return confirm.ErrDenied.WithMessage("%s (%s; nothing was changed; do not repeat the call, ask what they want instead)", said, cmp.Or(where, "denied"))
 	case errors.Is(err, confirm.ErrCanceled) && rec.Reason == tool.ReasonContextChanged:
-		return confirm.ErrCanceled.Sayf("the plan changed; call again to get the new plan and a new approval request")
+		return confirm.ErrCanceled.WithMessage("the plan changed; call again to get the new plan and a new approval request")
 	}
 	return err
 }

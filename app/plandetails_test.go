@@ -36,11 +36,11 @@ func (p picture) Hash() canon.Hash {
 	return sum
 }
 
-func (p picture) Exhibit(context.Context) (any, error) { return p.shows, p.fails }
+func (p picture) Details(context.Context) (any, error) { return p.shows, p.fails }
 
 // gallery returns a capability whose plan a test changes.
 func gallery(p *picture, placed bool) tool.Capability {
-	return tool.Capability{Name: "gallery", Contract: control.Contract, Mode: policy.Execute, Placed: placed, Entries: []tool.Entry{
+	return tool.Capability{Name: "gallery", Contract: control.Contract, Mode: policy.Execute, UsesWorkingDir: placed, Entries: []tool.Entry{
 		bind.Command(tool.Ref[noteInput, string]{Name: "hang"}, tool.Spec{Title: "Hang", Description: "Hang a picture.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple},
 			func(context.Context, tool.Scope, noteInput) (picture, error) { return *p, nil },
 			func(context.Context, tool.Scope, picture) (string, error) { return "hung", nil })}}
@@ -50,10 +50,10 @@ func TestPeopleAreShownMoreThanThePlan(t *testing.T) {
 	p := &picture{Name: "sea", shows: map[string]string{"line": "+ token " + secret() + " \u202e"}}
 	h := openWith(t, []tool.Capability{gallery(p, false)}, human)
 	o := h.call("hang", `{"name":"sea"}`)
-	require.NotNil(t, o.Issued)
-	assert.NotContains(t, string(o.Issued.Plan), "line", "the plan is what it was")
+	require.NotNil(t, o.Request)
+	assert.NotContains(t, string(o.Request.Plan), "line", "the plan is what it was")
 	view := h.waiting(t)[0]
-	for _, doc := range []string{string(o.Issued.Exhibit), string(view.Exhibit)} {
+	for _, doc := range []string{string(o.Request.Exhibit), string(view.Exhibit)} {
 		assert.Contains(t, doc, `"line":"+ token `)
 		assert.NotContains(t, doc, secret())
 		assert.NotContains(t, doc, "\u202e")
@@ -66,12 +66,12 @@ func TestPeopleAreShownMoreThanThePlan(t *testing.T) {
 		change()
 		p.Version++
 		o := h.call("hang", `{"name":"sea"}`, in(name))
-		require.NotNil(t, o.Issued, "it asks all the same: %s", name)
-		assert.Empty(t, o.Issued.Exhibit, name)
+		require.NotNil(t, o.Request, "it asks all the same: %s", name)
+		assert.Empty(t, o.Request.Exhibit, name)
 	}
 	host := openWith(t, []tool.Capability{gallery(&picture{Name: "sea", shows: "x"}, false)})
-	assert.Empty(t, host.call("hang", `{"name":"sea"}`).Issued.Exhibit, "nobody looks at it")
-	assert.NotEmpty(t, host.call("hang", `{"name":"land"}`, func(c *tool.Call) { c.Person = true }).Issued.Exhibit)
+	assert.Empty(t, host.call("hang", `{"name":"sea"}`).Request.Exhibit, "nobody looks at it")
+	assert.NotEmpty(t, host.call("hang", `{"name":"land"}`, func(c *tool.Call) { c.FromUser = true }).Request.Exhibit)
 }
 
 // elsewhere returns the same core in a process that stands in another directory.
@@ -95,9 +95,9 @@ func TestWhoStandsElsewhereJudgesNoPlanThatDependsOnThat(t *testing.T) {
 			p := &picture{Name: "sea"}
 			h := openWith(t, []tool.Capability{gallery(p, c.placed)}, human, func(o *app.Options) { o.Place = "/work" })
 			o := h.call("hang", `{"name":"sea"}`)
-			require.NotNil(t, o.Issued)
+			require.NotNil(t, o.Request)
 			p.Version++ // as it is, or as it looks from there
-			_, err := elsewhere(t, h, c.place).Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "console", Proof: person.AtTerminal})
+			_, err := elsewhere(t, h, c.place).Answer(t.Context(), confirm.Decision{ID: o.Request.ID, Approve: true, By: "console", Proof: person.AtTerminal})
 			if c.refused {
 				require.ErrorIs(t, err, confirm.ErrMismatch)
 				return
@@ -112,12 +112,12 @@ func TestWhoStandsElsewhereJudgesNoPlanThatDependsOnThat(t *testing.T) {
 
 // told is a ledger that looks at a record the moment that a grant is settled.
 type told struct {
-	ports.Ledger
+	ports.ApprovalStore
 	settled func()
 }
 
 func (l told) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Request) error) error {
-	err := l.Ledger.Settle(ctx, d, f)
+	err := l.ApprovalStore.Settle(ctx, d, f)
 	l.settled()
 	return err
 }
@@ -125,18 +125,18 @@ func (l told) Settle(ctx context.Context, d confirm.Digest, f func(*confirm.Requ
 func TestWhoAsksTheMomentItIsDeniedIsToldWhy(t *testing.T) {
 	h := open(t, human)
 	o := h.call("write_note", note(1))
-	require.NotNil(t, o.Issued)
+	require.NotNil(t, o.Request)
 	said := ""
 	core := h.core
 	core.Ledger = told{h.core.Ledger, func() {
-		if rec, err := h.RunRecord(context.Background(), o.Issued.ID); err == nil {
+		if rec, err := h.CallRecord(context.Background(), o.Request.ID); err == nil {
 			said = rec.Said
 		}
 	}}
 	a, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, h.caps...)
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, a.Close(context.Background())) })
-	_, err = a.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, By: "console", Proof: person.AtTerminal, Reason: "not today"})
+	_, err = a.Answer(t.Context(), confirm.Decision{ID: o.Request.ID, By: "console", Proof: person.AtTerminal, Reason: "not today"})
 	require.NoError(t, err)
 	assert.Equal(t, "not today", said)
 }

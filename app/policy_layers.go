@@ -141,13 +141,13 @@ func (a *App) newestChanges(ctx context.Context) (NewestChanges, error) {
 		if store.settings == nil {
 			continue
 		}
-		s, ok := store.settings.(ports.Stamped)
+		s, ok := store.settings.(ports.ChangeCounter)
 		if !ok {
 			stamped = false
 			continue
 		}
 		var err error
-		if *store.stamp, err = s.Stamp(ctx); err != nil {
+		if *store.stamp, err = s.ChangeCounter(ctx); err != nil {
 			return newest, err
 		}
 	}

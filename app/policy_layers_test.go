@@ -90,13 +90,13 @@ func TestWhatWasNarrowedStaysSo(t *testing.T) {
 // TestAProcessThatKnewNoSettingsLearnsOfThoseTakenAway: it worked out the policy before anybody stored settings, and looks again after another process has
 // stored them, in this home or the account's, and somebody has deleted the row.
 func TestAProcessThatKnewNoSettingsLearnsOfThoseTakenAway(t *testing.T) {
-	for name, wire := range map[string]func(*app.Core, *sqlitestore.Store){
-		"of this home":   func(c *app.Core, s *sqlitestore.Store) { c.Audit, c.Settings = s, s },
-		"of the account": func(c *app.Core, s *sqlitestore.Store) { c.AccountAudit, c.Account = s, s },
+	for name, wire := range map[string]func(*app.Dependencies, *sqlitestore.Store){
+		"of this home":   func(c *app.Dependencies, s *sqlitestore.Store) { c.Audit, c.Settings = s, s },
+		"of the account": func(c *app.Dependencies, s *sqlitestore.Store) { c.AccountAudit, c.Account = s, s },
 	} {
 		t.Run(name, func(t *testing.T) {
 			h, path := open(t, human), filepath.Join(t.TempDir(), "countersign.db")
-			process := func(wire func(*app.Core, *sqlitestore.Store)) *app.App {
+			process := func(wire func(*app.Dependencies, *sqlitestore.Store)) *app.App {
 				core, s, opts := h.core, sqlitestore.Open(path), app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
 				wire(&core, s)
 				var a *app.App
@@ -117,7 +117,7 @@ func TestAProcessThatKnewNoSettingsLearnsOfThoseTakenAway(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEqual(t, policy.Blocked, r.Tools["write_note"])
 
-			person.Settings(t, process(func(c *app.Core, s *sqlitestore.Store) { c.Audit, c.Settings = s, s }), func(s *app.Settings) error {
+			person.Settings(t, process(func(c *app.Dependencies, s *sqlitestore.Store) { c.Audit, c.Settings = s, s }), func(s *app.Settings) error {
 				s.Tools["write_note"] = policy.Blocked
 				return nil
 			})
@@ -173,5 +173,5 @@ func TestTheCeilingOfTheSettingsIsTheOneThatIsTold(t *testing.T) {
 	o = h.call("set_mode", `{"mode":"execute"}`)
 	require.ErrorIs(t, o.Err, policy.ErrCeiling)
 	assert.Contains(t, o.Err.Error(), "decided by your settings")
-	assert.Nil(t, o.Issued, "nobody is asked")
+	assert.Nil(t, o.Request, "nobody is asked")
 }

@@ -36,7 +36,7 @@ type parcelPlan struct {
 
 func (p parcelPlan) Hash() canon.Hash   { return canon.SumBytes("test.parcel.v1", []byte(p.Content)) }
 func (p parcelPlan) TTL() time.Duration { return confirm.MaxTTL }
-func (p parcelPlan) Gate() error {
+func (p parcelPlan) Check() error {
 	if p.please || p.Content != "rude" {
 		return nil
 	}
@@ -113,7 +113,7 @@ func parcels(t *testing.T, change ...func(*app.Options)) (*fixture, *parcel) {
 }
 
 func token(o tool.Outcome) func(*tool.Call) {
-	return func(c *tool.Call) { c.Token = o.Issued.Token }
+	return func(c *tool.Call) { c.Token = o.Request.Token }
 }
 
 func TestAToolOfAPreviewTakesOnlyItsTokens(t *testing.T) {
@@ -127,14 +127,14 @@ func TestAToolOfAPreviewTakesOnlyItsTokens(t *testing.T) {
 			h, p := parcels(t, change)
 			none := h.call("ship", `{}`)
 			assert.Equal(t, "confirm_token_required", code(none))
-			assert.Nil(t, none.Issued, "its tokens come from wrap alone")
+			assert.Nil(t, none.Request, "its tokens come from wrap alone")
 			assert.Equal(t, "confirm_token_unknown", code(h.call("ship", `{"confirm_token":"made-up"}`)))
 			assert.Zero(t, p.looked, "no plan is made for a call that cannot be confirmed")
 
 			shown := h.call("wrap", `{}`)
 			require.NoError(t, shown.Err)
-			require.NotNil(t, shown.Issued)
-			assert.Equal(t, h.clock.Now().Add(confirm.MaxTTL), shown.Issued.ExpiresAt, "as long as the plan says")
+			require.NotNil(t, shown.Request)
+			assert.Equal(t, h.clock.Now().Add(confirm.MaxTTL), shown.Request.ExpiresAt, "as long as the plan says")
 			require.NoError(t, h.call("ship", `{}`, token(shown)).Err)
 			assert.Equal(t, "confirm_token_used", code(h.call("ship", `{}`, token(shown))))
 			assert.Equal(t, 1, p.shipped)
@@ -151,7 +151,7 @@ func TestAChangedPlanIsToldFromAStrangeToken(t *testing.T) {
 	var details app.PlanChange
 	require.NoError(t, json.Unmarshal(fault.From(changed.Err).Details.(json.RawMessage), &details))
 	assert.Equal(t, parcelPlan{Content: "vase"}.Hash(), details.Current)
-	assert.Equal(t, shown.Issued.PlanHash, details.Confirmed)
+	assert.Equal(t, shown.Request.PlanHash, details.Confirmed)
 
 	other := h.call("ship", `{}`, token(shown), func(c *tool.Call) { c.Session = "somebody" })
 	require.Equal(t, "confirm_token_mismatch", code(other))
@@ -189,23 +189,23 @@ func TestWhatApprovesItselfWaitsForAPersonWhereOnlyPeopleMay(t *testing.T) {
 	h, p = parcels(t, func(o *app.Options) { o.Policy.Approval = policy.ApprovalHuman })
 	asked := h.call("wave", `{}`)
 	require.Equal(t, "confirm_token_required", code(asked))
-	require.NotNil(t, asked.Issued)
-	assert.True(t, asked.Issued.Token.IsZero())
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	require.NotNil(t, asked.Request)
+	assert.True(t, asked.Request.Token.IsZero())
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("wave", `{}`).Err)
 	assert.Equal(t, 1, p.shipped)
 
 	shown := h.call("wrap", `{}`)
 	require.NoError(t, shown.Err)
-	named := withToken(shown.Issued)
+	named := withToken(shown.Request)
 	for _, itself := range []func(*tool.Call){named, func(c *tool.Call) { named(c); c.Typed, c.Always = "anything", true }} {
 		waiting := h.call("ship", `{}`, itself)
 		require.Equal(t, "confirm_token_required", code(waiting), "a token is no consent")
-		require.True(t, waiting.Issued.Pending)
+		require.True(t, waiting.Request.Pending)
 	}
 	require.Len(t, h.waiting(t), 1, "one plan, one question")
-	_, err = h.Answer(t.Context(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err = h.Answer(t.Context(), confirm.Decision{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, h.call("ship", `{}`, named).Err, "what a person approved may run once")
 	assert.Equal(t, 2, p.shipped)
@@ -230,13 +230,13 @@ func TestACallThatWaitsKeepsItsToken(t *testing.T) {
 	require.Equal(t, "confirm_token_required", code(asked))
 	h.clock.Advance(confirm.MaxTTL + time.Hour)
 	approve := func() {
-		_, err := h.Answer(t.Context(), confirm.Answer{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+		_, err := h.Answer(t.Context(), confirm.Decision{ID: h.waiting(t)[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 	}
 	approve()
 	assert.Equal(t, "confirm_token_expired", code(h.call("ship", `{}`, token(shown))), "a call that has not waited")
 	assert.Zero(t, p.shipped)
-	waited := func(c *tool.Call) { c.Asked = asked.Issued.Digest }
+	waited := func(c *tool.Call) { c.ApprovalDigest = asked.Request.Digest }
 	require.NoError(t, h.call("ship", `{}`, token(shown), waited).Err)
 	assert.Equal(t, 1, p.shipped)
 	assert.Equal(t, "confirm_token_used", code(h.call("ship", `{}`, token(shown), waited)))
@@ -246,7 +246,7 @@ func TestACallThatWaitsKeepsItsToken(t *testing.T) {
 	h.clock.Advance(confirm.MaxTTL + time.Hour)
 	approve()
 	p.content = "vase"
-	again := h.call("ship", `{}`, token(shown), func(c *tool.Call) { c.Asked = asked.Issued.Digest })
+	again := h.call("ship", `{}`, token(shown), func(c *tool.Call) { c.ApprovalDigest = asked.Request.Digest })
 	assert.Equal(t, "confirm_token_mismatch", code(again), "the plan is worked out again")
 	assert.Equal(t, 1, p.shipped)
 }

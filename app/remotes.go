@@ -202,7 +202,7 @@ func (r *run) askRemotes(ctx context.Context, names []string) error {
 			return err
 		}
 		g.Remotes = names
-		if err := r.app.grants.Issue(ctx, g, r.call.Person); err != nil {
+		if err := r.app.grants.Issue(ctx, g, r.call.FromUser); err != nil {
 			return err
 		}
 	}
@@ -249,7 +249,7 @@ func (r *run) broughtRemotes(ctx context.Context) error {
 		return nil
 	}
 	var g confirm.Request
-	if a := r.call.Answer; a != nil {
+	if a := r.call.Decision; a != nil {
 		found, err := r.app.core.Ledger.Pending(ctx, ports.PendingFilter{ID: a.ID}, r.app.core.Clock.Now())
 		if err != nil || len(found) == 0 || len(found[0].Remotes) == 0 {
 			return err
@@ -258,7 +258,7 @@ func (r *run) broughtRemotes(ctx context.Context) error {
 			return err
 		}
 	} else {
-		err := r.app.core.Ledger.Settle(ctx, r.call.Asked, func(found *confirm.Request) error {
+		err := r.app.core.Ledger.Settle(ctx, r.call.ApprovalDigest, func(found *confirm.Request) error {
 			g = *found
 			return nil
 		})
@@ -278,6 +278,6 @@ func (r *run) broughtRemotes(ctx context.Context) error {
 	if err := r.spendRemotes(ctx, g, plan); err != nil {
 		return err
 	}
-	r.call.Answer, r.call.Asked = nil, confirm.Digest{}
+	r.call.Decision, r.call.ApprovalDigest = nil, confirm.Digest{}
 	return nil
 }

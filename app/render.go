@@ -39,7 +39,7 @@ func (r *run) render(value any) {
 // so itself.
 func reviewed(value any) bool {
 	switch value.(type) {
-	case tool.Plan, tool.TokenOffer, tool.Reviewed:
+	case tool.Plan, tool.TokenRequest, tool.Reviewed:
 		return true
 	}
 	return false

@@ -16,7 +16,7 @@ func CallResult(o tool.Outcome, value any) (tool.Result, tool.Reason) {
 		return tool.Result{Output: tool.TruncateOutput(string(details)), Error: f.Message, Code: string(f.Code)}, tool.ReasonOf(f.Kind)
 	}
 	result := tool.Result{Success: true, Output: tool.TruncateOutput(o.Text + string(o.Value))}
-	if judged, ok := value.(tool.Judged); ok && judged.Failure() != "" {
+	if judged, ok := value.(tool.FailureReporter); ok && judged.Failure() != "" {
 		result.Success = false
 		return result, judged.Failure()
 	}

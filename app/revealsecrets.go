@@ -24,7 +24,7 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 		return confirm.View{}, err
 	}
 	if len(found) == 0 {
-		return confirm.View{}, confirm.ErrNotFound.Sayf("approval request %s is not pending: it expired or was already decided", visible.Text(id))
+		return confirm.View{}, confirm.ErrNotFound.WithMessage("approval request %s is not pending: it expired or was already decided", visible.Text(id))
 	}
 	g := found[0]
 	if err := a.asAsked(ctx, id); err != nil {
@@ -33,12 +33,12 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	v := g.View()
 	v.Revealed, v.Arguments = true, visible.JSON(g.Args)
 	r := a.begin(tool.Call{Session: g.Binding.Session, Principal: policy.Principal{ID: g.Binding.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(g.Binding.Tool),
-		Args: g.Args, Person: true})
+		Args: g.Args, FromUser: true})
 	if r.lookUp() != nil {
-		return confirm.View{}, ErrUnrevealed.Sayf("the redacted parts cannot be revealed here: %s is not enabled in this process; reveal them where the call was made", g.Binding.Tool)
+		return confirm.View{}, ErrUnrevealed.WithMessage("the redacted parts cannot be revealed here: %s is not enabled in this process; reveal them where the call was made", g.Binding.Tool)
 	}
-	if r.entry.Spec.Placed && g.Place != a.opts.Place {
-		return confirm.View{}, ErrUnrevealed.Sayf("the redacted parts depend on the directory of the call; reveal them in %s (cd there first)", visible.Text(g.Place))
+	if r.entry.Spec.UsesWorkingDir && g.Place != a.opts.Place {
+		return confirm.View{}, ErrUnrevealed.WithMessage("the redacted parts depend on the directory of the call; reveal them in %s (cd there first)", visible.Text(g.Place))
 	}
 	ctx, cancel := context.WithTimeout(ctx, r.timeout())
 	defer cancel()
@@ -61,7 +61,7 @@ func (a *App) Reveal(ctx context.Context, id string) (confirm.View, error) {
 	v.Plan = bare.Plan
 	if len(g.Exhibit) > 0 {
 		if v.Exhibit = bare.BoundedExhibit(a.core.Log); v.Exhibit == nil {
-			return confirm.View{}, ErrUnrevealed.Sayf("the redacted parts beside the plan cannot be computed now; try again")
+			return confirm.View{}, ErrUnrevealed.WithMessage("the redacted parts beside the plan cannot be computed now; try again")
 		}
 	}
 	return v, nil

@@ -16,8 +16,8 @@ func autoApproved(o *app.Options) {
 	o.Policy.Auto = policy.AutoApprove{Enabled: true, Tools: []string{"run_script"}}
 }
 
-func atTerminal(id string, revealed bool) confirm.Answer {
-	return confirm.Answer{ID: id, Approve: true, By: "terminal", Proof: confirm.Proof{Surface: confirm.SurfaceTerminal}, Revealed: revealed}
+func atTerminal(id string, revealed bool) confirm.Decision {
+	return confirm.Decision{ID: id, Approve: true, By: "terminal", Proof: confirm.Proof{Surface: confirm.SurfaceTerminal}, Revealed: revealed}
 }
 
 // TestAMaskedPayloadIsRevealedBeforeItIsApproved: it is never approved in advance, never unseen, and only that very plan is revealed.
@@ -25,13 +25,13 @@ func TestAMaskedPayloadIsRevealedBeforeItIsApproved(t *testing.T) {
 	h, w := openWorkshop(t, human, autoApproved)
 	w.command["build"] = "deploy --token " + secret()
 	asked := h.call("run_script", `{"script":"build"}`)
-	require.NotNil(t, asked.Issued, "in spite of auto-approval")
-	assert.Equal(t, "high", asked.Issued.Risk)
-	assert.Equal(t, confirm.Redacted{Masked: 1, MustReveal: true}, asked.Issued.Redacted)
-	assert.Contains(t, asked.Issued.Prompt, "must be revealed before you approve")
+	require.NotNil(t, asked.Request, "in spite of auto-approval")
+	assert.Equal(t, "high", asked.Request.Risk)
+	assert.Equal(t, confirm.Redacted{Masked: 1, MustReveal: true}, asked.Request.Redacted)
+	assert.Contains(t, asked.Request.Prompt, "must be revealed before you approve")
 	v := h.waiting(t)[0]
-	assert.Equal(t, asked.Issued.Redacted, v.Redacted)
-	assert.False(t, v.Lasting())
+	assert.Equal(t, asked.Request.Redacted, v.Redacted)
+	assert.False(t, v.AllowsSessionGrant())
 	assert.NotContains(t, string(v.Plan), secret())
 
 	_, err := h.Answer(t.Context(), atTerminal(v.ID, false))
@@ -68,9 +68,9 @@ func TestAHarmlessMaskStays(t *testing.T) {
 	h, w := openWorkshop(t, human)
 	w.knows["x"] = policy.Assessment{}
 	asked := h.call("write_note", `{"name":"a","text":"`+secret()+`"}`)
-	require.NotNil(t, asked.Issued)
-	assert.Equal(t, confirm.Redacted{Masked: 2}, asked.Issued.Redacted, "in the plan, and in the arguments")
-	_, err := h.Answer(t.Context(), atTerminal(asked.Issued.ID, false))
+	require.NotNil(t, asked.Request)
+	assert.Equal(t, confirm.Redacted{Masked: 2}, asked.Request.Redacted, "in the plan, and in the arguments")
+	_, err := h.Answer(t.Context(), atTerminal(asked.Request.ID, false))
 	require.NoError(t, err)
 }
 
@@ -82,9 +82,9 @@ func TestHiddenCharactersAreNeverApprovedInAdvance(t *testing.T) {
 	for _, command := range []string{"vite \u202ebuild", "v\u0456te build", "vite\rbuild", "vite\u200b build"} {
 		w.command["build"] = command
 		asked := h.call("run_script", `{"script":"build"}`)
-		require.NotNil(t, asked.Issued, "%q", command)
-		assert.Equal(t, "high", asked.Issued.Risk)
-		assert.Contains(t, asked.Issued.Prompt, "in command")
+		require.NotNil(t, asked.Request, "%q", command)
+		assert.Equal(t, "high", asked.Request.Risk)
+		assert.Contains(t, asked.Request.Prompt, "in command")
 	}
 	w.command["build"] = "echo 👩\u200d💻\r\n"
 	require.NoError(t, h.call("run_script", `{"script":"build"}`).Err, "shown, and harmless")
@@ -92,7 +92,7 @@ func TestHiddenCharactersAreNeverApprovedInAdvance(t *testing.T) {
 	beside := &picture{Name: "sea", shows: map[string]string{"unified": "+\u202e"}}
 	h = openWith(t, []tool.Capability{gallery(beside, false)}, human)
 	asked := h.call("hang", `{"name":"sea"}`)
-	require.NotNil(t, asked.Issued)
-	assert.Equal(t, "high", asked.Issued.Risk, "what people see beside the plan counts")
-	assert.Contains(t, asked.Issued.Prompt, "U+202E in unified")
+	require.NotNil(t, asked.Request)
+	assert.Equal(t, "high", asked.Request.Risk, "what people see beside the plan counts")
+	assert.Contains(t, asked.Request.Prompt, "U+202E in unified")
 }

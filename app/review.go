@@ -16,14 +16,14 @@ import (
 // it differs from the pending plan or from the one the user saw. It changes nothing, except that it withdraws a request whose plan changed. If the
 // plan cannot be computed here, or may look different from here, the approval is for the recorded plan: the call computes its plan once more before
 // it changes anything.
-func (a *App) review(ctx context.Context, answer confirm.Answer) error {
+func (a *App) review(ctx context.Context, answer confirm.Decision) error {
 	found, err := a.core.Ledger.Pending(ctx, ports.PendingFilter{ID: answer.ID}, a.core.Clock.Now())
 	if err != nil || len(found) == 0 {
 		return err
 	}
 	g := found[0]
 	if shown := answer.Shown; shown != (canon.Hash{}) && shown != g.Binding.Subject {
-		return confirm.ErrMismatch.Sayf("the pending plan is not the plan that was shown; review it again")
+		return confirm.ErrMismatch.WithMessage("the pending plan is not the plan that was shown; review it again")
 	}
 	if len(g.Remotes) > 0 { // the remotes are the whole plan
 		if plan, err := newRemotesPlan(g.Remotes, ""); err != nil || plan.hash != g.Binding.Subject {
@@ -48,7 +48,7 @@ func (a *App) review(ctx context.Context, answer confirm.Answer) error {
 // on it.
 func (a *App) sees(g *confirm.Request) bool {
 	spec, _ := a.Spec(tool.Name(g.Binding.Tool))
-	return (!spec.Placed || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.SamePlace(g.Owner, a.core.Owner.Self())
+	return (!spec.UsesWorkingDir || g.Place == a.opts.Place) && (g.Owner == "" || g.Sight == a.opts.Sight) && owner.SamePlace(g.Owner, a.core.Owner.Self())
 }
 
 // replan returns the hash of the current plan of the call behind an approval request; the error says that there is none or that it is another one. A
@@ -56,7 +56,7 @@ func (a *App) sees(g *confirm.Request) bool {
 func (a *App) replan(ctx context.Context, g *confirm.Request) (canon.Hash, error) {
 	b := g.Binding
 	r := a.begin(tool.Call{Session: b.Session, Principal: policy.Principal{ID: b.Principal, Grants: policy.All}, Mode: g.Mode, Tool: tool.Name(b.Tool),
-		Args: g.Args, Person: true})
+		Args: g.Args, FromUser: true})
 	if r.lookUp() != nil {
 		return b.Subject, nil
 	}
@@ -93,10 +93,10 @@ func (r *run) planned(ctx context.Context) (plan tool.Plan, err error) {
 	return r.invocation.Prepare(ctx, r.scope)
 }
 
-// Stamp returns a number that changes whenever any process changes stored data. It is fast enough to call many times a second.
-func (a *App) Stamp(ctx context.Context) (int64, error) {
-	if s, ok := a.core.Settings.(ports.Stamped); ok {
-		return s.Stamp(ctx)
+// ChangeCounter returns a number that changes whenever any process changes stored data. It is fast enough to call many times a second.
+func (a *App) ChangeCounter(ctx context.Context) (int64, error) {
+	if s, ok := a.core.Settings.(ports.ChangeCounter); ok {
+		return s.ChangeCounter(ctx)
 	}
 	return a.core.Clock.Now().UnixNano(), nil
 }

@@ -21,12 +21,12 @@ import (
 func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	h := open(t, human)
 	ctx := context.Background()
-	asked := h.call("write_note", `{"name":"a","text":"1"}`).Issued
+	asked := h.call("write_note", `{"name":"a","text":"1"}`).Request
 	h.noteStore.mu.Lock()
 	h.noteStore.version = 7 // somebody else wrote meanwhile
 	h.noteStore.mu.Unlock()
 
-	_, err := h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
+	_, err := h.Answer(ctx, confirm.Decision{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
 	changed, ok := fault.From(err).Details.(app.PlanChange)
 	require.True(t, ok, "%T", fault.From(err).Details)
@@ -34,37 +34,37 @@ func TestAnApprovalOfAnOutdatedPlanIsRefusedWithTheDifference(t *testing.T) {
 	require.Len(t, changed.Differences, 1)
 	assert.Equal(t, "7", string(changed.Differences[0].After))
 
-	waiting, err := h.Waiting(ctx, asked.ID)
+	waiting, err := h.ApprovalPending(ctx, asked.ID)
 	require.NoError(t, err)
 	assert.False(t, waiting, "nobody can answer a question that is out of date")
-	rec, err := h.RunRecord(ctx, asked.ID)
+	rec, err := h.CallRecord(ctx, asked.ID)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonContextChanged, rec.Reason)
 	assert.Zero(t, h.noteStore.writes.Load())
 
-	asked = h.call("write_note", `{"name":"a","text":"1"}`).Issued
-	_, err = h.Answer(ctx, confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
+	asked = h.call("write_note", `{"name":"a","text":"1"}`).Request
+	_, err = h.Answer(ctx, confirm.Decision{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 	require.NoError(t, err)
 	require.NoError(t, h.call("write_note", `{"name":"a","text":"1"}`).Err)
 }
 
 func TestAnApprovalIsForThePlanThatWasShown(t *testing.T) {
 	h := open(t, human)
-	asked := h.call("write_note", `{"name":"a"}`).Issued
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: canon.SumBytes("test", []byte("another"))})
+	asked := h.call("write_note", `{"name":"a"}`).Request
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: canon.SumBytes("test", []byte("another"))})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
-	waiting, err := h.Waiting(context.Background(), asked.ID)
+	waiting, err := h.ApprovalPending(context.Background(), asked.ID)
 	require.NoError(t, err)
 	assert.True(t, waiting, "the question itself is as good as before")
 }
 
 func TestADenialOfAnOutdatedPlanIsADenial(t *testing.T) {
 	h := open(t, human)
-	asked := h.call("write_note", `{"name":"a"}`).Issued
+	asked := h.call("write_note", `{"name":"a"}`).Request
 	h.noteStore.mu.Lock()
 	h.noteStore.version = 7
 	h.noteStore.mu.Unlock()
-	view, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, By: "console", Proof: person.AtTerminal})
+	view, err := h.Answer(context.Background(), confirm.Decision{ID: asked.ID, By: "console", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "denied", view.State)
 }
@@ -84,7 +84,7 @@ func TestAnApprovalOfWhatCannotBeWorkedOutHereIsForThePlanOnRecord(t *testing.T)
 			h := open(t, human)
 			o := h.call("write_note", `{"name":"a"}`)
 			h.noteStore.fail(err)
-			view, got := h.Answer(t.Context(), confirm.Answer{ID: o.Issued.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: o.Issued.PlanHash})
+			view, got := h.Answer(t.Context(), confirm.Decision{ID: o.Request.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: o.Request.PlanHash})
 			require.NoError(t, got)
 			assert.Equal(t, "approved", view.State)
 			require.Error(t, h.call("write_note", `{"name":"a"}`, after(o)).Err, "whoever carries it out looks again")
@@ -130,19 +130,19 @@ func TestWhoCannotSeeApprovesThePlanOnRecord(t *testing.T) {
 			}
 			asker := openAs(here, "root")
 			call := tool.Call{Session: "s-1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: "write_note", Args: []byte(`{"name":"a"}`)}
-			asked := asker.Call(t.Context(), call).Issued
+			asked := asker.Call(t.Context(), call).Request
 			require.NotNil(t, asked)
 			h.noteStore.mu.Lock()
 			was := h.noteStore.version
 			h.noteStore.version = 7 // as it is, or as it looks from there
 			h.noteStore.mu.Unlock()
-			_, err := openAs(c.by, c.sight).Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
+			_, err := openAs(c.by, c.sight).Answer(t.Context(), confirm.Decision{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal, Shown: asked.PlanHash})
 			if c.sees {
 				require.ErrorIs(t, err, confirm.ErrMismatch)
 				return
 			}
 			require.NoError(t, err)
-			call.Asked = asked.Digest
+			call.ApprovalDigest = asked.Digest
 			require.ErrorIs(t, asker.Call(t.Context(), call).Err, confirm.ErrMismatch, "the call itself notices what has changed")
 			assert.Zero(t, h.noteStore.writes.Load())
 			h.noteStore.mu.Lock()
@@ -156,11 +156,11 @@ func TestWhoCannotSeeApprovesThePlanOnRecord(t *testing.T) {
 
 func TestACallIsServedOnlyWhatEveryNarrowingCovers(t *testing.T) {
 	h := open(t)
-	within := func(n ...tool.Narrowing) func(*tool.Call) { return func(c *tool.Call) { c.Within = n } }
-	assert.Equal(t, "tool_unknown", code(h.call("read_note", `{"name":"a"}`, within(tool.Narrowing{Toolsets: []string{"packs"}}))))
-	assert.Equal(t, "tool_unknown", code(h.call("write_note", `{"name":"a"}`, within(tool.Narrowing{}, tool.Narrowing{ReadOnly: true}))))
-	require.NoError(t, h.call("get_policy", `{}`, within(tool.Narrowing{Toolsets: []string{"packs"}})).Err)
-	require.NoError(t, h.call("read_note", `{"name":"a"}`, within(tool.Narrowing{Toolsets: []string{"notes"}, ReadOnly: true})).Err)
+	within := func(n ...tool.Restriction) func(*tool.Call) { return func(c *tool.Call) { c.Restrictions = n } }
+	assert.Equal(t, "tool_unknown", code(h.call("read_note", `{"name":"a"}`, within(tool.Restriction{Toolsets: []string{"packs"}}))))
+	assert.Equal(t, "tool_unknown", code(h.call("write_note", `{"name":"a"}`, within(tool.Restriction{}, tool.Restriction{ReadOnly: true}))))
+	require.NoError(t, h.call("get_policy", `{}`, within(tool.Restriction{Toolsets: []string{"packs"}})).Err)
+	require.NoError(t, h.call("read_note", `{"name":"a"}`, within(tool.Restriction{Toolsets: []string{"notes"}, ReadOnly: true})).Err)
 }
 
 func TestAPrincipalsCeilingHoldsWhateverTheModeIs(t *testing.T) {
@@ -175,8 +175,8 @@ func TestAPrincipalsCeilingHoldsWhateverTheModeIs(t *testing.T) {
 // TestAForwardedCallReachesNoFurther: who is not served a tool cannot have it carried out by confirming it either.
 func TestAForwardedCallReachesNoFurther(t *testing.T) {
 	h := open(t)
-	asked := h.call("write_note", `{"name":"a"}`).Issued
-	narrow := func(c *tool.Call) { c.Within = []tool.Narrowing{{Exclude: []string{"write_note"}}} }
+	asked := h.call("write_note", `{"name":"a"}`).Request
+	narrow := func(c *tool.Call) { c.Restrictions = []tool.Restriction{{Exclude: []string{"write_note"}}} }
 	assert.Equal(t, "tool_unknown", code(h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`, narrow)))
 	assert.Zero(t, h.noteStore.writes.Load())
 	require.NoError(t, h.call("confirm", `{"token":"`+asked.Token.Reveal()+`"}`).Err)
@@ -185,13 +185,13 @@ func TestAForwardedCallReachesNoFurther(t *testing.T) {
 // TestACallIsToldThatItsQuestionIsOutOfDate: the caller that waits learns why it is not asked about any more.
 func TestACallIsToldThatItsQuestionIsOutOfDate(t *testing.T) {
 	h := open(t, human)
-	asked := h.call("write_note", `{"name":"a"}`).Issued
+	asked := h.call("write_note", `{"name":"a"}`).Request
 	h.noteStore.mu.Lock()
 	h.noteStore.version = 7
 	h.noteStore.mu.Unlock()
-	_, err := h.Answer(context.Background(), confirm.Answer{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal})
+	_, err := h.Answer(context.Background(), confirm.Decision{ID: asked.ID, Approve: true, By: "console", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrMismatch)
-	o := h.call("write_note", `{"name":"a"}`, func(c *tool.Call) { c.Asked = asked.Digest })
+	o := h.call("write_note", `{"name":"a"}`, func(c *tool.Call) { c.ApprovalDigest = asked.Digest })
 	require.ErrorIs(t, o.Err, confirm.ErrCanceled)
 	assert.Contains(t, o.Err.Error(), "the plan changed")
 }

@@ -58,14 +58,14 @@ func (s Selection) known(r *tool.Registry, absent []tool.Toolset) error {
 		}
 		for _, t := range absent {
 			if toolsets[t.Name] = true; t.Name == name {
-				return ErrWiring.Sayf("the toolset %q is not part of this application; add it, or do not select it", name)
+				return ErrWiring.WithMessage("the toolset %q is not part of this application; add it, or do not select it", name)
 			}
 		}
-		return ErrWiring.Sayf("unknown toolset %q; use one of %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
+		return ErrWiring.WithMessage("unknown toolset %q; use one of %s", name, strings.Join(slices.Sorted(maps.Keys(toolsets)), ", "))
 	}
 	for _, name := range slices.Concat(s.Tools, s.Exclude) {
 		if _, ok := r.Lookup(tool.Name(name)); !ok {
-			return ErrWiring.Sayf("unknown tool %q; run countersign tools list to list the tools", name)
+			return ErrWiring.WithMessage("unknown tool %q; run countersign tools list to list the tools", name)
 		}
 	}
 	return nil
@@ -83,7 +83,7 @@ func ListToolsets(r *tool.Registry, served map[tool.Name]bool, absent []tool.Too
 			t = &tool.Toolset{Name: s.Toolset, Served: []string{}}
 			byName[s.Toolset] = t
 		}
-		if served[s.Name] && !s.People {
+		if served[s.Name] && !s.UserOnly {
 			t.Served = append(t.Served, string(s.Name))
 		} else {
 			t.Hidden = append(t.Hidden, string(s.Name))

@@ -51,9 +51,9 @@ type PendingFilter struct {
 	Brief   bool // without plan and exhibit, which may be large: for whoever looks at the rest only
 }
 
-// Ledger is the approval store. Its content survives a restart. It stores the digest of a token, never the token. It may drop the arguments of a final
+// ApprovalStore is the approval store. Its content survives a restart. It stores the digest of a token, never the token. It may drop the arguments of a final
 // request and what was shown beside its plan.
-type Ledger interface {
+type ApprovalStore interface {
 	// Issue stores a new request. An existing digest or ID is an internal error.
 	Issue(ctx context.Context, g confirm.Request) error
 	// Settle loads the request with that digest, runs f on it and stores the result whether or not f fails. At most one Settle of a digest runs at a time,
@@ -295,8 +295,8 @@ type DatedGrants interface {
 	List(ctx context.Context) ([]confirm.Dated, error)
 }
 
-// Joint is an optional interface of a SettingsStore that also keeps the sessions, so that one read returns both.
-type Joint interface {
+// CombinedLoader is an optional interface of a SettingsStore that also keeps the sessions, so that one read returns both.
+type CombinedLoader interface {
 	// Keeps reports whether those sessions are kept in this store.
 	Keeps(s Sessions) bool
 	// LoadBoth returns the results of SettingsStore.Load and Sessions.Load from one snapshot.
@@ -305,7 +305,7 @@ type Joint interface {
 
 // LoadBoth returns the settings and the session of that key, in one read if one store keeps both.
 func LoadBoth(ctx context.Context, settings SettingsStore, sessions Sessions, key string) (Settings, Session, error) {
-	if joint, ok := settings.(Joint); ok && joint.Keeps(sessions) {
+	if joint, ok := settings.(CombinedLoader); ok && joint.Keeps(sessions) {
 		return joint.LoadBoth(ctx, key)
 	}
 	s, err := settings.Load(ctx)
@@ -408,14 +408,14 @@ type Outreach interface {
 	Guard(ctx context.Context, approved func(ctx context.Context, url string) (bool, error)) (guarded context.Context, refused func() []string)
 }
 
-// Stamped is an optional interface of a SettingsStore whose store also keeps everything else.
-type Stamped interface {
-	// Stamp returns a number that changes whenever any process stores something. It is fast enough to call many times a second.
-	Stamp(ctx context.Context) (int64, error)
+// ChangeCounter is an optional interface of a SettingsStore whose store also keeps everything else.
+type ChangeCounter interface {
+	// ChangeCounter returns a number that changes whenever any process stores something. It is fast enough to call many times a second.
+	ChangeCounter(ctx context.Context) (int64, error)
 }
 
-// Owner identifies processes: of this machine, its containers and other machines, running or ended.
-type Owner interface {
+// ProcessIdentity identifies processes: of this machine, its containers and other machines, running or ended.
+type ProcessIdentity interface {
 	// Self returns the name of this process. No other process ever has the same name.
 	Self() string
 	// Judge returns what is known of the process with that name. Only what a Dead process owns may be taken; a process that cannot be observed is Unknown. The

@@ -223,7 +223,7 @@ func (k *AnchoredLog) beside(ctx context.Context, h audit.Head) error {
 			return err
 		}
 		if hash != have.Hash {
-			return audit.ErrContradicted.Sayf("%s knows another record %d than there is now", docfile.HeadFile, have.Seq)
+			return audit.ErrContradicted.WithMessage("%s knows another record %d than there is now", docfile.HeadFile, have.Seq)
 		}
 	}
 	return k.parts.Signer.PutHead(ctx, h, false)

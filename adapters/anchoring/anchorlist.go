@@ -61,10 +61,10 @@ func (b book) read(name string, into any) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return ErrAnchor.Sayf("%s cannot be read", b.dir.File(name)).Because(err)
+		return ErrAnchor.WithMessage("%s cannot be read", b.dir.File(name)).WithCause(err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return ErrAnchor.Sayf("%s is damaged: %v; put it back from a copy", b.dir.File(name), err)
+		return ErrAnchor.WithMessage("%s is damaged: %v; put it back from a copy", b.dir.File(name), err)
 	}
 	return nil
 }
@@ -75,7 +75,7 @@ func (b book) write(name string, v any) error {
 		err = b.dir.Write(name, append(doc, '\n'))
 	}
 	if err != nil {
-		return ErrAnchor.Sayf("%s cannot be written", b.dir.File(name)).Because(err)
+		return ErrAnchor.WithMessage("%s cannot be written", b.dir.File(name)).WithCause(err)
 	}
 	return nil
 }

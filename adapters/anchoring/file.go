@@ -22,7 +22,7 @@ const most = 1 << 30
 // OpenFile returns the place of that name. The file need not exist, but the directory must.
 func OpenFile(path string) (*file, error) {
 	if !filepath.IsAbs(path) {
-		return nil, ErrAnchor.Sayf("the file of an anchor is named from the root: %q is not", path)
+		return nil, ErrAnchor.WithMessage("the file of an anchor is named from the root: %q is not", path)
 	}
 	return &file{filepath.Clean(path)}, nil
 }
@@ -64,10 +64,10 @@ func (f *file) check(in *os.File, mark string) (int64, error) {
 	case err != nil:
 		return 0, f.unusable(err)
 	case !info.Mode().IsRegular():
-		return 0, ErrAnchor.Sayf("the anchor %s is no regular file", f.path)
+		return 0, ErrAnchor.WithMessage("the anchor %s is no regular file", f.path)
 	}
 	if was, err := strconv.ParseInt(mark, 10, 64); err == nil && info.Size() < was {
-		return 0, audit.ErrContradicted.Sayf("the file %s was cut: it has %d bytes, and it had %d", f.path, info.Size(), was)
+		return 0, audit.ErrContradicted.WithMessage("the file %s was cut: it has %d bytes, and it had %d", f.path, info.Size(), was)
 	}
 	return info.Size(), nil
 }
@@ -112,7 +112,7 @@ func lines(text []byte) (heads []audit.Head, odd int) {
 func (f *file) unusable(err error) error {
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return ErrAnchor.Sayf("cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+		return ErrAnchor.WithMessage("cannot %s %s: %v", p.Op, p.Path, p.Err).WithCause(err)
 	}
-	return ErrAnchor.Sayf("the file %s cannot be used", f.path).Because(err)
+	return ErrAnchor.WithMessage("the file %s cannot be used", f.path).WithCause(err)
 }

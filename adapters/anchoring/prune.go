@@ -22,12 +22,12 @@ func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (audit.P
 	store, ok := k.parts.Log.(ports.Prunable)
 	done := audit.Pruned{Days: days, Before: k.parts.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC().Truncate(time.Second)}
 	if !ok || days < 1 {
-		return done, ErrNotPruned.Sayf("reads are kept for all time")
+		return done, ErrNotPruned.WithMessage("reads are kept for all time")
 	}
 	k.put(ctx, false)
 	beside, err := k.parts.Signer.Head()
 	if err != nil || beside == nil {
-		return done, errors.Join(err, ErrNotPruned.Sayf("the audit has no signed end yet, so nothing was removed from it"))
+		return done, errors.Join(err, ErrNotPruned.WithMessage("the audit has no signed end yet, so nothing was removed from it"))
 	}
 	var check *audit.Check
 	report, err := k.check(ctx, audit.Checkpoint{}, func(c *audit.Check) {
@@ -38,11 +38,11 @@ func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (audit.P
 		return done, err
 	}
 	if err := report.Err(); err != nil {
-		return done, ErrNotPruned.Sayf("nothing was removed from the audit, because it is not in order: %s; look with countersign audit verify", fault.From(err).Message).Because(err)
+		return done, ErrNotPruned.WithMessage("nothing was removed from the audit, because it is not in order: %s; look with countersign audit verify", fault.From(err).Message).WithCause(err)
 	}
 	p := check.Pruning()
 	if p.Retention.Days != days || p.Retention.Allowed == 0 {
-		return done, ErrNotPruned.Sayf("nothing was removed from the audit, because it has no person's approval to keep reads for %d days; give it: countersign policy keep-reads %d", days, days)
+		return done, ErrNotPruned.WithMessage("nothing was removed from the audit, because it has no person's approval to keep reads for %d days; give it: countersign policy keep-reads %d", days, days)
 	}
 	for _, s := range p.Steps {
 		if s.Reads < least {

@@ -92,7 +92,7 @@ func (h *Handler) Execute(ctx context.Context, c Call) Result {
 	}
 	t, ok := h.find(c.Name)
 	if !ok {
-		return refused(c, tool.ErrUnknown.Sayf("unknown tool %q in this chat", c.Name))
+		return refused(c, tool.ErrUnknown.WithMessage("unknown tool %q in this chat", c.Name))
 	}
 	if err := unconfirming(c); err != nil {
 		return refused(c, err)
@@ -101,17 +101,17 @@ func (h *Handler) Execute(ctx context.Context, c Call) Result {
 		return refused(c, err)
 	}
 	o := h.core.Call(ctx, h.callOf(c))
-	if o.Err == nil || o.Issued == nil {
+	if o.Err == nil || o.Request == nil {
 		return resultOf(c, o)
 	}
-	i := o.Issued
+	i := o.Request
 	p := Pending{
 		CallID: c.ID, ConfirmationID: i.ID, ToolName: c.Name, Description: t.spec.Description, Arguments: o.Args, Prompt: i.Prompt, Risk: i.Risk,
 		Strength: i.Strength.String(), Target: i.Target, Context: present.ContextOf(i.Plan), PlanHash: i.PlanHash.String(), ExpiresAt: i.ExpiresAt,
 	}
 	h.book.add(waiting{call: c, pending: p, doorID: o.CallID})
-	o.Issued = nil // the token is for nobody; the answer goes by the confirmation's id
-	o.Err = fault.From(o.Err).Sayf("%s: the user is being asked to approve it", i.Prompt)
+	o.Request = nil // the token is for nobody; the answer goes by the confirmation's id
+	o.Err = fault.From(o.Err).WithMessage("%s: the user is being asked to approve it", i.Prompt)
 	r := resultOf(c, o)
 	r.Problem.Hint, r.Pending = "wait for the user's decision; the result follows automatically", &p
 	return r
@@ -130,14 +130,14 @@ func (h *Handler) ExecuteConfirmed(ctx context.Context, callID string, said ...C
 	if err != nil {
 		return refused(Call{ID: callID, Name: w.call.Name}, err)
 	}
-	a := &confirm.Answer{ID: w.pending.ConfirmationID, Approve: true, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}}
+	a := &confirm.Decision{ID: w.pending.ConfirmationID, Approve: true, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}}
 	for _, s := range said {
 		a.Always, a.Typed = a.Always || s.Always, s.Typed
 	}
 	call := h.callOf(w.call)
-	call.ID, call.Answer = w.doorID, a // both rounds are one call in the audit
+	call.ID, call.Decision = w.doorID, a // both rounds are one call in the audit
 	o := h.core.Call(ctx, call)
-	o.Issued = nil
+	o.Request = nil
 	r := resultOf(w.call, o)
 	h.book.settle(callID, errors.Is(o.Err, confirm.ErrTyped))
 	return r
@@ -150,7 +150,7 @@ func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 		return refused(Call{ID: callID, Name: w.call.Name}, err)
 	}
 	reason = cut(strings.TrimSpace(reason), MaxReason)
-	_, err = h.core.Answer(ctx, confirm.Answer{ID: w.pending.ConfirmationID, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}, Reason: reason})
+	_, err = h.core.Answer(ctx, confirm.Decision{ID: w.pending.ConfirmationID, By: By, Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: By}, Reason: reason})
 	f := fault.From(err)
 	again := f != nil && f.Kind != fault.Unconfirmed // what has ended otherwise meanwhile is denied as well
 	h.book.settle(callID, again)
@@ -161,7 +161,7 @@ func (h *Handler) Deny(ctx context.Context, callID, reason string) Result {
 	if reason != "" {
 		said += ": " + reason
 	}
-	return refused(w.call, confirm.ErrDenied.Sayf("%s", said))
+	return refused(w.call, confirm.ErrDenied.WithMessage("%s", said))
 }
 
 // cut is at most n characters of a text.
@@ -192,7 +192,7 @@ func unconfirming(c Call) error {
 	}
 	for name := range fields {
 		if confirming(name) {
-			return tool.ErrArguments.Sayf("%s takes no argument %q here; the user confirms, not the client", c.Name, name)
+			return tool.ErrArguments.WithMessage("%s takes no argument %q here; the user confirms, not the client", c.Name, name)
 		}
 	}
 	return nil

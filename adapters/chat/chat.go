@@ -22,12 +22,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is the core that a Handler calls: an *app.App.
-type Door interface {
+// Core is the core that a Handler calls: an *app.App.
+type Core interface {
 	Specs() iter.Seq[tool.Spec]
 	Call(ctx context.Context, c tool.Call) tool.Outcome
-	Answer(ctx context.Context, a confirm.Answer) (confirm.View, error)
-	Outlook(ctx context.Context, c tool.Call) policy.Decision
+	Answer(ctx context.Context, a confirm.Decision) (confirm.View, error)
+	Evaluate(ctx context.Context, c tool.Call) policy.Result
 }
 
 // Options says which principal a Handler calls for and what it offers. The zero Principal has no permissions.
@@ -42,7 +42,7 @@ type Options struct {
 
 // Handler offers tools to a model and runs its calls. It is safe for concurrent use; make one for each conversation.
 type Handler struct {
-	core  Door
+	core  Core
 	opts  Options
 	tools []offered
 	book  *book
@@ -56,7 +56,7 @@ type offered struct {
 
 // New returns a Handler for that core. A tool that takes only the token of another tool's preview is left out, because a model never receives one. It fails
 // with app.ErrWiring if a named toolset has no enabled tool.
-func New(core Door, o Options) (*Handler, error) {
+func New(core Core, o Options) (*Handler, error) {
 	h := &Handler{core: core, opts: o, book: &book{now: o.Now}}
 	if o.Now == nil {
 		h.book.now = time.Now
@@ -75,14 +75,14 @@ func New(core Door, o Options) (*Handler, error) {
 		}
 		schema, err := shown(spec.Input)
 		if err != nil {
-			return nil, app.ErrWiring.Sayf("the schema of %s is invalid", spec.Name).Because(err)
+			return nil, app.ErrWiring.WithMessage("the schema of %s is invalid", spec.Name).WithCause(err)
 		}
 		found[spec.Toolset] = true
 		h.tools = append(h.tools, offered{spec: spec, schema: schema})
 	}
 	for _, name := range o.Toolsets {
 		if !found[name] {
-			return nil, app.ErrWiring.Sayf("the toolset %q has no tool for a chat", name)
+			return nil, app.ErrWiring.WithMessage("the toolset %q has no tool for a chat", name)
 		}
 	}
 	return h, nil
@@ -138,7 +138,7 @@ func (h *Handler) RequiresConfirmation(ctx context.Context, name string) bool {
 	if _, ok := h.find(name); !ok {
 		return true
 	}
-	d := h.core.Outlook(ctx, tool.Call{Session: h.opts.Session, Principal: h.opts.Principal, Tool: tool.Name(name)})
+	d := h.core.Evaluate(ctx, tool.Call{Session: h.opts.Session, Principal: h.opts.Principal, Tool: tool.Name(name)})
 	return d.Rule == "" || d.Verdict == policy.Confirm
 }
 

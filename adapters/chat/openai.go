@@ -86,5 +86,5 @@ func made(id, name string, args json.RawMessage) Call {
 }
 
 func unreadable(err error) error {
-	return tool.ErrArguments.Sayf("invalid provider message: %v", err).Because(err)
+	return tool.ErrArguments.WithMessage("invalid provider message: %v", err).WithCause(err)
 }

@@ -35,7 +35,7 @@ func (b *book) free(id string) error {
 	defer b.mu.Unlock()
 	b.expire()
 	if b.find(id) >= 0 {
-		return tool.ErrArguments.Sayf("the call %q is still waiting for approval; use a different id for each call", id)
+		return tool.ErrArguments.WithMessage("the call %q is still waiting for approval; use a different id for each call", id)
 	}
 	return nil
 }
@@ -60,9 +60,9 @@ func (b *book) take(id string) (waiting, error) {
 	i := b.find(id)
 	switch {
 	case i < 0:
-		return waiting{}, confirm.ErrUnknown.Sayf("call %q is not pending in this chat; it was decided or has expired", id)
+		return waiting{}, confirm.ErrUnknown.WithMessage("call %q is not pending in this chat; it was decided or has expired", id)
 	case b.calls[i].taken:
-		return *b.calls[i], confirm.ErrUsed.Sayf("the call %q was already decided, and its decision is being applied", id)
+		return *b.calls[i], confirm.ErrUsed.WithMessage("the call %q was already decided, and its decision is being applied", id)
 	}
 	b.calls[i].taken = true
 	return *b.calls[i], nil

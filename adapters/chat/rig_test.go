@@ -89,7 +89,7 @@ func (s *fixture) commit(ctx context.Context, sc tool.Scope, p scriptPlan) (map[
 		}
 	}
 	if p.Script == "fail" {
-		return nil, fault.New(fault.State, "execution_failed", "fail ended with exit code 2").With(map[string]any{"exitCode": 2, "stderr": "boom"})
+		return nil, fault.New(fault.State, "execution_failed", "fail ended with exit code 2").WithDetails(map[string]any{"exitCode": 2, "stderr": "boom"})
 	}
 	return map[string]any{"success": true, "script": p.Script, "stdout": "done"}, nil
 }
@@ -137,7 +137,7 @@ func open(t *testing.T, change ...func(*app.Options)) *fixture {
 	for _, f := range change {
 		f(&opts)
 	}
-	core := app.Core{Clock: s.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: s.store, Audit: s.store, Settings: s.store,
+	core := app.Dependencies{Clock: s.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: s.store, Audit: s.store, Settings: s.store,
 		Sessions: s.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: s.store.Runs(), Owner: alone{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: s.clock, Ledger: s.store, Audit: s.store, Sessions: s.store.Sessions(), Settings: s.store,

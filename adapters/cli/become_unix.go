@@ -10,5 +10,5 @@ import (
 // become has a program take the place of this process.
 func become(program string, argv, set []string) error {
 	err := syscall.Exec(program, argv, merged(os.Environ(), set))
-	return errNoServer.Sayf("%s did not start: %v", program, err).Because(err)
+	return errNoServer.WithMessage("%s did not start: %v", program, err).WithCause(err)
 }

@@ -185,7 +185,7 @@ func classify(cmd *cobra.Command, err error) *fault.Error {
 	}
 	head, _, _ := strings.Cut(err.Error(), "\n")
 	if cmd != nil && (strings.HasPrefix(head, "unknown ") || strings.Contains(head, "flag")) {
-		return command.ErrUsage.Sayf("%s", head).With(command.Hint(cmd.CommandPath() + " --help says what there is"))
+		return command.ErrUsage.WithMessage("%s", head).WithDetails(command.Hint(cmd.CommandPath() + " --help says what there is"))
 	}
 	return fault.From(err)
 }
@@ -253,7 +253,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 				hint = "did you mean --" + near + "? " + hint
 			}
 		}
-		return command.ErrUsage.Sayf("%s: %s", cmd.CommandPath(), err.Error()).With(command.Hint(hint))
+		return command.ErrUsage.WithMessage("%s: %s", cmd.CommandPath(), err.Error()).WithDetails(command.Hint(hint))
 	})
 	root.AddGroup(&cobra.Group{ID: "start", Title: "Start here:"}, &cobra.Group{ID: "work", Title: "Work:"},
 		&cobra.Group{ID: "projects", Title: "Projects:"}, &cobra.Group{ID: "govern", Title: "Govern:"})

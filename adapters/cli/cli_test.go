@@ -63,7 +63,7 @@ func openDemo(env func(string) string) (command.Core, error) {
 		operator.Mode = policy.Ask
 	}
 	var a *app.App
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.sessions,
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.sessions,
 		Limiter: memstore.Unlimited{}, Runs: store.runs, Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	ctl := control.Capability(control.Deps{Clock: core.Clock, Ledger: store, Runs: store.runs, Audit: store, Sessions: store.sessions, Settings: store, Operator: operator,
 		Toolsets: func() []tool.Toolset { return a.Toolsets() }})
@@ -76,7 +76,7 @@ func openDemo(env func(string) string) (command.Core, error) {
 
 // stores is what the demo keeps: in memory, or in a directory that several commands share.
 type stores struct {
-	ports.Ledger
+	ports.ApprovalStore
 	kept
 	sessions ports.Sessions
 	runs     ports.Runs

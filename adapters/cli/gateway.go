@@ -38,7 +38,7 @@ func gatewayCommand(p Program, s *command.Shell) *cobra.Command {
 		case o.Servers == "":
 			return command.Usage(cmd, "--servers-config has to name the table of servers")
 		case p.ServeGateway == nil:
-			return fault.ErrInternal.Sayf("the gateway cannot be served here")
+			return fault.ErrInternal.WithMessage("the gateway cannot be served here")
 		}
 		return p.ServeGateway(cmd.Context(), s.Terminal, s.Lookup, o)
 	}

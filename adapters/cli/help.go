@@ -78,7 +78,7 @@ func helpCommand(s *command.Shell, version string) *cobra.Command {
 				case at >= 0:
 					of = of.Commands()[at]
 				case i == 0 && topic >= 0 && len(args) > 1:
-					return command.ErrUsage.Sayf("the topic %s has no parts", word).With(command.Hint("countersign help " + word + " shows all of it"))
+					return command.ErrUsage.WithMessage("the topic %s has no parts", word).WithDetails(command.Hint("countersign help " + word + " shows all of it"))
 				case i == 0 && topic >= 0:
 					return showTopic(cmd, s, manual.Topics()[topic])
 				case i == 0:
@@ -86,7 +86,7 @@ func helpCommand(s *command.Shell, version string) *cobra.Command {
 				case of.HasAvailableSubCommands():
 					return command.Subcommand(of, []string{word})
 				default:
-					return command.ErrUsage.Sayf("%s has no commands", of.CommandPath()).With(command.Hint(of.CommandPath() + " --help shows its help"))
+					return command.ErrUsage.WithMessage("%s has no commands", of.CommandPath()).WithDetails(command.Hint(of.CommandPath() + " --help shows its help"))
 				}
 			}
 			if s.JSON && len(args) == 0 {
@@ -126,7 +126,7 @@ func noTopic(root *cobra.Command, word string) error {
 	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return command.ErrUsage.Sayf("there is no command or topic %q", word).With(command.Hint(hint))
+	return command.ErrUsage.WithMessage("there is no command or topic %q", word).WithDetails(command.Hint(hint))
 }
 
 // completeHelp completes the names of commands, and behind help itself those of topics.

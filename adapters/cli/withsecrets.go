@@ -63,7 +63,7 @@ func withSecretsCommand(p Program, s *command.Shell) *cobra.Command {
 		}
 		program, err := exec.LookPath(args[0])
 		if err != nil {
-			return errNoServer.Sayf("there is no program %q on the PATH", args[0]).Because(err)
+			return errNoServer.WithMessage("there is no program %q on the PATH", args[0]).WithCause(err)
 		}
 		return become(program, args, set)
 	}
@@ -107,7 +107,7 @@ func resolved(texts []string, env func(string) string, keep Secrets) (set []stri
 	if keep.How != nil {
 		hint += ", or store it: " + keep.How(missing[0])
 	}
-	return nil, errSecretMissing.Sayf("%s: %s", strings.Join(missing, ", "), where).With(command.Hint(hint))
+	return nil, errSecretMissing.WithMessage("%s: %s", strings.Join(missing, ", "), where).WithDetails(command.Hint(hint))
 }
 
 // merged is an environment with other values for some of its names.

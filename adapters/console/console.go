@@ -59,6 +59,6 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) (wait func(conte
 // ErrPage reports a path that no page has.
 var ErrPage = fault.New(fault.NotFound, "page_unknown", "there is no such page; the sections above have all there are")
 
-func missing(w http.ResponseWriter, _ *http.Request, v httpauth.Visitor) {
+func missing(w http.ResponseWriter, _ *http.Request, v httpauth.Identity) {
 	ui.Fail(w, v, "", http.StatusNotFound, ErrPage)
 }

@@ -114,17 +114,17 @@ func (m *machine) asks(name, args string) <-chan tool.Outcome {
 		plan := call
 		plan.Tool, plan.Args = "deploy", json.RawMessage(`{}`)
 		offered := m.agent.Call(context.Background(), plan)
-		require.NotNil(m.t, offered.Issued, "%v", offered.Err)
-		call.Token = offered.Issued.Token
+		require.NotNil(m.t, offered.Request, "%v", offered.Err)
+		call.Token = offered.Request.Token
 	}
 	asked := m.agent.Call(context.Background(), call)
-	require.NotNil(m.t, asked.Issued, "%s asked nothing: %v", name, asked.Err)
+	require.NotNil(m.t, asked.Request, "%s asked nothing: %v", name, asked.Err)
 	done := make(chan tool.Outcome, 1)
 	go func() {
 		for {
-			waits, err := m.agent.Waiting(context.Background(), asked.Issued.ID)
+			waits, err := m.agent.ApprovalPending(context.Background(), asked.Request.ID)
 			if err != nil || !waits {
-				call.ID, call.Asked = asked.CallID, asked.Issued.Digest
+				call.ID, call.ApprovalDigest = asked.CallID, asked.Request.Digest
 				done <- m.agent.Call(context.Background(), call)
 				return
 			}
@@ -210,14 +210,14 @@ func TestTheMainJob(t *testing.T) {
 // prepared registers the project, and installs an ecosystem that holds work of its own.
 func (m *machine) prepared() {
 	m.t.Helper()
-	me := httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "terminal", Person: true}
+	me := httpauth.Identity{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "terminal", Person: true}
 	by := func(name, args string) {
 		m.t.Helper()
 		call := me.Call(tool.Name(name), json.RawMessage(args))
 		call.Mode = policy.Execute
 		out := m.agent.Call(context.Background(), call)
-		if out.Issued != nil && out.Err != nil {
-			call.ID, call.Answer = out.CallID, &confirm.Answer{ID: out.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Typed: out.Issued.Target}
+		if out.Request != nil && out.Err != nil {
+			call.ID, call.Decision = out.CallID, &confirm.Decision{ID: out.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Typed: out.Request.Target}
 			out = m.agent.Call(context.Background(), call)
 		}
 		require.NoError(m.t, out.Err, name)

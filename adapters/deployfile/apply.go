@@ -100,8 +100,8 @@ func (op *operation) giveUp(ctx context.Context, reason error) error {
 		err = observe.FileFault(errors.Join(op.h.Files.Remove(SnapshotFileName(op.id)), op.m.close(ctx, op.h)), op.h.Files.File(journalName))
 	}
 	if err != nil {
-		return deployment.ErrInterrupted.Sayf("writing failed (%v), and undoing it failed too (%v); fix the cause, then finish with resume or revert with undo",
-			reason, err).With(deployment.FieldDetails("snapshot_id", op.id).Add("kind", string(op.t.Kind)).Add("started_at", op.at)).Because(reason)
+		return deployment.ErrInterrupted.WithMessage("writing failed (%v), and undoing it failed too (%v); fix the cause, then finish with resume or revert with undo",
+			reason, err).WithDetails(deployment.FieldDetails("snapshot_id", op.id).Add("kind", string(op.t.Kind)).Add("started_at", op.at)).WithCause(reason)
 	}
 	_ = op.h.Vault.Remove(op.id) // what is left of it, Prune drops
 	return reason

@@ -108,7 +108,7 @@ func modes(t *testing.T, h machineHost) {
 	assert.Equal(t, fs.FileMode(0o755), mode(t, h.Path("root", "run")))
 	w := deployment.Write{Target: "codex", Op: deployment.OpUpdate, Path: h.Path("root", "doc"), Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf(nil), Mode: deployment.PlainMode &^ umask},
 		After: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("x")), Mode: 0o406}, Data: deployment.ContentOf([]byte("x"))}
-	tx = deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: root, Writes: []deployment.Write{w}}
+	tx = deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Locations{Home: h.Home}, Roots: root, Writes: []deployment.Write{w}}
 	h.Apply(t, tx)
 	assert.Equal(t, fs.FileMode(0o406), mode(t, h.Path("root", "doc")), "any other mode is meant as it is, whatever the umask")
 }
@@ -170,7 +170,7 @@ func confinement(t *testing.T, h machineHost) {
 	} {
 		for _, named := range []string{root.Path, ""} {
 			data := deployment.ContentOf([]byte("x"))
-			tx := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: h.Home}, Roots: []deployment.Root{root}, Claim: true,
+			tx := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Locations{Home: h.Home}, Roots: []deployment.Root{root}, Claim: true,
 				Writes: []deployment.Write{{Target: "codex", Op: deployment.OpCreate, Path: path, Root: named, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}, Data: data}}}
 			_, err := h.Machine.Apply(t.Context(), tx, nil)
 			assert.ErrorIs(t, err, deployment.ErrPath, name)
@@ -204,7 +204,7 @@ func owners(t *testing.T, h machineHost) {
 	h.Apply(t, h.Deploy(t, root))
 	assert.Equal(t, "op", text(t, h.Path("root", "operator.md")))
 	assert.NoFileExists(t, h.Path("root", "a"))
-	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: deployment.Place{Home: h.Home}, Roots: root})
+	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: deployment.Locations{Home: h.Home}, Roots: root})
 	require.NoError(t, err)
 	require.Len(t, seen.Owned(), 1)
 	assert.Equal(t, deployment.OwnerBootstrap, seen.Owned()[0].Owner)

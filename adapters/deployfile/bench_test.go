@@ -19,7 +19,7 @@ import (
 // creates is a transaction that makes n files of about 4 KiB, ten a directory.
 func creates(home, root string, n int) deployment.Transaction {
 	body := strings.Repeat("Line by line, what an agent should know.\n", 110)
-	t := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Place{Home: home}, Targets: []string{"codex"}, Claim: true,
+	t := deployment.Transaction{Kind: deployment.KindDeploy, Place: deployment.Locations{Home: home}, Targets: []string{"codex"}, Claim: true,
 		Roots: []deployment.Root{{Target: "codex", Path: root}}}
 	for i := range n {
 		path := filepath.Join(root, "skills", fmt.Sprintf("some-skill-%04d", i/10), "references", fmt.Sprintf("topic-%d.md", i%10))

@@ -67,10 +67,10 @@ type decoded struct {
 func DecodeSnapshot(data []byte) (decoded, error) {
 	var f file
 	if err := json.Unmarshal(data, &f); err != nil {
-		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record is not valid: %v", err).Because(err)
+		return decoded{}, deployment.ErrSnapshotDamaged.WithMessage("the record is not valid: %v", err).WithCause(err)
 	}
 	if !ValidID(f.ID) {
-		return decoded{}, deployment.ErrSnapshotDamaged.Sayf("the record has the invalid id %q", f.ID)
+		return decoded{}, deployment.ErrSnapshotDamaged.WithMessage("the record has the invalid id %q", f.ID)
 	}
 	d := decoded{Snapshot: f.snapshot(), Foreign: f.Status == ""}
 	if d.Foreign {

@@ -188,7 +188,7 @@ func TestPathTooLong(t *testing.T) {
 	require.NoError(t, os.MkdirAll(h.Path("root"), 0o755))
 	data := deployment.ContentOf([]byte("x"))
 	long := h.Path("root", strings.Repeat("x", 256))
-	_, err := h.Machine.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Claim: true, Place: deployment.Place{Home: h.Home}, Roots: []deployment.Root{h.Root("codex", "root")},
+	_, err := h.Machine.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindDeploy, Claim: true, Place: deployment.Locations{Home: h.Home}, Roots: []deployment.Root{h.Root("codex", "root")},
 		Writes: []deployment.Write{{Op: deployment.OpCreate, Path: long, Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}}}}, nil)
 	require.ErrorIs(t, err, deployment.ErrPathLong)
 }

@@ -41,7 +41,7 @@ type home struct {
 // OpenHome is the state of the home at that path, which need not exist. It reads nothing yet.
 func OpenHome(path string) (*home, error) {
 	if !filepath.IsAbs(path) {
-		return nil, deployment.ErrPath.Sayf("the home %q is not an absolute path", path)
+		return nil, deployment.ErrPath.WithMessage("the home %q is not an absolute path", path)
 	}
 	state := filepath.Join(path, "state")
 	return &home{Path: path, Files: docfile.NewDir(state), Vault: NewVault(filepath.Join(state, vaultName))}, nil
@@ -73,8 +73,8 @@ func (h *home) Journal() (*Journal, error) {
 	}
 	j, err := DecodeJournal(data)
 	if err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("an operation was interrupted, and its journal %s cannot be used; inspect it, then move it away",
-			h.Files.File(journalName)).Because(err)
+		return nil, deployment.ErrSnapshotDamaged.WithMessage("an operation was interrupted, and its journal %s cannot be used; inspect it, then move it away",
+			h.Files.File(journalName)).WithCause(err)
 	}
 	return &j, nil
 }
@@ -122,9 +122,9 @@ func (h *home) Idle() error {
 	if j == nil || err != nil {
 		return err
 	}
-	return deployment.ErrInterrupted.Sayf("an earlier operation (%s %s, started %s) was interrupted; finish it with resume, or revert it with undo",
+	return deployment.ErrInterrupted.WithMessage("an earlier operation (%s %s, started %s) was interrupted; finish it with resume, or revert it with undo",
 		j.Kind, j.ID, j.CreatedAt.Format("2006-01-02 15:04:05Z07:00")).
-		With(deployment.FieldDetails("snapshot_id", j.ID).Add("kind", string(j.Kind)).Add("started_at", j.CreatedAt))
+		WithDetails(deployment.FieldDetails("snapshot_id", j.ID).Add("kind", string(j.Kind)).Add("started_at", j.CreatedAt))
 }
 
 // Umask is which permission bits new files lack, found out by making one: asking the system would change it for a moment.

@@ -17,22 +17,22 @@ const foreignChars = 16
 
 // damaged is ErrSnapshotDamaged for a record, with what is wrong with it.
 func damaged(id string, err error) error {
-	return deployment.ErrSnapshotDamaged.Sayf("the snapshot %s cannot be used: %v", id, err).
-		With(deployment.FieldDetails("snapshot_id", id)).Because(err)
+	return deployment.ErrSnapshotDamaged.WithMessage("the snapshot %s cannot be used: %v", id, err).
+		WithDetails(deployment.FieldDetails("snapshot_id", id)).WithCause(err)
 }
 
 // Load reads one record.
 func (h *home) Load(id string) (decoded, error) {
 	if !ValidID(id) {
-		return decoded{}, deployment.ErrSnapshot.Sayf("%q is not a snapshot; list the snapshots to see their names", id)
+		return decoded{}, deployment.ErrSnapshot.WithMessage("%q is not a snapshot; list the snapshots to see their names", id)
 	}
 	data, err := h.Document(SnapshotFileName(id))
 	switch {
 	case err != nil:
 		return decoded{}, damaged(id, err)
 	case data == nil:
-		return decoded{}, deployment.ErrSnapshot.Sayf("snapshot %s not found; list the snapshots to see their names", id).
-			With(deployment.FieldDetails("snapshot_id", id))
+		return decoded{}, deployment.ErrSnapshot.WithMessage("snapshot %s not found; list the snapshots to see their names", id).
+			WithDetails(deployment.FieldDetails("snapshot_id", id))
 	}
 	d, err := DecodeSnapshot(data)
 	d.Sum = deployment.SumOf(data)
@@ -49,8 +49,8 @@ func (h *home) Load(id string) (decoded, error) {
 func (h *home) DecodeOriginals(data []byte, proof observe.Proof) ([]deployment.Original, error) {
 	all, err := DecodeOriginals(data)
 	if err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it lists the files from before the first deployment, so restore it from a backup",
-			h.Files.File(originalsName)).Because(err)
+		return nil, deployment.ErrSnapshotDamaged.WithMessage("%s cannot be read; it lists the files from before the first deployment, so restore it from a backup",
+			h.Files.File(originalsName)).WithCause(err)
 	}
 	if !proof.Of(originalsName, data) {
 		for i := range all {
@@ -78,8 +78,8 @@ func (h *home) blobIn(room []byte, sum deployment.Sum) ([]byte, error) {
 			return data, nil
 		}
 	}
-	return nil, deployment.ErrSnapshotDamaged.Sayf("the content %s is missing; the snapshots that need it cannot be used", sum).
-		With(deployment.FieldDetails("sha256", sum.String()))
+	return nil, deployment.ErrSnapshotDamaged.WithMessage("the content %s is missing; the snapshots that need it cannot be used", sum).
+		WithDetails(deployment.FieldDetails("sha256", sum.String()))
 }
 
 // foreign is a content that the original tool stored with that snapshot, or nil.

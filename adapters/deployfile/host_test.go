@@ -107,8 +107,8 @@ func (h machineHost) DeployAs(t testing.TB, repo string, roots []deployment.Root
 	return h.PlanAs(t, repo, roots, wishes...).Transaction(h.place(repo), deployment.KindDeploy, deployment.Sum{})
 }
 
-func (h machineHost) place(repo string) deployment.Place {
-	return deployment.Place{Home: h.Home, Repo: repo, ProjectRoot: h.Dir}
+func (h machineHost) place(repo string) deployment.Locations {
+	return deployment.Locations{Home: h.Home, Repo: repo, ProjectRoot: h.Dir}
 }
 
 // PlanAs is the plan that makes wishes of a config repository come true.
@@ -143,7 +143,7 @@ func (h machineHost) Inverse(t testing.TB, id string, roots []deployment.Root, o
 	t.Helper()
 	s, err := h.Snapshots.Load(t.Context(), h.Home, id)
 	require.NoError(t, err)
-	tx := deployment.Transaction{Kind: deployment.KindRollback, Place: deployment.Place{Home: h.Home}, Targets: s.Targets, Roots: roots, Owned: owned, Claim: true,
+	tx := deployment.Transaction{Kind: deployment.KindRollback, Place: deployment.Locations{Home: h.Home}, Targets: s.Targets, Roots: roots, Owned: owned, Claim: true,
 		RolledBackTo: deployment.InitialSnapshot}
 	for _, c := range s.Changes {
 		if strings.HasPrefix(filepath.Base(c.Path), ".agentpack.manifest.") {

@@ -75,9 +75,9 @@ func StaleError(changed []string) error {
 	for i, path := range named {
 		posix[i] = deployment.PosixPath(path)
 	}
-	return deployment.ErrStale.Sayf("%d files changed since the plan was made, the first of them %s; nothing was written: plan again, review the new plan, and repeat",
+	return deployment.ErrStale.WithMessage("%d files changed since the plan was made, the first of them %s; nothing was written: plan again, review the new plan, and repeat",
 		len(changed), named[0]).
-		With(deployment.FieldDetails("count", len(changed)).Add("sample_paths", named).Add("sample_paths_posix", posix))
+		WithDetails(deployment.FieldDetails("count", len(changed)).Add("sample_paths", named).Add("sample_paths_posix", posix))
 }
 
 // spread does something to every group with a few goroutines, until one fails or ctx is done.

@@ -145,10 +145,10 @@ func appendQuoted(b, text []byte) []byte {
 func DecodeJournal(data []byte) (Journal, error) {
 	var f journalFile
 	if err := json.Unmarshal(data, &f); err != nil {
-		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: %v", err).Because(err)
+		return Journal{}, deployment.ErrSnapshotDamaged.WithMessage("the journal is not valid: %v", err).WithCause(err)
 	}
 	if f.Version != journalVersion {
-		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal has version %d, and this program supports version %d", f.Version, journalVersion)
+		return Journal{}, deployment.ErrSnapshotDamaged.WithMessage("the journal has version %d, and this program supports version %d", f.Version, journalVersion)
 	}
 	d, err := DecodeSnapshot(f.Snapshot)
 	if err != nil {
@@ -157,12 +157,12 @@ func DecodeJournal(data []byte) (Journal, error) {
 	j := Journal{Snapshot: d.Snapshot, Made: f.Made}
 	for _, at := range f.Within {
 		if at < 0 || at >= len(f.Bases) {
-			return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: it has no base %d", at)
+			return Journal{}, deployment.ErrSnapshotDamaged.WithMessage("the journal is not valid: it has no base %d", at)
 		}
 		j.Roots = append(j.Roots, f.Bases[at])
 	}
 	if len(j.Roots) != len(j.Changes) {
-		return Journal{}, deployment.ErrSnapshotDamaged.Sayf("the journal is not valid: %d changes have %d bases", len(j.Changes), len(j.Roots))
+		return Journal{}, deployment.ErrSnapshotDamaged.WithMessage("the journal is not valid: %d changes have %d bases", len(j.Changes), len(j.Roots))
 	}
 	for _, p := range f.Pruned {
 		j.Pruned = append(j.Pruned, Folder{p.Path, p.Mode.perm()})
@@ -246,7 +246,7 @@ func decode(data []byte, into any) error {
 		return nil
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return deployment.ErrSnapshotDamaged.Sayf("the registry is not valid: %v", err).Because(err)
+		return deployment.ErrSnapshotDamaged.WithMessage("the registry is not valid: %v", err).WithCause(err)
 	}
 	return nil
 }

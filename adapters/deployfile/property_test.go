@@ -84,7 +84,7 @@ func tryDeploy(t *testing.T, r *rapid.T, h machineHost, roots []deployment.Root)
 	for i := range paths {
 		paths[i] = h.Path("root", paths[i])
 	}
-	at := deployment.Place{Home: h.Home}
+	at := deployment.Locations{Home: h.Home}
 	seen, err := h.Machine.Observe(t.Context(), deployport.Look{Place: at, Roots: roots, Paths: paths})
 	if errors.Is(err, deployment.ErrPath) {
 		return "", false // a link leads to itself

@@ -293,7 +293,7 @@ func (o octal) MarshalText() ([]byte, error) { return []byte(o.String()), nil }
 func (o *octal) UnmarshalText(text []byte) error {
 	n, err := strconv.ParseUint(string(text), 8, 32)
 	if err != nil || n > uint64(fs.ModePerm) {
-		return deployment.ErrSnapshotDamaged.Sayf("%q are not permission bits", text)
+		return deployment.ErrSnapshotDamaged.WithMessage("%q are not permission bits", text)
 	}
 	*o = octal(n)
 	return nil

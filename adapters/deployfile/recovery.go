@@ -103,7 +103,7 @@ func (m *Machine) own(ctx context.Context, h *home) (*Journal, error) {
 	}
 	known, err := m.options.Operations.Known(ctx, h.Path, data)
 	if err == nil && !known {
-		err = deployment.ErrSnapshotDamaged.Sayf("%s records an interrupted operation that the audit log does not contain: it is neither finished nor undone; check the files that it names, then move it away", h.Files.File(journalName))
+		err = deployment.ErrSnapshotDamaged.WithMessage("%s records an interrupted operation that the audit log does not contain: it is neither finished nor undone; check the files that it names, then move it away", h.Files.File(journalName))
 	}
 	if err != nil {
 		return nil, err

@@ -181,7 +181,7 @@ func editRecovered(t *testing.T, h machineHost) {
 	path := h.Path("repo", "agentpack.yaml")
 	h.Put(t, path, "old", 0o640)
 	data := deployment.ContentOf([]byte("new"))
-	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []deployment.Write{
+	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Locations{Home: h.Home}, Writes: []deployment.Write{
 		{Op: deployment.OpUpdate, Path: path, Root: h.Path("repo"), Data: data, Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("old")), Mode: 0o640},
 			After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},
 		{Op: deployment.OpCreate, Path: h.Path("repo", "modules", "x"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},

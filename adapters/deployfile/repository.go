@@ -20,7 +20,7 @@ type repository struct {
 }
 
 // Repository implements deployport.Registry.
-func (m *Machine) Repository(ctx context.Context, at deployment.Place) (string, error) {
+func (m *Machine) Repository(ctx context.Context, at deployment.Locations) (string, error) {
 	h, err := OpenHome(at.Home)
 	if err != nil {
 		return "", err
@@ -48,15 +48,15 @@ func (h *home) repositories(proof observe.Proof) ([]repository, error) {
 	}
 	var known []repository
 	if err := decode(data, &known); err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("%s cannot be read; it records which config repository deployed which files, so restore it from a backup, or move it away",
-			h.Files.File(repositoriesName)).Because(err)
+		return nil, deployment.ErrSnapshotDamaged.WithMessage("%s cannot be read; it records which config repository deployed which files, so restore it from a backup, or move it away",
+			h.Files.File(repositoriesName)).WithCause(err)
 	}
 	return known, nil
 }
 
 // identify is the identity of a place's config repository among those that are known. What stands at a known path is that repository, whatever became
 // of its remote: a person who changes a remote goes on with the same one.
-func identify(known []repository, at deployment.Place) string {
+func identify(known []repository, at deployment.Locations) string {
 	path := canonical(at.Repo)
 	for _, k := range known {
 		if k.Path == path {
@@ -84,7 +84,7 @@ func canonical(path string) string {
 }
 
 // repositoriesAfter is the list of config repositories once one has deployed from a place.
-func repositoriesAfter(known []repository, id string, at deployment.Place) []byte {
+func repositoriesAfter(known []repository, id string, at deployment.Locations) []byte {
 	now := repository{ID: id, Path: canonical(at.Repo), Remote: at.Remote}
 	i := slices.IndexFunc(known, func(k repository) bool { return k.ID == id })
 	if i < 0 {
@@ -96,7 +96,7 @@ func repositoriesAfter(known []repository, id string, at deployment.Place) []byt
 }
 
 // Manifests implements deployport.Registry.
-func (m *Machine) Manifests(ctx context.Context, at deployment.Place) ([]deployment.Write, error) {
+func (m *Machine) Manifests(ctx context.Context, at deployment.Locations) ([]deployment.Write, error) {
 	h, err := OpenHome(at.Home)
 	if err != nil {
 		return nil, err

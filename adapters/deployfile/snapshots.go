@@ -130,8 +130,8 @@ func (m *Machine) Prune(ctx context.Context, path string, ids []string) (freed i
 	defer h.Close()
 	for _, id := range ids {
 		if _, err := h.Files.Stat(SnapshotFileName(id)); !ValidID(id) || err != nil {
-			return 0, deployment.ErrSnapshot.Sayf("snapshot %q not found; list the snapshots to see their names", id).
-				With(deployment.FieldDetails("snapshot_id", id))
+			return 0, deployment.ErrSnapshot.WithMessage("snapshot %q not found; list the snapshots to see their names", id).
+				WithDetails(deployment.FieldDetails("snapshot_id", id))
 		}
 	}
 	held, err := h.Lock(ctx)

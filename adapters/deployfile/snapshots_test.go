@@ -100,7 +100,7 @@ func withoutSize(o deployment.Original) deployment.Original {
 func edits(t *testing.T, h machineHost) {
 	h.Put(t, h.Path("repo", "agentpack.yaml"), "version: 1\n", 0o644)
 	data := deployment.ContentOf([]byte("version: 1\nprofiles: {}\n"))
-	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: h.Home}, Writes: []deployment.Write{
+	tx := deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Locations{Home: h.Home}, Writes: []deployment.Write{
 		{Op: deployment.OpUpdate, Path: h.Path("repo", "agentpack.yaml"), Root: h.Path("repo"), Data: data,
 			Before: deployment.Seen{Kind: deployment.Regular, Sum: deployment.SumOf([]byte("version: 1\n")), Mode: 0o644}, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},
 		{Op: deployment.OpCreate, Path: h.Path("repo", "overlays", "x", "f"), Root: h.Path("repo"), Data: data, After: deployment.Seen{Kind: deployment.Regular, Sum: data.Sum, Mode: deployment.PlainMode}},

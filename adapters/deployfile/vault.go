@@ -102,8 +102,8 @@ func (v *Vault) BlobIn(room []byte, sum deployment.Sum) ([]byte, error) {
 	}
 	data, err := at.read(room)
 	if err != nil || deployment.SumOf(data) != sum {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("content %s in %s is damaged; the snapshots that need it cannot be used",
-			sum, filepath.Join(v.dir, at.in.name)).Because(err)
+		return nil, deployment.ErrSnapshotDamaged.WithMessage("content %s in %s is damaged; the snapshots that need it cannot be used",
+			sum, filepath.Join(v.dir, at.in.name)).WithCause(err)
 	}
 	return data, nil
 }

@@ -24,16 +24,16 @@ type change struct {
 func newChange(path []string, raw json.RawMessage) (change, error) {
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, raw); err != nil || nesting(raw) > valueMaxDepth {
-		return change{}, ErrValueFormat.Sayf("the value for %s is not JSON, or nests deeper than %d levels", keyText(path), valueMaxDepth)
+		return change{}, ErrValueFormat.WithMessage("the value for %s is not JSON, or nests deeper than %d levels", keyText(path), valueMaxDepth)
 	}
 	node, err := hujson.Parse(compact.Bytes())
 	if err != nil {
-		return change{}, ErrValueFormat.Sayf("the value for %s is not JSON", keyText(path))
+		return change{}, ErrValueFormat.WithMessage("the value for %s is not JSON", keyText(path))
 	}
 	var m document
 	value := m.tree(node, nil)
 	if len(m.Twice) > 0 {
-		return change{}, ErrValueFormat.Sayf("the value for %s has the key %s twice; keep the one that counts", keyText(path), keyText(m.Twice[0]))
+		return change{}, ErrValueFormat.WithMessage("the value for %s has the key %s twice; keep the one that counts", keyText(path), keyText(m.Twice[0]))
 	}
 	return change{Path: slices.Clone(path), Node: node, Value: value}, nil
 }
@@ -102,7 +102,7 @@ func canonical(v any) (json.RawMessage, error) {
 	enc := json.NewEncoder(&buf)
 	enc.SetEscapeHTML(false)
 	if err := enc.Encode(v); err != nil {
-		return nil, ErrValueFormat.Because(err)
+		return nil, ErrValueFormat.WithCause(err)
 	}
 	raw := bytes.TrimSuffix(buf.Bytes(), []byte("\n"))
 	if exact, err := canon.Canonical(raw); err == nil {

@@ -189,7 +189,7 @@ func open(format string, doc []byte, entries []Entry) (job, error) {
 		}
 		for _, other := range paths {
 			if within(e.Path, other) || within(other, e.Path) {
-				return job{}, ErrShape.Sayf("the entries %s and %s overlap; set the outer one alone", keyText(other), keyText(e.Path))
+				return job{}, ErrShape.WithMessage("the entries %s and %s overlap; set the outer one alone", keyText(other), keyText(e.Path))
 			}
 		}
 		changes, paths = append(changes, e), append(paths, e.Path)
@@ -211,7 +211,7 @@ func openPaths(format string, doc []byte, paths [][]string) (job, error) {
 	}
 	for _, path := range paths {
 		if len(path) == 0 || slices.ContainsFunc(path, func(key string) bool { return !utf8.ValidString(key) }) {
-			return job{}, ErrShape.Sayf("the path %q names no key; give the keys from the root down, in UTF-8", path)
+			return job{}, ErrShape.WithMessage("the path %q names no key; give the keys from the root down, in UTF-8", path)
 		}
 		if err := work.before.Unique(path); err != nil {
 			return job{}, err
@@ -230,7 +230,7 @@ func syntaxOf(format string) (syntax, error) {
 	case TOML:
 		return TOMLSyntax{}, nil
 	}
-	return nil, ErrFormat.Sayf("there is no format %q; json, jsonc and toml can be edited", format)
+	return nil, ErrFormat.WithMessage("there is no format %q; json, jsonc and toml can be edited", format)
 }
 
 // cutMark parts a byte order mark from the text.

@@ -28,7 +28,7 @@ func unsafe(paths ...[]string) error {
 	for _, path := range paths {
 		names = append(names, keyText(path))
 	}
-	return ErrValueShape.Sayf("%s cannot be edited without changing more of the document; write the tables around it as plain [table] sections or "+
+	return ErrValueShape.WithMessage("%s cannot be edited without changing more of the document; write the tables around it as plain [table] sections or "+
 		"objects, or make this change by hand", strings.Join(names, ", "))
 }
 
@@ -94,7 +94,7 @@ func (m document) At(path []string) (any, bool, error) {
 	for i, key := range path {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, false, ErrValueShape.Sayf("%s is %s, so there can be no %s in it; make it an object (a table), or take it out",
+			return nil, false, ErrValueShape.WithMessage("%s is %s, so there can be no %s in it; make it an object (a table), or take it out",
 				keyText(path[:i]), kind(v), keyText(path[i:]))
 		}
 		if v, ok = object[key]; !ok {
@@ -141,7 +141,7 @@ func (m document) Unambiguous(path []string) error {
 }
 
 func repeated(key []string) error {
-	return ErrValueShape.Sayf("the key %s is in the document twice, and nobody can say which one counts; take one of them out", keyText(key))
+	return ErrValueShape.WithMessage("the key %s is in the document twice, and nobody can say which one counts; take one of them out", keyText(key))
 }
 
 // Absent lists the containers of path that are not there, outermost first.

@@ -63,7 +63,7 @@ func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 	case err != nil:
 		return nil, nil, d.in("stat", name, err)
 	case !info.Mode().IsRegular():
-		return nil, nil, ErrNotFile.Sayf("%s is not a regular file", d.File(name))
+		return nil, nil, ErrNotFile.WithMessage("%s is not a regular file", d.File(name))
 	case info.Size() > limit:
 		return nil, nil, d.tooLarge(name, limit)
 	}
@@ -85,7 +85,7 @@ func (d *Dir) Read(name string, limit int64) ([]byte, fs.FileInfo, error) {
 }
 
 func (d *Dir) tooLarge(name string, limit int64) error {
-	return ErrTooLarge.Sayf("%s is larger than %d bytes", d.File(name), limit)
+	return ErrTooLarge.WithMessage("%s is larger than %d bytes", d.File(name), limit)
 }
 
 // Stat describes the document; a symbolic link is followed within the directory.

@@ -30,15 +30,15 @@ func (b *SecretBox) read() (*keyRing, error) {
 		return nil, b.unusable(err)
 	}
 	if err != nil || len(data) != keySize && len(data) != 2*keySize {
-		return nil, ErrSecretKey.Sayf("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, "+
+		return nil, ErrSecretKey.WithMessage("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, "+
 			"or move it away to begin with a new one, which cannot open what was sealed", b.File(), keySize)
 	}
 	if runtime.GOOS != "windows" { // Windows has no such modes
 		if mode := dir.Mode().Perm(); mode&others != 0 {
-			return nil, ErrSecretKey.Sayf("others may look into the directory of the key that seals secrets (mode %#o); chmod 700 %s", mode, b.dir.Path())
+			return nil, ErrSecretKey.WithMessage("others may look into the directory of the key that seals secrets (mode %#o); chmod 700 %s", mode, b.dir.Path())
 		}
 		if mode := info.Mode().Perm(); mode&others != 0 {
-			return nil, ErrSecretKey.Sayf("others may use the key that seals secrets (mode %#o); chmod 600 %s", mode, b.File())
+			return nil, ErrSecretKey.WithMessage("others may use the key that seals secrets (mode %#o); chmod 600 %s", mode, b.File())
 		}
 	}
 	return &keyRing{info: info, masters: slices.Collect(slices.Chunk(data, keySize)), ciphers: map[purpose]cipher.AEAD{}}, nil
@@ -52,9 +52,9 @@ func (b *SecretBox) unusable(err error) error {
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return ErrSecretKey.Sayf("the key that seals secrets cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+		return ErrSecretKey.WithMessage("the key that seals secrets cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).WithCause(err)
 	}
-	return ErrSecretKey.Sayf("the key %s that seals secrets cannot be used", b.File()).Because(err)
+	return ErrSecretKey.WithMessage("the key %s that seals secrets cannot be used", b.File()).WithCause(err)
 }
 
 // create returns the keys after creating one: concurrent processes agree on the first one created.

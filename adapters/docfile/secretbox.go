@@ -77,7 +77,7 @@ func (b *SecretBox) Seal(at SecretLocation, plain []byte) ([]byte, error) {
 // modified.
 func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
 	if !IsSealed(blob) {
-		return nil, ErrSecretLost.Sayf("%s of %s %q was not sealed by a Countersign that this one knows; update this program", at.Column, at.Table, at.Row)
+		return nil, ErrSecretLost.WithMessage("%s of %s %q was not sealed by a Countersign that this one knows; update this program", at.Column, at.Table, at.Row)
 	}
 	b.mu.Lock()
 	had := b.ring
@@ -103,7 +103,7 @@ func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
 }
 
 func (b *SecretBox) lost(at SecretLocation, why string) error {
-	return ErrSecretLost.Sayf("%s of %s %q cannot be opened: the key %s %s; put that file back from a copy, or remove what it sealed and store it anew",
+	return ErrSecretLost.WithMessage("%s of %s %q cannot be opened: the key %s %s; put that file back from a copy, or remove what it sealed and store it anew",
 		at.Column, at.Table, at.Row, b.File(), why)
 }
 

@@ -59,7 +59,7 @@ func (f *PathFinder) SetDefault(ctx context.Context, root, name string) error {
 	}
 	changed := edited(text, line, name)
 	if after, _, err := selected(root, changed); err != nil || after != name {
-		return ecosystem.ErrSettings.Sayf("%s is written in a way that cannot be changed line by line; write %s: %s there yourself", dir.File(agentFile), defaultKey, name)
+		return ecosystem.ErrSettings.WithMessage("%s is written in a way that cannot be changed line by line; write %s: %s there yourself", dir.File(agentFile), defaultKey, name)
 	}
 	return storedPath(dir.Write(agentFile, []byte(changed)), dir.File(agentFile))
 }
@@ -68,7 +68,7 @@ func storedPath(err error, path string) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return ecosystem.ErrStorage.Sayf("%s could not be written; look at its permissions and at the space on the disk", path).Because(err)
+	return ecosystem.ErrStorage.WithMessage("%s could not be written; look at its permissions and at the space on the disk", path).WithCause(err)
 }
 
 func readAgent(root string) (string, error) {
@@ -77,7 +77,7 @@ func readAgent(root string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", ecosystem.ErrSettings.Sayf("%s cannot be read; mend it, or move it away", filepath.Join(root, agentFile)).Because(err)
+		return "", ecosystem.ErrSettings.WithMessage("%s cannot be read; mend it, or move it away", filepath.Join(root, agentFile)).WithCause(err)
 	}
 	return withoutBOM(text), nil
 }
@@ -89,10 +89,10 @@ func selected(root, text string) (name string, line int, err error) {
 	}
 	doc, err := yamlcodec.Parse([]byte(text), yamlcodec.Options{})
 	if err == nil && doc.Given() && doc.Kind() != yamlcodec.Mapping {
-		err = ecosystem.ErrSettings.Sayf("it is %s where a mapping is expected", doc.Say())
+		err = ecosystem.ErrSettings.WithMessage("it is %s where a mapping is expected", doc.Say())
 	}
 	if err != nil {
-		return "", 0, ecosystem.ErrSettings.Sayf("%s is not valid: %s", filepath.Join(root, agentFile), fault.From(err).Message)
+		return "", 0, ecosystem.ErrSettings.WithMessage("%s is not valid: %s", filepath.Join(root, agentFile), fault.From(err).Message)
 	}
 	for _, field := range doc.Fields() {
 		if field.Key.Text() == defaultKey {

@@ -253,7 +253,7 @@ func TestTheRootBecomesARepository(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{plain.Root}, made)
 
-	refusal := ecosystem.ErrGit.Sayf("no git")
+	refusal := ecosystem.ErrGit.WithMessage("no git")
 	s = ecosystemfile.New(ecosystemfile.Options{Home: filepath.Dir(l.Root), Clock: &clock.Fake{}, Init: func(context.Context, string) error { return refusal }})
 	plain, err = s.Layout(t.Context(), t.TempDir(), "fresh")
 	require.NoError(t, err)

@@ -94,7 +94,7 @@ func (b *StateStore) taken() (imports, error) {
 		err = json.Unmarshal(text, &was)
 	}
 	if err != nil {
-		err = ecosystem.ErrState.Sayf("%s cannot be used; move it away", filepath.Join(state, tookFile)).Because(err)
+		err = ecosystem.ErrState.WithMessage("%s cannot be used; move it away", filepath.Join(state, tookFile)).WithCause(err)
 	}
 	return was, err
 }

@@ -76,7 +76,7 @@ func openLog(dir *docfile.Dir, id string, flag int) (*os.File, error) {
 		return nil, err
 	}
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, cmp.Or(err, f.Close(), error(docfile.ErrNotFile.Sayf("%s is not a regular file", dir.File(id+logSuffix))))
+		return nil, cmp.Or(err, f.Close(), error(docfile.ErrNotFile.WithMessage("%s is not a regular file", dir.File(id+logSuffix))))
 	}
 	return f, nil
 }

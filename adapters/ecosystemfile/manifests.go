@@ -77,7 +77,7 @@ func (s *Store) missing(ctx context.Context, l ecosystem.Layout) error {
 	if len(names) > 0 {
 		there = "there are: " + strings.Join(names[:min(len(names), 20)], ", ")
 	}
-	return ecosystem.ErrUnknown.Sayf("there is no ecosystem %s; %s", l.Name, there).With(map[string]any{"ecosystem": l.Name, "available": names})
+	return ecosystem.ErrUnknown.WithMessage("there is no ecosystem %s; %s", l.Name, there).WithDetails(map[string]any{"ecosystem": l.Name, "available": names})
 }
 
 // unreadable words what is wrong with a manifest that is no mapping.
@@ -90,8 +90,8 @@ func unreadable(l ecosystem.Layout, err error) error {
 			problems = append(problems, ecosystem.Problem{Message: p.String(), Fix: "mend the line"})
 		}
 	}
-	return ecosystem.ErrManifest.Sayf("the manifest %s cannot be read: %s", l.Manifest, problems[0].Message).
-		With(map[string]any{"errors": problems, "ecosystem": l.Name}).Because(err)
+	return ecosystem.ErrManifest.WithMessage("the manifest %s cannot be read: %s", l.Manifest, problems[0].Message).
+		WithDetails(map[string]any{"errors": problems, "ecosystem": l.Name}).WithCause(err)
 }
 
 // parse returns the mapping that a YAML document is. Text before it by which editors mark UTF-8 is passed over.
@@ -101,7 +101,7 @@ func parse(text []byte) (map[string]any, error) {
 		return nil, err
 	}
 	if root.Kind() != yamlcodec.Mapping {
-		return nil, ecosystem.ErrManifest.Sayf("the document is %s where a mapping is expected", root.Say())
+		return nil, ecosystem.ErrManifest.WithMessage("the document is %s where a mapping is expected", root.Say())
 	}
 	left := maxNodes
 	value, err := plain(root, &left)
@@ -112,7 +112,7 @@ func parse(text []byte) (map[string]any, error) {
 // plain converts a node for ecosystem.ReadManifest. left limits their number, because a few aliases of aliases can expand to billions.
 func plain(n yamlcodec.Node, left *int) (any, error) {
 	if *left--; *left < 0 {
-		return nil, ecosystem.ErrManifest.Sayf("the document has more than %d values, counting what its aliases stand for", maxNodes)
+		return nil, ecosystem.ErrManifest.WithMessage("the document has more than %d values, counting what its aliases stand for", maxNodes)
 	}
 	switch n.Kind() {
 	case yamlcodec.Mapping:

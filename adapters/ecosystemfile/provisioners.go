@@ -40,7 +40,7 @@ func (ProvisionerFinder) Script(ctx context.Context, l ecosystem.Layout, name st
 	}
 	root, err := filepath.EvalSymlinks(l.Root)
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrRoot.Sayf("the workspace root %s cannot be opened", l.Root).Because(err)
+		return ecosystem.Script{}, ecosystem.ErrRoot.WithMessage("the workspace root %s cannot be opened", l.Root).WithCause(err)
 	}
 	var looked []string
 	for _, dir := range []string{l.Dir, l.Root} {
@@ -51,11 +51,11 @@ func (ProvisionerFinder) Script(ctx context.Context, l ecosystem.Layout, name st
 		case err == nil:
 			return examine(root, file, shown)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDirectory):
-			return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("the provisioner's script %s cannot be looked at", shown).Because(err)
+			return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s cannot be looked at", shown).WithCause(err)
 		}
 		looked = append(looked, shown)
 	}
-	return ecosystem.Script{}, ecosystem.ErrMissing.Sayf("there is no provisioner %q: neither %s exists, nor is it one of the built-in ones (local, noop)", name, strings.Join(looked, " nor "))
+	return ecosystem.Script{}, ecosystem.ErrMissing.WithMessage("there is no provisioner %q: neither %s exists, nor is it one of the built-in ones (local, noop)", name, strings.Join(looked, " nor "))
 }
 
 func relative(root, file string) string {
@@ -69,18 +69,18 @@ func relative(root, file string) string {
 func examine(root, file, shown string) (ecosystem.Script, error) {
 	path, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("the provisioner's script %s is a link that leads nowhere; mend or delete it", shown).Because(err)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s is a link that leads nowhere; mend or delete it", shown).WithCause(err)
 	}
 	inside := relative(root, path)
 	if filepath.IsAbs(inside) || inside == ".." || strings.HasPrefix(inside, "../") {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("the provisioner's script %s leads out of the workspace root, to %s; put the script itself there", shown, path)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s leads out of the workspace root, to %s; put the script itself there", shown, path)
 	}
 	if err := closed(root, inside, shown); err != nil {
 		return ecosystem.Script{}, err
 	}
 	f, err := openRegular(path)
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("the provisioner's script %s is no regular file that can be read", shown).Because(err)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s is no regular file that can be read", shown).WithCause(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -88,15 +88,15 @@ func examine(root, file, shown string) (ecosystem.Script, error) {
 		return ecosystem.Script{}, err
 	}
 	if info.Mode().Perm()&others != 0 {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("anybody on this machine may write the provisioner's script %s; chmod o-w %s ends that", shown, shown)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("anybody on this machine may write the provisioner's script %s; chmod o-w %s ends that", shown, shown)
 	}
 	hash := sha256.New()
 	n, err := io.Copy(hash, io.LimitReader(f, maxScript+1))
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("the provisioner's script %s cannot be read", shown).Because(err)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s cannot be read", shown).WithCause(err)
 	}
 	if n > maxScript {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.Sayf("the provisioner's script %s has more than %d MiB; a script that long is none", shown, maxScript>>20)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s has more than %d MiB; a script that long is none", shown, maxScript>>20)
 	}
 	return ecosystem.Script{Path: path, Shown: shown, SHA256: hex.EncodeToString(hash.Sum(nil)), Executable: info.Mode().Perm()&0o111 != 0}, nil
 }
@@ -125,11 +125,11 @@ func closed(root, inside, shown string) error {
 	for dir := filepath.Join(root, filepath.Dir(filepath.FromSlash(inside))); ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)
 		if err != nil {
-			return ecosystem.ErrUnsafe.Sayf("the provisioner's script %s cannot be looked at", shown).Because(err)
+			return ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s cannot be looked at", shown).WithCause(err)
 		}
 		if info.Mode().Perm()&others != 0 && info.Mode()&os.ModeSticky == 0 {
 			rel := relative(root, dir)
-			return ecosystem.ErrUnsafe.Sayf("anybody on this machine may exchange the provisioner's script %s: its directory %s is writable by all; chmod o-w %s ends that", shown, rel, rel)
+			return ecosystem.ErrUnsafe.WithMessage("anybody on this machine may exchange the provisioner's script %s: its directory %s is writable by all; chmod o-w %s ends that", shown, rel, rel)
 		}
 		if dir == root {
 			return nil
@@ -157,7 +157,7 @@ func (ProvisionerFinder) Dir(ctx context.Context, l ecosystem.Layout, environmen
 		err = os.Chmod(dir, private) //nolint:gosec // a directory is entered by its owner alone
 	}
 	if err != nil {
-		return "", ecosystem.ErrStorage.Sayf("the directory %s of the environment cannot be made", dir).Because(err)
+		return "", ecosystem.ErrStorage.WithMessage("the directory %s of the environment cannot be made", dir).WithCause(err)
 	}
 	return dir, nil
 }

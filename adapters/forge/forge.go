@@ -64,7 +64,7 @@ func page(out string) (found string) {
 func (Programs) Release(ctx context.Context, r ecosystemport.ForgeRelease) (string, error) {
 	program, repository := site(r.Remote)
 	if program != gh {
-		return "", ecosystem.ErrForge.Sayf("%s is not on GitHub; make the release of %s there by hand", r.Remote, r.Tag)
+		return "", ecosystem.ErrForge.WithMessage("%s is not on GitHub; make the release of %s there by hand", r.Remote, r.Tag)
 	}
 	if out, err := run(ctx, gh, "", "release", "view", r.Tag, "--repo", repository, "--json", "url", "--jq", ".url"); err == nil {
 		return page(out), nil
@@ -108,7 +108,7 @@ func (Programs) Request(ctx context.Context, remote, branch string) (ecosystempo
 		return ecosystemport.ForgeRequest{}, err
 	}
 	if err := json.Unmarshal([]byte(out), &found); err != nil {
-		return ecosystemport.ForgeRequest{}, ecosystem.ErrForge.Sayf("the answer of %s about the requests of %s is invalid", program, branch).Because(err)
+		return ecosystemport.ForgeRequest{}, ecosystem.ErrForge.WithMessage("the answer of %s about the requests of %s is invalid", program, branch).WithCause(err)
 	}
 	if len(found) == 0 {
 		return ecosystemport.ForgeRequest{}, nil
@@ -131,7 +131,7 @@ func (Programs) Propose(ctx context.Context, p ecosystemport.ForgeProposal) (eco
 	case glab:
 		out, err = run(ctx, glab, "", "mr", "create", "--yes", "--repo", repository, "--source-branch", p.Branch, "--target-branch", p.Base, "--title", p.Title, "--description", p.Text)
 	default:
-		err = ecosystem.ErrForge.Sayf("no program can open a request at %s; open one there from %s into %s", p.Remote, p.Branch, p.Base)
+		err = ecosystem.ErrForge.WithMessage("no program can open a request at %s; open one there from %s into %s", p.Remote, p.Branch, p.Base)
 	}
 	if err != nil {
 		return ecosystemport.ForgeRequest{}, err
@@ -144,7 +144,7 @@ func (Programs) Edit(ctx context.Context, remote, page, text string) error {
 	program, repository := site(remote)
 	number := page[strings.LastIndexByte(page, '/')+1:]
 	if number == "" || strings.Trim(number, "0123456789") != "" {
-		return ecosystem.ErrForge.Sayf("%q is not the page of a request; add the links to the other requests by hand", page)
+		return ecosystem.ErrForge.WithMessage("%q is not the page of a request; add the links to the other requests by hand", page)
 	}
 	var err error
 	if program == glab {

@@ -26,7 +26,7 @@ func find(program string) (string, error) {
 	}
 	if err != nil {
 		login := map[string]string{gh: "gh auth login", glab: "glab auth login"}[program]
-		return "", ecosystem.ErrForge.Sayf("%s is not installed; install it and log in (%s), or do this part by hand", program, login).Because(err)
+		return "", ecosystem.ErrForge.WithMessage("%s is not installed; install it and log in (%s), or do this part by hand", program, login).WithCause(err)
 	}
 	return found, nil
 }
@@ -56,7 +56,7 @@ func run(ctx context.Context, program, input string, args ...string) (string, er
 		if words == "" {
 			words = err.Error()
 		}
-		return out.String(), ecosystem.ErrForge.Sayf("%s %s %s failed: %s", program, args[0], args[1], words).Because(err)
+		return out.String(), ecosystem.ErrForge.WithMessage("%s %s %s failed: %s", program, args[0], args[1], words).WithCause(err)
 	}
 	return out.String(), nil
 }

@@ -51,7 +51,7 @@ func (c *client) Status(ctx context.Context, dir string) (project.GitStatus, err
 	}
 	said, err := git.ParseStatus(out)
 	if err != nil {
-		return project.GitStatus{}, project.ErrExecutionFailed.Sayf("%v", err).Because(err)
+		return project.GitStatus{}, project.ErrExecutionFailed.WithMessage("%v", err).WithCause(err)
 	}
 	s := project.NewGitStatus(said)
 	if s.Detached { // which is also how git prints a branch whose name is "(detached)"
@@ -85,7 +85,7 @@ func (c *client) Changed(ctx context.Context, dir, ref string) ([]string, error)
 	if err != nil {
 		return nil, err
 	}
-	unknown := project.ErrArgument.Sayf("%.100q is not a commit in %s; give a branch, a tag or a commit", ref, at.dir)
+	unknown := project.ErrArgument.WithMessage("%.100q is not a commit in %s; give a branch, a tag or a commit", ref, at.dir)
 	if ref == "" || strings.ContainsRune(ref, 0) {
 		return nil, unknown
 	}
@@ -154,19 +154,19 @@ func (c *client) git(ctx context.Context, cmd Command) ([]byte, error) {
 	case errors.As(err, &named): // the sink's
 		return nil, err
 	case errors.As(err, &missing):
-		return nil, project.ErrExecutionFailed.Sayf("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").Because(err)
+		return nil, project.ErrExecutionFailed.WithMessage("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, project.ErrExecutionTimeout.Sayf("git %s in %s took longer than %s and was stopped", cmd.Args[0], cmd.Dir, cmd.Timeout).Because(err)
+		return nil, project.ErrExecutionTimeout.WithMessage("git %s in %s took longer than %s and was stopped", cmd.Args[0], cmd.Dir, cmd.Timeout).WithCause(err)
 	case errors.Is(err, ErrLarge):
-		return nil, project.ErrExecutionFailed.Sayf("the output of git %s in %s is too large; check whether files are missing from .gitignore", cmd.Args[0], cmd.Dir).Because(err)
+		return nil, project.ErrExecutionFailed.WithMessage("the output of git %s in %s is too large; check whether files are missing from .gitignore", cmd.Args[0], cmd.Dir).WithCause(err)
 	case !errors.As(err, &exit):
-		return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed", cmd.Args[0], cmd.Dir).Because(err)
+		return nil, project.ErrExecutionFailed.WithMessage("git %s in %s failed", cmd.Args[0], cmd.Dir).WithCause(err)
 	}
 	said := last(exit.Words)
 	if strings.HasPrefix(exit.Words, "fatal: not a git repository") || strings.HasPrefix(exit.Words, "fatal: invalid gitfile format") {
-		return nil, project.ErrNotRepository.Sayf("%s is not in a usable git repository: %s", cmd.Dir, said).Because(err)
+		return nil, project.ErrNotRepository.WithMessage("%s is not in a usable git repository: %s", cmd.Dir, said).WithCause(err)
 	}
-	return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed: %s", cmd.Args[0], cmd.Dir, said).Because(err)
+	return nil, project.ErrExecutionFailed.WithMessage("git %s in %s failed: %s", cmd.Args[0], cmd.Dir, said).WithCause(err)
 }
 
 // last is git's words in one line.

@@ -208,7 +208,7 @@ func (g *guard) led(said []entry, dir string) error {
 	for _, e := range said {
 		if e.own() && (g.Protocols != "file" && e.leads() || url != "" && e.diverts(url)) {
 			key := Mask(e.key)
-			return ErrLed.Sayf("the configuration of the repository %s sets %s, which would make git reach something that is not approved; remove it (git config --unset-all %s), or set it in your own configuration (git config --global)",
+			return ErrLed.WithMessage("the configuration of the repository %s sets %s, which would make git reach something that is not approved; remove it (git config --unset-all %s), or set it in your own configuration (git config --global)",
 				cmp.Or(dir, "."), key, key)
 		}
 	}

@@ -37,17 +37,17 @@ func open(ctx context.Context, dir string) (place, error) {
 		return place{}, fault.From(ctx.Err())
 	}
 	if !filepath.IsAbs(dir) {
-		return place{}, project.ErrNotRepository.Sayf("%q is not an absolute path", dir)
+		return place{}, project.ErrNotRepository.WithMessage("%q is not an absolute path", dir)
 	}
 	actual, err := filepath.EvalSymlinks(dir)
 	if errors.Is(err, fs.ErrNotExist) {
-		return place{}, project.ErrNotRepository.Sayf("directory %s no longer exists; restore it, or remove it from the projects", dir).Because(err)
+		return place{}, project.ErrNotRepository.WithMessage("directory %s no longer exists; restore it, or remove it from the projects", dir).WithCause(err)
 	}
 	if err != nil {
-		return place{}, project.ErrNotRepository.Sayf("the directory %s cannot be read; check its permissions", dir).Because(err)
+		return place{}, project.ErrNotRepository.WithMessage("the directory %s cannot be read; check its permissions", dir).WithCause(err)
 	}
 	if info, err := os.Stat(actual); err != nil || !info.IsDir() {
-		return place{}, project.ErrNotRepository.Sayf("%s is not a directory", dir).Because(err)
+		return place{}, project.ErrNotRepository.WithMessage("%s is not a directory", dir).WithCause(err)
 	}
 	for at := actual; ; at = filepath.Dir(at) {
 		p, here := look(at)
@@ -55,7 +55,7 @@ func open(ctx context.Context, dir string) (place, error) {
 			return p, nil
 		}
 		if filepath.Dir(at) == at {
-			return place{}, project.ErrNotRepository.Sayf("%s is not in a git repository; create one with git init", dir)
+			return place{}, project.ErrNotRepository.WithMessage("%s is not in a git repository; create one with git init", dir)
 		}
 	}
 }

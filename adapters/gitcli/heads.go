@@ -45,7 +45,7 @@ func (c *client) head(ctx context.Context, at place) (project.Head, error) {
 	}
 	head, ok := project.ParseHead(out)
 	if !ok {
-		return project.Head{}, project.ErrExecutionFailed.Sayf("git rev-parse in %s printed no commit; use git 2.39 or newer", at.dir)
+		return project.Head{}, project.ErrExecutionFailed.WithMessage("git rev-parse in %s printed no commit; use git 2.39 or newer", at.dir)
 	}
 	return head, nil
 }

@@ -41,12 +41,12 @@ func (h *history) Lines(ctx context.Context, at packport.Location, commit pack.C
 	}
 	lines := strings.Split(strings.TrimSuffix(text, "\n"), "\n")
 	if text == "" || l.Start < 1 || l.End > len(lines) || l.Start > l.End {
-		return nil, packport.ErrMissing.Sayf("%s has no lines %d-%d at commit %s", at.Path, l.Start, l.End, commit)
+		return nil, packport.ErrMissing.WithMessage("%s has no lines %d-%d at commit %s", at.Path, l.Start, l.End, commit)
 	}
 	lines = lines[l.Start-1 : l.End]
 	for i, line := range lines {
 		if !utf8.ValidString(line) {
-			return nil, packport.ErrNotText.Sayf("%s is not valid UTF-8 text at commit %s", at.Path, commit)
+			return nil, packport.ErrNotText.WithMessage("%s is not valid UTF-8 text at commit %s", at.Path, commit)
 		}
 		lines[i] = strings.TrimSuffix(line, "\r")
 	}
@@ -63,11 +63,11 @@ func object(ctx context.Context, dir, name string) (string, error) {
 	case err == nil:
 		return string(text), nil
 	case errors.As(err, &missing):
-		return "", ErrGit.Because(err)
+		return "", ErrGit.WithCause(err)
 	case errors.Is(err, ErrLarge):
-		return "", packport.ErrMissing.Sayf("%s is larger than %d MiB", name, maxFile>>20)
+		return "", packport.ErrMissing.WithMessage("%s is larger than %d MiB", name, maxFile>>20)
 	case errors.As(err, &exit):
-		return "", packport.ErrMissing.Sayf("the repository has no %s", strings.Replace(name, ":./", ":", 1)).Because(err)
+		return "", packport.ErrMissing.WithMessage("the repository has no %s", strings.Replace(name, ":./", ":", 1)).WithCause(err)
 	}
 	return "", fault.From(err)
 }

@@ -22,7 +22,7 @@ func (c *client) inTree(ctx context.Context, at place, cmd Command) ([]byte, err
 func (c *client) treeful(ctx context.Context, at place) error {
 	out, err := c.git(ctx, Command{Dir: at.dir, Args: []string{"rev-parse", "--is-inside-work-tree"}})
 	if err == nil && strings.TrimSpace(string(out)) != "true" {
-		err = project.ErrNotRepository.Sayf("%s is in a bare git repository, so there is nothing to compare; give a directory in one of its worktrees", at.dir)
+		err = project.ErrNotRepository.WithMessage("%s is in a bare git repository, so there is nothing to compare; give a directory in one of its worktrees", at.dir)
 	}
 	return err
 }

@@ -37,7 +37,7 @@ func OpenRepo(dir string, timeout time.Duration) (*Repo, error) {
 	}
 	common := filepath.Join(dir, gitDir)
 	if info, err := os.Lstat(common); err != nil || !info.IsDir() {
-		return nil, sandbox.ErrGit.Sayf("%s is not a clone: it has no directory %s; start the project again to clone it", dir, gitDir).Because(err)
+		return nil, sandbox.ErrGit.WithMessage("%s is not a clone: it has no directory %s; start the project again to clone it", dir, gitDir).WithCause(err)
 	}
 	if timeout <= 0 {
 		timeout = localTime
@@ -232,7 +232,7 @@ func unread(err error) error {
 	if err == nil {
 		return nil
 	}
-	return sandbox.ErrGit.Sayf("%v", err).Because(err)
+	return sandbox.ErrGit.WithMessage("%v", err).WithCause(err)
 }
 
 // Operation returns what git was stopped in the middle of in this tree.

@@ -38,7 +38,7 @@ func (c Command) received(ctx context.Context) (Command, error) {
 		return c, nil
 	}
 	if elsewhere {
-		return c, ErrRemote.Sayf("%s has several URLs, on this machine and on others, so it cannot be pushed to; keep one of them (git remote set-url --push), or push by hand", Mask(c.remote()))
+		return c, ErrRemote.WithMessage("%s has several URLs, on this machine and on others, so it cannot be pushed to; keep one of them (git remote set-url --push), or push by hand", Mask(c.remote()))
 	}
 	program := receiving
 	if !c.ReceiverHooks {

@@ -51,7 +51,7 @@ func Reach(ctx context.Context, url string) error {
 	o.mu.Lock()
 	defer o.mu.Unlock()
 	o.refused = append(o.refused, url)
-	return ErrRemote.Sayf("contacting %s is not approved; the user approves it, then call again", Mask(url))
+	return ErrRemote.WithMessage("contacting %s is not approved; the user approves it, then call again", Mask(url))
 }
 
 // reaches holds a command that reaches out to what its context lets it reach: the remote it names, as git would find it.
@@ -61,7 +61,7 @@ func (c Command) reaches(ctx context.Context) error {
 	}
 	remote := c.remote()
 	if remote == "" || strings.HasPrefix(remote, "-") {
-		return ErrRemote.Sayf("git %s does not name its remote", c.Args[0])
+		return ErrRemote.WithMessage("git %s does not name its remote", c.Args[0])
 	}
 	urls, err := c.urls(ctx, remote)
 	for _, url := range urls {
@@ -70,7 +70,7 @@ func (c Command) reaches(ctx context.Context) error {
 		}
 	}
 	if err == nil && len(urls) == 0 {
-		err = ErrRemote.Sayf("git %s does not name its remote", c.Args[0])
+		err = ErrRemote.WithMessage("git %s does not name its remote", c.Args[0])
 	}
 	return err
 }

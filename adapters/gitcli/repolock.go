@@ -26,7 +26,7 @@ func (r *Repo) Alone(ctx context.Context, patience time.Duration) (release func(
 	for wait := firstWait; !claim(file); wait = min(2*wait, longWait) {
 		if time.Now().After(over) {
 			_ = file.Close()
-			return nil, sandbox.ErrBusy.Sayf("git is still running in %s; try again when it has finished", r.Dir)
+			return nil, sandbox.ErrBusy.WithMessage("git is still running in %s; try again when it has finished", r.Dir)
 		}
 		select {
 		case <-ctx.Done():

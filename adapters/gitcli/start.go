@@ -61,7 +61,7 @@ func Version(ctx context.Context) (string, error) {
 	}
 	words := strings.Fields(string(out)) // "git version 2.39.3 (Apple Git-145)"
 	if len(words) < 3 {
-		return "", sandbox.ErrGit.Sayf("git did not report its version: %q", Mask(string(out)))
+		return "", sandbox.ErrGit.WithMessage("git did not report its version: %q", Mask(string(out)))
 	}
 	return words[2], nil
 }
@@ -82,22 +82,22 @@ func named(ctx context.Context, cmd Command, err error) error {
 	case errors.As(err, &told): // the sink's
 		return err
 	case errors.As(err, &missing):
-		return sandbox.ErrGit.Sayf("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").Because(err)
+		return sandbox.ErrGit.WithMessage("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return sandbox.ErrTimeout.Sayf("git %s in %s took longer than %s and was stopped", verb, cmd.Dir, cmd.Timeout).Because(err)
+		return sandbox.ErrTimeout.WithMessage("git %s in %s took longer than %s and was stopped", verb, cmd.Dir, cmd.Timeout).WithCause(err)
 	case errors.Is(err, ErrLarge):
-		return sandbox.ErrGit.Sayf("the output of git %s in %s is too large; check whether files are missing from .gitignore", verb, cmd.Dir).Because(err)
+		return sandbox.ErrGit.WithMessage("the output of git %s in %s is too large; check whether files are missing from .gitignore", verb, cmd.Dir).WithCause(err)
 	case !errors.As(err, &exit):
-		return sandbox.ErrGit.Sayf("git %s in %s failed", verb, cmd.Dir).Because(err)
+		return sandbox.ErrGit.WithMessage("git %s in %s failed", verb, cmd.Dir).WithCause(err)
 	}
 	if lock, busy := held(exit.Words); busy {
 		say := "another git process is running in " + cmd.Dir
 		if lock != "" {
 			say += " and holds " + lock + "; try again when it has finished, or delete that file if no git is running"
 		}
-		return sandbox.ErrBusy.Sayf("%s (git %s: %s)", say, verb, Last(exit.Words)).With(Held{lock}).Because(err)
+		return sandbox.ErrBusy.WithMessage("%s (git %s: %s)", say, verb, Last(exit.Words)).WithDetails(Held{lock}).WithCause(err)
 	}
-	return sandbox.ErrGit.Sayf("git %s in %s failed: %s", verb, cmd.Dir, Last(exit.Words)).Because(err)
+	return sandbox.ErrGit.WithMessage("git %s in %s failed: %s", verb, cmd.Dir, Last(exit.Words)).WithCause(err)
 }
 
 // held reports whether git gave up because another one was at work, and names the lock where git does.
@@ -192,5 +192,5 @@ func Disk(err error, path string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		say = "make sure that this user has access to it"
 	}
-	return sandbox.ErrGit.Sayf("%s cannot be used: %v; %s", path, err, say).Because(err)
+	return sandbox.ErrGit.WithMessage("%s cannot be used: %v; %s", path, err, say).WithCause(err)
 }

@@ -27,7 +27,7 @@ func (c *client) worktrees(ctx context.Context, at place) ([]git.Worktree, error
 	}
 	list, err := git.ParseWorktrees(out)
 	if err != nil {
-		return nil, project.ErrExecutionFailed.Sayf("%v", err).Because(err)
+		return nil, project.ErrExecutionFailed.WithMessage("%v", err).WithCause(err)
 	}
 	for i := range list {
 		list[i].Branch = string([]rune(list[i].Branch)) // it is shown, and goes into JSON

@@ -62,7 +62,7 @@ func (a *Archive) KeepIn(log ports.AuditLog, rules Rules) { a.audit, a.rules = l
 func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 	l, err := list(a.Home)
 	if err != nil {
-		return ports.BackupContents{}, ErrFailed.Sayf("the home %s cannot be read: %v", a.Home, err).Because(err)
+		return ports.BackupContents{}, ErrFailed.WithMessage("the home %s cannot be read: %v", a.Home, err).WithCause(err)
 	}
 	var c ports.BackupContents
 	c.Secrets, c.Others = secrets(told(l.files))
@@ -74,15 +74,15 @@ func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 func (a *Archive) Target(path string, over bool) (file string, there bool, err error) {
 	file, err = filepath.Abs(path)
 	if err != nil || path == "" || strings.HasSuffix(path, string(filepath.Separator)) {
-		return "", false, ErrTarget.Sayf("a backup is one file; name one: %q is none", path)
+		return "", false, ErrTarget.WithMessage("a backup is one file; name one: %q is none", path)
 	}
 	parent, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
-		return "", false, ErrTarget.Sayf("the directory of %s cannot be used: %v", file, err).Because(err)
+		return "", false, ErrTarget.WithMessage("the directory of %s cannot be used: %v", file, err).WithCause(err)
 	}
 	named, _ := a.Where()
 	if rel, err := filepath.Rel(named, parent); err == nil && filepath.IsLocal(rel) {
-		return "", false, ErrTarget.Sayf("%s lies in the home itself; whatever happens to one happens to the other: name a file elsewhere, on another disk best", file)
+		return "", false, ErrTarget.WithMessage("%s lies in the home itself; whatever happens to one happens to the other: name a file elsewhere, on another disk best", file)
 	}
 	file = filepath.Join(parent, filepath.Base(file)) // whoever approves it sees where that is, and nothing else counts for it
 	info, err := os.Lstat(file)
@@ -90,11 +90,11 @@ func (a *Archive) Target(path string, over bool) (file string, there bool, err e
 	case errors.Is(err, fs.ErrNotExist):
 		return file, false, nil
 	case err != nil:
-		return "", false, ErrTarget.Sayf("%s cannot be looked at", file).Because(err)
+		return "", false, ErrTarget.WithMessage("%s cannot be looked at", file).WithCause(err)
 	case !info.Mode().IsRegular():
-		return "", false, ErrTarget.Sayf("%s is no plain file, and is not replaced by one; name another", file)
+		return "", false, ErrTarget.WithMessage("%s is no plain file, and is not replaced by one; name another", file)
 	case !over:
-		return "", false, ErrExists.Sayf("%s exists already, and a backup replaces nothing unasked; name another file", file)
+		return "", false, ErrExists.WithMessage("%s exists already, and a backup replaces nothing unasked; name another file", file)
 	}
 	return file, true, nil
 }
@@ -106,7 +106,7 @@ func (a *Archive) Make(ctx context.Context, file string, over bool, progress fun
 		return ports.Backup{}, err
 	}
 	if asked, err := filepath.Abs(file); err != nil || at != asked {
-		return ports.Backup{}, ErrTarget.Sayf("%s leads to %s by now; call again", file, at)
+		return ports.Backup{}, ErrTarget.WithMessage("%s leads to %s by now; call again", file, at)
 	}
 	dir := docfile.NewDir(filepath.Dir(at))
 	b, err := a.make(ctx, dir, at, over, progress)
@@ -114,7 +114,7 @@ func (a *Archive) Make(ctx context.Context, file string, over bool, progress fun
 	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
 		return b, err
 	}
-	return b, ErrFailed.Sayf("the backup %s could not be written, and nothing was left of it: %v", file, err).Because(err)
+	return b, ErrFailed.WithMessage("the backup %s could not be written, and nothing was left of it: %v", file, err).WithCause(err)
 }
 
 func (a *Archive) make(ctx context.Context, dir *docfile.Dir, file string, over bool, progress func(done, total int64)) (b ports.Backup, err error) {
@@ -167,7 +167,7 @@ func place(fresh, file string, over bool) error {
 	if !over {
 		err := os.Link(fresh, file)
 		if errors.Is(err, fs.ErrExist) {
-			return ErrExists.Sayf("%s exists already, and a backup replaces nothing unasked; name another file", file)
+			return ErrExists.WithMessage("%s exists already, and a backup replaces nothing unasked; name another file", file)
 		}
 		if err == nil {
 			return syncDir(filepath.Dir(file))
@@ -213,7 +213,7 @@ func (a *Archive) snapshot(ctx context.Context, to string, b *ports.Backup) (l l
 			return l, kept, nil
 		}
 	}
-	return l, nil, ErrFailed.Sayf("the keys of %s are just being exchanged; call again", a.Home)
+	return l, nil, ErrFailed.WithMessage("the keys of %s are just being exchanged; call again", a.Home)
 }
 
 func same(a, b map[string][]byte, name string) bool { return bytes.Equal(a[name], b[name]) }
@@ -264,7 +264,7 @@ func (w *writer) file(name, path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return ErrFailed.Sayf("%s is no plain file any more; call again", path)
+		return ErrFailed.WithMessage("%s is no plain file any more; call again", path)
 	}
 	return w.entry(name, info.Size(), f)
 }
@@ -276,7 +276,7 @@ func (w *writer) entry(name string, size int64, from io.Reader) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w.tar, sum, w), io.LimitReader(&heeding{w.ctx, from}, size))
 	if err == nil && n < size {
-		err = ErrFailed.Sayf("%s became shorter while it was copied; call again", name)
+		err = ErrFailed.WithMessage("%s became shorter while it was copied; call again", name)
 	}
 	if err != nil {
 		return err

@@ -40,15 +40,15 @@ const (
 func (a *Archive) Look(ctx context.Context, file string, progress func(done, total int64)) (v ports.BackupView, err error) {
 	file, err = filepath.Abs(file)
 	if err != nil {
-		return v, ErrBackup.Sayf("%s is no file", file).Because(err)
+		return v, ErrBackup.WithMessage("%s is no file", file).WithCause(err)
 	}
 	if err := os.MkdirAll(a.Home, 0o700); err != nil {
-		return v, ErrRestore.Sayf("the home %s cannot be made: %v", a.Home, err).Because(err)
+		return v, ErrRestore.WithMessage("the home %s cannot be made: %v", a.Home, err).WithCause(err)
 	}
 	a.sweep()
 	peek, err := os.CreateTemp(a.Home, peekPrefix)
 	if err != nil {
-		return v, ErrRestore.Sayf("the home %s cannot be written: %v", a.Home, err).Because(err)
+		return v, ErrRestore.WithMessage("the home %s cannot be written: %v", a.Home, err).WithCause(err)
 	}
 	defer os.Remove(peek.Name()) //nolint:errcheck // it was of use for a moment
 	defer peek.Close()           //nolint:errcheck // likewise
@@ -77,7 +77,7 @@ func (a *Archive) Look(ctx context.Context, file string, progress func(done, tot
 		if errors.Is(err, sqlitestore.ErrNewer) {
 			return v, ErrNewer
 		}
-		return v, ErrBackup.Sayf("the database in %s cannot be read: %s", file, fault.From(err).Message).Because(err)
+		return v, ErrBackup.WithMessage("the database in %s cannot be read: %s", file, fault.From(err).Message).WithCause(err)
 	}
 	v.Records, v.Withdrawn, v.Settings, v.Keys = c.Records, c.Withdrawn, c.Settings, c.Keys
 	if now, _ := os.ReadFile(filepath.Join(a.Home, config)); string(now) != string(written) {
@@ -97,7 +97,7 @@ func (a *Archive) Look(ctx context.Context, file string, progress func(done, tot
 func (a *Archive) compare(v *ports.BackupView) error {
 	l, err := list(a.Home)
 	if err != nil {
-		return ErrRestore.Sayf("the home %s cannot be read: %v", a.Home, err).Because(err)
+		return ErrRestore.WithMessage("the home %s cannot be read: %v", a.Home, err).WithCause(err)
 	}
 	for _, f := range v.Files {
 		v.Brings = append(v.Brings, f.Name)
@@ -127,7 +127,7 @@ func (a *Archive) sweep() {
 // read hands every file of a backup to each, and holds all of it against the list at its end. Nothing that it hands out counts before it returns nil.
 func read(ctx context.Context, file string, progress func(done, total int64), each func(name string, from io.Reader) error) (v ports.BackupView, err error) {
 	bad := func(format string, args ...any) (ports.BackupView, error) {
-		return v, ErrBackup.Sayf("%s is no backup that can be restored: %s", file, fmt.Sprintf(format, args...))
+		return v, ErrBackup.WithMessage("%s is no backup that can be restored: %s", file, fmt.Sprintf(format, args...))
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for whoever writes to it
 		return bad("it is no plain file")
@@ -191,7 +191,7 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 			if ctx.Err() != nil || errors.As(err, &said) {
 				return v, err
 			}
-			return v, ErrRestore.Sayf("%s of %s could not be read or written: %v", h.Name, file, err).Because(err)
+			return v, ErrRestore.WithMessage("%s of %s could not be read or written: %v", h.Name, file, err).WithCause(err)
 		}
 		found[h.Name] = ports.BackupFile{Name: h.Name, Size: h.Size, Sum: sumOf(sum)}
 	}
@@ -205,7 +205,7 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 		return bad("its list is not understood")
 	}
 	if v.Format > backupFormat || v.Schema > sqlitestore.SchemaVersion() {
-		return v, ErrNewer.Sayf("%s was made by a newer Countersign (%s, schema %d; this one knows %d); update this program", file, v.Version, v.Schema, sqlitestore.SchemaVersion())
+		return v, ErrNewer.WithMessage("%s was made by a newer Countersign (%s, schema %d; this one knows %d); update this program", file, v.Version, v.Schema, sqlitestore.SchemaVersion())
 	}
 	if v.Format < 1 {
 		return bad("its list is not understood")

@@ -67,7 +67,7 @@ func (a *Archive) Free() error {
 func (a *Archive) server() (*docfile.Lock, error) {
 	lock, err := docfile.NewDir(a.Home).TryLock(serverLock)
 	if err == nil && lock == nil {
-		err = ports.ErrHomeInUse.Sayf("a server runs on %s; end it (Ctrl-C where countersign serve or up runs), and call again: what was approved stays approved for an hour", a.Home)
+		err = ports.ErrHomeInUse.WithMessage("a server runs on %s; end it (Ctrl-C where countersign serve or up runs), and call again: what was approved stays approved for an hour", a.Home)
 	}
 	return lock, err
 }
@@ -106,7 +106,7 @@ func (a *Archive) Stage(ctx context.Context, v ports.BackupView, by string, prog
 	p.held = append(p.held, server)
 	lock, err := docfile.NewDir(a.Home).TryLock(restoreLock)
 	if err == nil && lock == nil || a.pending != nil {
-		err = ports.ErrHomeInUse.Sayf("another process restores %s just now", a.Home)
+		err = ports.ErrHomeInUse.WithMessage("another process restores %s just now", a.Home)
 	}
 	if err != nil {
 		return ports.Restored{}, err
@@ -156,7 +156,7 @@ func (a *Archive) begin(ctx context.Context, n note) error {
 		err = a.audit.Append(ctx, a.operation().Begun(a.Clock.Now(), doc))
 	}
 	if err != nil {
-		return ErrRestore.Sayf("the home %s was not restored, and is as it was: %s", a.Home, fault.From(err).Message).Because(err)
+		return ErrRestore.WithMessage("the home %s was not restored, and is as it was: %s", a.Home, fault.From(err).Message).WithCause(err)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (a *Archive) known(ctx context.Context, n note, z *sqlitestore.Seized) erro
 		open = endsWithRestore(last, n)
 	}
 	if !open {
-		return ErrForged.Sayf("%s says that a restore was interrupted, and the audit of %s does not know it so: nothing was moved; look at what it names and at %s, then move both away",
+		return ErrForged.WithMessage("%s says that a restore was interrupted, and the audit of %s does not know it so: nothing was moved; look at what it names and at %s, then move both away",
 			filepath.Join(a.Home, sqlitestore.RestoreNote), a.Home, a.staged(""))
 	}
 	return nil
@@ -205,7 +205,7 @@ func (a *Archive) staged(name string) string {
 // extract writes what is in a backup into a directory of its own, durably. It has to be the backup that was looked at.
 func (a *Archive) extract(ctx context.Context, v ports.BackupView, progress func(done, total int64)) error {
 	failed := func(err error) error {
-		return ErrRestore.Sayf("the home %s was not restored, and is as it was: %v", a.Home, err).Because(err)
+		return ErrRestore.WithMessage("the home %s was not restored, and is as it was: %v", a.Home, err).WithCause(err)
 	}
 	if err := os.RemoveAll(a.staged("")); err != nil {
 		return failed(err)
@@ -242,7 +242,7 @@ func (a *Archive) extract(ctx context.Context, v ports.BackupView, progress func
 		return err
 	}
 	if now.Sum != v.Sum {
-		return ErrBackup.Sayf("%s is another file than the one that was approved; look at it anew: call again", v.File)
+		return ErrBackup.WithMessage("%s is another file than the one that was approved; look at it anew: call again", v.File)
 	}
 	for dir := range dirs {
 		if err := syncDir(a.staged(dir)); err != nil {
@@ -301,7 +301,7 @@ func (a *Archive) Resume(ctx context.Context) error {
 		err = errors.New("it is not understood")
 	}
 	if err != nil {
-		return ErrRestore.Sayf("a restore of %s was interrupted, and its note %s cannot be read: %v", a.Home, dir.File(sqlitestore.RestoreNote), err).Because(err)
+		return ErrRestore.WithMessage("a restore of %s was interrupted, and its note %s cannot be read: %v", a.Home, dir.File(sqlitestore.RestoreNote), err).WithCause(err)
 	}
 	return a.finish(ctx, n)
 }
@@ -349,7 +349,7 @@ func (a *Archive) finish(ctx context.Context, n note) error {
 }
 
 func (a *Archive) interrupted(err error) error {
-	return ErrRestore.Sayf("the restore of %s is under way and could not be finished: %s; the next command tries again", a.Home, fault.From(err).Message).Because(err)
+	return ErrRestore.WithMessage("the restore of %s is under way and could not be finished: %s; the next command tries again", a.Home, fault.From(err).Message).WithCause(err)
 }
 
 // undone takes back a restore that has changed nothing yet.
@@ -360,9 +360,9 @@ func (a *Archive) undone(dir *docfile.Dir, err error) error {
 	os.RemoveAll(a.staged("")) //nolint:errcheck // the next one removes it
 	f := fault.From(err)
 	if f.Is(ports.ErrHomeInUse) {
-		return f.Sayf("the home was not restored, and is as it was: %s", f.Message)
+		return f.WithMessage("the home was not restored, and is as it was: %s", f.Message)
 	}
-	return ErrRestore.Sayf("the home %s was not restored, and is as it was: %s", a.Home, f.Message).Because(err)
+	return ErrRestore.WithMessage("the home %s was not restored, and is as it was: %s", a.Home, f.Message).WithCause(err)
 }
 
 // ready writes the note, and has the database that comes lose what may let something happen and tell that it was put back.

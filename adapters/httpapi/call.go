@@ -49,8 +49,8 @@ func (a *API) callTool(x *Exchange) error {
 	}
 	call := x.Visitor.Call(tool.Name(x.Name), args)
 	out := a.Caller.Call(x.R.Context(), call)
-	if patience > 0 && asksPeople(out) && a.decided(x, out.Issued.ID, patience) {
-		call.ID, call.Asked = out.CallID, out.Issued.Digest
+	if patience > 0 && asksPeople(out) && a.decided(x, out.Request.ID, patience) {
+		call.ID, call.ApprovalDigest = out.CallID, out.Request.Digest
 		out = a.Caller.Call(x.R.Context(), call)
 	}
 	show(x, out)
@@ -67,7 +67,7 @@ func show(x *Exchange, out tool.Outcome) {
 	if out.Unasked {
 		h.Set(HeaderApproval, policy.ApprovalCaller.String())
 	}
-	if i := out.Issued; i != nil {
+	if i := out.Request; i != nil {
 		h.Set(HeaderConfirmation, i.ID)
 		if token := i.Token.Reveal(); token != "" {
 			h.Set(HeaderToken, token)
@@ -111,14 +111,14 @@ func patienceOf(x *Exchange) (time.Duration, error) {
 		d, err = time.Duration(seconds)*time.Second, nil
 	}
 	if err != nil || d < 0 {
-		return 0, ErrQuery.Sayf("invalid wait %q; use a duration such as 30s", Shorten(text))
+		return 0, ErrQuery.WithMessage("invalid wait %q; use a duration such as 30s", Shorten(text))
 	}
 	return min(d, confirm.MaxTTL), nil
 }
 
 // asksPeople reports an approval request that only the user can decide: its caller has no token.
 func asksPeople(out tool.Outcome) bool {
-	return out.Issued != nil && out.Err != nil && out.Issued.Pending && !out.Issued.AtOnce
+	return out.Request != nil && out.Err != nil && out.Request.Pending && !out.Request.AtOnce
 }
 
 // decided waits for a decision on the approval request, and reports whether there is one. If the client disconnects, the request stays open.
@@ -134,7 +134,7 @@ func (a *API) decided(x *Exchange, id string, patience time.Duration) bool {
 	looking := time.NewTicker(look)
 	defer looking.Stop()
 	for {
-		waiting, err := a.App.Waiting(x.R.Context(), id) // once more at the time limit
+		waiting, err := a.App.ApprovalPending(x.R.Context(), id) // once more at the time limit
 		if err == nil && !waiting {
 			a.recorded(ctx, id)
 			return true
@@ -156,7 +156,7 @@ func (a *API) recorded(ctx context.Context, id string) {
 	for range most {
 		views, err := a.App.Confirmations(ctx, "")
 		approved := slices.ContainsFunc(views, func(v confirm.View) bool { return v.ID == id })
-		rec, unknown := a.App.RunRecord(ctx, id)
+		rec, unknown := a.App.CallRecord(ctx, id)
 		if err != nil || approved || unknown != nil || rec.Status.Final() {
 			return
 		}

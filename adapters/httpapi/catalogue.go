@@ -24,7 +24,7 @@ type listedTool struct {
 	Risk        string          `json:"risk,omitempty"`
 	Confirm     policy.Strength `json:"confirm"`
 	People      bool            `json:"people,omitempty"` // only the user may call it
-	Decision    policy.Decision `json:"decision"`
+	Decision    policy.Result   `json:"decision"`
 	Input       json.RawMessage `json:"input"`
 	Output      json.RawMessage `json:"output,omitempty"`
 }
@@ -47,7 +47,7 @@ func (a *API) served(x *Exchange) (specs []tool.Spec) {
 	}
 	for _, set := range a.App.Toolsets() {
 		for _, name := range slices.Concat(set.Served, set.Hidden) { // tools for users only are listed as hidden
-			if s, ok := a.App.Spec(tool.Name(name)); ok && s.People && tool.Covered(x.Visitor.Within, s) {
+			if s, ok := a.App.Spec(tool.Name(name)); ok && s.UserOnly && tool.Covered(x.Visitor.Within, s) {
 				specs = append(specs, s)
 			}
 		}
@@ -62,8 +62,8 @@ func (a *API) listed(x *Exchange, s tool.Spec) listedTool {
 		risk = s.Risk.String()
 	}
 	return listedTool{Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, Contract: s.Contract, Category: s.Category, Class: s.Class,
-		Effects: s.Effects.String(), Permission: s.Permission(), Risk: risk, Confirm: s.Confirm, People: s.People,
-		Decision: a.App.Outlook(x.R.Context(), x.Visitor.Call(s.Name, nil)), Input: s.Input, Output: s.OutputSchema()}
+		Effects: s.Effects.String(), Permission: s.Permission(), Risk: risk, Confirm: s.Confirm, People: s.UserOnly,
+		Decision: a.App.Evaluate(x.R.Context(), x.Visitor.Call(s.Name, nil)), Input: s.Input, Output: s.OutputSchema()}
 }
 
 func (a *API) listTools(x *Exchange) error {
@@ -82,8 +82,8 @@ func (a *API) listTools(x *Exchange) error {
 // find returns the tool with that name if this client may see it.
 func (a *API) find(x *Exchange, name tool.Name) (tool.Spec, error) {
 	s, ok := a.App.Spec(name)
-	if !ok || s.People && !x.Visitor.Person || !tool.Covered(x.Visitor.Within, s) {
-		return tool.Spec{}, tool.ErrUnknown.Sayf("unknown tool %q; GET %s/tools lists the tools", Shorten(string(name)), Prefix)
+	if !ok || s.UserOnly && !x.Visitor.Person || !tool.Covered(x.Visitor.Within, s) {
+		return tool.Spec{}, tool.ErrUnknown.WithMessage("unknown tool %q; GET %s/tools lists the tools", Shorten(string(name)), Prefix)
 	}
 	return s, nil
 }

@@ -58,8 +58,8 @@ func (a *API) waiting(x *Exchange) ([]pending, error) {
 			continue
 		}
 		spec, _ := a.App.Spec(tool.Name(v.Tool))
-		p := pending{View: v, Conversation: v.Session, Description: spec.Description, Context: present.ContextOf(v.Plan), Lasting: v.Lasting(), Own: v.Session == x.Visitor.Session}
-		rec, err := a.App.RunRecord(x.R.Context(), v.ID)
+		p := pending{View: v, Conversation: v.Session, Description: spec.Description, Context: present.ContextOf(v.Plan), Lasting: v.AllowsSessionGrant(), Own: v.Session == x.Visitor.Session}
+		rec, err := a.App.CallRecord(x.R.Context(), v.ID)
 		if err != nil && !errors.Is(err, tool.ErrRecordUnknown) {
 			return nil, err
 		}
@@ -89,7 +89,7 @@ func (a *API) confirmation(x *Exchange) (pending, error) {
 			return p, nil
 		}
 	}
-	return pending{}, confirm.ErrNotFound.Sayf("approval request %s is not pending; GET %s/tool-calls/%s shows its call if there was one", Shorten(x.Name), Prefix, Shorten(x.Name))
+	return pending{}, confirm.ErrNotFound.WithMessage("approval request %s is not pending; GET %s/tool-calls/%s shows its call if there was one", Shorten(x.Name), Prefix, Shorten(x.Name))
 }
 
 func (a *API) showConfirmation(x *Exchange) error {
@@ -115,7 +115,7 @@ func (a *API) approve(x *Exchange) error {
 	}
 	shown, err := canon.Parse(sent.PlanHash)
 	if err != nil {
-		return ErrBody.Sayf("plan_hash must be the hash of the plan that was shown: sha256: and 64 hex digits")
+		return ErrBody.WithMessage("plan_hash must be the hash of the plan that was shown: sha256: and 64 hex digits")
 	}
 	p, err := a.open(x)
 	if err != nil && p.PlanHash == shown && own(x, p) { // a second click
@@ -129,9 +129,9 @@ func (a *API) approve(x *Exchange) error {
 		return httpauth.ErrReach
 	}
 	if sent.Always && !p.Lasting {
-		return ErrBody.Sayf("always: %s cannot be always allowed; calls of this kind ask every time", p.ID)
+		return ErrBody.WithMessage("always: %s cannot be always allowed; calls of this kind ask every time", p.ID)
 	}
-	return a.settle(x, p, confirm.Answer{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
+	return a.settle(x, p, confirm.Decision{ID: p.ID, Approve: true, Always: sent.Always, Typed: sent.Typed, Shown: shown, By: by(x), Proof: x.Visitor.Proof()})
 }
 
 // specOf returns the tool with that name. For a tool that another process serves it returns the least specific spec.
@@ -154,19 +154,19 @@ func (a *API) deny(x *Exchange) error {
 		return err
 	}
 	if n := utf8.RuneCountInString(sent.Reason); n > confirm.MaxReason {
-		return ErrBody.Sayf("reason has %d characters, more than %d", n, confirm.MaxReason)
+		return ErrBody.WithMessage("reason has %d characters, more than %d", n, confirm.MaxReason)
 	}
 	p, err := a.open(x)
 	if err != nil {
 		return err
 	}
-	return a.settle(x, p, confirm.Answer{ID: p.ID, Reason: sent.Reason, By: by(x), Proof: x.Visitor.Proof()})
+	return a.settle(x, p, confirm.Decision{ID: p.ID, Reason: sent.Reason, By: by(x), Proof: x.Visitor.Proof()})
 }
 
 // decide decodes a decision. It fails for clients other than users.
 func decide(x *Exchange, into any) error {
 	if !x.Visitor.Person {
-		return ErrPerson.Sayf("access tokens cannot decide; the user decides in the console, with countersign approve %s, or in the client's form", Shorten(x.Name))
+		return ErrPerson.WithMessage("access tokens cannot decide; the user decides in the console, with countersign approve %s, or in the client's form", Shorten(x.Name))
 	}
 	return x.Decode(into)
 }
@@ -202,7 +202,7 @@ func own(x *Exchange, p pending) bool {
 }
 
 // settle applies the decision. If two users decide at once, the second is told that it was too late.
-func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
+func (a *API) settle(x *Exchange, p pending, answer confirm.Decision) error {
 	v, err := a.App.Answer(x.R.Context(), answer)
 	switch {
 	case errors.Is(err, confirm.ErrMismatch):
@@ -218,7 +218,7 @@ func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 		if past := a.past(x.R.Context(), answer.ID); past != nil {
 			return past
 		}
-		return ErrClosed.Sayf("%s", fault.From(err).Message)
+		return ErrClosed.WithMessage("%s", fault.From(err).Message)
 	case err != nil:
 		return err
 	}
@@ -228,11 +228,11 @@ func (a *API) settle(x *Exchange, p pending, answer confirm.Answer) error {
 
 // outdated returns the error for approving a plan that has changed, with the differences as far as they are known.
 func outdated(f *fault.Error, shown, waits canon.Hash) error {
-	refused := ErrOutdated.Sayf("%s", f.Message)
+	refused := ErrOutdated.WithMessage("%s", f.Message)
 	if f.Details == nil {
-		return refused.With(app.PlanChange{Current: waits, Confirmed: shown})
+		return refused.WithDetails(app.PlanChange{Current: waits, Confirmed: shown})
 	}
-	return refused.With(f.Details)
+	return refused.WithDetails(f.Details)
 }
 
 // outcomeOf is how an approval request ended, for late decisions.
@@ -247,14 +247,14 @@ type outcomeOf struct {
 }
 
 func answered(id, state string, first audit.Event) error {
-	return ErrAnswered.Sayf("%s was already decided: %s by %s", id, state, first.ApprovedBy).
-		With(outcomeOf{State: state, AnsweredBy: first.ApprovedBy, Surface: first.Surface, AnsweredAt: first.Time})
+	return ErrAnswered.WithMessage("%s was already decided: %s by %s", id, state, first.ApprovedBy).
+		WithDetails(outcomeOf{State: state, AnsweredBy: first.ApprovedBy, Surface: first.Surface, AnsweredAt: first.Time})
 }
 
 // past returns the error for deciding a request that has ended, or nil if none is known.
 func (a *API) past(ctx context.Context, id string) error {
 	first, answeredOnce := a.first(ctx, id)
-	rec, err := a.App.RunRecord(ctx, id)
+	rec, err := a.App.CallRecord(ctx, id)
 	switch {
 	case err == nil && rec.ConfirmationID != id, err != nil && !answeredOnce:
 		return nil
@@ -264,13 +264,13 @@ func (a *API) past(ctx context.Context, id string) error {
 	how := outcomeOf{State: "ended", Call: rec.CallID, Status: rec.Status, Reason: rec.Reason}
 	if answeredOnce {
 		how.State, how.AnsweredBy, how.Surface, how.AnsweredAt = verdictWord(first.Verdict), first.ApprovedBy, first.Surface, first.Time
-		return ErrAnswered.Sayf("%s was already decided: %s by %s", id, how.State, first.ApprovedBy).With(how)
+		return ErrAnswered.WithMessage("%s was already decided: %s by %s", id, how.State, first.ApprovedBy).WithDetails(how)
 	}
 	said := rec.Status.String()
 	if rec.Reason != "" {
 		said += " (" + string(rec.Reason) + ")"
 	}
-	return ErrClosed.Sayf("%s is closed; its call is %s", id, said).With(how)
+	return ErrClosed.WithMessage("%s is closed; its call is %s", id, said).WithDetails(how)
 }
 
 // verdictWord returns the status of the request after a decision in the audit log.

@@ -38,7 +38,7 @@ func Serve(x *Exchange, hub *events.Hub, call Call) error {
 		return err
 	}
 	if hub == nil || hub.Listeners() >= MaxStreams {
-		return ErrStreams.Sayf("%d event streams are open, the maximum; close one", MaxStreams)
+		return ErrStreams.WithMessage("%d event streams are open, the maximum; close one", MaxStreams)
 	}
 	h := x.W.Header()
 	h.Set("Content-Type", "text/event-stream")
@@ -104,13 +104,13 @@ func filter(x *Exchange, call Call) (events.Filter, error) {
 	if since := q.Get("since"); since != "" {
 		n, err := strconv.ParseInt(since, 10, 64)
 		if err != nil || n < 0 {
-			return f, ErrQuery.Sayf("since: invalid line number %q", Shorten(since))
+			return f, ErrQuery.WithMessage("since: invalid line number %q", Shorten(since))
 		}
 		f.Topics.Since = &n
 	}
 	for _, kind := range f.Kinds {
 		if !slices.Contains(events.Kinds(), kind) {
-			return f, ErrQuery.Sayf("events: unknown event %q; use one of %s", Shorten(kind), strings.Join(events.Kinds(), ", "))
+			return f, ErrQuery.WithMessage("events: unknown event %q; use one of %s", Shorten(kind), strings.Join(events.Kinds(), ", "))
 		}
 	}
 	for _, topic := range words(q, "topics") {
@@ -120,7 +120,7 @@ func filter(x *Exchange, call Call) (events.Filter, error) {
 		case "runs":
 			f.Topics.Runs = true
 		default:
-			return f, ErrQuery.Sayf("topics: unknown topic %q; use processes or runs", Shorten(topic))
+			return f, ErrQuery.WithMessage("topics: unknown topic %q; use processes or runs", Shorten(topic))
 		}
 	}
 	last := x.R.Header.Get("Last-Event-ID")
@@ -130,7 +130,7 @@ func filter(x *Exchange, call Call) (events.Filter, error) {
 	if last != "" {
 		n, err := strconv.ParseInt(last, 10, 64)
 		if err != nil || n < 0 {
-			return f, ErrQuery.Sayf("invalid Last-Event-ID %q", Shorten(last))
+			return f, ErrQuery.WithMessage("invalid Last-Event-ID %q", Shorten(last))
 		}
 		f.After = n
 	}

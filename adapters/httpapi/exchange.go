@@ -29,7 +29,7 @@ var (
 type Exchange struct {
 	W       *Watched
 	R       *http.Request
-	Visitor httpauth.Visitor
+	Visitor httpauth.Identity
 	Name    string // the path segment that matches {name} of the route
 }
 
@@ -92,16 +92,16 @@ func (x *Exchange) Body() (json.RawMessage, error) {
 	var long *http.MaxBytesError
 	switch {
 	case errors.As(err, &long):
-		return nil, ErrLong.Sayf("the body exceeds the limit of %d bytes", long.Limit)
+		return nil, ErrLong.WithMessage("the body exceeds the limit of %d bytes", long.Limit)
 	case err != nil:
-		return nil, ErrBody.Sayf("the body could not be read completely")
+		return nil, ErrBody.WithMessage("the body could not be read completely")
 	case len(raw) == 0:
 		return nil, nil
 	}
 	media, params, err := mime.ParseMediaType(x.R.Header.Get("Content-Type"))
 	charset := params["charset"]
 	if err != nil || media != "application/json" || charset != "" && !strings.EqualFold(charset, "utf-8") || x.R.Header.Get("Content-Encoding") != "" {
-		return nil, ErrMedia.Sayf("the body must be uncompressed application/json; this one is %q", Shorten(x.R.Header.Get("Content-Type")))
+		return nil, ErrMedia.WithMessage("the body must be uncompressed application/json; this one is %q", Shorten(x.R.Header.Get("Content-Type")))
 	}
 	return raw, nil
 }
@@ -115,10 +115,10 @@ func (x *Exchange) Decode(into any) error {
 	d := json.NewDecoder(strings.NewReader(string(raw)))
 	d.DisallowUnknownFields()
 	if err := d.Decode(into); err != nil {
-		return ErrBody.Sayf("invalid body: %s", strings.TrimPrefix(err.Error(), "json: "))
+		return ErrBody.WithMessage("invalid body: %s", strings.TrimPrefix(err.Error(), "json: "))
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return ErrBody.Sayf("the body is more than one JSON value")
+		return ErrBody.WithMessage("the body is more than one JSON value")
 	}
 	return nil
 }

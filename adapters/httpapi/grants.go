@@ -15,21 +15,21 @@ func (a *API) seen(x *Exchange, name string) bool {
 }
 
 func (a *API) listGrants(x *Exchange) error {
-	all, err := a.App.AlwaysAllowed(x.R.Context())
+	all, err := a.App.SessionGrants(x.R.Context())
 	if err != nil {
 		return err
 	}
-	all = slices.DeleteFunc(all, func(g confirm.Always) bool { return !a.seen(x, g.Tool) })
-	x.Answer(http.StatusOK, confirm.ListAlways(all))
+	all = slices.DeleteFunc(all, func(g confirm.ListedGrant) bool { return !a.seen(x, g.Tool) })
+	x.Answer(http.StatusOK, confirm.ListGrants(all))
 	return nil
 }
 
 // revokeGrant ends a grant from the next call on, and answers with it.
 func (a *API) revokeGrant(x *Exchange) error {
 	if !x.Visitor.Person {
-		return ErrPerson.Sayf("access tokens cannot revoke grants; the user revokes them in the console or with countersign grants revoke %s", Shorten(x.Name))
+		return ErrPerson.WithMessage("access tokens cannot revoke grants; the user revokes them in the console or with countersign grants revoke %s", Shorten(x.Name))
 	}
-	ended, err := a.App.RevokeAlways(x.R.Context(), x.Name, by(x))
+	ended, err := a.App.RevokeSessionGrant(x.R.Context(), x.Name, by(x))
 	if err != nil {
 		return err
 	}

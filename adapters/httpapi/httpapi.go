@@ -41,21 +41,21 @@ type Catalogue interface {
 	Specs() iter.Seq[tool.Spec]
 	Spec(n tool.Name) (tool.Spec, bool)
 	Toolsets() []tool.Toolset
-	Outlook(ctx context.Context, c tool.Call) policy.Decision
+	Evaluate(ctx context.Context, c tool.Call) policy.Result
 }
 
 // Approvals decides approval requests.
 type Approvals interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
-	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
+	Answer(ctx context.Context, answer confirm.Decision) (confirm.View, error)
 	Decided(id string) (told <-chan struct{}, stop func())
-	Waiting(ctx context.Context, id string) (bool, error)
+	ApprovalPending(ctx context.Context, id string) (bool, error)
 }
 
 // Records reads call records and the audit log.
 type Records interface {
-	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
-	RunRecord(ctx context.Context, id string) (tool.Record, error)
+	Calls(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	CallRecord(ctx context.Context, id string) (tool.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
 	CheckAudit(ctx context.Context) (audit.Report, error)
@@ -63,8 +63,8 @@ type Records interface {
 
 // Rules reads and changes the user's settings and grants.
 type Rules interface {
-	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
-	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
+	SessionGrants(ctx context.Context) ([]confirm.ListedGrant, error)
+	RevokeSessionGrant(ctx context.Context, id, by string) (confirm.ListedGrant, error)
 	Settings(ctx context.Context) (app.Settings, error)
 	PolicyInForce(ctx context.Context) (policy.Resolved, error)
 	ChangeSettings(ctx context.Context, c tool.Call, change func(*app.Settings) error) (app.Settings, error)
@@ -112,7 +112,7 @@ func New(o Options) *API {
 }
 
 // Serve serves one authenticated request; it is an httpauth.Handler.
-func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (a *API) Serve(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	began := time.Now()
 	x := &Exchange{W: &Watched{ResponseWriter: w}, R: r, Visitor: v}
 	name := a.dispatch(x)

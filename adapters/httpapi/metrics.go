@@ -24,8 +24,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Door is the core whose calls are counted: an *app.App.
-type Door interface {
+// Core is the core whose calls are counted: an *app.App.
+type Core interface {
 	Specs() iter.Seq[tool.Spec]
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
@@ -72,19 +72,19 @@ func NewMetrics(o MetricsOptions) *Metrics {
 
 // observed is a core that counts its calls.
 type observed struct {
-	Door
+	Core
 	gauges *Metrics
 }
 
 // Observe returns the core with its calls counted.
-func (g *Metrics) Observe(core Door) Door { return observed{core, g} }
+func (g *Metrics) Observe(core Core) Core { return observed{core, g} }
 
 // Call implements Door.
 func (o observed) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	o.gauges.flying.Add(1)
 	defer o.gauges.flying.Add(-1)
 	began := time.Now()
-	out := o.Door.Call(ctx, c)
+	out := o.Core.Call(ctx, c)
 	o.gauges.called(out, time.Since(began))
 	return out
 }
@@ -150,7 +150,7 @@ func (w *counted) Flush() {
 func (w *counted) Unwrap() http.ResponseWriter { return w.ResponseWriter }
 
 // Serve writes all metrics; it is an httpauth.Handler.
-func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
+func (g *Metrics) Serve(w http.ResponseWriter, r *http.Request, _ httpauth.Identity) {
 	var body bytes.Buffer
 	g.Write(r.Context(), &body)
 	w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")

@@ -30,7 +30,7 @@ import (
 )
 
 var (
-	_ httpapi.Door          = (*app.App)(nil)
+	_ httpapi.Core          = (*app.App)(nil)
 	_ httpapi.MetricsSource = (*app.App)(nil)
 )
 
@@ -84,7 +84,7 @@ func TestWhatIsCounted(t *testing.T) {
 	views, err := l.Confirmations(ctx, "")
 	require.NoError(t, err)
 	for i, yes := range []bool{true, false} {
-		_, err = l.Answer(ctx, confirm.Answer{ID: views[i].ID, Approve: yes, By: []string{"terminal", "console key_secret"}[i], Proof: person.AtTerminal})
+		_, err = l.Answer(ctx, confirm.Decision{ID: views[i].ID, Approve: yes, By: []string{"terminal", "console key_secret"}[i], Proof: person.AtTerminal})
 		require.NoError(t, err)
 	}
 	n := 0
@@ -96,7 +96,7 @@ func TestWhatIsCounted(t *testing.T) {
 	g.Requested("GET /api/v1/tools", 12345, time.Millisecond)
 
 	r := httptest.NewRecorder()
-	g.Serve(r, httptest.NewRequest(http.MethodGet, "/metrics", nil), httpauth.Visitor{})
+	g.Serve(r, httptest.NewRequest(http.MethodGet, "/metrics", nil), httpauth.Identity{})
 	text := r.Body.String()
 	assert.Equal(t, "text/plain; version=0.0.4; charset=utf-8", r.Header().Get("Content-Type"))
 	golden.Text(t, "metrics", own(t, text))

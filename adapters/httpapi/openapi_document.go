@@ -20,7 +20,7 @@ type described struct {
 const defaultCookie = "countersign_PORT"
 
 // describe generates the document of the tools that all narrowings leave.
-func (a *API) describe(within []tool.Narrowing) (described, error) {
+func (a *API) describe(within []tool.Restriction) (described, error) {
 	specs := slices.DeleteFunc(slices.Collect(a.App.Specs()), func(s tool.Spec) bool { return !tool.Covered(within, s) })
 	doc, err := Document(About{Version: a.Version, Prefix: Prefix, Cookie: cmp.Or(a.Cookie, defaultCookie)}, specs)
 	if err != nil {

@@ -31,7 +31,7 @@ type callList struct {
 }
 
 // sees reports whether the client may see the records of a tool.
-func (a *API) sees(v httpauth.Visitor, name string) bool {
+func (a *API) sees(v httpauth.Identity, name string) bool {
 	if len(v.Within) == 0 {
 		return true
 	}
@@ -47,14 +47,14 @@ func (a *API) listCalls(x *Exchange) error {
 		return err
 	}
 	if err := f.Status.UnmarshalText([]byte(q.Get("status"))); err != nil {
-		return ErrQuery.Sayf("%s", fault.From(err).Message)
+		return ErrQuery.WithMessage("%s", fault.From(err).Message)
 	}
 	if before := q.Get("before"); before != "" {
 		if f.Before, err = time.Parse(time.RFC3339Nano, before); err != nil {
-			return ErrQuery.Sayf("invalid before %q; use a time such as 2026-01-02T15:04:05Z", Shorten(before))
+			return ErrQuery.WithMessage("invalid before %q; use a time such as 2026-01-02T15:04:05Z", Shorten(before))
 		}
 	}
-	found, err := a.App.Runs(x.R.Context(), f)
+	found, err := a.App.Calls(x.R.Context(), f)
 	if err != nil {
 		return err
 	}
@@ -69,7 +69,7 @@ func (a *API) listCalls(x *Exchange) error {
 }
 
 func (a *API) showCall(x *Exchange) error {
-	rec, err := a.App.RunRecord(x.R.Context(), x.Name)
+	rec, err := a.App.CallRecord(x.R.Context(), x.Name)
 	if err == nil && !a.sees(x.Visitor, rec.Tool) {
 		err = tool.UnknownRecordError(Shorten(x.Name))
 	}
@@ -156,7 +156,7 @@ func number(q url.Values, name string, otherwise, least, most int) (int, error) 
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < least || n > most {
-		return 0, ErrQuery.Sayf("invalid %s %q; use a whole number from %d to %d", name, Shorten(text), least, most)
+		return 0, ErrQuery.WithMessage("invalid %s %q; use a whole number from %d to %d", name, Shorten(text), least, most)
 	}
 	return n, nil
 }

@@ -65,7 +65,7 @@ func (a *API) dispatch(x *Exchange) string {
 		return rt.method + " " + Prefix + rt.path
 	}
 	if len(allowed) == 0 {
-		x.Refuse(a.Log, ErrRoute.Sayf("route %s not found; GET %s/openapi.json lists all routes", Shorten(x.R.URL.Path), Prefix))
+		x.Refuse(a.Log, ErrRoute.WithMessage("route %s not found; GET %s/openapi.json lists all routes", Shorten(x.R.URL.Path), Prefix))
 		return unrouted
 	}
 	if slices.Contains(allowed, http.MethodGet) {
@@ -73,6 +73,6 @@ func (a *API) dispatch(x *Exchange) string {
 	}
 	slices.Sort(allowed)
 	x.W.Header().Set("Allow", strings.Join(allowed, ", "))
-	x.Refuse(a.Log, ErrMethod.Sayf("method %s is not allowed here; use %s", Shorten(x.R.Method), strings.Join(allowed, ", ")))
+	x.Refuse(a.Log, ErrMethod.WithMessage("method %s is not allowed here; use %s", Shorten(x.R.Method), strings.Join(allowed, ", ")))
 	return unrouted
 }

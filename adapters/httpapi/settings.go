@@ -114,7 +114,7 @@ func (a *API) putSettings(x *Exchange) error {
 		sent.InForce, sent.Warnings = nil, nil // as they were shown: they cannot be set
 	}
 	if sent.Revision < 0 || sent.Level == policy.LevelUnset {
-		return ErrBody.Sayf("revision and permission_level are required; GET %s/settings shows the current ones", Prefix)
+		return ErrBody.WithMessage("revision and permission_level are required; GET %s/settings shows the current ones", Prefix)
 	}
 	for name, to := range sent.Tools {
 		if to == policy.SettingNone {
@@ -141,7 +141,7 @@ func (a *API) putSettings(x *Exchange) error {
 		}
 		return nil
 	})
-	var unconfirmed *app.Unconfirmed
+	var unconfirmed *app.ApprovalRequiredError
 	if errors.As(err, &unconfirmed) {
 		return pend(x, unconfirmed)
 	}
@@ -152,10 +152,10 @@ func (a *API) putSettings(x *Exchange) error {
 }
 
 // pend answers that the user must approve first. The answer contains no token: the client that sends the request cannot approve it.
-func pend(x *Exchange, u *app.Unconfirmed) error {
+func pend(x *Exchange, u *app.ApprovalRequiredError) error {
 	i := u.Issued
 	x.W.Header().Set(HeaderConfirmation, i.ID)
-	return u.Err.Sayf("%s; the user approves it in the console, or in a terminal with countersign approve %s; then repeat the request", i.Prompt, i.ID).With(struct {
+	return u.Err.WithMessage("%s; the user approves it in the console, or in a terminal with countersign approve %s; then repeat the request", i.Prompt, i.ID).WithDetails(struct {
 		Confirmation confirm.View `json:"confirmation"`
 	}{confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, State: confirm.Pending.String(), PlanHash: i.PlanHash,
 		Plan: i.Plan, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs}})

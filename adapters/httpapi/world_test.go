@@ -63,8 +63,8 @@ func (r room) Run() int { return workroom.Run(r.M, "") }
 const as = "Test-Visitor"
 
 // visitors are who can send requests. The empty name is a program.
-func visitor(name string) httpauth.Visitor {
-	v := httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "s1", Client: "tester/1", Credential: "key_program"}
+func visitor(name string) httpauth.Identity {
+	v := httpauth.Identity{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "s1", Client: "tester/1", Credential: "key_program"}
 	switch name {
 	case "person":
 		v.Session, v.Client, v.Person, v.Credential = "console", "browser", true, "key_ada"
@@ -74,11 +74,11 @@ func visitor(name string) httpauth.Visitor {
 		v.Session = "s2"
 	case "narrow person":
 		v.Session, v.Client, v.Person, v.Credential = "console", "browser", true, "key_eve"
-		v.Within = []tool.Narrowing{{ReadOnly: true}}
+		v.Within = []tool.Restriction{{ReadOnly: true}}
 	case "narrow":
-		v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}}
+		v.Within = []tool.Restriction{{Toolsets: []string{"packs"}}}
 	case "reader":
-		v.Within = []tool.Narrowing{{ReadOnly: true}}
+		v.Within = []tool.Restriction{{ReadOnly: true}}
 	}
 	return v
 }
@@ -179,7 +179,7 @@ func newDepot(t testing.TB) *fixture {
 	}
 	wipe := func(_ context.Context, _ tool.Scope, p wiping) (wiping, error) { return p, nil }
 	spec := tool.Spec{Title: "Wipe", Description: "Wipes what is named.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Risk: policy.RiskMedium}
-	core := app.Core{Bell: system.NewBell("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Bell: system.NewBell("", nil), Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
 		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: system.NewLimiter(d.clock, func(key string) system.Rate {
 			if strings.HasPrefix(key, "depot/read/") {
 				return system.Rate{Events: 60, Per: time.Minute, Burst: 2000}

@@ -39,7 +39,7 @@ func cost(t testing.TB) func() {
 	_, err := k.Issue(t.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf(secret), Scope: access.Scope{Toolsets: []string{"packs"}}})
 	require.NoError(t, err)
 	let := false
-	h := g.Around(g.Program(func(http.ResponseWriter, *http.Request, httpauth.Visitor) { let = true }))
+	h := g.Middleware(g.RequireToken(func(http.ResponseWriter, *http.Request, httpauth.Identity) { let = true }))
 	q := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8317/mcp", nil)
 	q.Header.Set("Authorization", "Bearer "+secret)
 	w := mute{http.Header{}}
@@ -62,7 +62,7 @@ func BenchmarkGuardParallel(b *testing.B) {
 	secret := httpauth.Secret(httpauth.TokenPrefix)
 	_, err := k.Issue(b.Context(), "test", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf(secret)})
 	require.NoError(b, err)
-	h := g.Around(g.Program(func(http.ResponseWriter, *http.Request, httpauth.Visitor) {}))
+	h := g.Middleware(g.RequireToken(func(http.ResponseWriter, *http.Request, httpauth.Identity) {}))
 	b.ReportAllocs()
 	b.RunParallel(func(pb *testing.PB) {
 		q := httptest.NewRequest(http.MethodGet, "http://127.0.0.1:8317/mcp", nil)

@@ -40,18 +40,18 @@ func receive(r *http.Request, most int64) ([]byte, error) {
 		return nil, nil
 	}
 	if r.ContentLength > most {
-		return nil, ErrTooLarge.Sayf("the request's body has %d bytes; %d are taken", r.ContentLength, most)
+		return nil, ErrTooLarge.WithMessage("the request's body has %d bytes; %d are taken", r.ContentLength, most)
 	}
 	var all bytes.Buffer
 	all.Grow(int(min(max(r.ContentLength, 0), 64<<10)) + bytes.MinRead)
 	n, err := all.ReadFrom(io.LimitReader(r.Body, most+1))
 	switch {
 	case n > most:
-		return nil, ErrTooLarge.Sayf("the request's body is too large; %d bytes are taken", most)
+		return nil, ErrTooLarge.WithMessage("the request's body is too large; %d bytes are taken", most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, ErrTooSlow
 	case err != nil:
-		return nil, ErrIncomplete.Because(err)
+		return nil, ErrIncomplete.WithCause(err)
 	}
 	r.ContentLength = n
 	carry(r, all.Bytes())

@@ -13,7 +13,7 @@ import (
 
 // lasting returns the context of an admitted request: it ends soon after its credential stops being valid, and that of an event stream also when the
 // server ends. The caller calls done when the request has been served.
-func (g *Guard) lasting(r *http.Request, v Visitor) (ctx context.Context, done func()) {
+func (g *Guard) lasting(r *http.Request, v Identity) (ctx context.Context, done func()) {
 	ctx, cancel := context.WithCancel(r.Context())
 	look := &credentialWatch{guard: g, ctx: ctx, cancel: cancel, kind: v.kind, digest: v.digest}
 	look.start()

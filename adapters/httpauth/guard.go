@@ -82,9 +82,9 @@ func NewGuard(o Options) *Guard {
 // End ends every event stream, so that a server can end. Other requests continue.
 func (g *Guard) End() { g.end() }
 
-// Around returns the handler for every request of a server: it checks the Host, the Origin and the body's deadline. It sets the headers of every
+// Middleware returns the handler for every request of a server: it checks the Host, the Origin and the body's deadline. It sets the headers of every
 // answer, which next may replace.
-func (g *Guard) Around(next http.Handler) http.Handler {
+func (g *Guard) Middleware(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		out := newWriter(w, r, g.limits.WriteTime)
 		head := w.Header()
@@ -130,14 +130,14 @@ const (
 	people
 )
 
-// Program admits programs by their access tokens.
-func (g *Guard) Program(h Handler) http.Handler { return g.admitting(programs, h) }
+// RequireToken admits programs by their access tokens.
+func (g *Guard) RequireToken(h Handler) http.Handler { return g.admitting(programs, h) }
 
-// Person admits users by the cookies of logged-in browsers.
-func (g *Guard) Person(h Handler) http.Handler { return g.admitting(people, h) }
+// RequireBrowser admits users by the cookies of logged-in browsers.
+func (g *Guard) RequireBrowser(h Handler) http.Handler { return g.admitting(people, h) }
 
-// Anyone admits programs and users.
-func (g *Guard) Anyone(h Handler) http.Handler { return g.admitting(programs|people, h) }
+// RequireAny admits programs and users.
+func (g *Guard) RequireAny(h Handler) http.Handler { return g.admitting(programs|people, h) }
 
 func (g *Guard) admitting(whom who, h Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -166,10 +166,10 @@ func (g *Guard) admitting(whom who, h Handler) http.Handler {
 }
 
 // sentBy fails unless a page of the client's browser sent the request.
-func (v Visitor) sentBy(r *http.Request, body []byte) error {
+func (v Identity) sentBy(r *http.Request, body []byte) error {
 	switch {
 	case !told(r):
-		return ErrOrigin.Sayf("the browser does not say which page sent this; changes are taken from this server's own pages alone")
+		return ErrOrigin.WithMessage("the browser does not say which page sent this; changes are taken from this server's own pages alone")
 	case subtle.ConstantTimeCompare([]byte(formOf(r, body)), []byte(v.Form)) != 1:
 		return ErrForm
 	}
@@ -177,27 +177,27 @@ func (v Visitor) sentBy(r *http.Request, body []byte) error {
 }
 
 // visitor returns the identity of the request from its credential. An invalid token is rejected even with a valid cookie.
-func (g *Guard) visitor(r *http.Request, whom who) (Visitor, error) {
+func (g *Guard) visitor(r *http.Request, whom who) (Identity, error) {
 	if given := r.Header["Authorization"]; len(given) > 0 && whom&programs != 0 {
 		scheme, secret, _ := strings.Cut(given[0], " ")
 		secret = strings.TrimSpace(secret)
 		if len(given) > 1 || !strings.EqualFold(scheme, "Bearer") || secret == "" || len(secret) > longestSecret {
-			return Visitor{}, missing(r, whom)
+			return Identity{}, missing(r, whom)
 		}
 		return g.program(r, secret)
 	}
 	if whom&people != 0 {
 		return g.person(r, whom)
 	}
-	return Visitor{}, missing(r, whom)
+	return Identity{}, missing(r, whom)
 }
 
 // program returns the identity of a program's token.
-func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
-	v := Visitor{kind: access.Token, digest: access.DigestOf(secret)}
+func (g *Guard) program(r *http.Request, secret string) (Identity, error) {
+	v := Identity{kind: access.Token, digest: access.DigestOf(secret)}
 	c, err := g.admit(r.Context(), v)
 	if err != nil {
-		return Visitor{}, err
+		return Identity{}, err
 	}
 	v.Principal = policy.Principal{ID: "token:" + c.Name, Ceiling: c.Scope.Ceiling}
 	v.Session = c.ID
@@ -206,17 +206,17 @@ func (g *Guard) program(r *http.Request, secret string) (Visitor, error) {
 }
 
 // person returns the identity of a browser's cookie. A browser may send several of one name: other servers of this host name can set some.
-func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
+func (g *Guard) person(r *http.Request, whom who) (Identity, error) {
 	p, err := g.placed(r)
 	if err != nil {
-		return Visitor{}, err
+		return Identity{}, err
 	}
 	err = missing(r, whom)
 	for i, cookie := range r.CookiesNamed(cookieName(p)) {
 		if i == 3 || len(cookie.Value) > longestSecret {
 			break
 		}
-		v := Visitor{kind: access.Browser, digest: browserDigest(p, cookie.Value), Account: g.account, Person: true, Session: Session, Form: formToken(cookie.Value), Origin: p.origin()}
+		v := Identity{kind: access.Browser, digest: browserDigest(p, cookie.Value), Account: g.account, Person: true, Session: Session, Form: formToken(cookie.Value), Origin: p.origin()}
 		var c access.Credential
 		if c, err = g.admit(r.Context(), v); err == nil {
 			v.Principal = policy.Principal{ID: g.owner.ID, Ceiling: c.Scope.Ceiling}
@@ -224,11 +224,11 @@ func (g *Guard) person(r *http.Request, whom who) (Visitor, error) {
 			return v, nil
 		}
 	}
-	return Visitor{}, err
+	return Identity{}, err
 }
 
 // admit returns the credential of a client. Only a limited number of invalid ones is checked per second.
-func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error) {
+func (g *Guard) admit(ctx context.Context, v Identity) (access.Credential, error) {
 	c, err := g.credentials.Admit(ctx, v.kind, v.digest)
 	if err != nil && fault.From(err).Kind == fault.Denied && !g.failures.take(g.now()) {
 		err = ErrFailures
@@ -237,13 +237,13 @@ func (g *Guard) admit(ctx context.Context, v Visitor) (access.Credential, error)
 }
 
 // reach sets the client's permissions: never more than the server configuration or the credential allows.
-func (g *Guard) reach(v *Visitor, r *http.Request, c access.Credential) {
+func (g *Guard) reach(v *Identity, r *http.Request, c access.Credential) {
 	v.Credential, v.Client = c.ID, clientOf(r)
 	if v.Principal.Grants = g.owner.Grants; c.Scope.ReadOnly {
 		v.Principal.Grants &= app.ReadOnlyPermissions
 	}
 	if len(c.Scope.Toolsets) > 0 || c.Scope.ReadOnly {
-		v.Within = []tool.Narrowing{c.Scope.Narrowing()}
+		v.Within = []tool.Restriction{c.Scope.Narrowing()}
 	}
 }
 
@@ -265,11 +265,11 @@ func clientOf(r *http.Request) string {
 func missing(r *http.Request, whom who) error {
 	switch {
 	case whom&programs == 0:
-		return ErrMissing.Sayf("this browser is not logged in: countersign login prints a link that logs it in")
+		return ErrMissing.WithMessage("this browser is not logged in: countersign login prints a link that logs it in")
 	case inQuery(r):
-		return ErrMissing.Sayf("a token in the URL is not taken, and has to be revoked, because URLs are written down: send it as Authorization: Bearer TOKEN")
+		return ErrMissing.WithMessage("a token in the URL is not taken, and has to be revoked, because URLs are written down: send it as Authorization: Bearer TOKEN")
 	}
-	return ErrMissing.Sayf("this needs a token: countersign token create NAME makes one; send it as Authorization: Bearer TOKEN")
+	return ErrMissing.WithMessage("this needs a token: countersign token create NAME makes one; send it as Authorization: Bearer TOKEN")
 }
 
 // inQuery reports a token in the request's URL.

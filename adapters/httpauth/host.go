@@ -27,7 +27,7 @@ type Host struct {
 // ParseHost parses a name ("example.org"), an IP address, or the origin of a proxy ("https://example.org:8443"). It fails with ErrHostName.
 func ParseHost(text string) (Host, error) {
 	name := strings.ToLower(strings.TrimSpace(text))
-	wrong := ErrHostName.Sayf("%q is no host: write a name or an IP address without a port, or the https origin of what stands in front", text)
+	wrong := ErrHostName.WithMessage("%q is no host: write a name or an IP address without a port, or the https origin of what stands in front", text)
 	if !strings.Contains(name, "://") {
 		bare := name
 		if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
@@ -158,7 +158,7 @@ func sent(r *http.Request, p place) error {
 		return ErrOrigin
 	}
 	if site := r.Header["Sec-Fetch-Site"]; len(site) > 0 && !safe(r.Method) && (len(site) > 1 || site[0] != "same-origin" && site[0] != "none") {
-		return ErrOrigin.Sayf("changes are taken from this server's own pages alone")
+		return ErrOrigin.WithMessage("changes are taken from this server's own pages alone")
 	}
 	return nil
 }

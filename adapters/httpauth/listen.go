@@ -30,27 +30,27 @@ var (
 func Listen(ctx context.Context, address string, beyond bool) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, ErrAddress.Sayf("%q is no address to serve at: write for example 127.0.0.1:8317, or 127.0.0.1:0 for any free port", address)
+		return nil, ErrAddress.WithMessage("%q is no address to serve at: write for example 127.0.0.1:8317, or 127.0.0.1:0 for any free port", address)
 	}
 	if host == "" || host == "localhost" { // not resolved: a hosts file may contain anything
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n > 65535 {
-		return nil, ErrAddress.Sayf("%q is no address to serve at: write an IP address and a port, for example 127.0.0.1:8317", address)
+		return nil, ErrAddress.WithMessage("%q is no address to serve at: write an IP address and a port, for example 127.0.0.1:8317", address)
 	}
 	if !ip.Unmap().IsLoopback() && !beyond {
-		return nil, ErrUnprotected.Sayf("other machines reach %s, so that it is served with TLS alone: give --tls-cert and --tls-key, or --allow-plain-http where "+
+		return nil, ErrUnprotected.WithMessage("other machines reach %s, so that it is served with TLS alone: give --tls-cert and --tls-key, or --allow-plain-http where "+
 			"something in front speaks TLS", address)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, ErrTaken.Sayf("%s is taken by %s; end that, or serve elsewhere: --addr 127.0.0.1:0 takes any free port", address, holder(port)).Because(err)
+		return nil, ErrTaken.WithMessage("%s is taken by %s; end that, or serve elsewhere: --addr 127.0.0.1:0 takes any free port", address, holder(port)).WithCause(err)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, ErrAddress.Sayf("%s may not be served at by this user; ports from 1024 on may", address).Because(err)
+		return nil, ErrAddress.WithMessage("%s may not be served at by this user; ports from 1024 on may", address).WithCause(err)
 	case err != nil:
-		return nil, ErrAddress.Sayf("%s cannot be served at: %v", address, err).Because(err)
+		return nil, ErrAddress.WithMessage("%s cannot be served at: %v", address, err).WithCause(err)
 	}
 	return l, nil
 }
@@ -61,11 +61,11 @@ func Certificate(cert, key string) (*tls.Config, error) {
 		return nil, nil
 	}
 	if cert == "" || key == "" {
-		return nil, ErrCertificate.Sayf("--tls-cert and --tls-key belong together: the certificate (PEM) and its private key")
+		return nil, ErrCertificate.WithMessage("--tls-cert and --tls-key belong together: the certificate (PEM) and its private key")
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {
-		return nil, ErrCertificate.Sayf("the certificate %s with the key %s: %v", cert, key, err).Because(err)
+		return nil, ErrCertificate.WithMessage("the certificate %s with the key %s: %v", cert, key, err).WithCause(err)
 	}
 	return &tls.Config{Certificates: []tls.Certificate{pair}, MinVersion: tls.VersionTLS12}, nil
 }

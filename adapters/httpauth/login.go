@@ -47,11 +47,11 @@ func (g *Guard) Mount(mux *http.ServeMux) {
 	})
 	mux.HandleFunc("GET "+loginPath, g.offer)
 	mux.HandleFunc("POST "+loginPath, g.logIn)
-	mux.Handle("GET "+logoutPath, g.Person(func(w http.ResponseWriter, _ *http.Request, v Visitor) {
+	mux.Handle("GET "+logoutPath, g.RequireBrowser(func(w http.ResponseWriter, _ *http.Request, v Identity) {
 		writePage(w, http.StatusOK, page{title: "Log out", text: []string{"This browser is logged in to Countersign."},
 			form: logoutPath, fields: [][2]string{{FieldForm, v.Form}}, button: "Log this browser out"})
 	}))
-	mux.Handle("POST "+logoutPath, g.Person(g.logOut))
+	mux.Handle("POST "+logoutPath, g.RequireBrowser(g.logOut))
 }
 
 // offer shows a one-time login without using it: link previewers do not submit forms.
@@ -70,7 +70,7 @@ func (g *Guard) offer(w http.ResponseWriter, r *http.Request) {
 func (g *Guard) logIn(w http.ResponseWriter, r *http.Request) {
 	p, err := g.placed(r)
 	if err == nil && !told(r) {
-		err = ErrOrigin.Sayf("the browser does not say which page sent this; log in by the page that the link opens")
+		err = ErrOrigin.WithMessage("the browser does not say which page sent this; log in by the page that the link opens")
 	}
 	if err == nil {
 		_, err = receive(r, maxLoginForm)
@@ -98,7 +98,7 @@ func (g *Guard) logIn(w http.ResponseWriter, r *http.Request) {
 }
 
 // logOut ends the browser's credential.
-func (g *Guard) logOut(w http.ResponseWriter, r *http.Request, v Visitor) {
+func (g *Guard) logOut(w http.ResponseWriter, r *http.Request, v Identity) {
 	p, err := g.placed(r)
 	if err == nil {
 		_, err = g.credentials.Revoke(r.Context(), "browser", v.Credential)

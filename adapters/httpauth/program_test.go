@@ -227,8 +227,8 @@ func TestAPanicIsAnAnswer(t *testing.T) {
 
 func TestAVisitorsCalls(t *testing.T) {
 	t.Parallel()
-	v := httpauth.Visitor{Principal: policy.Principal{ID: "token:ci"}, Session: "s", Client: "c", Person: true, Within: []tool.Narrowing{{ReadOnly: true}}}
-	assert.Equal(t, tool.Call{Session: "s", Client: "c", Principal: v.Principal, Person: true, Within: v.Within, Tool: "status", Args: []byte("{}")}, v.Call("status", []byte("{}")))
+	v := httpauth.Identity{Principal: policy.Principal{ID: "token:ci"}, Session: "s", Client: "c", Person: true, Within: []tool.Restriction{{ReadOnly: true}}}
+	assert.Equal(t, tool.Call{Session: "s", Client: "c", Principal: v.Principal, FromUser: true, Restrictions: v.Within, Tool: "status", Args: []byte("{}")}, v.Call("status", []byte("{}")))
 }
 
 func TestSecrets(t *testing.T) {

@@ -122,7 +122,7 @@ type seen struct {
 func (r *rig) handler() http.Handler {
 	mux := http.NewServeMux()
 	r.guard.Mount(mux)
-	tell := func(w http.ResponseWriter, q *http.Request, v httpauth.Visitor) {
+	tell := func(w http.ResponseWriter, q *http.Request, v httpauth.Identity) {
 		s := seen{Principal: v.Principal, Session: v.Session, Client: v.Client, Person: v.Person, Credential: v.Credential, Form: v.Form, Proof: v.Proof()}
 		for _, n := range v.Within {
 			s.Toolsets, s.ReadOnly = n.Toolsets, n.ReadOnly
@@ -133,17 +133,17 @@ func (r *rig) handler() http.Handler {
 		s.Field = q.PostFormValue("field")
 		_ = json.NewEncoder(w).Encode(s)
 	}
-	mux.Handle("/page", r.guard.Person(tell))
-	mux.Handle("/tool", r.guard.Program(tell))
-	mux.Handle("/any", r.guard.Anyone(tell))
-	mux.Handle("/stream", r.guard.Anyone(func(w http.ResponseWriter, q *http.Request, _ httpauth.Visitor) {
+	mux.Handle("/page", r.guard.RequireBrowser(tell))
+	mux.Handle("/tool", r.guard.RequireToken(tell))
+	mux.Handle("/any", r.guard.RequireAny(tell))
+	mux.Handle("/stream", r.guard.RequireAny(func(w http.ResponseWriter, q *http.Request, _ httpauth.Identity) {
 		fmt.Fprintln(w, "hello")
 		_ = http.NewResponseController(w).Flush()
 		r.begun <- struct{}{}
 		<-q.Context().Done()
 		r.ended <- struct{}{}
 	}))
-	mux.Handle("/late", r.guard.Program(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Visitor) {
+	mux.Handle("/late", r.guard.RequireToken(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Identity) {
 		for range 3 {
 			<-r.goOn
 			fmt.Fprintln(w, "a line")
@@ -151,7 +151,7 @@ func (r *rig) handler() http.Handler {
 		}
 		<-r.goOn
 	}))
-	mux.Handle("/flood", r.guard.Program(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Visitor) {
+	mux.Handle("/flood", r.guard.RequireToken(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Identity) {
 		for piece := make([]byte, 64<<10); ; {
 			if _, err := w.Write(piece); err != nil {
 				r.ended <- struct{}{}
@@ -159,7 +159,7 @@ func (r *rig) handler() http.Handler {
 			}
 		}
 	}))
-	mux.Handle("/boom", r.guard.Program(func(w http.ResponseWriter, q *http.Request, _ httpauth.Visitor) {
+	mux.Handle("/boom", r.guard.RequireToken(func(w http.ResponseWriter, q *http.Request, _ httpauth.Identity) {
 		if q.URL.RawQuery == "late" {
 			fmt.Fprint(w, "half")
 			_ = http.NewResponseController(w).Flush()
@@ -171,7 +171,7 @@ func (r *rig) handler() http.Handler {
 		httpauth.AllowInlineStyles(w)
 		fmt.Fprint(w, "open")
 	})
-	return r.guard.Around(mux)
+	return r.guard.Middleware(mux)
 }
 
 func (r *rig) url(path string) string { return r.scheme + "://" + r.addr + path }

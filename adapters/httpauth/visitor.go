@@ -17,14 +17,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// Visitor is the authenticated identity of a request.
-type Visitor struct {
+// Identity is the authenticated identity of a request.
+type Identity struct {
 	Principal  policy.Principal
 	Session    string // client instance: mode, grants and approval requests belong to it
 	Client     string // name and version as the client states them; for users
 	Account    string // of the logged-in user, as the server knows it; empty for programs
 	Person     bool   // it came from a logged-in browser
-	Within     []tool.Narrowing
+	Within     []tool.Restriction
 	Credential string          // ID of the credential
 	Form       string          // value of FieldForm in every form of this browser's pages; empty for programs
 	Origin     string          // of the pages that the user sees, as the browser names it; its cookie is valid only there
@@ -37,7 +37,7 @@ type Visitor struct {
 
 // Proof returns the proof that a decision of this visitor is the user's: a logged-in browser. It contains no data that the browser claims. A
 // program's proves nothing.
-func (v Visitor) Proof() confirm.Proof {
+func (v Identity) Proof() confirm.Proof {
 	if !v.Person || v.Credential == "" {
 		return confirm.Proof{}
 	}
@@ -54,8 +54,8 @@ const (
 const Session = "console"
 
 // Call returns a call of that tool by the visitor.
-func (v Visitor) Call(name tool.Name, args json.RawMessage) tool.Call {
-	return tool.Call{Session: v.Session, Client: v.Client, Principal: v.Principal, Person: v.Person, Within: v.Within, Tool: name, Args: args}
+func (v Identity) Call(name tool.Name, args json.RawMessage) tool.Call {
+	return tool.Call{Session: v.Session, Client: v.Client, Principal: v.Principal, FromUser: v.Person, Restrictions: v.Within, Tool: name, Args: args}
 }
 
 // ErrReach is returned for an approval by a browser whose login does not cover the call.
@@ -63,13 +63,13 @@ var ErrReach = fault.New(fault.Denied, "approval_out_of_reach", "this browser's 
 
 // Reaches reports whether the visitor could call that tool, so that approving cannot exceed the visitor's own scope. Tools that affect every caller
 // (modes, settings, credentials) require a visitor with all tools.
-func (v Visitor) Reaches(spec tool.Spec) bool {
+func (v Identity) Reaches(spec tool.Spec) bool {
 	free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute
 	return free && spec.Effects&^v.Principal.Grants&policy.Mutating == 0 && tool.Covered(v.Within, spec) && (spec.Toolset != tool.ControlToolset || len(v.Within) == 0)
 }
 
 // Handler serves an authenticated request.
-type Handler func(w http.ResponseWriter, r *http.Request, v Visitor)
+type Handler func(w http.ResponseWriter, r *http.Request, v Identity)
 
 // Credentials checks credentials; *app.Credentials implements it.
 type Credentials interface {

@@ -21,7 +21,7 @@ func engine() (string, error) {
 			}
 		}
 	}
-	return "", sandbox.ErrIsolation.Sayf("docker and podman are not on the PATH; install one of them, or use landlock or bubblewrap")
+	return "", sandbox.ErrIsolation.WithMessage("docker and podman are not on the PATH; install one of them, or use landlock or bubblewrap")
 }
 
 // container returns the beginning of a command that runs what follows it in a container of its own.
@@ -50,7 +50,7 @@ func container(word, git, dir, notes string, variables []string) ([]string, erro
 	}
 	for _, one := range mounts {
 		if strings.ContainsAny(one, ",\"\n") {
-			return nil, sandbox.ErrIsolation.Sayf("%q cannot be mounted into a container, because it contains a comma or a quotation mark; use landlock or bubblewrap", one)
+			return nil, sandbox.ErrIsolation.WithMessage("%q cannot be mounted into a container, because it contains a comma or a quotation mark; use landlock or bubblewrap", one)
 		}
 		mount := "type=bind,source=" + one + ",target=" + one
 		if one == git {

@@ -47,7 +47,7 @@ func (i *Isolator) Check(word string) error {
 	case err != nil:
 		return err
 	case kind == sandbox.IsolationLandlock && len(i.o.Launcher) == 0:
-		return sandbox.ErrIsolation.Sayf("landlock needs a launcher program, and this program has none")
+		return sandbox.ErrIsolation.WithMessage("landlock needs a launcher program, and this program has none")
 	case kind == sandbox.IsolationLandlock:
 		return Available(noNetwork)
 	case kind == sandbox.IsolationBubblewrap:
@@ -67,7 +67,7 @@ func bubblewrap() (string, error) {
 		program, err = filepath.Abs(program)
 	}
 	if err != nil {
-		return "", sandbox.ErrIsolation.Sayf("bubblewrap is not installed: bwrap is not on the PATH; install the package bubblewrap, or use landlock").Because(err)
+		return "", sandbox.ErrIsolation.WithMessage("bubblewrap is not installed: bwrap is not on the PATH; install the package bubblewrap, or use landlock").WithCause(err)
 	}
 	return program, nil
 }
@@ -143,7 +143,7 @@ func notesOf(git, dir string) (string, error) {
 	all := filepath.Join(git, "worktrees")
 	entries, err := os.ReadDir(all)
 	if err != nil {
-		return "", sandbox.ErrIsolation.Sayf("git's worktree metadata in %s cannot be read", all).Because(err)
+		return "", sandbox.ErrIsolation.WithMessage("git's worktree metadata in %s cannot be read", all).WithCause(err)
 	}
 	for _, entry := range entries {
 		said, err := os.ReadFile(filepath.Join(all, entry.Name(), "gitdir"))
@@ -151,7 +151,7 @@ func notesOf(git, dir string) (string, error) {
 			return filepath.Join(all, entry.Name()), nil
 		}
 	}
-	return "", sandbox.ErrIsolation.Sayf("the worktree metadata for %s is missing; delete the sandbox and create it again", dir)
+	return "", sandbox.ErrIsolation.WithMessage("the worktree metadata for %s is missing; delete the sandbox and create it again", dir)
 }
 
 // searched returns the directories of a PATH outside of the system's and of those that may be written, and what lies beside them for their programs. What may be written

@@ -42,9 +42,9 @@ func version() int {
 func Available(noNetwork bool) error {
 	switch v := version(); {
 	case v < leastABI:
-		return sandbox.ErrIsolation.Sayf("this kernel has landlock version %d, but version %d is required (Linux 6.2); use bubblewrap", v, leastABI)
+		return sandbox.ErrIsolation.WithMessage("this kernel has landlock version %d, but version %d is required (Linux 6.2); use bubblewrap", v, leastABI)
 	case noNetwork && v < networkABI:
-		return sandbox.ErrIsolation.Sayf("this kernel has landlock version %d, which cannot restrict the network; version %d can (Linux 6.7); use bubblewrap-offline", v, networkABI)
+		return sandbox.ErrIsolation.WithMessage("this kernel has landlock version %d, which cannot restrict the network; version %d can (Linux 6.7); use bubblewrap-offline", v, networkABI)
 	}
 	return nil
 }

@@ -26,14 +26,14 @@ var ErrUnavailable = fault.New(fault.Unavailable, "keychain_unavailable", "no ke
 // Get returns the secret with that name, and whether there is one. It fails with ErrUnavailable.
 func Get(name string) (string, bool, error) {
 	if runtime.GOOS == "linux" && !sessionBus(os.Getenv) { // the query would start an empty bus of its own
-		return "", false, ErrUnavailable.Sayf("no keychain answers here: there is no session bus (DBUS_SESSION_BUS_ADDRESS)")
+		return "", false, ErrUnavailable.WithMessage("no keychain answers here: there is no session bus (DBUS_SESSION_BUS_ADDRESS)")
 	}
 	value, err := keyring.Get(Service, name)
 	switch {
 	case errors.Is(err, keyring.ErrNotFound):
 		return "", false, nil
 	case err != nil:
-		return "", false, ErrUnavailable.Sayf("the keychain did not answer: %v", err).Because(err)
+		return "", false, ErrUnavailable.WithMessage("the keychain did not answer: %v", err).WithCause(err)
 	}
 	return value, true, nil
 }

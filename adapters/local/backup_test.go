@@ -41,7 +41,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	call := func(name string, args any) tool.Call {
 		doc, err := json.Marshal(args)
 		require.NoError(t, err)
-		return tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: tool.Name(name), Args: doc, Person: true}
+		return tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: tool.Name(name), Args: doc, FromUser: true}
 	}
 	forget := call("forget_owner", map[string]string{"owner": owner.Name("7:100:another-start:4026531836:another-machine")})
 	code := func(o tool.Outcome) fault.Code {
@@ -59,18 +59,18 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	_, err := l.Admission().Issue(t.Context(), "terminal", access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("secret")})
 	require.NoError(t, err)
 	asked := l.Call(t.Context(), forget)
-	require.NotNil(t, asked.Issued)
-	_, err = l.Answer(t.Context(), confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: asked.Issued.PlanHash})
+	require.NotNil(t, asked.Request)
+	_, err = l.Answer(t.Context(), confirm.Decision{ID: asked.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: asked.Request.PlanHash})
 	require.NoError(t, err)
 	file := filepath.Join(t.TempDir(), "b.tar")
 	agent := call("create_backup", map[string]any{"file": file})
-	agent.Person = false
+	agent.FromUser = false
 	assert.Equal(t, fault.Code("tool_unknown"), code(l.Call(t.Context(), agent)), "no agent is served it")
 	backup := l.Call(t.Context(), call("create_backup", map[string]any{"file": file}))
 	require.Equal(t, fault.Code("confirm_token_required"), code(backup))
-	assert.Contains(t, string(backup.Issued.Plan), "keys/secret.key: opens what the database seals")
-	assert.NotContains(t, string(backup.Issued.Plan), backup.Issued.Prompt, "nothing is said twice")
-	assert.Equal(t, policy.RiskHigh.String(), backup.Issued.Risk)
+	assert.Contains(t, string(backup.Request.Plan), "keys/secret.key: opens what the database seals")
+	assert.NotContains(t, string(backup.Request.Plan), backup.Request.Prompt, "nothing is said twice")
+	assert.Equal(t, policy.RiskHigh.String(), backup.Request.Risk)
 	require.NoError(t, person.Call(t.Context(), l.App, call("create_backup", map[string]any{"file": file})).Err)
 	require.NoError(t, l.Call(t.Context(), forget).Err, "it is used")
 	require.NotEmpty(t, code(l.Call(t.Context(), forget)), "and once")
@@ -86,7 +86,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 		Loosens   []string        `json:"settings_that_open"`
 		Withdrawn ports.Withdrawn `json:"does_not_come_back"`
 	}
-	require.NoError(t, json.Unmarshal(looked.Issued.Plan, &shown))
+	require.NoError(t, json.Unmarshal(looked.Request.Plan, &shown))
 	assert.Equal(t, []string{"deploy_apply: runs without asking, unless its plan is of high risk", "actions of type webhook: under no rule that denies or asks instead of denied"}, shown.Loosens)
 	assert.Equal(t, 1, shown.Withdrawn.Approvals)
 	assert.Equal(t, 1, shown.Withdrawn.Credentials)
@@ -110,7 +110,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	assert.Empty(t, good)
 	again := l.Call(t.Context(), forget)
 	require.Equal(t, fault.Code("confirm_token_required"), code(again))
-	assert.NotEqual(t, asked.Issued.ID, again.Issued.ID)
+	assert.NotEqual(t, asked.Request.ID, again.Request.ID)
 	require.NoError(t, l.Close())
 
 	// Whoever can write to the database brings the approval back from the backup, row for row.
@@ -123,7 +123,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 		require.NoError(t, err)
 	}
 	var approved int
-	require.NoError(t, db.QueryRow("SELECT count(*) FROM grants WHERE state = 1 AND id = ?", asked.Issued.ID).Scan(&approved))
+	require.NoError(t, db.QueryRow("SELECT count(*) FROM grants WHERE state = 1 AND id = ?", asked.Request.ID).Scan(&approved))
 	require.Equal(t, 1, approved)
 	require.NoError(t, db.Close())
 	l = open()

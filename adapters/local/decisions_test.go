@@ -48,7 +48,7 @@ func TestDecisionTable(t *testing.T) {
 			continue
 		}
 		name := string(s.Name)
-		if s.People {
+		if s.UserOnly {
 			name += " *"
 		}
 		lines = append(lines, fmt.Sprintf("%-28s %-10s %-8s %-7s %s", name, s.Class, s.Confirm, max(s.Confirm, s.Human), asks(s)))
@@ -68,7 +68,7 @@ func TestNothingChangesUnasked(t *testing.T) {
 	}
 	var unasked []tool.Name
 	for _, s := range everyTool(t) {
-		registering := s.People && s.Toolset == "workbench" // the user says what to store, in so many words
+		registering := s.UserOnly && s.Toolset == "workbench" // the user says what to store, in so many words
 		if s.Class >= policy.ClassWrite && max(s.Confirm, s.Human) == policy.None && !registering {
 			unasked = append(unasked, s.Name)
 		}

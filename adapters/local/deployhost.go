@@ -19,7 +19,7 @@ type Sources struct {
 }
 
 // Git implements deployport.Sources.
-func (s Sources) Git(ctx context.Context, at deployment.Place, g deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
+func (s Sources) Git(ctx context.Context, at deployment.Locations, g deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
 	return s.Repositories.Git(ctx, at, g, offline)
 }
 
@@ -34,7 +34,7 @@ func (s Sources) Branch(ctx context.Context, url string) (string, error) {
 }
 
 // Discard implements deployport.Sources.
-func (s Sources) Discard(ctx context.Context, at deployment.Place, g deployment.ResolvedGit) error {
+func (s Sources) Discard(ctx context.Context, at deployment.Locations, g deployment.ResolvedGit) error {
 	return s.Repositories.Discard(ctx, at, g)
 }
 

@@ -27,7 +27,7 @@ type Deployments struct {
 }
 
 // deployments is the toolsets about deployments, over files and git of this machine. It opens nothing.
-func (l *Local) deployments(core app.Core) []toolset {
+func (l *Local) deployments(core app.Dependencies) []toolset {
 	parts := sync.OnceValue(func() deploymentParts { return l.deploymentParts(core) })
 	return []toolset{
 		{name: deployments.Name, build: func() tool.Capability {
@@ -48,13 +48,13 @@ type deploymentParts struct {
 	machine *deployfile.Machine
 }
 
-func (l *Local) deploymentParts(core app.Core) deploymentParts {
+func (l *Local) deploymentParts(core app.Dependencies) deploymentParts {
 	c, env := l.config.Deployments, l.config.Env
 	index := observe.OpenIndex(filepath.Join(l.config.Dir, "cache", "deployments.idx"))
 	l.atClose = append(l.atClose, index.Save)
 	files := configrepo.NewFiles(index)
 	git := confgit.New(confgit.Options{Tree: func(ctx context.Context, root, sub string) (deployment.Tree, error) {
-		return files.Local(ctx, deployment.Place{Repo: root}, first(sub, "."))
+		return files.Local(ctx, deployment.Locations{Repo: root}, first(sub, "."))
 	}})
 	machine := deployfile.NewMachine(deployfile.Options{Index: index, Clock: core.Clock, Env: env, Operations: journals{core.Audit, core.Clock}})
 	compile := planner.Compiler{

@@ -27,7 +27,7 @@ import (
 
 // EcosystemOptions are where things are, and how runs are carried out. All but Dir, Worker and Supervisor are required.
 type EcosystemOptions struct {
-	Core       app.Core
+	Core       app.Dependencies
 	Operator   policy.Policy       // as the server was started
 	Version    string              // of the product
 	Env        func(string) string // variables of this process
@@ -117,7 +117,7 @@ func (h *EcosystemHost) assembled() ecosystems.Deps {
 			return mode
 		}}
 	standing := control.SessionStatusOf(controlDeps)
-	return ecosystems.Deps{Basis: b, Control: control.Seed004(controlDeps),
+	return ecosystems.Deps{Basis: b, Control: control.AMOFTools(controlDeps),
 		Browsing: ecosystems.InfoDeps{Deps: b, Surveyor: a.surveyor, Gate: func(ctx context.Context, sc tool.Scope) (ecosystems.ModeGate, error) {
 			s, err := standing(ctx, sc)
 			return ecosystems.ModeGate{Mode: s.Mode.String(), MaxMode: s.Ceiling.String(), Pending: s.Pending}, err

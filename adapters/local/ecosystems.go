@@ -17,7 +17,7 @@ type Ecosystems struct {
 }
 
 // ecosystems returns the toolset of several repositories as one. It opens nothing.
-func (l *Local) ecosystems(core app.Core) []toolset {
+func (l *Local) ecosystems(core app.Dependencies) []toolset {
 	c := l.config
 	l.ecosystem = sync.OnceValue(func() *EcosystemHost {
 		h := NewEcosystemHost(EcosystemOptions{Core: core, Operator: l.operator, Version: c.Options.Version, Env: c.Env, Home: l.sandboxHome(), State: c.Dir,

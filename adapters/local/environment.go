@@ -85,7 +85,7 @@ func EnvironmentOver(c Config, env func(string) string) (Config, error) {
 	c.Packs = Packs{Root: s.text("CONTEXT_PACK_ROOT", f.Packs.Root), Source: s.text("CONTEXT_PACK_SOURCE_ROOT", f.Packs.Source), Sources: s.roots(f.Packs.Sources)}
 	c.Notify = s.notify(f.Notify, c.Notify)
 	if len(s.problems) > 0 {
-		return c, ErrConfig.Sayf("%s", strings.Join(s.problems, "; "))
+		return c, ErrConfig.WithMessage("%s", strings.Join(s.problems, "; "))
 	}
 	return c, nil
 }
@@ -98,12 +98,12 @@ func (s *settings) read() (f file, err error) {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
 		return f, nil
 	case err != nil:
-		return f, ErrConfig.Sayf("%s cannot be read; make it readable, or move it away", path).Because(err)
+		return f, ErrConfig.WithMessage("%s cannot be read; make it readable, or move it away", path).WithCause(err)
 	case strings.TrimSpace(string(data)) == "":
 		return f, nil
 	}
 	if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
-		return f, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
+		return f, ErrConfig.WithMessage("%s: %s", path, fault.From(err).Message)
 	}
 	s.written = data
 	return f, nil

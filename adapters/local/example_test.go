@@ -29,9 +29,9 @@ func Example() {
 	in := packs.InputArgs{Action: "create", Name: "login-bug", TTLMinutes: new(uint64(60))}
 
 	made, err := app.Do(ctx, me, packs.Input, in) // in and out are typed by the handle
-	var ask *app.Unconfirmed
+	var ask *app.ApprovalRequiredError
 	if errors.As(err, &ask) { // policy wants the user's yes: show ask.Issued.Plan; the token answers where Options say that the caller approves
-		made, err = app.Do(ctx, me.With(ask.Issued.Token), packs.Input, in)
+		made, err = app.Do(ctx, me.WithToken(ask.Issued.Token), packs.Input, in)
 	}
 	if err != nil {
 		log.Fatal(fault.From(err).Code)

@@ -128,7 +128,7 @@ func Open(c Config) (*Local, error) {
 }
 
 // core returns what the core needs besides toolsets. It opens nothing.
-func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases ports.Leases, owners ports.Owner) app.Core {
+func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases ports.Leases, owners ports.ProcessIdentity) app.Dependencies {
 	redactor := sync.OnceValue(func() *redact.Redactor {
 		var known []string
 		if c.Known != nil {
@@ -136,7 +136,7 @@ func (c Config) core(store *sqlitestore.Store, record ports.AuditLog, leases por
 		}
 		return redact.New(redact.Options{Known: known})
 	})
-	return app.Core{
+	return app.Dependencies{
 		Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: record, Settings: store, Sessions: store.Sessions(),
 		Runs: sqlitestore.NewRuns(store), Owner: owners, Leases: leases, Outreach: gitcli.Outreach{}, Bell: system.NewBell(filepath.Join(c.Dir, "signals"), c.Log), Limiter: system.NewLimiter(system.Clock{}, rates), Redact: redactor, Log: c.Log, Home: func() string { return homeIdentity(c.Dir) },
 		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}, enrolled.SecurityKey: sshkeys.Verifier{}},
@@ -227,7 +227,7 @@ func (c Config) home() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", app.ErrWiring.Sayf("there is no home directory to keep state in; set COUNTERSIGN_HOME").Because(err)
+		return "", app.ErrWiring.WithMessage("there is no home directory to keep state in; set COUNTERSIGN_HOME").WithCause(err)
 	}
 	return filepath.Join(home, ".countersign"), nil
 }

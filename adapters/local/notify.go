@@ -123,14 +123,14 @@ func (s *settings) reminder(written string) time.Duration {
 }
 
 // notifier notifies users of pending approvals in this home. It opens nothing.
-func (c Config) notifier(core app.Core) *notify.Notifier {
+func (c Config) notifier(core app.Dependencies) *notify.Notifier {
 	rules := c.Notify.Rules
 	rules.Link = func(id string) string { return c.console(core.Owner, id) }
 	return notify.NewNotifier(notify.Options{Channels: c.Notify.Channels, Ledger: core.Ledger, Clock: core.Clock, IDs: core.IDs, Rules: rules, Dir: c.Dir, Log: c.Log})
 }
 
 // console returns the page of a request, or of all, if a server of this home is recorded and not known to have ended; empty otherwise.
-func (c Config) console(owners ports.Owner, id string) string {
+func (c Config) console(owners ports.ProcessIdentity, id string) string {
 	text, err := os.ReadFile(filepath.Join(c.Dir, serverFile))
 	var at struct {
 		Process string `json:"process"`

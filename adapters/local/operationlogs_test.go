@@ -43,7 +43,7 @@ func TestJournalsOfOthers(t *testing.T) {
 		if seen.Kind == deployment.Absent {
 			write.Op = deployment.OpCreate
 		}
-		_, err = ours.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Place{Home: home}, Writes: []deployment.Write{write}}, nil)
+		_, err = ours.Apply(t.Context(), deployment.Transaction{Kind: deployment.KindEdit, Place: deployment.Locations{Home: home}, Writes: []deployment.Write{write}}, nil)
 		require.NoError(t, err)
 	}
 	is := func(text string) {

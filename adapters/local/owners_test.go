@@ -36,7 +36,7 @@ func TestAPersonSaysThatAnOwnerHasEnded(t *testing.T) {
 	}
 	assert.Equal(t, fault.Code("tool_unknown"), fault.From(one.Call(t.Context(), call(away)).Err).Code, "an agent calls")
 	byHand := call(away)
-	byHand.Person = true
+	byHand.FromUser = true
 	asked := one.Call(t.Context(), byHand)
 	require.Equal(t, fault.Code("confirm_token_required"), fault.From(asked.Err).Code)
 	assert.Equal(t, owner.Unknown, other.Judge(away))

@@ -62,7 +62,7 @@ const (
 // upkeep returns the toolset over a pack store. Nothing in it deletes.
 func upkeep(d checked) tool.Capability {
 	u := doctor{d}
-	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
+	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, UsesWorkingDir: true, Entries: []tool.Entry{
 		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(inspectSchema),
 			Description: "List the files of the pack store that are no readable packs, with what is wrong with each."}, u.inspect),
 		bind.Command(QuarantinePack, tool.Spec{Title: "Set a pack file aside", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Human: policy.Simple,
@@ -120,7 +120,7 @@ func (d doctor) plan(ctx context.Context, _ tool.Scope, in QuarantineInput) (asi
 			return a, err
 		}
 	}
-	return aside{}, packport.ErrHealthy.Sayf("%s is not among the damaged pack files; countersign pack doctor lists them", in.File)
+	return aside{}, packport.ErrHealthy.WithMessage("%s is not among the damaged pack files; countersign pack doctor lists them", in.File)
 }
 
 func (d doctor) quarantine(ctx context.Context, _ tool.Scope, a aside) (QuarantineAnswer, error) {

@@ -47,7 +47,7 @@ func (p Packs) complete(env func(string) string) (Packs, error) {
 			return p, err
 		}
 		if _, err := pack.ParseRoot(name); err != nil || name == "" {
-			return p, app.ErrWiring.Sayf("%q is no name for a source root; use letters, digits, - and _", name)
+			return p, app.ErrWiring.WithMessage("%q is no name for a source root; use letters, digits, - and _", name)
 		}
 		p.Sources[name] = dir
 	}
@@ -72,7 +72,7 @@ func absolute(dir *string) error {
 	}
 	abs, err := filepath.Abs(*dir)
 	if err != nil {
-		return app.ErrWiring.Sayf("the directory that you stand in is gone; change to one that is there (cd), and repeat the command").Because(err)
+		return app.ErrWiring.WithMessage("the directory that you stand in is gone; change to one that is there (cd), and repeat the command").WithCause(err)
 	}
 	*dir = abs
 	return nil
@@ -88,7 +88,7 @@ func first(values ...string) string {
 }
 
 // packs returns the toolset packs, and the upkeep of its store.
-func (l *Local) packs(core app.Core) []toolset {
+func (l *Local) packs(core app.Dependencies) []toolset {
 	p := l.config.Packs
 	store := sync.OnceValue(func() *packfile.Store {
 		listing := "packs-" + canon.SumBytes("pack.root.v1", []byte(p.Root)).Hex()[:16] + ".idx"

@@ -118,8 +118,8 @@ func (f *configFixture) deploy(want int) {
 	c := tool.Call{Session: "bench", Principal: core.Owner(), Tool: "deploy"}
 	o := core.Call(f.b.Context(), c)
 	require.NoError(f.b, o.Err)
-	require.NotNil(f.b, o.Issued)
-	c.Tool, c.Args, c.Token = "deploy_apply", json.RawMessage(`{"yes":true}`), o.Issued.Token
+	require.NotNil(f.b, o.Request)
+	c.Tool, c.Args, c.Token = "deploy_apply", json.RawMessage(`{"yes":true}`), o.Request.Token
 	o = core.Call(f.b.Context(), c)
 	require.NoError(f.b, o.Err)
 	require.Contains(f.b, string(o.Value), fmt.Sprintf(`"create":%d,"delete":0,"update":0`, want))

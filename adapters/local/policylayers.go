@@ -75,7 +75,7 @@ func (t Trust) system() (policy.Layer, bool, error) {
 		l.Require[key] = needs
 	}
 	if len(s.problems) > 0 {
-		return l, false, ErrConfig.Sayf("%s: %s", path, strings.Join(s.problems, "; "))
+		return l, false, ErrConfig.WithMessage("%s: %s", path, strings.Join(s.problems, "; "))
 	}
 	return l, true, nil
 }
@@ -92,17 +92,17 @@ func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, path, false, nil
 	case err != nil:
-		return f, path, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
+		return f, path, false, ErrConfig.WithMessage("%s cannot be read; make it readable, or take it away", path).WithCause(err)
 	case !t.AnyOwner && !rootsAlone(path, info):
-		return f, path, false, ErrConfig.Sayf("%s does not count, because others than root may write it; run: chown root %[1]s && chmod go-w %[1]s", path)
+		return f, path, false, ErrConfig.WithMessage("%s does not count, because others than root may write it; run: chown root %[1]s && chmod go-w %[1]s", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return f, path, false, ErrConfig.Sayf("%s cannot be read; make it readable, or take it away", path).Because(err)
+		return f, path, false, ErrConfig.WithMessage("%s cannot be read; make it readable, or take it away", path).WithCause(err)
 	}
 	if strings.TrimSpace(string(data)) != "" {
 		if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
-			return f, path, false, ErrConfig.Sayf("%s: %s", path, fault.From(err).Message)
+			return f, path, false, ErrConfig.WithMessage("%s: %s", path, fault.From(err).Message)
 		}
 	}
 	return f, path, true, nil

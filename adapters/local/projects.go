@@ -39,7 +39,7 @@ type Projects struct {
 func Supervise() error { return osproc.Supervise(os.Stdin, osproc.Options{}) }
 
 // projects returns the toolsets about projects. It opens nothing.
-func (l *Local) projects(core app.Core) []toolset {
+func (l *Local) projects(core app.Dependencies) []toolset {
 	l.processes = sync.OnceValue(func() *osproc.Processes {
 		return osproc.New(osproc.Options{Dir: filepath.Join(l.config.Dir, "processes"), Clock: core.Clock, Redact: core.Redact, Judge: core.Owner.Judge,
 			Supervisor: l.config.Projects.Supervisor})
@@ -65,7 +65,7 @@ func (l *Local) named(toolset string) bool {
 	return slices.Contains(l.config.Options.Serve.Toolsets, toolset) || slices.ContainsFunc(l.config.Options.Serve.Tools, func(name string) bool { return strings.HasPrefix(name, toolset+"_") })
 }
 
-func (l *Local) projectTools(core app.Core) projectTools {
+func (l *Local) projectTools(core app.Dependencies) projectTools {
 	catalogue := sqlitestore.NewCatalogue(l.store)
 	home := first(l.config.Projects.Home, l.config.Env("HOME"))
 	dirs := projectfile.New(projectfile.Options{Home: home, Own: []string{l.config.Dir}, Env: os.Environ})

@@ -67,7 +67,7 @@ func newProjectsFixture(b testing.TB, level policy.Level) *projectsFixture {
 		Projects: local.Projects{Home: filepath.Join(base, "home"), Supervisor: []string{exe, "supervise"}}})
 	require.NoError(b, err)
 	b.Cleanup(func() { require.NoError(b, core.Close()) })
-	return &projectsFixture{b: b, core: core, base: base, call: tool.Call{Session: "bench", Principal: core.Owner(), Person: true}}
+	return &projectsFixture{b: b, core: core, base: base, call: tool.Call{Session: "bench", Principal: core.Owner(), FromUser: true}}
 }
 
 // register makes that many repositories with a commit and a package.json each, and registers them.
@@ -108,9 +108,9 @@ func (y *projectsFixture) do(name tool.Name, args map[string]any) json.RawMessag
 // confirmed returns the arguments with the confirmation that such a call is answered with.
 func (y *projectsFixture) confirmed(name tool.Name, args map[string]any) map[string]any {
 	o := y.try(name, args)
-	require.NotNil(y.b, o.Issued)
+	require.NotNil(y.b, o.Request)
 	args = maps.Clone(args)
-	args["confirm_token"] = o.Issued.Token.Reveal()
+	args["confirm_token"] = o.Request.Token.Reveal()
 	return args
 }
 

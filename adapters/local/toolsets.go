@@ -21,12 +21,12 @@ type toolset struct {
 }
 
 // toolsets returns every toolset there is, and makes none. One is left out by leaving out its line.
-func (l *Local) toolsets(core app.Core) []toolset {
+func (l *Local) toolsets(core app.Dependencies) []toolset {
 	return slices.Concat([]toolset{{name: control.Name, build: func() tool.Capability { return l.control(core) }}},
 		l.packs(core), l.deployments(core), l.projects(core), l.sandboxes(core), l.ecosystems(core))
 }
 
-func (l *Local) control(core app.Core) tool.Capability {
+func (l *Local) control(core app.Dependencies) tool.Capability {
 	return control.Capability(control.Deps{Clock: core.Clock, Ledger: core.Ledger, Bell: core.Bell, Runs: core.Runs, Audit: core.Audit, Sessions: core.Sessions, Owner: core.Owner, Leases: core.Leases,
 		Settings: core.Settings, Operator: l.operator,
 		Rules: func(ctx context.Context, s ports.Settings) (policy.Resolved, error) { return l.Resolve(ctx, s) },
@@ -96,7 +96,7 @@ func ownerOf(sets []toolset, served map[string]bool) func(name string) string {
 				continue
 			}
 			for _, e := range set.build().Entries {
-				if !e.Spec.People {
+				if !e.Spec.UserOnly {
 					out[string(e.Spec.Name)] = set.name
 				}
 			}

@@ -98,9 +98,9 @@ func (h Hooks) start(ctx context.Context, id string, running *sync.WaitGroup) (s
 	running.Go(func() {
 		ctx := context.WithoutCancel(ctx)
 		asked := h.Door.Call(ctx, call)
-		if i := asked.Issued; i != nil && asked.Err != nil && i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() {
+		if i := asked.Request; i != nil && asked.Err != nil && i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() {
 			answered := call
-			answered.ID, answered.Answer = "", &confirm.Answer{ID: i.ID, Approve: true, By: "incoming webhook", Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "a person opened this workflow to requests"}}
+			answered.ID, answered.Decision = "", &confirm.Decision{ID: i.ID, Approve: true, By: "incoming webhook", Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "a person opened this workflow to requests"}}
 			h.Door.Call(ctx, answered)
 		}
 	})

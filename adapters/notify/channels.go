@@ -42,11 +42,11 @@ func newSecret(where string, env func(string) string) (secret, error) {
 	case where == "":
 		return secret{}, nil
 	case kind == "file" && strings.TrimSpace(name) != "" && !filepath.IsAbs(name):
-		return secret{}, ErrSettings.Sayf("the file of a secret needs an absolute path, without ~ and variables (file:/path/to/file), because processes have different working directories")
+		return secret{}, ErrSettings.WithMessage("the file of a secret needs an absolute path, without ~ and variables (file:/path/to/file), because processes have different working directories")
 	case (kind == "env" || kind == "file") && strings.TrimSpace(name) != "":
 		return secret{where, env}, nil
 	}
-	return secret{}, ErrSettings.Sayf("a secret is given as env:NAME or file:PATH, not as a value in the configuration")
+	return secret{}, ErrSettings.WithMessage("a secret is given as env:NAME or file:PATH, not as a value in the configuration")
 }
 
 // String returns the location of the secret.
@@ -65,20 +65,20 @@ func (s secret) read() (string, error) {
 		if v := strings.TrimSpace(s.env(name)); v != "" {
 			return v, nil
 		}
-		return "", ErrSecret.Sayf("the variable %s is not set in this process; set it, or keep the secret in a file (file:PATH)", name)
+		return "", ErrSecret.WithMessage("the variable %s is not set in this process; set it, or keep the secret in a file (file:PATH)", name)
 	}
 	f, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // anything but a file must not block
 	if err != nil {
-		return "", ErrSecret.Sayf("cannot read the file %s with a channel's secret", name)
+		return "", ErrSecret.WithMessage("cannot read the file %s with a channel's secret", name)
 	}
 	defer f.Close() //nolint:errcheck // it was only read
 	if info, err := f.Stat(); err != nil || !info.Mode().IsRegular() {
-		return "", ErrSecret.Sayf("%s is not a regular file; it must hold a channel's secret", name)
+		return "", ErrSecret.WithMessage("%s is not a regular file; it must hold a channel's secret", name)
 	}
 	data, err := io.ReadAll(io.LimitReader(f, maxSecret+1))
 	v := strings.TrimSpace(string(data))
 	if err != nil || v == "" || len(data) > maxSecret || strings.ContainsAny(v, "\r\n") {
-		return "", ErrSecret.Sayf("the file %s must hold one line with a secret", name)
+		return "", ErrSecret.WithMessage("the file %s must hold one line with a secret", name)
 	}
 	return v, nil
 }
@@ -102,7 +102,7 @@ func newAddress(text string, env func(string) string) (address, error) {
 func parseURL(text string) (*url.URL, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil {
-		return nil, ErrSettings.Sayf("a url must begin with http:// or https://, name a host, and contain no password")
+		return nil, ErrSettings.WithMessage("a url must begin with http:// or https://, name a host, and contain no password")
 	}
 	return u, nil
 }
@@ -136,7 +136,7 @@ func client() *http.Client {
 func post(ctx context.Context, to *url.URL, host string, body []byte, headers map[string]string) error {
 	r, err := http.NewRequestWithContext(ctx, http.MethodPost, to.String(), bytes.NewReader(body))
 	if err != nil {
-		return ErrSettings.Sayf("cannot create a request to %s", host)
+		return ErrSettings.WithMessage("cannot create a request to %s", host)
 	}
 	for name, value := range headers {
 		r.Header.Set(name, value)
@@ -144,7 +144,7 @@ func post(ctx context.Context, to *url.URL, host string, body []byte, headers ma
 	r.Header.Set("User-Agent", "Countersign")
 	answer, err := client().Do(r)
 	if err != nil {
-		return ErrUnreachable.Sayf("%s cannot be reached: %s", host, why(err))
+		return ErrUnreachable.WithMessage("%s cannot be reached: %s", host, why(err))
 	}
 	_, _ = io.Copy(io.Discard, io.LimitReader(answer.Body, 64<<10))
 	_ = answer.Body.Close()
@@ -152,9 +152,9 @@ func post(ctx context.Context, to *url.URL, host string, body []byte, headers ma
 	case code >= 200 && code < 300:
 		return nil
 	case code >= 500 || code == http.StatusTooManyRequests || code == http.StatusRequestTimeout:
-		return ErrUnreachable.Sayf("%s answered with status %d", host, code)
+		return ErrUnreachable.WithMessage("%s answered with status %d", host, code)
 	default:
-		return ErrRefused.Sayf("%s answered with status %d; check the channel's url, token and template", host, code)
+		return ErrRefused.WithMessage("%s answered with status %d; check the channel's url, token and template", host, code)
 	}
 }
 

@@ -36,7 +36,7 @@ func (b book) load() (notice.DeliveryLog, error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return kept, nil
 	case err != nil:
-		return kept, ErrBook.Sayf("%s cannot be read; make it readable, or remove it", b.dir.File(bookFile)).Because(err)
+		return kept, ErrBook.WithMessage("%s cannot be read; make it readable, or remove it", b.dir.File(bookFile)).WithCause(err)
 	}
 	if json.Unmarshal(data, &kept) != nil {
 		return notice.DeliveryLog{}, nil
@@ -48,7 +48,7 @@ func (b book) load() (notice.DeliveryLog, error) {
 func (b book) change(ctx context.Context, f func(*notice.DeliveryLog) error) error {
 	lock, err := b.dir.Lock(ctx, lockFile)
 	if err != nil {
-		return ErrBook.Sayf("%s cannot be locked", b.dir.File(lockFile)).Because(err)
+		return ErrBook.WithMessage("%s cannot be locked", b.dir.File(lockFile)).WithCause(err)
 	}
 	defer lock.Release() //nolint:errcheck // what was done under it is done
 	kept, err := b.load()
@@ -71,7 +71,7 @@ func (b book) change(ctx context.Context, f func(*notice.DeliveryLog) error) err
 		return nil
 	}
 	if err := b.dir.Write(bookFile, append(after, '\n')); err != nil {
-		return ErrBook.Sayf("%s cannot be written", b.dir.File(bookFile)).Because(err)
+		return ErrBook.WithMessage("%s cannot be written", b.dir.File(bookFile)).WithCause(err)
 	}
 	return nil
 }

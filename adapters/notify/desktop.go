@@ -37,7 +37,7 @@ func (DesktopChannel) Where() string { return "this desktop" }
 // Send shows the message. It returns when ctx ends, even if the desktop does not answer.
 func (c DesktopChannel) Send(ctx context.Context, m notice.Message) error {
 	if !HasDesktopSession(c.env) { // without one, a bus would be searched for, and possibly started
-		return ErrDesktop.Sayf("this process has no desktop session; start it in one, or set notify: desktop: false")
+		return ErrDesktop.WithMessage("this process has no desktop session; start it in one, or set notify: desktop: false")
 	}
 	beeep.AppName = "Countersign"
 	shown := make(chan error, 1)
@@ -45,10 +45,10 @@ func (c DesktopChannel) Send(ctx context.Context, m notice.Message) error {
 	select {
 	case err := <-shown:
 		if err != nil {
-			return ErrDesktop.Sayf("the desktop shows no notifications").Because(err)
+			return ErrDesktop.WithMessage("the desktop shows no notifications").WithCause(err)
 		}
 		return nil
 	case <-ctx.Done():
-		return ErrDesktop.Sayf("the desktop did not answer in time")
+		return ErrDesktop.WithMessage("the desktop did not answer in time")
 	}
 }

@@ -42,32 +42,32 @@ const tlsPort = "465"
 func NewMail(s MailSettings, env func(string) string) (*Mail, error) {
 	host, port, err := net.SplitHostPort(s.SMTP)
 	if err != nil || host == "" || port == "" {
-		return nil, ErrSettings.Sayf("smtp needs a server address with a port, such as smtp.example.org:587")
+		return nil, ErrSettings.WithMessage("smtp needs a server address with a port, such as smtp.example.org:587")
 	}
 	m := &Mail{host: host, port: port, user: s.User, plain: s.Plain}
 	from, err := mail.ParseAddress(s.From)
 	if err != nil {
-		return nil, ErrSettings.Sayf("from is not a mail address")
+		return nil, ErrSettings.WithMessage("from is not a mail address")
 	}
 	m.from = *from
 	for _, text := range s.To {
 		to, err := mail.ParseAddress(text)
 		if err != nil {
-			return nil, ErrSettings.Sayf("to contains something that is not a mail address")
+			return nil, ErrSettings.WithMessage("to contains something that is not a mail address")
 		}
 		m.to = append(m.to, *to)
 	}
 	if len(m.to) == 0 {
-		return nil, ErrSettings.Sayf("to is empty")
+		return nil, ErrSettings.WithMessage("to is empty")
 	}
 	if m.password, err = newSecret(s.Password, env); err != nil {
 		return nil, err
 	}
 	if (m.user == "") != m.password.None() {
-		return nil, ErrSettings.Sayf("give both user and password, or neither")
+		return nil, ErrSettings.WithMessage("give both user and password, or neither")
 	}
 	if m.plain && m.user != "" && !loopback(host) {
-		return nil, ErrSettings.Sayf("a password is only sent to another machine over TLS; remove starttls: false")
+		return nil, ErrSettings.WithMessage("a password is only sent to another machine over TLS; remove starttls: false")
 	}
 	return m, nil
 }
@@ -91,7 +91,7 @@ func (m *Mail) Send(ctx context.Context, n notice.Message) error {
 	}
 	conn, err := new(net.Dialer).DialContext(ctx, "tcp", net.JoinHostPort(m.host, m.port))
 	if err != nil {
-		return ErrUnreachable.Sayf("%s cannot be reached: %s", m.Where(), why(err))
+		return ErrUnreachable.WithMessage("%s cannot be reached: %s", m.Where(), why(err))
 	}
 	defer context.AfterFunc(ctx, func() { _ = conn.SetDeadline(time.Unix(1, 0)) })() // ends all waiting
 	if m.port == tlsPort && !m.plain {
@@ -115,7 +115,7 @@ func (m *Mail) talk(conn net.Conn, password string, n notice.Message) error {
 	}
 	if !m.plain && m.port != tlsPort {
 		if offered, _ := c.Extension("STARTTLS"); !offered {
-			return ErrRefused.Sayf("%s offers no STARTTLS; for a server on this machine set starttls: false", m.Where())
+			return ErrRefused.WithMessage("%s offers no STARTTLS; for a server on this machine set starttls: false", m.Where())
 		}
 		if err := c.StartTLS(&tls.Config{ServerName: m.host, MinVersion: tls.VersionTLS12}); err != nil {
 			return err
@@ -172,11 +172,11 @@ func (m *Mail) judged(ctx context.Context, err error) error {
 	case errors.Is(err, ErrRefused):
 		return err
 	case ctx.Err() != nil:
-		return ErrUnreachable.Sayf("%s did not answer in time", m.Where())
+		return ErrUnreachable.WithMessage("%s did not answer in time", m.Where())
 	case errors.As(err, &code) && code.Code >= 500:
-		return ErrRefused.Sayf("%s rejects the message with code %d; check user, password, from and to", m.Where(), code.Code)
+		return ErrRefused.WithMessage("%s rejects the message with code %d; check user, password, from and to", m.Where(), code.Code)
 	case errors.As(err, &code):
-		return ErrUnreachable.Sayf("%s answered with code %d", m.Where(), code.Code)
+		return ErrUnreachable.WithMessage("%s answered with code %d", m.Where(), code.Code)
 	}
-	return ErrUnreachable.Sayf("%s: %s", m.Where(), why(err))
+	return ErrUnreachable.WithMessage("%s: %s", m.Where(), why(err))
 }

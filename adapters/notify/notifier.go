@@ -36,7 +36,7 @@ var (
 // Options configures a Notifier. Every field except the last two is required.
 type Options struct {
 	Channels []ports.Channel
-	Ledger   ports.Ledger
+	Ledger   ports.ApprovalStore
 	Clock    ports.Clock
 	IDs      ports.IDs
 	Rules    notice.Rules
@@ -348,11 +348,11 @@ func (n *Notifier) once(ctx context.Context, c ports.Channel, m notice.Message) 
 	defer cancel()
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.ErrInternal.Sayf("internal error in the channel")
+			err = fault.ErrInternal.WithMessage("internal error in the channel")
 		}
 	}()
 	if err = c.Send(ctx, m); err != nil && errors.Is(ctx.Err(), context.DeadlineExceeded) {
-		err = ErrTimeout.Sayf("no answer within %s", sendTimeout)
+		err = ErrTimeout.WithMessage("no answer within %s", sendTimeout)
 	}
 	return err
 }
@@ -454,7 +454,7 @@ func (n *Notifier) Test(ctx context.Context, name string) ([]notice.ChannelTestR
 		all = append(all, r)
 	}
 	if len(all) == 0 && name != "" {
-		return nil, ErrChannel.Sayf("unknown channel %q; countersign notify lists the channels", name)
+		return nil, ErrChannel.WithMessage("unknown channel %q; countersign notify lists the channels", name)
 	}
 	return all, nil
 }

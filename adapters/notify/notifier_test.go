@@ -229,7 +229,7 @@ func (h hung) Send(ctx context.Context, _ notice.Message) error {
 	default:
 	}
 	<-ctx.Done()
-	return notify.ErrUnreachable.Because(ctx.Err())
+	return notify.ErrUnreachable.WithCause(ctx.Err())
 }
 
 // TestAReceiverThatHangsHoldsNothingUp: neither who asks, nor another channel, nor the end of the process, which waits no longer than it is told to.

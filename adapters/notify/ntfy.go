@@ -26,7 +26,7 @@ type ntfy struct {
 // NewNtfy returns the channel of these settings.
 func NewNtfy(s NtfySettings, env func(string) string) (*ntfy, error) {
 	if !regexp.MustCompile(`^[-_A-Za-z0-9]{1,64}$`).MatchString(s.Topic) {
-		return nil, ErrSettings.Sayf("a topic has 1 to 64 letters, digits, - and _")
+		return nil, ErrSettings.WithMessage("a topic has 1 to 64 letters, digits, - and _")
 	}
 	at, err := newAddress(s.URL, env)
 	if err != nil {
@@ -68,7 +68,7 @@ func (n *ntfy) Send(ctx context.Context, m notice.Message) error {
 	}
 	body, err := json.Marshal(out)
 	if err != nil {
-		return ErrSettings.Because(err)
+		return ErrSettings.WithCause(err)
 	}
 	headers := map[string]string{"Content-Type": "application/json"}
 	if token != "" {

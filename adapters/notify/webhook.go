@@ -72,11 +72,11 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 		ready, known := presets()[s.Preset]
 		switch {
 		case !known:
-			return nil, ErrSettings.Sayf("unknown preset %q; use one of %s", s.Preset, strings.Join(slices.Sorted(maps.Keys(presets())), ", "))
+			return nil, ErrSettings.WithMessage("unknown preset %q; use one of %s", s.Preset, strings.Join(slices.Sorted(maps.Keys(presets())), ", "))
 		case s.Template != "" || s.ContentType != "":
-			return nil, ErrSettings.Sayf("give either preset or template, not both")
+			return nil, ErrSettings.WithMessage("give either preset or template, not both")
 		case s.Preset == "telegram" && s.Chat == "":
-			return nil, ErrSettings.Sayf("the preset telegram needs chat, the id of the chat to write to")
+			return nil, ErrSettings.WithMessage("the preset telegram needs chat, the id of the chat to write to")
 		}
 		w.template = ready
 	}
@@ -84,7 +84,7 @@ func NewWebhook(s WebhookSettings, env func(string) string, clock ports.Clock) (
 		w.media = "application/json"
 	}
 	if _, _, err := mime.ParseMediaType(w.media); err != nil {
-		return nil, ErrSettings.Sayf("invalid content type %q", w.media)
+		return nil, ErrSettings.WithMessage("invalid content type %q", w.media)
 	}
 	_, err = w.body(notice.Message{Title: `"t"`, Text: "x\ny"})
 	return w, err
@@ -134,10 +134,10 @@ func (w *webhook) body(m notice.Message) ([]byte, error) {
 		return string(quoted[1 : len(quoted)-1])
 	})
 	if wrong != "" {
-		return nil, ErrSettings.Sayf("the template names %s; the fields are {{.%s}}", wrong, strings.Join(slices.Sorted(maps.Keys(fields)), "}}, {{."))
+		return nil, ErrSettings.WithMessage("the template names %s; the fields are {{.%s}}", wrong, strings.Join(slices.Sorted(maps.Keys(fields)), "}}, {{."))
 	}
 	if isJSON && !json.Valid([]byte(text)) {
-		return nil, ErrSettings.Sayf("the template makes no JSON; fields stand within quotation marks, as in {\"text\": \"{{.Title}}\"}, or content_type is another one")
+		return nil, ErrSettings.WithMessage("the template makes no JSON; fields stand within quotation marks, as in {\"text\": \"{{.Title}}\"}, or content_type is another one")
 	}
 	return []byte(text), nil
 }

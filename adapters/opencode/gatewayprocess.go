@@ -51,17 +51,17 @@ func (f GatewayProcess) Healthy(ctx context.Context, port int) error {
 	at := net.JoinHostPort("127.0.0.1", strconv.Itoa(port))
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+at+"/health", nil)
 	if err != nil {
-		return sandbox.ErrGateway.Because(err)
+		return sandbox.ErrGateway.WithCause(err)
 	}
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		return sandbox.ErrGateway.Sayf("nothing answers at %s", at).Because(err)
+		return sandbox.ErrGateway.WithMessage("nothing answers at %s", at).WithCause(err)
 	}
 	defer resp.Body.Close()
 	var health struct{ Status string }
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<10)).Decode(&health); err != nil || resp.StatusCode != http.StatusOK || health.Status != "ok" {
-		return sandbox.ErrGateway.Sayf("what answers at %s (HTTP %d) is no gateway", at, resp.StatusCode)
+		return sandbox.ErrGateway.WithMessage("what answers at %s (HTTP %d) is no gateway", at, resp.StatusCode)
 	}
 	return nil
 }

@@ -125,12 +125,12 @@ const modelLine = `^[A-Za-z0-9][A-Za-z0-9._-]*/[^\s]+$`
 // Models is sandboxport.Launcher. It fails with sandbox.ErrNotInstalled, sandbox.ErrTimeout, or sandbox.ErrConfig when the program fails.
 func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string, error) {
 	if s.Bin == "" || l.processes == nil {
-		return nil, sandbox.ErrNotInstalled.Sayf("there is no program to ask for models: %s", s.Missing)
+		return nil, sandbox.ErrNotInstalled.WithMessage("there is no program to ask for models: %s", s.Missing)
 	}
 	query := l.listing(ctx, s)
 	waited := time.NewTimer(l.wait)
 	defer waited.Stop()
-	late := sandbox.ErrTimeout.Sayf("%s did not list its models within %v; a first start, or a busy machine, can take that long: ask again", s.Bin, l.wait)
+	late := sandbox.ErrTimeout.WithMessage("%s did not list its models within %v; a first start, or a busy machine, can take that long: ask again", s.Bin, l.wait)
 	select {
 	case <-query.done:
 	case <-waited.C:
@@ -143,13 +143,13 @@ func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string
 	result, err := query.result, query.err
 	switch {
 	case errors.Is(err, process.ErrStart):
-		return nil, sandbox.ErrNotInstalled.Sayf("%s could not be asked for its models; npm install -g opencode-ai installs it, OPENCODE_BIN names another place", s.Bin).Because(err)
+		return nil, sandbox.ErrNotInstalled.WithMessage("%s could not be asked for its models; npm install -g opencode-ai installs it, OPENCODE_BIN names another place", s.Bin).WithCause(err)
 	case errors.Is(err, context.Canceled), result.Status == process.TimedOut, result.Status == process.Stopped: // another caller may have cancelled it
 		return nil, late
 	case err != nil:
 		return nil, err
 	case !result.OK():
-		return nil, sandbox.ErrConfig.Sayf("%s cannot list its models (exit %d): %s", s.Bin, result.Exit.Code, lastLine(result))
+		return nil, sandbox.ErrConfig.WithMessage("%s cannot list its models (exit %d): %s", s.Bin, result.Exit.Code, lastLine(result))
 	}
 	var models []string
 	form := regexp.MustCompile(modelLine)

@@ -61,7 +61,7 @@ func open(t *testing.T) *gatewayFixture {
 	h.start()
 	h.write("active")
 	router := opencode.NewRouter(opencode.RouterOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.store, Settings: h.store, Sessions: h.store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: h.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	served, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		gateway.Capability(gateway.Deps{Router: router, Ensure: h.ensure, Used: h.use}))
@@ -419,7 +419,7 @@ func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
 	pending := h.must("opencode_permission_list", nil)["permissions"].([]any)[0].(map[string]any)["id"]
 	router := opencode.NewRouter(opencode.RouterOptions{Table: h.table, Secret: func(context.Context, string) (string, error) { return password, nil }})
 	store := memstore.New()
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	served, err := app.New(core, app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}, gateway.Capability(gateway.Deps{Router: router}))
 	require.NoError(t, err)
@@ -437,10 +437,10 @@ func TestPowerHandedToAnAgentIsAPersons(t *testing.T) {
 		args, err := json.Marshal(c.args)
 		require.NoError(t, err)
 		o := served.Call(t.Context(), tool.Call{Session: string(name), Principal: policy.Principal{ID: "agent", Grants: policy.All}, Tool: name, Args: args})
-		require.NotNil(t, o.Issued, "%s: %v", name, o.Err)
-		assert.Equal(t, c.high, o.Issued.Risk == "high", name)
-		assert.Equal(t, !c.high, o.Issued.Lasting(), name)
-		assert.Equal(t, c.high, strings.Contains(string(o.Issued.Plan), "what the agent then does"), name)
+		require.NotNil(t, o.Request, "%s: %v", name, o.Err)
+		assert.Equal(t, c.high, o.Request.Risk == "high", name)
+		assert.Equal(t, !c.high, o.Request.AllowsSessionGrant(), name)
+		assert.Equal(t, c.high, strings.Contains(string(o.Request.Plan), "what the agent then does"), name)
 	}
 	for _, m := range h.must("opencode_session_messages", map[string]any{"session": id})["messages"].([]any) {
 		assert.NotContains(t, m.(map[string]any)["text"], "unseen")

@@ -45,7 +45,7 @@ func (p *Processes) launch(rec record, s process.Spec) (*child, error) {
 	if err == nil {
 		return c, nil
 	}
-	failure := process.ErrStart.Sayf("%s cannot be started in %s: %v", c.rec.State.Argv[0], s.Dir, err)
+	failure := process.ErrStart.WithMessage("%s cannot be started in %s: %v", c.rec.State.Argv[0], s.Dir, err)
 	c.rec.State.Reason = failure.Message
 	c.move(process.Failed)
 	return c, failure

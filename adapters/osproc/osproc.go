@@ -137,13 +137,13 @@ func (p *Processes) check(ctx context.Context, s process.Spec) error {
 		return err
 	}
 	if !strings.HasPrefix(s.Dir, "/") {
-		return process.ErrSpec.Sayf("the directory %q is not an absolute path", s.Dir)
+		return process.ErrSpec.WithMessage("the directory %q is not an absolute path", s.Dir)
 	}
 	if !Supported {
-		return process.ErrStart.Sayf("programs cannot run on this system, because it has no process groups to stop them by")
+		return process.ErrStart.WithMessage("programs cannot run on this system, because it has no process groups to stop them by")
 	}
 	if !SeesProcesses() {
-		return process.ErrStart.Sayf("programs cannot run here, because /proc shows another PID namespace and they could not be stopped; mount /proc again (unshare --mount-proc does that)")
+		return process.ErrStart.WithMessage("programs cannot run here, because /proc shows another PID namespace and they could not be stopped; mount /proc again (unshare --mount-proc does that)")
 	}
 	return nil
 }
@@ -156,7 +156,7 @@ func (p *Processes) acquire() error {
 		p.slots++
 		return nil
 	}
-	return process.ErrLimit.Sayf("%d programs are running, the maximum: %s; wait for one to end, or stop one",
+	return process.ErrLimit.WithMessage("%d programs are running, the maximum: %s; wait for one to end, or stop one",
 		p.slots, strings.Join(slices.Sorted(maps.Values(p.running)), ", "))
 }
 

@@ -102,7 +102,7 @@ func (p *Processes) checkLimit() error {
 	if len(titles) < p.o.Background {
 		return nil
 	}
-	return process.ErrLimit.Sayf("%d background processes are running, the maximum: %s; stop one with stop_background_process",
+	return process.ErrLimit.WithMessage("%d background processes are running, the maximum: %s; stop one with stop_background_process",
 		len(titles), strings.Join(titles, ", "))
 }
 
@@ -195,11 +195,11 @@ func (p *Processes) conclude(rec record) error {
 // load reads a record, or fails with process.ErrNotFound.
 func (p *Processes) load(id process.ID) (record, error) {
 	if !idForm().MatchString(string(id)) {
-		return record{}, process.ErrNotFound.Sayf("process %.40q not found", id)
+		return record{}, process.ErrNotFound.WithMessage("process %.40q not found", id)
 	}
 	doc, _, err := docfile.NewDir(p.o.Dir).Read(string(id)+"/"+stateName, maxState)
 	if errors.Is(err, fs.ErrNotExist) {
-		return record{}, process.ErrNotFound.Sayf("process %s not found; list_background_processes lists the processes, and ended ones are removed after an hour", id)
+		return record{}, process.ErrNotFound.WithMessage("process %s not found; list_background_processes lists the processes, and ended ones are removed after an hour", id)
 	}
 	var rec record
 	if err == nil {
@@ -209,7 +209,7 @@ func (p *Processes) load(id process.ID) (record, error) {
 		err = errors.New("it belongs to another process")
 	}
 	if err != nil {
-		return record{}, process.ErrNotFound.Sayf("the record of process %s in %s cannot be read", id, p.path(id, stateName)).Because(err)
+		return record{}, process.ErrNotFound.WithMessage("the record of process %s in %s cannot be read", id, p.path(id, stateName)).WithCause(err)
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()

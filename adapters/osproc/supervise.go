@@ -27,7 +27,7 @@ func (p *Processes) Start(ctx context.Context, s process.Spec) (process.State, e
 		return process.State{}, err
 	}
 	if len(p.o.Supervisor) == 0 {
-		return process.State{}, process.ErrStart.Sayf("background processes cannot be started here: this program has no supervisor")
+		return process.State{}, process.ErrStart.WithMessage("background processes cannot be started here: this program has no supervisor")
 	}
 	rec, err := p.claim(ctx, s, true)
 	if errors.Is(err, process.ErrLimit) { // some of those that count may have lost their owner
@@ -41,7 +41,7 @@ func (p *Processes) Start(ctx context.Context, s process.Spec) (process.State, e
 	}
 	state, err := p.handOver(ctx, rec, s)
 	if err != nil {
-		failure := process.ErrStart.Sayf("%s could not be started in the background: %v", rec.State.Argv[0], err)
+		failure := process.ErrStart.WithMessage("%s could not be started in the background: %v", rec.State.Argv[0], err)
 		settled, _ := p.settle(context.WithoutCancel(ctx), rec.State.ID, settlement{never: failure.Message}) // as well as it can be
 		if ctx.Err() != nil {
 			return settled, ctx.Err()
@@ -49,7 +49,7 @@ func (p *Processes) Start(ctx context.Context, s process.Spec) (process.State, e
 		return settled, failure
 	}
 	if state.Status.Final() && state.PID == 0 {
-		return state, process.ErrStart.Sayf("%s", state.Reason)
+		return state, process.ErrStart.WithMessage("%s", state.Reason)
 	}
 	return state, nil
 }
@@ -98,7 +98,7 @@ func Supervise(in io.Reader, o Options) error {
 	defer quiet()
 	told, err := ReadLaunchRequest(in)
 	if err != nil {
-		return process.ErrSpec.Sayf("only Countersign itself starts a supervisor").Because(err)
+		return process.ErrSpec.WithMessage("only Countersign itself starts a supervisor").WithCause(err)
 	}
 	answer := os.NewFile(answerFD, "answer")
 	defer answer.Close()
@@ -138,7 +138,7 @@ func (p *Processes) takeOver(ctx context.Context, told LaunchRequest) (record, e
 		return record{}, err
 	}
 	if rec.State.Status != process.Starting || rec.Owner != told.Owner {
-		return record{}, process.ErrTransition.Sayf("process %s must no longer be started", told.ID)
+		return record{}, process.ErrTransition.WithMessage("process %s must no longer be started", told.ID)
 	}
 	rec = rec.ownedBy(SelfIdentity())
 	return rec, p.save(rec)

@@ -129,7 +129,7 @@ func (p *Processes) Stop(ctx context.Context, id process.ID, grace time.Duration
 		}
 		if tries++; tries > unheard && !MailboxHasReader(p.path(id, boxName)) { // whoever cannot be seen and does not hear is left alone
 			if where := p.elsewhere(rec); where != "" {
-				return rec.State, process.ErrElsewhere.Sayf("process %s cannot be stopped here: it is %s", id, where)
+				return rec.State, process.ErrElsewhere.WithMessage("process %s cannot be stopped here: it is %s", id, where)
 			}
 		}
 		timer.Reset(wait)

@@ -39,7 +39,7 @@ func (s *Store) create(ctx context.Context, p *pack.Pack) error {
 	defer lock.Release()
 	for _, name := range []string{packName(p.ID()), trashDir + "/" + string(p.ID()) + packSuffix} {
 		if _, err := s.dir.Stat(name); err == nil {
-			return pack.ErrExists.Sayf("pack %s already exists, or existed until it was deleted; use another id", p.ID())
+			return pack.ErrExists.WithMessage("pack %s already exists, or existed until it was deleted; use another id", p.ID())
 		} else if !absent(err) {
 			return unusable("create pack "+string(p.ID()), err)
 		}
@@ -50,7 +50,7 @@ func (s *Store) create(ctx context.Context, p *pack.Pack) error {
 			return err
 		}
 		if len(same) > 0 {
-			return pack.ErrNameTaken.Sayf("pack %s already has the name %q; choose another name or use that pack", same[0].ID, name)
+			return pack.ErrNameTaken.WithMessage("pack %s already has the name %q; choose another name or use that pack", same[0].ID, name)
 		}
 	}
 	return s.write(p)

@@ -67,7 +67,7 @@ func (s *Store) Quarantine(ctx context.Context, file string) (moved string, err 
 		return "", err
 	}
 	base := filepath.Base(file)
-	healthy := packport.ErrHealthy.Sayf("%s is not among the damaged pack files; countersign pack doctor lists them", file)
+	healthy := packport.ErrHealthy.WithMessage("%s is not among the damaged pack files; countersign pack doctor lists them", file)
 	ours := base == file || s.dir.File(packsDir+"/"+base) == filepath.Clean(file)
 	if !ours || !strings.HasSuffix(base, packSuffix) || !s.damaged(base) {
 		return "", healthy

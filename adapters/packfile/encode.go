@@ -216,7 +216,7 @@ func (e *encoder) tags(tags []string) {
 
 func (e *encoder) time(key string, at time.Time) {
 	if y := at.UTC().Year(); (y < 0 || y > 9999) && e.err == nil {
-		e.err = yamlcodec.ErrEncode.Sayf("%s: the year %d cannot be written", key, y)
+		e.err = yamlcodec.ErrEncode.WithMessage("%s: the year %d cannot be written", key, y)
 	}
 	e.key(0, key)
 	e.WriteByte(' ')

@@ -85,14 +85,14 @@ type removal struct {
 func Decode(file []byte) (*pack.Pack, error) {
 	text, reason := matter(file)
 	if reason != "" {
-		return nil, pack.ErrMalformed.Sayf("%s", reason)
+		return nil, pack.ErrMalformed.WithMessage("%s", reason)
 	}
 	var d document
 	if err := parse(text, &d); err != nil {
 		if other := versionOf(text); other != nil {
 			return nil, other // of course it does not look like ours
 		}
-		return nil, pack.ErrMalformed.Sayf("%v", err)
+		return nil, pack.ErrMalformed.WithMessage("%v", err)
 	}
 	var r reader
 	s := r.state(d)
@@ -125,7 +125,7 @@ func (r *reader) err() error {
 	if len(r.problems) == 0 {
 		return nil
 	}
-	return pack.ErrMalformed.Sayf("%s", strings.Join(r.problems, "; "))
+	return pack.ErrMalformed.WithMessage("%s", strings.Join(r.problems, "; "))
 }
 
 // need is *p, or a noted absence.

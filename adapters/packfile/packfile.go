@@ -87,7 +87,7 @@ func (s *Store) unexpired(p *pack.Pack) (*pack.Pack, error) {
 }
 
 func notFound(id pack.ID) error {
-	return pack.ErrNotFound.Sayf("pack %s not found; it may have expired", id)
+	return pack.ErrNotFound.WithMessage("pack %s not found; it may have expired", id)
 }
 
 // load reads the pack's file, and decodes it unless that was done before.
@@ -135,7 +135,7 @@ func (s *Store) bytes(file string) ([]byte, fs.FileInfo, error) {
 	case absent(err):
 		return nil, nil, fs.ErrNotExist
 	case errors.Is(err, syscall.EMFILE), errors.Is(err, syscall.ENFILE), errors.Is(err, syscall.ENOMEM):
-		return nil, nil, ErrStore.Sayf("%v; too many files are open, try again", err).Because(err)
+		return nil, nil, ErrStore.WithMessage("%v; too many files are open, try again", err).WithCause(err)
 	}
 	return nil, nil, s.malformed(name, err)
 }
@@ -146,7 +146,7 @@ func (s *Store) decode(file string, data []byte) (*pack.Pack, error) {
 	p, err := Decode(data)
 	switch {
 	case errors.Is(err, pack.ErrSchema):
-		return nil, pack.ErrSchema.Sayf("%s: %v; use the version that wrote it, or set the file aside with countersign pack doctor", s.dir.File(name), err)
+		return nil, pack.ErrSchema.WithMessage("%s: %v; use the version that wrote it, or set the file aside with countersign pack doctor", s.dir.File(name), err)
 	case err != nil:
 		return nil, s.malformed(name, err)
 	case string(p.ID())+packSuffix != file:
@@ -156,7 +156,7 @@ func (s *Store) decode(file string, data []byte) (*pack.Pack, error) {
 }
 
 func (s *Store) malformed(name string, reason error) error {
-	return pack.ErrMalformed.Sayf("%s is not a readable pack: %s; repair it, or set it aside with countersign pack doctor",
+	return pack.ErrMalformed.WithMessage("%s is not a readable pack: %s; repair it, or set it aside with countersign pack doctor",
 		s.dir.File(name), reasonOf(reason))
 }
 
@@ -247,7 +247,7 @@ func (s *Store) write(p *pack.Pack) error {
 		return err
 	}
 	if len(data) > MaxFile {
-		return ErrTooLarge.Sayf("pack %s would have %d bytes; the limit is %d; split it", p.ID(), len(data), MaxFile)
+		return ErrTooLarge.WithMessage("pack %s would have %d bytes; the limit is %d; split it", p.ID(), len(data), MaxFile)
 	}
 	if err := s.dir.Write(packName(p.ID()), data); err != nil {
 		return unusable("store pack "+string(p.ID()), err)
@@ -285,5 +285,5 @@ func unusable(what string, err error) error {
 	case errors.Is(err, syscall.ENOTDIR):
 		out = "a parent of it is a plain file; set CONTEXT_PACK_ROOT to a directory"
 	}
-	return ErrStore.Sayf("cannot %s: %s %s: %v; %s", what, at.Op, at.Path, at.Err, out).Because(err)
+	return ErrStore.WithMessage("cannot %s: %s %s: %v; %s", what, at.Op, at.Path, at.Err, out).WithCause(err)
 }

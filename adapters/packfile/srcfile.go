@@ -76,7 +76,7 @@ func NewSource(roots map[pack.Root]string) *Source {
 func (s *Source) Read(ctx context.Context, at packport.Location, from int, visit func(n int, line []byte) (next int)) (lines int, err error) {
 	dir, known := s.roots[at.Root]
 	if !known {
-		return 0, packport.ErrRoot.Sayf("source root %q not found", at.Root)
+		return 0, packport.ErrRoot.WithMessage("source root %q not found", at.Root)
 	}
 	root, err := s.enter(dir)
 	if err != nil {
@@ -156,13 +156,13 @@ func refusal(at packport.Location, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		return err
 	case errors.Is(err, fs.ErrNotExist):
-		return packport.ErrMissing.Sayf("%s does not exist under source root", where)
+		return packport.ErrMissing.WithMessage("%s does not exist under source root", where)
 	case errors.Is(err, syscall.ENOTDIR):
-		return packport.ErrNotFile.Sayf("%s: a part of the path is a file, not a directory", where)
+		return packport.ErrNotFile.WithMessage("%s: a part of the path is a file, not a directory", where)
 	case errors.As(err, &found):
-		return found.Sayf("%s: %s", where, found.Message)
+		return found.WithMessage("%s: %s", where, found.Message)
 	case errors.As(err, &file):
-		return packport.ErrDenied.Sayf("%s cannot be read: %v", where, file.Err)
+		return packport.ErrDenied.WithMessage("%s cannot be read: %v", where, file.Err)
 	}
-	return packport.ErrDenied.Sayf("%s cannot be read", where).Because(err)
+	return packport.ErrDenied.WithMessage("%s cannot be read", where).WithCause(err)
 }

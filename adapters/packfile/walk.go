@@ -37,7 +37,7 @@ func (w *walk) run(want int, visit func(n int, line []byte) (next int)) (lines i
 			return w.line - 1, err
 		}
 		if !utf8.Valid(text) {
-			return w.line, packport.ErrNotText.Sayf("line %d is not valid UTF-8 text", w.line)
+			return w.line, packport.ErrNotText.WithMessage("line %d is not valid UTF-8 text", w.line)
 		}
 		next := visit(w.line, text)
 		if next <= w.line {
@@ -120,7 +120,7 @@ func (w *walk) take() ([]byte, error) {
 func (w *walk) bounded(text []byte) ([]byte, error) {
 	text = bytes.TrimSuffix(text, []byte{'\r'})
 	if len(text) > MaxLine {
-		return nil, packport.ErrTooLong.Sayf("line %d is longer than %d bytes", w.line, MaxLine)
+		return nil, packport.ErrTooLong.WithMessage("line %d is longer than %d bytes", w.line, MaxLine)
 	}
 	return text, nil
 }

@@ -42,13 +42,13 @@ type Verifier struct{}
 func (Verifier) Usable(k enrolled.Key) error {
 	id, err := base64.RawURLEncoding.DecodeString(k.Credential)
 	if err != nil || len(id) == 0 {
-		return enrolled.ErrKey.Sayf("the handle of a passkey is its id in unpadded base64url")
+		return enrolled.ErrKey.WithMessage("the handle of a passkey is its id in unpadded base64url")
 	}
 	if !named(k.RPID) {
-		return enrolled.ErrKey.Sayf("a passkey is bound to a name, and %q is none", k.RPID)
+		return enrolled.ErrKey.WithMessage("a passkey is bound to a name, and %q is none", k.RPID)
 	}
 	if _, err := webauthncose.ParsePublicKey(k.Public); err != nil {
-		return enrolled.ErrKey.Sayf("the public half of this passkey is no COSE key that signatures can be checked with").Because(err)
+		return enrolled.ErrKey.WithMessage("the public half of this passkey is no COSE key that signatures can be checked with").WithCause(err)
 	}
 	return nil
 }
@@ -63,10 +63,10 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	dec := json.NewDecoder(bytes.NewReader(signed))
 	dec.DisallowUnknownFields()
 	if len(signed) > longest || dec.Decode(&s) != nil || dec.More() {
-		return enrolled.ErrUnproven.Sayf("there is no browser's answer with it")
+		return enrolled.ErrUnproven.WithMessage("there is no browser's answer with it")
 	}
 	if name, ok := RPID(s.Origin); !ok || name != k.RPID {
-		return enrolled.ErrUnproven.Sayf("the passkey is bound to %s, and the page that asked is of %s", k.RPID, s.Origin)
+		return enrolled.ErrUnproven.WithMessage("the passkey is bound to %s, and the page that asked is of %s", k.RPID, s.Origin)
 	}
 	id, _ := base64.RawURLEncoding.DecodeString(k.Credential) // Usable has checked it
 	answer := protocol.CredentialAssertionResponse{AssertionResponse: protocol.AuthenticatorAssertionResponse{
@@ -80,7 +80,7 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 		return err
 	}
 	if !parsed.Response.AuthenticatorData.Flags.HasUserVerified() { // the library checks it too; the approval depends on it
-		return enrolled.ErrUnproven.Sayf("the authenticator did not verify its person (fingerprint, face or PIN)")
+		return enrolled.ErrUnproven.WithMessage("the authenticator did not verify its person (fingerprint, face or PIN)")
 	}
 	err = parsed.Verify(protocol.URLEncodedBase64(challenge[:]).String(), k.RPID, "", []string{s.Origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
 		false, true, true, k.Public, protocol.SignaturePolicy{})
@@ -95,21 +95,21 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key, error) {
 	name, ok := RPID(origin)
 	if !ok {
-		return enrolled.Key{}, enrolled.ErrKey.Sayf("passkeys are bound to a name, and %s has none; open the console as http://localhost with its port", origin)
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("passkeys are bound to a name, and %s has none; open the console as http://localhost with its port", origin)
 	}
 	if len(answer) > longest {
-		return enrolled.Key{}, enrolled.ErrKey.Sayf("a browser's answer is never as long as that")
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("a browser's answer is never as long as that")
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
 		return enrolled.Key{}, refused("the browser's answer cannot be read", err)
 	}
 	if err := plain(parsed.Response.CollectedClientData, origin); err != nil {
-		return enrolled.Key{}, enrolled.ErrKey.Sayf("%s", fault.From(err).Message)
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("%s", fault.From(err).Message)
 	}
 	data := parsed.Response.AttestationObject.AuthData
 	if !data.Flags.HasUserVerified() {
-		return enrolled.Key{}, enrolled.ErrKey.Sayf("the authenticator did not verify its person (fingerprint, face or PIN), so it proves nobody; use one that does")
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("the authenticator did not verify its person (fingerprint, face or PIN), so it proves nobody; use one that does")
 	}
 	var params []protocol.CredentialParameter
 	for _, alg := range Algorithms() {
@@ -152,16 +152,18 @@ func named(host string) bool {
 // plain fails unless the browser states that a page of exactly that origin asked, not embedded in a page of another site.
 func plain(c protocol.CollectedClientData, origin string) error {
 	if c.Origin != origin {
-		return enrolled.ErrUnproven.Sayf("a page of %s asked for it, and this is %s", c.Origin, origin)
+		return enrolled.ErrUnproven.WithMessage("a page of %s asked for it, and this is %s", c.Origin, origin)
 	}
 	if c.CrossOrigin || c.TopOrigin != "" {
-		return enrolled.ErrUnproven.Sayf("it was asked for from within a page of another site")
+		return enrolled.ErrUnproven.WithMessage("it was asked for from within a page of another site")
 	}
 	return nil
 }
 
 func unproven(words string, err error) error {
-	return enrolled.ErrUnproven.Sayf("%s", words).Because(err)
+	return enrolled.ErrUnproven.WithMessage("%s", words).WithCause(err)
 }
 
-func refused(words string, err error) error { return enrolled.ErrKey.Sayf("%s", words).Because(err) }
+func refused(words string, err error) error {
+	return enrolled.ErrKey.WithMessage("%s", words).WithCause(err)
+}

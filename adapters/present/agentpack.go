@@ -102,19 +102,19 @@ func reportOf(o tool.Outcome) (json.RawMessage, []string) {
 	if report.Warnings == nil {
 		report.Warnings = []string{}
 	}
-	if o.Issued == nil {
+	if o.Request == nil {
 		return report.Data, report.Warnings
 	}
 	var data map[string]json.RawMessage
 	if json.Unmarshal(report.Data, &data) != nil || data == nil {
 		return report.Data, report.Warnings
 	}
-	data["confirm_plan_hash"] = Object(o.Issued.PlanHash.Hex())
-	data["confirm_token_expires_at"] = Object(o.Issued.ExpiresAt.UTC().Format(time.RFC3339Nano))
-	if token := o.Issued.Token.Reveal(); token != "" {
+	data["confirm_plan_hash"] = Object(o.Request.PlanHash.Hex())
+	data["confirm_token_expires_at"] = Object(o.Request.ExpiresAt.UTC().Format(time.RFC3339Nano))
+	if token := o.Request.Token.Reveal(); token != "" {
 		data["confirm_token"] = Object(token)
 	} else {
-		data["confirmation_id"] = Object(o.Issued.ID)
+		data["confirmation_id"] = Object(o.Request.ID)
 	}
 	return Object(data), report.Warnings
 }
@@ -129,8 +129,8 @@ func errorOf(o tool.Outcome, f *fault.Error, command string) envelopeError {
 	case "confirm_token_mismatch":
 		e.hashes()
 	}
-	if o.Issued != nil {
-		e.set("confirmation", confirmationOf(o.Issued))
+	if o.Request != nil {
+		e.set("confirmation", confirmationOf(o.Request))
 	}
 	if o.Explained {
 		e.set("plan", o.Value)

@@ -35,7 +35,7 @@ func failing(name tool.Name, err *fault.Error) tool.Outcome {
 
 func TestEveryOutcomeOfTheAgentpackContract(t *testing.T) {
 	report := json.RawMessage(`{"data":{"applied":false,"changes":[],"profile":"default","targets":["codex"]},"warnings":["mind the gap"]}`)
-	issued := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "deploy_apply", Strength: policy.Preview, Prompt: "deploy it",
+	issued := &tool.ApprovalRequest{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "deploy_apply", Strength: policy.Preview, Prompt: "deploy it",
 		PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC)}
 	named, token, person := *issued, *issued, *issued
 	named.Names, token.Pending = true, true
@@ -43,28 +43,28 @@ func TestEveryOutcomeOfTheAgentpackContract(t *testing.T) {
 	changed := app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then"))}
 	for name, o := range map[string]tool.Outcome{
 		"success":        answer("plan", func(o *tool.Outcome) { o.Value = report }),
-		"offer":          answer("deploy", func(o *tool.Outcome) { o.Value, o.Issued = report, issued }),
-		"offer_human":    answer("deploy", func(o *tool.Outcome) { o.Value, o.Issued = report, &named }),
+		"offer":          answer("deploy", func(o *tool.Outcome) { o.Value, o.Request = report, issued }),
+		"offer_human":    answer("deploy", func(o *tool.Outcome) { o.Value, o.Request = report, &named }),
 		"apply":          answer("deploy_apply", func(o *tool.Outcome) { o.Value = report }),
 		"dry_run":        answer("rollback", func(o *tool.Outcome) { o.Value, o.DryRun = report, true }),
 		"explain_diff":   answer("explain", func(o *tool.Outcome) { o.Value, o.Args = report, json.RawMessage(`{"kind":"diff"}`) }),
 		"explain_status": answer("explain", func(o *tool.Outcome) { o.Value, o.Args = report, json.RawMessage(`{"kind":"status"}`) }),
 		"fix":            answer("agents_doctor_fix", func(o *tool.Outcome) { o.Value = report }),
-		"nested":         failing("agents_overlay_edit", deployment.ErrConfigMissing.With(deployment.FieldDetails("path", "/r/agentpack.yaml"))),
+		"nested":         failing("agents_overlay_edit", deployment.ErrConfigMissing.WithDetails(deployment.FieldDetails("path", "/r/agentpack.yaml"))),
 		"yes":            failing("deploy_apply", deployment.ErrYes),
 		"token":          failing("deploy_apply", app.ErrRequired),
 		"expired":        failing("deploy_apply", confirm.ErrExpired),
-		"mismatch":       failing("deploy_apply", confirm.ErrMismatch.With(changed)),
+		"mismatch":       failing("deploy_apply", confirm.ErrMismatch.WithDetails(changed)),
 		"arguments":      failing("plan", tool.ErrArguments),
-		"own_reason":     failing("plan", deployment.ErrConfig.With(deployment.ReasonDetails("profile_not_found", "fix_config").Add("profile", "work"))),
-		"warned":         failing("plan", deployment.ErrDesired.With(deployment.Details{"warnings": []string{"seen before"}, "path": "/x"})),
+		"own_reason":     failing("plan", deployment.ErrConfig.WithDetails(deployment.ReasonDetails("profile_not_found", "fix_config").Add("profile", "work"))),
+		"warned":         failing("plan", deployment.ErrDesired.WithDetails(deployment.Details{"warnings": []string{"seen before"}, "path": "/x"})),
 		"unexpected":     failing("plan", fault.ErrInternal),
 		"denied":         failing("rollback", app.ErrMode),
 		"explained": answer("rollback", func(o *tool.Outcome) {
 			o.Err, o.Explained, o.Value = app.ErrMode, true, report
 		}),
-		"waiting_token": answer("deploy_apply", func(o *tool.Outcome) { o.Err, o.Issued = app.ErrRequired, &token }),
-		"waiting":       answer("rollback", func(o *tool.Outcome) { o.Err, o.Issued = app.ErrRequired, &person }),
+		"waiting_token": answer("deploy_apply", func(o *tool.Outcome) { o.Err, o.Request = app.ErrRequired, &token }),
+		"waiting":       answer("rollback", func(o *tool.Outcome) { o.Err, o.Request = app.ErrRequired, &person }),
 		"nothing":       answer("plan", func(*tool.Outcome) {}),
 	} {
 		t.Run(name, func(t *testing.T) {

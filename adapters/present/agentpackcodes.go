@@ -20,7 +20,7 @@ const unexpected = "E_UNEXPECTED"
 
 // rowOf finds the contract's row of a fault. What has none, and no deployment fault either, is unexpected.
 func rowOf(o tool.Outcome, f *fault.Error) agentpackRow {
-	if f.Code == "confirm_token_required" && o.Issued != nil { // waits for the user
+	if f.Code == "confirm_token_required" && o.Request != nil { // waits for the user
 		return agentpackRow{"E_CONFIRM_PENDING", "confirmation_pending", []string{"await_approval", "retry_command"}, ""}
 	}
 	if row, ok := contractRows()[f.Code]; ok {

@@ -58,7 +58,7 @@ type AmofAnswer struct {
 func RenderAmof(o tool.Outcome) AmofAnswer {
 	f := fault.From(o.Err)
 	switch {
-	case o.Issued != nil && f != nil && f.Code == required:
+	case o.Request != nil && f != nil && f.Code == required:
 		return asked(o)
 	case f != nil && (o.Explained || f.Code == "mode_forbids"):
 		return blocked(o, f)

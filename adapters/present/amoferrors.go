@@ -43,18 +43,18 @@ func blocked(o tool.Outcome, f *fault.Error) AmofAnswer {
 
 // asked returns a confirmation that is asked for (amof contract §14).
 func asked(o tool.Outcome) AmofAnswer {
-	p := planOf(o.Issued.Plan)
+	p := planOf(o.Request.Plan)
 	c := about(o, p.Ecosystem)
-	fields := map[string]any{"status": "confirmation_required", "executed": false, "mode": o.Decision.Mode, "tool": o.Issued.Tool, "ecosystem": c.Ecosystem}
-	ways := question(fields, o.Issued, p)
-	if o.Issued.Pending {
-		fields["message"] = asksPerson(o.Issued)
+	fields := map[string]any{"status": "confirmation_required", "executed": false, "mode": o.Decision.Mode, "tool": o.Request.Tool, "ecosystem": c.Ecosystem}
+	ways := question(fields, o.Request, p)
+	if o.Request.Pending {
+		fields["message"] = asksPerson(o.Request)
 	}
-	return answer(fields, c, prose{Summary: prompt(o.Issued, p), Details: amofLaidOut(p.Preview), last: ways}, nil)
+	return answer(fields, c, prose{Summary: prompt(o.Request, p), Details: amofLaidOut(p.Preview), last: ways}, nil)
 }
 
 // question puts a confirmation into an object, and says how it is answered.
-func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
+func question(fields map[string]any, i *tool.ApprovalRequest, p plan) (ways []string) {
 	fields["confirmation"], fields["preview"], fields["risk"] = amofConfirmation(i, p), p.Preview, p.Risk
 	if i.Token.IsZero() {
 		fields["confirm_with"] = map[string]any{"command": "countersign approve " + i.ID}
@@ -75,7 +75,7 @@ func question(fields map[string]any, i *tool.Issued, p plan) (ways []string) {
 }
 
 // asksPerson says how a confirmation is answered that no caller may answer.
-func asksPerson(i *tool.Issued) string {
+func asksPerson(i *tool.ApprovalRequest) string {
 	repeat := "repeat the call unchanged"
 	if token := i.Token.Reveal(); token != "" {
 		repeat += ", or call amof_confirm with token " + token + ","
@@ -84,7 +84,7 @@ func asksPerson(i *tool.Issued) string {
 }
 
 // prompt returns the question (amof contract).
-func prompt(i *tool.Issued, p plan) string {
+func prompt(i *tool.ApprovalRequest, p plan) string {
 	about := cmp.Or(p.Summary, i.Prompt)
 	switch {
 	case i.Strength >= policy.Typed:
@@ -95,7 +95,7 @@ func prompt(i *tool.Issued, p plan) string {
 	return "Proceed with " + about + "? [Yes/No]"
 }
 
-func amofConfirmation(i *tool.Issued, p plan) map[string]any {
+func amofConfirmation(i *tool.ApprovalRequest, p plan) map[string]any {
 	const form = "2006-01-02T15:04:05Z"
 	return map[string]any{"token": tool.NilIfZero(i.Token.Reveal()), "id": i.ID, "type": i.Strength.String(), "prompt": prompt(i, p), "type_target": tool.NilIfZero(i.Target),
 		"created_at": i.IssuedAt.UTC().Format(form), "expires_at": i.ExpiresAt.UTC().Format(form), "expires_in_seconds": int(i.ExpiresAt.Sub(i.IssuedAt).Seconds()),
@@ -125,12 +125,12 @@ func failed(o tool.Outcome, f *fault.Error) AmofAnswer {
 		text.last = []string{"Hint: " + hint}
 	}
 	ecosystem := word(details["ecosystem"])
-	if o.Issued != nil { // what was confirmed has changed: there is a fresh question
-		p := planOf(o.Issued.Plan)
+	if o.Request != nil { // what was confirmed has changed: there is a fresh question
+		p := planOf(o.Request.Plan)
 		ecosystem = cmp.Or(ecosystem, p.Ecosystem)
 		fields["changes"], fields["executed"], fields["mode"], fields["ecosystem"] = details["differences"], false, o.Decision.Mode, tool.NilIfZero(ecosystem)
 		text.Details = slices.Concat(text.Details, changes(details["differences"]), amofLaidOut(p.Preview))
-		text.last = append(text.last, question(fields, o.Issued, p)...)
+		text.last = append(text.last, question(fields, o.Request, p)...)
 	}
 	a := answer(fields, about(o, ecosystem), text, nil)
 	a.Fail, a.Kind = true, f.Kind

@@ -55,7 +55,7 @@ func CommandFailure(o tool.Outcome, f *fault.Error, hint string, details any) js
 		Details      any             `json:"details,omitempty"`
 		Confirmation *confirmation   `json:"confirmation,omitempty"`
 		Plan         json.RawMessage `json:"plan,omitempty"`
-	}{true, f.Kind.String(), string(f.Code), f.Message, hint, details, confirmationOf(o.Issued), explained(o)})
+	}{true, f.Kind.String(), string(f.Code), f.Message, hint, details, confirmationOf(o.Request), explained(o)})
 }
 
 // reportJSON returns the data of an answer of agentpack.v1, with its warnings among them.

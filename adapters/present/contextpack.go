@@ -37,7 +37,7 @@ type packFailure struct {
 }
 
 func contextPackFailure(o tool.Outcome, f *fault.Error) Document {
-	e := packFailure{Error: true, Message: f.Message, RequestID: o.RequestID, Confirmation: confirmationOf(o.Issued)}
+	e := packFailure{Error: true, Message: f.Message, RequestID: o.RequestID, Confirmation: confirmationOf(o.Request)}
 	e.Kind, e.Code = packCode(f)
 	if len(e.RequestID) == 0 {
 		e.RequestID = json.RawMessage("null")

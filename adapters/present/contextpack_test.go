@@ -18,7 +18,7 @@ import (
 func TestEveryOutcomeOfTheContextPackContract(t *testing.T) {
 	all := outcomes()
 	all["input"] = tool.Outcome{Value: json.RawMessage(`{"action":"get","payload":{"title":"a<b"}}`)}
-	all["revision"] = tool.Outcome{RequestID: json.RawMessage(`"abc"`), Err: pack.ErrRevision.With(pack.RevisionConflict{
+	all["revision"] = tool.Outcome{RequestID: json.RawMessage(`"abc"`), Err: pack.ErrRevision.WithDetails(pack.RevisionConflict{
 		ExpectedRevision: 3, ActualRevision: 5, CurrentRevision: 5, LastUpdatedAt: "2026-03-01T09:00:00Z", ChangedSectionKeys: []pack.Key{"flow"}, Guidance: "get it again",
 	})}
 	for name, o := range all {
@@ -50,7 +50,7 @@ func TestContextPackCodes(t *testing.T) {
 		fault.New(fault.Unconfirmed, "confirm_token_required", "x"): "invalid_state/confirm_token_required",
 		fault.New(fault.Unavailable, "x", "x"):                      "io_error/io_error", fault.ErrTimeout: "io_error/timeout", fault.ErrCanceled: "io_error/canceled",
 	} {
-		d := present.For(present.ContextPack)(tool.Outcome{Err: err.Sayf("what is wrong")})
+		d := present.For(present.ContextPack)(tool.Outcome{Err: err.WithMessage("what is wrong")})
 		var f struct {
 			Error      bool
 			Kind, Code string

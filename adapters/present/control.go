@@ -37,7 +37,7 @@ func control(o tool.Outcome) Document {
 		Details      any             `json:"details,omitempty"`
 		Confirmation *confirmation   `json:"confirmation,omitempty"`
 		Plan         json.RawMessage `json:"plan,omitempty"`
-	}{true, f.Kind.String(), string(f.Code), f.Message, f.Details, confirmationOf(o.Issued), explained(o)})
+	}{true, f.Kind.String(), string(f.Code), f.Message, f.Details, confirmationOf(o.Request), explained(o)})
 	return Document{Text: string(body), Body: body, Fail: true, Kind: f.Kind}
 }
 

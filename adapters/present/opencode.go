@@ -87,7 +87,7 @@ func withStatus(doc json.RawMessage) json.RawMessage {
 // failure, the former better than the standing one, because the raising site knows more.
 func opencodeFailure(o tool.Outcome) opencodeError {
 	f := fault.From(o.Err)
-	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: Details(f), Confirmation: confirmationOf(o.Issued)}
+	e := opencodeError{Status: "error", Error: opencodeCode(f), Message: f.Message, Details: Details(f), Confirmation: confirmationOf(o.Request)}
 	e.Suggestion = e.take("suggestion")
 	if e.Suggestion == "" {
 		e.Suggestion = opencodeSuggestion(f.Code, e.Error)
@@ -95,7 +95,7 @@ func opencodeFailure(o tool.Outcome) opencodeError {
 	if f.Code == tool.ErrArguments.Code && named(o.Args, "project_name") {
 		e.Suggestion = "omit project_name: a project is identified by its git_url, and its name is derived from that"
 	}
-	if i := o.Issued; i != nil && i.Pending {
+	if i := o.Request; i != nil && i.Pending {
 		if f.Code == "confirm_token_required" {
 			e.Error = opencodeCodes()["confirm_pending"]
 		}
@@ -130,8 +130,8 @@ func (e *opencodeError) take(name string) string {
 // is canonical only once its links are resolved, so it counts in a fault or a plan alone.
 func opencodeURL(o tool.Outcome, fromFault string) string {
 	known := []string{fromFault, urlIn(explained(o))}
-	if o.Issued != nil {
-		known = append(known, urlIn(o.Issued.Plan))
+	if o.Request != nil {
+		known = append(known, urlIn(o.Request.Plan))
 	}
 	for _, s := range known {
 		if u, err := git.ParseURL(s); err == nil && !git.CarriesCredentials(s) {

@@ -45,13 +45,13 @@ func args(doc string) func(*tool.Outcome) {
 }
 
 func boxes() map[string]tool.Outcome {
-	pending := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "opencode_sandbox_delete", Strength: policy.Preview,
+	pending := &tool.ApprovalRequest{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "opencode_sandbox_delete", Strength: policy.Preview,
 		Prompt: "delete the sandbox fix-1 of acme-shop", PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"git_url":"git@github.com:acme/shop.git","lost":["M a.go"]}`)}
 	person, token, typed := *pending, *pending, *pending
 	person.Token, person.Pending, token.Pending = confirm.Token{}, true, true
 	typed.Strength, typed.Target = policy.Typed, "acme-shop"
-	asking := func(i *tool.Issued) func(*tool.Outcome) { return func(o *tool.Outcome) { o.Issued = i } }
+	asking := func(i *tool.ApprovalRequest) func(*tool.Outcome) { return func(o *tool.Outcome) { o.Request = i } }
 	return map[string]tool.Outcome{
 		"success":         worth(`{"status":"success","project":"acme-shop","git_url":"git@github.com:acme/shop.git","message":"a<b"}`),
 		"already_running": worth(`{"status":"already_running","opencode_port":4101}`),
@@ -69,20 +69,20 @@ func boxes() map[string]tool.Outcome {
 
 		"project_not_found": boxed(sandbox.ErrProjectNotFound),
 		"exists":            boxed(sandbox.ErrExists),
-		"dirty": boxed(sandbox.ErrDirty.With(map[string]any{"git_url": "git@github.com:acme/shop.git", "changes": []string{"M a.go"}, "unpushed_commits": 2,
+		"dirty": boxed(sandbox.ErrDirty.WithDetails(map[string]any{"git_url": "git@github.com:acme/shop.git", "changes": []string{"M a.go"}, "unpushed_commits": 2,
 			"suggestion": "commit in the sandbox first"})),
-		"git_failed":     boxed(sandbox.ErrGit.With(map[string]any{"command": "git fetch", "stderr": strings.Repeat("é", 3000) + " end"})),
+		"git_failed":     boxed(sandbox.ErrGit.WithDetails(map[string]any{"command": "git fetch", "stderr": strings.Repeat("é", 3000) + " end"})),
 		"invalid_url":    boxed(sandbox.ErrURL, args(`{"git_url":"-oProxyCommand=x"}`)),
 		"credentials":    boxed(sandbox.ErrProjectNotFound, args(`{"git_url":"https://user:hunter2@github.com/acme/shop.git"}`)),
 		"token":          boxed(sandbox.ErrProjectNotFound, args(`{"git_url":"https://ghp_0123456789@github.com/acme/shop.git"}`)),
 		"local":          boxed(sandbox.ErrProjectNotFound, args(`{"git_url":"/srv/git/shop.git"}`)),
-		"local_resolved": boxed(sandbox.ErrProjectNotFound.With(map[string]any{"git_url": "file:///data/git/shop.git"}), args(`{"git_url":"/srv/git/shop.git"}`)),
+		"local_resolved": boxed(sandbox.ErrProjectNotFound.WithDetails(map[string]any{"git_url": "file:///data/git/shop.git"}), args(`{"git_url":"/srv/git/shop.git"}`)),
 		"no_url":         boxed(sandbox.ErrGateway, args(`{}`)),
-		"odd_details":    boxed(sandbox.ErrArguments.With([]string{"a", "b"})),
+		"odd_details":    boxed(sandbox.ErrArguments.WithDetails([]string{"a", "b"})),
 		"odd_args":       boxed(tool.ErrArguments, args(`{"git_url":7}`)),
 		"internal":       boxed(fault.ErrInternal),
 		"timeout":        boxed(fault.ErrTimeout),
-		"rate":           boxed(fault.New(fault.Unavailable, "rate_limited", "too many calls").With(map[string]any{"retry_after_ms": 2000})),
+		"rate":           boxed(fault.New(fault.Unavailable, "rate_limited", "too many calls").WithDetails(map[string]any{"retry_after_ms": 2000})),
 		"policy":         boxed(app.ErrPolicy),
 		"mode":           boxed(app.ErrMode),
 		"explained": boxed(app.ErrMode, args(`{"name":"x"}`), func(o *tool.Outcome) {
@@ -96,7 +96,7 @@ func boxes() map[string]tool.Outcome {
 		"used":          boxed(confirm.ErrUsed),
 		"refused":       boxed(confirm.ErrDenied),
 		"mistyped":      boxed(confirm.ErrTyped),
-		"stale": boxed(confirm.ErrMismatch.With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
+		"stale": boxed(confirm.ErrMismatch.WithDetails(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"lost":[]}`), json.RawMessage(`{"lost":["M a.go"]}`))})),
 	}
 }
@@ -248,7 +248,7 @@ func TestOpencodeCodes(t *testing.T) {
 
 // TestASuggestionOfTheRaisingSiteWins, and leaves the details.
 func TestASuggestionOfTheRaisingSiteWins(t *testing.T) {
-	w := wrongOf(t, boxed(sandbox.ErrBusy.With(map[string]any{"suggestion": "ask pid 7", "pid": 7})))
+	w := wrongOf(t, boxed(sandbox.ErrBusy.WithDetails(map[string]any{"suggestion": "ask pid 7", "pid": 7})))
 	assert.Equal(t, "ask pid 7", w.Suggestion)
 	assert.Equal(t, map[string]any{"pid": 7.0}, w.Details)
 }
@@ -275,7 +275,7 @@ func TestNoURLIsRepeatedAsItWasTyped(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, want, wrongOf(t, boxed(sandbox.ErrProjectNotFound, args(string(doc)))).GitURL, "%.80q", raw)
 	}
-	own := wrongOf(t, boxed(sandbox.ErrGit.With(map[string]any{"git_url": "https://u:pw@github.com/acme/shop"}), args(`{}`)))
+	own := wrongOf(t, boxed(sandbox.ErrGit.WithDetails(map[string]any{"git_url": "https://u:pw@github.com/acme/shop"}), args(`{}`)))
 	assert.Empty(t, own.GitURL)
 	assert.Empty(t, own.Details, "nor does it stay among the details")
 }
@@ -283,7 +283,7 @@ func TestNoURLIsRepeatedAsItWasTyped(t *testing.T) {
 // TestStderrIsCutAtItsHead: the end says what happened; the rest of the details is whole.
 func TestStderrIsCutAtItsHead(t *testing.T) {
 	for _, text := range []string{"short", strings.Repeat("x", 2048), strings.Repeat("é", 1025), strings.Repeat("世", 4000), "a" + strings.Repeat("😀", 700)} {
-		w := wrongOf(t, boxed(sandbox.ErrGit.With(map[string]any{"stderr": text, "command": text})))
+		w := wrongOf(t, boxed(sandbox.ErrGit.WithDetails(map[string]any{"stderr": text, "command": text})))
 		got := w.Details["stderr"].(string)
 		assert.LessOrEqual(t, len(got), 2048)
 		assert.Greater(t, len(got), min(len(text), 2048)-utf8.UTFMax)
@@ -322,7 +322,7 @@ func FuzzOpencodeURL(f *testing.F) {
 	f.Fuzz(func(t *testing.T, arg, detail string) {
 		doc, err := json.Marshal(map[string]string{"git_url": arg})
 		require.NoError(t, err)
-		w := wrongOf(t, boxed(sandbox.ErrGit.With(map[string]any{"git_url": detail, "stderr": detail}), args(string(doc))))
+		w := wrongOf(t, boxed(sandbox.ErrGit.WithDetails(map[string]any{"git_url": detail, "stderr": detail}), args(string(doc))))
 		require.NotContains(t, w.Details, "git_url")
 		if w.GitURL == "" {
 			return
@@ -341,7 +341,7 @@ func TestTheNameThatIsDerivedNow(t *testing.T) {
 		require.NoError(t, json.Unmarshal(present.For(present.Opencode)(boxed(err, args(doc))).Object, &answer))
 		return answer.Suggestion
 	}
-	refused := tool.ErrArguments.Sayf("'project_name' is not supported")
+	refused := tool.ErrArguments.WithMessage("'project_name' is not supported")
 	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r","project_name":"r"}`), "omit project_name")
 	assert.Contains(t, suggestion(refused, `{"git_url":"git@h:o/r"}`), "correct the argument")
 	assert.Contains(t, suggestion(sandbox.ErrExists, `{"git_url":"git@h:o/r","project_name":"r"}`), "choose another name")

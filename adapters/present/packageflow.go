@@ -30,7 +30,7 @@ type Problem struct {
 // face is the seed's envelope.
 func packageflow(o tool.Outcome) Document {
 	f := fault.From(o.Err)
-	if f != nil && o.Issued != nil && o.Issued.Pending {
+	if f != nil && o.Request != nil && o.Request.Pending {
 		return packageflowPending(o, f)
 	}
 	if f != nil {
@@ -69,7 +69,7 @@ func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 		Message      string `json:"message"`
 		Hint         string `json:"hint"`
 		Confirmation any    `json:"confirmation"`
-	}{"pending_confirmation", p.Code, o.CallID, o.Issued.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), p.Message, p.Hint, packageflowConfirmation(o)})
+	}{"pending_confirmation", p.Code, o.CallID, o.Request.ExpiresAt.UTC().Format("2006-01-02T15:04:05Z"), p.Message, p.Hint, packageflowConfirmation(o)})
 	return Document{Text: string(doc), Object: doc, Body: Object(Envelope{Error: &f.Message}), Kind: f.Kind, Meta: packageflowMeta(o)}
 }
 
@@ -77,7 +77,7 @@ func packageflowPending(o tool.Outcome, f *fault.Error) Document {
 // the body has that.
 func WithConfirmation(envelope json.RawMessage, o tool.Outcome) json.RawMessage {
 	var e Envelope
-	if o.Issued == nil || json.Unmarshal(envelope, &e) != nil {
+	if o.Request == nil || json.Unmarshal(envelope, &e) != nil {
 		return envelope
 	}
 	return Object(struct {
@@ -125,12 +125,12 @@ func ProblemOf(o tool.Outcome) Problem {
 	if o.Explained {
 		p.set("plan", o.Value)
 	}
-	if o.Issued != nil {
+	if o.Request != nil {
 		p.set("confirmation", packageflowConfirmation(o))
 		switch {
-		case o.Issued.Pending:
-			p.Hint = "the user approves or denies this in a terminal (countersign approve " + o.Issued.ID + ") or in the console; repeat the call unchanged to wait for the decision or to continue"
-		case o.Issued.Strength >= policy.Typed:
+		case o.Request.Pending:
+			p.Hint = "the user approves or denies this in a terminal (countersign approve " + o.Request.ID + ") or in the console; repeat the call unchanged to wait for the decision or to continue"
+		case o.Request.Strength >= policy.Typed:
 			p.Hint += " and typed_value, the value that they typed"
 		}
 	}
@@ -146,9 +146,9 @@ func (p *Problem) set(name string, value any) {
 
 // packageflowConfirmation also has what the packageflow contract has the user see: the tool, what it is for, and every argument.
 func packageflowConfirmation(o tool.Outcome) *confirmation {
-	c := confirmationOf(o.Issued)
-	c.Tool, c.About, c.Arguments = o.Issued.Tool, o.Spec.Description, o.Issued.Args
-	c.Context, c.Risk = ContextOf(o.Issued.Plan), o.Issued.Risk
+	c := confirmationOf(o.Request)
+	c.Tool, c.About, c.Arguments = o.Request.Tool, o.Spec.Description, o.Request.Args
+	c.Context, c.Risk = ContextOf(o.Request.Plan), o.Request.Risk
 	c.Plan = withoutContext(c.Plan)
 	return c
 }

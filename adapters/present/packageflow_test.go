@@ -39,7 +39,7 @@ func valued(value string, change ...func(*tool.Outcome)) tool.Outcome {
 }
 
 func flows() map[string]tool.Outcome {
-	pending := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "run_npm_script", Strength: policy.Simple, Risk: "medium",
+	pending := &tool.ApprovalRequest{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "run_npm_script", Strength: policy.Simple, Risk: "medium",
 		Args:   json.RawMessage(`{"scriptName":"build","args":["--token","[REDACTED:cli_flag]"]}`),
 		Prompt: "run build in /w/shop", PlanHash: canon.SumBytes("t", nil), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 500_000_000, time.UTC),
 		Plan: json.RawMessage(`{"cwd":"/w/shop","context":{"command":"vite build","argv":["pnpm","run","build"]}}`)}
@@ -47,7 +47,7 @@ func flows() map[string]tool.Outcome {
 	person.Token, person.Pending, token.Pending = confirm.Token{}, true, true
 	bare.Risk = ""
 	bare.Plan, bare.Strength, bare.Target = json.RawMessage(`{"name":"ship","context":"not an object"}`), policy.Typed, "ship"
-	asking := func(i *tool.Issued) func(*tool.Outcome) { return func(o *tool.Outcome) { o.Issued = i } }
+	asking := func(i *tool.ApprovalRequest) func(*tool.Outcome) { return func(o *tool.Outcome) { o.Request = i } }
 	partial := map[string]any{"executionId": "ex_1", "stdout": "compiling…\n", "stderr": "", "exitCode": nil}
 	return map[string]tool.Outcome{
 		"success":   valued(`{"projects":[{"name":"a<b"}],"total":1}`, func(o *tool.Outcome) { o.Redactions = 2 }),
@@ -69,15 +69,15 @@ func flows() map[string]tool.Outcome {
 		"typed":         flow(app.ErrRequired, asking(&bare)),
 		"expired":       flow(confirm.ErrExpired),
 		"refused":       flow(confirm.ErrDenied),
-		"conflict":      flow(project.ErrConflict.With(map[string]any{"expected": 3, "actual": 4, "differences": []string{"steps"}})),
-		"stale": flow(confirm.ErrMismatch.With(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
+		"conflict":      flow(project.ErrConflict.WithDetails(map[string]any{"expected": 3, "actual": 4, "differences": []string{"steps"}})),
+		"stale": flow(confirm.ErrMismatch.WithDetails(app.PlanChange{Current: canon.SumBytes("t", []byte("now")), Confirmed: canon.SumBytes("t", []byte("then")),
 			Differences: confirm.Differences(json.RawMessage(`{"context":{"command":"vite build"}}`), json.RawMessage(`{"context":{"command":"curl evil"}}`))})),
 		"not_found":   flow(project.ErrNotFound),
-		"timeout":     flow(project.ErrExecutionTimeout.With(partial)),
-		"failed":      flow(project.ErrExecutionFailed.With(map[string]any{"hint": "use runInBackground: true", "stderr": "boom"})),
-		"rate":        flow(fault.New(fault.Unavailable, "rate_limited", "too many calls").With(map[string]any{"retry_after_ms": 2000})),
+		"timeout":     flow(project.ErrExecutionTimeout.WithDetails(partial)),
+		"failed":      flow(project.ErrExecutionFailed.WithDetails(map[string]any{"hint": "use runInBackground: true", "stderr": "boom"})),
+		"rate":        flow(fault.New(fault.Unavailable, "rate_limited", "too many calls").WithDetails(map[string]any{"retry_after_ms": 2000})),
 		"limit":       flow(app.ErrLimit),
-		"odd_details": flow(project.ErrArgument.With([]string{"a", "b"})),
+		"odd_details": flow(project.ErrArgument.WithDetails([]string{"a", "b"})),
 		"internal":    flow(fault.ErrInternal),
 	}
 }
@@ -88,7 +88,7 @@ func TestEveryOutcomeOfThePackageflowContract(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			d := present.For(present.Packageflow)(o)
 			golden.JSON(t, "packageflow/"+name, map[string]any{"text": d.Text, "object": d.Object, "body": d.Body, "meta": d.Meta, "fail": d.Fail})
-			waits := o.Issued != nil && o.Issued.Pending // over MCP no error, so that the model repeats the call (contract §5.2)
+			waits := o.Request != nil && o.Request.Pending // over MCP no error, so that the model repeats the call (contract §5.2)
 			assert.Equal(t, o.Err != nil && !waits, d.Fail)
 			if d.Object != nil {
 				assert.JSONEq(t, d.Text, string(d.Object), "text and object say the same")

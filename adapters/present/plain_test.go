@@ -31,6 +31,6 @@ func TestDetails(t *testing.T) {
 		"no JSON":  {json.RawMessage(`{`), map[string]any{"details": `{`}},
 		"null":     {json.RawMessage(`null`), nil},
 	} {
-		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, present.Details(base.With(c.details))) })
+		t.Run(name, func(t *testing.T) { assert.Equal(t, c.want, present.Details(base.WithDetails(c.details))) })
 	}
 }

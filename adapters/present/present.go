@@ -122,7 +122,7 @@ type confirmation struct {
 	Plan      json.RawMessage `json:"plan,omitempty"`
 }
 
-func confirmationOf(i *tool.Issued) *confirmation {
+func confirmationOf(i *tool.ApprovalRequest) *confirmation {
 	if i == nil {
 		return nil
 	}

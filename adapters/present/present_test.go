@@ -22,16 +22,16 @@ import (
 // outcomes returns every shape an outcome can have, the same for all contracts.
 func outcomes() map[string]tool.Outcome {
 	err := func(k fault.Kind, code fault.Code, details any) tool.Outcome {
-		return tool.Outcome{Err: fault.New(k, code, "the message").With(details), RequestID: json.RawMessage(`7`)}
+		return tool.Outcome{Err: fault.New(k, code, "the message").WithDetails(details), RequestID: json.RawMessage(`7`)}
 	}
-	issued := &tool.Issued{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "burn", Strength: policy.Typed, Prompt: "burn it",
+	issued := &tool.ApprovalRequest{ID: "cf_aaaaaaaaaa", Token: confirm.NewToken("3f0c8b1e-token"), Tool: "burn", Strength: policy.Typed, Prompt: "burn it",
 		Target: "it", PlanHash: canon.SumBytes("t", nil), Plan: json.RawMessage(`{"burns":["it"]}`), ExpiresAt: time.Date(2026, 3, 1, 9, 5, 0, 0, time.UTC)}
 	unconfirmed := err(fault.Unconfirmed, "confirm_token_required", nil)
-	unconfirmed.Issued = issued
+	unconfirmed.Request = issued
 	human := err(fault.Unconfirmed, "confirm_token_required", nil)
 	byPerson := *issued
 	byPerson.Token, byPerson.Pending = confirm.Token{}, true
-	human.Issued = &byPerson
+	human.Request = &byPerson
 	explained := err(fault.Denied, "mode_forbids", nil)
 	explained.Explained, explained.Value = true, json.RawMessage(`{"burns":["it"]}`)
 	return map[string]tool.Outcome{

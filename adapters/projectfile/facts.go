@@ -109,11 +109,11 @@ func (f folder) manifest(name string) (project.Manifest, error) {
 	data, err := f.read(name, project.MaxManifest)
 	switch {
 	case errors.Is(err, errTooLarge):
-		return project.Manifest{}, project.ErrManifest.Sayf("package.json exceeds the limit of %d bytes", project.MaxManifest)
+		return project.Manifest{}, project.ErrManifest.WithMessage("package.json exceeds the limit of %d bytes", project.MaxManifest)
 	case errors.Is(err, fs.ErrNotExist):
 		return project.Manifest{}, fs.ErrNotExist
 	case err != nil:
-		return project.Manifest{}, project.ErrManifest.Sayf("package.json cannot be read: %v", reason(err))
+		return project.Manifest{}, project.ErrManifest.WithMessage("package.json cannot be read: %v", reason(err))
 	}
 	return project.ParseManifest(data)
 }
@@ -174,7 +174,7 @@ func (f folder) take(name string, limit, refuse int64) ([]byte, error) {
 	}
 	defer file.Close()
 	if info, err = file.Stat(); err != nil || !info.Mode().IsRegular() {
-		return nil, fault.ErrUnavailable.Sayf("%s was replaced while it was read", name).Because(err)
+		return nil, fault.ErrUnavailable.WithMessage("%s was replaced while it was read", name).WithCause(err)
 	}
 	return io.ReadAll(io.LimitReader(file, limit))
 }

@@ -42,7 +42,7 @@ func (d *directories) Fingerprint(ctx context.Context, dir string, patterns []st
 			return nil
 		}
 		if looked++; looked > maxPrintEntries {
-			return project.ErrArgument.Sayf("more than %d files and directories are below %s; give the step a cwd with fewer", maxPrintEntries, dir)
+			return project.ErrArgument.WithMessage("more than %d files and directories are below %s; give the step a cwd with fewer", maxPrintEntries, dir)
 		}
 		if entry.IsDir() {
 			if entry.Name() == ".git" || entry.Name() == "node_modules" && !named {
@@ -57,7 +57,7 @@ func (d *directories) Fingerprint(ctx context.Context, dir string, patterns []st
 		return digest(sum, root, name, entry.Type(), &left)
 	})
 	if left < 0 {
-		return "", project.ErrArgument.Sayf("the input files below %s have more than %d MB; name fewer", dir, maxPrintBytes>>20)
+		return "", project.ErrArgument.WithMessage("the input files below %s have more than %d MB; name fewer", dir, maxPrintBytes>>20)
 	}
 	if err != nil || found == 0 {
 		return "", err

@@ -18,18 +18,18 @@ func (d *directories) Register(ctx context.Context, path string) (dir string, er
 		return "", err
 	}
 	if err := project.CheckPath(path); err != nil {
-		return "", project.ErrRegistration.Sayf("%s", fault.From(err).Message)
+		return "", project.ErrRegistration.WithMessage("%s", fault.From(err).Message)
 	}
 	info, err := os.Stat(path)
 	switch {
 	case err != nil:
-		return "", project.ErrRegistration.Sayf("%q cannot be registered, because it does not exist or cannot be opened; name a directory", path).Because(err)
+		return "", project.ErrRegistration.WithMessage("%q cannot be registered, because it does not exist or cannot be opened; name a directory", path).WithCause(err)
 	case !info.IsDir():
-		return "", project.ErrRegistration.Sayf("%q is not a directory; name the project's directory", path)
+		return "", project.ErrRegistration.WithMessage("%q is not a directory; name the project's directory", path)
 	}
 	dir, ok := directory(path)
 	if !ok {
-		return "", project.ErrRegistration.Sayf("%q leads to a directory whose name is not a valid path; rename it", path)
+		return "", project.ErrRegistration.WithMessage("%q leads to a directory whose name is not a valid path; rename it", path)
 	}
 	return dir, d.admit(dir)
 }
@@ -38,20 +38,20 @@ func (d *directories) Register(ctx context.Context, path string) (dir string, er
 // registration). dir has no links.
 func (d *directories) admit(dir string) error {
 	if d.home == "" {
-		return project.ErrRegistration.Sayf("the home directory is unknown, so %q cannot be distinguished from it; set HOME", dir)
+		return project.ErrRegistration.WithMessage("the home directory is unknown, so %q cannot be distinguished from it; set HOME", dir)
 	}
 	if dir == "/" {
-		return project.ErrRegistration.Sayf("/ is the whole machine; name the directory of one project")
+		return project.ErrRegistration.WithMessage("/ is the whole machine; name the directory of one project")
 	}
 	if holds(dir, settled(d.home)) {
-		return project.ErrRegistration.Sayf("%q is the home directory or one of its parents; name the directory of one project in it", dir)
+		return project.ErrRegistration.WithMessage("%q is the home directory or one of its parents; name the directory of one project in it", dir)
 	}
 	if system(dir) {
-		return project.ErrRegistration.Sayf("%q belongs to the operating system; name the directory of one project", dir)
+		return project.ErrRegistration.WithMessage("%q belongs to the operating system; name the directory of one project", dir)
 	}
 	for _, own := range d.own {
 		if own = settled(own); holds(dir, own) || holds(own, dir) {
-			return project.ErrRegistration.Sayf("%q contains Countersign's own files, or is one of its directories; name another directory", dir)
+			return project.ErrRegistration.WithMessage("%q contains Countersign's own files, or is one of its directories; name another directory", dir)
 		}
 	}
 	return nil

@@ -34,22 +34,22 @@ func (d *directories) Services(ctx context.Context, dir, file string) ([]project
 	}
 	for _, name := range names {
 		if path.IsAbs(name) || slices.Contains(strings.Split(name, "/"), "..") {
-			return nil, "", project.ErrArgument.Sayf("the file %q is not in the directory", name)
+			return nil, "", project.ErrArgument.WithMessage("the file %q is not in the directory", name)
 		}
 		doc, err := in.read(name, maxServicesFile)
 		switch {
 		case errors.Is(err, fs.ErrNotExist):
 			continue
 		case err != nil:
-			return nil, "", project.ErrArgument.Sayf("%s cannot be read: %v", name, reason(err))
+			return nil, "", project.ErrArgument.WithMessage("%s cannot be read: %v", name, reason(err))
 		}
 		all, err := readServices(name, doc)
 		return all, name, err
 	}
 	if len(names) == 1 {
-		return nil, "", project.ErrArgument.Sayf("there is no %s in %s", names[0], dir)
+		return nil, "", project.ErrArgument.WithMessage("there is no %s in %s", names[0], dir)
 	}
-	return nil, "", project.ErrArgument.Sayf("there is no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
+	return nil, "", project.ErrArgument.WithMessage("there is no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
 }
 
 func readServices(name string, doc []byte) ([]project.Service, error) {
@@ -60,7 +60,7 @@ func readServices(name string, doc []byte) ([]project.Service, error) {
 		Services map[string]project.Service `yaml:"services"`
 	}
 	if err := yamlcodec.Decode(doc, &file, yamlcodec.Options{KnownFields: true, MaxBytes: maxServicesFile}); err != nil {
-		return nil, project.ErrArgument.Sayf("%s: %s", name, fault.From(err).Message)
+		return nil, project.ErrArgument.WithMessage("%s: %s", name, fault.From(err).Message)
 	}
 	var out []project.Service
 	for name, s := range file.Services {

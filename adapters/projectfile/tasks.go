@@ -54,13 +54,13 @@ func (d *directories) Program(ctx context.Context, root, dir, name string) (stri
 		if info, err := os.Stat(at); err == nil && info.Mode().IsRegular() && info.Mode()&0o111 != 0 {
 			return at, nil
 		}
-		return "", project.ErrExecutionFailed.Sayf("%s is not an executable program; make it executable and call again", at)
+		return "", project.ErrExecutionFailed.WithMessage("%s is not an executable program; make it executable and call again", at)
 	}
 	v := variables(d.env())
 	if found := program(root, searchPath(root, append(filepath.SplitList(v["PATH"]), d.toolchains(v)...)), name); found != "" {
 		return found, nil
 	}
-	return "", project.ErrExecutionFailed.Sayf("%s is not installed on this machine; install it and call again", name)
+	return "", project.ErrExecutionFailed.WithMessage("%s is not installed on this machine; install it and call again", name)
 }
 
 // tree is a directory with what is below it, as domain/project/tasks reads it. It ends with its context.

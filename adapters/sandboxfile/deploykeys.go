@@ -80,7 +80,7 @@ func (r *DeployKeys) Ensure(ctx context.Context, name string) (sandboxport.Key, 
 	}
 	key, ok, err := r.whole(name)
 	if err == nil && !ok {
-		err = sandbox.ErrKeyInvalid.Sayf("the deploy key %s disappeared while it was made; try again", path)
+		err = sandbox.ErrKeyInvalid.WithMessage("the deploy key %s disappeared while it was made; try again", path)
 	}
 	key.Made = made
 	return key, err
@@ -113,7 +113,7 @@ func (r *DeployKeys) whole(name string) (sandboxport.Key, bool, error) {
 	case err != nil:
 		return sandboxport.Key{}, false, err
 	case !info.Mode().IsRegular():
-		return sandboxport.Key{}, false, sandbox.ErrKeyInvalid.Sayf("the deploy key %s is no regular file; move it away", path)
+		return sandboxport.Key{}, false, sandbox.ErrKeyInvalid.WithMessage("the deploy key %s is no regular file; move it away", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(path, 0o600); err != nil {
@@ -170,11 +170,11 @@ func synced(path string) error {
 func (r *DeployKeys) derive(ctx context.Context, path string) (string, error) {
 	out, err := r.run(ctx, "-y", "-P", "", "-f", path)
 	if err != nil {
-		return "", sandbox.ErrKeyInvalid.Sayf("no public key can be had from %s; if the key is broken or has a passphrase, move it away and a new pair is made", path).Because(err)
+		return "", sandbox.ErrKeyInvalid.WithMessage("no public key can be had from %s; if the key is broken or has a passphrase, move it away and a new pair is made", path).WithCause(err)
 	}
 	line, ok := keyLine(out)
 	if !ok {
-		return "", sandbox.ErrKeyInvalid.Sayf("ssh-keygen printed no public key for %s", path)
+		return "", sandbox.ErrKeyInvalid.WithMessage("ssh-keygen printed no public key for %s", path)
 	}
 	return line, nil
 }
@@ -191,7 +191,7 @@ func (r *DeployKeys) run(ctx context.Context, args ...string) (out []byte, err e
 	program := r.o.KeyGen
 	if program == "" {
 		if program, err = exec.LookPath("ssh-keygen"); err != nil {
-			return nil, sandbox.ErrKeyNotFound.Sayf("no deploy key can be made without ssh-keygen; install OpenSSH's client, or name a key of your own (user_ssh_key)").Because(err)
+			return nil, sandbox.ErrKeyNotFound.WithMessage("no deploy key can be made without ssh-keygen; install OpenSSH's client, or name a key of your own (user_ssh_key)").WithCause(err)
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, sandbox.ReachTimeout)
@@ -206,9 +206,9 @@ func (r *DeployKeys) run(ctx context.Context, args ...string) (out []byte, err e
 	case ctx.Err() != nil:
 		return nil, ctx.Err()
 	case bounded.Err() != nil:
-		return nil, sandbox.ErrTimeout.Sayf("ssh-keygen took longer than %s", sandbox.ReachTimeout)
+		return nil, sandbox.ErrTimeout.WithMessage("ssh-keygen took longer than %s", sandbox.ReachTimeout)
 	case err != nil:
-		return nil, sandbox.ErrKeyInvalid.Sayf("ssh-keygen failed: %.300s", strings.TrimSpace(said.String())).Because(err)
+		return nil, sandbox.ErrKeyInvalid.WithMessage("ssh-keygen failed: %.300s", strings.TrimSpace(said.String())).WithCause(err)
 	}
 	return out, nil
 }
@@ -221,7 +221,7 @@ func publicLine(path string) (string, error) {
 	}
 	line, ok := keyLine(text)
 	if !ok {
-		return "", sandbox.ErrKeyInvalid.Sayf("%s holds no public key; move it away", path)
+		return "", sandbox.ErrKeyInvalid.WithMessage("%s holds no public key; move it away", path)
 	}
 	return line, nil
 }

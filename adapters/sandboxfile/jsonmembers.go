@@ -17,7 +17,7 @@ type reader struct {
 
 func (r reader) fail(key, format string, args ...any) {
 	if *r.err == nil {
-		*r.err = sandbox.ErrState.Sayf("%s%s %s", r.at, key, fmt.Sprintf(format, args...))
+		*r.err = sandbox.ErrState.WithMessage("%s%s %s", r.at, key, fmt.Sprintf(format, args...))
 	}
 }
 

@@ -37,7 +37,7 @@ func (s *Store) Identify(ctx context.Context, raw string) (url git.URL, cloneURL
 }
 
 // urlFault is gitref's refusal under this capability's code; its message never repeats the text.
-func urlFault(err error) error { return sandbox.ErrURL.Sayf("%s", err.Error()) }
+func urlFault(err error) error { return sandbox.ErrURL.WithMessage("%s", err.Error()) }
 
 // localPath returns the path that raw is, when it is one by its form: absolute, file://, or relative with a dot or a tilde in front.
 func localPath(raw string) (path string, local bool, err error) {
@@ -45,7 +45,7 @@ func localPath(raw string) (path string, local bool, err error) {
 	if scheme, rest, ok := strings.Cut(raw, "://"); ok && strings.EqualFold(scheme, "file") {
 		host, _, _ := strings.Cut(rest, "/")
 		if host != "" && !strings.EqualFold(host, "localhost") {
-			return "", false, sandbox.ErrURL.Sayf("a file URL has no host; write file:///path")
+			return "", false, sandbox.ErrURL.WithMessage("a file URL has no host; write file:///path")
 		}
 		path = rest[len(host):]
 		local = true
@@ -59,11 +59,11 @@ func localPath(raw string) (path string, local bool, err error) {
 	}
 	switch {
 	case len(path) > git.MaxURLBytes:
-		return "", false, sandbox.ErrURL.Sayf("the path has %d bytes; at most %d are allowed", len(path), git.MaxURLBytes)
+		return "", false, sandbox.ErrURL.WithMessage("the path has %d bytes; at most %d are allowed", len(path), git.MaxURLBytes)
 	case path == "" || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", false, sandbox.ErrURL.Sayf("the path is empty, or has control characters")
+		return "", false, sandbox.ErrURL.WithMessage("the path is empty, or has control characters")
 	case path[0] == '/' && hasDots(path):
-		return "", false, sandbox.ErrURL.Sayf("an absolute path has no \".\" or \"..\" component here; give the path it leads to")
+		return "", false, sandbox.ErrURL.WithMessage("an absolute path has no \".\" or \"..\" component here; give the path it leads to")
 	}
 	return path, true, nil
 }
@@ -82,12 +82,12 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 	switch {
 	case strings.HasPrefix(path, "~"):
 		if abs = s.absolute(path); s.o.Home == "" {
-			return git.URL{}, nil, sandbox.ErrURL.Sayf("no home directory is known for ~; give an absolute path")
+			return git.URL{}, nil, sandbox.ErrURL.WithMessage("no home directory is known for ~; give an absolute path")
 		}
 	case !filepath.IsAbs(path):
 		var err error
 		if abs, err = filepath.Abs(path); err != nil {
-			return git.URL{}, nil, sandbox.ErrURL.Sayf("this process stands in no directory, so a relative path leads nowhere; give an absolute one").Because(err)
+			return git.URL{}, nil, sandbox.ErrURL.WithMessage("this process stands in no directory, so a relative path leads nowhere; give an absolute one").WithCause(err)
 		}
 	}
 	real, err := filepath.EvalSymlinks(abs)
@@ -95,16 +95,16 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 		return s.departed(ctx, abs)
 	}
 	if err != nil {
-		return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q cannot be looked at", abs).Because(err)
+		return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q cannot be looked at", abs).WithCause(err)
 	}
 	if filepath.Base(real) == ".git" && isGitDir(real) {
 		real = filepath.Dir(real)
 	}
 	if !isRepository(real) {
 		if top := enclosing(real); top != "" {
-			return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q lies inside a repository and is none itself; give %.200q", real, top)
+			return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q lies inside a repository and is none itself; give %.200q", real, top)
 		}
-		return git.URL{}, nil, sandbox.ErrURL.Sayf("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
+		return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
 	}
 	url, err := git.ParseURL("file://" + real)
 	if err != nil {
@@ -115,14 +115,14 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 
 // departed returns a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
 func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, error) {
-	gone := sandbox.ErrURL.Sayf("there is no repository at %.200q", abs)
+	gone := sandbox.ErrURL.WithMessage("there is no repository at %.200q", abs)
 	url, err := git.ParseURL("file://" + filepath.Clean(abs))
 	if err != nil {
 		return git.URL{}, nil, gone
 	}
 	state, err := s.Load(ctx)
 	if err != nil {
-		return git.URL{}, nil, gone.Because(err)
+		return git.URL{}, nil, gone.WithCause(err)
 	}
 	if _, known := state.Projects[url.String()]; !known {
 		return git.URL{}, nil, gone

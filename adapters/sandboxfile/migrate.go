@@ -69,7 +69,7 @@ func (s *Store) upgrade(d *document) (backup string, err error) {
 	}
 	text, err := d.object.Text()
 	if err != nil {
-		return "", fault.ErrInternal.Because(err)
+		return "", fault.ErrInternal.WithCause(err)
 	}
 	name, err := s.backupName(d.name)
 	if err != nil {
@@ -100,5 +100,5 @@ func (s *Store) backupName(name string) (string, error) {
 		}
 		candidate = stem + "-" + strconv.Itoa(i)
 	}
-	return "", sandbox.ErrState.Sayf("there are a thousand copies of %s already; move some away", s.memory.File(name))
+	return "", sandbox.ErrState.WithMessage("there are a thousand copies of %s already; move some away", s.memory.File(name))
 }

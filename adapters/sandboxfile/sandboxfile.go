@@ -115,7 +115,7 @@ func (s *Store) checkHome() error {
 	if filepath.IsAbs(s.dirs.Memory) && filepath.IsAbs(s.dirs.Projects) {
 		return nil
 	}
-	return sandbox.ErrConfiguration.Sayf("no home directory is known; set HOME, or MEMORY_PATH and OPENCODE_PROJECTS_DIR, to absolute paths")
+	return sandbox.ErrConfiguration.WithMessage("no home directory is known; set HOME, or MEMORY_PATH and OPENCODE_PROJECTS_DIR, to absolute paths")
 }
 
 // Hold implements sandboxport.States.
@@ -133,7 +133,7 @@ func (s *Store) exclude(ctx context.Context, name, what string) (release func(),
 	}
 	deadline := time.NewTimer(s.o.Patience)
 	defer deadline.Stop()
-	busy := sandbox.ErrBusy.Sayf("somebody else has been busy with %s for %s; try again when that is over", what, s.o.Patience)
+	busy := sandbox.ErrBusy.WithMessage("somebody else has been busy with %s for %s; try again when that is over", what, s.o.Patience)
 	gate := s.gate(name)
 	select {
 	case gate <- struct{}{}:

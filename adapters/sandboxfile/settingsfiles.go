@@ -107,14 +107,14 @@ func (s SettingsFiles) global() (map[string]string, error) {
 	text, info, err := ReadSettings(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, sandbox.ErrConfiguration.Sayf("%s is not there; run \"countersign sandbox init\" in a terminal, which makes it with random secrets", path).
-			With(ConfigurationFault{File: path})
+		return nil, sandbox.ErrConfiguration.WithMessage("%s is not there; run \"countersign sandbox init\" in a terminal, which makes it with random secrets", path).
+			WithDetails(ConfigurationFault{File: path})
 	case err != nil:
-		return nil, sandbox.ErrConfiguration.Sayf("%s cannot be read", path).With(ConfigurationFault{File: path}).Because(err)
+		return nil, sandbox.ErrConfiguration.WithMessage("%s cannot be read", path).WithDetails(ConfigurationFault{File: path}).WithCause(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, sandbox.ErrConfiguration.Sayf("%s holds secrets and others may use it (mode %04o); run: chmod 600 %s", path, mode, settingQuoted(path)).
-			With(ConfigurationFault{File: path, Mode: strconv.FormatUint(uint64(mode), 8)})
+		return nil, sandbox.ErrConfiguration.WithMessage("%s holds secrets and others may use it (mode %04o); run: chmod 600 %s", path, mode, settingQuoted(path)).
+			WithDetails(ConfigurationFault{File: path, Mode: strconv.FormatUint(uint64(mode), 8)})
 	}
 	values, _ := sandbox.ParseEnvFile(string(text))
 	problem := ConfigurationFault{File: path}
@@ -127,8 +127,8 @@ func (s SettingsFiles) global() (map[string]string, error) {
 		}
 	}
 	if lacking := slices.Concat(problem.Missing, problem.Unset); len(lacking) > 0 {
-		return nil, sandbox.ErrConfiguration.Sayf("%s has no value for %s; give each a long random one, as \"openssl rand -hex 32\" prints it, on a line KEY=VALUE",
-			path, strings.Join(lacking, " and ")).With(problem)
+		return nil, sandbox.ErrConfiguration.WithMessage("%s has no value for %s; give each a long random one, as \"openssl rand -hex 32\" prints it, on a line KEY=VALUE",
+			path, strings.Join(lacking, " and ")).WithDetails(problem)
 	}
 	return values, nil
 }
@@ -143,7 +143,7 @@ func project(path string) (map[string]string, error) {
 		return map[string]string{}, nil
 	}
 	if err != nil {
-		return nil, sandbox.ErrConfig.Sayf("%s cannot be read", path).Because(err)
+		return nil, sandbox.ErrConfig.WithMessage("%s cannot be read", path).WithCause(err)
 	}
 	values, _ := sandbox.ParseEnvFile(string(text))
 	return values, nil
@@ -193,7 +193,7 @@ func (l *lookup) limit(key string) string {
 
 func (l *lookup) bad(key, want string) {
 	if l.err == nil {
-		l.err = sandbox.ErrConfig.Sayf("%s cannot be used as it is set: it must be %s", key, want)
+		l.err = sandbox.ErrConfig.WithMessage("%s cannot be used as it is set: it must be %s", key, want)
 	}
 }
 

@@ -75,11 +75,11 @@ func (s *Store) Update(ctx context.Context, change func(*sandbox.State) error) (
 	form := s.form()
 	form.Host = s.settings().Reached()
 	if err := errors.Join(form.Encode(state.object, after), form.Mirror(table.object, before, after)); err != nil {
-		return sandbox.State{}, fault.ErrInternal.Because(err)
+		return sandbox.State{}, fault.ErrInternal.WithCause(err)
 	}
 	stored, err := form.Decode(state.object)
 	if err != nil { // what could not be read again is not written
-		return sandbox.State{}, ErrRecord.Because(err)
+		return sandbox.State{}, ErrRecord.WithCause(err)
 	}
 	return stored, s.commit(state, table)
 }
@@ -90,17 +90,17 @@ func consistent(s sandbox.State) error {
 	for key, p := range s.Projects {
 		switch other, taken := names[p.Name]; {
 		case p.URL.String() != key:
-			return ErrRecord.Sayf("the project %s is recorded under %s", p.URL, key)
+			return ErrRecord.WithMessage("the project %s is recorded under %s", p.URL, key)
 		case taken:
-			return ErrRecord.Sayf("%s and %s are both recorded with the name %s, and would share directories", key, other, p.Name)
+			return ErrRecord.WithMessage("%s and %s are both recorded with the name %s, and would share directories", key, other, p.Name)
 		}
 		names[p.Name] = key
 		if err := sandbox.CheckProjectName(p.Name); err != nil {
-			return ErrRecord.Because(err)
+			return ErrRecord.WithCause(err)
 		}
 		for key, box := range p.Sandboxes {
 			if err := sandbox.CheckName(box.Name); err != nil || sandbox.SandboxKey(box.Name) != key {
-				return ErrRecord.Sayf("a sandbox of %s is recorded under %q with the name %q", p.URL, key, box.Name).Because(err)
+				return ErrRecord.WithMessage("a sandbox of %s is recorded under %q with the name %q", p.URL, key, box.Name).WithCause(err)
 			}
 		}
 	}
@@ -119,7 +119,7 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Migrati
 	case errors.Is(err, fs.ErrNotExist):
 		return d
 	case err != nil:
-		d.err = sandbox.ErrState.Sayf("%s cannot be read; nothing is changed until it can", s.memory.File(name)).Because(err)
+		d.err = sandbox.ErrState.WithMessage("%s cannot be read; nothing is changed until it can", s.memory.File(name)).WithCause(err)
 		return d
 	}
 	d.found = found
@@ -131,7 +131,7 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Migrati
 		if errors.Is(err, sandbox.ErrShape) {
 			why = fault.From(err).Message
 		}
-		d.err = sandbox.ErrState.Sayf("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew", s.memory.File(name), why).Because(err)
+		d.err = sandbox.ErrState.WithMessage("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew", s.memory.File(name), why).WithCause(err)
 	}
 	return d
 }
@@ -139,8 +139,8 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Migrati
 func (s *Store) decode(d document) (sandbox.State, error) {
 	state, err := s.form().Decode(d.object)
 	if err != nil {
-		return sandbox.State{}, sandbox.ErrState.Sayf("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew",
-			s.memory.File(d.name), fault.From(err).Message).Because(err)
+		return sandbox.State{}, sandbox.ErrState.WithMessage("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew",
+			s.memory.File(d.name), fault.From(err).Message).WithCause(err)
 	}
 	return state, nil
 }
@@ -154,11 +154,11 @@ func (s *Store) form() form {
 func (s *Store) commit(state, table document) error {
 	stateText, err := state.object.Text()
 	if err != nil {
-		return fault.ErrInternal.Because(err)
+		return fault.ErrInternal.WithCause(err)
 	}
 	tableText, err := table.object.Text()
 	if err != nil {
-		return fault.ErrInternal.Because(err)
+		return fault.ErrInternal.WithCause(err)
 	}
 	switch stateSame, tableSame := bytes.Equal(stateText, state.found), bytes.Equal(tableText, table.found); {
 	case stateSame && tableSame:

@@ -25,7 +25,7 @@ func (r *DeployKeys) Check(ctx context.Context, path string) (sandboxport.Key, e
 	if err == nil || errors.As(err, &refused) {
 		return key, err
 	}
-	return key, sandbox.ErrKeyInvalid.Sayf("the key %.200q cannot be looked at", path).With(given{path}).Because(err)
+	return key, sandbox.ErrKeyInvalid.WithMessage("the key %.200q cannot be looked at", path).WithDetails(given{path}).WithCause(err)
 }
 
 func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
@@ -34,7 +34,7 @@ func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
 		full = filepath.Join(r.o.Home, rest)
 	}
 	invalid := func(format string, args ...any) error {
-		return sandbox.ErrKeyInvalid.Sayf(format, args...).With(given{path})
+		return sandbox.ErrKeyInvalid.WithMessage(format, args...).WithDetails(given{path})
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }) || !filepath.IsAbs(full) {
 		return sandboxport.Key{}, invalid("the key is named by an absolute path, or one that starts with ~/, without control characters: %.200q", path)
@@ -50,7 +50,7 @@ func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return sandboxport.Key{}, sandbox.ErrKeyNotFound.Sayf("there is no key at %.200q; give the path of a private key, or none and a deploy key is made", path).With(given{path})
+		return sandboxport.Key{}, sandbox.ErrKeyNotFound.WithMessage("there is no key at %.200q; give the path of a private key, or none and a deploy key is made", path).WithDetails(given{path})
 	case err != nil:
 		return sandboxport.Key{}, err
 	case !within(home, real):

@@ -86,7 +86,7 @@ func (s rules) Put(ctx context.Context, r webhook.ActionRule) error {
 			return err
 		}
 		if r.ActionID != "" && !there {
-			return project.ErrActionNotFound.Sayf("%q: %s", r.ActionID, project.ErrActionNotFound.Message)
+			return project.ErrActionNotFound.WithMessage("%q: %s", r.ActionID, project.ErrActionNotFound.Message)
 		}
 		_, err = tx.ExecContext(ctx, upsertRule, orNull(r.ActionID), subject(r.ActionID, r.Type), []byte(body))
 		return err

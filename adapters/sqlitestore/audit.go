@@ -198,7 +198,7 @@ func (s *Store) Records(ctx context.Context, after int64, limit int) ([]audit.Re
 		case err != nil:
 			return err
 		}
-		return audit.ErrBroken.Sayf("audit record %d is missing: the chain was cut off; it continued to record %d", max(after, 0)+1, seq)
+		return audit.ErrBroken.WithMessage("audit record %d is missing: the chain was cut off; it continued to record %d", max(after, 0)+1, seq)
 	})
 	return found, err
 }

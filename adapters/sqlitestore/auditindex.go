@@ -173,7 +173,7 @@ func integrity(ctx context.Context, db querier) error {
 	wrong := ""
 	err := db.QueryRowContext(ctx, checkIndex).Scan(&wrong)
 	if err == nil && wrong != "ok" {
-		err = audit.ErrBroken.Sayf("the audit log cannot be searched reliably: its index was changed or the file is damaged (%s); restore a copy of the database", wrong)
+		err = audit.ErrBroken.WithMessage("the audit log cannot be searched reliably: its index was changed or the file is damaged (%s); restore a copy of the database", wrong)
 	}
 	return err
 }

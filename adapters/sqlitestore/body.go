@@ -50,7 +50,7 @@ func reveal[T any](b body, from scanner) (v T, at label, err error) {
 	plain, err := b.in.Open(b.box, at.id, stored)
 	if errors.Is(err, docfile.ErrSecretLost) {
 		at.why = fault.From(err).Message
-		return v, at, project.ErrUnreadable.Sayf("the %s %s cannot be read: %s", b.kind, at.id, at.why).Because(err)
+		return v, at, project.ErrUnreadable.WithMessage("the %s %s cannot be read: %s", b.kind, at.id, at.why).WithCause(err)
 	}
 	if err != nil {
 		return v, at, err

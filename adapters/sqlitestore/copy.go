@@ -103,7 +103,7 @@ func (s *Store) uncopied(err error) error {
 	if info, stat := os.Stat(s.path); stat == nil {
 		needs = fmt.Sprintf(" (about %d MB)", info.Size()>>20+1)
 	}
-	return ErrNoCopy.Sayf("the database %s was not upgraded or changed, because it could not be copied first (%s); free space in %s%s, and call again", s.path, why, filepath.Dir(s.path), needs).Because(err)
+	return ErrNoCopy.WithMessage("the database %s was not upgraded or changed, because it could not be copied first (%s); free space in %s%s, and call again", s.path, why, filepath.Dir(s.path), needs).WithCause(err)
 }
 
 // prune removes all but the newest copies.
@@ -120,7 +120,7 @@ func Copy(ctx context.Context, path, to string) error {
 	s := &Store{path: path}
 	if err := copyDatabase(ctx, path, to); err != nil {
 		if family(err) == sqlite3.SQLITE_FULL {
-			return ErrUnavailable.Sayf("the disk for %s is full; free some space", to).Because(err)
+			return ErrUnavailable.WithMessage("the disk for %s is full; free some space", to).WithCause(err)
 		}
 		return s.explain(ctx, err)
 	}

@@ -59,7 +59,7 @@ func taken(done sql.Result, err error, name string) error {
 	}
 	n, err := done.RowsAffected()
 	if err == nil && n == 0 {
-		err = access.ErrTaken.Sayf("a credential named %q already exists", name)
+		err = access.ErrTaken.WithMessage("a credential named %q already exists", name)
 	}
 	return err
 }
@@ -67,7 +67,7 @@ func taken(done sql.Result, err error, name string) error {
 // Find returns the credential with that digest. What it has read once it remembers until anything in the database changes, by whatever process; what
 // there is not it looks for every time.
 func (s *Credentials) Find(ctx context.Context, d access.Digest) (access.Credential, error) {
-	now, err := s.store.Stamp(ctx)
+	now, err := s.store.ChangeCounter(ctx)
 	if err != nil {
 		return access.Credential{}, err
 	}
@@ -149,7 +149,7 @@ func (s *Credentials) Change(ctx context.Context, id string, change func(*access
 }
 
 func credentialNotFound(id string) error {
-	return access.ErrMissing.Sayf("credential %s not found", id)
+	return access.ErrMissing.WithMessage("credential %s not found", id)
 }
 
 // List returns every credential, oldest first.

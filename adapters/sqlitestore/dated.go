@@ -33,7 +33,7 @@ func (l *dated) Add(ctx context.Context, d confirm.Dated) error {
 		return err
 	}
 	return l.store.Change(ctx, func(ctx context.Context, tx *sql.Tx) error {
-		return one(fault.ErrInternal.Sayf("grant %s already exists", d.ID))(tx.ExecContext(ctx, insertDated, d.ID, body))
+		return one(fault.ErrInternal.WithMessage("grant %s already exists", d.ID))(tx.ExecContext(ctx, insertDated, d.ID, body))
 	})
 }
 

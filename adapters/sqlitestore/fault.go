@@ -34,14 +34,14 @@ func (s *Store) explain(ctx context.Context, err error) error {
 		return ended
 	}
 	if why := s.why(err); why != "" {
-		return ErrUnavailable.Sayf("%s", why).Because(err)
+		return ErrUnavailable.WithMessage("%s", why).WithCause(err)
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return ErrUnavailable.Sayf("the database %s cannot be used: cannot %s %s: %v", s.path, p.Op, p.Path, p.Err).Because(err)
+		return ErrUnavailable.WithMessage("the database %s cannot be used: cannot %s %s: %v", s.path, p.Op, p.Path, p.Err).WithCause(err)
 	}
 	if errors.Is(err, sql.ErrConnDone) || errors.Is(err, driver.ErrBadConn) || errors.Is(err, errRetired) {
-		return ErrUnavailable.Sayf("database %s was closed during this call; call again", s.path).Because(err)
+		return ErrUnavailable.WithMessage("database %s was closed during this call; call again", s.path).WithCause(err)
 	}
 	return fmt.Errorf("database %s: %w", s.path, err)
 }

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
-var _ ports.Joint = (*sqlitestore.Store)(nil)
+var _ ports.CombinedLoader = (*sqlitestore.Store)(nil)
 
 // TestLoadBothIsNow: what another store of the same database has just saved shows, from the very first moment on.
 func TestLoadBothIsNow(t *testing.T) {

@@ -36,7 +36,7 @@ func (s *keys) Add(ctx context.Context, k enrolled.Key) error {
 		if n, err := done.RowsAffected(); err != nil || n > 0 {
 			return err
 		}
-		return enrolled.ErrTaken.Sayf("this %s is already enrolled", k.Kind.Words())
+		return enrolled.ErrTaken.WithMessage("this %s is already enrolled", k.Kind.Words())
 	})
 }
 
@@ -52,7 +52,7 @@ func (s *keys) Remove(ctx context.Context, id string) error {
 		return err
 	})
 	if err == nil && n == 0 {
-		err = enrolled.ErrMissing.Sayf("key %s not found", id)
+		err = enrolled.ErrMissing.WithMessage("key %s not found", id)
 	}
 	return err
 }

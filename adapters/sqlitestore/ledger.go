@@ -35,7 +35,7 @@ const (
 	deleteExpired = `DELETE FROM grants WHERE expires_at < ?`
 )
 
-// ledger is a ports.Ledger; New makes it. A function handed to Settle must not write to the same store: it would wait for itself.
+// ledger is a ports.ApprovalStore; New makes it. A function handed to Settle must not write to the same store: it would wait for itself.
 type ledger struct {
 	store *Store
 	box   *docfile.SecretBox
@@ -57,7 +57,7 @@ func (l *ledger) Issue(ctx context.Context, g confirm.Request) error {
 		}
 		n, err := done.RowsAffected()
 		if err == nil && n == 0 {
-			err = fault.ErrInternal.Sayf("approval request %s already exists", g.ID)
+			err = fault.ErrInternal.WithMessage("approval request %s already exists", g.ID)
 		}
 		return err
 	})

@@ -28,7 +28,7 @@ func grantStoreAt(t testing.TB, path string) *sqlitestore.Store {
 	return s
 }
 
-func openGrant(t testing.TB) ports.Ledger {
+func openGrant(t testing.TB) ports.ApprovalStore {
 	return sqlitestore.NewLedger(grantStoreAt(t, filepath.Join(t.TempDir(), "home", "countersign.db")))
 }
 

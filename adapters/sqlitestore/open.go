@@ -81,7 +81,7 @@ func (s *Store) openExisting() (*handle, error) {
 		return nil, err
 	}
 	if !file.Mode().IsRegular() {
-		return nil, ErrUnavailable.Sayf("the database %s is not a regular file; move it away", s.path)
+		return nil, ErrUnavailable.WithMessage("the database %s is not a regular file; move it away", s.path)
 	}
 	if err := s.emptied(file); err != nil {
 		return nil, err
@@ -144,7 +144,7 @@ func (s *Store) connect(file fs.FileInfo, options string) (*handle, error) {
 }
 
 func (s *Store) newer(version int) error {
-	return ErrNewer.Sayf("the database %s was written by a newer Countersign (schema %d; this one supports %d), so calls cannot be recorded and nothing can run, not even reads; update this program, or name another home with COUNTERSIGN_HOME",
+	return ErrNewer.WithMessage("the database %s was written by a newer Countersign (schema %d; this one supports %d), so calls cannot be recorded and nothing can run, not even reads; update this program, or name another home with COUNTERSIGN_HOME",
 		s.path, version, schemaVersion())
 }
 
@@ -228,7 +228,7 @@ func (s *Store) emptied(file fs.FileInfo) error {
 	if file.Size() > 0 || !file.Mode().IsRegular() || !s.lived() {
 		return nil
 	}
-	return ErrEmptied.Sayf("the database %s is empty (0 bytes) although its keys exist; restore a copy, or move it away to start with a new one, which audit verify will report",
+	return ErrEmptied.WithMessage("the database %s is empty (0 bytes) although its keys exist; restore a copy, or move it away to start with a new one, which audit verify will report",
 		s.path)
 }
 
@@ -283,7 +283,7 @@ func (s *Store) version(row *sql.Row) (int, error) {
 	case version > schemaVersion():
 		return 0, s.newer(version)
 	case version == 0 && tables > 0:
-		return 0, ErrUnavailable.Sayf("the database %s belongs to another program; name another file", s.path)
+		return 0, ErrUnavailable.WithMessage("the database %s belongs to another program; name another file", s.path)
 	}
 	return version, nil
 }

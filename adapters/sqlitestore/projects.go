@@ -66,7 +66,7 @@ func refuseProject(ctx context.Context, tx *sql.Tx, next project.Project) error 
 	if err != nil {
 		return err
 	}
-	return project.ErrConflict.Sayf("%s is already registered as the project %q (%s)", next.Path, other.Name, other.ID)
+	return project.ErrConflict.WithMessage("%s is already registered as the project %q (%s)", next.Path, other.Name, other.ID)
 }
 
 // refuseForeign rejects what says that it belongs to a project that does not exist.
@@ -76,7 +76,7 @@ func refuseForeign(ctx context.Context, tx *sql.Tx, of string) error {
 	}
 	there, err := exists(ctx, tx, existsProject, of)
 	if err == nil && !there {
-		err = project.ErrNotFound.Sayf("%q: %s", of, project.ErrNotFound.Message)
+		err = project.ErrNotFound.WithMessage("%q: %s", of, project.ErrNotFound.Message)
 	}
 	return err
 }

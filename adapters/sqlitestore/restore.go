@@ -33,7 +33,7 @@ func (s *Store) restoring() error {
 	if _, err := os.Lstat(filepath.Join(filepath.Dir(s.path), RestoreNote)); err != nil {
 		return nil //nolint:nilerr // there is none
 	}
-	return ErrUnavailable.Sayf("the home %s is being restored from a backup; call again; if the restore was interrupted, the next start finishes it", filepath.Dir(s.path))
+	return ErrUnavailable.WithMessage("the home %s is being restored from a backup; call again; if the restore was interrupted, the next start finishes it", filepath.Dir(s.path))
 }
 
 // Seized is a database that no other process can open until it is released.
@@ -66,7 +66,7 @@ func Seize(ctx context.Context, path string) (*Seized, error) {
 		}
 		z.db.Close() //nolint:errcheck // likewise
 		if locked(err) {
-			return nil, ErrInUse.Sayf("another process has the database %s open: a server, a host's MCP server or another command; end it, and call again", path)
+			return nil, ErrInUse.WithMessage("another process has the database %s open: a server, a host's MCP server or another command; end it, and call again", path)
 		}
 		return nil, s.explain(ctx, err)
 	}
@@ -154,7 +154,7 @@ func Peek(ctx context.Context, path string) (c Contents, err error) {
 		return c, s.newer(c.Schema)
 	}
 	if c.Schema == 0 {
-		return c, ErrUnavailable.Sayf("the database in the backup does not belong to Countersign")
+		return c, ErrUnavailable.WithMessage("the database in the backup does not belong to Countersign")
 	}
 	var hash, body []byte
 	if err = none(db.QueryRowContext(ctx, "SELECT seq, hash FROM audit_head WHERE one = 1").Scan(&c.Records, &hash)); err != nil {

@@ -30,10 +30,10 @@ func (s *Store) Load(ctx context.Context) (ports.Settings, error) {
 	return now, err
 }
 
-// Keeps implements ports.Joint.
+// Keeps implements ports.CombinedLoader.
 func (s *Store) Keeps(sessions ports.Sessions) bool { return sessions == ports.Sessions(&s.sessions) }
 
-// LoadBoth implements ports.Joint, with one look at the database.
+// LoadBoth implements ports.CombinedLoader, with one look at the database.
 func (s *Store) LoadBoth(ctx context.Context, key string) (ports.Settings, ports.Session, error) {
 	var settings ports.Settings
 	var session ports.Session
@@ -44,8 +44,8 @@ func (s *Store) LoadBoth(ctx context.Context, key string) (ports.Settings, ports
 	return settings, session, err
 }
 
-// Stamp implements ports.Stamped, with one look at the database; zero while there is none.
-func (s *Store) Stamp(ctx context.Context) (int64, error) {
+// ChangeCounter implements ports.ChangeCounter, with one look at the database; zero while there is none.
+func (s *Store) ChangeCounter(ctx context.Context) (int64, error) {
 	var now int64
 	err := s.watching(ctx, func(w *watch) (err error) {
 		now, err = w.stamp()

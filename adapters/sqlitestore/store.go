@@ -185,7 +185,7 @@ func (s *Store) begin(ctx context.Context, choose func() (*handle, error)) (*han
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.closed {
-		return nil, ErrUnavailable.Sayf("the database %s is closed", s.path)
+		return nil, ErrUnavailable.WithMessage("the database %s is closed", s.path)
 	}
 	h, err := choose()
 	if err != nil {

@@ -59,7 +59,7 @@ func (t table[K, T]) Create(ctx context.Context, v T) error {
 		}
 		stored, err := affected(tx.ExecContext(ctx, t.insert, columns...))
 		if err == nil && !stored {
-			err = project.ErrConflict.Sayf("%s %s already exists; change that one, or use another ID", t.kind, columns[len(columns)-1])
+			err = project.ErrConflict.WithMessage("%s %s already exists; change that one, or use another ID", t.kind, columns[len(columns)-1])
 		}
 		return err
 	})
@@ -170,7 +170,7 @@ func (t table[K, T]) one(ctx context.Context, db projectQuerier, id K) (T, error
 	return v, nil
 }
 
-func (t table[K, T]) none(id K) error { return t.absent.Sayf("%q: %s", id, t.absent.Message) }
+func (t table[K, T]) none(id K) error { return t.absent.WithMessage("%q: %s", id, t.absent.Message) }
 
 func (t table[K, T]) refused(ctx context.Context, tx *sql.Tx, next T) error {
 	if t.refuse == nil {

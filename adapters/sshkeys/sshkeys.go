@@ -37,20 +37,20 @@ const (
 func parse(public []byte) (key ssh.PublicKey, err error) {
 	key, err = ssh.ParsePublicKey(public)
 	if err != nil {
-		return nil, enrolled.ErrKey.Sayf("this is no ssh key").Because(err)
+		return nil, enrolled.ErrKey.WithMessage("this is no ssh key").WithCause(err)
 	}
 	switch kind := key.Type(); kind {
 	case ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256:
 	case ssh.CertAlgoSKED25519v01, ssh.CertAlgoSKECDSA256v01:
-		return nil, enrolled.ErrKey.Sayf("this is a certificate of a security key; use the key itself")
+		return nil, enrolled.ErrKey.WithMessage("this is a certificate of a security key; use the key itself")
 	default:
-		return nil, enrolled.ErrKey.Sayf("%s is a plain ssh key: every program that reaches the ssh agent can sign with it, and nobody has to be there. Make one that wants a touch: ssh-keygen -t ed25519-sk", plain(kind))
+		return nil, enrolled.ErrKey.WithMessage("%s is a plain ssh key: every program that reaches the ssh agent can sign with it, and nobody has to be there. Make one that wants a touch: ssh-keygen -t ed25519-sk", plain(kind))
 	}
 	if !bytes.Equal(key.Marshal(), public) {
-		return nil, enrolled.ErrKey.Sayf("this key is not written as keys are")
+		return nil, enrolled.ErrKey.WithMessage("this key is not written as keys are")
 	}
 	if app := application(public); !strings.HasPrefix(app, "ssh:") {
-		return nil, enrolled.ErrKey.Sayf("this key was made for %q, and not for ssh", plain(app))
+		return nil, enrolled.ErrKey.WithMessage("this key was made for %q, and not for ssh", plain(app))
 	}
 	return key, nil
 }
@@ -131,7 +131,7 @@ func (Verifier) Usable(k enrolled.Key) error {
 		return err
 	}
 	if name := ssh.FingerprintSHA256(key); k.Credential != name {
-		return enrolled.ErrKey.Sayf("the handle of this key is %s, and not %q", name, plain(k.Credential))
+		return enrolled.ErrKey.WithMessage("the handle of this key is %s, and not %q", name, plain(k.Credential))
 	}
 	return nil
 }
@@ -142,7 +142,7 @@ func (Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMessag
 	dec := json.NewDecoder(bytes.NewReader(signed))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(&s); err != nil {
-		return enrolled.ErrUnproven.Because(err)
+		return enrolled.ErrUnproven.WithCause(err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
 		return enrolled.ErrUnproven
@@ -163,16 +163,16 @@ func Judge(public []byte, challenge [32]byte, signature []byte) (presence, error
 	case err != nil:
 		return presence{}, err
 	case b.Namespace != Namespace:
-		return presence{}, enrolled.ErrUnproven.Sayf("this signature was made for %q, and not for %s", plain(b.Namespace), Namespace)
+		return presence{}, enrolled.ErrUnproven.WithMessage("this signature was made for %q, and not for %s", plain(b.Namespace), Namespace)
 	case !bytes.Equal(b.Public, public):
-		return presence{}, enrolled.ErrUnproven.Sayf("this signature is another key's")
+		return presence{}, enrolled.ErrUnproven.WithMessage("this signature is another key's")
 	case sig.Format != key.Type() || len(sig.Rest) != 5:
 		return presence{}, enrolled.ErrUnproven
 	case sig.Rest[0]&flagTouched == 0:
-		return presence{}, enrolled.ErrUnproven.Sayf("the security key signed without having been touched; make a key that wants a touch: ssh-keygen -t ed25519-sk, without no-touch-required")
+		return presence{}, enrolled.ErrUnproven.WithMessage("the security key signed without having been touched; make a key that wants a touch: ssh-keygen -t ed25519-sk, without no-touch-required")
 	}
 	if err := key.Verify(message(challenge), sig); err != nil {
-		return presence{}, enrolled.ErrUnproven.Because(err)
+		return presence{}, enrolled.ErrUnproven.WithCause(err)
 	}
 	return presence{Verified: sig.Rest[0]&flagVerified != 0, Counter: binary.BigEndian.Uint32(sig.Rest[1:])}, nil
 }
@@ -183,14 +183,14 @@ func read(signature []byte) (b blob, sig *ssh.Signature, err error) {
 		return b, nil, enrolled.ErrUnproven
 	}
 	if err := ssh.Unmarshal(signature, &b); err != nil {
-		return b, nil, enrolled.ErrUnproven.Because(err)
+		return b, nil, enrolled.ErrUnproven.WithCause(err)
 	}
 	if string(b.Magic[:]) != magic || b.Version != 1 || b.Reserved != "" || b.Hash != hashing || !bytes.Equal(ssh.Marshal(b), signature) {
 		return b, nil, enrolled.ErrUnproven
 	}
 	sig = new(ssh.Signature)
 	if err := ssh.Unmarshal(b.Signature, sig); err != nil {
-		return b, nil, enrolled.ErrUnproven.Because(err)
+		return b, nil, enrolled.ErrUnproven.WithCause(err)
 	}
 	if !bytes.Equal(ssh.Marshal(sig), b.Signature) {
 		return b, nil, enrolled.ErrUnproven

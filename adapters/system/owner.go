@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Owner is a ports.Owner that uses only what the system reports. The zero Owner is ready; it is safe for concurrent use.
+// Owner is a ports.ProcessIdentity that uses only what the system reports. The zero Owner is ready; it is safe for concurrent use.
 type Owner struct{}
 
 // Self returns the identity of this process.
@@ -32,7 +32,7 @@ func (o Owner) Elsewhere(name string) string {
 // findWait is how long a verdict waits for a lease.
 const findWait = 5 * time.Second
 
-// Owners is a ports.Owner that also uses leases and the user's declarations, and that renews the lease of this process once it owns something.
+// Owners is a ports.ProcessIdentity that also uses leases and the user's declarations, and that renews the lease of this process once it owns something.
 // NewOwners makes it; it is safe for concurrent use.
 type Owners struct {
 	leases  ports.Leases

@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	_ ports.Owner = system.Owner{}
-	_ ports.Owner = (*system.Owners)(nil)
+	_ ports.ProcessIdentity = system.Owner{}
+	_ ports.ProcessIdentity = (*system.Owners)(nil)
 )
 
 // own is this process as an owner, with something about it changed.

@@ -93,5 +93,5 @@ func limited(wait time.Duration) error {
 	if wait%time.Millisecond != 0 || ms == 0 {
 		ms++
 	}
-	return ErrRateLimited.Sayf("too many calls; try again in %d ms", ms).With(rateLimited{RetryAfterMS: ms})
+	return ErrRateLimited.WithMessage("too many calls; try again in %d ms", ms).WithDetails(rateLimited{RetryAfterMS: ms})
 }

@@ -4,7 +4,7 @@
 //
 // The parts:
 //   - system.go, machine.go: Clock, IDs, Tokens, and the name of the machine
-//   - owner.go, ownerfile.go: Owner and Owners (ports.Owner), and the leases of owners as small files that the processes of all containers and machines sharing a
+//   - owner.go, ownerfile.go: Owner and Owners (ports.ProcessIdentity), and the leases of owners as small files that the processes of all containers and machines sharing a
 //     home can read: NAME.json, written by its owner, and NAME.forgotten.json, the user's declaration that it has ended. They are not in the database, because
 //     watchers of the database would wake at every renewal
 //   - filewatch.go, filetree.go: WatchDirectory reports everything that happens in one directory where the system can tell; WatchTree reports changes below a

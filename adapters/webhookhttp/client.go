@@ -141,13 +141,13 @@ func verdict(ctx context.Context, r webhook.Request, e webhook.Endpoint, answer 
 	case err == nil && answer.OK():
 		return nil
 	case err == nil && !errors.Is(ctx.Err(), context.Canceled):
-		return project.ErrExecutionFailed.Sayf("%s answered %d; a webhook succeeds with 2xx", e.Authority(), answer.StatusCode).With(answer)
+		return project.ErrExecutionFailed.WithMessage("%s answered %d; a webhook succeeds with 2xx", e.Authority(), answer.StatusCode).WithDetails(answer)
 	case errors.Is(ctx.Err(), context.Canceled):
-		return project.ErrCancelled.Sayf("the webhook was cancelled before %s had answered", e.Authority()).With(answer)
+		return project.ErrCancelled.WithMessage("the webhook was cancelled before %s had answered", e.Authority()).WithDetails(answer)
 	case ctx.Err() != nil:
-		return project.ErrExecutionTimeout.Sayf("%s did not answer in full within %v", e.Authority(), r.Timeout).With(answer)
+		return project.ErrExecutionTimeout.WithMessage("%s did not answer in full within %v", e.Authority(), r.Timeout).WithDetails(answer)
 	case errors.Is(err, project.ErrExecutionFailed): // no address
 		return innermost(err)
 	}
-	return project.ErrExecutionFailed.Sayf("%s: %s", e.Authority(), describe(err)).With(answer)
+	return project.ErrExecutionFailed.WithMessage("%s: %s", e.Authority(), describe(err)).WithDetails(answer)
 }

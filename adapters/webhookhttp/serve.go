@@ -19,13 +19,13 @@ const listenerMaxHeaders = 16 << 10 // bytes
 func Listen(ctx context.Context, address string) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, project.ErrArgument.Sayf("invalid listen address %q; use host:port, for example 127.0.0.1:9876", address)
+		return nil, project.ErrArgument.WithMessage("invalid listen address %q; use host:port, for example 127.0.0.1:9876", address)
 	}
 	if host == "localhost" { // not looked up: a hosts file may say anything
 		host = "127.0.0.1"
 	}
 	if ip, err := netip.ParseAddr(host); err != nil || !ip.Unmap().IsLoopback() {
-		return nil, project.ErrArgument.Sayf("incoming webhooks listen on the loopback interface only, not on %s; put a tunnel or proxy in front", address)
+		return nil, project.ErrArgument.WithMessage("incoming webhooks listen on the loopback interface only, not on %s; put a tunnel or proxy in front", address)
 	}
 	var config net.ListenConfig
 	return config.Listen(ctx, "tcp", net.JoinHostPort(host, port))
@@ -36,7 +36,7 @@ func Listen(ctx context.Context, address string) (net.Listener, error) {
 func (s *server) Serve(ctx context.Context, listener net.Listener) error {
 	if at, ok := listener.Addr().(*net.TCPAddr); ok && !at.IP.IsLoopback() {
 		_ = listener.Close()
-		return project.ErrArgument.Sayf("incoming webhooks listen on the loopback interface only, not on %s", at)
+		return project.ErrArgument.WithMessage("incoming webhooks listen on the loopback interface only, not on %s", at)
 	}
 	limits := s.opts.Limits
 	server := &http.Server{

@@ -109,7 +109,7 @@ func (o Options) invalid(found ...Problem) error {
 	if more > 0 {
 		texts = append(texts, fmt.Sprintf("and %d more", more))
 	}
-	return ErrInvalid.Sayf("%s", strings.Join(texts, "; ")).With(Problems{found})
+	return ErrInvalid.WithMessage("%s", strings.Join(texts, "; ")).WithDetails(Problems{found})
 }
 
 // unreadable finds the first place that cannot be in a YAML document at all. The library would refuse it too, but not say where.

@@ -25,7 +25,7 @@ var ErrEncode = fault.New(fault.Invalid, "yaml_not_encodable", "the value cannot
 func Encode(v any) ([]byte, error) {
 	var n yaml.Node
 	if err := n.Dump(v); err != nil {
-		return nil, ErrEncode.Sayf("the value cannot be written as YAML: %v", err)
+		return nil, ErrEncode.WithMessage("the value cannot be written as YAML: %v", err)
 	}
 	if err := setStyles(&n); err != nil {
 		return nil, err
@@ -33,13 +33,13 @@ func Encode(v any) ([]byte, error) {
 	var out bytes.Buffer
 	d, err := yaml.NewDumper(&out, yaml.WithV4Defaults(), yaml.WithIndent(2), yaml.WithCompactSeqIndent(), yaml.WithLineWidth(-1))
 	if err != nil {
-		return nil, ErrEncode.Because(err)
+		return nil, ErrEncode.WithCause(err)
 	}
 	if err := d.Dump(&n); err != nil {
-		return nil, ErrEncode.Because(err)
+		return nil, ErrEncode.WithCause(err)
 	}
 	if err := d.Close(); err != nil {
-		return nil, ErrEncode.Because(err)
+		return nil, ErrEncode.WithCause(err)
 	}
 	return out.Bytes(), nil
 }
@@ -58,7 +58,7 @@ func setStyles(n *yaml.Node) error {
 			n.Style = yaml.FlowStyle
 		}
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == "!!binary":
-		return ErrEncode.Sayf("text is not valid UTF-8 and would be stored as !!binary")
+		return ErrEncode.WithMessage("text is not valid UTF-8 and would be stored as !!binary")
 	case n.Kind == yaml.ScalarNode && n.ShortTag() == textTag:
 		n.Style = styleOf(n.Value)
 		if n.Style == 0 {

@@ -69,7 +69,7 @@ func encodeFlow(v any, quoted bool) (string, error) {
 func dumped(v any, style func(*yaml.Node), block bool) (string, error) {
 	var n yaml.Node
 	if err := n.Dump(v); err != nil {
-		return "", ErrEncode.Sayf("the value cannot be written as YAML: %v", err)
+		return "", ErrEncode.WithMessage("the value cannot be written as YAML: %v", err)
 	}
 	if err := setStyles(&n); err != nil {
 		return "", err
@@ -81,13 +81,13 @@ func dumped(v any, style func(*yaml.Node), block bool) (string, error) {
 	var out bytes.Buffer
 	d, err := yaml.NewDumper(&out, yaml.WithV4Defaults(), yaml.WithIndent(2), yaml.WithCompactSeqIndent(false), yaml.WithLineWidth(-1))
 	if err != nil {
-		return "", ErrEncode.Because(err)
+		return "", ErrEncode.WithCause(err)
 	}
 	if err := d.Dump(&n); err != nil {
-		return "", ErrEncode.Because(err)
+		return "", ErrEncode.WithCause(err)
 	}
 	if err := d.Close(); err != nil {
-		return "", ErrEncode.Because(err)
+		return "", ErrEncode.WithCause(err)
 	}
 	return out.String(), nil
 }

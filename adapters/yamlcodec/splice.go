@@ -11,7 +11,7 @@ import (
 var ErrLayout = fault.New(fault.Invalid, "yaml_layout_unsupported", "the document is laid out in a way that cannot be changed here; edit it by hand")
 
 func errPlace(n Node) error {
-	return ErrLayout.Sayf("line %d of the document is written in a way that cannot be changed around; edit it by hand", max(n.Line(), 1))
+	return ErrLayout.WithMessage("line %d of the document is written in a way that cannot be changed around; edit it by hand", max(n.Line(), 1))
 }
 
 // Append adds an item to the end of the list that path leads to, key by key from the root, and leaves every other byte as it was. Keys
@@ -116,7 +116,7 @@ func open(doc []byte) (splicer, error) {
 		return splicer{}, err
 	}
 	if root.Kind() != Mapping {
-		return splicer{}, ErrLayout.Sayf("the document is %s where a mapping is expected", root.Say())
+		return splicer{}, ErrLayout.WithMessage("the document is %s where a mapping is expected", root.Say())
 	}
 	s := splicer{newText(doc), root, "\n"}
 	if len(s.starts) > 1 && bytes.HasSuffix(doc[:s.starts[1]], []byte("\r\n")) {

@@ -148,14 +148,14 @@ func (h *handler) Decode(args json.RawMessage) (tool.Invocation, error) {
 func (h *handler) leniently(args json.RawMessage, in any, l Lenient) error {
 	given := map[string]json.RawMessage{}
 	if len(bytes.TrimSpace(args)) > 0 && json.Unmarshal(args, &given) != nil {
-		return tool.ErrArguments.Sayf("the arguments of %s must be a JSON object", h.name)
+		return tool.ErrArguments.WithMessage("the arguments of %s must be a JSON object", h.name)
 	}
 	problems, err := h.doc.problems(given)
 	if err != nil {
 		return err
 	}
 	if args, err = tool.Encode(given); err != nil { // missing arguments are an object now
-		return tool.ErrArguments.Because(err)
+		return tool.ErrArguments.WithCause(err)
 	}
 	if len(problems) == 0 {
 		return decode(args, in)
@@ -190,7 +190,7 @@ func (i invocation) onlyPlans() bool {
 	return ok && i.handler.prepare != nil && d.OnlyPlans()
 }
 
-// CallMode returns the mode that the input sets (tool.Moded).
+// CallMode returns the mode that the input sets (tool.ModeSelector).
 func (i invocation) CallMode() string {
 	if m, ok := i.in.(Moded); ok {
 		return m.CallMode()

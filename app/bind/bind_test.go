@@ -136,7 +136,7 @@ func (in loose) Refused(of tool.Name, problems []bind.Problem) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return errLoose.Sayf("%s", of).With(bind.Problems{Problems: problems})
+	return errLoose.WithMessage("%s", of).WithDetails(bind.Problems{Problems: problems})
 }
 
 func TestAContractMayWordWhatIsWrong(t *testing.T) {

@@ -108,20 +108,20 @@ func NewDocument(schema json.RawMessage) *Document {
 func compile(raw json.RawMessage) (*compiled, error) {
 	var s jsonschema.Schema
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fault.ErrInternal.Because(err)
+		return nil, fault.ErrInternal.WithCause(err)
 	}
 	c := &compiled{properties: map[string]property{}, required: s.Required, closed: s.AdditionalProperties != nil}
 	for name, p := range s.Properties {
 		one, err := p.CloneSchemas().Resolve(nil)
 		if err != nil {
-			return nil, fault.ErrInternal.Because(err)
+			return nil, fault.ErrInternal.WithCause(err)
 		}
 		c.properties[name] = property{one, p}
 	}
 	if s.OneOf != nil || s.AnyOf != nil || s.AllOf != nil || s.Not != nil || s.If != nil || s.DependentRequired != nil || s.DependentSchemas != nil {
 		whole, err := s.Resolve(nil)
 		if err != nil {
-			return nil, fault.ErrInternal.Because(err)
+			return nil, fault.ErrInternal.WithCause(err)
 		}
 		c.whole = whole
 	}
@@ -136,7 +136,7 @@ func (d *Document) Check(args json.RawMessage) error {
 	}
 	var fields map[string]any
 	if err := json.Unmarshal(args, &fields); err != nil || fields == nil {
-		return tool.ErrArguments.Sayf("the arguments must be a JSON object")
+		return tool.ErrArguments.WithMessage("the arguments must be a JSON object")
 	}
 	return refusal(c.problems(fields))
 }
@@ -151,7 +151,7 @@ func (d *Document) problems(given map[string]json.RawMessage) ([]Problem, error)
 	for name, text := range given {
 		var value any
 		if err := json.Unmarshal(text, &value); err != nil {
-			return nil, tool.ErrArguments.Because(err)
+			return nil, tool.ErrArguments.WithCause(err)
 		}
 		if _, known := c.properties[name]; value != nil || !known {
 			fields[name] = value
@@ -196,7 +196,7 @@ func refusal(problems []Problem) error {
 	for _, p := range problems {
 		say = append(say, p.Message)
 	}
-	return tool.ErrArguments.Sayf("%s", strings.Join(say, "; ")).With(Problems{Problems: problems})
+	return tool.ErrArguments.WithMessage("%s", strings.Join(say, "; ")).WithDetails(Problems{Problems: problems})
 }
 
 func (c *compiled) problem(name string, value any) (Problem, bool) {
@@ -251,7 +251,7 @@ func decode(args json.RawMessage, in any) error {
 	dec := json.NewDecoder(bytes.NewReader(args))
 	dec.DisallowUnknownFields()
 	if err := dec.Decode(in); err != nil {
-		return tool.ErrArguments.Sayf("the arguments cannot be read: %v", err)
+		return tool.ErrArguments.WithMessage("the arguments cannot be read: %v", err)
 	}
 	return nil
 }

@@ -100,14 +100,14 @@ func (a *AmofConfirmed) UnmarshalJSON(doc []byte) error {
 // amofCancelled is the status of a cancelled request.
 const amofCancelled = "cancelled"
 
-// Seed004 returns the control tools under the amof contract's names.
-func Seed004(d Deps) []tool.Entry {
+// AMOFTools returns the control tools under the amof contract's names.
+func AMOFTools(d Deps) []tool.Entry {
 	s := service{d}
 	note := func(input, title, description string) tool.Spec {
 		return tool.Spec{Title: title, Description: description, Class: policy.ClassScratch, Effects: policy.Read, Input: json.RawMessage(input)}
 	}
 	answer := note(amofConfirmSchema, "Confirm", "Answer a pending confirmation with its token: what was shown is carried out if it is still what there is.")
-	answer.CarriesOut = true
+	answer.RunsOtherCalls = true
 	list := tool.Spec{Title: "List confirmations", Description: "List this session's confirmations that wait for an answer, with their plans.", Class: policy.ClassRead,
 		Effects: policy.Read, Input: json.RawMessage(noSchema)}
 	return []tool.Entry{
@@ -121,7 +121,7 @@ func Seed004(d Deps) []tool.Entry {
 func (s service) amofPlanMode(ctx context.Context, sc tool.Scope, in SetModeInput) (modePlan, error) {
 	p, err := s.planMode(ctx, sc, in)
 	if errors.Is(err, policy.ErrCeiling) {
-		err = policy.ErrCeiling.Sayf("mode %s is above max_mode %s; only the operator can raise that (--max-mode, AMOF_MAX_MODE, max_mode in amof.yaml), or a person where the settings decide, and amof_scope_info says where settings cannot be read", in.Mode, s.lowest(ctx, sc))
+		err = policy.ErrCeiling.WithMessage("mode %s is above max_mode %s; only the operator can raise that (--max-mode, AMOF_MAX_MODE, max_mode in amof.yaml), or a person where the settings decide, and amof_scope_info says where settings cannot be read", in.Mode, s.lowest(ctx, sc))
 	}
 	return p, err
 }
@@ -187,7 +187,7 @@ func (s service) amofConfirm(ctx context.Context, sc tool.Scope, in AmofConfirmI
 func ofSeed(name tool.Name) bool { return strings.HasPrefix(string(name), "amof_") }
 
 func modeChanged(mode policy.Mode) error {
-	return ErrModeChanged.Sayf("the mode is %s now, and what was asked for under execute is not carried out; amof_set_mode execute, then call the tool again", mode)
+	return ErrModeChanged.WithMessage("the mode is %s now, and what was asked for under execute is not carried out; amof_set_mode execute, then call the tool again", mode)
 }
 
 // unowned turns another session's request into one that does not exist.

@@ -65,13 +65,13 @@ func open(t *testing.T, change ...func(*fixture)) *fixture {
 		f(h)
 	}
 	store := memstore.New()
-	core := app.Core{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
+	core := app.Dependencies{Clock: h.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
 	operator := policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}
 	deps := control.Deps{Clock: h.clock, Ledger: store, Runs: store.Runs(), Audit: store, Sessions: store.Sessions(), Settings: store, Operator: operator,
 		Toolsets: func() []tool.Toolset { return nil }, Ceiling: func() policy.Mode { return h.ceiling }, Default: func() policy.Mode { return h.standard }}
 	h.standing = control.SessionStatusOf(deps)
-	spec := tool.Spec{Title: "Push", Description: "A tool for tests.", Class: policy.ClassDangerous, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Anew: true}
+	spec := tool.Spec{Title: "Push", Description: "A tool for tests.", Class: policy.ClassDangerous, Effects: policy.Read | policy.Write, Confirm: policy.Simple, ReaskOnChange: true}
 	push := bind.Command(tool.Ref[pushInput, map[string]int]{Name: "amof_push"}, spec,
 		func(_ context.Context, _ tool.Scope, in pushInput) (pushing, error) {
 			return pushing{h.state, in.Typed}, nil
@@ -81,7 +81,7 @@ func open(t *testing.T, change ...func(*fixture)) *fixture {
 			return map[string]int{"pushed": h.pushed}, nil
 		})
 	var err error
-	h.App, err = app.New(core, app.Options{Policy: operator}, tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: h.standard, Ceiling: h.ceiling, Entries: append(control.Seed004(deps), push)})
+	h.App, err = app.New(core, app.Options{Policy: operator}, tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: h.standard, Ceiling: h.ceiling, Entries: append(control.AMOFTools(deps), push)})
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, h.Close(context.Background())) })
 	return h
@@ -118,7 +118,7 @@ func (h *fixture) asked(in args) string {
 	h.t.Helper()
 	o := h.call("amof_push", in)
 	require.ErrorIs(h.t, o.Err, app.ErrRequired)
-	return o.Issued.Token.Reveal()
+	return o.Request.Token.Reveal()
 }
 
 func (h *fixture) mode(mode string) args {
@@ -272,8 +272,8 @@ func TestAFreshQuestionAfterAChange(t *testing.T) {
 	h.state++
 	o := h.call("amof_confirm", args{"token": token})
 	require.ErrorIs(t, o.Err, confirm.ErrMismatch)
-	require.NotNil(t, o.Issued)
-	h.does("amof_confirm", args{"token": o.Issued.Token.Reveal()})
+	require.NotNil(t, o.Request)
+	h.does("amof_confirm", args{"token": o.Request.Token.Reveal()})
 	assert.Equal(t, 1, h.pushed)
 }
 

@@ -41,12 +41,12 @@ const backupTime = 30 * time.Minute
 
 func backupSpec() tool.Spec {
 	return tool.Spec{Title: "Make a backup", Description: "Write the home with its keys into one file; a person approves it first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(backupSchema), People: true, Timeout: backupTime}
+		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(backupSchema), UserOnly: true, Timeout: backupTime}
 }
 
 func restoreSpec() tool.Spec {
 	return tool.Spec{Title: "Restore a backup", Description: "Put a backup in the place of the home; a person approves it first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(restoreSchema), People: true, Timeout: backupTime}
+		Effects: policy.Read | policy.Write, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(restoreSchema), UserOnly: true, Timeout: backupTime}
 }
 
 // proven is a plan about the home itself: it needs approval whatever grants exist, with the strongest proof that policy requires for any call.
@@ -181,8 +181,8 @@ func (p restorePlan) Announcement() string {
 	return "the home was put back to a backup of " + p.MadeAt.UTC().Format(time.DateTime) + " UTC"
 }
 
-// Gate fails while a server runs; the approval stays valid.
-func (p restorePlan) Gate() error {
+// Check fails while a server runs; the approval stays valid.
+func (p restorePlan) Check() error {
 	if p.Needs() > policy.ProvingTerminal { // it is approved in the console, which a server serves
 		return nil
 	}

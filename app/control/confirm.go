@@ -56,7 +56,7 @@ func (s service) confirm(ctx context.Context, sc tool.Scope, in ConfirmInput) (C
 		var err error
 		switch {
 		case !own(g, sc):
-			return confirm.ErrMismatch.Sayf("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
+			return confirm.ErrMismatch.WithMessage("this confirmation was given to another session; only a person may answer it now (countersign approve %s)", g.ID)
 		case in.Decision == "deny" && g.Names: // a client may cancel its request; only the user denies
 			err = g.Cancel(now)
 		case in.Decision == "deny":

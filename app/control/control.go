@@ -25,12 +25,12 @@ const Contract tool.Contract = "countersign.v1"
 // Deps holds the ports and settings of the control tools. Every field is required, except Leases and those whose comment says otherwise.
 type Deps struct {
 	Clock    ports.Clock
-	Ledger   ports.Ledger
+	Ledger   ports.ApprovalStore
 	Runs     ports.Runs
 	Audit    ports.AuditLog
 	Sessions ports.Sessions
 	Settings ports.SettingsStore
-	Owner    ports.Owner
+	Owner    ports.ProcessIdentity
 	Leases   ports.Leases          // nil: owners cannot be forgotten
 	Bell     ports.Bell            // wakes the calls that wait for a cancelled request; nil: they poll
 	Operator policy.Policy         // as the server was started
@@ -98,7 +98,7 @@ func Capability(d Deps) tool.Capability {
 	}
 	answer := note(confirmSchema, "Confirm", "Answer a pending confirmation with its token: approve repeats exactly the call that was shown and returns its result, "+
 		"deny withdraws it, always also approves this tool for the rest of the session.")
-	answer.CarriesOut = true
+	answer.RunsOtherCalls = true
 	all := []tool.Entry{
 		bind.Command(SetMode, raised(note(setModeSchema, "Set mode", "Set how far this session may go: ask (changes are refused), plan (changes are dry runs) or execute. "+
 			"Never above the operator's ceiling; lowering it cancels pending confirmations, and a person is asked about raising it above the default.")), s.planMode, s.setMode),

@@ -29,7 +29,7 @@ var CreateCredential = tool.Ref[access.Request, access.Credential]{Name: "create
 // it is created.
 func credentialSpec() tool.Spec {
 	return tool.Spec{Title: "Create a credential", Description: "Let a program or a browser in over the network; a person approves it first.", Class: policy.ClassScratch,
-		Effects: policy.Read, Human: policy.Preview, Input: json.RawMessage(credentialSchema), People: true}
+		Effects: policy.Read, Human: policy.Preview, Input: json.RawMessage(credentialSchema), UserOnly: true}
 }
 
 // credentialPlan is the plan to create a credential.
@@ -97,24 +97,24 @@ func (s service) planCredential(ctx context.Context, sc tool.Scope, in access.Re
 		return credentialPlan{}, err
 	}
 	if c.Kind == access.Browser {
-		return credentialPlan{}, access.ErrKind.Sayf("a browser is let in by a log-in, not by hand")
+		return credentialPlan{}, access.ErrKind.WithMessage("a browser is let in by a log-in, not by hand")
 	}
 	if err := c.Valid(); err != nil {
 		return credentialPlan{}, err
 	}
 	if n, err := hex.Decode(c.Digest[:], []byte(in.Digest)); err != nil || n != len(c.Digest) || len(in.Digest) != 2*len(c.Digest) {
-		return credentialPlan{}, tool.ErrArguments.Sayf("digest is no digest: %d hex digits, of the secret that stays with you", 2*len(c.Digest))
+		return credentialPlan{}, tool.ErrArguments.WithMessage("digest is no digest: %d hex digits, of the secret that stays with you", 2*len(c.Digest))
 	}
 	now := s.Clock.Now()
 	if c.Kind == access.Login && !c.ExpiresAt.IsZero() || !c.ExpiresAt.IsZero() && !now.Before(c.ExpiresAt) {
-		return credentialPlan{}, tool.ErrArguments.Sayf("expires_at has to be in the future, and a log-in takes none: it lasts %s", access.LoginTTL)
+		return credentialPlan{}, tool.ErrArguments.WithMessage("expires_at has to be in the future, and a log-in takes none: it lasts %s", access.LoginTTL)
 	}
 	there, err := s.Credentials.List(ctx)
 	if err != nil {
 		return credentialPlan{}, err
 	}
 	if c.Kind == access.Token && slices.ContainsFunc(there, func(have access.Credential) bool { return have.Holds(c.Name) && have.Live(now) == nil }) {
-		return credentialPlan{}, access.ErrTaken.Sayf("there is a token %q already; revoke it, or choose another name", c.Name)
+		return credentialPlan{}, access.ErrTaken.WithMessage("there is a token %q already; revoke it, or choose another name", c.Name)
 	}
 	rules, err := s.required(ctx)
 	if err != nil {

@@ -37,7 +37,7 @@ func gated(t *testing.T, p policy.Policy) *gate {
 	t.Helper()
 	g := &gate{t: t, store: memstore.New(), clock: &clock.Fake{}}
 	log := slog.New(slog.DiscardHandler)
-	core := app.Core{Clock: g.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: g.store, Audit: g.store, Settings: g.store, Sessions: g.store.Sessions(), Limiter: memstore.Unlimited{},
+	core := app.Dependencies{Clock: g.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: g.store, Audit: g.store, Settings: g.store, Sessions: g.store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: g.store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: log}
 	g.keys = app.NewCredentials(app.CredentialsConfig{Credentials: g.store.Credentials(), Clock: g.clock, IDs: system.IDs{}, Audit: g.store, Log: log})
 	p.Ceiling, p.Level = policy.Execute, policy.ExecuteWithConfirm
@@ -53,7 +53,7 @@ func (g *gate) call(c access.Credential, grants policy.Effects) tool.Call {
 	g.t.Helper()
 	doc, err := tool.Encode(c.Request())
 	require.NoError(g.t, err)
-	return tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: grants}, Tool: control.CreateCredential.Name, Args: doc, Person: true}
+	return tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: grants}, Tool: control.CreateCredential.Name, Args: doc, FromUser: true}
 }
 
 func (g *gate) live() []access.Credential {
@@ -70,19 +70,19 @@ func TestACredentialIsMadeOnceAPersonHasApprovedIt(t *testing.T) {
 	c := g.call(access.Credential{Kind: access.Token, Name: "ci", Digest: access.DigestOf("secret"), ExpiresAt: ends, Scope: access.Scope{Toolsets: []string{"packs"}, ReadOnly: true,
 		Ceiling: policy.Plan}}, policy.All)
 	asked := g.Call(t.Context(), c)
-	require.NotNil(t, asked.Issued, "%v", asked.Err)
-	assert.True(t, asked.Issued.Pending)
-	assert.Equal(t, "high", asked.Issued.Risk)
-	assert.Equal(t, policy.ProvingPerson, asked.Issued.Needs)
-	assert.Equal(t, "make a token for ci", asked.Issued.Prompt)
-	assert.Contains(t, string(asked.Issued.Plan), `"opens":"whoever has it calls the tools of packs, only to read, up to mode plan, until `)
+	require.NotNil(t, asked.Request, "%v", asked.Err)
+	assert.True(t, asked.Request.Pending)
+	assert.Equal(t, "high", asked.Request.Risk)
+	assert.Equal(t, policy.ProvingPerson, asked.Request.Needs)
+	assert.Equal(t, "make a token for ci", asked.Request.Prompt)
+	assert.Contains(t, string(asked.Request.Plan), `"opens":"whoever has it calls the tools of packs, only to read, up to mode plan, until `)
 	assert.Empty(t, g.live(), "asking makes nothing")
 
-	c.Answer = &confirm.Answer{ID: asked.Issued.ID, Approve: true, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "codex"}}
+	c.Decision = &confirm.Decision{ID: asked.Request.ID, Approve: true, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "codex"}}
 	require.ErrorIs(t, g.Call(t.Context(), c).Err, confirm.ErrProof, "a form approves nothing that lets somebody in")
 	require.Empty(t, g.live())
 
-	c.Answer.Proof = person.AtTerminal
+	c.Decision.Proof = person.AtTerminal
 	done := g.Call(t.Context(), c)
 	require.NoError(t, done.Err)
 	var made access.Credential
@@ -111,12 +111,12 @@ func TestWhatLetsSomebodyInAsksWhateverWasAllowed(t *testing.T) {
 		return nil
 	})
 	login := g.Call(t.Context(), g.call(access.Credential{Kind: access.Login, Name: "console", Digest: access.DigestOf("code")}, app.ReadOnlyPermissions))
-	require.NotNil(t, login.Issued, "%v", login.Err)
-	assert.Equal(t, policy.ProvingPerson, login.Issued.Needs, "a lost passkey keeps nobody out of the console")
-	assert.Contains(t, string(login.Issued.Plan), "approves and changes settings in your name")
+	require.NotNil(t, login.Request, "%v", login.Err)
+	assert.Equal(t, policy.ProvingPerson, login.Request.Needs, "a lost passkey keeps nobody out of the console")
+	assert.Contains(t, string(login.Request.Plan), "approves and changes settings in your name")
 	made := g.Call(t.Context(), g.call(access.Credential{Kind: access.Token, Name: "x", Digest: access.DigestOf("x")}, policy.All))
-	require.NotNil(t, made.Issued, "%v", made.Err)
-	assert.Equal(t, policy.ProvingPasskey, made.Issued.Needs, "a token wants the strongest proof that anything wants")
+	require.NotNil(t, made.Request, "%v", made.Err)
+	assert.Equal(t, policy.ProvingPasskey, made.Request.Needs, "a token wants the strongest proof that anything wants")
 	assert.Empty(t, g.live())
 }
 
@@ -133,8 +133,8 @@ func TestACredentialThatCannotBeMadeAsksNobody(t *testing.T) {
 	} {
 		doc, err := tool.Encode(in)
 		require.NoError(t, err)
-		o := g.Call(t.Context(), tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: control.CreateCredential.Name, Args: doc, Person: true})
+		o := g.Call(t.Context(), tool.Call{Session: "cli", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: control.CreateCredential.Name, Args: doc, FromUser: true})
 		require.Error(t, o.Err, name)
-		assert.Nil(t, o.Issued, name)
+		assert.Nil(t, o.Request, name)
 	}
 }

@@ -53,12 +53,12 @@ var ErrKeysByCaller = fault.New(fault.Denied, "enrolled_key_by_caller", "keys ar
 
 func enrollSpec() tool.Spec {
 	return tool.Spec{Title: "Enrol a key", Description: "Have a passkey or a security key count as proof of a person; a person approves it first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Human: policy.Preview, Input: json.RawMessage(keySchema), People: true}
+		Effects: policy.Read | policy.Write, Human: policy.Preview, Input: json.RawMessage(keySchema), UserOnly: true}
 }
 
 func removeKeySpec() tool.Spec {
 	return tool.Spec{Title: "Remove a key", Description: "Have an enrolled key prove nothing any more; a person approves it first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Human: policy.Preview, Input: json.RawMessage(keyIDSchema), People: true}
+		Effects: policy.Read | policy.Write, Human: policy.Preview, Input: json.RawMessage(keyIDSchema), UserOnly: true}
 }
 
 // keyPlan is the plan to enrol or remove a key.
@@ -140,7 +140,7 @@ func (s service) keysFor(ctx context.Context, sc tool.Scope) ([]app.Key, error) 
 		return nil, err
 	}
 	if rules.Approval.ByCaller() {
-		return nil, ErrKeysByCaller.Sayf("keys are enrolled and removed where people approve, and here the caller approves its own plans; a person changes that first: countersign policy approval human")
+		return nil, ErrKeysByCaller.WithMessage("keys are enrolled and removed where people approve, and here the caller approves its own plans; a person changes that first: countersign policy approval human")
 	}
 	return s.Keys.List(ctx)
 }
@@ -164,7 +164,7 @@ func (s service) planKey(ctx context.Context, sc tool.Scope, in KeyInput) (keyPl
 		switch {
 		case !have.Same(key):
 		case have.Counts:
-			return keyPlan{}, enrolled.ErrTaken.Sayf("this %s is enrolled already, as %q (%s)", key.Kind.Words(), have.Name, have.ID)
+			return keyPlan{}, enrolled.ErrTaken.WithMessage("this %s is enrolled already, as %q (%s)", key.Kind.Words(), have.Name, have.ID)
 		default:
 			p.replaces = have.ID
 		}
@@ -190,7 +190,7 @@ func (s service) planKeyRemoval(ctx context.Context, sc tool.Scope, in KeyID) (k
 	}
 	i := slices.IndexFunc(all, func(s app.Key) bool { return s.ID == in.ID })
 	if i < 0 {
-		return keyPlan{}, enrolled.ErrMissing.Sayf("there is no key %q; countersign keys list shows those there are", in.ID)
+		return keyPlan{}, enrolled.ErrMissing.WithMessage("there is no key %q; countersign keys list shows those there are", in.ID)
 	}
 	key := all[i].Key
 	p := keyPlan{Kind: key.Kind, Name: key.Name, ID: in.ID, Fingerprint: canon.SumBytes("enrolled.public.v1", key.Public).Hex(), RPID: key.RPID, key: key, hash: key.Removal(), needs: policy.ProvingPerson}

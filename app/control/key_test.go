@@ -62,7 +62,7 @@ func enrolling(t *testing.T, change ...func(*app.Options)) *keyFixture {
 	t.Helper()
 	h := &keyFixture{t: t, store: memstore.New(), news: &news{}}
 	h.log = &rewritten{h.store, func(*audit.Event) {}}
-	core := app.Core{Clock: &clock.Fake{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.log, Settings: h.store, Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{},
+	core := app.Dependencies{Clock: &clock.Fake{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: h.store, Audit: h.log, Settings: h.store, Sessions: h.store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: h.store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler),
 		Notifier: h.news, Keys: h.store.Keys(), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}}}
 	o := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}}
@@ -80,33 +80,33 @@ func enrolling(t *testing.T, change ...func(*app.Options)) *keyFixture {
 }
 
 func byHand(name tool.Name, args string) tool.Call {
-	return tool.Call{Session: "console", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: name, Args: json.RawMessage(args), Person: true}
+	return tool.Call{Session: "console", Principal: policy.Principal{ID: "local", Grants: policy.All}, Tool: name, Args: json.RawMessage(args), FromUser: true}
 }
 
 var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "browser", Credential: "key_1"}
 
 // asked returns the approval request of the call.
-func (h *keyFixture) asked(c tool.Call) *tool.Issued {
+func (h *keyFixture) asked(c tool.Call) *tool.ApprovalRequest {
 	h.t.Helper()
 	o := h.Call(h.t.Context(), c)
-	require.NotNil(h.t, o.Issued, "%v", o.Err)
-	return o.Issued
+	require.NotNil(h.t, o.Request, "%v", o.Err)
+	return o.Request
 }
 
 // settle decides the call's approval request with that proof, and lets the call continue.
-func (h *keyFixture) settle(c tool.Call, prove func(i *tool.Issued) confirm.Proof) tool.Outcome {
+func (h *keyFixture) settle(c tool.Call, prove func(i *tool.ApprovalRequest) confirm.Proof) tool.Outcome {
 	h.t.Helper()
 	i := h.asked(c)
-	c.Answer = &confirm.Answer{ID: i.ID, Approve: true, Shown: i.PlanHash, By: "person", Proof: prove(i)}
+	c.Decision = &confirm.Decision{ID: i.ID, Approve: true, Shown: i.PlanHash, By: "person", Proof: prove(i)}
 	return h.Call(h.t.Context(), c)
 }
 
-func given(p confirm.Proof) func(*tool.Issued) confirm.Proof {
-	return func(*tool.Issued) confirm.Proof { return p }
+func given(p confirm.Proof) func(*tool.ApprovalRequest) confirm.Proof {
+	return func(*tool.ApprovalRequest) confirm.Proof { return p }
 }
 
-func by(k *softkey.Key) func(*tool.Issued) confirm.Proof {
-	return func(i *tool.Issued) confirm.Proof { return k.Proof(i.PlanHash, i.ID) }
+func by(k *softkey.Key) func(*tool.ApprovalRequest) confirm.Proof {
+	return func(i *tool.ApprovalRequest) confirm.Proof { return k.Proof(i.PlanHash, i.ID) }
 }
 
 // first returns a passkey that was enrolled as the first one.
@@ -151,7 +151,7 @@ func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 		require.ErrorIs(t, h.settle(c, given(p)).Err, confirm.ErrProof, name)
 	}
 	require.ErrorIs(t, h.settle(c, by(k)).Err, enrolled.ErrUnproven, "it is not enrolled, and so does not enrol itself")
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
 	require.ErrorIs(t, err, confirm.ErrProof)
 	assert.Empty(t, h.keys())
 
@@ -167,7 +167,7 @@ func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 	assert.Equal(t, "person", all[0].EnrolledBy)
 	require.ErrorIs(t, h.Call(t.Context(), c).Err, enrolled.ErrTaken)
 	agent := c
-	agent.Person = false
+	agent.FromUser = false
 	require.ErrorIs(t, h.Call(t.Context(), agent).Err, tool.ErrUnknown, "no agent is served it")
 }
 
@@ -175,21 +175,21 @@ func TestTheFirstPasskeyIsApprovedInATerminal(t *testing.T) {
 func TestAQuestionThatSomebodyMadeWeaker(t *testing.T) {
 	h := enrolling(t)
 	c := byHand("enroll_key", string(softkey.New(t).Input("mine")))
-	weaken := func(i *tool.Issued) {
+	weaken := func(i *tool.ApprovalRequest) {
 		require.NoError(t, h.store.Settle(t.Context(), i.Digest, func(g *confirm.Request) error { g.Needs = policy.ProvingNone; return nil }))
 	}
 	i := h.asked(c)
 	weaken(i)
-	c.Answer = &confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: atConsole}
+	c.Decision = &confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: atConsole}
 	require.ErrorIs(t, h.Call(t.Context(), c).Err, confirm.ErrEdited)
-	c.Answer = nil
+	c.Decision = nil
 	i = h.asked(c)
 	weaken(i)
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
 	require.ErrorIs(t, err, confirm.ErrEdited)
 	h.asked(c)
 	waiting := c
-	waiting.Asked = i.Digest
+	waiting.ApprovalDigest = i.Digest
 	require.Error(t, h.Call(t.Context(), waiting).Err)
 	assert.Empty(t, h.keys())
 }
@@ -232,15 +232,15 @@ func TestAPasskeyApprovesThePlanItSigned(t *testing.T) {
 		"another origin": elsewhere.Proof(i.PlanHash, i.ID), "another key": softkey.New(t).Proof(i.PlanHash, i.ID), "no evidence": none,
 		"a touch that was none": {Surface: confirm.SurfaceTouch, Credential: k.Handle(), Evidence: k.Proof(i.PlanHash, i.ID).Evidence},
 	} {
-		_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "x", Proof: p})
+		_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "x", Proof: p})
 		require.ErrorIs(t, err, enrolled.ErrUnproven, name)
 	}
 	require.ErrorIs(t, h.settle(c, given(atConsole)).Err, confirm.ErrProof)
 	require.ErrorIs(t, h.settle(c, given(person.AtTerminal)).Err, confirm.ErrProof)
 	proof := k.Proof(i.PlanHash, i.ID)
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: proof})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: proof})
 	require.NoError(t, err)
-	_, err = h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: proof})
+	_, err = h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: proof})
 	require.ErrorIs(t, err, confirm.ErrAnswered)
 	require.NoError(t, h.Call(t.Context(), c).Err, "the same call goes on")
 
@@ -253,7 +253,7 @@ func TestAPasskeyApprovesThePlanItSigned(t *testing.T) {
 
 	again := h.loosenAgain()
 	j := h.asked(again)
-	_, err = h.Answer(t.Context(), confirm.Answer{ID: j.ID, Approve: true, By: "console", Proof: proof})
+	_, err = h.Answer(t.Context(), confirm.Decision{ID: j.ID, Approve: true, By: "console", Proof: proof})
 	require.ErrorIs(t, err, enrolled.ErrUnproven, "what was signed once is good for that question alone")
 }
 
@@ -276,7 +276,7 @@ func TestWhatIsRedeemedIsVerifiedAgain(t *testing.T) {
 	k := h.first()
 	c := h.loosen()
 	i := h.asked(c)
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: k.Proof(i.PlanHash, i.ID)})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: k.Proof(i.PlanHash, i.ID)})
 	require.NoError(t, err)
 	h.log.edit = func(e *audit.Event) {
 		if e.CallID == i.ID {
@@ -353,11 +353,11 @@ func TestAKeyThatSomebodyPutIntoTheDatabaseProvesNothing(t *testing.T) {
 	require.NoError(t, h.settle(byHand("remove_key", `{"id":"`+mine.ID+`"}`), by(k)).Err)
 	require.NoError(t, h.store.Keys().Add(t.Context(), mine.Key))
 	i := h.asked(h.loosenAgain())
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "x", Proof: k.Proof(i.PlanHash, i.ID)})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "x", Proof: k.Proof(i.PlanHash, i.ID)})
 	require.ErrorIs(t, err, enrolled.ErrUnproven)
 	assert.Contains(t, err.Error(), "it was removed and then added again outside Countersign")
 	require.NoError(t, h.settle(byHand("enroll_key", string(k.Input("laptop"))), given(person.AtTerminal)).Err, "enrolled again, it counts again")
-	_, err = h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "x", Proof: k.Proof(i.PlanHash, i.ID)})
+	_, err = h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "x", Proof: k.Proof(i.PlanHash, i.ID)})
 	require.NoError(t, err)
 }
 
@@ -383,7 +383,7 @@ func TestWhereKeysAreEnrolled(t *testing.T) {
 	caller := enrolling(t, func(o *app.Options) { *o = person.ByCaller(*o) })
 	o := caller.Call(t.Context(), byHand("enroll_key", string(softkey.New(t).Input("x"))))
 	require.ErrorIs(t, o.Err, control.ErrKeysByCaller)
-	require.Nil(t, o.Issued)
+	require.Nil(t, o.Request)
 	for name, args := range map[string]string{"security key": strings.Replace(string(softkey.New(t).Input("x")), `"passkey"`, `"security_key"`, 1), "name": string(softkey.New(t).Input("a\x07")),
 		"address": strings.Replace(string(softkey.New(t).Input("x")), `"localhost"`, `"127.0.0.1"`, 1)} {
 		require.ErrorIs(t, h.Call(t.Context(), byHand("enroll_key", args)).Err, enrolled.ErrKey, name)
@@ -398,14 +398,14 @@ func TestMoreIsRequiredSince(t *testing.T) {
 	require.NoError(t, h.store.Keys().Add(t.Context(), row))
 	c := byHand("remove_key", `{"id":"`+row.ID()+`"}`)
 	i := h.asked(c)
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: i.ID, Approve: true, By: "console", Proof: atConsole})
 	require.NoError(t, err)
 	person.Settings(t, h.App, func(s *app.Settings) error {
 		s.Require = map[string]policy.Proving{"remove_key": policy.ProvingPasskey}
 		return nil
 	})
 	waiting := c
-	waiting.Asked = i.Digest
+	waiting.ApprovalDigest = i.Digest
 	require.ErrorIs(t, h.Call(t.Context(), waiting).Err, confirm.ErrPending)
 	now := h.asked(c)
 	assert.NotEqual(t, i.ID, now.ID)

@@ -82,7 +82,7 @@ func (s service) planMode(ctx context.Context, sc tool.Scope, in SetModeInput) (
 		return modePlan{}, err
 	}
 	if mode > ceiling {
-		return modePlan{}, policy.ErrCeiling.Sayf("mode %s is above the maximum mode %s of this server; %s", mode, ceiling, raisedBy(by))
+		return modePlan{}, policy.ErrCeiling.WithMessage("mode %s is above the maximum mode %s of this server; %s", mode, ceiling, raisedBy(by))
 	}
 	have, err := s.Sessions.Load(ctx, ports.SessionKey(sc.Principal.ID, sc.Session))
 	if err != nil {
@@ -278,7 +278,7 @@ func (s service) cancel(ctx context.Context, sc tool.Scope, in CancelInput) (Can
 			return CancelAnswer{}, err
 		}
 		if len(found) == 0 {
-			return CancelAnswer{}, confirm.ErrUnknown.Sayf("no confirmation %s of this session is waiting", in.ID)
+			return CancelAnswer{}, confirm.ErrUnknown.WithMessage("no confirmation %s of this session is waiting", in.ID)
 		}
 		digest = found[0].Digest
 	}

@@ -21,7 +21,7 @@ var ForgetOwner = tool.Ref[OwnerInput, owner.Lease]{Name: "forget_owner"}
 
 func ownerSpec() tool.Spec {
 	return tool.Spec{Title: "Forget an owner", Description: "Say that a process of another machine or container has ended for certain.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Confirm: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(ownerSchema), People: true}
+		Effects: policy.Read | policy.Write, Confirm: policy.Preview, Human: policy.Preview, Risk: policy.RiskHigh, Input: json.RawMessage(ownerSchema), UserOnly: true}
 }
 
 // ownerPlan is the plan to count an owner as ended.
@@ -53,7 +53,7 @@ func (s service) planOwner(ctx context.Context, _ tool.Scope, in OwnerInput) (ow
 		return ownerPlan{}, err
 	}
 	if found.Owner != "" && s.Owner.Judge(found.Owner) == owner.Alive {
-		return ownerPlan{}, owner.ErrAlive.Sayf("owner %s is alive: it is a process of this very place (%s); end that instead", in.Name, found.Owner)
+		return ownerPlan{}, owner.ErrAlive.WithMessage("owner %s is alive: it is a process of this very place (%s); end that instead", in.Name, found.Owner)
 	}
 	p := ownerPlan{Owner: found, Means: "what it has under way is failed, ended, taken over or done anew by whoever comes across it, also where it still runs and cannot be seen from here"}
 	p.hash, err = canon.Sum("owner.forget.v1", map[string]string{"name": found.Name, "owner": found.Owner})

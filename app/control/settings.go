@@ -40,7 +40,7 @@ var ChangeSettings = tool.Ref[SettingsInput, ports.Settings]{Name: "change_setti
 
 func settingsSpec() tool.Spec {
 	return tool.Spec{Title: "Change settings", Description: "Store product-wide settings; whatever they open has to be approved first.", Class: policy.ClassScratch,
-		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), People: true, When: "when it opens something",
+		Effects: policy.Read | policy.Write, Input: json.RawMessage(settingsSchema), UserOnly: true, When: "when it opens something",
 		Unmasked: true} // names of tools and words: they say what was narrowed, should the settings be lost
 }
 
@@ -105,7 +105,7 @@ func (s service) planSettings(ctx context.Context, sc tool.Scope, in SettingsInp
 	}
 	var next ports.Settings
 	if err := json.Unmarshal(doc, &next); err != nil {
-		return settingsPlan{}, tool.ErrArguments.Sayf("the settings are not understood: %v", err)
+		return settingsPlan{}, tool.ErrArguments.WithMessage("the settings are not understood: %v", err)
 	}
 	had, err := s.Settings.Load(ctx)
 	if err != nil {

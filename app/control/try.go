@@ -20,7 +20,7 @@ var TryApproval = tool.Ref[NoInput, TryAnswer]{Name: "try_approval"}
 
 func trySpec() tool.Spec {
 	return tool.Spec{Title: "Try an approval", Description: "Ask for an approval of a call that changes nothing.", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, // a write, so that it is kept in the record of calls
-		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(noSchema), People: true}
+		Confirm: policy.Simple, Human: policy.Simple, Risk: policy.RiskLow, Input: json.RawMessage(noSchema), UserOnly: true}
 }
 
 // tryPlan is the plan of a call that changes nothing: its own record is all that it leaves.

@@ -13,7 +13,7 @@ import (
 
 // AssetOptions decides which files should be where.
 type AssetOptions struct {
-	Place   deployment.Place
+	Place   deployment.Locations
 	Targets map[string]deployment.TargetConfig // of the manifest
 	Chosen  []string
 	Scope   deployment.Scope // empty: each target's own
@@ -49,8 +49,8 @@ func AssetFiles(in AssetOptions) (AssetSet, error) {
 	for _, s := range spots {
 		if s.Project {
 			if err := target.CheckProjectRoot(in.Place, s.Agent, in.Sep); err != nil {
-				return AssetSet{}, deployment.ErrProject.Sayf("%s is the home directory or lies above it, and is no git work tree, so that no operator assets of a project belong there: run this inside a project, or choose the scope user", in.Place.ProjectRoot).
-					With(fault.From(err).Details).Because(err)
+				return AssetSet{}, deployment.ErrProject.WithMessage("%s is the home directory or lies above it, and is no git work tree, so that no operator assets of a project belong there: run this inside a project, or choose the scope user", in.Place.ProjectRoot).
+					WithDetails(fault.From(err).Details).WithCause(err)
 			}
 		}
 		set.Roots = append(set.Roots, deployment.Root{Target: s.Agent, Path: s.Dir, ScanExtras: s.Scan})

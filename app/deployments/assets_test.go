@@ -16,7 +16,7 @@ import (
 
 // input returns both agents, with skills for Claude Code.
 func input() deployments.AssetOptions {
-	return deployments.AssetOptions{Place: deployment.Place{UserHome: "/home/ada", ProjectRoot: "/work/project", Marked: true}, Chosen: []string{"codex", "claude_code", "zed"},
+	return deployments.AssetOptions{Place: deployment.Locations{UserHome: "/home/ada", ProjectRoot: "/work/project", Marked: true}, Chosen: []string{"codex", "claude_code", "zed"},
 		Targets: map[string]deployment.TargetConfig{"codex": {Scope: deployment.ScopeUser},
 			"claude_code": {Scope: deployment.ScopeBoth, Options: deployment.Options{"write_user_skills": true, "write_repo_commands": false}}},
 		Version: "1.2.3", Sep: '/'}

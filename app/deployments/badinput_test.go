@@ -76,7 +76,7 @@ func (d *disturbed) version(t *testing.T, version string) {
 }
 
 // Local returns a module's tree, before which the event may happen.
-func (d *disturbed) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
+func (d *disturbed) Local(ctx context.Context, at deployment.Locations, source string) (deployment.Tree, error) {
 	if d.looked == source {
 		d.once.Do(d.event)
 	}

@@ -43,7 +43,7 @@ var Bootstrap = tool.Ref[BootstrapInput, planner.Report[authoring.BootstrapData]
 // bootstrapPlan is the plan of a bootstrap.
 type bootstrapPlan struct {
 	plan     deployment.Plan
-	place    deployment.Place
+	place    deployment.Locations
 	lock     deployment.Sum
 	in       BootstrapInput
 	warnings []string
@@ -71,11 +71,11 @@ func (p *bootstrapPlan) Assessment() policy.Assessment {
 	return p.handed.Assessment()
 }
 
-// Idle reports whether the bootstrap changes nothing.
-func (p *bootstrapPlan) Idle() bool { return p.plan.Empty() }
+// NoOp reports whether the bootstrap changes nothing.
+func (p *bootstrapPlan) NoOp() bool { return p.plan.Empty() }
 
-// Gate fails if the plan would overwrite what no bootstrap wrote, unless the call has adopt.
-func (p *bootstrapPlan) Gate() error {
+// Check fails if the plan would overwrite what no bootstrap wrote, unless the call has adopt.
+func (p *bootstrapPlan) Check() error {
 	if adoptions := p.plan.Adoptions(); !p.in.Adopt && len(adoptions) > 0 {
 		return planner.AdoptError(adoptions)
 	}
@@ -170,7 +170,7 @@ func (s *bootstrapService) plan(ctx context.Context, remove bool, in AssetOption
 }
 
 // goBack makes a plan that releases everything restore what was there before a bootstrap first wrote.
-func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at deployment.Place, observed deployment.Observed) (deployment.Plan, error) {
+func (s *bootstrapService) goBack(ctx context.Context, p deployment.Plan, at deployment.Locations, observed deployment.Observed) (deployment.Plan, error) {
 	originals, err := s.Snapshots.Originals(ctx, at.Home)
 	if err != nil {
 		return deployment.Plan{}, err
@@ -208,7 +208,7 @@ func (s *bootstrapService) commit(ctx context.Context, sc tool.Scope, b *bootstr
 // unowned until a bootstrap claims it.
 func InitialAssets(d BootstrapDeps) authoring.BootstrapFunc {
 	s := &bootstrapService{d}
-	return func(ctx context.Context, asked authoring.AssetRequest, at deployment.Place) ([]deployment.Write, *authoring.BootstrapData, error) {
+	return func(ctx context.Context, asked authoring.AssetRequest, at deployment.Locations) ([]deployment.Write, *authoring.BootstrapData, error) {
 		in := AssetOptions{Place: at, Chosen: asked.Targets, Scope: asked.Scope, Version: s.Version, Sep: s.Compiler.Sep}
 		config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 		switch {

@@ -348,7 +348,7 @@ func TestRemoveInOneScope(t *testing.T) {
 func TestStarting(t *testing.T) {
 	w := newWorld(t)
 	require.NoError(t, os.Remove(filepath.Join(w.Repo.Dir, "agentpack.yaml")))
-	at, err := w.Compiler.Places.Resolve(t.Context(), deployport.Asked{Repo: w.Repo.Dir})
+	at, err := w.Compiler.Places.Resolve(t.Context(), deployport.Selection{Repo: w.Repo.Dir})
 	require.NoError(t, err)
 	at.ProjectRoot, at.Marked = w.Repo.Dir, true
 	w.Write(w.Repo.Dir, ".claude/commands/ap-plan.md", "my own\n")

@@ -70,15 +70,15 @@ func TestAParentSwappedForALink(t *testing.T) {
 	}
 	o := call("deploy", `{}`, confirm.Token{})
 	require.NoError(t, o.Err)
-	require.NotNil(t, o.Issued)
+	require.NotNil(t, o.Request)
 	swap(t, dir, "home/.claude")
-	require.ErrorIs(t, call("deploy_apply", `{"yes":true}`, o.Issued.Token).Err, confirm.ErrMismatch)
+	require.ErrorIs(t, call("deploy_apply", `{"yes":true}`, o.Request.Token).Err, confirm.ErrMismatch)
 	assert.NoFileExists(t, filepath.Join(dir, "elsewhere/commands/look.md"))
 
 	again := call("deploy", `{}`, confirm.Token{}) // a new plan shows where the link leads, and may be approved
 	require.NoError(t, again.Err)
 	assert.Contains(t, string(again.Value), "these directories are reached through links")
-	require.NoError(t, call("deploy_apply", `{"yes":true}`, again.Issued.Token).Err)
+	require.NoError(t, call("deploy_apply", `{"yes":true}`, again.Request.Token).Err)
 	assert.FileExists(t, filepath.Join(dir, "elsewhere/commands/look.md"))
 }
 
@@ -107,16 +107,16 @@ func TestPowerHandedOn(t *testing.T) {
 		door := sampleDoorOver(t, dir, &c)
 		o := door.Call(context.Background(), tool.Call{Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: "deploy", Args: json.RawMessage(`{}`)})
 		require.NoError(t, o.Err)
-		require.NotNil(t, o.Issued)
-		assert.Equal(t, high, o.Issued.Risk == "high")
-		assert.Equal(t, !high, o.Issued.Lasting())
+		require.NotNil(t, o.Request)
+		assert.Equal(t, high, o.Request.Risk == "high")
+		assert.Equal(t, !high, o.Request.AllowsSessionGrant())
 		if high {
 			for _, want := range []string{"this gives agents programs or permissions", "MCP servers", ".mcp.json", "a command that runs programs", "run.md"} {
-				assert.Contains(t, string(o.Issued.Plan), want)
+				assert.Contains(t, string(o.Request.Plan), want)
 			}
 			assert.NotContains(t, string(o.Value), "look.md (")
 		} else {
-			assert.NotContains(t, string(o.Issued.Plan), "this gives agents programs or permissions")
+			assert.NotContains(t, string(o.Request.Plan), "this gives agents programs or permissions")
 		}
 	}
 }
@@ -133,12 +133,12 @@ func TestNothingToDeployAsksNobody(t *testing.T) {
 			return door.Call(t.Context(), tool.Call{Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: name, Args: json.RawMessage(map[tool.Name]string{"deploy": `{}`, "deploy_apply": `{"yes":true}`}[name]), Token: token})
 		}
 		offered := call("deploy", confirm.Token{})
-		require.NotNil(t, offered.Issued, "%v", offered.Err)
+		require.NotNil(t, offered.Request, "%v", offered.Err)
 		require.Error(t, call("deploy_apply", confirm.Token{}).Err, "without its token it is refused, whatever there is to do")
-		done := call("deploy_apply", offered.Issued.Token)
+		done := call("deploy_apply", offered.Request.Token)
 		require.NoError(t, done.Err)
 		assert.Contains(t, string(done.Value), "no_changes")
-		assert.Error(t, call("deploy_apply", offered.Issued.Token).Err, "a token is good once")
+		assert.Error(t, call("deploy_apply", offered.Request.Token).Err, "a token is good once")
 		waiting, err := door.Confirmations(t.Context(), "")
 		require.NoError(t, err)
 		assert.Empty(t, waiting)

@@ -39,8 +39,8 @@ func (p *deployPlan) Prompt() string {
 	return text
 }
 
-// Exhibit returns the changed lines, file by file.
-func (p *deployPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
+// Details returns the changed lines, file by file.
+func (p *deployPlan) Details(ctx context.Context) (any, error) { return p.exhibit(ctx) }
 
 // TTL returns how long the approval request of a deployment is valid.
 func (p *deployPlan) TTL() time.Duration { return TokenTTL }
@@ -58,11 +58,11 @@ func (p *deployPlan) Assessment() policy.Assessment {
 // Target returns what the user must type.
 func (p *deployPlan) Target() string { return inspection.Name(p.findings) }
 
-// Idle reports whether the deployment changes nothing.
-func (p *deployPlan) Idle() bool { return p.result.Plan.Empty() }
+// NoOp reports whether the deployment changes nothing.
+func (p *deployPlan) NoOp() bool { return p.result.Plan.Empty() }
 
-// Gate fails if the plan would overwrite what no deployment wrote, unless the call has adopt. The approval request stays valid.
-func (p *deployPlan) Gate() error {
+// Check fails if the plan would overwrite what no deployment wrote, unless the call has adopt. The approval request stays valid.
+func (p *deployPlan) Check() error {
 	adoptions := p.result.Plan.Adoptions()
 	if p.adopt || len(adoptions) == 0 {
 		return nil
@@ -172,6 +172,6 @@ func (s *service) settled(ctx context.Context, home string) error {
 	if err != nil || unfinished == nil {
 		return err
 	}
-	return deployment.ErrInterrupted.Sayf("the %s of %s was interrupted; finish it with resume, or take it back with undo", unfinished.Kind, unfinished.StartedAt.Format(time.RFC3339)).
-		With(deployment.FieldDetails("snapshot_id", unfinished.ID).Add("kind", string(unfinished.Kind)).Add("started_at", unfinished.StartedAt))
+	return deployment.ErrInterrupted.WithMessage("the %s of %s was interrupted; finish it with resume, or take it back with undo", unfinished.Kind, unfinished.StartedAt.Format(time.RFC3339)).
+		WithDetails(deployment.FieldDetails("snapshot_id", unfinished.ID).Add("kind", string(unfinished.Kind)).Add("started_at", unfinished.StartedAt))
 }

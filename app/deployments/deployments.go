@@ -57,7 +57,7 @@ const unlessAlike = "unless nothing would change"
 // Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
 	s := &service{d}
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, UsesWorkingDir: true, Entries: []tool.Entry{
 		bind.Query(Plan, planner.QuerySpec("Plan a deployment", "Show which agent configuration files a deployment would create, update or delete. Changes nothing.", planSchema), s.plan),
 		bind.Query(Diff, planner.QuerySpec("Diff a deployment", "Show the same changes as plan, for comparing desired and deployed agent configuration.", planSchema), s.plan),
 		bind.Query(Preview, planner.QuerySpec("Preview a deployment", "Show a deployment's changes and, with diff, a unified diff of every file.", previewSchema), s.preview),
@@ -84,7 +84,7 @@ const AuthoringName = "authoring"
 
 // AuthoringCapability returns the toolset made of entries of neighbouring packages (authoring, maintenance, overlays, bootstrap, policy).
 func AuthoringCapability(entries ...[]tool.Entry) tool.Capability {
-	return tool.Capability{Name: AuthoringName, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: slices.Concat(entries...)}
+	return tool.Capability{Name: AuthoringName, Contract: Contract, Mode: policy.Execute, UsesWorkingDir: true, Entries: slices.Concat(entries...)}
 }
 
 // DoctorFunc is the tool doctor as a use case.

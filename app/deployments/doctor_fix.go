@@ -61,7 +61,7 @@ func (s *maintenanceService) prepareFix(ctx context.Context, _ tool.Scope, in Fi
 }
 
 // ignoring returns the line for one worktree, or why it cannot be added.
-func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Place, tree string) (fix GitignoreFix, w *deployment.Write, problem string, err error) {
+func (s *maintenanceService) ignoring(ctx context.Context, at deployment.Locations, tree string) (fix GitignoreFix, w *deployment.Write, problem string, err error) {
 	path := s.in(tree, authoring.GitignoreFile)
 	fix = GitignoreFix{Path: path, PathPosix: deployment.PosixPath(path), Repo: tree, RepoPosix: deployment.PosixPath(tree)}
 	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: []string{path}})

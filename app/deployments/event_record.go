@@ -42,7 +42,7 @@ type RecordData struct {
 
 // recording is an event to record. Its time is that of the recording, and not part of what is approved.
 type recording struct {
-	at   deployment.Place
+	at   deployment.Locations
 	line maintenanceLine
 	data RecordData
 }
@@ -66,7 +66,7 @@ func (s *maintenanceService) prepareRecord(ctx context.Context, _ tool.Scope, c 
 	}
 	var event bytes.Buffer
 	if err := json.Compact(&event, c.Event); err != nil {
-		return nil, tool.ErrArguments.Sayf("agents_record: event is no JSON value: %v", err)
+		return nil, tool.ErrArguments.WithMessage("agents_record: event is no JSON value: %v", err)
 	}
 	path := s.in(at.Home, "state/logs/events.jsonl")
 	r := &recording{at: at, line: lifted(event.Bytes())}

@@ -93,7 +93,7 @@ func (e Evolver) edit(ctx context.Context, s planner.State, files []keyFile, k d
 		at.edit.Data, err = docs.Set(deployment.FormatJSON, at.edit.Data, change.Set)
 	}
 	if err != nil {
-		return nil, deployment.ErrConfig.Sayf("%s of module %s: %s", change.Path, k.Module, fault.From(err).Message).Because(err)
+		return nil, deployment.ErrConfig.WithMessage("%s of module %s: %s", change.Path, k.Module, fault.From(err).Message).WithCause(err)
 	}
 	at.keys = append(at.keys, k.Path)
 	return files, nil

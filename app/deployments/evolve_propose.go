@@ -54,7 +54,7 @@ type ProposeData struct {
 // EvolveProposal is the edits that were found, as files of overlays on a branch.
 type EvolveProposal struct {
 	found    found
-	place    deployment.Place
+	place    deployment.Locations
 	branch   string
 	scope    string
 	files    deployment.Tree // by slash path below the repository
@@ -86,8 +86,8 @@ func (p *EvolveProposal) Prompt() string {
 	return fmt.Sprintf("commit %d overlay files on a new branch of %s", len(p.files), p.place.Repo)
 }
 
-// Idle reports whether there is nothing to propose.
-func (p *EvolveProposal) Idle() bool { return len(p.found.candidates) == 0 }
+// NoOp reports whether there is nothing to propose.
+func (p *EvolveProposal) NoOp() bool { return len(p.found.candidates) == 0 }
 
 // MarshalJSON returns the report that a dry run gives.
 func (p *EvolveProposal) MarshalJSON() ([]byte, error) {
@@ -190,11 +190,11 @@ func (e Evolver) ready(ctx context.Context, repo string) error {
 	}
 	switch {
 	case errors.Is(err, deployment.ErrGitRepo):
-		return deployment.ErrGitRepo.Sayf("%s is no git repository; a proposal is a branch there", repo).With(details("git -C " + repo + " init"))
+		return deployment.ErrGitRepo.WithMessage("%s is no git repository; a proposal is a branch there", repo).WithDetails(details("git -C " + repo + " init"))
 	case err != nil:
 		return err
 	case state.Dirty:
-		return deployment.ErrGitDirty.Sayf("%s has uncommitted changes; commit or stash them first", repo).With(details("git -C " + repo + " status"))
+		return deployment.ErrGitDirty.WithMessage("%s has uncommitted changes; commit or stash them first", repo).WithDetails(details("git -C " + repo + " status"))
 	}
 	return nil
 }
@@ -227,7 +227,7 @@ func (e Evolver) overlayOf(ctx context.Context, s planner.State, scope deploymen
 	}
 	dir, within := strings.CutPrefix(deployment.PosixPath(layer.Dir), deployment.PosixPath(s.Place.Repo)+"/")
 	if !within {
-		return overlaid{}, deployment.ErrPath.Sayf("the overlay %s lies outside the config repository", layer.Dir)
+		return overlaid{}, deployment.ErrPath.WithMessage("the overlay %s lies outside the config repository", layer.Dir)
 	}
 	return overlaid{m, layer, s.Place.Repo, dir}, nil
 }
@@ -285,7 +285,7 @@ func (e Evolver) patch(ctx context.Context, o overlaid, c EvolveCandidate) (stri
 	}
 	f, ok := under.Tree.Find(c.edit.Path)
 	if !ok {
-		return "", deployment.ErrConfig.Sayf("the %s overlay of %s holds patches, and %s is not a file it could patch; switch the overlay to kind dir", layer.Scope, m.ID, c.edit.Path)
+		return "", deployment.ErrConfig.WithMessage("the %s overlay of %s holds patches, and %s is not a file it could patch; switch the overlay to kind dir", layer.Scope, m.ID, c.edit.Path)
 	}
 	base, err := read(f.Content)
 	if err != nil {

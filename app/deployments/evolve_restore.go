@@ -40,7 +40,7 @@ type RestoreData struct {
 // EvolveRestoration is missing files to recreate.
 type EvolveRestoration struct {
 	data     RestoreData
-	place    deployment.Place
+	place    deployment.Locations
 	writes   []deployment.Write
 	warnings []string
 	handed   planner.Handovers
@@ -49,8 +49,8 @@ type EvolveRestoration struct {
 	content  func(ctx context.Context, c deployment.Content) ([]byte, error)
 }
 
-// Exhibit returns exactly the lines that would be written.
-func (r *EvolveRestoration) Exhibit(ctx context.Context) (any, error) {
+// Details returns exactly the lines that would be written.
+func (r *EvolveRestoration) Details(ctx context.Context) (any, error) {
 	type file struct {
 		Root    string `json:"root"`
 		Path    string `json:"path"`
@@ -101,8 +101,8 @@ func (r *EvolveRestoration) Prompt() string {
 // Assessment returns high risk if the recreated files give agents programs or permissions.
 func (r *EvolveRestoration) Assessment() policy.Assessment { return r.handed.Assessment() }
 
-// Idle reports whether nothing is missing.
-func (r *EvolveRestoration) Idle() bool { return len(r.writes) == 0 }
+// NoOp reports whether nothing is missing.
+func (r *EvolveRestoration) NoOp() bool { return len(r.writes) == 0 }
 
 // MarshalJSON returns the report that a dry run gives.
 func (r *EvolveRestoration) MarshalJSON() ([]byte, error) {

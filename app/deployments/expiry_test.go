@@ -41,7 +41,7 @@ func sampleDoor(t *testing.T, dir string, c *clock.Fake) *app.App {
 func sampleDoorOver(t *testing.T, dir string, c *clock.Fake, who ...policy.Approval) *app.App {
 	t.Helper()
 	store := memstore.New()
-	core := app.Core{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: c, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler), Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	wired := wiredOver(dir, c)
 	capability := deployments.Capability(deployments.Deps{Compiler: wired.Compiler, Planner: wired.Planner, Recovery: wired.Machine, Differ: docedit.Differ{},
@@ -64,9 +64,9 @@ func TestTokenExpires(t *testing.T) {
 	offer := func() confirm.Token {
 		o := call("deploy", `{}`, confirm.Token{})
 		require.NoError(t, o.Err)
-		require.NotNil(t, o.Issued)
-		assert.Equal(t, c.Now().Add(deployments.TokenTTL), o.Issued.ExpiresAt)
-		return o.Issued.Token
+		require.NotNil(t, o.Request)
+		assert.Equal(t, c.Now().Add(deployments.TokenTTL), o.Request.ExpiresAt)
+		return o.Request.Token
 	}
 	late, good := offer(), offer()
 	c.Advance(10 * time.Minute)

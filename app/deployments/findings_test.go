@@ -25,12 +25,12 @@ func TestFindingsAreToldWhereThereAreSome(t *testing.T) {
 	call := func(name tool.Name, args string, token confirm.Token) tool.Outcome {
 		return door.Call(t.Context(), tool.Call{Session: "s1", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: name, Args: json.RawMessage(args), Token: token})
 	}
-	asked := func() *tool.Issued {
+	asked := func() *tool.ApprovalRequest {
 		offered := call("deploy", `{}`, confirm.Token{})
 		require.NoError(t, offered.Err)
-		o := call("deploy_apply", `{"yes":true}`, offered.Issued.Token)
-		require.NotNil(t, o.Issued, "%v", o.Err)
-		return o.Issued
+		o := call("deploy_apply", `{"yes":true}`, offered.Request.Token)
+		require.NotNil(t, o.Request, "%v", o.Err)
+		return o.Request
 	}
 	for _, name := range []tool.Name{"plan", "preview", "deploy", "doctor"} {
 		assert.NotContains(t, string(call(name, `{}`, confirm.Token{}).Value), `"findings"`, name)

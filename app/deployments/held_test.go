@@ -53,7 +53,7 @@ func TestAHeldPlanIsAppliedAsItWasShown(t *testing.T) {
 				shown := call("deploy", `{}`, confirm.Token{})
 				require.NoError(t, shown.Err)
 				c.meanwhile(t, dir)
-				done := call("deploy_apply", `{"yes":true}`, shown.Issued.Token)
+				done := call("deploy_apply", `{"yes":true}`, shown.Request.Token)
 				if want != nil {
 					require.ErrorIs(t, done.Err, want)
 					continue

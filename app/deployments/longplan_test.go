@@ -30,7 +30,7 @@ func TestALongPlanSaysWhatItLeavesOut(t *testing.T) {
 	}
 	first := call("deploy", `{}`, confirm.Token{})
 	require.NoError(t, first.Err)
-	require.NoError(t, call("deploy_apply", `{"yes":true}`, first.Issued.Token).Err)
+	require.NoError(t, call("deploy_apply", `{"yes":true}`, first.Request.Token).Err)
 
 	manifest := strings.Replace(commands, "write_instructions: true", "write_instructions: true, write_user_skills: true", 1) +
 		"  - {id: \"skill:big\", type: skill, tags: [base], source: {local_path: {path: big}}}\n"

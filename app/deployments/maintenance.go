@@ -64,7 +64,7 @@ func MaintenanceEntries(d MaintenanceDeps) []tool.Entry {
 	}
 }
 
-func (s *maintenanceService) place(ctx context.Context, c planner.Selection) (deployment.Place, error) {
+func (s *maintenanceService) place(ctx context.Context, c planner.Selection) (deployment.Locations, error) {
 	return s.Compiler.Places.Resolve(ctx, c.Asked())
 }
 

@@ -322,7 +322,7 @@ modules: [{id: "command:c%d", type: command, tags: [base], source: {local_path: 
 
 func TestAProjectsOverlayIsForThatProjectAlone(t *testing.T) {
 	o := newOwners(t)
-	at, err := o.Compiler.Places.Resolve(t.Context(), deployport.Asked{Repo: o.Repo.Dir})
+	at, err := o.Compiler.Places.Resolve(t.Context(), deployport.Selection{Repo: o.Repo.Dir})
 	require.NoError(t, err)
 	o.Write(o.Repo.Dir, at.OverlayParent(deployment.ProjectScope)+"/"+deployment.ModuleKey("command:team")+"/team.md", "---\ndescription: team\n---\nHere otherwise.\n")
 	o.deploys(o.Repo.Dir, "")

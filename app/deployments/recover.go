@@ -73,8 +73,8 @@ func (s *maintenanceService) settle(ctx context.Context, _ tool.Scope, e *planne
 	case err != nil:
 		return none, err
 	case now == nil || now.ID != *data.ID:
-		return none, deployment.ErrStale.Sayf("operation %s is not the interrupted one any more; nothing was done, look again", *data.ID).
-			With(deployment.ReasonDetails("recovery_changed", "retry_command"))
+		return none, deployment.ErrStale.WithMessage("operation %s is not the interrupted one any more; nothing was done, look again", *data.ID).
+			WithDetails(deployment.ReasonDetails("recovery_changed", "retry_command"))
 	}
 	way := s.Recovery.Resume
 	if data.Action == undo {

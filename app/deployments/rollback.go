@@ -25,7 +25,7 @@ type RollbackData struct {
 // rollbackPlan is a rollback that was worked out.
 type rollbackPlan struct {
 	result planner.Result
-	place  deployment.Place
+	place  deployment.Locations
 	to     string
 	limit  int
 	handed planner.Handovers
@@ -33,8 +33,8 @@ type rollbackPlan struct {
 	exhibit func(ctx context.Context) (any, error)
 }
 
-// Exhibit returns the lines that would change, file by file.
-func (b *rollbackPlan) Exhibit(ctx context.Context) (any, error) { return b.exhibit(ctx) }
+// Details returns the lines that would change, file by file.
+func (b *rollbackPlan) Details(ctx context.Context) (any, error) { return b.exhibit(ctx) }
 
 // Hash names the rollback: where to, and what it would change.
 func (b *rollbackPlan) Hash() canon.Hash { return b.result.Plan.Hash() }
@@ -53,8 +53,8 @@ func (b *rollbackPlan) Assessment() policy.Assessment {
 	return b.handed.Assessment()
 }
 
-// Idle reports a rollback to what is there already.
-func (b *rollbackPlan) Idle() bool { return b.result.Plan.Empty() }
+// NoOp reports a rollback to what is there already.
+func (b *rollbackPlan) NoOp() bool { return b.result.Plan.Empty() }
 
 // MarshalJSON returns the report that a dry run gives.
 func (b *rollbackPlan) MarshalJSON() ([]byte, error) { return json.Marshal(b.report("")) }

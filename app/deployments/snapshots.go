@@ -175,7 +175,7 @@ type pruning struct {
 // preparePrune selects the snapshots to delete.
 func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c PruneInput) (*pruning, error) {
 	if c.Keep < 0 || c.Keep == 0 && len(c.IDs) == 0 {
-		return nil, tool.ErrArguments.Sayf("agents_snapshots_prune: give the number of the newest to keep (keep, at least 1), or those to delete (ids)")
+		return nil, tool.ErrArguments.WithMessage("agents_snapshots_prune: give the number of the newest to keep (keep, at least 1), or those to delete (ids)")
 	}
 	at, err := s.place(ctx, c.Selection())
 	if err != nil {
@@ -190,7 +190,7 @@ func (s *maintenanceService) preparePrune(ctx context.Context, _ tool.Scope, c P
 
 // doomed returns what a call would delete: the named ones, and all but the newest. Those in progress and the newest applied one of every config
 // repository and project stay.
-func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c PruneInput) (PruneData, []string, error) {
+func (s *maintenanceService) doomed(ctx context.Context, at deployment.Locations, c PruneInput) (PruneData, []string, error) {
 	data := PruneData{Pruned: []string{}}
 	all, warnings, err := s.Snapshots.List(ctx, at.Home)
 	if err != nil {
@@ -208,8 +208,8 @@ func (s *maintenanceService) doomed(ctx context.Context, at deployment.Place, c 
 		named := slices.Contains(c.IDs, snap.ID)
 		switch {
 		case named && needed:
-			return data, warnings, tool.ErrArguments.Sayf("snapshot %s stays: it is the newest one of its config repository and project that is applied, or still under way; take it out of ids", snap.ID).
-				With(deployment.FieldDetails("id", snap.ID))
+			return data, warnings, tool.ErrArguments.WithMessage("snapshot %s stays: it is the newest one of its config repository and project that is applied, or still under way; take it out of ids", snap.ID).
+				WithDetails(deployment.FieldDetails("id", snap.ID))
 		case named, c.Keep > 0 && i < len(all)-c.Keep && !needed:
 			data.Pruned = append(data.Pruned, snap.ID)
 		default:
@@ -237,8 +237,8 @@ func (s *maintenanceService) prune(ctx context.Context, _ tool.Scope, e *pruning
 	case err != nil:
 		return none, err
 	case !slices.Equal(now.Pruned, data.Pruned):
-		return none, deployment.ErrStale.Sayf("the snapshots changed after they were listed; nothing was deleted, list them again").
-			With(deployment.ReasonDetails("snapshots_changed", "list_snapshots", "retry_command"))
+		return none, deployment.ErrStale.WithMessage("the snapshots changed after they were listed; nothing was deleted, list them again").
+			WithDetails(deployment.ReasonDetails("snapshots_changed", "list_snapshots", "retry_command"))
 	case len(data.Pruned) == 0:
 		return e.Report, nil
 	}

@@ -50,7 +50,7 @@ modules:
 }
 
 // place returns the place of calls.
-func (w *maintenanceWorld) place() deployment.Place {
+func (w *maintenanceWorld) place() deployment.Locations {
 	at, err := w.deps.Compiler.Places.Resolve(w.Context(), planner.Selection{}.Asked())
 	require.NoError(w, err)
 	return at

@@ -67,7 +67,7 @@ func (s service) planCreate(ctx context.Context, _ tool.Scope, in CreateInput) (
 		return createPlan{}, err
 	}
 	if _, err := s.Manifests.Load(ctx, l); err == nil || errors.Is(err, ecosystem.ErrManifest) {
-		return createPlan{}, ecosystem.ErrExists.Sayf("there is an ecosystem %s already, at %s", in.Name, l.Dir)
+		return createPlan{}, ecosystem.ErrExists.WithMessage("there is an ecosystem %s already, at %s", in.Name, l.Dir)
 	} else if !errors.Is(err, ecosystem.ErrUnknown) {
 		return createPlan{}, err
 	}
@@ -149,7 +149,7 @@ const journalDir = "journal"
 func (s service) planJournal(ctx context.Context, sc tool.Scope, in JournalInput) (journalPlan, error) {
 	title := strings.Join(strings.Fields(in.Title), " ")
 	if title == "" || strings.TrimSpace(in.Body) == "" {
-		return journalPlan{}, ecosystem.ErrArguments.Sayf("a journal entry has a title and a body, and neither is blank")
+		return journalPlan{}, ecosystem.ErrArguments.WithMessage("a journal entry has a title and a body, and neither is blank")
 	}
 	f, err := s.Find(ctx, sc, in.Ecosystem)
 	if err != nil {

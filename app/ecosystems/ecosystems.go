@@ -35,7 +35,7 @@ type Deps struct {
 
 // Capability returns the toolset.
 func Capability(d Deps) tool.Capability {
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, Placed: true, Entries: slices.Concat(d.Control, InfoEntries(d.Browsing), workspace.InstallEntries(d.Installing),
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Ask, UsesWorkingDir: true, Entries: slices.Concat(d.Control, InfoEntries(d.Browsing), workspace.InstallEntries(d.Installing),
 		workspace.TicketEntries(d.Ticketing), push.Entries(d.Shipping), environment.Entries(d.Spinning), releases.Entries(d.Releasing), commands.Entries(d.Commanding), runs.Entries(d.Running),
 		[]tool.Entry{policyEntry(d.Basis)})}
 }

@@ -51,7 +51,7 @@ type service struct{ InfoDeps }
 func InfoEntries(d InfoDeps) []tool.Entry {
 	s := service{d}
 	keep := runs.SessionSpec("Select default ecosystem", "Select the ecosystem that calls in this workspace are about when they name none, for all sessions; none unselects it.", selectSchema)
-	keep.Effects, keep.People = keep.Effects|policy.Write, true
+	keep.Effects, keep.UserOnly = keep.Effects|policy.Write, true
 	return slices.Concat(s.looks(), []tool.Entry{
 		bind.Query(Switch, runs.SessionSpec("Switch ecosystem", "Select the ecosystem that calls of this session are about when they name none.", switchSchema), s.switchTo),
 		bind.Query(UseAlias, runs.SessionSpec("Use ecosystem", "Select an ecosystem: amof_switch_ecosystem under its older name.", switchSchema), s.switchTo),

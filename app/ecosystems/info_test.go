@@ -286,7 +286,7 @@ func TestUse(t *testing.T) {
 	person := func(a args) tool.Outcome {
 		doc, err := json.Marshal(a)
 		require.NoError(t, err)
-		return r.Call(t.Context(), tool.Call{Session: "p", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: use, Args: doc, Person: true})
+		return r.Call(t.Context(), tool.Call{Session: "p", Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: use, Args: doc, FromUser: true})
 	}
 	assert.Equal(t, "eco_ecosystem_not_found", string(fault.From(person(args{"ecosystem": "nope"}).Err).Code))
 	assert.Equal(t, "a", r.answer(person(args{"ecosystem": "a"}))["default_ecosystem"])

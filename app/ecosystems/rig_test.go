@@ -63,7 +63,7 @@ func newRig(t testing.TB) *rig {
 	store := memstore.New()
 	r.deps = ecosystems.InfoDeps{Surveyor: ecogit.NewSurveyor(), Deps: runs.Deps{Places: files, Manifests: files, States: files.States(), Runs: files.Runs(), Workers: idle{},
 		Sessions: store.Sessions(), Owner: system.Owner{}, Clock: r.clock, UUIDs: system.IDs{}}}
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	var err error

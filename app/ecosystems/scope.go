@@ -105,7 +105,7 @@ func (in SwitchInput) Resources() []string { return []string{in.chosen()} }
 // Validate wants one ecosystem.
 func (in SwitchInput) Validate() error {
 	if in.chosen() == "" || in.Ecosystem != "" && in.Name != "" && in.Ecosystem != in.Name {
-		return ecosystem.ErrArguments.Sayf("name one ecosystem, as ecosystem or as name")
+		return ecosystem.ErrArguments.WithMessage("name one ecosystem, as ecosystem or as name")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (s service) exists(ctx context.Context, name string) error {
 	if len(names) > 0 {
 		said = "there are: " + strings.Join(names[:min(len(names), 20)], ", ")
 	}
-	return ecosystem.ErrUnknown.Sayf("there is no ecosystem %q in %s; %s", clip(name), root, said).With(map[string]any{"available": names})
+	return ecosystem.ErrUnknown.WithMessage("there is no ecosystem %q in %s; %s", clip(name), root, said).WithDetails(map[string]any{"available": names})
 }
 
 // back leaves the run or release, else goes to the ecosystem before, past those that are gone.

@@ -87,7 +87,7 @@ func checkRef(a Args) error {
 		_, ok := a.Number(f)
 		switch {
 		case symbol && a.Given(f):
-			return ErrArguments.Sayf("give either 'symbol' or '%s', not both", f)
+			return ErrArguments.WithMessage("give either 'symbol' or '%s', not both", f)
 		case !symbol && !ok:
 			return RequiredError(f)
 		}
@@ -104,14 +104,14 @@ func checkTouch(a Args) error {
 		}
 		both++
 		if _, ok := a.Number(f); !ok {
-			return ErrArguments.Sayf("'%s' must be a whole number of minutes", f)
+			return ErrArguments.WithMessage("'%s' must be a whole number of minutes", f)
 		}
 	}
 	switch both {
 	case 0:
 		return ErrTTLRequired
 	case 2:
-		return ErrArguments.Sayf("give either 'ttl_minutes' or 'extend_minutes', not both")
+		return ErrArguments.WithMessage("give either 'ttl_minutes' or 'extend_minutes', not both")
 	}
 	return nil
 }
@@ -272,7 +272,7 @@ func reanchor(s *service, ctx context.Context, p *pack.Pack, a Args, now time.Ti
 	}
 	if a.Text("ref_key") != "" {
 		if only.Section == "" {
-			return nil, ErrArguments.Sayf("'section_key' is required with 'ref_key'")
+			return nil, ErrArguments.WithMessage("'section_key' is required with 'ref_key'")
 		}
 		if only.Ref, err = pack.ParseKey("ref_key", a.Text("ref_key")); err != nil {
 			return nil, err
@@ -286,7 +286,7 @@ func reanchor(s *service, ctx context.Context, p *pack.Pack, a Args, now time.Ti
 		}
 	}
 	if len(wanted) == 0 && only != (pack.RefID{}) {
-		return nil, pack.ErrTarget.Sayf("pack %s has no ref %s", p.ID(), only)
+		return nil, pack.ErrTarget.WithMessage("pack %s has no ref %s", p.ID(), only)
 	}
 	f, err := s.sight.ReadRefs(ctx, refs, wanted)
 	if err != nil {

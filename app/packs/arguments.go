@@ -26,7 +26,7 @@ func ParseArgs(raw json.RawMessage) (Args, error) {
 		return a, nil
 	}
 	if err := json.Unmarshal(raw, &a); err != nil || a == nil {
-		return nil, ErrArguments.Sayf("the arguments must be a JSON object")
+		return nil, ErrArguments.WithMessage("the arguments must be a JSON object")
 	}
 	return a, nil
 }
@@ -82,7 +82,7 @@ func (a Args) Lines() (start, end int, err error) {
 	for key, to := range map[string]*int{"line_start": &start, "line_end": &end} {
 		n, _ := a.Number(key)
 		if n > pack.MaxLine {
-			return 0, 0, ErrArguments.Sayf("'%s' %d: lines count from 1 to %d", key, n, pack.MaxLine)
+			return 0, 0, ErrArguments.WithMessage("'%s' %d: lines count from 1 to %d", key, n, pack.MaxLine)
 		}
 		*to = int(n)
 	}
@@ -108,7 +108,7 @@ func (a Args) Tags() (*[]string, error) {
 func tagList(raw json.RawMessage) (*[]string, error) {
 	var list []*string
 	if err := json.Unmarshal(raw, &list); err != nil || list == nil {
-		return nil, ErrArguments.Sayf("'tags' must be an array of strings")
+		return nil, ErrArguments.WithMessage("'tags' must be an array of strings")
 	}
 	tags := make([]string, len(list))
 	for i, t := range list {
@@ -116,7 +116,7 @@ func tagList(raw json.RawMessage) (*[]string, error) {
 			tags[i] = strings.TrimSpace(*t)
 		}
 		if tags[i] == "" {
-			return nil, ErrArguments.Sayf("'tags' holds a blank or missing tag at position %d", i+1)
+			return nil, ErrArguments.WithMessage("'tags' holds a blank or missing tag at position %d", i+1)
 		}
 	}
 	return &tags, nil
@@ -130,14 +130,14 @@ func (a Args) Cleared(allowed ...string) (map[string]bool, error) {
 	}
 	var names []string
 	if err := json.Unmarshal(a["clear"], &names); err != nil {
-		return nil, ErrArguments.Sayf("'clear' must be an array of field names")
+		return nil, ErrArguments.WithMessage("'clear' must be an array of field names")
 	}
 	for _, n := range names {
 		switch {
 		case !slices.Contains(allowed, n):
-			return nil, ErrArguments.Sayf("'clear' cannot empty %q here; it can empty %s", n, strings.Join(allowed, ", "))
+			return nil, ErrArguments.WithMessage("'clear' cannot empty %q here; it can empty %s", n, strings.Join(allowed, ", "))
 		case a.Text(n) != "" || n == "tags" && a.Has("tags"):
-			return nil, ErrArguments.Sayf("'%s' is both given and cleared", n)
+			return nil, ErrArguments.WithMessage("'%s' is both given and cleared", n)
 		}
 		out[n] = true
 	}
@@ -177,7 +177,7 @@ func (s Shape) Check(a Args, lax ...string) error {
 	if len(problems) == 0 {
 		return nil
 	}
-	return ErrArguments.Sayf("%s", strings.Join(problems, "; "))
+	return ErrArguments.WithMessage("%s", strings.Join(problems, "; "))
 }
 
 // typeOf returns the JSON type of a value; every number counts as integer, because the action decides which numbers are valid.
@@ -213,4 +213,4 @@ func (s Shape) Need(a Args, name string) error {
 }
 
 // RequiredError is the error for an absent argument.
-func RequiredError(name string) error { return ErrArguments.Sayf("'%s' is required", name) }
+func RequiredError(name string) error { return ErrArguments.WithMessage("'%s' is required", name) }

@@ -20,7 +20,7 @@ func checkWrite(a Args) error {
 		return nil
 	}
 	if a.Given("expected_revision") {
-		return ErrArguments.Sayf("'expected_revision' belongs to an existing pack; give 'id' or 'name' with it")
+		return ErrArguments.WithMessage("'expected_revision' belongs to an existing pack; give 'id' or 'name' with it")
 	}
 	return nil
 }
@@ -98,7 +98,7 @@ func (c *inputCall) blank(d pack.Document, now time.Time) (*pack.Pack, error) {
 // sameName rejects a document that would rename its pack: a name is set once.
 func sameName(stored *pack.Pack, d pack.Document) error {
 	if n := pack.OptionalText(d.Name); n != "" && n != stored.Name() {
-		return pack.ErrValue.Sayf("pack %s is called %q and keeps its name; leave 'document.name' out", stored.ID(), string(stored.Name()))
+		return pack.ErrValue.WithMessage("pack %s is called %q and keeps its name; leave 'document.name' out", stored.ID(), string(stored.Name()))
 	}
 	return nil
 }

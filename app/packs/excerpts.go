@@ -179,9 +179,9 @@ func (s SourceReader) anchorNew(ctx context.Context, refs []pack.Ref, stored fun
 		switch {
 		case stored(r):
 		case errors.Is(fault, packport.ErrMissing) && strings.ContainsAny(string(r.Path), "*?["):
-			return pack.ErrValue.Sayf("%s: no file has this name, and a ref is of one file; name each file that the pattern stands for (countersign pack add takes patterns)", r.Path)
+			return pack.ErrValue.WithMessage("%s: no file has this name, and a ref is of one file; name each file that the pattern stands for (countersign pack add takes patterns)", r.Path)
 		case fault == nil && e.Standing == pack.RefStale:
-			return pack.ErrValue.Sayf("%s; name lines that are there", e.Reason)
+			return pack.ErrValue.WithMessage("%s; name lines that are there", e.Reason)
 		}
 	}
 	return nil

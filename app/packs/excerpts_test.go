@@ -32,7 +32,7 @@ func (s *shelfOfFiles) Read(ctx context.Context, at packport.Location, from int,
 		return 0, ctx.Err()
 	}
 	if at.Path == "none" {
-		return 0, packport.ErrMissing.Sayf("none does not exist")
+		return 0, packport.ErrMissing.WithMessage("none does not exist")
 	}
 	for n := from; n <= 100; {
 		next := visit(n, fmt.Appendf(nil, "%s%s line %d", at.Root, at.Path, n))

@@ -33,7 +33,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 	act, known := h.actions[name]
 	for _, bad := range []string{"title", "description", "why"} {
 		if right := act.aliases[bad]; right != "" && a.Has(bad) {
-			return nil, ErrArguments.Sayf("'%s' is not supported by %s; use '%s'", bad, name, right)
+			return nil, ErrArguments.WithMessage("'%s' is not supported by %s; use '%s'", bad, name, right)
 		}
 	}
 	lax := []string{"tags"}
@@ -44,7 +44,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return nil, err
 	}
 	if !known {
-		return nil, ErrArguments.Sayf("unknown input action %q; use one of %s", name, actionNames())
+		return nil, ErrArguments.WithMessage("unknown input action %q; use one of %s", name, actionNames())
 	}
 	if err := h.present(act, a); err != nil {
 		return nil, err
@@ -55,7 +55,7 @@ func (h inputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 // present checks that the action's arguments are present: identifier, revision, then its own arguments in the table's order.
 func (h inputHandler) present(act action, a Args) error {
 	if act.ident && a.Identifier() == "" {
-		return ErrArguments.Sayf("'id' or 'name' is required")
+		return ErrArguments.WithMessage("'id' or 'name' is required")
 	}
 	if act.revision {
 		if err := h.shape.Need(a, "expected_revision"); err != nil {
@@ -319,7 +319,7 @@ func (s *service) create(ctx context.Context, p *pack.Pack) (*pack.Pack, error) 
 			return nil, err
 		}
 	}
-	return nil, pack.ErrExists.Sayf("%d ids in a row were taken; try again", pack.MaxIDTries)
+	return nil, pack.ErrExists.WithMessage("%d ids in a row were taken; try again", pack.MaxIDTries)
 }
 
 // deleted is the payload of delete_pack.
@@ -360,7 +360,7 @@ func (c *inputCall) result(payload any) (InputResult, error) {
 		doc, err = tool.Encode(brief{s.ID, s.Revision})
 		return InputResult{Action: c.name, Payload: doc}, err
 	}
-	return InputResult{}, ErrTooLarge.Sayf("the answer is too large: %d bytes, at most %d; use limit or terse, or show the pack page by page with output",
+	return InputResult{}, ErrTooLarge.WithMessage("the answer is too large: %d bytes, at most %d; use limit or terse, or show the pack page by page with output",
 		len(doc), MaxOutput)
 }
 

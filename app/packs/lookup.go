@@ -32,7 +32,7 @@ func (s PackFinder) Find(ctx context.Context, identifier string) (*pack.Pack, er
 		for _, f := range found {
 			c.CandidateIDs = append(c.CandidateIDs, f.ID)
 		}
-		return nil, pack.ErrAmbiguous.Sayf("%d live packs are called %q; use an id", len(found), identifier).With(c)
+		return nil, pack.ErrAmbiguous.WithMessage("%d live packs are called %q; use an id", len(found), identifier).WithDetails(c)
 	}
 	return s.Packs.Get(ctx, found[0].ID)
 }
@@ -49,7 +49,7 @@ func (s PackFinder) named(ctx context.Context, identifier string) ([]pack.Summar
 	}
 	found, err := s.Packs.Lookup(ctx, name)
 	if err == nil && len(found) == 0 {
-		err = pack.ErrNotFound.Sayf("no live pack is called %q", name)
+		err = pack.ErrNotFound.WithMessage("no live pack is called %q", name)
 	}
 	return found, err
 }

@@ -26,7 +26,7 @@ func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return nil, err
 	}
 	if a.Has("format") {
-		return nil, ErrArguments.Sayf("'format' is not supported: output is always markdown")
+		return nil, ErrArguments.WithMessage("'format' is not supported: output is always markdown")
 	}
 	if err := h.shape.Check(a); err != nil {
 		return nil, err
@@ -43,10 +43,10 @@ func (h outputHandler) Decode(raw json.RawMessage) (tool.Invocation, error) {
 		return c, nil
 	case "get", "diff":
 	default:
-		return nil, ErrArguments.Sayf("unknown output action %q; use list, get or diff", c.name)
+		return nil, ErrArguments.WithMessage("unknown output action %q; use list, get or diff", c.name)
 	}
 	if a.Identifier() == "" {
-		return nil, ErrArguments.Sayf("'id' or 'name' is required")
+		return nil, ErrArguments.WithMessage("'id' or 'name' is required")
 	}
 	c.options, err = outputOptions(a)
 	return c, err
@@ -59,15 +59,15 @@ func outputOptions(a Args) (o pack.Options, err error) {
 	}
 	if m := a.Text("match"); m != "" {
 		if len(m) > maxPattern {
-			return o, ErrArguments.Sayf("'match' is longer than %d bytes", maxPattern)
+			return o, ErrArguments.WithMessage("'match' is longer than %d bytes", maxPattern)
 		}
 		if o.Match, err = regexp.Compile(m); err != nil {
-			return o, ErrArguments.Sayf("'match' is no regular expression: %v", err)
+			return o, ErrArguments.WithMessage("'match' is no regular expression: %v", err)
 		}
 	}
 	if n, ok := a.Count("max_tokens"); ok {
 		if n == 0 {
-			return o, ErrArguments.Sayf("'max_tokens' must be at least 1")
+			return o, ErrArguments.WithMessage("'max_tokens' must be at least 1")
 		}
 		o.MaxTokens = n
 	}
@@ -77,9 +77,9 @@ func outputOptions(a Args) (o pack.Options, err error) {
 	o.Paged = limited || moved || a.Text("cursor") != ""
 	switch {
 	case limited && o.Limit == 0:
-		return o, ErrArguments.Sayf("'limit' must be at least 1")
+		return o, ErrArguments.WithMessage("'limit' must be at least 1")
 	case moved && a.Text("cursor") != "":
-		return o, pack.ErrCursor.Sayf("invalid_cursor: 'offset' and 'cursor' exclude each other")
+		return o, pack.ErrCursor.WithMessage("invalid_cursor: 'offset' and 'cursor' exclude each other")
 	}
 	return o, nil
 }
@@ -123,7 +123,7 @@ func (c *outputCall) Commit(ctx context.Context, _ tool.Scope, _ tool.Plan) (any
 		return nil, err
 	}
 	if len(doc) > MaxOutput {
-		return nil, ErrTooLarge.Sayf("the document is too large: %d bytes, at most %d; use limit, max_tokens, match or view compact", len(doc), MaxOutput)
+		return nil, ErrTooLarge.WithMessage("the document is too large: %d bytes, at most %d; use limit, max_tokens, match or view compact", len(doc), MaxOutput)
 	}
 	return tool.Text(doc), nil
 }
@@ -139,7 +139,7 @@ func (c *outputCall) open(ctx context.Context) (*pack.Pack, []string, error) {
 	}
 	p, legend, err := c.finder.Pick(ctx, c.args.Identifier(), want)
 	if err == nil && want != 0 && p.Status() != want {
-		err = pack.ErrStatus.Sayf("pack %s is %s, not %s", p.ID(), p.Status(), want)
+		err = pack.ErrStatus.WithMessage("pack %s is %s, not %s", p.ID(), p.Status(), want)
 	}
 	return p, legend, err
 }
@@ -157,7 +157,7 @@ func (c *outputCall) document(ctx context.Context) (string, error) {
 			return "", err
 		}
 		if o.Limit != 0 && o.Limit != from.Limit {
-			return "", pack.ErrCursor.Sayf("invalid_cursor: limit was %d; repeat it, or leave it out", from.Limit)
+			return "", pack.ErrCursor.WithMessage("invalid_cursor: limit was %d; repeat it, or leave it out", from.Limit)
 		}
 		o.Offset, o.Limit = from.Offset, from.Limit
 	}

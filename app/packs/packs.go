@@ -62,7 +62,7 @@ func Capability(d Deps) tool.Capability {
 	s := &service{
 		Deps: d, finder: PackFinder{Packs: d.Repo, Clock: d.Clock}, sight: SourceReader{Excerpts: d.Excerpts, History: d.History, Mask: d.Mask}, actions: actions(),
 	}
-	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, Placed: true, Entries: []tool.Entry{
+	return tool.Capability{Name: Name, Contract: Contract, Mode: policy.Execute, UsesWorkingDir: true, Entries: []tool.Entry{
 		{Spec: inputSpec(), Handler: inputHandler{s, NewShape(inputSchema)}},
 		{Spec: outputSpec(), Handler: outputHandler{s, NewShape(outputSchema)}},
 	}}
@@ -78,7 +78,7 @@ func inputSpec() tool.Spec {
 			"set_status status; touch_ttl ttl_minutes or extend_minutes; write document; reanchor lets refs follow moved code.",
 		Class: policy.ClassScratch, Effects: policy.Read | policy.Write,
 		MaxOutput: MaxOutput + outputSlack, Input: json.RawMessage(inputSchema),
-		Reading: &tool.Facet{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: IsRead},
+		Reading: &tool.ReadOnlyVariant{Title: "List context packs", Description: "List context packs, or get one as data, by id or name.", Input: json.RawMessage(readSchema), Covers: IsRead},
 	}
 }
 

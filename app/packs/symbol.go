@@ -45,5 +45,5 @@ func (s SourceReader) definition(ctx context.Context, r pack.Ref, symbol string)
 	if full {
 		say = " in its first 4 MiB; name its lines"
 	}
-	return pack.LineRange{}, pack.ErrTarget.Sayf("%s defines no %s that can be found%s", r.Path, symbol, say)
+	return pack.LineRange{}, pack.ErrTarget.WithMessage("%s defines no %s that can be found%s", r.Path, symbol, say)
 }

@@ -263,7 +263,7 @@ type past string
 
 func (p past) Lines(_ context.Context, _ packport.Location, c pack.Commit, l pack.LineRange) ([]string, error) {
 	if c != "0123abc" {
-		return nil, packport.ErrMissing.Sayf("there is no commit %s", c)
+		return nil, packport.ErrMissing.WithMessage("there is no commit %s", c)
 	}
 	return slices.Repeat([]string{string(p)}, l.Span()), nil
 }

@@ -141,7 +141,7 @@ func (s adminService) save(ctx context.Context, _ tool.Scope, p savePlan) (Saved
 	}
 	stored, err := s.Actions.Update(ctx, p.before.ID, func(a *webhook.Action) error {
 		if a.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("action %q changed since you read it; read it again and retry", a.Name)
+			return project.ErrConflict.WithMessage("action %q changed since you read it; read it again and retry", a.Name)
 		}
 		after.CreatedAt, after.Revision = a.CreatedAt, a.Revision
 		*a = after
@@ -223,7 +223,7 @@ type rulePlan struct {
 func (s adminService) planRule(ctx context.Context, _ tool.Scope, in RuleInput) (rulePlan, error) {
 	p := rulePlan{rule: webhook.ActionRule{ActionID: in.ActionID, Type: project.Kind(in.Type), Level: webhook.Level(in.Level)}}
 	if in.ActionID != "" && in.Type != "" {
-		return p, project.ErrArgument.Sayf("a rule is for one action or for one type, not for both")
+		return p, project.ErrArgument.WithMessage("a rule is for one action or for one type, not for both")
 	}
 	kind := p.rule.Type
 	if in.ActionID != "" {
@@ -292,7 +292,7 @@ func (s adminService) planRemoveTemplate(ctx context.Context, _ tool.Scope, in T
 			return p, err
 		}
 	}
-	return removeTemplatePlan{}, project.ErrTemplateNotFound.Sayf("there is no custom template %q; built-in ones cannot be removed", in.ID)
+	return removeTemplatePlan{}, project.ErrTemplateNotFound.WithMessage("there is no custom template %q; built-in ones cannot be removed", in.ID)
 }
 
 func (s adminService) removeTemplate(ctx context.Context, _ tool.Scope, p removeTemplatePlan) (Removed, error) {

@@ -87,7 +87,7 @@ func TestRulesAreOneEach(t *testing.T) {
 	assert.Equal(t, action, all[0].(map[string]any)["actionId"], "actions first, then types, then all")
 	assert.Equal(t, "script", all[1].(map[string]any)["actionType"])
 	c := d.New("action_rule_set", map[string]any{"actionId": "none", "permissionLevel": "deny"})
-	c.Person = true
+	c.FromUser = true
 	assert.Equal(t, "ACTION_NOT_FOUND", code(d.Call(t.Context(), c)))
 	c.Args = json.RawMessage(`{"actionId":"a","actionType":"script","permissionLevel":"deny"}`)
 	assert.Equal(t, "INVALID_ARGUMENT", code(d.Call(t.Context(), c)))
@@ -157,17 +157,17 @@ func TestActionSecrets(t *testing.T) {
 	}{{"list_actions", nil}, {"get_action", map[string]any{"actionId": hook}}, {"get_action", map[string]any{"actionId": script}},
 		{"trigger_webhook", map[string]any{"webhook_id": hook, "payload": map[string]any{"auth": secrets[3]}}}, {"run_script", map[string]any{"actionId": script, "args": []string{secrets[3]}}}} {
 		outcomes = append(outcomes, d.Ask(call.name, call.args))
-		if o := outcomes[len(outcomes)-1]; o.Issued != nil {
-			o.Issued.Token = asked(t, d, call.name, call.args).Token
+		if o := outcomes[len(outcomes)-1]; o.Request != nil {
+			o.Request.Token = asked(t, d, call.name, call.args).Token
 			outcomes = append(outcomes, d.Confirmed(call.name, call.args))
 		}
 	}
-	assert.Equal(t, "high", outcomes[3].Issued.Risk)
+	assert.Equal(t, "high", outcomes[3].Request.Risk)
 	outcomes = append(outcomes, d.Ask("list_action_executions", nil))
 	var text strings.Builder
 	for _, o := range outcomes {
-		if o.Issued != nil {
-			fmt.Fprintln(&text, o.Issued.Prompt, string(o.Issued.Plan))
+		if o.Request != nil {
+			fmt.Fprintln(&text, o.Request.Prompt, string(o.Request.Plan))
 		}
 		fmt.Fprintln(&text, string(o.Value), o.Err, details(o))
 	}

@@ -38,7 +38,7 @@ type ActionDeps struct {
 	Webhooks   projectport.Webhooks
 	Runner     runner.Runner
 	Runs       ports.Runs
-	Owner      ports.Owner
+	Owner      ports.ProcessIdentity
 	Clock      ports.Clock
 	UUIDs      ports.UUIDs
 	Mask       runner.RedactFunc // replaces secrets in what is stored
@@ -287,7 +287,7 @@ func (s service) execution(ctx context.Context, sc tool.Scope, in ExecutionInput
 		running := runner.ProcessOf(state)
 		return ExecutionAnswer{Process: &running}, nil
 	}
-	return ExecutionAnswer{}, project.ErrExecutionNotFound.Sayf("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
+	return ExecutionAnswer{}, project.ErrExecutionNotFound.WithMessage("there is no execution, call or process %q; list_action_executions shows executions", in.ID)
 }
 
 // fitting returns the execution with as much of its newest output as fits room bytes as JSON, beside its result.
@@ -364,9 +364,9 @@ func (s service) allowed(ctx context.Context, id string, kind project.Kind) (web
 	}
 	switch {
 	case a.Type != kind:
-		return a, 0, project.ErrArgument.Sayf("action %q is a %s, not a %s", a.Name, a.Type, kind)
+		return a, 0, project.ErrArgument.WithMessage("action %q is a %s, not a %s", a.Name, a.Type, kind)
 	case !a.Enabled:
-		return a, 0, project.ErrActionDisabled.Sayf("action %q is disabled; countersign action enable %s enables it", a.Name, a.ID)
+		return a, 0, project.ErrActionDisabled.WithMessage("action %q is disabled; countersign action enable %s enables it", a.Name, a.ID)
 	}
 	rules, err := s.Rules.List(ctx)
 	if err != nil {

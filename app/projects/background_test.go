@@ -174,7 +174,7 @@ func TestEverybodySees(t *testing.T) {
 	assert.Equal(t, "running", second.Do("get_execution_status", map[string]any{"executionId": id})["status"])
 
 	o := second.Ask("stop_background_process", map[string]any{"processId": id})
-	assert.Equal(t, "high", o.Issued.Risk, "it is somebody else's")
+	assert.Equal(t, "high", o.Request.Risk, "it is somebody else's")
 	c := asked(t, second, "stop_background_process", map[string]any{"processId": id})
 	c.Always = true
 	require.Empty(t, code(second.Call(t.Context(), c)))

@@ -23,8 +23,8 @@ func asked(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Call
 	t.Helper()
 	c := d.New(name, args)
 	o := d.Call(t.Context(), c)
-	require.NotNil(t, o.Issued, "%v", o.Err)
-	c.Token = o.Issued.Token
+	require.NotNil(t, o.Request, "%v", o.Err)
+	c.Token = o.Request.Token
 	return c
 }
 
@@ -190,7 +190,7 @@ func TestDenialReachesTheCaller(t *testing.T) {
 	waiting, err := d.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, waiting, 1)
-	_, err = d.Answer(t.Context(), confirm.Answer{ID: waiting[0].ID, By: "terminal", Proof: person.AtTerminal})
+	_, err = d.Answer(t.Context(), confirm.Decision{ID: waiting[0].ID, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, "USER_CANCELLED", code(d.Call(t.Context(), c)))
 	assert.Empty(t, r.Told())

@@ -17,8 +17,8 @@ import (
 // planned returns the plan of a waiting call, as the user sees it.
 func planned(t *testing.T, o tool.Outcome) string {
 	t.Helper()
-	require.NotNil(t, o.Issued, "%v", o.Err)
-	return string(o.Issued.Plan)
+	require.NotNil(t, o.Request, "%v", o.Err)
+	return string(o.Request.Plan)
 }
 
 // flow returns a workflow of the project with one step for each command.
@@ -55,7 +55,7 @@ echo ran
 				return
 			}
 			assert.Contains(t, planned(t, o), want.shows)
-			assert.Equal(t, want.risk, o.Issued.Risk)
+			assert.Equal(t, want.risk, o.Request.Risk)
 		})
 	}
 	d = d.Fresh()
@@ -107,10 +107,10 @@ func TestSettingsOfPackageManagers(t *testing.T) {
 			assert.Equal(t, "CONFLICT", code(d.Call(t.Context(), call)))
 			o := d.Ask("run_script", build)
 			assert.Contains(t, planned(t, o), "./evil")
-			assert.Equal(t, "high", o.Issued.Risk)
+			assert.Equal(t, "high", o.Request.Risk)
 			o = d.Ask("run_workflow", flow(d, id, "npm run build"))
 			assert.Contains(t, planned(t, o), "./evil")
-			assert.Equal(t, "high", o.Issued.Risk)
+			assert.Equal(t, "high", o.Request.Risk)
 			o = d.Ask("run_workflow", flow(d, id, "sh build.sh"))
 			assert.NotContains(t, planned(t, o), "./evil", "no package manager runs there")
 			require.NoError(t, os.Remove(filepath.Join(dir, file)))
@@ -119,7 +119,7 @@ func TestSettingsOfPackageManagers(t *testing.T) {
 	r.Write(dir, ".npmrc", "registry=https://registry.example.org/\nsave-exact=true\n")
 	r.Write(dir, ".yarnrc.yml", "yarnPath: .yarn/releases/yarn-4.1.0.cjs\n")
 	o := d.Fresh().Ask("run_script", build)
-	assert.Equal(t, "medium", o.Issued.Risk, "every day's settings")
+	assert.Equal(t, "medium", o.Request.Risk, "every day's settings")
 	assert.Contains(t, planned(t, o), "yarn-4.1.0")
 }
 
@@ -134,7 +134,7 @@ func TestNothingHidesBehindAMask(t *testing.T) {
 		require.NoError(t, err)
 		r.Write(dir, "package.json", string(doc))
 		o := d.Fresh().Ask("run_npm_script", map[string]any{"scriptName": "t", "projectPath": dir, "args": args})
-		return planned(t, o), o.Issued.Risk
+		return planned(t, o), o.Request.Risk
 	}
 	for _, text := range []string{"TOKEN=`node evil.js` true", "password=$(node evil.js) true", "x --token `node evil.js`"} {
 		plan, _ := show(text)

@@ -115,7 +115,7 @@ func TestMuchOutput(t *testing.T) {
 	c := d.New("run_script", map[string]any{"script_name": "loud", "project_path": dir})
 	c.MaxOutput = 9000
 	o = d.Call(t.Context(), c)
-	c.Token = o.Issued.Token
+	c.Token = o.Request.Token
 	o = d.Call(t.Context(), c)
 	assert.False(t, o.Truncated, "a caller that takes less gets less")
 	assert.Less(t, len(o.Value), 9000)
@@ -148,8 +148,8 @@ func TestEnvironment(t *testing.T) {
 
 	d.ByPerson("project_change", map[string]any{"project": id, "env_pass": []string{"ACME_API_KEY", "ACME_REGION"}})
 	o := d.Ask("run_script", map[string]any{"script_name": "env", "project_path": dir})
-	assert.Contains(t, string(o.Issued.Plan), `"env_passed":["ACME_API_KEY","ACME_REGION"]`)
-	assert.NotContains(t, string(o.Issued.Plan), "0123456789")
+	assert.Contains(t, string(o.Request.Plan), `"env_passed":["ACME_API_KEY","ACME_REGION"]`)
+	assert.NotContains(t, string(o.Request.Plan), "0123456789")
 	env = environment()
 	assert.Contains(t, env, "ACME_REGION=north\n")
 	assert.Regexp(t, `ACME_API_KEY=\[REDACTED:\w+\]`, env)

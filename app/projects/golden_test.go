@@ -208,11 +208,11 @@ func TestActing(t *testing.T) {
 // recordOf returns the ID of the record of a call whose token was used.
 func recordOf(t *testing.T, d *projectrig.Core, o tool.Outcome) string {
 	t.Helper()
-	r, err := d.RunRecord(t.Context(), o.CallID)
+	r, err := d.CallRecord(t.Context(), o.CallID)
 	if err == nil {
 		return r.CallID
 	}
-	all, err := d.Runs(t.Context(), app.RunFilter{})
+	all, err := d.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	for _, r := range all {
 		if r.Redeemed == o.CallID {

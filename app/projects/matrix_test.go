@@ -124,7 +124,7 @@ func TestDecisions(t *testing.T) {
 				o := d.Ask(name, w.args[name])
 				got := map[string]string{"": "a", "CONFIRMATION_PENDING": "c", "PERMISSION_DENIED": "d"}[code(o)]
 				assert.Equal(t, string(row[set][i]), got, "%s under %s, itself %s: %v %s", name, level, set, o.Err, o.Decision.Rule)
-				assert.Equal(t, got == "c", o.Issued != nil && !o.Issued.Token.IsZero(), "a token comes with the question")
+				assert.Equal(t, got == "c", o.Request != nil && !o.Request.Token.IsZero(), "a token comes with the question")
 				assert.NotEmpty(t, o.Decision.Rule, "every decision names its source")
 				decided++
 			}

@@ -50,29 +50,29 @@ func (in *RunNPMInput) Resources() []string { return []string{in.Path} }
 // Validate compiles the pattern before anything is started.
 func (in *RunNPMInput) Validate() error {
 	if len(in.Args) > maxArgs {
-		return project.ErrArgument.Sayf("there are %d args; at most %d are passed on", len(in.Args), maxArgs)
+		return project.ErrArgument.WithMessage("there are %d args; at most %d are passed on", len(in.Args), maxArgs)
 	}
 	if err := runner.CheckArgs(in.Args); err != nil {
 		return err
 	}
 	if in.SuccessMS < 0 || in.SuccessMS > maxReady.Milliseconds() {
-		return project.ErrArgument.Sayf("successTimeoutMs is not within 1 and %d", maxReady.Milliseconds())
+		return project.ErrArgument.WithMessage("successTimeoutMs is not within 1 and %d", maxReady.Milliseconds())
 	}
 	if in.SuccessPattern == "" {
 		if in.SuccessMS > 0 {
-			return project.ErrArgument.Sayf("successTimeoutMs says how long to wait for successPattern, which is missing")
+			return project.ErrArgument.WithMessage("successTimeoutMs says how long to wait for successPattern, which is missing")
 		}
 		return nil
 	}
 	if !in.Background {
-		return project.ErrArgument.Sayf("successPattern is for runInBackground: true; in the foreground the script is waited for anyway")
+		return project.ErrArgument.WithMessage("successPattern is for runInBackground: true; in the foreground the script is waited for anyway")
 	}
 	if len(in.SuccessPattern) > maxPattern {
-		return project.ErrArgument.Sayf("successPattern has more than %d bytes", maxPattern)
+		return project.ErrArgument.WithMessage("successPattern has more than %d bytes", maxPattern)
 	}
 	pattern, err := regexp.Compile(in.SuccessPattern)
 	if err != nil {
-		return project.ErrArgument.Sayf("successPattern is not an RE2 regular expression: %v", err)
+		return project.ErrArgument.WithMessage("successPattern is not an RE2 regular expression: %v", err)
 	}
 	in.ready = &ready{pattern: pattern, within: defaultReady}
 	if in.SuccessMS > 0 {
@@ -212,16 +212,16 @@ func (s scriptService) await(ctx context.Context, sc tool.Scope, until *ready, b
 		case chunk.Ended:
 			b.Success = false
 			b.Message = fmt.Sprintf("script %s ended before a line matched", b.ScriptName)
-			return b, project.ErrExecutionFailed.Sayf("script %s ended (%s) before a line matched %q", b.ScriptName, b.Status, until.pattern).With(b)
+			return b, project.ErrExecutionFailed.WithMessage("script %s ended (%s) before a line matched %q", b.ScriptName, b.Status, until.pattern).WithDetails(b)
 		case ctx.Err() != nil:
 			b.Success = false
 			b.Message = fmt.Sprintf("the wait for a line was cancelled; %s keeps running", b.ProcessID)
-			return b, project.ErrCancelled.Sayf("waiting for a line of script %s was cancelled; the process %s keeps running: stop_background_process ends it", b.ScriptName, b.ProcessID).With(b)
+			return b, project.ErrCancelled.WithMessage("waiting for a line of script %s was cancelled; the process %s keeps running: stop_background_process ends it", b.ScriptName, b.ProcessID).WithDetails(b)
 		case limited.Err() != nil:
 			b.Success = false
 			b.Message = fmt.Sprintf("no line matched within %v; %s keeps running", until.within, b.ProcessID)
-			return b, project.ErrExecutionTimeout.Sayf("no line of script %s matched %q within %v; the process %s keeps running: read it with get_background_process_output or end it with stop_background_process",
-				b.ScriptName, until.pattern, until.within, b.ProcessID).With(b)
+			return b, project.ErrExecutionTimeout.WithMessage("no line of script %s matched %q within %v; the process %s keeps running: read it with get_background_process_output or end it with stop_background_process",
+				b.ScriptName, until.pattern, until.within, b.ProcessID).WithDetails(b)
 		}
 	}
 }

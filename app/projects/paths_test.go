@@ -94,7 +94,7 @@ func TestLinkedWorktrees(t *testing.T) {
 		"run_script": {"script_name": "build", "project_path": linked},
 		"run_task":   {"task": "make:hello", "projectPath": linked},
 	} {
-		asked := d.Ask(name, ask).Issued
+		asked := d.Ask(name, ask).Request
 		require.NotNil(t, asked, name)
 		assert.Contains(t, asked.Prompt, "(worktree linked)", name)
 		assert.Contains(t, string(asked.Plan), linked, "%s says where", name)

@@ -242,7 +242,7 @@ func (s scriptService) stop(ctx context.Context, _ tool.Scope, p stopPlan) (Stop
 		return StoppedProcess{}, err
 	}
 	if !state.Status.Final() {
-		return StoppedProcess{}, project.ErrExecutionFailed.Sayf("cannot stop %s: process %d is still running after it was killed", state.ID, state.PID)
+		return StoppedProcess{}, project.ErrExecutionFailed.WithMessage("cannot stop %s: process %d is still running after it was killed", state.ID, state.PID)
 	}
 	out := StoppedProcess{Success: true, ID: state.ID, Status: runner.StatusOf(state), Already: already, Escalate: state.Escalated, ExitCode: state.Exit.Code,
 		Message: fmt.Sprintf("%s and everything it started has ended", state.ID)}

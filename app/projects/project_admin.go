@@ -48,7 +48,7 @@ func AdminEntries(d AdminDeps) []tool.Entry {
 	s := adminService{d}
 	entries := slices.Concat(s.projectEntries(), s.workflowEntries(), s.actionEntries())
 	for i := range entries {
-		entries[i].Spec.People = true
+		entries[i].Spec.UserOnly = true
 	}
 	return entries
 }
@@ -98,7 +98,7 @@ func (s adminService) planAdd(ctx context.Context, _ tool.Scope, in AddInput) (a
 	}
 	for _, p := range all {
 		if p.Path == dir {
-			return addPlan{}, project.ErrConflict.Sayf("%s is registered already, as %q", dir, p.Name)
+			return addPlan{}, project.ErrConflict.WithMessage("%s is registered already, as %q", dir, p.Name)
 		}
 	}
 	made, err := project.NewProject("", in.Name, dir, in.Description, s.Clock.Now())
@@ -136,9 +136,9 @@ func FindProject(ctx context.Context, projects projectport.Projects, word string
 	case 1:
 		return named[0], nil
 	case 0:
-		return project.Project{}, project.ErrNotFound.Sayf("no project is registered as %q; countersign project list lists the registered projects", word)
+		return project.Project{}, project.ErrNotFound.WithMessage("no project is registered as %q; countersign project list lists the registered projects", word)
 	}
-	return project.Project{}, project.ErrConflict.Sayf("%d projects are named %q; name it by its path or id", len(named), word)
+	return project.Project{}, project.ErrConflict.WithMessage("%d projects are named %q; name it by its path or id", len(named), word)
 }
 
 // ChangeInput is the changes of a project; omitted fields stay.
@@ -199,7 +199,7 @@ func (s adminService) planChange(ctx context.Context, _ tool.Scope, in ChangeInp
 func checkNames(names []string) error {
 	for _, name := range names {
 		if err := (process.Spec{Argv: []string{"true"}, Env: map[string]string{name: ""}}).Validate(); err != nil {
-			return project.ErrArgument.Sayf("env_pass: %s", fault.From(err).Message)
+			return project.ErrArgument.WithMessage("env_pass: %s", fault.From(err).Message)
 		}
 	}
 	return nil
@@ -212,7 +212,7 @@ func shown(p project.Project) map[string]any {
 func (s adminService) change(ctx context.Context, _ tool.Scope, p changePlan) (project.Project, error) {
 	return s.Sites.Projects.Update(ctx, p.before.ID, func(now *project.Project) error {
 		if now.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("project %q changed since you read it; read it again and retry", now.Name)
+			return project.ErrConflict.WithMessage("project %q changed since you read it; read it again and retry", now.Name)
 		}
 		now.Name, now.Description, now.Settings = p.after.Name, p.after.Description, p.after.Settings
 		return nil

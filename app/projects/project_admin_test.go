@@ -55,10 +55,10 @@ func TestOnlyPeopleRegister(t *testing.T) {
 func byPerson(t *testing.T, d *projectrig.Core, name tool.Name, args any) tool.Outcome {
 	t.Helper()
 	c := d.New(name, args)
-	c.Person = true
+	c.FromUser = true
 	o := d.Call(t.Context(), c)
-	if o.Issued != nil && o.Err != nil {
-		c.Token = o.Issued.Token
+	if o.Request != nil && o.Err != nil {
+		c.Token = o.Request.Token
 		o = d.Call(t.Context(), c)
 	}
 	return o
@@ -125,11 +125,11 @@ func TestRemovingProjects(t *testing.T) {
 	action := d.ByPerson("action_save", map[string]any{"type": "script", "name": "greet", "project": id, "script": map[string]any{"command": "true"}})["id"]
 	flow := flowed(d, "flow", id, "one: true")
 	c := d.New("project_remove", map[string]any{"project": id})
-	c.Person = true
+	c.FromUser = true
 	o := d.Call(t.Context(), c)
 	assert.Equal(t, "CONFIRMATION_PENDING", code(o))
-	assert.Contains(t, string(o.Issued.Plan), `"actions_forgotten":["greet"]`)
-	c.Token = o.Issued.Token
+	assert.Contains(t, string(o.Request.Plan), `"actions_forgotten":["greet"]`)
+	c.Token = o.Request.Token
 	d.ByPerson("action_save", map[string]any{"type": "script", "name": "more", "project": id, "script": map[string]any{"command": "true"}})
 	assert.Equal(t, "CONFLICT", code(d.Call(t.Context(), c)))
 	d.ByPerson("project_remove", map[string]any{"project": id})
@@ -239,11 +239,11 @@ func TestSavingActions(t *testing.T) {
 	assert.Equal(t, []any{saved["id"], false, 2.0}, []any{again["id"], again["isEnabled"], again["revision"]})
 	settings(t, d, policy.ExecuteWithConfirm, map[string]policy.Setting{"action_save": policy.AlwaysConfirm})
 	c := d.New("action_save", script(map[string]any{"command": "true", "env": map[string]string{"A_TOKEN": "one-secret-value"}}))
-	c.Person = true
+	c.FromUser = true
 	o := d.Call(t.Context(), c)
-	require.NotNil(t, o.Issued)
-	assert.NotContains(t, string(o.Issued.Plan), "one-secret-value")
-	c.Token, c.Args = o.Issued.Token, []byte(strings.Replace(string(c.Args), "one-secret-value", "two-secret-value", 1))
+	require.NotNil(t, o.Request)
+	assert.NotContains(t, string(o.Request.Plan), "one-secret-value")
+	c.Token, c.Args = o.Request.Token, []byte(strings.Replace(string(c.Args), "one-secret-value", "two-secret-value", 1))
 	assert.Equal(t, "CONFLICT", code(d.Call(t.Context(), c)), "what is not shown is confirmed all the same")
 	settings(t, d, policy.ExecuteWithConfirm, nil)
 	d.ByPerson("action_remove", map[string]any{"actionId": saved["id"]})

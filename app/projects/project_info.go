@@ -241,7 +241,7 @@ func (s infoService) scripts(ctx context.Context, _ tool.Scope, in ProjectInput)
 	case err != nil && !errors.Is(err, project.ErrManifest):
 		return ScriptList{}, err
 	case facts.Manifest == nil:
-		return ScriptList{}, project.ErrManifest.Sayf("%s has no package.json, and so no scripts", site.Dir)
+		return ScriptList{}, project.ErrManifest.WithMessage("%s has no package.json, and so no scripts", site.Dir)
 	}
 	out := ScriptList{Scripts: []Script{}, Count: len(facts.Manifest.Scripts)}
 	for _, name := range facts.Manifest.ScriptNames() {

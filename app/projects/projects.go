@@ -73,7 +73,7 @@ func (h either) Decode(args json.RawMessage) (tool.Invocation, error) {
 	}
 	for _, other := range []string{"script_name", "scriptName", "project_path", "projectPath"} {
 		if _, both := fields[other]; both {
-			return nil, project.ErrArgument.Sayf("give either actionId, or script_name and project_path, not both")
+			return nil, project.ErrArgument.WithMessage("give either actionId, or script_name and project_path, not both")
 		}
 	}
 	args, err := tool.Encode(fields)

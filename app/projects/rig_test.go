@@ -93,8 +93,8 @@ func newBook(t *testing.T, replace ...string) *book {
 // add is one outcome, as MCP shows it.
 func (b *book) add(title string, c tool.Call, o tool.Outcome) {
 	b.t.Helper()
-	if o.Issued != nil {
-		o.Issued.Plan, _ = tool.Encode(map[string]any{"context": present.ContextOf(o.Issued.Plan)}) // a plan without its head
+	if o.Request != nil {
+		o.Request.Plan, _ = tool.Encode(map[string]any{"context": present.ContextOf(o.Request.Plan)}) // a plan without its head
 	}
 	doc := present.For(projects.Contract)(o)
 	text, err := golden.Indent([]byte(doc.Text))

@@ -42,10 +42,10 @@ func (in *RunTaskInput) Resources() []string { return []string{in.Path} }
 func (in *RunTaskInput) Validate() error {
 	in.script = RunNPMInput{Path: in.Path, Script: in.Task, Args: in.Args, TimeoutMS: in.TimeoutMS, Background: in.Background, SuccessPattern: in.SuccessPattern, SuccessMS: in.SuccessMS}
 	if len(in.Members) > maxFilters {
-		return project.ErrArgument.Sayf("there are %d members; at most %d are taken: use a pattern", len(in.Members), maxFilters)
+		return project.ErrArgument.WithMessage("there are %d members; at most %d are taken: use a pattern", len(in.Members), maxFilters)
 	}
 	if slices.Contains(in.Members, "") {
-		return project.ErrArgument.Sayf("a member has no name")
+		return project.ErrArgument.WithMessage("a member has no name")
 	}
 	return in.script.Validate()
 }
@@ -138,7 +138,7 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 	}
 	shown.Cwd = p.top
 	if shown.Notes = notes; in.Background && len(targets) > 1 {
-		return p, project.ErrArgument.Sayf("runInBackground is for one member, and %d were chosen; name one", len(targets))
+		return p, project.ErrArgument.WithMessage("runInBackground is for one member, and %d were chosen; name one", len(targets))
 	}
 	var findings runner.Findings
 	for _, t := range targets {
@@ -147,7 +147,7 @@ func (s scriptService) planTask(ctx context.Context, _ tool.Scope, in RunTaskInp
 			return p, err
 		}
 		if !in.Background && (one.devLike || one.examined.DevLike != "") {
-			return p, ErrForeground.Sayf("%q (%s) runs until it is stopped; call run_task with runInBackground: true for its directory alone, and read it with get_background_process_output", in.Task, one.task.Command)
+			return p, ErrForeground.WithMessage("%q (%s) runs until it is stopped; call run_task with runInBackground: true for its directory alone, and read it with get_background_process_output", in.Task, one.task.Command)
 		}
 		one.spec = process.Spec{Argv: one.shown.Argv, Dir: t.site.Dir, Env: env.Vars, Secrets: env.Secrets, Timeout: timeout}
 		p.steps = append(p.steps, one)
@@ -273,11 +273,11 @@ func (s scriptService) targets(ctx context.Context, site runner.Site, p *taskPla
 func noTarget(in RunTaskInput, members, chosen int) error {
 	switch {
 	case members == 0:
-		return project.ErrArgument.Sayf("%s belongs to no workspace, so it has no members; list_project_tasks shows what it can run", in.Path)
+		return project.ErrArgument.WithMessage("%s belongs to no workspace, so it has no members; list_project_tasks shows what it can run", in.Path)
 	case chosen == 0 && in.ChangedSince != "":
-		return project.ErrScriptNotFound.Sayf("no member that was chosen was changed since %.100q, so there is nothing to run", in.ChangedSince)
+		return project.ErrScriptNotFound.WithMessage("no member that was chosen was changed since %.100q, so there is nothing to run", in.ChangedSince)
 	}
-	return project.ErrScriptNotFound.Sayf("none of the %d members that were chosen has a task %.100q; list_project_tasks shows what they have", chosen, in.Task)
+	return project.ErrScriptNotFound.WithMessage("none of the %d members that were chosen has a task %.100q; list_project_tasks shows what they have", chosen, in.Task)
 }
 
 // step examines the task in one directory: its command, and everything that it starts.
@@ -290,7 +290,7 @@ func (s scriptService) step(ctx context.Context, t target, name string, args []s
 	if one.task, err = found.list.Find(name); err != nil {
 		if t.member != "" {
 			f := fault.From(err)
-			err = f.Sayf("member %s: %s", t.member, f.Message)
+			err = f.WithMessage("member %s: %s", t.member, f.Message)
 		}
 		return one, runner.Env{}, err
 	}
@@ -338,7 +338,7 @@ func (s scriptService) command(ctx context.Context, one *taskStep, found foundTa
 	}
 	for i, a := range args {
 		if strings.ContainsRune(a, 0) {
-			return nil, project.ErrArgument.Sayf("argument %d of task %.100q contains a NUL character, which is not allowed in arguments", i+1, t.Name)
+			return nil, project.ErrArgument.WithMessage("argument %d of task %.100q contains a NUL character, which is not allowed in arguments", i+1, t.Name)
 		}
 	}
 	program, err := s.Runner.Dirs.Program(ctx, one.site.Root, one.site.Dir, t.Argv[0])
@@ -433,7 +433,7 @@ func (s scriptService) runTask(ctx context.Context, sc tool.Scope, p taskPlan) (
 			what += " of " + one.member
 		}
 		if err := s.still(ctx, one, p.in, i > 0); err != nil {
-			return TaskAnswer{Result: out}, fault.From(err).With(out)
+			return TaskAnswer{Result: out}, fault.From(err).WithDetails(out)
 		}
 		one.spec.Labels = one.labels(sc)
 		result, err := s.Runner.Wait(ctx, room, what, one.spec, func(e runner.ProcessResult) any {
@@ -484,7 +484,7 @@ func (s scriptService) still(ctx context.Context, one taskStep, in RunTaskInput,
 	if a.Command == b.Command && !same(one.examined) {
 		what = ": " + now.examined.Changed(one.examined)
 	}
-	return project.ErrConflict.Sayf("what task %s runs in %s was changed while it was about to run%s; call again to see the new plan", in.Task, one.shown.Directory, what)
+	return project.ErrConflict.WithMessage("what task %s runs in %s was changed while it was about to run%s; call again to see the new plan", in.Task, one.shown.Directory, what)
 }
 
 // background starts the only step that was shown, and leaves it running.

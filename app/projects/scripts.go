@@ -150,7 +150,7 @@ func (s scriptService) plan(ctx context.Context, name tool.Name, in RunNPMInput)
 		return runPlan{}, err
 	}
 	if !in.Background && (p.command.DevLike || p.examined.DevLike != "") {
-		return runPlan{}, ErrForeground.Sayf("%q (%s) runs until it is stopped; call run_npm_script with runInBackground: true, and read it with get_background_process_output", in.Script, p.command.Text)
+		return runPlan{}, ErrForeground.WithMessage("%q (%s) runs until it is stopped; call run_npm_script with runInBackground: true, and read it with get_background_process_output", in.Script, p.command.Text)
 	}
 	env, err := s.Runner.Environment(around, site.Project, nil)
 	if err != nil {
@@ -299,7 +299,7 @@ func (s scriptService) unchanged(ctx context.Context, p runPlan) error {
 		if now.command.Text == p.command.Text && !now.examined.Same(p.examined) {
 			what = ": " + now.examined.Changed(p.examined)
 		}
-		return project.ErrConflict.Sayf("what script %s runs was changed while it was about to run%s; call again to see the new plan", p.command.Name, what)
+		return project.ErrConflict.WithMessage("what script %s runs was changed while it was about to run%s; call again to see the new plan", p.command.Name, what)
 	}
 	return nil
 }

@@ -254,7 +254,7 @@ func (s scriptService) planUp(ctx context.Context, _ tool.Scope, in ServicesUpIn
 		return upPlan{}, err
 	}
 	if in.Restart && len(in.Names) == 0 {
-		return upPlan{}, project.ErrArgument.Sayf("restart is for services that names says")
+		return upPlan{}, project.ErrArgument.WithMessage("restart is for services that names says")
 	}
 	chosen, err := project.PickServices(found.all, in.Names)
 	if err != nil {
@@ -271,7 +271,7 @@ func (s scriptService) planUp(ctx context.Context, _ tool.Scope, in ServicesUpIn
 		step, view, err := s.serviceStep(ctx, found, one)
 		if err != nil {
 			f := fault.From(err)
-			return upPlan{}, f.Sayf("service %q: %s", one.Name, f.Message)
+			return upPlan{}, f.WithMessage("service %q: %s", one.Name, f.Message)
 		}
 		if state, ran := states[one.Name]; ran && !state.Status.Final() {
 			step.running, view.Runs = state.ID, "it stays"
@@ -340,7 +340,7 @@ func (s scriptService) serviceStep(ctx context.Context, found foundServices, one
 func (s scriptService) stillService(ctx context.Context, found foundServices, step serviceStep, same func(now, before runner.ExamineResult) bool) error {
 	now, _, err := s.serviceStep(ctx, found, step.service)
 	if err == nil && (!same(now.examined, step.examined) || now.spec.Dir != step.spec.Dir) {
-		err = project.ErrConflict.Sayf("what service %s starts was changed since it was confirmed: %s; call again to see the new plan", step.service.Name, now.examined.Changed(step.examined))
+		err = project.ErrConflict.WithMessage("what service %s starts was changed since it was confirmed: %s; call again to see the new plan", step.service.Name, now.examined.Changed(step.examined))
 	}
 	return err
 }
@@ -396,7 +396,7 @@ func (s scriptService) up(ctx context.Context, sc tool.Scope, p upPlan) (Service
 	}
 	out, err := s.listed(context.WithoutCancel(ctx), p.found, s.of(p))
 	if err == nil && ctx.Err() != nil {
-		err = project.ErrCancelled.Sayf("the services were stopped with the call that started them").With(out)
+		err = project.ErrCancelled.WithMessage("the services were stopped with the call that started them").WithDetails(out)
 	}
 	return out, err
 }
@@ -474,11 +474,11 @@ func (s scriptService) awaitReady(ctx context.Context, one project.Service, id p
 		case ready && !chunk.Ended:
 			return nil
 		case chunk.Ended:
-			return project.ErrExecutionFailed.Sayf("service %s ended before it was ready; get_background_process_output of %s shows what it printed", one.Name, id)
+			return project.ErrExecutionFailed.WithMessage("service %s ended before it was ready; get_background_process_output of %s shows what it printed", one.Name, id)
 		case ctx.Err() != nil:
-			return project.ErrCancelled.Sayf("waiting for service %s was cancelled", one.Name)
+			return project.ErrCancelled.WithMessage("waiting for service %s was cancelled", one.Name)
 		case limited.Err() != nil:
-			return project.ErrExecutionTimeout.Sayf("service %s was not ready within %v: %s; get_background_process_output of %s shows what it printed", one.Name, one.Ready.Timeout(), readyWords(one.Ready), id)
+			return project.ErrExecutionTimeout.WithMessage("service %s was not ready within %v: %s; get_background_process_output of %s shows what it printed", one.Name, one.Ready.Timeout(), readyWords(one.Ready), id)
 		}
 	}
 }
@@ -501,7 +501,7 @@ func (s scriptService) planDown(ctx context.Context, sc tool.Scope, in ServicesD
 	}
 	for _, name := range in.Names {
 		if _, ran := states[name]; !ran && s.place(found, name) < 0 {
-			return downPlan{}, project.ErrArgument.Sayf("there is no service %q", name)
+			return downPlan{}, project.ErrArgument.WithMessage("there is no service %q", name)
 		}
 	}
 	running := []process.State{}

@@ -94,7 +94,7 @@ func TestServices(t *testing.T) {
 	o := d.Ask("services_up", map[string]any{"projectPath": dir})
 	assert.Equal(t, "CONFIRMATION_PENDING", code(o))
 	for _, shown := range []string{"sh serve.sh web", `"WHO":"web"`, "serve.sh db"} {
-		assert.Contains(t, string(o.Issued.Plan), shown)
+		assert.Contains(t, string(o.Request.Plan), shown)
 	}
 	d.Do("services_up", map[string]any{"projectPath": dir})
 	assert.Equal(t, "db \nweb web\n", r.Read(dir, "begun"))

@@ -151,7 +151,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 			}
 			assert.Equal(t, " "+c.want.phases, phases)
 			assert.Equal(t, c.want.code, last)
-			run, err := d.RunRecord(t.Context(), o.CallID)
+			run, err := d.CallRecord(t.Context(), o.CallID)
 			if c.want.status == tool.StatusNone {
 				assert.ErrorIs(t, err, tool.ErrRecordUnknown, "who only reads leaves no record of a run")
 				return
@@ -164,7 +164,7 @@ func TestEverythingIsOnRecord(t *testing.T) {
 	count, err := d.VerifyAudit(t.Context())
 	require.NoError(t, err)
 	assert.Greater(t, count, int64(30))
-	runs, err := d.Runs(t.Context(), app.RunFilter{Status: tool.StatusExecuting})
+	runs, err := d.Calls(t.Context(), app.RunFilter{Status: tool.StatusExecuting})
 	require.NoError(t, err)
 	assert.Empty(t, runs)
 }

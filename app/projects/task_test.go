@@ -116,12 +116,12 @@ func TestATaskIsShownWithAllThatIsKnownToRun(t *testing.T) {
 	args := map[string]any{"projectPath": dir, "task": "all", "args": []string{"$(touch hacked)"}}
 	o := d.Ask("run_task", args)
 	require.Equal(t, "CONFIRMATION_PENDING", code(o))
-	plan := string(o.Issued.Plan)
+	plan := string(o.Request.Plan)
 	for _, part := range []string{`"command":"sh build.sh \"$$HOME\" $(OUT)"`, `"read_as":"sh build.sh \"$HOME\" dist"`, `{"name":"test","command":"./check.sh"}`, `"path":"Makefile"`, `"path":"build.sh"`, `"path":"check.sh"`} {
 		assert.Contains(t, plan, part)
 	}
 	c := d.New("run_task", args)
-	c.Token = o.Issued.Token
+	c.Token = o.Request.Token
 	r.Write(dir, "check.sh", "echo other")
 	assert.NotEqual(t, "", code(d.Call(t.Context(), c)), "what was seen is not there any more")
 	assert.Empty(t, r.Told())
@@ -137,7 +137,7 @@ func TestATaskIsShownWithAllThatIsKnownToRun(t *testing.T) {
 	assert.Equal(t, "SCRIPT_NOT_FOUND", code(d.Ask("run_task", map[string]any{"projectPath": dir, "task": "al"})))
 	assert.Equal(t, "INVALID_ARGUMENT", code(d.Ask("run_task", map[string]any{"projectPath": dir, "task": "make:test", "args": []string{"a\x00b"}})))
 	high := d.Ask("run_task", map[string]any{"projectPath": dir, "task": "make:test", "args": []string{"--eval=$(shell touch hacked)"}})
-	assert.Equal(t, "high", high.Issued.Risk, "options of make are code")
+	assert.Equal(t, "high", high.Request.Risk, "options of make are code")
 }
 
 // TestATaskRunsInManyMembers: in the selected ones that have it, each after its dependencies, until one fails; and in those that changed since a

@@ -123,14 +123,14 @@ func (s service) unchanged(ctx context.Context, a webhook.Action) error {
 		return err
 	}
 	if now.Revision != a.Revision || !now.Enabled {
-		return project.ErrConflict.Sayf("action %q changed in the meantime; call again to see the new plan", a.Name)
+		return project.ErrConflict.WithMessage("action %q changed in the meantime; call again to see the new plan", a.Name)
 	}
 	return nil
 }
 
 // withExecution adds the execution's ID and the available result to the details of an error.
 func withExecution(err error, id string, result any) error {
-	return fault.From(err).With(map[string]any{"executionId": id, "result": result})
+	return fault.From(err).WithDetails(map[string]any{"executionId": id, "result": result})
 }
 
 // ProgramInput names a script action: the other form of run_script's arguments (packageflow contract §2.6, row 19).
@@ -251,7 +251,7 @@ func (s service) planProgram(ctx context.Context, _ tool.Scope, in ProgramInput)
 func (s service) programSite(ctx context.Context, cwd string, of project.Project) (runner.Site, error) {
 	switch {
 	case cwd == "" && of.Path == "":
-		return runner.Site{}, project.ErrArgument.Sayf("the action has no cwd and belongs to no project, so there is no directory to run it in")
+		return runner.Site{}, project.ErrArgument.WithMessage("the action has no cwd and belongs to no project, so there is no directory to run it in")
 	case cwd == "":
 		cwd = of.Path
 	case cwd[0] != '/' && of.Path != "":
@@ -275,7 +275,7 @@ func (s service) still(ctx context.Context, p programPlan) error {
 	}
 	now, err := s.Runner.Examine(ctx, around, p.command)
 	if err == nil && (site.Dir != p.spec.Dir || !now.Same(p.examined)) {
-		err = project.ErrConflict.Sayf("what action %q starts changed in the meantime; call again to see the new plan", p.action.Name)
+		err = project.ErrConflict.WithMessage("what action %q starts changed in the meantime; call again to see the new plan", p.action.Name)
 	}
 	return err
 }

@@ -90,7 +90,7 @@ func (s adminService) planEdit(ctx context.Context, e edit) (editPlan, error) {
 func (s adminService) edit(ctx context.Context, _ tool.Scope, p editPlan) (ChangedWorkflow, error) {
 	w, err := s.Workflows.Update(ctx, p.before.ID, func(w *project.Workflow) error {
 		if w.Revision != p.before.Revision {
-			return project.ErrConflict.Sayf("workflow %q changed since you read it; read it again and retry", w.Name)
+			return project.ErrConflict.WithMessage("workflow %q changed since you read it; read it again and retry", w.Name)
 		}
 		return p.apply(w)
 	})
@@ -288,10 +288,10 @@ const minToken = 20
 
 func (s adminService) planSetIncoming(ctx context.Context, _ tool.Scope, in SetIncomingInput) (editPlan, error) {
 	if in.Enabled && len(in.Token) < minToken {
-		return editPlan{}, project.ErrArgument.Sayf("the token has %d characters; at least %d keep it from being guessed", len(in.Token), minToken)
+		return editPlan{}, project.ErrArgument.WithMessage("the token has %d characters; at least %d keep it from being guessed", len(in.Token), minToken)
 	}
 	if in.RequireSignature && len(in.Secret) < minToken {
-		return editPlan{}, project.ErrArgument.Sayf("signatures need a secret of at least %d characters", minToken)
+		return editPlan{}, project.ErrArgument.WithMessage("signatures need a secret of at least %d characters", minToken)
 	}
 	digest, err := canon.Sum("project.incoming.v1", in) // token and secret are part of the approval, and never shown
 	if err != nil {

@@ -37,8 +37,8 @@ func planOf(t *testing.T, d *projectrig.Core, args any) map[string]any {
 	t.Helper()
 	c := d.New("run_workflow", args)
 	o := d.Call(t.Context(), c)
-	require.NotNil(t, o.Issued, "%v", o.Err)
-	doc, err := json.Marshal(present.ContextOf(o.Issued.Plan))
+	require.NotNil(t, o.Request, "%v", o.Err)
+	doc, err := json.Marshal(present.ContextOf(o.Request.Plan))
 	require.NoError(t, err)
 	return projectrig.Object(t, doc)
 }
@@ -121,7 +121,7 @@ func TestInputsOfWorkflows(t *testing.T) {
 	// A token for one value is not valid for another.
 	o := d.Ask("run_workflow", args)
 	c := d.New("run_workflow", map[string]any{"workflow_id": id, "inputs": map[string]any{"VERSION": "2", "COUNT": 3}})
-	c.Token = o.Issued.Token
+	c.Token = o.Request.Token
 	assert.Error(t, d.Call(t.Context(), c).Err)
 
 	d = d.Fresh()
@@ -220,7 +220,7 @@ func TestStepsAreChanged(t *testing.T) {
 	o := d.Ask("change_workflow_step", map[string]any{"workflow_id": id, "node_id": "a", "command": "echo one"})
 	addStep(d, map[string]any{"workflow_id": id, "name": "d", "command": "echo d"})
 	c := d.New("change_workflow_step", map[string]any{"workflow_id": id, "node_id": "a", "command": "echo one"})
-	c.Token = o.Issued.Token
+	c.Token = o.Request.Token
 	require.Error(t, d.Call(t.Context(), c).Err)
 	assert.True(t, slices.Contains(names(), "a echo a"))
 }

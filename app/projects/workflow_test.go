@@ -148,7 +148,7 @@ func TestWorkflowsThatNeverEnd(t *testing.T) {
 	a, b := flowed(d, "a", of, "x: true"), flowed(d, "b", of)
 	add := func(to, target string) tool.Outcome {
 		c := d.New("workflow_trigger_add", map[string]any{"workflow_id": to, "name": "go", "target_workflow_id": target})
-		c.Person = true
+		c.FromUser = true
 		return d.Call(t.Context(), c)
 	}
 	require.NoError(t, add(b, a).Err)

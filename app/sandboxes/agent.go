@@ -84,7 +84,7 @@ func (d Deps) isolationShown(f FoundProject, box sandbox.Sandbox, variables []st
 func (s sandboxService) planAgent(ctx context.Context, f FoundProject, box sandbox.Sandbox, name, prompt string) (*agentStart, map[string]any, error) {
 	if name == "" || name == sandbox.AgentNone {
 		if strings.TrimSpace(prompt) != "" {
-			return nil, nil, sandbox.ErrArguments.Sayf("a prompt needs an agent to work on it: opencode, claude or codex")
+			return nil, nil, sandbox.ErrArguments.WithMessage("a prompt needs an agent to work on it: opencode, claude or codex")
 		}
 		return nil, nil, nil
 	}
@@ -152,7 +152,7 @@ func (s sandboxService) startAgent(ctx context.Context, sc tool.Scope, f FoundPr
 	spec.Labels = map[string]string{"kind": "sandbox_agent", "capability": "sandboxes", "project": f.Project.Name, "sandbox": box.Name, "agent": start.name}
 	started, err := s.Processes.Start(ctx, spec)
 	if err != nil {
-		return agent, sandbox.ErrStart.Sayf("%s did not start: %s", start.name, fault.From(err).Message).Because(err)
+		return agent, sandbox.ErrStart.WithMessage("%s did not start: %s", start.name, fault.From(err).Message).WithCause(err)
 	}
 	agent.ProcessID, agent.PID, agent.Log = string(started.ID), started.PID, spec.Log
 	if err := s.recordAgent(context.WithoutCancel(ctx), f, box.Name, agent); err != nil {
@@ -184,7 +184,7 @@ func (s sandboxService) serving(ctx context.Context, sc tool.Scope, f FoundProje
 	p, known := now.Projects[f.URL.String()]
 	switch {
 	case !known:
-		return p.Server, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed meanwhile", f.URL)
+		return p.Server, sandbox.ErrProjectNotFound.WithMessage("the project of %s was destroyed meanwhile", f.URL)
 	case p.Server.Status == sandbox.Running:
 		return p.Server, nil
 	}
@@ -278,7 +278,7 @@ func (d Deps) stopAgent(ctx context.Context, box sandbox.Sandbox) (bool, error) 
 		return false, nil //nolint:nilerr // an unknown process has ended
 	}
 	if _, err := d.Processes.Stop(ctx, id, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
-		return false, sandbox.ErrTimeout.Sayf("the agent of sandbox %s (pid %d) could not be stopped: %s", box.Name, before.PID, fault.From(err).Message).Because(err)
+		return false, sandbox.ErrTimeout.WithMessage("the agent of sandbox %s (pid %d) could not be stopped: %s", box.Name, before.PID, fault.From(err).Message).WithCause(err)
 	}
 	return true, nil
 }
@@ -301,24 +301,24 @@ func (s sandboxService) planSandboxAgent(ctx context.Context, _ tool.Scope, in A
 	if in.Stop {
 		switch {
 		case in.Agent != "" || in.Prompt != "":
-			return p, sandbox.ErrArguments.Sayf("stop takes no agent and no prompt")
+			return p, sandbox.ErrArguments.WithMessage("stop takes no agent and no prompt")
 		case view == nil:
-			return p, sandbox.ErrArguments.Sayf("no agent was started in sandbox %s", box.Name)
+			return p, sandbox.ErrArguments.WithMessage("no agent was started in sandbox %s", box.Name)
 		case box.Agent.ProcessID == "":
-			return p, sandbox.ErrArguments.Sayf("the agent of sandbox %s is a session of an agent server; opencode_session_abort ends its turn, opencode_project_stop the server", box.Name)
+			return p, sandbox.ErrArguments.WithMessage("the agent of sandbox %s is a session of an agent server; opencode_session_abort ends its turn, opencode_project_stop the server", box.Name)
 		}
 		p.Plan, err = NewPlan(SandboxAgent.Name, fmt.Sprintf("stop %s in sandbox %s of %s", view.Agent, box.Name, f.Project.Name), shown, ConfirmOptions{Nothing: !view.Running()})
 		return p, err
 	}
 	if view != nil && view.Running() {
-		return p, sandbox.ErrAgentRuns.Sayf("%s works in sandbox %s already; wait until it has ended, or stop it", view.Agent, box.Name)
+		return p, sandbox.ErrAgentRuns.WithMessage("%s works in sandbox %s already; wait until it has ended, or stop it", view.Agent, box.Name)
 	}
 	name := in.Agent
 	if name == "" && box.Agent != nil {
 		name = box.Agent.Name
 	}
 	if name == "" {
-		return p, sandbox.ErrArguments.Sayf("no agent was started in sandbox %s yet; name one: opencode, claude or codex", box.Name)
+		return p, sandbox.ErrArguments.WithMessage("no agent was started in sandbox %s yet; name one: opencode, claude or codex", box.Name)
 	}
 	var more map[string]any
 	if p.start, more, err = s.planAgent(ctx, f, box, name, in.Prompt); err != nil {

@@ -64,10 +64,10 @@ func TestAnAgentWorksInASandbox(t *testing.T) {
 	require.Error(t, r.Confirmed(sandboxCreate, sandboxArgs{"git_url": url, "name": "one", "agent": "claude"}).Err, "it needs a prompt")
 	require.Error(t, r.Confirmed(sandboxCreate, sandboxArgs{"git_url": url, "name": "one", "prompt": "Fix it"}).Err, "a prompt needs an agent")
 	o := r.Ask(sandboxCreate, one)
-	require.NotNil(t, o.Issued)
-	assert.Equal(t, policy.Preview, o.Issued.Strength)
-	assert.Contains(t, string(o.Issued.Plan), `"`+filepath.Join(bin, "claude")+`","-p","--permission-mode","acceptEdits","--","Fix it"`)
-	assert.Contains(t, string(o.Issued.Plan), "without isolation")
+	require.NotNil(t, o.Request)
+	assert.Equal(t, policy.Preview, o.Request.Strength)
+	assert.Contains(t, string(o.Request.Plan), `"`+filepath.Join(bin, "claude")+`","-p","--permission-mode","acceptEdits","--","Fix it"`)
+	assert.Contains(t, string(o.Request.Plan), "without isolation")
 	answer := r.Do(sandboxCreate, one)
 	box := made(t, answer)["directory"].(string)
 	assert.Equal(t, "claude", answer["agent"].(sandboxArgs)["agent"])
@@ -104,8 +104,8 @@ func TestAnAgentWorksInASandbox(t *testing.T) {
 	require.NoError(t, r.Ask(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "stop": true}).Err, "nobody is asked about nothing")
 	r.Do(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "prompt": "Go on"})
 	o = r.Ask(remove, sandboxArgs{"git_url": url, "name": "one", "force": true})
-	require.NotNil(t, o.Issued)
-	assert.Contains(t, string(o.Issued.Plan), `"stops_agent":"claude"`)
+	require.NotNil(t, o.Request)
+	assert.Contains(t, string(o.Request.Plan), `"stops_agent":"claude"`)
 	r.Do(remove, sandboxArgs{"git_url": url, "name": "one", "force": true})
 	ended(t, r)
 	assert.NoDirExists(t, box)
@@ -137,8 +137,8 @@ func TestIsolation(t *testing.T) {
 		return
 	}
 	o := r.Ask(sandboxCreate, in)
-	require.NotNil(t, o.Issued)
-	assert.Contains(t, string(o.Issued.Plan), `"does_not_hold":["refs and objects of the clone's other branches"`)
+	require.NotNil(t, o.Request)
+	assert.Contains(t, string(o.Request.Plan), `"does_not_hold":["refs and objects of the clone's other branches"`)
 	box := made(t, r.Do(sandboxCreate, in))["directory"].(string)
 	assert.Equal(t, []string{"kept\n", "secret\n"}, []string{r.Read(box, "read"), r.Read(r.Home, "secret")})
 	bin := filepath.Join(r.Home, "agents")
@@ -149,8 +149,8 @@ func TestIsolation(t *testing.T) {
 	ended(t, r)
 	assert.Equal(t, "kept one\n", r.Read(box, "agent"))
 	o = r.Ask(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "agent": "opencode", "prompt": "Look"})
-	require.NotNil(t, o.Issued)
-	assert.Contains(t, string(o.Issued.Plan), "an agent server of the sandbox's own, isolated as the sandbox is")
+	require.NotNil(t, o.Request)
+	assert.Contains(t, string(o.Request.Plan), "an agent server of the sandbox's own, isolated as the sandbox is")
 	r.Do("opencode_project_stop", sandboxArgs{"git_url": url})
 	r.Do(sandboxAgent, sandboxArgs{"git_url": url, "name": "one", "agent": "opencode", "prompt": "Look"})
 	status := r.Do("opencode_project_status", sandboxArgs{"git_url": url})
@@ -174,9 +174,9 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	t.Setenv("PATH", bin+string(os.PathListSeparator)+os.Getenv("PATH"))
 	in := sandboxArgs{"git_url": url, "name": "one", "isolate": "container-offline:here:1", "start_command": "echo \"$SANDBOX_NAME\" > made"}
 	o := r.Ask(sandboxCreate, in)
-	require.NotNil(t, o.Issued)
+	require.NotNil(t, o.Request)
 	for _, want := range []string{`"command_begins":["` + filepath.Join(bin, "docker") + `","run","--rm"`, `"--network","none"`, `"here:1"]`, "faults of the kernel"} {
-		assert.Contains(t, string(o.Issued.Plan), want)
+		assert.Contains(t, string(o.Request.Plan), want)
 	}
 	box := made(t, r.Do(sandboxCreate, in))["directory"].(string)
 	assert.Equal(t, "one\n", r.Read(box, "made"))
@@ -188,11 +188,11 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	r.ByPerson(restore, again)
 	assert.Equal(t, "container-offline:here:1", r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any)[0].(sandboxArgs)["isolation"])
 	call := r.New(restore, with(again, sandboxArgs{"name": "two", "isolate": "none"}))
-	call.Person = true
+	call.FromUser = true
 	asked := r.Call(t.Context(), call)
-	require.NotNil(t, asked.Issued, "taking it away is asked about")
-	assert.Equal(t, "high", asked.Issued.Risk)
-	assert.Contains(t, string(asked.Issued.Plan), `"held_until_now":["of this machine's files`)
+	require.NotNil(t, asked.Request, "taking it away is asked about")
+	assert.Equal(t, "high", asked.Request.Risk)
+	assert.Contains(t, string(asked.Request.Plan), `"held_until_now":["of this machine's files`)
 	r.ByPerson(restore, with(again, sandboxArgs{"name": "two", "isolate": "none"}))
 	for _, b := range r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any) {
 		if b := b.(sandboxArgs); b["name"] == "two" {
@@ -219,12 +219,12 @@ func TestIsolationIsChangedLater(t *testing.T) {
 	assert.Equal(t, []any{"none", []any{"one"}}, []any{status["server_isolation"], status["isolated_worktrees"]})
 
 	call := r.New(isolate, none)
-	call.Person = true
+	call.FromUser = true
 	asked := r.Call(t.Context(), call)
-	require.NotNil(t, asked.Issued)
-	assert.Equal(t, "high", asked.Issued.Risk)
+	require.NotNil(t, asked.Request)
+	assert.Equal(t, "high", asked.Request.Risk)
 	for _, want := range []string{`"means":["commands, set-up and agents`, `"held_until_now":["of this machine's files`} {
-		assert.Contains(t, string(asked.Issued.Plan), want)
+		assert.Contains(t, string(asked.Request.Plan), want)
 	}
 	assert.Equal(t, "container:here:1", firstIsolation(r, url), "a plan changes nothing")
 	assert.Equal(t, "none", r.ByPerson(isolate, none)["isolation"])

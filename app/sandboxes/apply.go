@@ -49,8 +49,8 @@ type applyPlan struct {
 	there string // why there is nothing to do; empty if there is something
 }
 
-// Exhibit returns the patch, truncated if it is too long.
-func (p applyPlan) Exhibit(context.Context) (any, error) {
+// Details returns the patch, truncated if it is too long.
+func (p applyPlan) Details(context.Context) (any, error) {
 	type file struct {
 		Root    string `json:"root"`
 		Path    string `json:"path"`
@@ -78,7 +78,7 @@ func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInp
 		return p, err
 	}
 	if found.MoreFiles > 0 {
-		return p, sandbox.ErrArguments.Sayf("%d files are more than a patch may have (%d); name paths, or merge the branch instead", found.FileCount, maxDiffFiles)
+		return p, sandbox.ErrArguments.WithMessage("%d files are more than a patch may have (%d); name paths, or merge the branch instead", found.FileCount, maxDiffFiles)
 	}
 	switch err := s.Repos.Apply(ctx, in.Directory, p.patch, true); {
 	case errors.Is(err, sandbox.ErrApplied):
@@ -110,7 +110,7 @@ func (s sandboxService) planApply(ctx context.Context, _ tool.Scope, in ApplyInp
 
 func (s sandboxService) apply(ctx context.Context, _ tool.Scope, p applyPlan) (SandboxApplied, error) {
 	out := SandboxApplied{Status: "success", Project: p.found.Project.Name, URL: p.found.URL.String(), Name: p.input.Name, Directory: p.input.Directory, Files: p.files, Message: p.there}
-	if p.Idle() {
+	if p.NoOp() {
 		return out, nil
 	}
 	out.Message = "the changes are in the files, not committed"

@@ -29,7 +29,7 @@ type Deps struct {
 	Front     sandboxport.GatewayLauncher
 	Models    sandboxport.Models
 	Processes ports.Processes
-	Owner     ports.Owner
+	Owner     ports.ProcessIdentity
 	Clock     ports.Clock
 	Audit     ports.AuditLog
 }
@@ -196,7 +196,7 @@ func (d Deps) Find(ctx context.Context, raw string) (FoundProject, error) {
 func (d Deps) Must(ctx context.Context, raw string) (FoundProject, error) {
 	f, err := d.Find(ctx, raw)
 	if err == nil && !f.Known {
-		err = sandbox.ErrProjectNotFound.Sayf("no project is recorded for %s; opencode_project_start starts one, opencode_project_list lists the recorded projects", f.URL)
+		err = sandbox.ErrProjectNotFound.WithMessage("no project is recorded for %s; opencode_project_start starts one, opencode_project_list lists the recorded projects", f.URL)
 	}
 	return f, err
 }

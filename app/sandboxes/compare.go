@@ -61,7 +61,7 @@ func (s sandboxService) diff(ctx context.Context, _ tool.Scope, in DiffInput) (S
 	}
 	out := SandboxComparison{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: box.Name, Directory: box.Directory, Seen: box.Reviewed}
 	if in.Again && box.Reviewed == nil {
-		return out, sandbox.ErrArguments.Sayf("the work in sandbox %s was never marked as seen; review all of it, then mark it (countersign sandbox review %s --seen)", box.Name, box.Name)
+		return out, sandbox.ErrArguments.WithMessage("the work in sandbox %s was never marked as seen; review all of it, then mark it (countersign sandbox review %s --seen)", box.Name, box.Name)
 	}
 	if in.Again {
 		what.From = box.Reviewed.Files

@@ -106,7 +106,7 @@ func (g GatewayManager) planRestart(ctx context.Context, _ tool.Scope, _ NoInput
 		return Plan{}, err
 	}
 	if ActiveCount(state) == 0 {
-		return Plan{}, sandbox.ErrGateway.Sayf("no project is active, so there is nothing to route to; opencode_project_start starts one")
+		return Plan{}, sandbox.ErrGateway.WithMessage("no project is active, so there is nothing to route to; opencode_project_start starts one")
 	}
 	return NewPlan(GatewayRestart.Name, "restart the gateway", map[string]any{"port": state.Gateway.Port}, ConfirmOptions{})
 }
@@ -140,7 +140,7 @@ func (g GatewayManager) planStop(ctx context.Context, _ tool.Scope, _ NoInput) (
 		return Plan{}, err
 	}
 	if state.Gateway.Status != sandbox.Running {
-		return Plan{}, sandbox.ErrGateway.Sayf("the gateway is not running")
+		return Plan{}, sandbox.ErrGateway.WithMessage("the gateway is not running")
 	}
 	return NewPlan(GatewayStop.Name, "stop the gateway", map[string]any{"port": state.Gateway.Port}, ConfirmOptions{})
 }
@@ -174,7 +174,7 @@ func (g GatewayManager) end(ctx context.Context, held bool) error {
 	}
 	if id := state.Gateway.ProcessID; id != "" {
 		if _, err := g.Processes.Stop(ctx, process.ID(id), sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
-			return sandbox.ErrGateway.Sayf("the gateway could not be stopped: %s", fault.From(err).Message).Because(err)
+			return sandbox.ErrGateway.WithMessage("the gateway could not be stopped: %s", fault.From(err).Message).WithCause(err)
 		}
 	}
 	_, err = g.States.Update(ctx, func(s *sandbox.State) error {
@@ -214,7 +214,7 @@ func (g GatewayManager) clear(ctx context.Context, state sandbox.State) (pids []
 			continue
 		}
 		if _, err := g.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
-			return pids, sandbox.ErrGateway.Sayf("an unrecorded gateway (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+			return pids, sandbox.ErrGateway.WithMessage("an unrecorded gateway (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).WithCause(err)
 		}
 		pids = append(pids, s.PID)
 	}
@@ -296,7 +296,7 @@ func (g GatewayManager) started(ctx context.Context, s sandbox.State, settings s
 	}
 	started, err := g.Processes.Start(ctx, g.Front.Spec(settings, port))
 	if err != nil {
-		return 0, started, sandbox.ErrGateway.Sayf("the gateway did not start: %s", fault.From(err).Message).Because(err)
+		return 0, started, sandbox.ErrGateway.WithMessage("the gateway did not start: %s", fault.From(err).Message).WithCause(err)
 	}
 	if err = g.await(ctx, started, port); err != nil {
 		g.Processes.Stop(context.WithoutCancel(ctx), started.ID, sandbox.StopGrace) //nolint:errcheck // the reason for the failed start is what matters
@@ -324,7 +324,7 @@ func (g GatewayManager) port(s sandbox.State, settings sandboxport.Settings, tri
 			return port, nil
 		}
 	}
-	return 0, sandbox.ErrNoPort.Sayf("no port from %d to %d is free for the gateway", sandbox.FirstGatewayPort, sandbox.FirstGatewayPort+sandbox.GatewayPorts-1)
+	return 0, sandbox.ErrNoPort.WithMessage("no port from %d to %d is free for the gateway", sandbox.FirstGatewayPort, sandbox.FirstGatewayPort+sandbox.GatewayPorts-1)
 }
 
 // The interval and timeout of the gateway's probes.
@@ -345,14 +345,14 @@ func (g GatewayManager) await(ctx context.Context, started process.State, port i
 			if g.Sockets.Serves(limited, started.PID, port) {
 				return nil
 			}
-			err = sandbox.ErrGateway.Sayf("another program answers there")
+			err = sandbox.ErrGateway.WithMessage("another program answers there")
 		}
 		turn, done := context.WithTimeout(limited, pause)
 		chunk, watching := g.Processes.Watch(turn, process.ID(id), at)
 		done()
 		at = chunk.Next
 		if watching != nil || chunk.Ended || limited.Err() != nil {
-			return sandbox.ErrGateway.Sayf("the gateway does not answer at port %d: %s", port, fault.From(err).Message).With(map[string]string{"output": g.Tail(context.WithoutCancel(ctx), id, 20)})
+			return sandbox.ErrGateway.WithMessage("the gateway does not answer at port %d: %s", port, fault.From(err).Message).WithDetails(map[string]string{"output": g.Tail(context.WithoutCancel(ctx), id, 20)})
 		}
 	}
 }

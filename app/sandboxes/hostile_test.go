@@ -149,9 +149,9 @@ func TestDestroyTellsEverything(t *testing.T) {
 	r.Write(box, "x.txt", "x\n")
 	r.Do(remove, sandboxArgs{"git_url": url, "name": "one", "force": true})
 	o := r.Ask(sandboxDestroy, project)
-	require.NotNil(t, o.Issued, "what was kept goes too, so a person is asked")
-	assert.Equal(t, policy.Preview, o.Issued.Strength)
-	assert.Contains(t, string(o.Issued.Plan), "refs/opencode-backup/one/")
+	require.NotNil(t, o.Request, "what was kept goes too, so a person is asked")
+	assert.Equal(t, policy.Preview, o.Request.Strength)
+	assert.Contains(t, string(o.Request.Plan), "refs/opencode-backup/one/")
 
 	recorded := made(t, r.Do(sandboxCreate, sandboxArgs{"git_url": url, "name": "two"}))["directory"].(string)
 	outside := filepath.Join(r.Top, "outside")

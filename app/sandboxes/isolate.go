@@ -124,7 +124,7 @@ func (s sandboxService) isolate(ctx context.Context, _ tool.Scope, p isolatePlan
 	key := sandbox.SandboxKey(p.box.Name)
 	now, there := state.Projects[f.URL.String()].Sandboxes[key]
 	if !there || now.Isolation != p.box.Isolation || now.Directory != p.box.Directory {
-		return SandboxIsolated{}, sandbox.ErrMoved.Sayf("sandbox %s changed after the plan was made; call again", p.box.Name)
+		return SandboxIsolated{}, sandbox.ErrMoved.WithMessage("sandbox %s changed after the plan was made; call again", p.box.Name)
 	}
 	if _, err := s.manager.StopServer(ctx, f, p.box.Name); err != nil {
 		return SandboxIsolated{}, err

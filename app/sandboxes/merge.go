@@ -77,9 +77,9 @@ type mergePlan struct {
 	doing string
 }
 
-// Exhibit returns the changed lines, file by file.
-func (p mergePlan) Exhibit(ctx context.Context) (any, error) {
-	if p.Idle() {
+// Details returns the changed lines, file by file.
+func (p mergePlan) Details(ctx context.Context) (any, error) {
+	if p.NoOp() {
 		return nil, nil
 	}
 	type file struct {
@@ -117,7 +117,7 @@ func (s sandboxService) planMerge(ctx context.Context, _ tool.Scope, in MergeInp
 		return mergePlan{}, err
 	}
 	if strings.ContainsRune(in.Message, 0) {
-		return mergePlan{}, sandbox.ErrArguments.Sayf("the message of a commit cannot have a NUL character")
+		return mergePlan{}, sandbox.ErrArguments.WithMessage("the message of a commit cannot have a NUL character")
 	}
 	merge, err := s.Repos.PlanMerge(ctx, f.Layout.Repo, sandboxport.Merge{Name: box.Name, Dir: box.Directory, BaseRef: box.BaseRef, Base: in.Into, Method: in.Method, Message: in.Message,
 		CommittedOnly: in.CommittedOnly, At: s.Clock.Now()})
@@ -209,7 +209,7 @@ func (s sandboxService) merge(ctx context.Context, sc tool.Scope, p mergePlan) (
 	f, m := p.found, p.merge
 	out := SandboxMerged{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: p.box.Name, Method: m.Method, Branch: m.Branch, Other: m.Other, Place: m.Place, Previous: m.From, Commit: m.From,
 		Message: "there was nothing to merge"}
-	if p.Idle() {
+	if p.NoOp() {
 		return out, nil
 	}
 	release, err := s.manager.LockProject(ctx, f.URL)
@@ -258,7 +258,7 @@ func (m ProjectManager) finishMerge(ctx context.Context, f FoundProject) error {
 		Context mergeBegun `json:"context"`
 	}
 	if err := json.Unmarshal([]byte(doing.Plan), &shown); err != nil {
-		return sandbox.ErrState.Sayf("the record of the interrupted %s of sandbox %s cannot be read", doing.What, doing.Sandbox).Because(err)
+		return sandbox.ErrState.WithMessage("the record of the interrupted %s of sandbox %s cannot be read", doing.What, doing.Sandbox).WithCause(err)
 	}
 	b := shown.Context
 	p := sandboxport.MergePlan{Name: doing.Sandbox, Dir: f.Project.Sandboxes[sandbox.SandboxKey(doing.Sandbox)].Directory, Update: doing.What == doingUpdate, Method: b.Method, Branch: b.Branch, Place: b.Place,

@@ -55,7 +55,7 @@ func TestWhatCameSinceTheReview(t *testing.T) {
 	assert.NotContains(t, first, "reviewed")
 	r.Write(box, "late.txt", "late\n")
 	asked := r.New("sandbox_comment", with(one, sandboxArgs{"seen": first["files_id"]}))
-	asked.Person = true
+	asked.FromUser = true
 	require.ErrorIs(t, r.Call(t.Context(), asked).Err, sandbox.ErrMoved, "it is not what was looked at")
 	require.NoError(t, os.Remove(filepath.Join(box, "late.txt")))
 	r.ByPerson("sandbox_comment", with(one, sandboxArgs{"seen": first["files_id"]}))
@@ -105,16 +105,16 @@ func TestWorkComesBack(t *testing.T) {
 	r.Refused("sandbox_uncommitted", sandboxMerge, one)
 	in := with(one, sandboxArgs{"committed_only": true, "method": "squash", "message": "Two lines"})
 	o := r.Ask(sandboxMerge, in)
-	require.NotNil(t, o.Issued)
-	assert.Equal(t, policy.Preview, o.Issued.Strength)
+	require.NotNil(t, o.Request)
+	assert.Equal(t, policy.Preview, o.Request.Strength)
 	for _, want := range []string{"second line", "changed a.txt (+1 -0)", "?? rough.txt", "Two lines", "hooks"} {
-		assert.Contains(t, string(o.Issued.Plan), want)
+		assert.Contains(t, string(o.Request.Plan), want)
 	}
 	asked := r.New(sandboxMerge, in)
-	asked.Person = true
+	asked.FromUser = true
 	o = r.Call(t.Context(), asked)
-	require.NotNil(t, o.Issued)
-	assert.Contains(t, string(o.Issued.Exhibit), `+two`, "a person sees the lines")
+	require.NotNil(t, o.Request)
+	assert.Contains(t, string(o.Request.Exhibit), `+two`, "a person sees the lines")
 	main := r.Git(repo, "rev-parse", "main")
 	done := r.Do(sandboxMerge, in)
 	assert.Equal(t, []any{"squash", "main", main, r.Git(repo, "rev-parse", "main")}, []any{done["method"], done["branch"], done["previous"], done["commit"]})
@@ -142,10 +142,10 @@ func TestApprovedMergeIsTheOneThatWasShown(t *testing.T) {
 		"the base":    func() { r.Git(repo, "commit", "-q", "--allow-empty", "-m", "late") },
 	} {
 		o := r.Ask(sandboxMerge, one)
-		require.NotNil(t, o.Issued, name)
+		require.NotNil(t, o.Request, name)
 		move()
 		main := r.Git(repo, "rev-parse", "main")
-		o = r.Ask(sandboxMerge, with(one, sandboxArgs{"confirm_token": o.Issued.Token.Reveal()}))
+		o = r.Ask(sandboxMerge, with(one, sandboxArgs{"confirm_token": o.Request.Token.Reveal()}))
 		require.Error(t, o.Err, name)
 		assert.Equal(t, main, r.Git(repo, "rev-parse", "main"), name)
 	}

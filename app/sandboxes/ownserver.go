@@ -79,7 +79,7 @@ func (s service) ownReady(ctx context.Context, f *FoundProject, box sandbox.Sand
 	p, known := state.Projects[f.URL.String()]
 	now, there := p.Sandboxes[sandbox.SandboxKey(box.Name)]
 	if !known || !there || now.Isolation != box.Isolation || now.Directory != box.Directory || !now.CreatedAt.Equal(box.CreatedAt) {
-		return sandboxport.Settings{}, sandbox.ErrMoved.Sayf("sandbox %s has changed since it was looked at; call again", box.Name)
+		return sandboxport.Settings{}, sandbox.ErrMoved.WithMessage("sandbox %s has changed since it was looked at; call again", box.Name)
 	}
 	f.Project, f.State = p, state
 	settings, err := s.settingsOf(ctx, *f, box)
@@ -98,7 +98,7 @@ func (s service) own(ctx context.Context, sc tool.Scope, f FoundProject, box san
 	case f.Project.ServerOf(box.Name).Status == sandbox.Running:
 		return s.alreadyRunning(ctx, f, box)
 	case ran:
-		return ProjectStarted{}, sandbox.ErrBusy.Sayf("the server of sandbox %s ran when it was looked at and has ended since; call again to start it", box.Name)
+		return ProjectStarted{}, sandbox.ErrBusy.WithMessage("the server of sandbox %s ran when it was looked at and has ended since; call again to start it", box.Name)
 	}
 	return s.launched(ctx, sc, f, launch{settings: settings, box: box, ensure: true})
 }

@@ -19,7 +19,7 @@ func (s service) planClone(ctx context.Context, _ tool.Scope, in StartInput) (st
 		f = s.anew(f)
 	}
 	if in.Sandbox != "" {
-		return startPlan{}, sandbox.ErrArguments.Sayf("a clone is of a project; leave sandbox out")
+		return startPlan{}, sandbox.ErrArguments.WithMessage("a clone is of a project; leave sandbox out")
 	}
 	p := startPlan{found: f, key: strings.TrimSpace(in.Key), runs: f.Known && f.Project.Doing == nil}
 	shown := map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "base_dir": f.Layout.Base, "known": f.Known, "user_ssh_key": p.key}
@@ -63,6 +63,6 @@ func (s service) clone(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 func ProjectUserOnlyEntries(d Deps) []tool.Entry {
 	s := service{Deps: d, gateway: GatewayManager{Deps: d}, manager: ProjectManager{Deps: d}, current: newRounds[sandbox.State]()}
 	e := bind.Command(ProjectClone, ConfirmWhen(ChangeSpec("Clone project", "Clone a repository as a project, without an agent server.", startSchema), "unless it is already cloned"), s.planClone, s.clone)
-	e.Spec.People = true
+	e.Spec.UserOnly = true
 	return []tool.Entry{e}
 }

@@ -52,10 +52,10 @@ func (m ProjectManager) StopServer(ctx context.Context, f FoundProject, box stri
 	}
 	ended, err := m.Processes.Stop(ctx, process.ID(server.ProcessID), sandbox.StopGrace)
 	if err != nil && !errors.Is(err, process.ErrNotFound) {
-		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) could not be stopped: %s", server.PID, fault.From(err).Message).Because(err)
+		return false, sandbox.ErrTimeout.WithMessage("the server (pid %d) could not be stopped: %s", server.PID, fault.From(err).Message).WithCause(err)
 	}
 	if err == nil && !ended.Status.Final() {
-		return false, sandbox.ErrTimeout.Sayf("the server (pid %d) is still running after it was killed", server.PID)
+		return false, sandbox.ErrTimeout.WithMessage("the server (pid %d) is still running after it was killed", server.PID)
 	}
 	server.PID, server.ProcessID, server.Status, server.LastError = 0, "", sandbox.Stopped, ""
 	return true, m.Record(ctx, f, box, server)
@@ -125,7 +125,7 @@ func (m ProjectManager) Clear(ctx context.Context, p sandbox.Project) (pids []in
 func (m ProjectManager) End(ctx context.Context, unrecordedServers []process.State) (pids []int, err error) {
 	for _, s := range unrecordedServers {
 		if _, err := m.Processes.Stop(ctx, s.ID, sandbox.StopGrace); err != nil && !errors.Is(err, process.ErrNotFound) {
-			return pids, sandbox.ErrTimeout.Sayf("an unrecorded server (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).Because(err)
+			return pids, sandbox.ErrTimeout.WithMessage("an unrecorded server (pid %d) could not be stopped: %s", s.PID, fault.From(err).Message).WithCause(err)
 		}
 		pids = append(pids, s.PID)
 	}
@@ -147,7 +147,7 @@ func (m ProjectManager) Change(ctx context.Context, f FoundProject, change func(
 	_, err := m.States.Update(ctx, func(st *sandbox.State) error {
 		p, known := st.Projects[f.URL.String()]
 		if !known {
-			return sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed meanwhile", f.URL)
+			return sandbox.ErrProjectNotFound.WithMessage("the project of %s was destroyed meanwhile", f.URL)
 		}
 		change(&p)
 		st.Projects[f.URL.String()] = p
@@ -202,7 +202,7 @@ func (m ProjectManager) LockProject(ctx context.Context, url git.URL) (release f
 	state, err := m.States.Load(ctx)
 	if p := state.Projects[url.String()]; err == nil && p.Doing != nil {
 		if where := m.Owner.Elsewhere(p.Doing.Owner); where != "" {
-			err = sandbox.ErrBusy.Sayf("another operation on project %s is in progress (%s %s): it is %s", p.Name, p.Doing.What, p.Doing.Sandbox, where)
+			err = sandbox.ErrBusy.WithMessage("another operation on project %s is in progress (%s %s): it is %s", p.Name, p.Doing.What, p.Doing.Sandbox, where)
 		}
 	}
 	if err != nil {
@@ -242,7 +242,7 @@ func (m ProjectManager) Project(ctx context.Context, f FoundProject) (sandbox.St
 	}
 	switch what := p.Doing.What; {
 	case what == "destroy" && !begun:
-		err = sandbox.ErrState.Sayf("project %s is recorded as being destroyed, but the audit log has no call that was allowed to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, remove \"doing\" from its entry in opencode-state.json", p.Name)
+		err = sandbox.ErrState.WithMessage("project %s is recorded as being destroyed, but the audit log has no call that was allowed to do that: nothing is deleted; opencode_project_destroy shows what would be lost, and asks; to keep the project, remove \"doing\" from its entry in opencode-state.json", p.Name)
 	case what == "destroy":
 		_, err = m.DestroyProject(ctx, f)
 	case begun && (what == "create" || what == "delete"):

@@ -131,7 +131,7 @@ func (s service) start(ctx context.Context, sc tool.Scope, plan startPlan) (Proj
 		return s.alreadyRunning(ctx, f, sandbox.Sandbox{})
 	}
 	if plan.runs {
-		return ProjectStarted{}, sandbox.ErrBusy.Sayf("the server of %s ended after the plan was made; call again to start it", f.URL)
+		return ProjectStarted{}, sandbox.ErrBusy.WithMessage("the server of %s ended after the plan was made; call again to start it", f.URL)
 	}
 	if err := s.Homes.Prepare(ctx, f.Project, f.Layout); err != nil {
 		return ProjectStarted{}, err
@@ -270,7 +270,7 @@ func (s service) cloned(ctx context.Context, sc tool.Scope, f FoundProject, a sa
 			now.CreatedAt, now.BaseDir = s.Clock.Now(), f.Layout.Base
 			now.Name = sandbox.UniqueProjectName(f.URL, *st)
 			if now.Name != p.Name {
-				return sandbox.ErrBusy.Sayf("another project took the name %s meanwhile; call again", p.Name)
+				return sandbox.ErrBusy.WithMessage("another project took the name %s meanwhile; call again", p.Name)
 			}
 			now.Server.Status = sandbox.Stopped
 		}
@@ -316,7 +316,7 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 	sc.Progress(tool.Progress{Message: fmt.Sprintf("starting the server at port %d", port)})
 	started, err := s.Processes.Start(ctx, spec)
 	if err != nil {
-		return ProjectStarted{}, sandbox.ErrStart.Sayf("the server did not start: %s", fault.From(err).Message).Because(err)
+		return ProjectStarted{}, sandbox.ErrStart.WithMessage("the server did not start: %s", fault.From(err).Message).WithCause(err)
 	}
 	now := s.Clock.Now()
 	record := sandbox.Server{ProcessID: string(started.ID), PID: started.PID, Port: port, Status: sandbox.Starting, StartedAt: now, Exe: l.settings.Bin}
@@ -330,7 +330,7 @@ func (s service) launched(ctx context.Context, sc tool.Scope, f FoundProject, l 
 		quicker := ctx.Err() == nil && !s.Sockets.Free(port)                        // another program was faster
 		switch {
 		case quicker && l.settings.Port != 0:
-			err = configuredPort(port).Because(err)
+			err = configuredPort(port).WithCause(err)
 		case quicker && l.tries < projectMaxTries:
 			l.tries++
 			return s.launched(ctx, sc, f, l)
@@ -368,7 +368,7 @@ func (s service) port(ctx context.Context, f FoundProject, box string, settings 
 	_, err := s.States.Update(ctx, func(st *sandbox.State) (err error) {
 		p, known := st.Projects[f.URL.String()]
 		if !known {
-			return sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed meanwhile", f.URL)
+			return sandbox.ErrProjectNotFound.WithMessage("the project of %s was destroyed meanwhile", f.URL)
 		}
 		taken := map[int]bool{}
 		for key, other := range st.Projects {
@@ -389,7 +389,7 @@ func (s service) port(ctx context.Context, f FoundProject, box string, settings 
 }
 
 func configuredPort(port int) *fault.Error {
-	return sandbox.ErrPort.Sayf("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or stop that program", port).With(map[string]int{"port": port})
+	return sandbox.ErrPort.WithMessage("OPENCODE_PORT says %d, which another program uses; change it in the project's .env, or stop that program", port).WithDetails(map[string]int{"port": port})
 }
 
 // installed fails if the program is not installed.
@@ -397,7 +397,7 @@ func installed(s sandboxport.Settings) error {
 	if s.Bin != "" {
 		return nil
 	}
-	return sandbox.ErrNotInstalled.Sayf("the agent server's program is not installed (%s); npm install -g opencode-ai installs it, OPENCODE_BIN names another place. Sandboxes work without it", s.Missing)
+	return sandbox.ErrNotInstalled.WithMessage("the agent server's program is not installed (%s); npm install -g opencode-ai installs it, OPENCODE_BIN names another place. Sandboxes work without it", s.Missing)
 }
 
 // The interval and timeout of the server's probes.
@@ -429,11 +429,11 @@ func (s service) await(ctx context.Context, server sandbox.Server, settings sand
 		case watching != nil:
 			return "", watching
 		case chunk.Ended:
-			return "", sandbox.ErrStart.Sayf("the server ended before it answered; its last lines say why").With(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
+			return "", sandbox.ErrStart.WithMessage("the server ended before it answered; its last lines say why").WithDetails(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
 		case ctx.Err() != nil:
 			return "", ctx.Err()
 		case limited.Err() != nil:
-			return "", sandbox.ErrUnhealthy.Sayf("the server did not answer within %v: %s", sandbox.HealthTimeout, fault.From(err).Message).With(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
+			return "", sandbox.ErrUnhealthy.WithMessage("the server did not answer within %v: %s", sandbox.HealthTimeout, fault.From(err).Message).WithDetails(map[string]string{"stderr": s.Tail(context.WithoutCancel(ctx), server.ProcessID, 20)})
 		}
 	}
 }
@@ -457,7 +457,7 @@ func (d Deps) listens(ctx context.Context, server sandbox.Server) error {
 	if d.Sockets.Serves(ctx, server.PID, server.Port) {
 		return nil
 	}
-	return sandbox.ErrUnhealthy.Sayf("the server does not listen at port %d", server.Port)
+	return sandbox.ErrUnhealthy.WithMessage("the server does not listen at port %d", server.Port)
 }
 
 // Listens fails unless the server with that ID (sandbox.ServerID) listens on its port. One that is not recorded as running, or that runs where it cannot

@@ -44,7 +44,7 @@ func (s service) planStop(ctx context.Context, _ tool.Scope, in ServerInput) (fo
 			return p, err
 		}
 		if box.Server == nil {
-			return p, sandbox.ErrArguments.Sayf("sandbox %s has no agent server of its own; leave the sandbox out to stop the project's", box.Name)
+			return p, sandbox.ErrArguments.WithMessage("sandbox %s has no agent server of its own; leave the sandbox out to stop the project's", box.Name)
 		}
 		p.box = box
 		shown["sandbox"], shown["running"] = box.Name, box.Server.Status == sandbox.Running
@@ -137,7 +137,7 @@ func (s service) restart(ctx context.Context, sc tool.Scope, plan foundPlan) (Pr
 	}
 	var known bool
 	if f.Project, known = now.Projects[f.URL.String()]; !known {
-		return ProjectStarted{}, sandbox.ErrProjectNotFound.Sayf("the project of %s was destroyed; opencode_project_start creates it again", f.URL)
+		return ProjectStarted{}, sandbox.ErrProjectNotFound.WithMessage("the project of %s was destroyed; opencode_project_start creates it again", f.URL)
 	}
 	settings, err := s.Homes.Settings(ctx, f.Project.Name)
 	if err != nil {
@@ -245,8 +245,8 @@ func checkUnsaved(f FoundProject, losses []sandboxport.Loss) error {
 	if len(losses) == 0 {
 		return nil
 	}
-	return sandbox.ErrUnpushed.Sayf("%s has unsaved work in %s; push it, or call again with force: true, which the user then approves by typing the project's name",
-		f.Project.Name, counted(len(losses), "place")).With(map[string]any{"trees": losses})
+	return sandbox.ErrUnpushed.WithMessage("%s has unsaved work in %s; push it, or call again with force: true, which the user then approves by typing the project's name",
+		f.Project.Name, counted(len(losses), "place")).WithDetails(map[string]any{"trees": losses})
 }
 
 // losses returns the project's unsaved work: in the clone, in each worktree that git knows, recorded or not, and in each recorded directory, whether
@@ -288,7 +288,7 @@ func (s service) destroy(ctx context.Context, sc tool.Scope, plan destroyPlan) (
 	defer release()
 	for _, box := range f.Project.Sandboxes {
 		if where := s.Owner.Elsewhere(box.Preparing); where != "" {
-			return ProjectDestroyed{}, sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; it is %s", box.Name, where)
+			return ProjectDestroyed{}, sandbox.ErrBusy.WithMessage("the set-up of sandbox %s is still being run; it is %s", box.Name, where)
 		}
 	}
 	if !plan.force { // there may be new work since the plan was made

@@ -238,12 +238,12 @@ func TestDestroy(t *testing.T) {
 	said := r.Refused("sandbox_unpushed_work", destroy, args{"git_url": url})
 	assert.Contains(t, string(sandboxrig.JSON(t, said.Details)), "mine alone")
 	o = r.Ask(destroy, args{"git_url": url, "force": true})
-	require.NotNil(t, o.Issued)
-	assert.Equal(t, policy.Typed, o.Issued.Strength)
-	assert.Equal(t, filepath.Base(dir), o.Issued.Target)
+	require.NotNil(t, o.Request)
+	assert.Equal(t, policy.Typed, o.Request.Strength)
+	assert.Equal(t, filepath.Base(dir), o.Request.Target)
 	assert.DirExists(t, box)
 	c := r.Core.New(destroy, args{"git_url": url, "force": true})
-	c.Token, c.Typed = o.Issued.Token, "another"
+	c.Token, c.Typed = o.Request.Token, "another"
 	require.Error(t, r.Call(t.Context(), c).Err)
 	assert.DirExists(t, box)
 }

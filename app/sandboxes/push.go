@@ -79,7 +79,7 @@ func (s sandboxService) planPush(ctx context.Context, _ tool.Scope, in PushInput
 	asks := ConfirmOptions{Strength: policy.Preview}
 	if p.push.Replaced > 0 {
 		if !in.Force {
-			return p, sandbox.ErrUnmerged.Sayf("origin's %s has %s that the branch does not have; bring them in (sandbox_update with from: %q), or call again with force: true to replace them",
+			return p, sandbox.ErrUnmerged.WithMessage("origin's %s has %s that the branch does not have; bring them in (sandbox_update with from: %q), or call again with force: true to replace them",
 				p.push.Branch, counted(p.push.Replaced, "commit"), "origin/"+p.push.Branch)
 		}
 		what += fmt.Sprintf(", replacing %s there", counted(p.push.Replaced, "commit"))
@@ -92,7 +92,7 @@ func (s sandboxService) planPush(ctx context.Context, _ tool.Scope, in PushInput
 func (s sandboxService) push(ctx context.Context, _ tool.Scope, p pushPlan) (SandboxPushed, error) {
 	f := p.found
 	out := SandboxPushed{Status: "success", Project: f.Project.Name, URL: f.URL.String(), Name: p.box.Name, Branch: p.push.Branch, Commit: p.push.Commit, Commits: len(p.push.Commits), Message: "origin had it already"}
-	if !p.Idle() {
+	if !p.NoOp() {
 		release, err := s.manager.LockProject(ctx, f.URL)
 		if err != nil {
 			return SandboxPushed{}, err

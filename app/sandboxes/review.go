@@ -108,15 +108,15 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 	}
 	switch _, wrong := relpath.Parse(in.Path); {
 	case in.Text == "":
-		return p, sandbox.ErrArguments.Sayf("a comment needs a text")
+		return p, sandbox.ErrArguments.WithMessage("a comment needs a text")
 	case len(in.Text) > maxCommentText:
-		return p, sandbox.ErrArguments.Sayf("a comment may have %d KiB; this one has %d bytes", maxCommentText>>10, len(in.Text))
+		return p, sandbox.ErrArguments.WithMessage("a comment may have %d KiB; this one has %d bytes", maxCommentText>>10, len(in.Text))
 	case len(box.Review) >= maxComments:
-		return p, sandbox.ErrArguments.Sayf("sandbox %s has %d comments already; settled ones are deleted with the sandbox", box.Name, maxComments)
+		return p, sandbox.ErrArguments.WithMessage("sandbox %s has %d comments already; settled ones are deleted with the sandbox", box.Name, maxComments)
 	case in.Path == "" && in.Line > 0:
-		return p, sandbox.ErrArguments.Sayf("line needs file")
+		return p, sandbox.ErrArguments.WithMessage("line needs file")
 	case in.Path != "" && wrong != nil:
-		return p, sandbox.ErrArguments.Sayf("%.80q is not a file of the sandbox: %v", in.Path, wrong)
+		return p, sandbox.ErrArguments.WithMessage("%.80q is not a file of the sandbox: %v", in.Path, wrong)
 	}
 	what := sandboxport.Compare{BaseRef: box.BaseRef}
 	if in.Path != "" {
@@ -145,7 +145,7 @@ func (s sandboxService) planComment(ctx context.Context, _ tool.Scope, in Commen
 // planSeen records that the user has seen the present work.
 func (s sandboxService) planSeen(ctx context.Context, p commentPlan, shown map[string]any) (commentPlan, error) {
 	if p.input.Text != "" || p.input.Path != "" || p.input.Done > 0 {
-		return p, sandbox.ErrArguments.Sayf("seen cannot be combined with a comment; use two calls")
+		return p, sandbox.ErrArguments.WithMessage("seen cannot be combined with a comment; use two calls")
 	}
 	if err := s.unmoved(ctx, p, false); err != nil {
 		return p, err
@@ -164,7 +164,7 @@ func (s sandboxService) planSeen(ctx context.Context, p commentPlan, shown map[s
 func (s sandboxService) unmoved(ctx context.Context, p commentPlan, keep bool) error {
 	files, err := s.Repos.Snapshot(ctx, p.found.Layout.Repo, p.box.Directory, keep)
 	if err == nil && files != p.input.Seen {
-		err = sandbox.ErrMoved.Sayf("the files of sandbox %s changed after you looked at them; look again", p.box.Name)
+		err = sandbox.ErrMoved.WithMessage("the files of sandbox %s changed after you looked at them; look again", p.box.Name)
 	}
 	return err
 }
@@ -176,11 +176,11 @@ func (s sandboxService) checkPlace(ctx context.Context, box sandbox.Sandbox, in 
 	case in.Path == "", deleted && in.Line == 0:
 		return nil
 	case deleted:
-		return sandbox.ErrArguments.Sayf("sandbox %s deletes %s, so that it has no lines there; comment on the file without a line", box.Name, in.Path)
+		return sandbox.ErrArguments.WithMessage("sandbox %s deletes %s, so that it has no lines there; comment on the file without a line", box.Name, in.Path)
 	}
 	lines, err := s.Repos.CountLines(ctx, box.Directory, in.Path)
 	if err == nil && in.Line > lines {
-		err = sandbox.ErrArguments.Sayf("%s has %s in sandbox %s, and no line %d", in.Path, counted(lines, "line"), box.Name, in.Line)
+		err = sandbox.ErrArguments.WithMessage("%s has %s in sandbox %s, and no line %d", in.Path, counted(lines, "line"), box.Name, in.Line)
 	}
 	return err
 }
@@ -196,7 +196,7 @@ func (s sandboxService) comment(ctx context.Context, _ tool.Scope, p commentPlan
 	err := s.manager.Change(ctx, p.found, func(now *sandbox.Project) {
 		box, is := now.Sandboxes[sandbox.SandboxKey(p.box.Name)]
 		if !is {
-			wrong = sandbox.ErrNotFound.Sayf("sandbox %s was deleted meanwhile", p.box.Name)
+			wrong = sandbox.ErrNotFound.WithMessage("sandbox %s was deleted meanwhile", p.box.Name)
 			return
 		}
 		if p.input.Seen != "" {

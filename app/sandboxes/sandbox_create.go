@@ -107,7 +107,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 	p := createPlan{found: f, input: in, dir: path.Join(f.Layout.Worktrees, in.Name)}
 	if box, there := f.Project.Sandboxes[sandbox.SandboxKey(in.Name)]; there {
 		if p.replaces = box.Preparing; !s.unprepared(box) {
-			return createPlan{}, sandbox.ErrExists.Sayf("project %s has a sandbox %q already, at %s", f.Project.Name, box.Name, box.Directory)
+			return createPlan{}, sandbox.ErrExists.WithMessage("project %s has a sandbox %q already, at %s", f.Project.Name, box.Name, box.Directory)
 		}
 	}
 	if p.branch, err = s.branch(ctx, f, in); err != nil {
@@ -131,7 +131,7 @@ func (s sandboxService) planCreate(ctx context.Context, _ tool.Scope, in CreateI
 			return createPlan{}, err
 		}
 		if err == nil && !settings.AllowCommands {
-			return createPlan{}, sandbox.ErrArguments.Sayf("start_command is disabled (OPENCODE_ALLOW_START_COMMAND)")
+			return createPlan{}, sandbox.ErrArguments.WithMessage("start_command is disabled (OPENCODE_ALLOW_START_COMMAND)")
 		}
 		asks.Strength = policy.Preview
 	}
@@ -275,7 +275,7 @@ func (s sandboxService) create(ctx context.Context, sc tool.Scope, p createPlan)
 
 // moved returns the error for a branch that is no longer the approved one.
 func moved(p createPlan, now string) error {
-	return sandbox.ErrBusy.Sayf("%s moved from %.12s to %.12s after the plan was made; call again to see what would run", p.branch.From, p.commit, now)
+	return sandbox.ErrBusy.WithMessage("%s moved from %.12s to %.12s after the plan was made; call again to see what would run", p.branch.From, p.commit, now)
 }
 
 // runSetup runs the set-up. If a command fails, the sandbox stays, and the result says so. Files that the set-up leaves are not unsaved work.
@@ -429,7 +429,7 @@ func (s sandboxService) reserve(ctx context.Context, sc tool.Scope, f FoundProje
 			return sandbox.ErrProjectNotFound
 		}
 		if _, there := p.Sandboxes[strings.ToLower(box.Name)]; there {
-			return sandbox.ErrExists.Sayf("project %s has a sandbox %q already", p.Name, box.Name)
+			return sandbox.ErrExists.WithMessage("project %s has a sandbox %q already", p.Name, box.Name)
 		}
 		leases, err := sandbox.LeaseEnv(*st, p, box.Name, s.Sockets.Free)
 		if err != nil {

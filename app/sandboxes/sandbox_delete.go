@@ -112,10 +112,10 @@ func dirty(box sandbox.Sandbox, losses []sandboxport.Loss, merged string) error 
 		details["set_up_files"] = large
 	}
 	if merged != "" {
-		return sandbox.ErrDirty.Sayf("sandbox %s has work that no remote has: %s; branch %s has it: sandbox_archive deletes the sandbox and keeps a backup, with or without a push of %s before",
-			box.Name, lost(losses), merged, merged).With(details)
+		return sandbox.ErrDirty.WithMessage("sandbox %s has work that no remote has: %s; branch %s has it: sandbox_archive deletes the sandbox and keeps a backup, with or without a push of %s before",
+			box.Name, lost(losses), merged, merged).WithDetails(details)
 	}
-	return sandbox.ErrDirty.Sayf("sandbox %s has unsaved work: %s; commit and push it, or call again with force: true, which the user then approves%s", box.Name, lost(losses), sandbox.LargeSetup(large)).With(details)
+	return sandbox.ErrDirty.WithMessage("sandbox %s has unsaved work: %s; commit and push it, or call again with force: true, which the user then approves%s", box.Name, lost(losses), sandbox.LargeSetup(large)).WithDetails(details)
 }
 
 func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan) (SandboxDone, error) {
@@ -137,7 +137,7 @@ func (s sandboxService) delete(ctx context.Context, sc tool.Scope, p deletePlan)
 			return SandboxDone{}, err
 		}
 		if now.Head != p.head || len(now.Uncommitted) > 0 {
-			return SandboxDone{}, sandbox.ErrMoved.Sayf("sandbox %s changed after the plan was made; call again", p.box.Name)
+			return SandboxDone{}, sandbox.ErrMoved.WithMessage("sandbox %s changed after the plan was made; call again", p.box.Name)
 		}
 	}
 	doing, err := s.Begin(sc, p.Plan, "delete", p.box.Name)
@@ -178,22 +178,22 @@ func (s sandboxService) planArchive(ctx context.Context, _ tool.Scope, in Archiv
 		return deletePlan{}, err
 	}
 	if view := s.agentView(ctx, f, box); view != nil && view.Running() {
-		return deletePlan{}, sandbox.ErrAgentRuns.Sayf("%s works in sandbox %s; archive it when that has ended, or stop it", view.Agent, box.Name)
+		return deletePlan{}, sandbox.ErrAgentRuns.WithMessage("%s works in sandbox %s; archive it when that has ended, or stop it", view.Agent, box.Name)
 	}
 	left, err := s.Repos.PlanMerge(ctx, f.Layout.Repo, sandboxport.Merge{Name: box.Name, Dir: box.Directory, BaseRef: box.BaseRef, Base: in.Base, Method: sandboxport.MergeSquash, Look: true, At: s.Clock.Now()})
 	switch {
 	case errors.Is(err, sandbox.ErrConflicts):
-		return deletePlan{}, sandbox.ErrUnmerged.Sayf("sandbox %s has work that its base branch does not have; merge it (sandbox_merge), or delete the sandbox with force", box.Name)
+		return deletePlan{}, sandbox.ErrUnmerged.WithMessage("sandbox %s has work that its base branch does not have; merge it (sandbox_merge), or delete the sandbox with force", box.Name)
 	case errors.Is(err, sandbox.ErrUncommitted):
 		losses, unknown := s.unsavedIn(ctx, f, box)
 		if unknown != nil {
 			return deletePlan{}, unknown
 		}
-		return deletePlan{}, sandbox.ErrUncommitted.Sayf("sandbox %s has changes that are not committed; commit and merge them, or delete the sandbox with force%s", box.Name, sandbox.LargeSetup(largeSetup(losses))).With(fault.From(err).Details)
+		return deletePlan{}, sandbox.ErrUncommitted.WithMessage("sandbox %s has changes that are not committed; commit and merge them, or delete the sandbox with force%s", box.Name, sandbox.LargeSetup(largeSetup(losses))).WithDetails(fault.From(err).Details)
 	case err != nil:
 		return deletePlan{}, err
 	case left.Method != sandboxport.MergeNothing:
-		return deletePlan{}, sandbox.ErrUnmerged.Sayf("sandbox %s changes %s that %s does not have so; merge it (sandbox_merge), or delete the sandbox with force", box.Name, counted(len(left.Files), "file"), left.Branch)
+		return deletePlan{}, sandbox.ErrUnmerged.WithMessage("sandbox %s changes %s that %s does not have so; merge it (sandbox_merge), or delete the sandbox with force", box.Name, counted(len(left.Files), "file"), left.Branch)
 	}
 	p := deletePlan{found: f, box: box, force: true, head: left.With}
 	p.Plan, err = NewPlan(SandboxArchive.Name, fmt.Sprintf("archive sandbox %s of %s: %s has its work", box.Name, f.Project.Name, left.Branch), map[string]any{"git_url": f.URL.String(), "project": f.Project.Name, "name": box.Name,
@@ -311,7 +311,7 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 		}
 	}
 	if p.backup.Ref == "" {
-		return p, sandbox.ErrNotFound.Sayf("there is no backup %q; countersign sandbox restore lists the backups", in.Ref)
+		return p, sandbox.ErrNotFound.WithMessage("there is no backup %q; countersign sandbox restore lists the backups", in.Ref)
 	}
 	if p.name == "" {
 		p.name = p.backup.Sandbox
@@ -320,7 +320,7 @@ func (s sandboxService) planRestore(ctx context.Context, _ tool.Scope, in Restor
 		return p, err
 	}
 	if _, there := f.Project.Sandboxes[strings.ToLower(p.name)]; there {
-		return p, sandbox.ErrExists.Sayf("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
+		return p, sandbox.ErrExists.WithMessage("project %s has a sandbox %q already; name another", f.Project.Name, p.name)
 	}
 	was := f.Project.Isolations[sandbox.SandboxKey(p.backup.Sandbox)]
 	if box, there := f.Project.Sandboxes[sandbox.SandboxKey(p.backup.Sandbox)]; there { // it was reset

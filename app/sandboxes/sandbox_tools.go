@@ -79,7 +79,7 @@ func UserOnlyEntries(d Deps) []tool.Entry {
 		bind.Command(SandboxApply, ConfirmWhen(MergeSpec("Apply sandbox", "Apply a sandbox's changes to another worktree, without committing them.", applySchema), "unless there is nothing to apply"), s.planApply, s.apply),
 	}
 	for i := range entries {
-		entries[i].Spec.People = true
+		entries[i].Spec.UserOnly = true
 	}
 	return entries
 }
@@ -212,7 +212,7 @@ func (s sandboxService) readySandbox(ctx context.Context, url, name string) (Fou
 	}
 	box, err := must(f, name)
 	if err == nil && s.preparing(box) {
-		err = sandbox.ErrBusy.Sayf("the set-up of sandbox %s is still being run; try again when that is over, at most %s a command%s", box.Name, sandbox.CommandTimeout, s.Away(box.Preparing))
+		err = sandbox.ErrBusy.WithMessage("the set-up of sandbox %s is still being run; try again when that is over, at most %s a command%s", box.Name, sandbox.CommandTimeout, s.Away(box.Preparing))
 	}
 	return f, box, err
 }
@@ -229,9 +229,9 @@ func must(f FoundProject, name string) (sandbox.Sandbox, error) {
 	}
 	names := sandbox.SandboxNames(f.Project)
 	if len(names) == 0 {
-		return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q, and no other", f.Project.Name, name)
+		return box, sandbox.ErrNotFound.WithMessage("project %s has no sandbox %q, and no other", f.Project.Name, name)
 	}
-	return box, sandbox.ErrNotFound.Sayf("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).With(map[string]any{"sandboxes": names})
+	return box, sandbox.ErrNotFound.WithMessage("project %s has no sandbox %q; there are: %s", f.Project.Name, name, strings.Join(names, ", ")).WithDetails(map[string]any{"sandboxes": names})
 }
 
 // unsavedIn returns the unsaved work of one sandbox: in its directory, and on its branch if that is no longer checked out there.

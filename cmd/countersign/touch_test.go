@@ -211,7 +211,7 @@ func TestTouchAttacks(t *testing.T) {
 	keys := sshkeys.Agent{Path: u.socket}
 	approve := func(k enrolled.Key, signed json.RawMessage) error {
 		proof := confirm.Proof{Surface: confirm.SurfaceTouch, User: "me", TTY: "/dev/pts/0", Host: "here", Credential: k.Credential, Evidence: signed}
-		_, err := in.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Shown: plan, Proof: proof})
+		_, err := in.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, By: "terminal", Shown: plan, Proof: proof})
 		return err
 	}
 	key := enrolled.Key{Kind: enrolled.SecurityKey, Name: "on the ring", Credential: fingerprint(u.key), Public: u.key.Public.Marshal()}
@@ -313,7 +313,7 @@ func TestTouchAttacks(t *testing.T) {
 			require.NoError(t, err)
 		},
 		"the word of a terminal": func(t *testing.T) {
-			_, err := in.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Shown: plan, Proof: confirm.Proof{Surface: confirm.SurfaceTerminal, User: "me"}})
+			_, err := in.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, By: "terminal", Shown: plan, Proof: confirm.Proof{Surface: confirm.SurfaceTerminal, User: "me"}})
 			require.ErrorIs(t, err, confirm.ErrProof)
 			require.ErrorIs(t, approve(key, nil), enrolled.ErrUnproven)
 		},

@@ -71,7 +71,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 func (k *Kind) UnmarshalText(text []byte) error {
 	i := slices.Index(kindNames, string(text))
 	if i < 1 {
-		return ErrKind.Sayf("%q is no kind of credential", text)
+		return ErrKind.WithMessage("%q is no kind of credential", text)
 	}
 	*k = Kind(i)
 	return nil
@@ -96,8 +96,8 @@ type Scope struct {
 }
 
 // Narrowing returns the toolset limits of the scope.
-func (s Scope) Narrowing() tool.Narrowing {
-	return tool.Narrowing{Toolsets: s.Toolsets, ReadOnly: s.ReadOnly}
+func (s Scope) Narrowing() tool.Restriction {
+	return tool.Restriction{Toolsets: s.Toolsets, ReadOnly: s.ReadOnly}
 }
 
 // Credential is one access token, login link or browser session. It holds no secret.
@@ -153,7 +153,7 @@ func (c *Credential) Valid() error {
 	n := utf8.RuneCountInString(c.Name)
 	if n < 1 || n > MaxName || !utf8.ValidString(c.Name) || strings.TrimSpace(c.Name) != c.Name ||
 		strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return ErrName.Sayf("%q is no name of a credential: 1 to %d printable characters", c.Name, MaxName)
+		return ErrName.WithMessage("%q is no name of a credential: 1 to %d printable characters", c.Name, MaxName)
 	}
 	return nil
 }

@@ -183,7 +183,7 @@ func TestCopies(t *testing.T) {
 
 func TestScopesNarrow(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, tool.Narrowing{}, access.Scope{Ceiling: policy.Ask}.Narrowing(), "a mode is no tool")
+	assert.Equal(t, tool.Restriction{}, access.Scope{Ceiling: policy.Ask}.Narrowing(), "a mode is no tool")
 	n := access.Scope{Toolsets: []string{"packs"}, ReadOnly: true}.Narrowing()
 	assert.True(t, n.Covers(tool.Spec{Name: "output", Toolset: "packs", Class: policy.ClassRead}))
 	assert.False(t, n.Covers(tool.Spec{Name: "input", Toolset: "packs", Class: policy.ClassWrite}))

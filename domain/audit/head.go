@@ -39,7 +39,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), keyPrefix)
 	raw, err := base64.RawStdEncoding.DecodeString(digits)
 	if !ok || err != nil || len(raw) != len(k) {
-		return ErrHead.Sayf("a key is ed25519: followed by 43 digits of base64")
+		return ErrHead.WithMessage("a key is ed25519: followed by 43 digits of base64")
 	}
 	copy(k[:], raw)
 	return nil

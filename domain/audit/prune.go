@@ -115,7 +115,7 @@ func (s PruneStep) Pick(before time.Time, records iter.Seq2[Raw, error]) (runs [
 			continue
 		}
 		if at, ok := eventTime(r.Event); !ok || !at.Before(before) {
-			return nil, ErrBroken.Sayf("audit record %d is not old enough to be removed", r.Seq)
+			return nil, ErrBroken.WithMessage("audit record %d is not old enough to be removed", r.Seq)
 		}
 		reads++
 		if n := len(runs); n > 0 && runs[n-1][1] == r.Seq-1 {
@@ -125,7 +125,7 @@ func (s PruneStep) Pick(before time.Time, records iter.Seq2[Raw, error]) (runs [
 		runs = append(runs, [2]int64{r.Seq, r.Seq})
 	}
 	if c.at() != s.To || reads != s.Reads {
-		return nil, ErrBroken.Sayf("the audit records %d to %d are not those that were verified", s.From.Seq+1, s.To.Seq)
+		return nil, ErrBroken.WithMessage("the audit records %d to %d are not those that were verified", s.From.Seq+1, s.To.Seq)
 	}
 	return runs, nil
 }

@@ -190,14 +190,14 @@ func (c *Check) End(end End, about Context) Report {
 	case c.broken != nil:
 		fail(c.broken)
 	case end.Seq > last.Seq:
-		fail(ErrBroken.Sayf("audit record %d is missing: the chain was cut off; it continued to record %d", last.Seq+1, end.Seq))
+		fail(ErrBroken.WithMessage("audit record %d is missing: the chain was cut off; it continued to record %d", last.Seq+1, end.Seq))
 	case end.Seq < last.Seq:
-		fail(ErrBroken.Sayf("audit record %d stands behind the end of the chain, which is record %d", end.Seq+1, end.Seq))
+		fail(ErrBroken.WithMessage("audit record %d stands behind the end of the chain, which is record %d", end.Seq+1, end.Seq))
 	case end.Hash != last.Hash:
-		fail(ErrBroken.Sayf("audit record %d is not the one that the chain ended with", last.Seq))
+		fail(ErrBroken.WithMessage("audit record %d is not the one that the chain ended with", last.Seq))
 	}
 	if c.broken == nil && c.removal.To > 0 && !c.removalSeen && c.removalAt > c.from.Head.Seq {
-		fail(ErrBroken.Sayf("reads up to record %d are missing, and no record says that retention has removed them", c.removal.To))
+		fail(ErrBroken.WithMessage("reads up to record %d are missing, and no record says that retention has removed them", c.removal.To))
 	}
 	r.Faults = append(append(r.Faults, c.odd...), c.strangeRemovals(own(about, end))...)
 	if end.Signed != nil {
@@ -205,11 +205,11 @@ func (c *Check) End(end End, about Context) Report {
 			fail(err)
 		}
 	} else if last.Seq > 0 && about.Own != (Key{}) && c.broken == nil {
-		fail(ErrUnsigned.Sayf("there is a key that signs the end of the audit, and it has not signed it: somebody else has written here"))
+		fail(ErrUnsigned.WithMessage("there is a key that signs the end of the audit, and it has not signed it: somebody else has written here"))
 	}
 	says := end.Kept != (Kept{}) || end.Signed != nil && end.Signed.Kept != (Kept{})
 	if c.broken == nil && says && end.Kept != c.checker.kept {
-		fail(ErrContradicted.Sayf("what the end of the audit says of the records that are never removed is not so: somebody has edited it, or written records past it"))
+		fail(ErrContradicted.WithMessage("what the end of the audit says of the records that are never removed is not so: somebody has edited it, or written records past it"))
 	}
 	r.Keys = c.stretches(end)
 	for _, h := range c.holdings {
@@ -261,18 +261,18 @@ func (c *Check) signed(h Head, about Context) error {
 	fits, known := there.fits(h)
 	switch {
 	case !h.Signed():
-		return ErrContradicted.Sayf("the head in the database says that %s has signed record %d, and it has not", h.Key, h.Seq)
+		return ErrContradicted.WithMessage("the head in the database says that %s has signed record %d, and it has not", h.Key, h.Seq)
 	case about.Own != (Key{}) && h.Key != about.Own:
-		return ErrUnsigned.Sayf("records since %d are not signed: the key of this machine is %s, and it was %s; put that file back from a copy, or begin with a new key on record: countersign audit key new",
+		return ErrUnsigned.WithMessage("records since %d are not signed: the key of this machine is %s, and it was %s; put that file back from a copy, or begin with a new key on record: countersign audit key new",
 			h.Seq, about.Own, h.Key)
 	case c.broken != nil && h.Seq > last.Seq:
 		return nil // the break of the chain is already reported
 	case h.Seq > last.Seq:
-		return ErrContradicted.Sayf("record %d was signed at %s, and the record there is now ends with %d: it was cut off", h.Seq, stamp(h.At), last.Seq)
+		return ErrContradicted.WithMessage("record %d was signed at %s, and the record there is now ends with %d: it was cut off", h.Seq, stamp(h.At), last.Seq)
 	case asked && known && !fits:
-		return ErrContradicted.Sayf("audit record %d is another one than the one that was signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
+		return ErrContradicted.WithMessage("audit record %d is another one than the one that was signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
 	case h.Seq < last.Seq && about.OwnErr == nil:
-		return ErrUnsigned.Sayf("the audit is signed up to record %d, and the records behind it are not: somebody else has written them, or the key could not be used then", h.Seq)
+		return ErrUnsigned.WithMessage("the audit is signed up to record %d, and the records behind it are not: somebody else has written them, or the key could not be used then", h.Seq)
 	}
 	return nil
 }
@@ -323,19 +323,19 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		return v
 	case errors.Is(h.Err, ErrContradicted):
 		v.Problem = fault.From(h.Err).Message
-		v.err = ErrContradicted.Sayf("the anchor %s contradicts the audit: %s", h.Anchor, v.Problem)
+		v.err = ErrContradicted.WithMessage("the anchor %s contradicts the audit: %s", h.Anchor, v.Problem)
 		return v
 	case h.Err != nil:
 		v.Problem = fault.From(h.Err).Message
-		v.err = ErrUnchecked.Sayf("the anchor %s could not be read: %s", h.Anchor, v.Problem).Because(h.Err)
+		v.err = ErrUnchecked.WithMessage("the anchor %s could not be read: %s", h.Anchor, v.Problem).WithCause(h.Err)
 		return v
 	}
 	own := own(about, end)
 	newest, forgiven := int64(0), 0
 	say := func(format string, args ...any) {
 		if v.err == nil {
-			v.err = ErrContradicted.Sayf("the anchor "+h.Anchor.String()+" contradicts the audit: "+format, args...)
-			v.Problem = fault.From(ErrContradicted.Sayf(format, args...)).Message
+			v.err = ErrContradicted.WithMessage("the anchor "+h.Anchor.String()+" contradicts the audit: "+format, args...)
+			v.Problem = fault.From(ErrContradicted.WithMessage(format, args...)).Message
 		}
 	}
 	for _, head := range h.Heads {
@@ -394,16 +394,16 @@ func (c *Check) listed(about Context) (faults []error) {
 	}
 	for _, a := range c.selfRecords.Anchors {
 		if !has(about.Listed, a) {
-			faults = append(faults, ErrContradicted.Sayf("the anchor %s was taken from the list without a record of that; put it back: countersign audit anchor add %s", a, a))
+			faults = append(faults, ErrContradicted.WithMessage("the anchor %s was taken from the list without a record of that; put it back: countersign audit anchor add %s", a, a))
 		}
 	}
 	for _, a := range about.Listed {
 		if !has(c.selfRecords.Anchors, a) {
-			faults = append(faults, ErrContradicted.Sayf("the list names the anchor %s, and the record does not tell of it: it was cut off, or replaced by an older copy", a))
+			faults = append(faults, ErrContradicted.WithMessage("the list names the anchor %s, and the record does not tell of it: it was cut off, or replaced by an older copy", a))
 		}
 	}
 	if about.NoJournal && !c.selfRecords.NoJournal {
-		faults = append(faults, ErrContradicted.Sayf("the system's journal was taken from the list of anchors without a record of that; put it back: countersign audit anchor add journal"))
+		faults = append(faults, ErrContradicted.WithMessage("the system's journal was taken from the list of anchors without a record of that; put it back: countersign audit anchor add journal"))
 	}
 	return faults
 }

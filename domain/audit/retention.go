@@ -191,7 +191,7 @@ func (c *Check) Removed(all []Raw, own Key) {
 // noteRemoval checks a removal that is on record: it is signed, and was allowed when it was written.
 func (c *Check) noteRemoval(seq int64, r Removal) {
 	fail := func(why string) {
-		c.odd = append(c.odd, ErrContradicted.Sayf("record %d says that reads up to record %d were removed by retention, and %s", seq, r.To, why))
+		c.odd = append(c.odd, ErrContradicted.WithMessage("record %d says that reads up to record %d were removed by retention, and %s", seq, r.To, why))
 	}
 	if c.removalAt == seq && r.Sum() == c.removal.Sum() {
 		c.removalSeen = true
@@ -219,7 +219,7 @@ func (c *Check) noteRemoval(seq int64, r Removal) {
 func (c *Check) strangeRemovals(own Key) (faults []error) {
 	for _, seq := range slices.Sorted(maps.Keys(c.removals)) {
 		if k := c.removals[seq].Head.Key; !c.selfRecords.Knows(k, own) {
-			faults = append(faults, ErrContradicted.Sayf("record %d says that reads were removed by retention, and the key %s, which has signed that, is none that the record tells of", seq, k))
+			faults = append(faults, ErrContradicted.WithMessage("record %d says that reads were removed by retention, and the key %s, which has signed that, is none that the record tells of", seq, k))
 		}
 	}
 	return faults
@@ -235,7 +235,7 @@ func (h Retention) Still(since iter.Seq2[Raw, error]) error {
 		now.Note(r)
 	}
 	if now.Retention != h {
-		return ErrStale.Sayf("for how long reads are kept has changed meanwhile, so nothing more was removed")
+		return ErrStale.WithMessage("for how long reads are kept has changed meanwhile, so nothing more was removed")
 	}
 	return nil
 }

@@ -104,18 +104,18 @@ func (c *Checker) Next(r Raw) error {
 	last := c.last
 	switch next := r.Seq == last.Seq+1; {
 	case !next && (!within || r.Seq <= last.Seq):
-		return ErrBroken.Sayf("audit record %d is missing: record %d follows record %d", last.Seq+1, r.Seq, last.Seq)
+		return ErrBroken.WithMessage("audit record %d is missing: record %d follows record %d", last.Seq+1, r.Seq, last.Seq)
 	case next && !bytes.Equal(r.Prev, last.Hash[:]):
-		return ErrBroken.Sayf("audit record %d does not continue record %d", r.Seq, last.Seq)
+		return ErrBroken.WithMessage("audit record %d does not continue record %d", r.Seq, last.Seq)
 	}
 	var sum canon.Hash
 	sum, c.buf = sumRaw(c.buf[:c.label], r)
 	ok, read := form(r.Event)
 	switch {
 	case !bytes.Equal(sum[:], r.Hash) || !ok:
-		return ErrBroken.Sayf("audit record %d was changed after it was written", r.Seq)
+		return ErrBroken.WithMessage("audit record %d was changed after it was written", r.Seq)
 	case within && read:
-		return ErrBroken.Sayf("audit record %d stands where all reads were removed by retention, and says that it is a read: somebody has put it there", r.Seq)
+		return ErrBroken.WithMessage("audit record %d stands where all reads were removed by retention, and says that it is a read: somebody has put it there", r.Seq)
 	}
 	if c.read = read; !read {
 		c.kept = c.kept.With(r.Seq, sum)
@@ -133,9 +133,9 @@ func (c *Checker) resume() error {
 	}
 	switch {
 	case c.kept.Count < to.Kept.Count:
-		return ErrBroken.Sayf("of the audit records 1 to %d retention has removed the reads and kept %d records, and %d are there: somebody has removed others", to.Seq, to.Kept.Count, c.kept.Count)
+		return ErrBroken.WithMessage("of the audit records 1 to %d retention has removed the reads and kept %d records, and %d are there: somebody has removed others", to.Seq, to.Kept.Count, c.kept.Count)
 	case c.kept != to.Kept, c.last.Seq == to.Seq && c.last.Hash != to.Hash:
-		return ErrBroken.Sayf("of the audit records 1 to %d retention has removed the reads, and the others are not the ones that it kept: they were edited, exchanged or added to", to.Seq)
+		return ErrBroken.WithMessage("of the audit records 1 to %d retention has removed the reads, and the others are not the ones that it kept: they were edited, exchanged or added to", to.Seq)
 	}
 	c.last, c.read, c.resumed = Record{Seq: to.Seq, Hash: to.Hash}, false, true
 	return nil

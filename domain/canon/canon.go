@@ -76,7 +76,7 @@ func Parse(s string) (Hash, error) {
 func Marshal(v any) ([]byte, error) {
 	raw, err := plain(v)
 	if err != nil {
-		return nil, ErrForm.Because(err)
+		return nil, ErrForm.WithCause(err)
 	}
 	return rewrite(raw)
 }
@@ -86,7 +86,7 @@ func Marshal(v any) ([]byte, error) {
 func Canonical(raw []byte) ([]byte, error) {
 	var doc json.RawMessage
 	if err := json.Unmarshal(raw, &doc); err != nil {
-		return nil, ErrForm.Because(err)
+		return nil, ErrForm.WithCause(err)
 	}
 	return rewrite(doc)
 }

@@ -69,7 +69,7 @@ func (w *rewriter) value() error {
 
 func (w *rewriter) nested(copyOne func() error) error {
 	if w.depth++; w.depth > MaxDepth {
-		return ErrForm.Sayf("the value nests deeper than %d levels", MaxDepth)
+		return ErrForm.WithMessage("the value nests deeper than %d levels", MaxDepth)
 	}
 	err := copyOne()
 	w.depth--
@@ -90,7 +90,7 @@ func (w *rewriter) number() error {
 	w.at = end
 	switch {
 	case bytes.ContainsAny(number, ".eE"):
-		return ErrForm.Sayf("the number %s is not an integer", number)
+		return ErrForm.WithMessage("the number %s is not an integer", number)
 	case string(number) == "-0":
 		number = number[1:]
 	}
@@ -117,11 +117,11 @@ func (w *rewriter) text() ([]byte, error) {
 	}
 	var s string
 	if err := json.Unmarshal(quoted, &s); err != nil {
-		return nil, ErrForm.Because(err)
+		return nil, ErrForm.WithCause(err)
 	}
 	again, err := plain(s)
 	if err != nil {
-		return nil, ErrForm.Because(err)
+		return nil, ErrForm.WithCause(err)
 	}
 	w.out = append(w.out, again...)
 	return []byte(s), nil
@@ -186,7 +186,7 @@ func (w *rewriter) sort(members []member, start int) error {
 	}
 	for i := 1; i < len(members); i++ {
 		if bytes.Equal(members[i].key, members[i-1].key) {
-			return ErrForm.Sayf("the key %q is there twice", members[i].key)
+			return ErrForm.WithMessage("the key %q is there twice", members[i].key)
 		}
 	}
 	return nil

@@ -1,7 +1,7 @@
 // Package confirm holds the rules of approval requests: the one-time approval token, the plan that it is bound to, and the state machine (pending;
 // then approved and used, denied, cancelled or expired). It also has session grants and grants until a date.
 //
-// The package is pure: storage is behind ports.Ledger, and times and random values arrive as arguments.
+// The package is pure: storage is behind ports.ApprovalStore, and times and random values arrive as arguments.
 package confirm
 
 import (
@@ -156,7 +156,7 @@ type Request struct {
 type Extra struct {
 	// Names reports that the token only names a plan: the request is shown to nobody and needs no decision.
 	Names bool `json:"names,omitempty"`
-	// Owner is the process in which the call waits, as named by ports.Owner.
+	// Owner is the process in which the call waits, as named by ports.ProcessIdentity.
 	Owner string `json:"owner,omitempty"`
 	// Sight describes the file system that this process sees, if it differs from that of other processes of the same place.
 	Sight string `json:"sight,omitempty"`
@@ -221,14 +221,14 @@ type View struct {
 	Redacted
 }
 
-// Lasting reports whether a session grant can be given with the approval.
-func (v View) Lasting() bool {
+// AllowsSessionGrant reports whether a session grant can be given with the approval.
+func (v View) AllowsSessionGrant() bool {
 	return v.Strength < policy.Typed && v.Risk != policy.RiskHigh.String() && !v.Insists && len(v.Remotes) == 0
 }
 
-// Lasting reports whether a session grant can be given with the approval.
-func (g *Request) Lasting() bool {
-	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.Lasting() && !g.Insists && len(g.Remotes) == 0
+// AllowsSessionGrant reports whether a session grant can be given with the approval.
+func (g *Request) AllowsSessionGrant() bool {
+	return policy.Assessment{Strength: g.Strength, Risk: g.Risk}.AllowsSessionGrant() && !g.Insists && len(g.Remotes) == 0
 }
 
 // Formable reports whether the host's form can approve the request, if the user enabled that for the host entry: it needs only yes or no, its risk is
@@ -262,8 +262,8 @@ func Views(grants []Request) []View {
 	return out
 }
 
-// Answer is the user's decision, made where only a user can: in an elicitation form, a terminal or the console.
-type Answer struct {
+// Decision is the user's decision, made where only a user can: in an elicitation form, a terminal or the console.
+type Decision struct {
 	ID      string // of the approval request
 	Approve bool
 	Always  bool   // give a session grant for this tool as well
@@ -281,17 +281,17 @@ type Answer struct {
 }
 
 // Settle applies the decision to the request: Approve, or Deny, for which it returns ErrDenied.
-func (a Answer) Settle(g *Request, now time.Time) error {
+func (a Decision) Settle(g *Request, now time.Time) error {
 	proof := a.Proof
 	if err := g.answerable(now); err != nil {
 		return err
 	}
 	if proof.Surface == SurfaceForm && (!g.Formable() || proof.Entry != g.Entry) {
-		return ErrProof.Sayf("a form does not answer this; a terminal or the console does")
+		return ErrProof.WithMessage("a form does not answer this; a terminal or the console does")
 	}
 	if a.Approve {
 		if !proof.Meets(g.Needs) {
-			return ErrProof.Sayf("approving this needs %s, and %s is not that; %s", g.Needs.Words(), proof.Surface.Words(), g.way())
+			return ErrProof.WithMessage("approving this needs %s, and %s is not that; %s", g.Needs.Words(), proof.Surface.Words(), g.way())
 		}
 		if err := g.revealed(a); err != nil {
 			return err
@@ -303,7 +303,7 @@ func (a Answer) Settle(g *Request, now time.Time) error {
 		if err := g.Approve(a.By, a.Typed, now); err != nil {
 			return err
 		}
-		g.Proof, g.Allowing, g.Dated = &proof, a.Always && g.Lasting() && dated == nil, dated
+		g.Proof, g.Allowing, g.Dated = &proof, a.Always && g.AllowsSessionGrant() && dated == nil, dated
 		return nil
 	}
 	if err := g.Deny(a.By, now); err != nil {
@@ -349,13 +349,13 @@ func (g *Request) Redeem(b Binding, typed string, now time.Time) error {
 // answerable fails unless the request is undecided: the first decision counts.
 func (g *Request) answerable(now time.Time) error {
 	if g.State == Denied {
-		return ErrAnswered.Sayf("this was already denied (%s); the first decision counts", g.Answerer)
+		return ErrAnswered.WithMessage("this was already denied (%s); the first decision counts", g.Answerer)
 	}
 	if err := g.live(now); err != nil {
 		return err
 	}
 	if g.State == Approved {
-		return ErrAnswered.Sayf("this was already approved (%s); the first decision counts", g.Answerer)
+		return ErrAnswered.WithMessage("this was already approved (%s); the first decision counts", g.Answerer)
 	}
 	return nil
 }
@@ -469,12 +469,12 @@ func (g *Request) typed(value string) error {
 		return nil
 	}
 	if value == "" {
-		return ErrTyped.Sayf("type %q as typed_value to confirm", g.Target)
+		return ErrTyped.WithMessage("type %q as typed_value to confirm", g.Target)
 	}
 	g.Misses++
 	if g.Misses >= MaxMisses {
 		g.State = Burnt
 		return ErrBurnt
 	}
-	return ErrTyped.Sayf("the typed name is not %q; %d of %d tries are left", g.Target, MaxMisses-g.Misses, MaxMisses)
+	return ErrTyped.WithMessage("the typed name is not %q; %d of %d tries are left", g.Target, MaxMisses-g.Misses, MaxMisses)
 }

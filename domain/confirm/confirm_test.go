@@ -66,12 +66,12 @@ var walk = map[string]struct {
 	},
 	"answer yes": {
 		func(g *confirm.Request, now time.Time) error {
-			return confirm.Answer{Approve: true, Typed: "work", By: "terminal", Proof: seat}.Settle(g, now)
+			return confirm.Decision{Approve: true, Typed: "work", By: "terminal", Proof: seat}.Settle(g, now)
 		},
 		[7]step{{confirm.Approved, nil}, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 	"answer no": {
-		func(g *confirm.Request, now time.Time) error { return confirm.Answer{By: "terminal"}.Settle(g, now) },
+		func(g *confirm.Request, now time.Time) error { return confirm.Decision{By: "terminal"}.Settle(g, now) },
 		[7]step{denied, {confirm.Approved, confirm.ErrAnswered}, used, {confirm.Denied, confirm.ErrAnswered}, canceled, burnt, lost},
 	},
 }

@@ -33,7 +33,7 @@ type Until struct {
 // Check fails for a duration that is not positive or exceeds DatedMost.
 func (u Until) Check() error {
 	if u.For < time.Minute || u.For > DatedMost {
-		return ErrUngrantable.Sayf("a grant holds for at least a minute and at most %d days; say how long, as in 8h", int(DatedMost/(24*time.Hour)))
+		return ErrUngrantable.WithMessage("a grant holds for at least a minute and at most %d days; say how long, as in 8h", int(DatedMost/(24*time.Hour)))
 	}
 	return nil
 }
@@ -124,8 +124,8 @@ func (d Dated) Rule() string {
 }
 
 // Always returns the displayed form of the grant.
-func (d Dated) Always() Always {
-	return Always{SessionGrant: SessionGrant{ID: d.ID, Tool: d.Tool, Scope: d.Scope, By: d.By, At: d.At}, Principal: d.Principal, ExpiresAt: d.Until,
+func (d Dated) Always() ListedGrant {
+	return ListedGrant{SessionGrant: SessionGrant{ID: d.ID, Tool: d.Tool, Scope: d.Scope, By: d.By, At: d.At}, Principal: d.Principal, ExpiresAt: d.Until,
 		Dated: &Terms{What: d.What, User: d.User, AnyArgs: d.AnyArgs, Entry: d.Entry, AnyEntry: d.AnyEntry, Uses: d.Uses, UsedAt: d.UsedAt}}
 }
 
@@ -142,11 +142,11 @@ type Terms struct {
 
 // Datable reports whether a dated grant can be given with the approval.
 func (g *Request) Datable() bool {
-	return g.HumanOnly && g.Lasting() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
+	return g.HumanOnly && g.AllowsSessionGrant() && !g.NoForm && !g.MustReveal && g.Needs == policy.ProvingNone && !g.Reach.IsZero()
 }
 
 // dated returns the grant that an approval gives; nil if it gives none.
-func (g *Request) dated(a Answer, now time.Time) (*Dated, error) {
+func (g *Request) dated(a Decision, now time.Time) (*Dated, error) {
 	u := a.Until
 	if u == nil {
 		return nil, nil
@@ -155,11 +155,11 @@ func (g *Request) dated(a Answer, now time.Time) (*Dated, error) {
 	fresh.Reach = a.Reach // from the current plan, whatever the row says
 	switch {
 	case !fresh.Datable():
-		return nil, ErrUngrantable.Sayf("this is of a kind that is asked about every time; approve it once")
+		return nil, ErrUngrantable.WithMessage("this is of a kind that is asked about every time; approve it once")
 	case !a.Proof.Meets(policy.ProvingPerson):
-		return nil, ErrUngrantable.Sayf("only a terminal or the console allows something until a date; %s approves once", a.Proof.Surface.Words())
+		return nil, ErrUngrantable.WithMessage("only a terminal or the console allows something until a date; %s approves once", a.Proof.Surface.Words())
 	case u.AnyArgs && a.Reach.Loose.IsZero():
-		return nil, ErrUngrantable.Sayf("the arguments of %s decide what it does, so they cannot be left out; allow it with these", g.Binding.Tool)
+		return nil, ErrUngrantable.WithMessage("the arguments of %s decide what it does, so they cannot be left out; allow it with these", g.Binding.Tool)
 	}
 	if err := u.Check(); err != nil {
 		return nil, err

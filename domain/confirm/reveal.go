@@ -14,9 +14,9 @@ type Redacted struct {
 }
 
 // revealed fails if something had to be revealed and was not.
-func (g *Request) revealed(a Answer) error {
+func (g *Request) revealed(a Decision) error {
 	if !g.MustReveal || a.Revealed {
 		return nil
 	}
-	return ErrReveal.Sayf("what is masked in this plan may run, so it has to be revealed before it is approved: countersign approve %s --reveal, the key r in countersign approvals, or \"Reveal what is masked\" on its page of the console", g.ID)
+	return ErrReveal.WithMessage("what is masked in this plan may run, so it has to be revealed before it is approved: countersign approve %s --reveal, the key r in countersign approvals, or \"Reveal what is masked\" on its page of the console", g.ID)
 }

@@ -96,8 +96,8 @@ func (a SessionGrant) String() string {
 	return a.Tool + ": " + a.About()
 }
 
-// Always is the displayed form of an active SessionGrant or dated grant.
-type Always struct {
+// ListedGrant is the displayed form of an active SessionGrant or dated grant.
+type ListedGrant struct {
 	SessionGrant
 	Session   string    `json:"session"` // empty for a dated grant, which holds in any session
 	Principal string    `json:"principal"`
@@ -105,13 +105,13 @@ type Always struct {
 	Dated     *Terms    `json:"dated,omitempty"`
 }
 
-// AlwaysList is all active session grants and dated grants, oldest first.
-type AlwaysList struct {
-	Count  int      `json:"count"`
-	Grants []Always `json:"grants"`
+// GrantList is all active session grants and dated grants, oldest first.
+type GrantList struct {
+	Count  int           `json:"count"`
+	Grants []ListedGrant `json:"grants"`
 }
 
-// ListAlways returns the list with a non-nil slice.
-func ListAlways(all []Always) AlwaysList {
-	return AlwaysList{Count: len(all), Grants: append([]Always{}, all...)}
+// ListGrants returns the list with a non-nil slice.
+func ListGrants(all []ListedGrant) GrantList {
+	return GrantList{Count: len(all), Grants: append([]ListedGrant{}, all...)}
 }

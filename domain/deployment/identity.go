@@ -82,8 +82,8 @@ func projectBasis(origin string) string {
 	return strings.ToLower(s)
 }
 
-// Place holds everything that one call depends on, resolved (agentpack contract §1). All paths are absolute and native.
-type Place struct {
+// Locations holds everything that one call depends on, resolved (agentpack contract §1). All paths are absolute and native.
+type Locations struct {
 	Home        string `json:"home"` // AGENTPACK_HOME
 	Repo        string `json:"repo"` // the config repository
 	UserHome    string `json:"user_home"`
@@ -113,7 +113,7 @@ const (
 func OverlayScopes() []OverlayScope { return []OverlayScope{GlobalScope, MachineScope, ProjectScope} }
 
 // OverlayParent returns the slash path, below the config repository, of the directory that holds a scope's overlays.
-func (p Place) OverlayParent(s OverlayScope) string {
+func (p Locations) OverlayParent(s OverlayScope) string {
 	switch s {
 	case MachineScope:
 		return "overlays/machines/" + p.Machine

@@ -200,8 +200,8 @@ const DefaultRef = "main"
 func (m Manifest) Select(profile string) ([]Module, error) {
 	p, ok := m.Profiles[profile]
 	if !ok {
-		return nil, ErrConfig.Sayf("there is no profile %q in %s; there are: %s", profile, ManifestFile, strings.Join(slices.Sorted(maps.Keys(m.Profiles)), ", ")).
-			With(ReasonDetails("profile_not_found", "fix_config", "retry_command").Add("profile", profile))
+		return nil, ErrConfig.WithMessage("there is no profile %q in %s; there are: %s", profile, ManifestFile, strings.Join(slices.Sorted(maps.Keys(m.Profiles)), ", ")).
+			WithDetails(ReasonDetails("profile_not_found", "fix_config", "retry_command").Add("profile", profile))
 	}
 	var out []Module
 	for _, mod := range m.Modules {
@@ -235,8 +235,8 @@ func (m Manifest) Module(id string) (Module, error) {
 			return mod, nil
 		}
 	}
-	return Module{}, ErrConfig.Sayf("there is no module %q in %s", id, ManifestFile).
-		With(ReasonDetails("module_not_found", "fix_config", "retry_command").Add("module_id", id))
+	return Module{}, ErrConfig.WithMessage("there is no module %q in %s", id, ManifestFile).
+		WithDetails(ReasonDetails("module_not_found", "fix_config", "retry_command").Add("module_id", id))
 }
 
 // NeedsLock reports whether an enabled module comes from git, so that plans need the lockfile.

@@ -78,7 +78,7 @@ func (c check) details(path string) Details {
 }
 
 func (c check) refuse(problem, way string, details Details) error {
-	return ErrConfig.Sayf("the %s module %q cannot be deployed: %s; %s", c.module.Type, c.module.ID, problem, way).With(details)
+	return ErrConfig.WithMessage("the %s module %q cannot be deployed: %s; %s", c.module.Type, c.module.ID, problem, way).WithDetails(details)
 }
 
 // root returns a file that must be at the module's root.

@@ -208,7 +208,7 @@ func TestWhatAllLetGoOfGoes(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, p.Changes, 2)
 	assert.Equal(t, deployment.OpDelete, p.Changes[0].Op)
-	assert.Len(t, p.Transaction(deployment.Place{}, deployment.KindDeploy, deployment.Sum{}).Writes, 1, "one file is written once")
+	assert.Len(t, p.Transaction(deployment.Locations{}, deployment.KindDeploy, deployment.Sum{}).Writes, 1, "one file is written once")
 	back := p.Restore([]deployment.Original{{Path: root + "/shared", Seen: file("mine"), Snapshot: "1"}}, deployment.InitialSnapshot, o)
 	for _, c := range back.Changes {
 		assert.Equal(t, sum("mine"), c.After.Sum)
@@ -363,7 +363,7 @@ func TestAPlanCarriedOutLeavesNothingToDo(t *testing.T) {
 		for _, f := range append(have, p.Owned...) {
 			delete(foreign, f.Path)
 		}
-		for _, write := range p.Transaction(deployment.Place{}, deployment.KindDeploy, deployment.Sum{}).Writes {
+		for _, write := range p.Transaction(deployment.Locations{}, deployment.KindDeploy, deployment.Sum{}).Writes {
 			assert.Equal(t, disk[write.Path], write.Before)
 			assert.NotContains(t, foreign, write.Path, "nobody else's file is touched")
 			if delete(disk, write.Path); write.After.Kind != deployment.Absent {

@@ -59,7 +59,7 @@ func HasSectionMarks(text string) bool {
 // fails with ErrFormat for text that is not UTF-8, a section inside another one, a second section with the same id and a section without an end.
 func ParseSections(text string) ([]Section, error) {
 	if !utf8.ValidString(text) {
-		return nil, ErrFormat.Sayf("the text is not valid UTF-8, so its sections cannot be read")
+		return nil, ErrFormat.WithMessage("the text is not valid UTF-8, so its sections cannot be read")
 	}
 	var sections []Section
 	lines := map[string]int{} // of the start marks, by id
@@ -74,9 +74,9 @@ func ParseSections(text string) ([]Section, error) {
 			return nil, besideEnd(near, sections[len(sections)-1].ID)
 		case starts && open:
 			last := sections[len(sections)-1].ID
-			return nil, ErrFormat.Sayf("line %d begins section %q inside section %q, which began at line %d and has no end (%s)", number, id, last, lines[last], endMark)
+			return nil, ErrFormat.WithMessage("line %d begins section %q inside section %q, which began at line %d and has no end (%s)", number, id, last, lines[last], endMark)
 		case starts && lines[id] > 0:
-			return nil, ErrFormat.Sayf("line %d begins section %q, which there was at line %d already; keep one of them", number, id, lines[id])
+			return nil, ErrFormat.WithMessage("line %d begins section %q, which there was at line %d already; keep one of them", number, id, lines[id])
 		case starts:
 			sections = append(sections, Section{ID: id})
 			open, begin, lines[id], near = true, offset, number, 0
@@ -92,14 +92,14 @@ func ParseSections(text string) ([]Section, error) {
 	}
 	if open {
 		last := sections[len(sections)-1].ID
-		return nil, ErrFormat.Sayf("section %q, which begins at line %d, has no end; put the line %s behind it", last, lines[last], endMark)
+		return nil, ErrFormat.WithMessage("section %q, which begins at line %d, has no end; put the line %s behind it", last, lines[last], endMark)
 	}
 	return sections, nil
 }
 
 // besideEnd returns what is wrong with the end of a section to which text was appended, because the last section of a file ends without a line feed.
 func besideEnd(line int, id string) error {
-	return ErrFormat.Sayf("line %d has other text behind %s, which would end section %q; give the mark a line of its own", line, endMark, id)
+	return ErrFormat.WithMessage("line %d has other text behind %s, which would end section %q; give the mark a line of its own", line, endMark, id)
 }
 
 // SectionPlaces describes between which marks of an aggregated file the texts of these modules are.

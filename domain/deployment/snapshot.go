@@ -70,7 +70,7 @@ type Write struct {
 // Transaction is a set of writes that happens atomically, with what is owned afterwards.
 type Transaction struct {
 	Kind         SnapshotKind
-	Place        Place
+	Place        Locations
 	Profile      string
 	Targets      []string
 	Roots        []Root
@@ -90,7 +90,7 @@ type Transaction struct {
 }
 
 // Transaction returns the plan as writes.
-func (p Plan) Transaction(at Place, kind SnapshotKind, lock Sum) Transaction {
+func (p Plan) Transaction(at Locations, kind SnapshotKind, lock Sum) Transaction {
 	t := Transaction{Kind: kind, Place: at, Profile: p.Profile, Targets: p.Targets, Roots: p.Roots, Owner: p.Owner, Repo: p.Repo, Owned: p.Owned, Taken: p.Taken, Beside: p.Beside, Left: p.leftAlone(), TakesOver: p.TakesOver, Lock: lock, Claim: true, Ways: p.Ways}
 	t.Writes = make([]Write, 0, len(p.Changes))
 	done := make(map[string]bool, len(p.Changes)) // two targets may want one file, which is written once

@@ -87,13 +87,13 @@ func name(text string) bool {
 }
 
 func badRepository(problem string) error {
-	return ErrConfig.Sayf("the repository cannot be used: %s; write owner/repo[/path][@ref], or a git URL, with #ref=…&subdir=… where it needs them", problem).
-		With(ReasonDetails("source_spec_invalid", "retry_command").Add("error", problem))
+	return ErrConfig.WithMessage("the repository cannot be used: %s; write owner/repo[/path][@ref], or a git URL, with #ref=…&subdir=… where it needs them", problem).
+		WithDetails(ReasonDetails("source_spec_invalid", "retry_command").Add("error", problem))
 }
 
 func badSpec(problem string) error {
-	return ErrConfig.Sayf("the source cannot be used: %s; write local:<path below the config repository> or git:<url>[#ref=…&subdir=…&shallow=…]", problem).
-		With(ReasonDetails("source_spec_invalid", "fix_config", "retry_command").Add("error", problem))
+	return ErrConfig.WithMessage("the source cannot be used: %s; write local:<path below the config repository> or git:<url>[#ref=…&subdir=…&shallow=…]", problem).
+		WithDetails(ReasonDetails("source_spec_invalid", "fix_config", "retry_command").Add("error", problem))
 }
 
 // below returns the shortest form of a path that stays in the config repository or a checkout.

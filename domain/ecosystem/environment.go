@@ -78,7 +78,7 @@ func DecodeEnvironment(environment string, doc []byte) (EnvironmentState, error)
 	s := EnvironmentState{State: PhaseNone}
 	if doc != nil {
 		if err := json.Unmarshal(doc, &s); err != nil {
-			return EnvironmentState{}, ErrState.Sayf("what is recorded of environment %s cannot be read; mend or delete the file, then call again", environment).Because(err)
+			return EnvironmentState{}, ErrState.WithMessage("what is recorded of environment %s cannot be read; mend or delete the file, then call again", environment).WithCause(err)
 		}
 	}
 	s.Environment = environment

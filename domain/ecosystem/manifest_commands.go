@@ -31,9 +31,9 @@ func (m Manifest) Command(name string) ([]string, error) {
 		names = append(names, c.Name)
 	}
 	if len(names) == 0 {
-		return nil, ErrArguments.Sayf("ecosystem %s has no saved commands; write commands: {%s: …} into its ecosystem.yaml, or name the program", m.Name, name)
+		return nil, ErrArguments.WithMessage("ecosystem %s has no saved commands; write commands: {%s: …} into its ecosystem.yaml, or name the program", m.Name, name)
 	}
-	return nil, ErrArguments.Sayf("ecosystem %s has no saved command %q; it has: %s", m.Name, name, strings.Join(names, ", "))
+	return nil, ErrArguments.WithMessage("ecosystem %s has no saved command %q; it has: %s", m.Name, name, strings.Join(names, ", "))
 }
 
 // commands reads the saved commands, sorted by name: each a list, which is an argv, or a text, which the shell reads.

@@ -132,7 +132,7 @@ func (r *Run) End(exit int, now time.Time) error {
 	to := RunFailed
 	switch {
 	case r.Status.Final():
-		return ErrMove.Sayf("the run %s has ended (%s)", r.Short(), r.Status)
+		return ErrMove.WithMessage("the run %s has ended (%s)", r.Short(), r.Status)
 	case exit == 0:
 		to = RunSuccess
 	case exit == ExitCancelled:
@@ -155,7 +155,7 @@ func (r *Run) Cancel(now time.Time) (bool, error) {
 		r.Stopping = true
 		return false, nil
 	}
-	return false, ErrMove.Sayf("the run %s has ended (%s)", r.Short(), r.Status)
+	return false, ErrMove.WithMessage("the run %s has ended (%s)", r.Short(), r.Status)
 }
 
 // Interrupt ends a run whose process is gone.
@@ -166,7 +166,7 @@ func (r *Run) Interrupt(now time.Time) error {
 
 func (r *Run) move(to RunStatus) error {
 	if !r.Status.Reaches(to) {
-		return ErrMove.Sayf("the run %s is %s and cannot become %s", r.Short(), r.Status, to)
+		return ErrMove.WithMessage("the run %s is %s and cannot become %s", r.Short(), r.Status, to)
 	}
 	r.Status = to
 	return nil

@@ -106,18 +106,18 @@ func (k Key) Valid() error {
 	n := utf8.RuneCountInString(k.Name)
 	switch {
 	case k.Kind != Passkey && k.Kind != SecurityKey:
-		return ErrKey.Sayf("a key is a passkey or a security key, and %q is neither", k.Kind)
+		return ErrKey.WithMessage("a key is a passkey or a security key, and %q is neither", k.Kind)
 	case n < 1 || n > MaxName || !utf8.ValidString(k.Name) || strings.TrimSpace(k.Name) != k.Name ||
 		strings.ContainsFunc(k.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return ErrKey.Sayf("%q is no name of a key: 1 to %d printable characters", k.Name, MaxName)
+		return ErrKey.WithMessage("%q is no name of a key: 1 to %d printable characters", k.Name, MaxName)
 	case len(k.Public) < 1 || len(k.Public) > maxPublic:
-		return ErrKey.Sayf("the public half of a key has 1 to %d bytes, and this one %d", maxPublic, len(k.Public))
+		return ErrKey.WithMessage("the public half of a key has 1 to %d bytes, and this one %d", maxPublic, len(k.Public))
 	case k.Credential == "" || len(k.Credential) > maxCredential || strings.ContainsFunc(k.Credential, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return ErrKey.Sayf("the handle of a key is 1 to %d printable characters without blanks", maxCredential)
+		return ErrKey.WithMessage("the handle of a key is 1 to %d printable characters without blanks", maxCredential)
 	case (k.Kind == Passkey) != (k.RPID != ""):
-		return ErrKey.Sayf("a passkey is bound to a name (rp_id), and a security key to none")
+		return ErrKey.WithMessage("a passkey is bound to a name (rp_id), and a security key to none")
 	case len(k.RPID) > 253 || len(k.Model) > 64 || len(k.Transports) > 8 || slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 }):
-		return ErrKey.Sayf("what the authenticator said of this key is longer than that ever is")
+		return ErrKey.WithMessage("what the authenticator said of this key is longer than that ever is")
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ type Error struct {
 	Err     error  // the cause: logged, never shown
 }
 
-// New returns an error, usually as a package-level sentinel that is then specialised with Sayf, With and Because. It is simple enough that the
+// New returns an error, usually as a package-level sentinel that is then specialised with WithMessage, With and Because. It is simple enough that the
 // compiler initialises sentinels statically instead of at every start.
 func New(kind Kind, code Code, message string) *Error {
 	return &Error{Kind: kind, Code: code, Message: message}
@@ -78,22 +78,22 @@ func (e *Error) Is(target error) bool {
 	return ok && t != nil && t.Code == e.Code
 }
 
-// Sayf returns a copy with another message.
-func (e *Error) Sayf(format string, args ...any) *Error {
+// WithMessage returns a copy with another message.
+func (e *Error) WithMessage(format string, args ...any) *Error {
 	c := *e
 	c.Message = say(format, args)
 	return &c
 }
 
-// With returns a copy that carries details.
-func (e *Error) With(details any) *Error {
+// WithDetails returns a copy that carries details.
+func (e *Error) WithDetails(details any) *Error {
 	c := *e
 	c.Details = details
 	return &c
 }
 
-// Because returns a copy with a cause.
-func (e *Error) Because(err error) *Error {
+// WithCause returns a copy with a cause.
+func (e *Error) WithCause(err error) *Error {
 	c := *e
 	c.Err = err
 	return &c
@@ -123,13 +123,13 @@ func From(err error) *Error {
 	}
 	switch {
 	case errors.Is(err, context.DeadlineExceeded):
-		return ErrTimeout.Because(err)
+		return ErrTimeout.WithCause(err)
 	case errors.Is(err, context.Canceled):
-		return ErrCanceled.Because(err)
+		return ErrCanceled.WithCause(err)
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return ErrUnavailable.Sayf("cannot %s %s: %v", p.Op, p.Path, p.Err).Because(err)
+		return ErrUnavailable.WithMessage("cannot %s %s: %v", p.Op, p.Path, p.Err).WithCause(err)
 	}
 	var system interface { // errors of system calls and the network; their packages cannot be imported here
 		error
@@ -137,7 +137,7 @@ func From(err error) *Error {
 		Temporary() bool
 	}
 	if errors.As(err, &system) {
-		return ErrUnavailable.Sayf("%s: %v", ErrUnavailable.Message, system).Because(err)
+		return ErrUnavailable.WithMessage("%s: %v", ErrUnavailable.Message, system).WithCause(err)
 	}
-	return ErrInternal.Because(err)
+	return ErrInternal.WithCause(err)
 }

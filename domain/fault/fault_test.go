@@ -40,29 +40,29 @@ func TestCopiesNeverMutateTheSentinel(t *testing.T) {
 	cause := errors.New("disk on fire")
 	details := map[string]int{"revision": 3}
 
-	derived := sentinel.Sayf("thing %d has changed", 7).With(details).Because(cause)
+	derived := sentinel.WithMessage("thing %d has changed", 7).WithDetails(details).WithCause(cause)
 	assert.Equal(t, before, *sentinel)
 	assert.Equal(t, fault.Error{Kind: fault.Conflict, Code: "thing_conflict", Message: "thing 7 has changed", Details: details, Err: cause}, *derived)
 
-	for name, copied := range map[string]*fault.Error{"Sayf": sentinel.Sayf("x"), "With": sentinel.With(1), "Because": sentinel.Because(cause)} {
+	for name, copied := range map[string]*fault.Error{"Sayf": sentinel.WithMessage("x"), "With": sentinel.WithDetails(1), "Because": sentinel.WithCause(cause)} {
 		assert.NotSame(t, sentinel, copied, name)
 		assert.ErrorIs(t, copied, sentinel, name)
 		assert.Equal(t, fault.Conflict, copied.Kind, name)
 	}
 	assert.Equal(t, before, *sentinel)
 
-	later := derived.Sayf("again")
+	later := derived.WithMessage("again")
 	assert.Equal(t, "thing 7 has changed", derived.Message, "copies of copies leave the first alone")
 	assert.Equal(t, details, later.Details)
 	assert.Equal(t, cause, later.Err)
 }
 
 func TestMessages(t *testing.T) {
-	e := fault.New(fault.Invalid, "x_invalid", "a name").Sayf("the name %q has %d bytes", "né", 3)
+	e := fault.New(fault.Invalid, "x_invalid", "a name").WithMessage("the name %q has %d bytes", "né", 3)
 	assert.Equal(t, `the name "né" has 3 bytes`, e.Error())
-	assert.Equal(t, "100% of it", e.Sayf("100% of it").Message, "without arguments the text is taken as it is")
-	assert.Equal(t, `the name "né" has 3 bytes: `+io.ErrUnexpectedEOF.Error(), e.Because(io.ErrUnexpectedEOF).Error())
-	assert.NotContains(t, e.Because(io.ErrUnexpectedEOF).Message, "EOF", "the cause is no part of what a caller sees")
+	assert.Equal(t, "100% of it", e.WithMessage("100% of it").Message, "without arguments the text is taken as it is")
+	assert.Equal(t, `the name "né" has 3 bytes: `+io.ErrUnexpectedEOF.Error(), e.WithCause(io.ErrUnexpectedEOF).Error())
+	assert.NotContains(t, e.WithCause(io.ErrUnexpectedEOF).Message, "EOF", "the cause is no part of what a caller sees")
 }
 
 func TestIsComparesCodes(t *testing.T) {
@@ -71,10 +71,10 @@ func TestIsComparesCodes(t *testing.T) {
 	b := fault.New(fault.NotFound, "b_missing", "a")
 	var none *fault.Error
 
-	assert.ErrorIs(t, a.Sayf("other words").With(1), a)
-	assert.ErrorIs(t, fmt.Errorf("while reading: %w", a.Because(io.EOF)), a)
-	assert.ErrorIs(t, a.Because(io.EOF), io.EOF, "the cause is found as well")
-	assert.ErrorIs(t, a.Because(b), b)
+	assert.ErrorIs(t, a.WithMessage("other words").WithDetails(1), a)
+	assert.ErrorIs(t, fmt.Errorf("while reading: %w", a.WithCause(io.EOF)), a)
+	assert.ErrorIs(t, a.WithCause(io.EOF), io.EOF, "the cause is found as well")
+	assert.ErrorIs(t, a.WithCause(b), b)
 	assert.ErrorIs(t, sameCode, a)
 	assert.NotErrorIs(t, a, b)
 	assert.NotErrorIs(t, a, io.EOF)
@@ -83,7 +83,7 @@ func TestIsComparesCodes(t *testing.T) {
 }
 
 func TestFromKeepsFaults(t *testing.T) {
-	f := fault.New(fault.State, "x_state", "x").With("d").Because(context.Canceled)
+	f := fault.New(fault.State, "x_state", "x").WithDetails("d").WithCause(context.Canceled)
 	assert.Nil(t, fault.From(nil))
 	assert.Same(t, f, fault.From(f))
 	assert.Same(t, f, fault.From(fmt.Errorf("a: %w", fmt.Errorf("b: %w", f))))
@@ -131,7 +131,7 @@ func TestFromSaysWhatTheSystemSaid(t *testing.T) {
 
 func ExampleError() {
 	errRevision := fault.New(fault.Conflict, "pack_revision_conflict", "the pack has changed")
-	err := error(errRevision.Sayf("pack %s is at revision %d, not %d; read it again", "pk_abcdefgh", 4, 3))
+	err := error(errRevision.WithMessage("pack %s is at revision %d, not %d; read it again", "pk_abcdefgh", 4, 3))
 	fmt.Println(errors.Is(err, errRevision), fault.From(err).Kind, fault.From(err).Code)
 	fmt.Println(err)
 	// Output:

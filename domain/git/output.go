@@ -13,7 +13,7 @@ import (
 var ErrOutput = fault.New(fault.Unavailable, "git_output_unknown", "git printed what this version does not read; use git 2.39 or newer")
 
 func unexpected(what, record string) error {
-	return ErrOutput.Sayf("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", record, what)
+	return ErrOutput.WithMessage("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", record, what)
 }
 
 // The prefixes of refs.

@@ -20,7 +20,7 @@ type Branch struct{ name string }
 // branches and are rejected) and requires valid UTF-8. It fails with ErrBranch.
 func ParseBranch(s string) (Branch, error) {
 	if problem := branchProblem(s); problem != "" {
-		return Branch{}, ErrBranch.Sayf("%.200q is no branch name: %s", s, problem)
+		return Branch{}, ErrBranch.WithMessage("%.200q is no branch name: %s", s, problem)
 	}
 	return Branch{name: s}, nil
 }
@@ -86,9 +86,9 @@ func ParseCommit(s string) (Commit, error) {
 	id := strings.ToLower(s)
 	switch {
 	case len(s) != 40 && len(s) != 64, strings.Trim(id, "0123456789abcdef") != "":
-		return Commit{}, ErrCommit.Sayf("%.80q is no commit: give all 40 or 64 hex digits", s)
+		return Commit{}, ErrCommit.WithMessage("%.80q is no commit: give all 40 or 64 hex digits", s)
 	case strings.Trim(id, "0") == "":
-		return Commit{}, ErrCommit.Sayf("the commit of zeros means none")
+		return Commit{}, ErrCommit.WithMessage("the commit of zeros means none")
 	}
 	return Commit{id: id}, nil
 }

@@ -78,15 +78,15 @@ func ParseURL(s string) (URL, error) {
 	s = strings.TrimSpace(s)
 	switch {
 	case s == "":
-		return URL{}, ErrURL.Sayf("the git URL is empty")
+		return URL{}, ErrURL.WithMessage("the git URL is empty")
 	case len(s) > MaxURLBytes:
-		return URL{}, ErrURL.Sayf("the git URL has %d bytes; at most %d are allowed", len(s), MaxURLBytes)
+		return URL{}, ErrURL.WithMessage("the git URL has %d bytes; at most %d are allowed", len(s), MaxURLBytes)
 	case s[0] == '-':
-		return URL{}, ErrURL.Sayf("a git URL must not start with a dash")
+		return URL{}, ErrURL.WithMessage("a git URL must not start with a dash")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
-		return URL{}, ErrURL.Sayf("a git URL must be UTF-8 without blanks and control characters")
+		return URL{}, ErrURL.WithMessage("a git URL must be UTF-8 without blanks and control characters")
 	case strings.ContainsAny(s, `\?#`):
-		return URL{}, ErrURL.Sayf("a git URL has no backslash, query or fragment")
+		return URL{}, ErrURL.WithMessage("a git URL has no backslash, query or fragment")
 	}
 	scheme, rest, ok := strings.Cut(s, "://")
 	switch {
@@ -104,7 +104,7 @@ func ParseURL(s string) (URL, error) {
 	}
 	host, path, _ = strings.Cut(s, "/")
 	if !strings.Contains(strings.Trim(host, "."), ".") || !strings.Contains(strings.Trim(path, "/"), "/") {
-		return URL{}, ErrURL.Sayf("a relative path is no git URL; give an absolute path, or a URL with a host")
+		return URL{}, ErrURL.WithMessage("a relative path is no git URL; give an absolute path, or a URL with a host")
 	}
 	return remote(URL{user: "git", host: host}, path)
 }
@@ -168,13 +168,13 @@ func parseScheme(scheme, rest string) (URL, error) {
 	authority, path, _ := strings.Cut(rest, "/")
 	if scheme == "file" {
 		if authority != "" && authority != "localhost" {
-			return URL{}, ErrURL.Sayf("a file URL has no host; write file:///path")
+			return URL{}, ErrURL.WithMessage("a file URL has no host; write file:///path")
 		}
 		return local("/" + path)
 	}
 	own := ownPort(scheme)
 	if own == 0 {
-		return URL{}, ErrURL.Sayf("the git URL's scheme is not one of https, http, ssh, git and file")
+		return URL{}, ErrURL.WithMessage("the git URL's scheme is not one of https, http, ssh, git and file")
 	}
 	if own == sshPort {
 		scheme = "ssh"
@@ -190,7 +190,7 @@ func parseScheme(scheme, rest string) (URL, error) {
 	if colon := strings.LastIndexByte(authority, ':'); colon > strings.LastIndexByte(authority, ']') {
 		port, err := strconv.ParseUint(authority[colon+1:], 10, 16)
 		if err != nil || port == 0 || authority[colon+1] == '+' {
-			return URL{}, ErrURL.Sayf("the git URL's port is no number from 1 to 65535")
+			return URL{}, ErrURL.WithMessage("the git URL's port is no number from 1 to 65535")
 		}
 		if u.host = authority[:colon]; int(port) != own {
 			u.port = int(port)
@@ -207,7 +207,7 @@ func parseSCP(authority, path string) (URL, error) {
 	if name, host, ok := strings.Cut(authority, "@"); ok {
 		u.user, u.host = name, host
 	} else if ownPort(strings.ToLower(authority)) != 0 || len(authority) == 1 {
-		return URL{}, ErrURL.Sayf("the git URL's host is missing: after a scheme come two slashes, and a drive letter is no host")
+		return URL{}, ErrURL.WithMessage("the git URL's host is missing: after a scheme come two slashes, and a drive letter is no host")
 	}
 	if strings.HasPrefix(path, "//") {
 		return URL{}, ErrURL
@@ -220,9 +220,9 @@ func remote(u URL, path string) (URL, error) {
 	u.host = strings.ToLower(u.host)
 	switch {
 	case !isHost(u.host):
-		return URL{}, ErrURL.Sayf("the git URL's host is missing or is no host name")
+		return URL{}, ErrURL.WithMessage("the git URL's host is missing or is no host name")
 	case !isUser(u.user):
-		return URL{}, ErrURL.Sayf("the git URL's user name has characters that are not allowed")
+		return URL{}, ErrURL.WithMessage("the git URL's user name has characters that are not allowed")
 	case u.scheme != "" && u.scheme != "ssh":
 		u.user = ""
 	}
@@ -233,12 +233,12 @@ func remote(u URL, path string) (URL, error) {
 	for _, part := range parts {
 		// A colon would start git's remote-helper syntax; an @ after a name is the rest of a password that contained a slash.
 		if strings.Contains(part, ":") || strings.LastIndexByte(part, '@') > 0 {
-			return URL{}, ErrURL.Sayf("the git URL's path has a colon or an @ inside a name")
+			return URL{}, ErrURL.WithMessage("the git URL's path has a colon or an @ inside a name")
 		}
 	}
 	u.path = strings.Join(parts, "/")
 	if u.path == "" || u.path[0] == '-' { // a remote program would parse it as an option
-		return URL{}, ErrURL.Sayf("the git URL has no path, or one that starts with a dash; name the repository behind the host")
+		return URL{}, ErrURL.WithMessage("the git URL has no path, or one that starts with a dash; name the repository behind the host")
 	}
 	return u, nil
 }
@@ -250,7 +250,7 @@ func local(path string) (URL, error) {
 		return URL{}, err
 	}
 	if len(parts) == 0 || strings.Contains(path, "%") { // git decodes %2e in a URL but not in a path
-		return URL{}, ErrURL.Sayf("a local repository is named by its absolute path, without percent signs")
+		return URL{}, ErrURL.WithMessage("a local repository is named by its absolute path, without percent signs")
 	}
 	return URL{scheme: "file", path: "/" + strings.Join(parts, "/")}, nil
 }
@@ -262,11 +262,11 @@ var encoded = []string{"%2e", "%2f", "%5c", "%7f", "%0", "%1"}
 func segments(path string) ([]string, error) {
 	lower := strings.ToLower(path)
 	if slices.ContainsFunc(encoded, func(e string) bool { return strings.Contains(lower, e) }) {
-		return nil, ErrURL.Sayf("the git URL's path hides a character behind a percent sign")
+		return nil, ErrURL.WithMessage("the git URL's path hides a character behind a percent sign")
 	}
 	parts := slices.DeleteFunc(strings.Split(path, "/"), func(p string) bool { return p == "" })
 	if slices.Contains(parts, ".") || slices.Contains(parts, "..") {
-		return nil, ErrURL.Sayf("the git URL's path has a \".\" or \"..\" component")
+		return nil, ErrURL.WithMessage("the git URL's path has a \".\" or \"..\" component")
 	}
 	return parts, nil
 }

@@ -99,7 +99,7 @@ func Name(text string) string {
 // CheckName fails with ErrName if name does not have the form that Name returns.
 func CheckName(name string) error {
 	if raw, err := hex.DecodeString(name); err != nil || len(raw) != 6 || strings.ToLower(name) != name {
-		return ErrName.Sayf("%.40q is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them", name)
+		return ErrName.WithMessage("%.40q is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them", name)
 	}
 	return nil
 }

@@ -31,7 +31,7 @@ func (p Fingerprint) MarshalText() ([]byte, error) {
 func (p *Fingerprint) UnmarshalText(b []byte) error {
 	n, err := strconv.ParseUint(string(b), 16, 64)
 	if err != nil {
-		return ErrValue.Sayf("fingerprint %q is not 16 hex digits", b)
+		return ErrValue.WithMessage("fingerprint %q is not 16 hex digits", b)
 	}
 	*p = Fingerprint(n)
 	return nil

@@ -72,16 +72,16 @@ func ParseDocument(raw json.RawMessage) (Document, error) {
 	case err == nil:
 		return d, nil
 	case errors.As(err, &wrong):
-		return d, Err.Sayf("'document.%s' cannot hold a JSON %s", wrong.Field, wrong.Value)
+		return d, Err.WithMessage("'document.%s' cannot hold a JSON %s", wrong.Field, wrong.Value)
 	}
 	if _, name, ok := strings.Cut(err.Error(), "unknown field "); ok {
 		name = strings.Trim(name, `"`)
 		if near := fault.Nearest(name, fieldNames()); near != "" {
-			return d, Err.Sayf("'%s' is not supported in 'document'; did you mean '%s'?", name, near)
+			return d, Err.WithMessage("'%s' is not supported in 'document'; did you mean '%s'?", name, near)
 		}
-		return d, Err.Sayf("'%s' is not supported in 'document'", name)
+		return d, Err.WithMessage("'%s' is not supported in 'document'", name)
 	}
-	return d, Err.Sayf("'document' cannot be read: %v", err)
+	return d, Err.WithMessage("'document' cannot be read: %v", err)
 }
 
 // Content checks every value and returns the content; an error names the place of the first invalid value. roots are the named source roots that refs
@@ -141,7 +141,7 @@ func (d DocumentRef) Content(roots []Root) (Ref, error) {
 		return r, err
 	}
 	if r.Root != "" && !slices.Contains(roots, r.Root) {
-		return r, ErrValue.Sayf("root %q is not configured; there is %s", r.Root, known(roots))
+		return r, ErrValue.WithMessage("root %q is not configured; there is %s", r.Root, known(roots))
 	}
 	r.Commit, err = ParseCommit(d.Commit)
 	return r, err
@@ -158,5 +158,5 @@ func known(roots []Root) string {
 // at prefixes an error's message with a place.
 func at(place string, err error) error {
 	f := fault.From(err)
-	return f.Sayf("%s", place+": "+f.Message)
+	return f.WithMessage("%s", place+": "+f.Message)
 }

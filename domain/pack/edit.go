@@ -32,7 +32,7 @@ func (p *Pack) Expect(revision uint64) error {
 	if slices.ContainsFunc(p.s.Sections, func(s Section) bool { return s.ChangedAt == 0 }) {
 		c.Guidance += "; sections without a recorded revision may have changed as well"
 	}
-	return ErrRevision.Sayf("pack %s is at revision %d, not %d", p.s.ID, p.s.Revision, revision).With(c)
+	return ErrRevision.WithMessage("pack %s is at revision %d, not %d", p.s.ID, p.s.Revision, revision).WithDetails(c)
 }
 
 // changedSince names the sections whose last change is after the revision, in the pack's order, then the removed ones.
@@ -54,7 +54,7 @@ func (p *Pack) changedSince(revision uint64) []Key {
 // editable fails with ErrFinalized unless the pack is a draft.
 func (p *Pack) editable() error {
 	if p.s.Status == Finalized {
-		return ErrFinalized.Sayf("pack %s is finalized; set_status draft first to change it", p.s.ID)
+		return ErrFinalized.WithMessage("pack %s is finalized; set_status draft first to change it", p.s.ID)
 	}
 	return nil
 }
@@ -74,7 +74,7 @@ func (p *Pack) touch(i int, now time.Time) {
 func (p *Pack) section(key Key) (int, error) {
 	i := slices.IndexFunc(p.s.Sections, func(s Section) bool { return s.Key == key })
 	if i < 0 {
-		return 0, ErrTarget.Sayf("pack %s has no section %q", p.s.ID, key)
+		return 0, ErrTarget.WithMessage("pack %s has no section %q", p.s.ID, key)
 	}
 	return i, nil
 }
@@ -179,7 +179,7 @@ func put[T interface{ keyed() Key }](list []T, part T) []T {
 func drop[T interface{ keyed() Key }](list *[]T, section, key Key, what string) error {
 	i := find(*list, key)
 	if i < 0 {
-		return ErrTarget.Sayf("section %q has no %s %q", section, what, key)
+		return ErrTarget.WithMessage("section %q has no %s %q", section, what, key)
 	}
 	*list = slices.Delete(*list, i, i+1)
 	return nil
@@ -219,7 +219,7 @@ func (p *Pack) SetMeta(m MetaEdit, now time.Time) error {
 		return err
 	}
 	if m == (MetaEdit{}) {
-		return ErrValue.Sayf("set_meta needs at least one of title, brief, tags")
+		return ErrValue.WithMessage("set_meta needs at least one of title, brief, tags")
 	}
 	next := p.s
 	if m.Title != nil {

@@ -77,7 +77,7 @@ func (p *Pack) Finalize(evidence []Evidence, snapshot func(Evidence) *Snapshot, 
 		}
 	}
 	if parts == 0 {
-		return ErrEmpty.Sayf("pack %s has neither a ref nor a diagram; add one before finalizing", p.s.ID)
+		return ErrEmpty.WithMessage("pack %s has neither a ref nor a diagram; add one before finalizing", p.s.ID)
 	}
 	next.Status = Finalized
 	p.s = next.clone()
@@ -104,13 +104,13 @@ func (p *Pack) mayBecome(to Status) error {
 	if slices.Contains(p.s.Status.transitions(), to) {
 		return nil
 	}
-	return ErrValue.Sayf("a pack cannot go from %q to %q", p.s.Status, to)
+	return ErrValue.WithMessage("a pack cannot go from %q to %q", p.s.Status, to)
 }
 
 func (p *Pack) checkEvidence(evidence []Evidence) error {
 	ids, refs := p.s.Refs()
 	if len(evidence) != len(refs) {
-		return ErrRevision.Sayf("pack %s changed while its refs were read; try again", p.s.ID)
+		return ErrRevision.WithMessage("pack %s changed while its refs were read; try again", p.s.ID)
 	}
 	stale := staleRefs{Samples: []string{}}
 	for i, e := range evidence {
@@ -126,7 +126,7 @@ func (p *Pack) checkEvidence(evidence []Evidence) error {
 	if stale.Total == 0 {
 		return nil
 	}
-	return ErrStale.Sayf("%d refs of pack %s are stale: %s", stale.Total, p.s.ID, strings.Join(stale.Samples, "; ")).With(stale)
+	return ErrStale.WithMessage("%d refs of pack %s are stale: %s", stale.Total, p.s.ID, strings.Join(stale.Samples, "; ")).WithDetails(stale)
 }
 
 // Content is a whole pack as one document, without what the store decides.

@@ -191,13 +191,13 @@ func New(id ID, name Optional, now time.Time, ttl TTL) (*Pack, error) {
 // rest (ErrMalformed), so that a hand-edited file cannot contain what an edit would reject.
 func Restore(s State) (*Pack, error) {
 	if !validID(string(s.ID)) {
-		return nil, ErrMalformed.Sayf("the stored pack's id %q is not pk_ and 8 characters out of a-z2-7", s.ID)
+		return nil, ErrMalformed.WithMessage("the stored pack's id %q is not pk_ and 8 characters out of a-z2-7", s.ID)
 	}
 	if s.SchemaVersion != SchemaVersion {
-		return nil, ErrSchema.Sayf("pack %s is stored with schema version %d; this version reads %d", s.ID, s.SchemaVersion, SchemaVersion)
+		return nil, ErrSchema.WithMessage("pack %s is stored with schema version %d; this version reads %d", s.ID, s.SchemaVersion, SchemaVersion)
 	}
 	if err := validate(s); err != nil {
-		return nil, ErrMalformed.Sayf("pack %s breaks a rule: %v", s.ID, err).Because(err)
+		return nil, ErrMalformed.WithMessage("pack %s breaks a rule: %v", s.ID, err).WithCause(err)
 	}
 	s = s.clone()
 	s.CreatedAt, s.UpdatedAt, s.ExpiresAt = s.CreatedAt.UTC(), s.UpdatedAt.UTC(), s.ExpiresAt.UTC()
@@ -235,7 +235,7 @@ func (p *Pack) Clone() *Pack { return &Pack{p.s.clone()} }
 // pack's revision (the same one, or the next), and with ErrNotFound if next is another pack.
 func (p *Pack) Replace(next *Pack) error {
 	if next.s.ID != p.s.ID {
-		return ErrNotFound.Sayf("pack %s is not pack %s", next.s.ID, p.s.ID)
+		return ErrNotFound.WithMessage("pack %s is not pack %s", next.s.ID, p.s.ID)
 	}
 	if next.s.Revision != p.s.Revision && next.s.Revision != p.s.Revision+1 {
 		return p.Expect(next.s.Revision - 1)

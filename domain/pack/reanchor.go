@@ -18,7 +18,7 @@ type reanchored struct {
 // leaves its ref unchanged. However many refs are rewritten, it is one change; rewriting none keeps the revision.
 func Reanchor(p *Pack, evidence []Evidence, accept func(RefID) bool, now time.Time) ([]reanchored, error) {
 	if p.Status() == Finalized {
-		return nil, ErrFinalized.Sayf("pack %s is finalized; set_status draft first to let its refs follow the code", p.ID())
+		return nil, ErrFinalized.WithMessage("pack %s is finalized; set_status draft first to let its refs follow the code", p.ID())
 	}
 	ids, refs := p.State().Refs()
 	before, done := p.Revision(), []reanchored{}

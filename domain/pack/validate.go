@@ -9,16 +9,16 @@ import (
 func validate(s State) error {
 	if s.Name != "" {
 		if n, err := ParseName(string(s.Name)); err != nil || string(n) != string(s.Name) {
-			return ErrValue.Sayf("name %q is invalid", s.Name)
+			return ErrValue.WithMessage("name %q is invalid", s.Name)
 		}
 	}
 	switch {
 	case s.Status.String() == "":
-		return ErrValue.Sayf("the status is missing")
+		return ErrValue.WithMessage("the status is missing")
 	case s.Revision < 1:
-		return ErrValue.Sayf("the revision is below 1")
+		return ErrValue.WithMessage("the revision is below 1")
 	case s.CreatedAt.IsZero() || s.UpdatedAt.IsZero() || s.ExpiresAt.IsZero():
-		return ErrValue.Sayf("a time is missing")
+		return ErrValue.WithMessage("a time is missing")
 	}
 	if err := checkTags(s.Tags); err != nil {
 		return err
@@ -29,7 +29,7 @@ func validate(s State) error {
 func checkTags(tags []string) error {
 	for i, t := range tags {
 		if strings.TrimSpace(t) == "" {
-			return ErrValue.Sayf("tag %d is blank", i+1)
+			return ErrValue.WithMessage("tag %d is blank", i+1)
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ func checkSections(sections []Section) error {
 				return err
 			}
 			if strings.TrimSpace(d.Mermaid) == "" {
-				return ErrValue.Sayf("diagram %s::%s has no mermaid text", sec.Key, d.Key)
+				return ErrValue.WithMessage("diagram %s::%s has no mermaid text", sec.Key, d.Key)
 			}
 		}
 	}
@@ -60,14 +60,14 @@ func checkSections(sections []Section) error {
 // checkPart checks the form and uniqueness of a key, and that the title is set.
 func checkPart(what string, key Key, title, field string, seen map[Key]bool) error {
 	if !validKey(string(key)) {
-		return ErrValue.Sayf("%s %q must match ^[a-z0-9][a-z0-9_-]{1,63}$", what, key)
+		return ErrValue.WithMessage("%s %q must match ^[a-z0-9][a-z0-9_-]{1,63}$", what, key)
 	}
 	if seen[key] {
-		return ErrValue.Sayf("%s %q occurs twice", what, key)
+		return ErrValue.WithMessage("%s %q occurs twice", what, key)
 	}
 	seen[key] = true
 	if strings.TrimSpace(title) == "" {
-		return ErrValue.Sayf("%q has a blank %s", key, field)
+		return ErrValue.WithMessage("%q has a blank %s", key, field)
 	}
 	return nil
 }
@@ -79,7 +79,7 @@ func checkRefs(sec Section) error {
 			return err
 		}
 		if err := checkRef(r); err != nil {
-			return ErrValue.Sayf("ref %s::%s: %v", sec.Key, r.Key, err)
+			return ErrValue.WithMessage("ref %s::%s: %v", sec.Key, r.Key, err)
 		}
 	}
 	return nil
@@ -88,7 +88,7 @@ func checkRefs(sec Section) error {
 func checkRef(r Ref) error {
 	path, badPath := ParsePath(string(r.Path))
 	if badPath == nil && path != r.Path {
-		badPath = ErrValue.Sayf("path %q is not in stored form", r.Path)
+		badPath = ErrValue.WithMessage("path %q is not in stored form", r.Path)
 	}
 	_, badLines := NewLineRange(r.Lines.Start, r.Lines.End)
 	_, badRoot := ParseRoot(string(r.Root))

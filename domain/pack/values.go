@@ -57,7 +57,7 @@ func (t TTL) Duration() time.Duration { return time.Duration(t) * time.Minute }
 
 func (t TTL) check() error {
 	if t < minTTL || t > MaxTTL {
-		return ErrValue.Sayf("a time to live is %d to %d minutes, not %d", minTTL, MaxTTL, uint64(t))
+		return ErrValue.WithMessage("a time to live is %d to %d minutes, not %d", minTTL, MaxTTL, uint64(t))
 	}
 	return nil
 }
@@ -75,11 +75,11 @@ func (l LineRange) Span() int { return l.End - l.Start + 1 }
 func NewLineRange(start, end int) (LineRange, error) {
 	switch {
 	case start < 1 || start > MaxLine || end > MaxLine:
-		return LineRange{}, ErrValue.Sayf("lines %d-%d: lines count from 1 to %d", start, end, MaxLine)
+		return LineRange{}, ErrValue.WithMessage("lines %d-%d: lines count from 1 to %d", start, end, MaxLine)
 	case end < start:
-		return LineRange{}, ErrValue.Sayf("line_end %d lies before line_start %d", end, start)
+		return LineRange{}, ErrValue.WithMessage("line_end %d lies before line_start %d", end, start)
 	case end-start >= MaxSpan:
-		return LineRange{}, ErrValue.Sayf("lines %d-%d are more than %d; split the ref", start, end, MaxSpan)
+		return LineRange{}, ErrValue.WithMessage("lines %d-%d are more than %d; split the ref", start, end, MaxSpan)
 	}
 	return LineRange{start, end}, nil
 }
@@ -88,7 +88,7 @@ func NewLineRange(start, end int) (LineRange, error) {
 func ParseID(s string) (ID, error) {
 	s = strings.TrimSpace(s)
 	if !validID(s) {
-		return "", ErrValue.Sayf("%q is no pack id: pk_ and 8 characters out of a-z2-7", s)
+		return "", ErrValue.WithMessage("%q is no pack id: pk_ and 8 characters out of a-z2-7", s)
 	}
 	return ID(s), nil
 }
@@ -111,9 +111,9 @@ func ParseName(s string) (Name, error) {
 	s = strings.TrimSpace(s)
 	switch {
 	case len(s) < minName || len(s) > maxName:
-		return "", ErrValue.Sayf("a pack name has %d to %d bytes, not %d", minName, maxName, len(s))
+		return "", ErrValue.WithMessage("a pack name has %d to %d bytes, not %d", minName, maxName, len(s))
 	case validID(s):
-		return "", ErrValue.Sayf("%q has the form of a pack id; choose another name", s)
+		return "", ErrValue.WithMessage("%q has the form of a pack id; choose another name", s)
 	}
 	return Name(s), nil
 }
@@ -122,7 +122,7 @@ func ParseName(s string) (Name, error) {
 func ParseKey(what, s string) (Key, error) {
 	s = strings.TrimSpace(s)
 	if !validKey(s) {
-		return "", ErrValue.Sayf("%s %q must match ^[a-z0-9][a-z0-9_-]{1,63}$", what, s)
+		return "", ErrValue.WithMessage("%s %q must match ^[a-z0-9][a-z0-9_-]{1,63}$", what, s)
 	}
 	return Key(s), nil
 }
@@ -144,7 +144,7 @@ func validKey(s string) bool {
 func ParsePath(s string) (Path, error) {
 	p, err := relpath.Parse(s)
 	if err != nil {
-		return "", ErrValue.Sayf("%s", fault.From(err).Message)
+		return "", ErrValue.WithMessage("%s", fault.From(err).Message)
 	}
 	return Path(p.String()), nil
 }
@@ -155,7 +155,7 @@ func ParseRoot(s string) (Root, error) {
 	const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	s = strings.TrimSpace(s)
 	if len(s) > maxRoot || strings.Trim(s, alnum+"._-") != "" || strings.IndexAny(s, "._-") == 0 {
-		return "", ErrValue.Sayf("root %q is no root name: up to %d letters, digits, dots, underscores and dashes", s, maxRoot)
+		return "", ErrValue.WithMessage("root %q is no root name: up to %d letters, digits, dots, underscores and dashes", s, maxRoot)
 	}
 	return Root(s), nil
 }
@@ -167,7 +167,7 @@ func ParseCommit(s string) (Commit, error) {
 		return "", nil
 	}
 	if len(s) < minCommit || len(s) > maxCommit || strings.Trim(s, "0123456789abcdef") != "" {
-		return "", ErrValue.Sayf("commit %q is not %d to %d lower-case hex digits", s, minCommit, maxCommit)
+		return "", ErrValue.WithMessage("commit %q is not %d to %d lower-case hex digits", s, minCommit, maxCommit)
 	}
 	return Commit(s), nil
 }
@@ -194,7 +194,7 @@ func (s Status) String() string {
 // MarshalText returns the status's name.
 func (s Status) MarshalText() ([]byte, error) {
 	if s.String() == "" {
-		return nil, ErrValue.Sayf("status %d does not exist", uint8(s))
+		return nil, ErrValue.WithMessage("status %d does not exist", uint8(s))
 	}
 	return []byte(s.String()), nil
 }
@@ -213,7 +213,7 @@ func ParseStatus(s string) (Status, error) {
 	case "finalized":
 		return Finalized, nil
 	}
-	return 0, ErrValue.Sayf("status %q is neither draft nor finalized", s)
+	return 0, ErrValue.WithMessage("status %q is neither draft nor finalized", s)
 }
 
 // Expired reports whether now is at or past the expiry.

@@ -68,8 +68,8 @@ type Request struct {
 	Granted        bool // a session grant covers this tool or the scope of the plan
 }
 
-// Decision is a verdict with its reason. Rule is the stable name of the rule that decided, for the audit log, settings and messages.
-type Decision struct {
+// Result is a verdict with its reason. Rule is the stable name of the rule that decided, for the audit log, settings and messages.
+type Result struct {
 	Verdict  Verdict  `json:"verdict"`
 	Rule     string   `json:"rule"`
 	Mode     Mode     `json:"mode"`
@@ -120,10 +120,10 @@ func known(m Mode) Mode {
 	return max(m, Ask)
 }
 
-// Decide returns the decision for a request; it never fails. It checks in this order: unknown class, blocked tool, denied action, permissions,
+// Evaluate returns the decision for a request; it never fails. It checks in this order: unknown class, blocked tool, denied action, permissions,
 // permission level, mode, and last which approval is required.
-func (p Policy) Decide(q Request) Decision {
-	d := Decision{Mode: p.Effective(q), Strength: min(q.Strength, Typed), Needs: p.Needs(q)}
+func (p Policy) Evaluate(q Request) Result {
+	d := Result{Mode: p.Effective(q), Strength: min(q.Strength, Typed), Needs: p.Needs(q)}
 	set := p.Tools[q.Tool]
 	switch {
 	case !q.Claims.Class.Permits(q.Claims.Effects):
@@ -190,7 +190,7 @@ func (p Policy) levelAllows(c Class, set Setting) bool {
 // confirmation decides between Confirm and Allow for a call that may run. A session grant outranks an explicit confirm, of the tool or of the action,
 // which outranks an explicit allowed; then come automatic approvals, which cover only what execute_with_confirm asks (packageflow-security contract
 // §3.3). Nothing outranks type-to-confirm.
-func (p Policy) confirmation(d Decision, q Request, set Setting) Decision {
+func (p Policy) confirmation(d Result, q Request, set Setting) Result {
 	asked := set == AlwaysConfirm || q.Action == ActionRequireConfirm
 	switch {
 	case q.Strength >= Typed:
@@ -225,7 +225,7 @@ func unasked(c Class) string {
 }
 
 // inAdvance decides whether an approval that only the level requires was given in advance. High risk always asks.
-func (p Policy) inAdvance(d Decision, q Request) Decision {
+func (p Policy) inAdvance(d Result, q Request) Result {
 	switch {
 	case p.Level != ExecuteWithConfirm || q.Risk >= RiskHigh:
 		return d.end(Confirm, RuleStrength)
@@ -237,7 +237,7 @@ func (p Policy) inAdvance(d Decision, q Request) Decision {
 	return d.end(Confirm, RuleStrength)
 }
 
-func (d Decision) end(v Verdict, rule string) Decision {
+func (d Result) end(v Verdict, rule string) Result {
 	d.Verdict, d.Rule = v, rule
 	return d
 }

@@ -1,4 +1,4 @@
-// Package policy decides whether a call may run: Policy.Decide is a pure function from a Request and the settings to a Decision.
+// Package policy decides whether a call may run: Policy.Evaluate is a pure function from a Request and the settings to a Decision.
 //
 // Zero values are safe: the zero Policy allows no change, the zero Class is denied, and an unset mode is Ask.
 package policy
@@ -189,7 +189,7 @@ func read[T ~uint8](to *T, names []string, what string, b []byte) error {
 	i := slices.Index(names, string(b))
 	if i < 0 {
 		known := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
-		return ErrWord.Sayf("%q is no %s; use one of %s", b, what, strings.Join(known, ", "))
+		return ErrWord.WithMessage("%q is no %s; use one of %s", b, what, strings.Join(known, ", "))
 	}
 	*to = T(i)
 	return nil

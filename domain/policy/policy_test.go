@@ -70,7 +70,7 @@ func TestMissingNamesTheEffects(t *testing.T) {
 		{policy.ClassDangerous, policy.Exec, policy.Exec, 0},
 	} {
 		p := policy.Policy{Ceiling: policy.Execute, Level: policy.FullAccess, Mode: policy.Execute}
-		d := p.Decide(policy.Request{Claims: policy.Claims{Class: c.class, Effects: c.claimed}, Principal: policy.Principal{Grants: c.grants}})
+		d := p.Evaluate(policy.Request{Claims: policy.Claims{Class: c.class, Effects: c.claimed}, Principal: policy.Principal{Grants: c.grants}})
 		assert.Equal(t, c.missing, d.Missing, "%+v", c)
 		assert.Equal(t, c.missing == 0, d.Verdict == policy.Allow, "%+v", c)
 	}
@@ -81,7 +81,7 @@ func TestExplicitConfirmAsksAtLeastSimple(t *testing.T) {
 	p := policy.Policy{Ceiling: policy.Execute, Level: policy.FullAccess, Mode: policy.Execute,
 		Tools: map[string]policy.Setting{"t": policy.AlwaysConfirm}}
 	for s, want := range []policy.Strength{policy.Simple, policy.Simple, policy.Preview, policy.Typed, policy.Typed} {
-		d := p.Decide(policy.Request{Tool: "t", Strength: policy.Strength(s), Principal: policy.Principal{Grants: policy.All},
+		d := p.Evaluate(policy.Request{Tool: "t", Strength: policy.Strength(s), Principal: policy.Principal{Grants: policy.All},
 			Claims: policy.Claims{Class: policy.ClassWrite, Effects: policy.Write}})
 		assert.Equal(t, policy.Confirm, d.Verdict)
 		assert.Equal(t, want, d.Strength)
@@ -132,11 +132,11 @@ func TestUnknownWordNamesTheKnownOnes(t *testing.T) {
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"Level":"root"}`), &s), "read_only, execute_with_confirm, full_access")
 }
 
-var decision policy.Decision
+var decision policy.Result
 
 func TestDecideAllocatesNothing(t *testing.T) {
 	p, q := busiest()
-	assert.Zero(t, testing.AllocsPerRun(100, func() { decision = p.Decide(q) }))
+	assert.Zero(t, testing.AllocsPerRun(100, func() { decision = p.Evaluate(q) }))
 	assert.Equal(t, policy.RuleAuto, decision.Rule)
 }
 
@@ -144,7 +144,7 @@ func BenchmarkDecide(b *testing.B) {
 	p, q := busiest()
 	b.ReportAllocs()
 	for b.Loop() {
-		decision = p.Decide(q)
+		decision = p.Evaluate(q)
 	}
 }
 

@@ -19,7 +19,7 @@ type situation struct {
 	request policy.Request
 }
 
-func (s situation) verdict() policy.Verdict { return s.policy.Decide(s.request).Verdict }
+func (s situation) verdict() policy.Verdict { return s.policy.Evaluate(s.request).Verdict }
 
 // drawSituation draws values up to the given number for every enum: valid ones only, or any byte.
 func drawSituation(t *rapid.T, anyByte bool) situation {
@@ -151,17 +151,17 @@ func TestNothingThatRestrictsEverAllowsMore(t *testing.T) {
 func TestOtherToolsSettingsChangeNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSituation(t, false)
-		before := s.policy.Decide(s.request)
+		before := s.policy.Evaluate(s.request)
 
 		other := s
 		other.policy.Tools = maps.Clone(s.policy.Tools)
 		other.policy.Tools["other"] = policy.Setting(rapid.Uint8().Draw(t, "another setting"))
 		other.policy.Auto.Tools = append(slices.Clone(s.policy.Auto.Tools), "other", "another")
-		require.Equal(t, before, other.policy.Decide(other.request))
+		require.Equal(t, before, other.policy.Evaluate(other.request))
 
 		auto := s
 		auto.policy.Auto = policy.AutoApprove{Enabled: true, Tools: []string{toolName}}
-		after := auto.policy.Decide(auto.request)
+		after := auto.policy.Evaluate(auto.request)
 		if s.policy.Level != policy.ExecuteWithConfirm {
 			require.Equal(t, before, after)
 		} else if after.Verdict != before.Verdict {
@@ -181,8 +181,8 @@ func TestDecideIsTotalAndFailsClosed(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		for range 20 {
 			s := drawSituation(t, true)
-			d := s.policy.Decide(s.request)
-			require.Equal(t, d, s.policy.Decide(s.request), "the same question has the same answer")
+			d := s.policy.Evaluate(s.request)
+			require.Equal(t, d, s.policy.Evaluate(s.request), "the same question has the same answer")
 			require.LessOrEqual(t, d.Verdict, policy.Allow)
 			require.Contains(t, rules, d.Rule, "every decision names its source")
 			require.True(t, d.Mode >= policy.Ask && d.Mode <= policy.Execute, "mode %d", d.Mode)
@@ -198,7 +198,7 @@ func TestDecideIsTotalAndFailsClosed(t *testing.T) {
 }
 
 // failsClosed checks what a value nobody defined, or one that refuses, must lead to.
-func failsClosed(t require.TestingT, s situation, d policy.Decision) {
+func failsClosed(t require.TestingT, s situation, d policy.Result) {
 	q, set := s.request, s.policy.Tools[toolName]
 	changes := q.Claims.Class >= policy.ClassWrite || q.Claims.Effects&policy.Exec != 0
 	switch {
@@ -228,13 +228,13 @@ func failsClosed(t require.TestingT, s situation, d policy.Decision) {
 }
 
 func TestZeroValuesRefuse(t *testing.T) {
-	assert.Equal(t, policy.Deny, policy.Policy{}.Decide(policy.Request{}).Verdict)
+	assert.Equal(t, policy.Deny, policy.Policy{}.Evaluate(policy.Request{}).Verdict)
 	assert.Zero(t, policy.Deny)
 	rapid.Check(t, func(t *rapid.T) {
 		s := drawSituation(t, true)
-		require.Equal(t, policy.Deny, s.policy.Decide(policy.Request{}).Verdict, "the zero Request is denied by every policy")
+		require.Equal(t, policy.Deny, s.policy.Evaluate(policy.Request{}).Verdict, "the zero Request is denied by every policy")
 
-		d := policy.Policy{}.Decide(s.request)
+		d := policy.Policy{}.Evaluate(s.request)
 		if s.request.Claims.Class != policy.ClassRead {
 			require.Equal(t, policy.Deny, d.Verdict, "the zero Policy lets nothing change")
 		}

@@ -58,5 +58,5 @@ func (p *Proving) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return ErrProving.Sayf("%q is no proof; use person, touch or passkey", b)
+	return ErrProving.WithMessage("%q is no proof; use person, touch or passkey", b)
 }

@@ -37,8 +37,10 @@ func (a Assessment) Raised(base Assessment) Assessment {
 	return a
 }
 
-// Lasting reports whether a session grant can be given: a plan of high risk, or with a name to type, asks every time.
-func (a Assessment) Lasting() bool { return max(a.Strength, a.Human) < Typed && a.Risk < RiskHigh }
+// AllowsSessionGrant reports whether a session grant can be given: a plan of high risk, or with a name to type, asks every time.
+func (a Assessment) AllowsSessionGrant() bool {
+	return max(a.Strength, a.Human) < Typed && a.Risk < RiskHigh
+}
 
 var (
 	riskNames   = []string{"none", "low", "medium", "high"}

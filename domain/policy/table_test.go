@@ -185,7 +185,7 @@ func TestDecideAgainstTheTables(t *testing.T) {
 				m := ways[mode][turn%len(ways[mode])]
 				turn++
 				setModes(&q, &p, m)
-				d := p.Decide(q)
+				d := p.Evaluate(q)
 				if d.Verdict.String() == expected.says[0] && d.Rule == expected.says[1] && d.Mode.String() == modes[m].says[0] {
 					continue
 				}

@@ -59,15 +59,15 @@ func (s Spec) Validate() error {
 	}
 	switch {
 	case len(s.Argv) == 0 || s.Argv[0] == "":
-		return ErrSpec.Sayf("the process has no program: argv is empty")
+		return ErrSpec.WithMessage("the process has no program: argv is empty")
 	case s.Argv[0][0] == '-':
-		return ErrSpec.Sayf("the program's name %q starts with a dash", s.Argv[0])
+		return ErrSpec.WithMessage("the program's name %q starts with a dash", s.Argv[0])
 	case size > MaxArgvBytes:
-		return ErrSpec.Sayf("the arguments have %d bytes; at most %d are allowed", size, MaxArgvBytes)
+		return ErrSpec.WithMessage("the arguments have %d bytes; at most %d are allowed", size, MaxArgvBytes)
 	case slices.ContainsFunc(s.Argv, hasNUL):
-		return ErrSpec.Sayf("an argument contains a NUL character")
+		return ErrSpec.WithMessage("an argument contains a NUL character")
 	case s.Timeout < 0:
-		return ErrSpec.Sayf("the timeout %v is negative", s.Timeout)
+		return ErrSpec.WithMessage("the timeout %v is negative", s.Timeout)
 	}
 	for name, value := range s.Env {
 		if err := checkVariable(name, value); err != nil {
@@ -75,7 +75,7 @@ func (s Spec) Validate() error {
 		}
 	}
 	if s.Log != "" && (!path.IsAbs(s.Log) || checkDir(s.Log) != nil) {
-		return ErrSpec.Sayf("the log %.80q is no absolute path that can be written to", s.Log)
+		return ErrSpec.WithMessage("the log %.80q is no absolute path that can be written to", s.Log)
 	}
 	return checkDir(s.Dir)
 }
@@ -88,13 +88,13 @@ func checkDir(dir string) error {
 		return nil
 	case !path.IsAbs(dir):
 		if _, err := relpath.Parse(dir); err != nil {
-			return ErrSpec.Sayf("the directory: %v", err)
+			return ErrSpec.WithMessage("the directory: %v", err)
 		}
 		return nil
 	case len(dir) > MaxDirBytes || !utf8.ValidString(dir) || hasNUL(dir):
-		return ErrSpec.Sayf("the directory has more than %d bytes, is not UTF-8 or contains NUL", MaxDirBytes)
+		return ErrSpec.WithMessage("the directory has more than %d bytes, is not UTF-8 or contains NUL", MaxDirBytes)
 	case slices.Contains(strings.Split(dir, "/"), ".."):
-		return ErrSpec.Sayf("the directory %q has a \"..\" component", dir)
+		return ErrSpec.WithMessage("the directory %q has a \"..\" component", dir)
 	}
 	return nil
 }
@@ -144,7 +144,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Status) UnmarshalText(text []byte) error {
 	i := slices.Index(statusNames[1:], string(text))
 	if i < 0 {
-		return ErrTransition.Sayf("%.40q is no status of a process", text)
+		return ErrTransition.WithMessage("%.40q is no status of a process", text)
 	}
 	*s = Status(i + 1)
 	return nil
@@ -208,7 +208,7 @@ func (s *State) Lose(why string, last time.Time) error {
 // and changes nothing.
 func (s *State) Move(to Status, now time.Time) error {
 	if !s.Status.May(to) {
-		return ErrTransition.Sayf("process %s is %s and cannot become %s", s.ID, s.Status, to)
+		return ErrTransition.WithMessage("process %s is %s and cannot become %s", s.ID, s.Status, to)
 	}
 	if s.Status = to; to.Final() {
 		s.EndedAt = now

@@ -146,7 +146,7 @@ func short(line string) string {
 // End sets the final status of the execution. A final one stays unchanged, with ErrTransition.
 func (e *Execution) End(to Status, reason, message string, now time.Time) error {
 	if !e.Status.Known() || e.Status.Final() || !to.Final() {
-		return ErrTransition.Sayf("execution %s is %s and cannot become %s", e.ID, e.Status, to)
+		return ErrTransition.WithMessage("execution %s is %s and cannot become %s", e.ID, e.Status, to)
 	}
 	e.Status, e.Reason, e.Error, e.CompletedAt, e.DurationMS = to, reason, message, now, max(now.Sub(e.StartedAt).Milliseconds(), 0)
 	return nil

@@ -36,7 +36,7 @@ func (s workflowSet) load(id string) (*project.Workflow, error) {
 	if w := s[id]; w != nil {
 		return w, nil
 	}
-	return nil, project.ErrWorkflowNotFound.Sayf("there is no workflow %s", id)
+	return nil, project.ErrWorkflowNotFound.WithMessage("there is no workflow %s", id)
 }
 
 func TestExpandGoesAllTheWay(t *testing.T) {

@@ -35,11 +35,11 @@ type Manifest struct {
 func ParseManifest(data []byte) (Manifest, error) {
 	m := Manifest{Scripts: map[string]string{}, Volta: map[string]string{}, Dependencies: map[string]bool{}}
 	if len(data) > MaxManifest {
-		return m, ErrManifest.Sayf("package.json has %d bytes; at most %d are read", len(data), MaxManifest)
+		return m, ErrManifest.WithMessage("package.json has %d bytes; at most %d are read", len(data), MaxManifest)
 	}
 	data = bytes.TrimPrefix(data, []byte("\xef\xbb\xbf"))
 	if err := object(data); err != nil {
-		return m, ErrManifest.Sayf("package.json cannot be read: %v", err)
+		return m, ErrManifest.WithMessage("package.json cannot be read: %v", err)
 	}
 	top, twice := members(data)
 	m.note("", twice)

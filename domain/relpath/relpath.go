@@ -30,19 +30,19 @@ func Parse(s string) (Path, error) {
 	text := strings.ReplaceAll(strings.TrimSpace(s), `\`, "/")
 	switch {
 	case text == "":
-		return Path{}, ErrInvalid.Sayf("the path is empty; give one relative to its root, like src/main.go")
+		return Path{}, ErrInvalid.WithMessage("the path is empty; give one relative to its root, like src/main.go")
 	case len(text) > MaxBytes:
-		return Path{}, ErrInvalid.Sayf("the path has %d bytes; at most %d are allowed", len(text), MaxBytes)
+		return Path{}, ErrInvalid.WithMessage("the path has %d bytes; at most %d are allowed", len(text), MaxBytes)
 	case !utf8.ValidString(text):
-		return Path{}, ErrInvalid.Sayf("the path %q is not valid UTF-8", text)
+		return Path{}, ErrInvalid.WithMessage("the path %q is not valid UTF-8", text)
 	case strings.ContainsFunc(text, unicode.IsControl):
-		return Path{}, ErrInvalid.Sayf("the path %q contains a control character", text)
+		return Path{}, ErrInvalid.WithMessage("the path %q contains a control character", text)
 	case text[0] == '/':
-		return Path{}, ErrInvalid.Sayf("the path %q is absolute; give one relative to its root", text)
+		return Path{}, ErrInvalid.WithMessage("the path %q is absolute; give one relative to its root", text)
 	}
 	for part := range strings.SplitSeq(text, "/") {
 		if part == ".." {
-			return Path{}, ErrInvalid.Sayf("the path %q has a \"..\" component; name the place without going up", text)
+			return Path{}, ErrInvalid.WithMessage("the path %q has a \"..\" component; name the place without going up", text)
 		}
 	}
 	return Path{text: text}, nil

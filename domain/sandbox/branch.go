@@ -58,13 +58,13 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	if wish == "" {
 		from := cmp.Or(r.Current, r.Commit)
 		if from == "" || r.Commit == "" {
-			return BranchPlan{}, ErrBranch.Sayf("%s", noStart(r)).
-				With(MissingBranch{Near: names(r)})
+			return BranchPlan{}, ErrBranch.WithMessage("%s", noStart(r)).
+				WithDetails(MissingBranch{Near: names(r)})
 		}
 		return r.fresh(name, from, "")
 	}
 	if _, err := git.ParseBranch(wish); err != nil {
-		return BranchPlan{}, ErrArguments.Sayf("branch %.80q cannot be used: %v", wish, err).Because(err)
+		return BranchPlan{}, ErrArguments.WithMessage("branch %.80q cannot be used: %v", wish, err).WithCause(err)
 	}
 	place, local := r.Local[wish]
 	switch {
@@ -74,7 +74,7 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 		return r.fresh(name, wish, fmt.Sprintf("%s is checked out in %s, and a branch can be in one place only", wish, plain(place)))
 	case r.Origin[wish]:
 		if conflicting := r.conflicting(wish); conflicting != "" {
-			return BranchPlan{}, ErrArguments.Sayf("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, conflicting, conflicting)
+			return BranchPlan{}, ErrArguments.WithMessage("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, conflicting, conflicting)
 		}
 		return BranchPlan{Branch: wish, From: "origin/" + wish, Create: true, Track: true}, nil
 	}
@@ -83,7 +83,7 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	if len(near) > 0 {
 		hint = "near it: " + strings.Join(near, ", ")
 	}
-	return BranchPlan{}, ErrBranch.Sayf("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).With(MissingBranch{Branch: wish, Near: near})
+	return BranchPlan{}, ErrBranch.WithMessage("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).WithDetails(MissingBranch{Branch: wish, Near: near})
 }
 
 // noStart returns the error if there is no branch or commit to start from.
@@ -115,7 +115,7 @@ func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 		}
 		return BranchPlan{Branch: branch, From: from, Create: true, Note: note}, nil
 	}
-	return BranchPlan{}, ErrArguments.Sayf("all names like %s%s are taken by branches; delete some, or choose another name", BranchPrefix, name)
+	return BranchPlan{}, ErrArguments.WithMessage("all names like %s%s are taken by branches; delete some, or choose another name", BranchPrefix, name)
 }
 
 // conflicting returns a local branch whose name is a directory of this one's, or the reverse; git can only have one of them.

@@ -34,7 +34,7 @@ func SetEnvVar(text, key, value string) (string, error) {
 		line = key + "=\"" + value + "\"" // blanks at its ends, or quotes of its own
 	}
 	if k, v, kind := read(line); kind != setting || k != key || v != value || strings.ContainsAny(line, "\n\x00") {
-		return "", ErrLine.Sayf("the setting %.80q cannot be written: its name or value does not fit on a line", key)
+		return "", ErrLine.WithMessage("the setting %.80q cannot be written: its name or value does not fit on a line", key)
 	}
 	lines := strings.SplitAfter(text, "\n")
 	at := -1

@@ -143,11 +143,11 @@ func ProjectTitle(name string) string {
 func CheckName(name string) error {
 	switch {
 	case name == "":
-		return ErrName.Sayf("a sandbox needs a name")
+		return ErrName.WithMessage("a sandbox needs a name")
 	case len(name) > MaxName:
-		return ErrName.Sayf("the sandbox's name has %d characters; at most %d are allowed", len(name), MaxName)
+		return ErrName.WithMessage("the sandbox's name has %d characters; at most %d are allowed", len(name), MaxName)
 	case !named(name):
-		return ErrName.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, and no - in front", name)
+		return ErrName.WithMessage("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, and no - in front", name)
 	}
 	return nil
 }
@@ -173,7 +173,7 @@ func SandboxKey(name string) string { return strings.ToLower(name) }
 // CheckProjectName fails with ErrState if a stored project name could lead out of the directories with that name.
 func CheckProjectName(name string) error {
 	if len(name) > 255-len("-opencode.log") || !utf8.ValidString(name) || !directory(name) {
-		return ErrState.Sayf("a project is recorded with the name %.80q, which cannot name a directory; mend or move the state file away", name)
+		return ErrState.WithMessage("a project is recorded with the name %.80q, which cannot name a directory; mend or move the state file away", name)
 	}
 	return nil
 }

@@ -24,11 +24,11 @@ func ParseIsolation(word string) (kind string, noNetwork bool, err error) {
 	case word == "" || word == IsolationNone:
 		return IsolationNone, false, nil
 	case kind == IsolationContainer && named && !isImage(image):
-		return "", false, ErrArguments.Sayf("%.80q names no image; it is like container:docker.io/library/node:22", word)
+		return "", false, ErrArguments.WithMessage("%.80q names no image; it is like container:docker.io/library/node:22", word)
 	case kind == IsolationContainer, !named && (kind == IsolationLandlock || kind == IsolationBubblewrap):
 		return kind, noNetwork, nil
 	}
-	return "", false, ErrArguments.Sayf("%.40q is no isolation; there are: landlock, bubblewrap, container and container:IMAGE, the same with -offline (container-offline:IMAGE), and none", word)
+	return "", false, ErrArguments.WithMessage("%.40q is no isolation; there are: landlock, bubblewrap, container and container:IMAGE, the same with -offline (container-offline:IMAGE), and none", word)
 }
 
 // IsolationImage returns the image of a container.

@@ -38,14 +38,14 @@ func MigrateState(doc *Object) (MigrationReport, error) {
 	var r MigrationReport
 	version := 1
 	if err := doc.Read("version", &version); err != nil {
-		return r, ErrShape.Sayf("version is no whole number").Because(err)
+		return r, ErrShape.WithMessage("version is no whole number").WithCause(err)
 	}
 	if version > StateVersion {
-		return r, ErrShape.Sayf("it is of version %d, and this program knows those up to %d; a newer one wrote it", version, StateVersion)
+		return r, ErrShape.WithMessage("it is of version %d, and this program knows those up to %d; a newer one wrote it", version, StateVersion)
 	}
 	projects, err := doc.Child("projects")
 	if err != nil {
-		return r, ErrShape.Sayf("projects is no object").Because(err)
+		return r, ErrShape.WithMessage("projects is no object").WithCause(err)
 	}
 	many := doc.Has("global_mcp_tool")
 	rows, err := rowsOf(projects)
@@ -117,7 +117,7 @@ func rowsOf(projects *Object) (rows []row, err error) {
 	for _, key := range projects.Keys() {
 		entry, err := projects.Child(key)
 		if err != nil || projects.IsNull(key) {
-			return nil, ErrShape.Sayf("an entry of projects is no object").Because(err)
+			return nil, ErrShape.WithMessage("an entry of projects is no object").WithCause(err)
 		}
 		rows = append(rows, row{key, entry})
 	}
@@ -274,11 +274,11 @@ func MigrateServers(doc *Object) (MigrationReport, error) {
 	var r MigrationReport
 	var entries []*Object
 	if err := doc.Read("servers", &entries); err != nil || slices.Contains(entries, nil) {
-		return r, ErrShape.Sayf("servers is no list of objects").Because(err)
+		return r, ErrShape.WithMessage("servers is no list of objects").WithCause(err)
 	}
 	var fallback *string
 	if err := doc.Read("default_server", &fallback); err != nil {
-		return r, ErrShape.Sayf("default_server is no text").Because(err)
+		return r, ErrShape.WithMessage("default_server is no text").WithCause(err)
 	}
 	moved := map[string]string{} // possible values of default_server → id
 	kept := make([]*Object, 0, len(entries))

@@ -19,9 +19,9 @@ func SplitModel(name string) (provider, id string, err error) {
 	provider, id, _ = strings.Cut(name, "/")
 	switch {
 	case len(name) > MaxModel:
-		return "", "", ErrArguments.Sayf("the model's name has %d bytes; at most %d are allowed", len(name), MaxModel)
+		return "", "", ErrArguments.WithMessage("the model's name has %d bytes; at most %d are allowed", len(name), MaxModel)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) || provider == "" || id == "" || strings.ContainsFunc(provider, foreign):
-		return "", "", ErrArguments.Sayf("%.80q is no model; write provider/model without blanks, as opencode_llm_config lists them", name)
+		return "", "", ErrArguments.WithMessage("%.80q is no model; write provider/model without blanks, as opencode_llm_config lists them", name)
 	}
 	return provider, id, nil
 }

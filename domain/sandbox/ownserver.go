@@ -16,7 +16,7 @@ import (
 
 // notOwn is the failure of a sandbox that can have no server of its own.
 func notOwn(name, why string) error {
-	return ErrArguments.Sayf("sandbox %s can have no agent server of its own: %s", name, why)
+	return ErrArguments.WithMessage("sandbox %s can have no agent server of its own: %s", name, why)
 }
 
 // CheckOwnServer fails for a sandbox that cannot have a server of its own, and says what it has in its place.

@@ -22,5 +22,5 @@ func ChoosePort(url git.URL, taken, free func(port int) bool) (int, error) {
 			return port, nil
 		}
 	}
-	return 0, ErrNoPort.Sayf("every port from %d to %d is used; stop a project, or set OPENCODE_PORT in this one's settings", firstPort, firstPort+Ports-1)
+	return 0, ErrNoPort.WithMessage("every port from %d to %d is used; stop a project, or set OPENCODE_PORT in this one's settings", firstPort, firstPort+Ports-1)
 }

@@ -47,8 +47,8 @@ func (p PlanBase) Remotes() []string { return p.options.Remotes }
 // Fetches returns the URLs that the plan fetches from and does not show (Fetching).
 func (p PlanBase) Fetches() []string { return p.options.Fetches }
 
-// Idle reports whether the plan has nothing to do (Idle).
-func (p PlanBase) Idle() bool { return p.options.Nothing }
+// NoOp reports whether the plan has nothing to do (Idle).
+func (p PlanBase) NoOp() bool { return p.options.Nothing }
 
 // BasicPlan is the plan of capabilities that show the tool, one line, and what the user needs to decide.
 type BasicPlan struct {

@@ -3,7 +3,7 @@
 //
 //   - tool.go: Spec and Entry; Handler decodes raw arguments into an Invocation, which prepares a Plan and applies exactly that Plan; Call and
 //     Outcome are one request and its result; Ref is a typed handle for Go callers. Further properties of a plan are optional: the small
-//     interfaces such as Assessed, Prompter, Exhibitor, Targeter, Idle and Gated, each documented where it is declared
+//     interfaces such as Assessed, Prompter, Detailer, Targeter, Idle and Gated, each documented where it is declared
 //   - basic_plan.go: PlanBase is the plan that capabilities embed and extend, and BasicPlan the form of it that projects and sandboxes show
 //   - registry.go: Capability is one toolset with its contract, default mode and entries; NewRegistry joins capabilities and fails on an invalid
 //     entry (ErrRegistry). A Registry is immutable and sorted by name; schema.go checks input schemas

@@ -9,8 +9,8 @@ import (
 // ControlToolset is the toolset that no Narrowing removes as a whole: every caller has modes, approvals and the list of tools.
 const ControlToolset = "control"
 
-// Narrowing removes tools from the enabled ones for one caller: by the scope of its token, or by its own request. The zero Narrowing removes nothing.
-type Narrowing struct {
+// Restriction removes tools from the enabled ones for one caller: by the scope of its token, or by its own request. The zero Narrowing removes nothing.
+type Restriction struct {
 	Toolsets []string // only these, and Control; with Tools also those; empty, without Tools, is every one
 	Tools    []string // single tools, added to the toolsets
 	Exclude  []string // single tools, removed whatever the other fields say
@@ -18,7 +18,7 @@ type Narrowing struct {
 }
 
 // Covers reports whether the tool remains.
-func (n Narrowing) Covers(s Spec) bool {
+func (n Restriction) Covers(s Spec) bool {
 	name := string(s.Name)
 	switch {
 	case slices.Contains(n.Exclude, name), n.ReadOnly && s.Class > policy.ClassScratch:
@@ -30,7 +30,7 @@ func (n Narrowing) Covers(s Spec) bool {
 }
 
 // Covered reports whether every narrowing covers the tool.
-func Covered(all []Narrowing, s Spec) bool {
+func Covered(all []Restriction, s Spec) bool {
 	for _, n := range all {
 		if !n.Covers(s) {
 			return false
@@ -40,6 +40,6 @@ func Covered(all []Narrowing, s Spec) bool {
 }
 
 // ReadsOnly reports whether any of the narrowings leaves only reads.
-func ReadsOnly(all []Narrowing) bool {
-	return slices.ContainsFunc(all, func(n Narrowing) bool { return n.ReadOnly })
+func ReadsOnly(all []Restriction) bool {
+	return slices.ContainsFunc(all, func(n Restriction) bool { return n.ReadOnly })
 }

@@ -16,17 +16,17 @@ func TestNarrowing(t *testing.T) {
 	write := tool.Spec{Name: "write_note", Toolset: "notes", Class: policy.ClassWrite}
 	mode := tool.Spec{Name: "set_mode", Toolset: tool.ControlToolset, Class: policy.ClassScratch}
 	for name, c := range map[string]struct {
-		n    tool.Narrowing
+		n    tool.Restriction
 		want [4]bool // read, scratch, write, mode
 	}{
-		"nothing said":            {tool.Narrowing{}, [4]bool{true, true, true, true}},
-		"one toolset":             {tool.Narrowing{Toolsets: []string{"notes"}}, [4]bool{true, false, true, true}},
-		"one tool":                {tool.Narrowing{Tools: []string{"input"}}, [4]bool{false, true, false, true}},
-		"a toolset and a tool":    {tool.Narrowing{Toolsets: []string{"packs"}, Tools: []string{"list_notes"}}, [4]bool{true, true, false, true}},
-		"excluded":                {tool.Narrowing{Exclude: []string{"input", "set_mode"}}, [4]bool{true, false, true, false}},
-		"excluded beats included": {tool.Narrowing{Tools: []string{"input"}, Exclude: []string{"input"}}, [4]bool{false, false, false, true}},
-		"read-only":               {tool.Narrowing{ReadOnly: true}, [4]bool{true, true, false, true}},
-		"unknown":                 {tool.Narrowing{Toolsets: []string{"no"}}, [4]bool{false, false, false, true}},
+		"nothing said":            {tool.Restriction{}, [4]bool{true, true, true, true}},
+		"one toolset":             {tool.Restriction{Toolsets: []string{"notes"}}, [4]bool{true, false, true, true}},
+		"one tool":                {tool.Restriction{Tools: []string{"input"}}, [4]bool{false, true, false, true}},
+		"a toolset and a tool":    {tool.Restriction{Toolsets: []string{"packs"}, Tools: []string{"list_notes"}}, [4]bool{true, true, false, true}},
+		"excluded":                {tool.Restriction{Exclude: []string{"input", "set_mode"}}, [4]bool{true, false, true, false}},
+		"excluded beats included": {tool.Restriction{Tools: []string{"input"}, Exclude: []string{"input"}}, [4]bool{false, false, false, true}},
+		"read-only":               {tool.Restriction{ReadOnly: true}, [4]bool{true, true, false, true}},
+		"unknown":                 {tool.Restriction{Toolsets: []string{"no"}}, [4]bool{false, false, false, true}},
 	} {
 		for i, s := range []tool.Spec{read, scratch, write, mode} {
 			assert.Equal(t, c.want[i], c.n.Covers(s), "%s: %s", name, s.Name)
@@ -37,8 +37,8 @@ func TestNarrowing(t *testing.T) {
 // TestNarrowingOnlyTakesAway: whatever is added to a list of narrowings, nothing is covered that was not.
 func TestNarrowingOnlyTakesAway(t *testing.T) {
 	names := rapid.SliceOfN(rapid.SampledFrom([]string{"notes", "packs", "input", "write_note"}), 0, 3)
-	one := rapid.Custom(func(t *rapid.T) tool.Narrowing {
-		return tool.Narrowing{Toolsets: names.Draw(t, "toolsets"), Tools: names.Draw(t, "tools"), Exclude: names.Draw(t, "exclude"), ReadOnly: rapid.Bool().Draw(t, "ro")}
+	one := rapid.Custom(func(t *rapid.T) tool.Restriction {
+		return tool.Restriction{Toolsets: names.Draw(t, "toolsets"), Tools: names.Draw(t, "tools"), Exclude: names.Draw(t, "exclude"), ReadOnly: rapid.Bool().Draw(t, "ro")}
 	})
 	rapid.Check(t, func(t *rapid.T) {
 		some := rapid.SliceOfN(one, 0, 3).Draw(t, "some")

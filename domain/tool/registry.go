@@ -12,12 +12,12 @@ import (
 
 // Capability is one toolset: its name, contract, default mode and tools.
 type Capability struct {
-	Name     string
-	Contract Contract
-	Mode     policy.Mode
-	Ceiling  policy.Mode // the maximum mode of its calls, below the operator's; unset is none
-	Placed   bool        // its tools depend on the working directory of their process
-	Entries  []Entry
+	Name           string
+	Contract       Contract
+	Mode           policy.Mode
+	Ceiling        policy.Mode // the maximum mode of its calls, below the operator's; unset is none
+	UsesWorkingDir bool        // its tools depend on the working directory of their process
+	Entries        []Entry
 }
 
 // Toolset is the displayed form of a toolset: its enabled tools and those that the server configuration disables. For a toolset of which nothing is
@@ -65,12 +65,12 @@ func NewRegistry(caps ...Capability) (*Registry, error) {
 	r := &Registry{entries: make([]Entry, 0, n), order: make([]int, 0, n), index: make(map[Name]int, n)}
 	for _, c := range caps {
 		for _, e := range c.Entries {
-			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode, e.Spec.Ceiling, e.Spec.Placed = c.Name, c.Contract, c.Mode, c.Ceiling, c.Placed
+			e.Spec.Toolset, e.Spec.Contract, e.Spec.Mode, e.Spec.Ceiling, e.Spec.UsesWorkingDir = c.Name, c.Contract, c.Mode, c.Ceiling, c.UsesWorkingDir
 			if problem := check(e); problem != "" {
-				return nil, ErrRegistry.Sayf("tool %q of %s: %s", e.Spec.Name, c.Name, problem)
+				return nil, ErrRegistry.WithMessage("tool %q of %s: %s", e.Spec.Name, c.Name, problem)
 			}
 			if _, taken := r.index[e.Spec.Name]; taken {
-				return nil, ErrRegistry.Sayf("tool %q is defined twice", e.Spec.Name)
+				return nil, ErrRegistry.WithMessage("tool %q is defined twice", e.Spec.Name)
 			}
 			i := len(r.entries)
 			r.entries, r.order, r.index[e.Spec.Name] = append(r.entries, e), append(r.order, i), i
@@ -93,7 +93,7 @@ func check(e Entry) string {
 		return fmt.Sprintf("class %s with effects %s", s.Class, s.Effects)
 	case s.Confirm > policy.Typed || s.Human > policy.Typed || s.Mode > policy.Execute || s.Risk > policy.RiskHigh:
 		return "the strength, the risk or the toolset's mode does not exist"
-	case s.Unmasked && !s.People:
+	case s.Unmasked && !s.UserOnly:
 		return "arguments that agents may write are masked"
 	case e.Handler == nil:
 		return "no handler"

@@ -68,7 +68,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Status) UnmarshalText(b []byte) error {
 	i := slices.Index(statusNames, string(b))
 	if i < 0 {
-		return ErrStatus.Sayf("%q is no status of a run; use one of %s", b, strings.Join(statusNames[1:], ", "))
+		return ErrStatus.WithMessage("%q is no status of a run; use one of %s", b, strings.Join(statusNames[1:], ", "))
 	}
 	*s = Status(i)
 	return nil
@@ -98,12 +98,12 @@ func (s Status) Reaches(to Status) bool {
 
 // UnknownRecordError returns ErrRecordUnknown for that ID.
 func UnknownRecordError(id string) error {
-	return ErrRecordUnknown.Sayf("there is no run %q; countersign runs lists those there are", id)
+	return ErrRecordUnknown.WithMessage("there is no run %q; countersign runs lists those there are", id)
 }
 
 // DuplicateRecordError returns ErrTaken for that call.
 func DuplicateRecordError(call string) error {
-	return ErrTaken.Sayf("there is a record of the call %s already", call)
+	return ErrTaken.WithMessage("there is a record of the call %s already", call)
 }
 
 // ReasonOf returns the reason for a call that failed with err while it was applied.

@@ -26,7 +26,7 @@ func SplitToken(args json.RawMessage) (rest json.RawMessage, token, typed string
 			continue
 		}
 		if json.Unmarshal(value, to) != nil {
-			return nil, "", "", ErrToken.Sayf("%s must be a string", name)
+			return nil, "", "", ErrToken.WithMessage("%s must be a string", name)
 		}
 		delete(fields, name)
 	}

@@ -18,34 +18,34 @@ type Contract string
 
 // Spec is the public description of a tool. NewRegistry sets Toolset, Contract and Mode from its Capability.
 type Spec struct {
-	Name        Name
-	Title       string // short, for users
-	Description string // for models; its first sentence is searchable
-	Toolset     string // the capability's flag name ("packs")
-	Contract    Contract
-	Category    string          // group in lists for users ("Project Management"); may be empty
-	Class       policy.Class    // the maximum class that a call of this tool may claim
-	Effects     policy.Effects  // likewise
-	Confirm     policy.Strength // how a user approves by default; a plan can raise it
-	Human       policy.Strength // the minimum strength if only users approve; a plan can raise it
-	When        string          // completes the phrase "asks …": for which of its plans it asks the user; empty means all, or none if Human is none
-	Risk        policy.Risk     // the minimum risk of its calls; a plan can raise it
-	Mode        policy.Mode     // the toolset's default mode
-	Ceiling     policy.Mode     // the maximum mode of the toolset's calls; unset leaves only the operator's
-	Preview     Name            // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
-	Approved    bool            // its own arguments contain the approval (agentpack's yes); under approval: human the user is asked anyway
-	Timeout     time.Duration   // zero means the application's default
-	MaxOutput   int             // bytes; zero means the application's default
-	CarriesOut  bool            // it applies other calls (confirm), so its hints are those of the most dangerous one
-	Idempotent  bool            // repeating it with the same arguments changes nothing more; always true of a tool that only reads
-	AtOnce      bool            // if users approve, its first call returns the request and a token that names the plan (amof contract); the repeated call waits
-	Anew        bool            // a changed plan is asked about again; and a request replaces the session's older ones of this tool and scope
-	Placed      bool            // it depends on the working directory of its process; filled in from its Capability
-	People      bool            // only for the user's own calls: no agent gets it, whatever the server configuration enables
-	Unmasked    bool            // its arguments contain no secrets, whatever they look like, and the audit log stores those of a plan unchanged; only for a tool for users only
-	Input       json.RawMessage // JSON Schema of the arguments, published and enforced
-	Output      Schema          // of the value; nil if it is unknown
-	Reading     *Facet          // how it is published to callers that may only read; nil for a tool that does not differ
+	Name           Name
+	Title          string // short, for users
+	Description    string // for models; its first sentence is searchable
+	Toolset        string // the capability's flag name ("packs")
+	Contract       Contract
+	Category       string           // group in lists for users ("Project Management"); may be empty
+	Class          policy.Class     // the maximum class that a call of this tool may claim
+	Effects        policy.Effects   // likewise
+	Confirm        policy.Strength  // how a user approves by default; a plan can raise it
+	Human          policy.Strength  // the minimum strength if only users approve; a plan can raise it
+	When           string           // completes the phrase "asks …": for which of its plans it asks the user; empty means all, or none if Human is none
+	Risk           policy.Risk      // the minimum risk of its calls; a plan can raise it
+	Mode           policy.Mode      // the toolset's default mode
+	Ceiling        policy.Mode      // the maximum mode of the toolset's calls; unset leaves only the operator's
+	Preview        Name             // the tool that issues this one's tokens; such a tool never runs without one, whatever policy waives
+	Approved       bool             // its own arguments contain the approval (agentpack's yes); under approval: human the user is asked anyway
+	Timeout        time.Duration    // zero means the application's default
+	MaxOutput      int              // bytes; zero means the application's default
+	RunsOtherCalls bool             // it applies other calls (confirm), so its hints are those of the most dangerous one
+	Idempotent     bool             // repeating it with the same arguments changes nothing more; always true of a tool that only reads
+	AtOnce         bool             // if users approve, its first call returns the request and a token that names the plan (amof contract); the repeated call waits
+	ReaskOnChange  bool             // a changed plan is asked about again; and a request replaces the session's older ones of this tool and scope
+	UsesWorkingDir bool             // it depends on the working directory of its process; filled in from its Capability
+	UserOnly       bool             // only for the user's own calls: no agent gets it, whatever the server configuration enables
+	Unmasked       bool             // its arguments contain no secrets, whatever they look like, and the audit log stores those of a plan unchanged; only for a tool for users only
+	Input          json.RawMessage  // JSON Schema of the arguments, published and enforced
+	Output         Schema           // of the value; nil if it is unknown
+	Reading        *ReadOnlyVariant // how it is published to callers that may only read; nil for a tool that does not differ
 }
 
 // Schema is a JSON Schema that is computed on first use, so that it does not delay the start.
@@ -59,8 +59,8 @@ func (s Spec) OutputSchema() json.RawMessage {
 	return s.Output.JSON()
 }
 
-// Facet is the published form, for callers that may only read, of a tool that both reads and changes.
-type Facet struct {
+// ReadOnlyVariant is the published form, for callers that may only read, of a tool that both reads and changes.
+type ReadOnlyVariant struct {
 	Title, Description string
 	Input              json.RawMessage
 	Covers             func(args json.RawMessage) bool // reports whether a call only reads, as far as its arguments tell; nil means none does
@@ -200,10 +200,10 @@ type Prompter interface {
 	Prompt() string
 }
 
-// Exhibitor is a Plan that shows the user more than its JSON, such as the lines that change. What it shows derives from what its hash covers. It marshals
+// Detailer is a Plan that shows the user more than its JSON, such as the lines that change. What it shows derives from what its hash covers. It marshals
 // to JSON and is computed only for an approval request.
-type Exhibitor interface {
-	Exhibit(ctx context.Context) (any, error)
+type Detailer interface {
+	Details(ctx context.Context) (any, error)
 }
 
 // Subject is a Plan about a named project or ecosystem, for notifications. An empty name is none.
@@ -216,29 +216,29 @@ type Announced interface {
 	Announcement() string
 }
 
-// Lasting is a Plan whose approval request expires later or earlier than the default, unless the server configuration sets the time.
-type Lasting interface {
+// ApprovalTTL is a Plan whose approval request expires later or earlier than the default, unless the server configuration sets the time.
+type ApprovalTTL interface {
 	TTL() time.Duration
 }
 
-// Idle is a Plan that may have nothing to do; it then needs no approval, whatever policy says.
-type Idle interface {
-	Idle() bool
+// NoOp is a Plan that may have nothing to do; it then needs no approval, whatever policy says.
+type NoOp interface {
+	NoOp() bool
 }
 
-// Moded is an Invocation whose arguments set the mode of this call (amof contract: the explicit parameter has the highest priority). Empty sets none.
-type Moded interface {
+// ModeSelector is an Invocation whose arguments set the mode of this call (amof contract: the explicit parameter has the highest priority). Empty sets none.
+type ModeSelector interface {
 	CallMode() string
 }
 
-// Gated is a Plan that can reject being applied as it was called. It is asked after its approval was checked and before it is used, so that the approval
+// Precondition is a Plan that can reject being applied as it was called. It is asked after its approval was checked and before it is used, so that the approval
 // stays valid.
-type Gated interface {
-	Gate() error
+type Precondition interface {
+	Check() error
 }
 
-// Judged is a value that reports a failure although the call itself succeeded, such as a command with a non-zero exit code.
-type Judged interface {
+// FailureReporter is a value that reports a failure although the call itself succeeded, such as a command with a non-zero exit code.
+type FailureReporter interface {
 	// Failure returns the reason (such as ReasonNonZeroExit), or empty for success.
 	Failure() Reason
 }
@@ -251,8 +251,8 @@ type Reviewed interface {
 // Text is a value that is a text document, not JSON.
 type Text string
 
-// TokenOffer is the value of a preview tool: it asks for an approval token for Tool, bound to Plan and Args.
-type TokenOffer interface {
+// TokenRequest is the value of a preview tool: it asks for an approval token for Tool, bound to Plan and Args.
+type TokenRequest interface {
 	Offer() (Name, json.RawMessage, Plan)
 }
 
@@ -284,26 +284,26 @@ type Progress struct {
 
 // Call is one tool call.
 type Call struct {
-	ID        string          // unique; made by the application when empty
-	RequestID json.RawMessage // the transport's own ID of the request, repeated if a contract promises it
-	Session   string          // client instance: mode, grants and approval requests belong to it
-	Client    string
-	Entry     string // the host entry that the server was started from; empty if there is none
-	Principal policy.Principal
-	Mode      policy.Mode // the call's own mode argument, usually unset
-	Tool      Name
-	Args      json.RawMessage // a JSON object; nil means {}
-	Token     confirm.Token
-	Typed     string
-	Always    bool            // using the approval also gives a session grant for the tool
-	Asked     confirm.Digest  // of the approval request of this call, which the user has decided since; set by transports
-	Answer    *confirm.Answer // the decision from a channel that only a user has; set by transports, never from arguments
-	Person    bool            // it comes from a channel that only a user has; set by transports, never from arguments
-	View      bool            // the user views a page: a read of the user's own, without an audit record; set by transports
-	Within    []Narrowing     // restricts the caller to the tools that all of them cover
-	Progress  func(Progress)  // may be nil
-	MaxOutput int             // maximum bytes that the caller accepts; zero is the tool's own limit
-	Held      *Held           // what this call and another one of the same command pass on; nil for nothing
+	ID             string          // unique; made by the application when empty
+	RequestID      json.RawMessage // the transport's own ID of the request, repeated if a contract promises it
+	Session        string          // client instance: mode, grants and approval requests belong to it
+	Client         string
+	Entry          string // the host entry that the server was started from; empty if there is none
+	Principal      policy.Principal
+	Mode           policy.Mode // the call's own mode argument, usually unset
+	Tool           Name
+	Args           json.RawMessage // a JSON object; nil means {}
+	Token          confirm.Token
+	Typed          string
+	Always         bool              // using the approval also gives a session grant for the tool
+	ApprovalDigest confirm.Digest    // of the approval request of this call, which the user has decided since; set by transports
+	Decision       *confirm.Decision // the decision from a channel that only a user has; set by transports, never from arguments
+	FromUser       bool              // it comes from a channel that only a user has; set by transports, never from arguments
+	View           bool              // the user views a page: a read of the user's own, without an audit record; set by transports
+	Restrictions   []Restriction     // restricts the caller to the tools that all of them cover
+	Progress       func(Progress)    // may be nil
+	MaxOutput      int               // maximum bytes that the caller accepts; zero is the tool's own limit
+	Held           *Held             // what this call and another one of the same command pass on; nil for nothing
 }
 
 // Held passes a plan from the call that shows it to the one that applies it, if one command makes both in a row. It only saves computing the plan
@@ -327,8 +327,8 @@ func (h *Held) Take(of any) any {
 	return plan
 }
 
-// Issued is a created approval request. If the user approves, Pending is set, and Token, if any, only names the plan.
-type Issued struct {
+// ApprovalRequest is a created approval request. If the user approves, Pending is set, and Token, if any, only names the plan.
+type ApprovalRequest struct {
 	Pending   bool           // the user must decide it
 	Names     bool           // Token names the plan: the call that presents it asks the user
 	AtOnce    bool           // the call that created it returns at once; the repeated one waits for the user
@@ -336,7 +336,7 @@ type Issued struct {
 	Needs     policy.Proving // the proof that the approval needs
 	ID        string
 	Token     confirm.Token
-	Digest    confirm.Digest // value for Call.Asked
+	Digest    confirm.Digest // value for Call.ApprovalDigest
 	Tool      Name
 	Args      json.RawMessage // as sent; redacted and bounded
 	Strength  policy.Strength
@@ -354,8 +354,8 @@ type Issued struct {
 	confirm.Redacted
 }
 
-// Lasting reports whether a session grant can be given with the approval.
-func (i *Issued) Lasting() bool {
+// AllowsSessionGrant reports whether a session grant can be given with the approval.
+func (i *ApprovalRequest) AllowsSessionGrant() bool {
 	return i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() && len(i.Remotes) == 0
 }
 
@@ -377,8 +377,8 @@ type Outcome struct {
 	Unasked    bool // approval is caller: whatever this call would change or run, no user is asked
 	Explained  bool // Err says why it was denied, Value shows its plan
 	Warnings   []string
-	Decision   policy.Decision
-	Issued     *Issued
+	Decision   policy.Result
+	Request    *ApprovalRequest
 	Elapsed    time.Duration
 	Redactions int
 	Truncated  bool // the result was longer than the tool's limit

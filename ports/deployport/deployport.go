@@ -12,17 +12,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment/overlay"
 )
 
-// Asked is the part of the place that the caller gave; empty fields are determined.
-type Asked struct {
+// Selection is the part of the place that the caller gave; empty fields are determined.
+type Selection struct {
 	Repo        string // path to the config repository; relative to the working directory
 	Machine     string
 	ProjectRoot string // counts as marked when given
 }
 
-// Places resolves the place of a call. It starts no process.
-type Places interface {
+// Locator resolves the place of a call. It starts no process.
+type Locator interface {
 	// Resolve returns the place with absolute paths. They need not exist.
-	Resolve(ctx context.Context, a Asked) (deployment.Place, error)
+	Resolve(ctx context.Context, a Selection) (deployment.Locations, error)
 }
 
 // Config is the content of a config repository.
@@ -62,11 +62,11 @@ type Configs interface {
 type Sources interface {
 	// Local returns the tree of a directory or file below the config repository. It fails with ErrPath for a path that leaves the repository, for a link that
 	// leaves the module, and for anything but files and directories; with ErrConfig if it does not exist.
-	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
+	Local(ctx context.Context, at deployment.Locations, source string) (deployment.Tree, error)
 	// Git returns the tree of a resolved source from the cache. A missing checkout is fetched, or fails with ErrOffline.
-	Git(ctx context.Context, at deployment.Place, source deployment.ResolvedGit, offline bool) (deployment.Tree, error)
+	Git(ctx context.Context, at deployment.Locations, source deployment.ResolvedGit, offline bool) (deployment.Tree, error)
 	// Discard removes a source's checkout from the cache, so that Git fetches it again. A missing checkout is no error.
-	Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error
+	Discard(ctx context.Context, at deployment.Locations, source deployment.ResolvedGit) error
 	// Resolve asks the remote for the commit of a ref.
 	Resolve(ctx context.Context, source deployment.GitSource) (commit string, err error)
 	// Branch asks the remote for the branch that its HEAD is on. It fails with ErrGit if it is on none.
@@ -78,16 +78,16 @@ type Sources interface {
 // Overlays reads overlay directories (agentpack contract §3).
 type Overlays interface {
 	// Layer returns the content of a module's overlay directory in that scope; Exists is false if there is none.
-	Layer(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) (overlay.Layer, error)
+	Layer(ctx context.Context, at deployment.Locations, id string, scope deployment.OverlayScope) (overlay.Layer, error)
 	// Some reports whether there may be overlays in that scope at all.
-	Some(ctx context.Context, at deployment.Place, scope deployment.OverlayScope) (bool, error)
+	Some(ctx context.Context, at deployment.Locations, scope deployment.OverlayScope) (bool, error)
 	// Candidates returns the absolute paths that exist among all possible names of the module's overlay in that scope.
-	Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error)
+	Candidates(ctx context.Context, at deployment.Locations, id string, scope deployment.OverlayScope) ([]string, error)
 }
 
 // Look lists what to inspect on the machine.
 type Look struct {
-	Place deployment.Place
+	Place deployment.Locations
 	Repo  string // the config repository that looks (Registry.Repository); empty for what belongs to none
 	Roots []deployment.Root
 	Paths []string // besides what the manifests list
@@ -267,8 +267,8 @@ type Registry interface {
 	Roots(ctx context.Context, home string) ([]KnownRoot, error)
 	// Repository returns the identity of a place's config repository as an owner: the path, links resolved, from which it first deployed. One that was moved is
 	// known by its remote, where no config repository is left at the old path.
-	Repository(ctx context.Context, at deployment.Place) (string, error)
+	Repository(ctx context.Context, at deployment.Locations) (string, error)
 	// Manifests returns the writes of what is recorded for a place's config repository, and for none, as ownership manifests beside the files, which earlier
 	// versions and the original read. A manifest that exists is left out.
-	Manifests(ctx context.Context, at deployment.Place) ([]deployment.Write, error)
+	Manifests(ctx context.Context, at deployment.Locations) ([]deployment.Write, error)
 }

@@ -40,13 +40,13 @@ type UnsavedWork struct {
 func (s UnsavedWork) Refusal(t TicketTree, force bool) error {
 	switch {
 	case s.Foreign:
-		return ecosystem.ErrUnsaved.Sayf("branch %s at origin of %s has commits that are not here; fetch them in %s, then call again", t.Branch, t.Repo, t.Clone)
+		return ecosystem.ErrUnsaved.WithMessage("branch %s at origin of %s has commits that are not here; fetch them in %s, then call again", t.Branch, t.Repo, t.Clone)
 	case force:
 		return nil
 	case s.Changes > 0:
-		return ecosystem.ErrUnsaved.Sayf("the ticket's worktree of %s has changes that are not committed (%d); commit and push them, or say force", t.Repo, s.Changes)
+		return ecosystem.ErrUnsaved.WithMessage("the ticket's worktree of %s has changes that are not committed (%d); commit and push them, or say force", t.Repo, s.Changes)
 	case s.Unmerged:
-		return ecosystem.ErrUnsaved.Sayf("branch %s of %s has commits that no other remote branch would have; push or merge them, or say force", t.Branch, t.Repo)
+		return ecosystem.ErrUnsaved.WithMessage("branch %s of %s has commits that no other remote branch would have; push or merge them, or say force", t.Branch, t.Repo)
 	}
 	return nil
 }

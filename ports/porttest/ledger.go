@@ -2,7 +2,7 @@
 // adapter for each case; the adapter closes itself by t.Cleanup:
 //
 //	func TestLedger(t *testing.T) {
-//		porttest.Ledger(t, func(t testing.TB) ports.Ledger { return open(t) })
+//		porttest.Ledger(t, func(t testing.TB) ports.ApprovalStore { return open(t) })
 //	}
 package porttest
 
@@ -45,9 +45,9 @@ func Grant(n int) (confirm.Request, confirm.Token) {
 	}, token
 }
 
-// Ledger runs the contract of ports.Ledger.
-func Ledger(t *testing.T, open func(testing.TB) ports.Ledger) {
-	for name, test := range map[string]func(*testing.T, ports.Ledger){
+// Ledger runs the contract of ports.ApprovalStore.
+func Ledger(t *testing.T, open func(testing.TB) ports.ApprovalStore) {
+	for name, test := range map[string]func(*testing.T, ports.ApprovalStore){
 		"EmptyKnowsNothing":        ledgerEmpty,
 		"KeepsEveryField":          ledgerKeeps,
 		"RefusesDoubles":           ledgerDoubles,
@@ -68,7 +68,7 @@ func Ledger(t *testing.T, open func(testing.TB) ports.Ledger) {
 	}
 }
 
-func ledgerEmpty(t *testing.T, l ports.Ledger) {
+func ledgerEmpty(t *testing.T, l ports.ApprovalStore) {
 	_, token := Grant(1)
 	err := l.Settle(t.Context(), token.Digest(), func(*confirm.Request) error { t.Error("there is nothing to settle"); return nil })
 	require.ErrorIs(t, err, confirm.ErrUnknown)
@@ -80,7 +80,7 @@ func ledgerEmpty(t *testing.T, l ports.Ledger) {
 	assert.Zero(t, n)
 }
 
-func ledgerKeeps(t *testing.T, l ports.Ledger) {
+func ledgerKeeps(t *testing.T, l ports.ApprovalStore) {
 	full, _ := Grant(1)
 	full.HumanOnly, full.State, full.Misses, full.Answerer = true, confirm.Approved, 2, "terminal"
 	bare := confirm.Request{ID: "cf_bare", Digest: confirm.NewToken("bare").Digest(), ExpiresAt: issued.Add(time.Minute)}
@@ -98,7 +98,7 @@ func ledgerKeeps(t *testing.T, l ports.Ledger) {
 	}
 }
 
-func ledgerDoubles(t *testing.T, l ports.Ledger) {
+func ledgerDoubles(t *testing.T, l ports.ApprovalStore) {
 	first, _ := Grant(1)
 	second, _ := Grant(2)
 	require.NoError(t, l.Issue(t.Context(), first))
@@ -112,7 +112,7 @@ func ledgerDoubles(t *testing.T, l ports.Ledger) {
 	assert.Equal(t, first, peek(t, l, first.Digest))
 }
 
-func ledgerContention(t *testing.T, l ports.Ledger) {
+func ledgerContention(t *testing.T, l ports.ApprovalStore) {
 	for n := range 5 {
 		g, token := Grant(n)
 		require.NoError(t, l.Issue(t.Context(), g))
@@ -139,7 +139,7 @@ func ledgerContention(t *testing.T, l ports.Ledger) {
 	}
 }
 
-func ledgerExpiry(t *testing.T, l ports.Ledger) {
+func ledgerExpiry(t *testing.T, l ports.ApprovalStore) {
 	for n, at := range []struct {
 		after time.Duration
 		want  error
@@ -164,7 +164,7 @@ func ledgerExpiry(t *testing.T, l ports.Ledger) {
 	}
 }
 
-func ledgerBinding(t *testing.T, l ports.Ledger) {
+func ledgerBinding(t *testing.T, l ports.ApprovalStore) {
 	g, token := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	for name, change := range map[string]func(*confirm.Binding){
@@ -181,7 +181,7 @@ func ledgerBinding(t *testing.T, l ports.Ledger) {
 	require.NoError(t, redeem(l, token, g.Binding, "", issued), "mismatches spend nothing")
 }
 
-func ledgerBurns(t *testing.T, l ports.Ledger) {
+func ledgerBurns(t *testing.T, l ports.ApprovalStore) {
 	g, token := Grant(1)
 	g.Strength = policy.Typed
 	require.NoError(t, l.Issue(t.Context(), g))
@@ -198,7 +198,7 @@ func ledgerBurns(t *testing.T, l ports.Ledger) {
 	assert.Empty(t, pending)
 }
 
-func ledgerFailure(t *testing.T, l ports.Ledger) {
+func ledgerFailure(t *testing.T, l ports.ApprovalStore) {
 	g, _ := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	failure := errors.New("as it was")
@@ -214,7 +214,7 @@ func ledgerFailure(t *testing.T, l ports.Ledger) {
 	assert.Equal(t, g, peek(t, l, g.Digest))
 }
 
-func ledgerIdentity(t *testing.T, l ports.Ledger) {
+func ledgerIdentity(t *testing.T, l ports.ApprovalStore) {
 	g, _ := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	require.NoError(t, l.Settle(t.Context(), g.Digest, func(g *confirm.Request) error {
@@ -224,7 +224,7 @@ func ledgerIdentity(t *testing.T, l ports.Ledger) {
 	assert.Equal(t, g, peek(t, l, g.Digest))
 }
 
-func ledgerPanic(t *testing.T, l ports.Ledger) {
+func ledgerPanic(t *testing.T, l ports.ApprovalStore) {
 	g, token := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	require.PanicsWithValue(t, "boom", func() {
@@ -233,7 +233,7 @@ func ledgerPanic(t *testing.T, l ports.Ledger) {
 	require.NoError(t, redeem(l, token, g.Binding, "", issued), "the ledger is neither locked nor changed")
 }
 
-func ledgerCopies(t *testing.T, l ports.Ledger) {
+func ledgerCopies(t *testing.T, l ports.ApprovalStore) {
 	g, _ := Grant(1)
 	want, _ := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
@@ -249,7 +249,7 @@ func ledgerCopies(t *testing.T, l ports.Ledger) {
 	assert.Equal(t, want, peek(t, l, g.Digest), "what was settled is out of reach afterwards")
 }
 
-func ledgerOrder(t *testing.T, l ports.Ledger) {
+func ledgerOrder(t *testing.T, l ports.ApprovalStore) {
 	var want []string
 	for n := range 10 {
 		want = append(want, fmt.Sprintf("cf_%08d", n))
@@ -263,7 +263,7 @@ func ledgerOrder(t *testing.T, l ports.Ledger) {
 	assert.Equal(t, want, names(pending))
 }
 
-func ledgerFilters(t *testing.T, l ports.Ledger) {
+func ledgerFilters(t *testing.T, l ports.ApprovalStore) {
 	var all []confirm.Request
 	for n := range 8 {
 		g, _ := Grant(n)
@@ -307,7 +307,7 @@ func ledgerFilters(t *testing.T, l ports.Ledger) {
 	}
 }
 
-func ledgerPurge(t *testing.T, l ports.Ledger) {
+func ledgerPurge(t *testing.T, l ports.ApprovalStore) {
 	states := []confirm.State{confirm.Pending, confirm.Approved, confirm.Spent, confirm.Burnt}
 	for n, state := range states {
 		g, _ := Grant(n)
@@ -324,7 +324,7 @@ func ledgerPurge(t *testing.T, l ports.Ledger) {
 	}
 }
 
-func ledgerContext(t *testing.T, l ports.Ledger) {
+func ledgerContext(t *testing.T, l ports.ApprovalStore) {
 	g, token := Grant(1)
 	require.NoError(t, l.Issue(t.Context(), g))
 	other, _ := Grant(2)
@@ -340,14 +340,14 @@ func ledgerContext(t *testing.T, l ports.Ledger) {
 }
 
 // peek returns the grant as it is stored.
-func peek(t *testing.T, l ports.Ledger, d confirm.Digest) confirm.Request {
+func peek(t *testing.T, l ports.ApprovalStore, d confirm.Digest) confirm.Request {
 	t.Helper()
 	var found confirm.Request
 	require.NoError(t, l.Settle(t.Context(), d, func(g *confirm.Request) error { found = *g; return nil }))
 	return found
 }
 
-func redeem(l ports.Ledger, token confirm.Token, b confirm.Binding, typed string, now time.Time) error {
+func redeem(l ports.ApprovalStore, token confirm.Token, b confirm.Binding, typed string, now time.Time) error {
 	return l.Settle(context.Background(), token.Digest(), func(g *confirm.Request) error { return g.Redeem(b, typed, now) })
 }
 
@@ -360,7 +360,7 @@ func names(grants []confirm.Request) []string {
 }
 
 // BenchmarkLedger measures one redemption and one look at what waits.
-func BenchmarkLedger(b *testing.B, open func(testing.TB) ports.Ledger) {
+func BenchmarkLedger(b *testing.B, open func(testing.TB) ports.ApprovalStore) {
 	b.Run("Settle", func(b *testing.B) {
 		l := open(b)
 		g, token := Grant(1)

@@ -88,7 +88,7 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a pending request, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
 		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
 			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
-	var said confirm.Answer
+	var said confirm.Decision
 	var length string
 	var wide confirm.Until
 	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d; at most 30d); not for high risk, nor for what hands power on or opens something")
@@ -114,15 +114,15 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 			if wide.AnyEntry {
 				line += " --any-host"
 			}
-			return command.ErrUsage.Sayf("--any-arguments and --any-host belong to --for").With(command.Hint(line))
+			return command.ErrUsage.WithMessage("--any-arguments and --any-host belong to --for").WithDetails(command.Hint(line))
 		}
 		said.Typed = cmp.Or(said.Typed, s.Typed)
 		if said.Always && said.Until != nil {
-			return command.ErrUsage.Sayf("--always is for the rest of a session and --for across sessions; say one of them").With(command.Hint("countersign approve " + args[0] + " --for 8h"))
+			return command.ErrUsage.WithMessage("--always is for the rest of a session and --for across sessions; say one of them").WithDetails(command.Hint("countersign approve " + args[0] + " --for 8h"))
 		}
 		if len(args) > 1 {
 			if said.Always || said.Until != nil || said.Revealed || said.Typed != "" {
-				return command.ErrUsage.Sayf("several at once are approved once and no more; --for, --always, --confirm-name and --reveal are for a single one").With(command.Hint("countersign approve " + args[0]))
+				return command.ErrUsage.WithMessage("several at once are approved once and no more; --for, --always, --confirm-name and --reveal are for a single one").WithDetails(command.Hint("countersign approve " + args[0]))
 			}
 			return approveAll(cmd.Context(), s, args)
 		}
@@ -135,7 +135,7 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 // identified requires the ID of a pending request, and explains how to find it.
 func identified(cmd *cobra.Command, args []string) error {
 	if err := command.Args(1, -1)(cmd, args); err != nil {
-		return fault.From(err).With(command.Hint("countersign approvals decides on all that waits, countersign approvals list shows it with its ids"))
+		return fault.From(err).WithDetails(command.Hint("countersign approvals decides on all that waits, countersign approvals list shows it with its ids"))
 	}
 	return nil
 }
@@ -148,7 +148,7 @@ func DenyCommand(s *command.Shell) *cobra.Command {
 	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if n := utf8.RuneCountInString(*reason); n > confirm.MaxReason {
-			return command.ErrUsage.Sayf("--reason has %d characters, more than %d", n, confirm.MaxReason)
+			return command.ErrUsage.WithMessage("--reason has %d characters, more than %d", n, confirm.MaxReason)
 		}
 		return deny(cmd.Context(), s, args, *reason)
 	}
@@ -156,18 +156,18 @@ func DenyCommand(s *command.Shell) *cobra.Command {
 }
 
 // approve shows a pending request and asks the user for a decision; the command line may already contain the typed name or the session grant.
-func approve(ctx context.Context, s *command.Shell, given confirm.Answer) error {
+func approve(ctx context.Context, s *command.Shell, given confirm.Decision) error {
 	v, err := lookUp(ctx, s, given.ID)
 	if err != nil {
 		return err
 	}
 	lasting := AllowsSessionGrant(v)
 	if given.Always && !lasting {
-		return command.ErrUsage.Sayf("--always: %s is of a kind that is asked about every time", given.ID).With(command.Hint("countersign approve " + given.ID))
+		return command.ErrUsage.WithMessage("--always: %s is of a kind that is asked about every time", given.ID).WithDetails(command.Hint("countersign approve " + given.ID))
 	}
 	dated := AllowsDatedGrant(v)
 	if given.Until != nil && !dated {
-		return command.ErrUsage.Sayf("--for: %s is of a kind that is asked about every time", given.ID).With(command.Hint("countersign approve " + given.ID))
+		return command.ErrUsage.WithMessage("--for: %s is of a kind that is asked about every time", given.ID).WithDetails(command.Hint("countersign approve " + given.ID))
 	}
 	if given.Always {
 		s.Say(command.SessionGrantText(v))
@@ -208,7 +208,7 @@ func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 			alone = "it is of another session or tool than " + views[0].ID
 		}
 		if alone != "" {
-			return command.ErrUsage.Sayf("%s is approved alone: %s", id, alone).With(command.Hint("countersign approve " + id))
+			return command.ErrUsage.WithMessage("%s is approved alone: %s", id, alone).WithDetails(command.Hint("countersign approve " + id))
 		}
 		views = append(views, v)
 	}
@@ -222,7 +222,7 @@ func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 	}
 	var failed error
 	for _, v := range views {
-		if err := settle(ctx, s, confirm.Answer{ID: v.ID, Approve: true, By: command.ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}); err != nil {
+		if err := settle(ctx, s, confirm.Decision{ID: v.ID, Approve: true, By: command.ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}); err != nil {
 			failed = cmp.Or(failed, err)
 		}
 	}
@@ -248,10 +248,10 @@ func deny(ctx context.Context, s *command.Shell, ids []string, reason string) er
 	var failed error
 	for _, v := range views {
 		if s.Interactive() {
-			failed = cmp.Or(failed, settle(ctx, s, confirm.Answer{ID: v.ID, Reason: reason, By: command.ByTerminal, Proof: s.Proof()}))
+			failed = cmp.Or(failed, settle(ctx, s, confirm.Decision{ID: v.ID, Reason: reason, By: command.ByTerminal, Proof: s.Proof()}))
 			continue
 		}
-		if err := a.Withdraw(ctx, v.ID); err != nil {
+		if err := a.CancelApproval(ctx, v.ID); err != nil {
 			failed = cmp.Or(failed, err)
 			continue
 		}
@@ -264,8 +264,8 @@ func deny(ctx context.Context, s *command.Shell, ids []string, reason string) er
 	if reason != "" {
 		what += ", and the reason is not passed on"
 	}
-	return command.ErrUnanswered.Sayf("%s: without a terminal a question is only withdrawn, and whoever asked may ask again", what).
-		With(command.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
+	return command.ErrUnanswered.WithMessage("%s: without a terminal a question is only withdrawn, and whoever asked may ask again", what).
+		WithDetails(command.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
 }
 
 // lookUp returns the pending approval request with that ID.
@@ -288,18 +288,18 @@ func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, err
 
 // notWaiting returns the error for a request that is no longer pending, with its result if known.
 func notWaiting(ctx context.Context, a *app.App, id string) error {
-	if r, err := a.RunRecord(ctx, id); err == nil && r.ConfirmationID == id && r.Status.Final() {
+	if r, err := a.CallRecord(ctx, id); err == nil && r.ConfirmationID == id && r.Status.Final() {
 		what := runStatusText(r)
 		if r.Decision != "" {
 			what += ", decided by " + command.Plain(r.Decision)
 		}
-		return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer any more: %s", id, what).With(command.Hint("countersign runs show " + id + " shows the call"))
+		return confirm.ErrNotFound.WithMessage("no confirmation %s is waiting for an answer any more: %s", id, what).WithDetails(command.Hint("countersign runs show " + id + " shows the call"))
 	}
-	return confirm.ErrNotFound.Sayf("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
-		With(command.Hint("countersign approvals list shows those that wait"))
+	return confirm.ErrNotFound.WithMessage("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
+		WithDetails(command.Hint("countersign approvals list shows those that wait"))
 }
 
-func settle(ctx context.Context, s *command.Shell, said confirm.Answer) error {
+func settle(ctx context.Context, s *command.Shell, said confirm.Decision) error {
 	a, err := s.App()
 	if err != nil {
 		return err

@@ -50,7 +50,7 @@ func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSourc
 	}
 	was, err := term.GetState(int(in.Fd()))
 	if err != nil {
-		return ErrScreen.Because(err)
+		return ErrScreen.WithCause(err)
 	}
 	defer func() { _ = term.Restore(int(in.Fd()), was) }() // a terminal that is gone needs no restoring
 
@@ -76,9 +76,9 @@ func RunApprovals(ctx context.Context, t *command.Terminal, source ApprovalSourc
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case drawn.err() != nil:
-		return ErrScreen.Because(drawn.err())
+		return ErrScreen.WithCause(drawn.err())
 	case err != nil && running.Err() == nil:
-		return ErrScreen.Because(err)
+		return ErrScreen.WithCause(err)
 	}
 	return nil
 }
@@ -337,7 +337,7 @@ func (v *view) look() tea.Cmd {
 	v.looking = true
 	last, due := v.stamp, time.Since(v.looked) >= trusted
 	return v.beside(func(ctx context.Context) func(*view) effect {
-		stamp, err := v.source.Stamp(ctx)
+		stamp, err := v.source.ChangeCounter(ctx)
 		if err == nil && stamp == last && !due {
 			return func(v *view) effect { v.looking = false; return effect{} }
 		}

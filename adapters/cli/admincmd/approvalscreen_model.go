@@ -60,17 +60,17 @@ type question struct {
 	typed  []rune
 	most   int
 	touch  bool // the decision needs a touch
-	answer func(typed string) confirm.Answer
+	answer func(typed string) confirm.Decision
 	then   func(typed string) effect // instead of answer
 }
 
 // effect is an action requested by a key.
 type effect struct {
 	quit, suspend, redraw bool
-	answer                *confirm.Answer
-	touch                 *confirm.Answer // have a security key touched for it
-	giveUp                bool            // cancel the touch
-	outcomeText           *ApprovalItem   // find out its result
+	answer                *confirm.Decision
+	touch                 *confirm.Decision // have a security key touched for it
+	giveUp                bool              // cancel the touch
+	outcomeText           *ApprovalItem     // find out its result
 	diffs                 *ApprovalItem
 	reveal                *ApprovalItem // reveal its redacted parts
 }
@@ -147,7 +147,7 @@ func (m *model) tells(id, what string) {
 }
 
 // touched stores the proof that a security key was touched for a decision, or the error.
-func (m *model) touched(a confirm.Answer, p confirm.Proof, err error) effect {
+func (m *model) touched(a confirm.Decision, p confirm.Proof, err error) effect {
 	m.touch, m.busy = "", false
 	switch {
 	case m.screen == listing || m.item.ID != a.ID || m.outcomeText != "":
@@ -170,7 +170,7 @@ func touchless(err error) string {
 }
 
 // answered stores the result of a decision.
-func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect) {
+func (m *model) answered(a confirm.Decision, v confirm.View, err error) (e effect) {
 	m.busy = false
 	f := fault.From(err)
 	switch {
@@ -199,7 +199,7 @@ func (m *model) answered(a confirm.Answer, v confirm.View, err error) (e effect)
 }
 
 // said describes in one line what a decision did.
-func said(a confirm.Answer, v confirm.View) string {
+func said(a confirm.Decision, v confirm.View) string {
 	tool := oneLine(v.Tool)
 	switch {
 	case !a.Approve:
@@ -337,8 +337,8 @@ func (m *model) read(key string) effect {
 		item := m.item
 		return effect{reveal: &item}
 	case key == "d":
-		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Answer {
-			return confirm.Answer{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
+		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Decision {
+			return confirm.Decision{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
 		})
 	}
 	m.top = max(0, min(m.top, len(m.lines())-page))
@@ -353,7 +353,7 @@ func unread() line {
 // approve approves, once the end was shown, the name was typed if required, and a security key touched if policy or the user wants that.
 func (m *model) approve(always, touch bool) effect {
 	touch = touch || m.item.Needs == policy.ProvingTouch
-	yes := confirm.Answer{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
+	yes := confirm.Decision{ID: m.item.ID, Approve: true, Always: always, Shown: m.item.PlanHash, Revealed: m.item.Revealed}
 	switch {
 	case !m.ended:
 		m.notice = unread()
@@ -368,7 +368,7 @@ func (m *model) approve(always, touch bool) effect {
 		m.notice = line{"this is of a kind that is asked about every time; a approves it once", command.Changed}
 		return effect{}
 	case m.item.Strength >= policy.Typed:
-		m.ask(fmt.Sprintf("type %s to approve (Esc does not):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Answer {
+		m.ask(fmt.Sprintf("type %s to approve (Esc does not):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Decision {
 			yes.Typed = typed
 			return yes
 		})
@@ -379,7 +379,7 @@ func (m *model) approve(always, touch bool) effect {
 }
 
 // says sends a decision, with a touch if it needs one.
-func (m *model) says(a confirm.Answer, touch bool) effect {
+func (m *model) says(a confirm.Decision, touch bool) effect {
 	m.busy = true
 	if touch {
 		m.touch = "looking for your security key"
@@ -402,7 +402,7 @@ func (m *model) until() {
 	m.asking = &question{prompt: "allow the same for how long? (Enter: 8h; " + command.UntilHint + ")", most: maxTyped, then: func(typed string) effect {
 		u, err := command.ParseUntil(typed)
 		if err == nil && u.AnyArgs && m.item.Reach.Loose.IsZero() {
-			err = confirm.ErrUngrantable.Sayf("the arguments of %s decide what it does, so they cannot be left out", m.item.Tool)
+			err = confirm.ErrUngrantable.WithMessage("the arguments of %s decide what it does, so they cannot be left out", m.item.Tool)
 		}
 		if err != nil {
 			m.notice = line{fault.From(err).Message, command.Changed}
@@ -418,7 +418,7 @@ func (m *model) until() {
 				return effect{}
 			}
 			m.busy = true
-			return effect{answer: &confirm.Answer{ID: id, Approve: true, Until: &u, Shown: plan, Revealed: m.item.Revealed}}
+			return effect{answer: &confirm.Decision{ID: id, Approve: true, Until: &u, Shown: plan, Revealed: m.item.Revealed}}
 		}}
 		return effect{}
 	}}
@@ -428,7 +428,7 @@ func (m *model) until() {
 // maxTyped is the maximum length of a typed name, in characters.
 const maxTyped = 500
 
-func (m *model) ask(prompt string, most int, answer func(typed string) confirm.Answer) {
+func (m *model) ask(prompt string, most int, answer func(typed string) confirm.Decision) {
 	m.notice, m.asking = line{}, &question{prompt: prompt, most: most, answer: answer}
 }
 

@@ -69,9 +69,9 @@ func TestTheNameIsTyped(t *testing.T) {
 	assert.Contains(t, m.text(), "type shop to approve")
 	e := m.types("sh op\x7f\x7f\x7fop\r")
 	require.NotNil(t, e.answer)
-	assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Typed: "shop", Shown: m.item.PlanHash}, *e.answer)
+	assert.Equal(t, confirm.Decision{ID: "a", Approve: true, Typed: "shop", Shown: m.item.PlanHash}, *e.answer)
 	assert.Nil(t, m.types("a").answer, "one answer at a time")
-	m.answered(*e.answer, confirm.View{}, confirm.ErrTyped.Sayf("the typed name is not it; 2 of 3 tries are left"))
+	m.answered(*e.answer, confirm.View{}, confirm.ErrTyped.WithMessage("the typed name is not it; 2 of 3 tries are left"))
 	assert.Contains(t, m.text(), "2 of 3 tries are left")
 	assert.Equal(t, reading, m.screen)
 
@@ -110,7 +110,7 @@ func TestAnAnswerIsToWhatIsShown(t *testing.T) {
 	assert.Equal(t, reading, m.screen)
 	m.types("d")
 	e = m.types("no\r")
-	assert.Equal(t, confirm.Answer{ID: "a", Reason: "no", Shown: canon.SumBytes("t", []byte("a"))}, *e.answer)
+	assert.Equal(t, confirm.Decision{ID: "a", Reason: "no", Shown: canon.SumBytes("t", []byte("a"))}, *e.answer)
 }
 
 // TestQuestionsAreToldApart: of questions of one tool that begin alike, 80 columns show where they differ, and a wide screen shows all.
@@ -182,7 +182,7 @@ func TestAPlanThatIsOutOfDate(t *testing.T) {
 	m := newModel(item("a", nil))
 	m.types("\r")
 	e := m.types("a")
-	m.answered(*e.answer, confirm.View{}, confirm.ErrMismatch.With(app.PlanChange{Differences: []confirm.Difference{
+	m.answered(*e.answer, confirm.View{}, confirm.ErrMismatch.WithDetails(app.PlanChange{Differences: []confirm.Difference{
 		{Path: "$.context.command", Before: json.RawMessage(`"echo hi"`), After: json.RawMessage(`"rm -rf \u001b[2J"`)}}}))
 	text := m.text()
 	for _, want := range []string{"out of date", "$.context.command", `- "echo hi"`, `+ "rm -rf`} {
@@ -333,7 +333,7 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 	assert.Contains(t, m.text(), "in any session of the agent host codex")
 	e := m.types("y\r")
 	require.NotNil(t, e.answer)
-	assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Until: &confirm.Until{For: confirm.DatedFirst}, Shown: m.item.PlanHash}, *e.answer)
+	assert.Equal(t, confirm.Decision{ID: "a", Approve: true, Until: &confirm.Until{For: confirm.DatedFirst}, Shown: m.item.PlanHash}, *e.answer)
 	m.answered(*e.answer, confirm.View{ID: "a"}, nil)
 	assert.Contains(t, m.text(), "countersign grants revoke a ends that")
 
@@ -371,7 +371,7 @@ func TestWhatIsMaskedIsRevealedFirst(t *testing.T) {
 	assert.NotContains(t, m.text(), "sesame", "opened again, it is masked again")
 
 	m.types("r")
-	m.revealed(m.item, confirm.ErrMismatch.With(app.PlanChange{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
+	m.revealed(m.item, confirm.ErrMismatch.WithDetails(app.PlanChange{Differences: []confirm.Difference{{Path: "$.context.command", After: json.RawMessage(`"rm"`)}}}))
 	assert.Contains(t, m.text(), "out of date")
 }
 
@@ -403,7 +403,7 @@ func TestATouchIsWaitedFor(t *testing.T) {
 			e = m.types(press.key)
 			done := m.touched(*e.touch, touched, nil)
 			require.NotNil(t, done.answer)
-			assert.Equal(t, confirm.Answer{ID: "a", Approve: true, Shown: m.item.PlanHash, Proof: touched}, *done.answer)
+			assert.Equal(t, confirm.Decision{ID: "a", Approve: true, Shown: m.item.PlanHash, Proof: touched}, *done.answer)
 		})
 	}
 	m := newModel(item("a", func(i *ApprovalItem) {

@@ -92,7 +92,7 @@ type counter struct {
 }
 
 func (c counter) Waiting(ctx context.Context) ([]ApprovalItem, error) { return c.waiting(ctx) }
-func (counter) Stamp(context.Context) (int64, error)                  { return time.Now().UnixNano(), nil }
+func (counter) ChangeCounter(context.Context) (int64, error)          { return time.Now().UnixNano(), nil }
 func (counter) Fate(context.Context, ApprovalItem) string             { return "" }
 func (counter) Before(context.Context, ApprovalItem) int              { return 0 }
 func (counter) Diffs(context.Context, ApprovalItem) string            { return "" }
@@ -100,7 +100,7 @@ func (counter) Touch(context.Context, ApprovalItem, func(string)) (confirm.Proof
 	return confirm.Proof{}, nil
 }
 func (counter) Reveal(_ context.Context, i ApprovalItem) (ApprovalItem, error) { return i, nil }
-func (counter) Answer(context.Context, confirm.Answer) (confirm.View, error) {
+func (counter) Answer(context.Context, confirm.Decision) (confirm.View, error) {
 	return confirm.View{}, nil
 }
 
@@ -194,16 +194,16 @@ func (p *typist) leaves() {
 // fixedSource is an ApprovalSource with one question, whose answers are kept.
 type fixedSource struct {
 	counter
-	answers chan confirm.Answer
+	answers chan confirm.Decision
 }
 
-func (d fixedSource) Answer(_ context.Context, a confirm.Answer) (confirm.View, error) {
+func (d fixedSource) Answer(_ context.Context, a confirm.Decision) (confirm.View, error) {
 	d.answers <- a
 	return confirm.View{Tool: "run_script"}, nil
 }
 
 func newFixedSource(items ...ApprovalItem) fixedSource {
-	return fixedSource{counter{func(context.Context) ([]ApprovalItem, error) { return items, nil }}, make(chan confirm.Answer, 4)}
+	return fixedSource{counter{func(context.Context) ([]ApprovalItem, error) { return items, nil }}, make(chan confirm.Decision, 4)}
 }
 
 // TestKeysGoInAndTheModelComesOut: whichever way a terminal sends them, and in whatever pieces.

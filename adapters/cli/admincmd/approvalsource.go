@@ -21,10 +21,10 @@ type ApprovalItem struct {
 type ApprovalSource interface {
 	// Waiting returns the pending requests, oldest first.
 	Waiting(ctx context.Context) ([]ApprovalItem, error)
-	// Stamp returns a number that changes when Waiting may have changed; it is fast enough to call several times a second.
-	Stamp(ctx context.Context) (int64, error)
+	// ChangeCounter returns a number that changes when Waiting may have changed; it is fast enough to call several times a second.
+	ChangeCounter(ctx context.Context) (int64, error)
 	// Answer applies a decision, with the proof of a touch if it has one. It fails with the errors of package confirm.
-	Answer(ctx context.Context, a confirm.Answer) (confirm.View, error)
+	Answer(ctx context.Context, a confirm.Decision) (confirm.View, error)
 	// Touch returns the proof that a security key was touched to approve a request, and blocks until then. tell is called with the key that it waits
 	// for, at any time before Touch returns.
 	Touch(ctx context.Context, i ApprovalItem, tell func(line string)) (confirm.Proof, error)

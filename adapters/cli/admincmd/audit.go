@@ -65,7 +65,7 @@ func (q query) begin() (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, command.ErrUsage.Sayf("--since %q is neither a time nor an age", q.since).With(command.Hint("write 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
+	return time.Time{}, command.ErrUsage.WithMessage("--since %q is neither a time nor an age", q.since).WithDetails(command.Hint("write 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
 }
 
 // late is how much later than its successor in the chain a record may be: reads are written in batches, by several processes.
@@ -78,7 +78,7 @@ func (q query) walk(ctx context.Context, s *command.Shell, visit func(audit.Reco
 		return err
 	}
 	if q.limit < 0 {
-		return command.ErrUsage.Sayf("--limit %d is negative", q.limit)
+		return command.ErrUsage.WithMessage("--limit %d is negative", q.limit)
 	}
 	a, err := s.App()
 	if err != nil {

@@ -145,7 +145,7 @@ func at(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
 func record(s *command.Shell) (command.Record, error) {
 	core, err := s.Opened()
 	if err == nil && core.Record == nil {
-		err = command.ErrUsage.Sayf("the audit of this program is signed by nobody")
+		err = command.ErrUsage.WithMessage("the audit of this program is signed by nobody")
 	}
 	return core.Record, err
 }
@@ -306,7 +306,7 @@ func pruneCommand(s *command.Shell) *cobra.Command {
 				return err
 			}
 			if days == 0 {
-				return command.ErrUsage.Sayf("reads are kept for all time, so there is nothing to remove").With(command.Hint("countersign policy keep-reads DAYS sets for how long; a person approves it"))
+				return command.ErrUsage.WithMessage("reads are kept for all time, so there is nothing to remove").WithDetails(command.Hint("countersign policy keep-reads DAYS sets for how long; a person approves it"))
 			}
 			done, err := rec.Prune(cmd.Context(), days, 1)
 			if err != nil {
@@ -363,12 +363,12 @@ func loosened(ctx context.Context, s *command.Shell, what string) error {
 		return nil
 	}
 	if !s.Interactive() {
-		return command.ErrUnanswered.Sayf("%s: that wants a person's yes at a terminal", what).With(command.Hint("run it yourself, in a terminal; --yes does not answer for a person"))
+		return command.ErrUnanswered.WithMessage("%s: that wants a person's yes at a terminal", what).WithDetails(command.Hint("run it yourself, in a terminal; --yes does not answer for a person"))
 	}
 	s.Say(what)
 	yes, err := s.YesNo(ctx, "go ahead?")
 	if err == nil && !yes {
-		err = command.ErrUnanswered.Sayf("nothing was changed")
+		err = command.ErrUnanswered.WithMessage("nothing was changed")
 	}
 	return err
 }

@@ -29,7 +29,7 @@ func BackupCommand(s *command.Shell) *cobra.Command {
 		s.Patient = true
 		made, o, err := command.Do(cmd.Context(), s, control.CreateBackup, control.BackupInput{File: file, Over: over})
 		if f := fault.From(err); f != nil && f.Code == "backup_file_exists" {
-			err = f.With(command.Hint("--force replaces it"))
+			err = f.WithDetails(command.Hint("--force replaces it"))
 		}
 		if err != nil {
 			return s.Fail(o, err)

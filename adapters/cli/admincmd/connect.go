@@ -174,7 +174,7 @@ func (g connectCommand) address() (string, error) {
 	}
 	at, ok := RunningServer(core, g.web)
 	if !ok {
-		return "", ErrStopped.With(command.Hint("start one with countersign up, or name its address with --url"))
+		return "", ErrStopped.WithDetails(command.Hint("start one with countersign up, or name its address with --url"))
 	}
 	return strings.TrimSuffix(at.URL, "/") + "/mcp", nil
 }

@@ -84,7 +84,9 @@ func (d *CoreApprovals) Touch(ctx context.Context, i ApprovalItem, tell func(lin
 }
 
 // AllowsSessionGrant reports whether a session grant can be given. Calls from a terminal belong to no session that ends.
-func AllowsSessionGrant(v confirm.View) bool { return v.Lasting() && v.Session != command.Session }
+func AllowsSessionGrant(v confirm.View) bool {
+	return v.AllowsSessionGrant() && v.Session != command.Session
+}
 
 // AllowsDatedGrant reports whether a dated grant can be given.
 func AllowsDatedGrant(v confirm.View) bool { return v.Datable() && v.Session != command.Session }
@@ -94,7 +96,7 @@ func (d *CoreApprovals) asker(ctx context.Context, v confirm.View) string {
 	if name, known := d.clients[v.ID]; known {
 		return name
 	}
-	record, err := d.core.App.RunRecord(ctx, v.ID)
+	record, err := d.core.App.CallRecord(ctx, v.ID)
 	if err != nil {
 		return ""
 	}
@@ -111,11 +113,13 @@ func (d *CoreApprovals) Before(ctx context.Context, i ApprovalItem) int {
 	return n
 }
 
-// Stamp serves the approvals view.
-func (d *CoreApprovals) Stamp(ctx context.Context) (int64, error) { return d.core.App.Stamp(ctx) }
+// ChangeCounter serves the approvals view.
+func (d *CoreApprovals) ChangeCounter(ctx context.Context) (int64, error) {
+	return d.core.App.ChangeCounter(ctx)
+}
 
 // Answer serves the approvals view.
-func (d *CoreApprovals) Answer(ctx context.Context, a confirm.Answer) (confirm.View, error) {
+func (d *CoreApprovals) Answer(ctx context.Context, a confirm.Decision) (confirm.View, error) {
 	if a.By = command.ByTerminal; a.Proof.Surface != confirm.SurfaceTouch {
 		a.Proof = d.proof
 	}
@@ -174,7 +178,7 @@ func (d *CoreApprovals) outcomeText(ctx context.Context, i ApprovalItem, verdict
 		return "somebody approved it " + where + " before you"
 	case "deny":
 		said := ""
-		if record, err := d.core.App.RunRecord(ctx, i.ID); err == nil && record.Said != "" {
+		if record, err := d.core.App.CallRecord(ctx, i.ID); err == nil && record.Said != "" {
 			said = ": " + record.Said
 		}
 		return "somebody denied it " + where + " before you" + said

@@ -132,9 +132,9 @@ func examine(ctx context.Context, s *command.Shell, m Machine, full, fix bool) e
 	case 0:
 		return nil
 	case 1:
-		return ErrUnhealthy.Sayf("1 check failed")
+		return ErrUnhealthy.WithMessage("1 check failed")
 	}
-	return ErrUnhealthy.Sayf("%d checks failed", failed)
+	return ErrUnhealthy.WithMessage("%d checks failed", failed)
 }
 
 // print prints a finding in one line, and what to do in another.
@@ -244,7 +244,7 @@ func closeToOthers(path string) error {
 		return fault.From(err)
 	}
 	if info.Mode()&fs.ModeSymlink != 0 {
-		return ErrUnhealthy.Sayf("%s is a symbolic link; change the mode of its target by hand", path)
+		return ErrUnhealthy.WithMessage("%s is a symbolic link; change the mode of its target by hand", path)
 	}
 	if err := os.Chmod(path, info.Mode().Perm()&0o700); err != nil {
 		return fault.From(err)

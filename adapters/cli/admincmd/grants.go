@@ -34,9 +34,9 @@ func GrantsCommand(s *command.Shell) *cobra.Command {
 }
 
 func listGrants(ctx context.Context, s *command.Shell) error {
-	return adminListing(s, func(a *app.App) ([]confirm.Always, error) { return a.AlwaysAllowed(ctx) }, func(all []confirm.Always) any { return confirm.ListAlways(all) },
+	return adminListing(s, func(a *app.App) ([]confirm.ListedGrant, error) { return a.SessionGrants(ctx) }, func(all []confirm.ListedGrant) any { return confirm.ListGrants(all) },
 		"nothing is always allowed; approve --always allows the same again for the rest of a session, approve --for 8h until then; so do the buttons in the console",
-		func(all []confirm.Always) {
+		func(all []confirm.ListedGrant) {
 			var rows, dated [][]string
 			now := time.Now()
 			for _, g := range all {
@@ -59,7 +59,7 @@ func listGrants(ctx context.Context, s *command.Shell) error {
 }
 
 // datedRow returns the table row of a dated grant.
-func datedRow(g confirm.Always, now time.Time) []string {
+func datedRow(g confirm.ListedGrant, now time.Time) []string {
 	d := g.Dated
 	host, args, used := cmp.Or(d.Entry, "no host"), "these", "never"
 	if d.AnyEntry {
@@ -81,7 +81,7 @@ func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	all, err := a.AlwaysAllowed(ctx)
+	all, err := a.SessionGrants(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -110,19 +110,19 @@ func revokeGrants(ctx context.Context, s *command.Shell, ids []string) error {
 	if err != nil {
 		return err
 	}
-	var ended []confirm.Always
+	var ended []confirm.ListedGrant
 	var failed error
 	for _, id := range ids {
-		g, err := a.RevokeAlways(ctx, id, command.ByTerminal)
+		g, err := a.RevokeSessionGrant(ctx, id, command.ByTerminal)
 		if err != nil {
-			failed = fault.From(err).With(command.Hint("countersign grants list shows what is allowed"))
+			failed = fault.From(err).WithDetails(command.Hint("countersign grants list shows what is allowed"))
 			continue
 		}
 		ended = append(ended, g)
 	}
 	if s.JSON {
 		if failed == nil || len(ended) > 0 {
-			failed = errors.Join(s.PrintJSON(confirm.ListAlways(ended)), failed)
+			failed = errors.Join(s.PrintJSON(confirm.ListGrants(ended)), failed)
 		}
 		return failed
 	}
@@ -138,7 +138,7 @@ func completeGrants(s *command.Shell) cobra.CompletionFunc {
 		if err != nil {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		all, _ := a.AlwaysAllowed(cmd.Context())
+		all, _ := a.SessionGrants(cmd.Context())
 		var ids []cobra.Completion
 		for _, g := range all {
 			ids = append(ids, cobra.CompletionWithDesc(g.ID, g.Tool+" "+g.About()))

@@ -67,7 +67,7 @@ type adding struct{ name, which string }
 // addKey enrols a security key of the user's ssh agent. It must be touched once before the approval: a key that signs without a touch proves nothing.
 func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	if !s.Interactive() {
-		return command.ErrUnanswered.Sayf("enrolling a security key needs a terminal, and somebody who touches the key").With(command.Hint("run countersign keys add yourself, in a terminal"))
+		return command.ErrUnanswered.WithMessage("enrolling a security key needs a terminal, and somebody who touches the key").WithDetails(command.Hint("run countersign keys add yourself, in a terminal"))
 	}
 	core, err := s.Opened()
 	if err != nil {
@@ -115,14 +115,14 @@ func choose(ctx context.Context, s *command.Shell, core command.Core, which stri
 	case len(fresh) == 1:
 		return fresh[0], nil
 	case len(fresh) == 0 && which != "":
-		return enrolled.Key{}, command.ErrUntouchable.Sayf("your ssh agent has no security key %s", command.Plain(which)).With(command.Hint("ssh-add -l shows those it has"))
+		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has no security key %s", command.Plain(which)).WithDetails(command.Hint("ssh-add -l shows those it has"))
 	case len(fresh) == 0 && len(there) > 0:
-		return enrolled.Key{}, enrolled.ErrTaken.Sayf("every security key that your ssh agent has is enrolled already; countersign keys list shows them")
+		return enrolled.Key{}, enrolled.ErrTaken.WithMessage("every security key that your ssh agent has is enrolled already; countersign keys list shows them")
 	case len(fresh) == 0 && plain > 0:
-		return enrolled.Key{}, command.ErrUntouchable.Sayf("your ssh agent has only plain keys (%d): every program that reaches it signs with them, and nobody has to be there, so they prove nothing", plain).
-			With(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
+		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has only plain keys (%d): every program that reaches it signs with them, and nobody has to be there, so they prove nothing", plain).
+			WithDetails(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
 	case len(fresh) == 0:
-		return enrolled.Key{}, command.ErrUntouchable.Sayf("your ssh agent has no keys").With(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
+		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has no keys").WithDetails(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
 	}
 	for i, k := range fresh {
 		s.Say(fmt.Sprintf("%3d  %s  %s", i+1, k.Credential, command.Plain(k.Name)))
@@ -133,7 +133,7 @@ func choose(ctx context.Context, s *command.Shell, core command.Core, which stri
 	}
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 1 || n > len(fresh) {
-		return enrolled.Key{}, command.ErrUnanswered.Sayf("%q is none of them, so nothing was enrolled", command.Plain(word))
+		return enrolled.Key{}, command.ErrUnanswered.WithMessage("%q is none of them, so nothing was enrolled", command.Plain(word))
 	}
 	return fresh[n-1], nil
 }

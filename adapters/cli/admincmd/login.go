@@ -46,7 +46,7 @@ func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Cr
 		if c.Kind == access.Token {
 			what = "making a token"
 		}
-		return made, command.ErrUnanswered.Sayf("%s needs a person at a terminal; nothing was made", what).With(command.Hint("run this at a terminal"))
+		return made, command.ErrUnanswered.WithMessage("%s needs a person at a terminal; nothing was made", what).WithDetails(command.Hint("run this at a terminal"))
 	}
 	s.Patient = true // what requires a passkey is approved in the console, while this process waits with the secret
 	made, _, err = command.Do(ctx, s, control.CreateCredential, c.Request())
@@ -74,7 +74,7 @@ func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 		}
 		at, ok := RunningServer(core, m)
 		if !ok {
-			return ErrStopped.Sayf("no server of %s runs", core.Home).With(command.Hint("countersign serve starts one"))
+			return ErrStopped.WithMessage("no server of %s runs", core.Home).WithDetails(command.Hint("countersign serve starts one"))
 		}
 		l, err := newLink(m, at, wanted, func(c access.Credential) (access.Credential, error) { return issue(cmd.Context(), s, core, c) })
 		if err != nil {

@@ -48,7 +48,7 @@ func NotifyCommand(s *command.Shell) *cobra.Command {
 func notifier(s *command.Shell) (command.Notify, error) {
 	core, err := s.Opened()
 	if err == nil && core.Notify == nil {
-		err = command.ErrUsage.Sayf("this program tells nobody of anything")
+		err = command.ErrUsage.WithMessage("this program tells nobody of anything")
 	}
 	return core.Notify, err
 }
@@ -124,7 +124,7 @@ func testChannels(ctx context.Context, s *command.Shell, name string) error {
 		}
 	}
 	if failed > 0 {
-		return ErrNotified.Sayf("%d of %d test messages did not arrive", failed, len(all))
+		return ErrNotified.WithMessage("%d of %d test messages did not arrive", failed, len(all))
 	}
 	return nil
 }

@@ -38,7 +38,7 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error {
 				var who policy.Approval
 				if err := who.UnmarshalText([]byte(args[0])); err != nil || who == policy.ApprovalUnset {
-					return command.ErrUsage.Sayf("%q cannot approve", args[0]).With(command.Hint("human or caller"))
+					return command.ErrUsage.WithMessage("%q cannot approve", args[0]).WithDetails(command.Hint("human or caller"))
 				}
 				return change(cmd.Context(), s, func(set *app.Settings) error {
 					set.Approval = who
@@ -50,7 +50,7 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 			RunE: func(cmd *cobra.Command, args []string) error {
 				var mode policy.Mode
 				if err := mode.UnmarshalText([]byte(args[0])); err != nil || mode == policy.ModeUnset {
-					return command.ErrUsage.Sayf("%q is no mode", args[0]).With(command.Hint("ask, plan or execute"))
+					return command.ErrUsage.WithMessage("%q is no mode", args[0]).WithDetails(command.Hint("ask, plan or execute"))
 				}
 				return change(cmd.Context(), s, func(set *app.Settings) error {
 					set.MaxMode = mode
@@ -73,7 +73,7 @@ func keepReadsCommand(s *command.Shell) *cobra.Command {
 			if args[0] == "all" {
 				days, err = 0, nil
 			} else if err != nil || days < 1 || days > app.MostKeepReadsDays {
-				return command.ErrUsage.Sayf("%q is no number of days", args[0]).With(command.Hint(fmt.Sprintf("1 to %d, or all", app.MostKeepReadsDays)))
+				return command.ErrUsage.WithMessage("%q is no number of days", args[0]).WithDetails(command.Hint(fmt.Sprintf("1 to %d, or all", app.MostKeepReadsDays)))
 			}
 			return change(cmd.Context(), s, func(set *app.Settings) error {
 				set.KeepReadsDays = days
@@ -92,7 +92,7 @@ func requireCommand(s *command.Shell) *cobra.Command {
 			var needs policy.Proving
 			if args[0] != "none" {
 				if err := needs.UnmarshalText([]byte(args[0])); err != nil || needs == policy.ProvingNone {
-					return command.ErrUsage.Sayf("%q is no proof", args[0]).With(command.Hint("person, touch, passkey or none"))
+					return command.ErrUsage.WithMessage("%q is no proof", args[0]).WithDetails(command.Hint("person, touch, passkey or none"))
 				}
 			}
 			keys := args[1:]
@@ -212,7 +212,7 @@ func allKnown(s *command.Shell, names []string) error {
 func setLevel(ctx context.Context, s *command.Shell, word string) error {
 	var level policy.Level
 	if err := level.UnmarshalText([]byte(word)); err != nil || level == policy.LevelUnset {
-		return command.ErrUsage.Sayf("%q is no permission level", word).With(command.Hint("read_only, execute_with_confirm or full_access"))
+		return command.ErrUsage.WithMessage("%q is no permission level", word).WithDetails(command.Hint("read_only, execute_with_confirm or full_access"))
 	}
 	return change(ctx, s, func(set *app.Settings) error {
 		set.Level = level

@@ -62,10 +62,10 @@ func statusWords() (words []cobra.Completion) {
 func (w chosen) filter() (app.RunFilter, error) {
 	f := app.RunFilter{Tool: w.tool, Limit: w.limit}
 	if w.limit < 1 || w.limit > runsAtMost {
-		return f, command.ErrUsage.Sayf("--limit %d is not within 1 and %d", w.limit, runsAtMost)
+		return f, command.ErrUsage.WithMessage("--limit %d is not within 1 and %d", w.limit, runsAtMost)
 	}
 	if err := f.Status.UnmarshalText([]byte(w.status)); err != nil {
-		return f, command.ErrUsage.Sayf("--status: %s", fault.From(err).Message)
+		return f, command.ErrUsage.WithMessage("--status: %s", fault.From(err).Message)
 	}
 	return f, nil
 }
@@ -79,7 +79,7 @@ func runsList(ctx context.Context, s *command.Shell, which chosen) error {
 	if err != nil {
 		return err
 	}
-	found, err := a.Runs(ctx, f)
+	found, err := a.Calls(ctx, f)
 	if err != nil {
 		return err
 	}
@@ -146,7 +146,7 @@ func showRun(ctx context.Context, s *command.Shell, id string) error {
 	if err != nil {
 		return err
 	}
-	r, err := a.RunRecord(ctx, id)
+	r, err := a.CallRecord(ctx, id)
 	if err != nil {
 		return err
 	}
@@ -204,7 +204,7 @@ func completeRuns(s *command.Shell) cobra.CompletionFunc {
 		if err != nil || len(args) > 0 {
 			return nil, cobra.ShellCompDirectiveNoFileComp
 		}
-		found, _ := a.Runs(cmd.Context(), app.RunFilter{})
+		found, _ := a.Calls(cmd.Context(), app.RunFilter{})
 		var ids []cobra.Completion
 		for _, r := range found {
 			ids = append(ids, cobra.CompletionWithDesc(r.CallID, r.Tool+" "+runStatusText(r)))

@@ -89,7 +89,7 @@ func known(cmd *cobra.Command, core command.Core, names []string) error {
 // namedServe adds a hint if a name is taken.
 func namedServe(err error) error {
 	if f := fault.From(err); f.Is(access.ErrTaken) {
-		return f.With(command.Hint("countersign token revoke NAME ends the one there is; or choose another name"))
+		return f.WithDetails(command.Hint("countersign token revoke NAME ends the one there is; or choose another name"))
 	}
 	return err
 }
@@ -171,7 +171,7 @@ func revoke(s *command.Shell) *cobra.Command {
 			ended, err := core.Access.Revoke(cmd.Context(), command.ByTerminal, args[0])
 			if err != nil {
 				if f := fault.From(err); f.Is(access.ErrMissing) {
-					return f.With(command.Hint("countersign token list --all shows what there is"))
+					return f.WithDetails(command.Hint("countersign token list --all shows what there is"))
 				}
 				return err
 			}

@@ -25,13 +25,13 @@ type toolView struct {
 	Confirm     policy.Strength `json:"confirm"`
 	Permission  string          `json:"permission"` // read, execute or write: the highest that it needs
 	Risk        string          `json:"risk,omitempty"`
-	Decision    policy.Decision `json:"decision"` // the current verdict
+	Decision    policy.Result   `json:"decision"` // the current verdict
 	Input       json.RawMessage `json:"input_schema"`
 	Output      json.RawMessage `json:"output_schema,omitempty"`
 }
 
 // decided describes a decision for users.
-func decided(o policy.Decision) string {
+func decided(o policy.Result) string {
 	if o.Rule == "" { // the settings could not be read
 		return "not known"
 	}
@@ -57,7 +57,7 @@ func (v toolView) asks() string {
 }
 
 func viewOf(ctx context.Context, s *command.Shell, core command.Core, spec tool.Spec) toolView {
-	d := core.App.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: core.Principal, Session: command.Session, Client: s.Client})
+	d := core.App.Evaluate(ctx, tool.Call{Tool: spec.Name, Principal: core.Principal, Session: command.Session, Client: s.Client})
 	v := toolView{Name: spec.Name, Title: spec.Title, Description: spec.Description, Toolset: spec.Toolset, Contract: spec.Contract, Category: spec.Category,
 		Class: spec.Class, Effects: spec.Effects.String(), Confirm: spec.Confirm, Permission: spec.Permission(), Input: spec.Input, Output: spec.OutputSchema(),
 		Decision: d}

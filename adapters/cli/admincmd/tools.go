@@ -65,7 +65,7 @@ func find(s *command.Shell, name string) (tool.Spec, error) {
 		if near := spelling.Nearest(name, known); near != "" {
 			hint = command.Hint("did you mean " + near + "? countersign tools list shows all")
 		}
-		return spec, tool.ErrUnknown.Sayf("there is no tool %q", name).With(hint)
+		return spec, tool.ErrUnknown.WithMessage("there is no tool %q", name).WithDetails(hint)
 	}
 	return spec, nil
 }
@@ -136,7 +136,7 @@ func readArgs(s *command.Shell, args string) (json.RawMessage, error) {
 		raw, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, command.ErrUsage.Sayf("the arguments cannot be read: %v", err)
+		return nil, command.ErrUsage.WithMessage("the arguments cannot be read: %v", err)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
@@ -144,7 +144,7 @@ func readArgs(s *command.Shell, args string) (json.RawMessage, error) {
 		if err != nil {
 			problem = err.Error()
 		}
-		return nil, command.ErrUsage.Sayf("--args is no JSON object: %s", problem).With(command.Hint(`write it like --args '{"name":"value"}'`))
+		return nil, command.ErrUsage.WithMessage("--args is no JSON object: %s", problem).WithDetails(command.Hint(`write it like --args '{"name":"value"}'`))
 	}
 	return raw, nil
 }

@@ -88,8 +88,8 @@ func overruled(cmd *cobra.Command, at Server) error {
 	if len(without) == 0 {
 		return nil
 	}
-	return ErrRunning.Sayf("a server runs already at %s (process %d), without %s", ConsoleURL(at.URL), at.PID, strings.Join(without, ", ")).
-		With(command.Hint("stop it first with Ctrl-C where it was started, or leave the flags out to open its console"))
+	return ErrRunning.WithMessage("a server runs already at %s (process %d), without %s", ConsoleURL(at.URL), at.PID, strings.Join(without, ", ")).
+		WithDetails(command.Hint("stop it first with Ctrl-C where it was started, or leave the flags out to open its console"))
 }
 
 // again opens the console of the server that is already running.
@@ -114,7 +114,7 @@ func (g connectCommand) settle(home string) error {
 	switch {
 	case err != nil:
 		if err := os.MkdirAll(home, 0o700); err != nil {
-			return ErrHome.Sayf("%s cannot be made: %v", home, errors.Unwrap(err)).With(command.Hint("COUNTERSIGN_HOME names another directory")).Because(err)
+			return ErrHome.WithMessage("%s cannot be made: %v", home, errors.Unwrap(err)).WithDetails(command.Hint("COUNTERSIGN_HOME names another directory")).WithCause(err)
 		}
 		g.Note("made %s, where everything of Countersign's is kept", command.Plain(home))
 	case info.IsDir() && info.Mode().Perm()&0o077 != 0:

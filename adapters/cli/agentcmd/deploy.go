@@ -142,7 +142,7 @@ func (g group) rehearse(cmd *cobra.Command, apply, all bool) error {
 // deployJSON is deploy --apply for programs: yes is --yes, and the token is that of the plan a moment before.
 func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 	ctx, token := cmd.Context(), confirm.Token{}
-	var asked *tool.Issued
+	var asked *tool.ApprovalRequest
 	yes := g.Yes || g.PeopleApprove(ctx)
 	if yes {
 		g.held = new(tool.Held)
@@ -154,7 +154,7 @@ func (g group) deployJSON(cmd *cobra.Command, adopt bool) error {
 			o.Spec.Name = "deploy_apply"
 			return g.Failed(cmd, o, err)
 		}
-		if asked = o.Issued; asked != nil {
+		if asked = o.Request; asked != nil {
 			token = asked.Token
 		}
 	}
@@ -207,16 +207,16 @@ func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
 	var warnings []string
 	if err == nil {
 		warnings = g.warned(o)
-		err = g.present(ctx, p, o.Issued, all)
+		err = g.present(ctx, p, o.Request, all)
 	}
 	if err != nil {
-		g.withdraw(ctx, o.Issued)
+		g.withdraw(ctx, o.Request)
 		return g.Broken(cmd, tool.Outcome{}, err)
 	}
-	if o.Issued != nil && o.Issued.Names { // people approve: the call that presents the token asks
+	if o.Request != nil && o.Request.Names { // people approve: the call that presents the token asks
 		g.Shown = g.Drawn() && (all || p.Len() <= manyChanges)
-		done, err := g.redeem(ctx, o.Issued.Token, applying(true, adopt), maxOutput)
-		if err != nil && done.Issued != nil { // nobody has approved it
+		done, err := g.redeem(ctx, o.Request.Token, applying(true, adopt), maxOutput)
+		if err != nil && done.Request != nil { // nobody has approved it
 			return g.Broken(cmd, done, err)
 		}
 		if err != nil {
@@ -227,21 +227,21 @@ func (g group) deployShown(cmd *cobra.Command, adopt, all bool) error {
 	yes, err := g.agreed(ctx, p, adopt)
 	switch {
 	case err != nil:
-		g.withdraw(ctx, o.Issued)
+		g.withdraw(ctx, o.Request)
 		return g.Broken(cmd, tool.Outcome{}, err)
 	case !yes && g.Interactive():
-		g.withdraw(ctx, o.Issued)
+		g.withdraw(ctx, o.Request)
 		g.Line("nothing was changed")
 		return nil
 	}
 	token := confirm.Token{}
-	if o.Issued != nil {
-		token = o.Issued.Token
+	if o.Request != nil {
+		token = o.Request.Token
 	}
 	done, err := g.redeem(ctx, token, applying(yes, adopt), most)
 	if err != nil {
 		if !token.IsZero() {
-			g.withdraw(ctx, o.Issued)
+			g.withdraw(ctx, o.Request)
 		}
 		return g.Failed(cmd, done, err)
 	}
@@ -266,18 +266,18 @@ func (g group) agreed(ctx context.Context, p present.Plan, adopt bool) (bool, er
 }
 
 // withdraw has nobody carry out what was asked about here and not wanted.
-func (g group) withdraw(ctx context.Context, asked *tool.Issued) {
+func (g group) withdraw(ctx context.Context, asked *tool.ApprovalRequest) {
 	if asked == nil {
 		return
 	}
 	if a, err := g.App(); err == nil {
-		_ = a.Withdraw(context.WithoutCancel(ctx), asked.ID) // what cannot be withdrawn expires
+		_ = a.CancelApproval(context.WithoutCancel(ctx), asked.ID) // what cannot be withdrawn expires
 	}
 }
 
 // present shows a plan with its diffs, and the summary last, where it stands beside the question. Of a long plan it shows no diffs of new files, unless all
 // are asked for.
-func (g group) present(ctx context.Context, p present.Plan, asked *tool.Issued, all bool) error {
+func (g group) present(ctx context.Context, p present.Plan, asked *tool.ApprovalRequest, all bool) error {
 	screen := g.Screen()
 	screen.Directories(p, g.Project())
 	screen.Changes(p, all)
@@ -304,13 +304,13 @@ const pageLines = 60
 
 // lines are the diffs that are shown with a plan, and whether there are more. They are those that were worked out for whoever confirms, where that is all
 // of them.
-func (g group) lines(ctx context.Context, p present.Plan, asked *tool.Issued, all bool) (files []deployments.FileDiff, left bool, err error) {
+func (g group) lines(ctx context.Context, p present.Plan, asked *tool.ApprovalRequest, all bool) (files []deployments.FileDiff, left bool, err error) {
 	var exhibit struct {
 		Files    []deployments.FileDiff `json:"files"`
 		Warnings []string               `json:"warnings"`
 	}
 	if asked != nil && len(asked.Exhibit) > 0 && json.Unmarshal(asked.Exhibit, &exhibit) != nil {
-		return nil, false, fault.ErrInternal.Sayf("the diffs are not understood")
+		return nil, false, fault.ErrInternal.WithMessage("the diffs are not understood")
 	}
 	long := p.Len() > manyChanges
 	switch {
@@ -352,7 +352,7 @@ func (g group) diffs(ctx context.Context, p present.Plan) ([]deployments.FileDif
 		return nil, fault.From(err)
 	}
 	if !bytes.Equal(shown, current) {
-		return nil, app.ErrPlanStale.Sayf("files changed between the plan and its diffs; nothing was written, run it again")
+		return nil, app.ErrPlanStale.WithMessage("files changed between the plan and its diffs; nothing was written, run it again")
 	}
 	return now.Diff.Files, nil
 }

@@ -58,7 +58,7 @@ func (d Runner) Misused(cmd *cobra.Command, format string, args ...any) error {
 func (d Runner) misusedAs(cmd *cobra.Command, err error) error {
 	f := fault.From(err)
 	hint, _ := f.Details.(command.Hint)
-	return d.Failed(cmd, tool.Outcome{}, tool.ErrArguments.Sayf("%s", f.Message).With(map[string]string{"hint": string(hint)}))
+	return d.Failed(cmd, tool.Outcome{}, tool.ErrArguments.WithMessage("%s", f.Message).WithDetails(map[string]string{"hint": string(hint)}))
 }
 
 // Outcome is an outcome of no tool, presented as if that one had answered.
@@ -97,7 +97,7 @@ func (d Runner) Failed(cmd *cobra.Command, o tool.Outcome, err error) error {
 		code = present.ExitCode(f.Kind)
 	case f.Code == tool.ErrArguments.Code && !d.typed("detailed-exitcode"):
 		code = exitUsage
-	case o.Issued != nil && o.Issued.Pending && f.Kind == fault.Unconfirmed: // it waits for a person (consent design, section 3)
+	case o.Request != nil && o.Request.Pending && f.Kind == fault.Unconfirmed: // it waits for a person (consent design, section 3)
 		code = present.ExitCode(f.Kind)
 	}
 	if o.Err == nil {

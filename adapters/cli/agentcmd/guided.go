@@ -20,7 +20,7 @@ var errTTY = fault.New(fault.Invalid, "guided_tty_required", "init --guided asks
 func (g author) form(cmd *cobra.Command, args command.Arguments) error {
 	in, out := g.Terminals()
 	if !in || !out {
-		return g.Failed(cmd, tool.Outcome{}, errTTY.With(map[string]any{"stdin_is_terminal": in, "stdout_is_terminal": out,
+		return g.Failed(cmd, tool.Outcome{}, errTTY.WithDetails(map[string]any{"stdin_is_terminal": in, "stdout_is_terminal": out,
 			"hint": "run it in a terminal, or leave out --guided and use --targets and --scope"}))
 	}
 	ctx := cmd.Context()

@@ -90,7 +90,7 @@ func (g author) openEditor(cmd *cobra.Command, at edited) error {
 		dir = *at.Patches
 	}
 	if err := g.attach(cmd.Context(), editor, dir); err != nil {
-		return g.Failed(cmd, tool.Outcome{}, errEditor.Sayf("$EDITOR (%s) failed: %v; the overlay is there", editor, err))
+		return g.Failed(cmd, tool.Outcome{}, errEditor.WithMessage("$EDITOR (%s) failed: %v; the overlay is there", editor, err))
 	}
 	return nil
 }

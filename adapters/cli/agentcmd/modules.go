@@ -99,8 +99,8 @@ func (g author) there(cmd *cobra.Command, call command.Arguments, source string)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // whatever else is wrong, the tool warns of
 	}
-	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.Sayf("there is nothing at %s, so %s was not added", path, data.ID).
-		With(command.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
+	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.WithMessage("there is nothing at %s, so %s was not added", path, data.ID).
+		WithDetails(command.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
 }
 
 // standsInRepo reports a source that is a path in the config repository, as one has it who leaves local: out.

@@ -17,7 +17,7 @@ type Screen struct{ *command.Terminal }
 func DecodeData[T any](data json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, fault.ErrInternal.Sayf("the answer is not understood").Because(err)
+		return out, fault.ErrInternal.WithMessage("the answer is not understood").WithCause(err)
 	}
 	return out, nil
 }

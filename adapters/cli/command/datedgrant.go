@@ -35,7 +35,7 @@ func ParseUntil(text string) (confirm.Until, error) {
 			}
 			u.For = d
 		default:
-			return u, ErrUsage.Sayf("%q is not understood; say how long: %s", word, UntilHint)
+			return u, ErrUsage.WithMessage("%q is not understood; say how long: %s", word, UntilHint)
 		}
 	}
 	return u, u.Check()
@@ -50,7 +50,7 @@ func age(word string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil {
-		return 0, ErrUsage.Sayf("%q is no length of time; say how long: %s", word, UntilHint)
+		return 0, ErrUsage.WithMessage("%q is no length of time; say how long: %s", word, UntilHint)
 	}
 	return d, nil
 }
@@ -75,7 +75,7 @@ func offered(v confirm.View) string {
 
 // until returns the decision that gives a dated grant or, if the user does not want that after all, approves only this call. With leave, only "n"
 // denies.
-func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Answer, given *confirm.Until, leave bool) (_ confirm.Answer, err error) {
+func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Decision, given *confirm.Until, leave bool) (_ confirm.Decision, err error) {
 	if said.Until, err = s.askUntil(ctx, v, given); err != nil || said.Until != nil {
 		said.Approve = said.Until != nil
 		return said, err
@@ -103,7 +103,7 @@ func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Unt
 		}
 		said, err := ParseUntil(word)
 		if err == nil && said.AnyArgs && v.Reach.Loose.IsZero() {
-			err = ErrUsage.Sayf("the arguments of %s decide what it does, so they cannot be left out", Plain(v.Tool))
+			err = ErrUsage.WithMessage("the arguments of %s decide what it does, so they cannot be left out", Plain(v.Tool))
 		}
 		if err != nil {
 			s.Say(Plain(err.Error()))
@@ -126,7 +126,7 @@ func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Unt
 // can be asked, and if the end of a plan was not shown.
 func (s *Shell) DecideAll(ctx context.Context, views []confirm.View) (bool, error) {
 	if !s.Interactive() {
-		return false, ErrUnanswered.Sayf("approving needs a terminal, so that a person sees the plans first").With(Hint("run countersign approve with the ids yourself, in a terminal"))
+		return false, ErrUnanswered.WithMessage("approving needs a terminal, so that a person sees the plans first").WithDetails(Hint("run countersign approve with the ids yourself, in a terminal"))
 	}
 	for i, v := range views {
 		s.Say(fmt.Sprintf("%d of %d: %s", i+1, len(views), Plain(v.ID)))
@@ -135,7 +135,7 @@ func (s *Shell) DecideAll(ctx context.Context, views []confirm.View) (bool, erro
 			return false, err
 		}
 		if !seen {
-			return false, ErrUnanswered.Sayf("the end of the plan of %s was not shown, so nothing was decided", v.ID).With(Hint("countersign approve " + v.ID + " shows it again"))
+			return false, ErrUnanswered.WithMessage("the end of the plan of %s was not shown, so nothing was decided", v.ID).WithDetails(Hint("countersign approve " + v.ID + " shows it again"))
 		}
 	}
 	word, err := s.Ask(ctx, fmt.Sprintf("approve all %d? [y/N]", len(views)))

@@ -16,8 +16,8 @@ import (
 
 // answer adds the user's decision on an approval request to the repeated call. If users approve, only a user at a controlling terminal decides; --yes
 // and --confirm-name are statements of a caller everywhere else. If the caller approves, they answer with the token.
-func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error {
-	c.Answer, c.Typed, c.Asked = nil, "", confirm.Digest{}
+func (s *Shell) answer(ctx context.Context, ask tool.ApprovalRequest, c *tool.Call) error {
+	c.Decision, c.Typed, c.ApprovalDigest = nil, "", confirm.Digest{}
 	if !ask.Pending {
 		c.Token = confirm.Token{}
 		given := s.Yes && ask.Strength < policy.Typed || s.Typed != "" && ask.Strength == policy.Typed
@@ -32,7 +32,7 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 		return unanswered(ask)
 	}
 	if s.Patient && ask.Pending && Elsewhere(ApprovalView(ask)) != nil {
-		c.Asked = ask.Digest
+		c.ApprovalDigest = ask.Digest
 		return s.await(ctx, ask)
 	}
 	said, err := s.Decide(ctx, ApprovalView(ask), DecisionOptions{Yes: s.Yes, Typed: s.Typed})
@@ -40,16 +40,16 @@ func (s *Shell) answer(ctx context.Context, ask tool.Issued, c *tool.Call) error
 		s.withdraw(ctx, ask)
 		return err
 	}
-	c.Answer, s.denied = &said, !said.Approve
+	c.Decision, s.denied = &said, !said.Approve
 	return nil
 }
 
 // withdraw cancels the approval request that the user interrupted.
-func (s *Shell) withdraw(ctx context.Context, ask tool.Issued) {
+func (s *Shell) withdraw(ctx context.Context, ask tool.ApprovalRequest) {
 	if ctx.Err() == nil || !ask.Pending {
 		return
 	}
-	if a, err := s.App(); err == nil && a.Withdraw(context.WithoutCancel(ctx), ask.ID) == nil { // otherwise it expires
+	if a, err := s.App(); err == nil && a.CancelApproval(context.WithoutCancel(ctx), ask.ID) == nil { // otherwise it expires
 		s.withdrawn = ask.ID
 	}
 }
@@ -80,7 +80,7 @@ func (s *Shell) Denied(f *fault.Error) (string, bool) {
 const lookAgain = time.Second
 
 // await waits until a request is decided elsewhere.
-func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
+func (s *Shell) await(ctx context.Context, ask tool.ApprovalRequest) error {
 	a, err := s.App()
 	if err != nil {
 		return err
@@ -92,7 +92,7 @@ func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 	look := time.NewTicker(lookAgain)
 	defer look.Stop()
 	for {
-		if waiting, err := a.Waiting(ctx, ask.ID); err != nil || !waiting {
+		if waiting, err := a.ApprovalPending(ctx, ask.ID); err != nil || !waiting {
 			return err
 		}
 		select {
@@ -105,7 +105,7 @@ func (s *Shell) await(ctx context.Context, ask tool.Issued) error {
 }
 
 // ApprovalView returns the displayed form of an approval request.
-func ApprovalView(ask tool.Issued) confirm.View {
+func ApprovalView(ask tool.ApprovalRequest) confirm.View {
 	return confirm.View{ID: ask.ID, Tool: string(ask.Tool), Strength: ask.Strength, Risk: ask.Risk, Prompt: ask.Prompt, Target: ask.Target,
 		PlanHash: ask.PlanHash, Plan: ask.Plan, Exhibit: ask.Exhibit, ExpiresAt: ask.ExpiresAt, Needs: ask.Needs, Redacted: ask.Redacted}
 }
@@ -135,11 +135,11 @@ func (s *Shell) Proof() confirm.Proof {
 // approves with the touch of an enrolled security key; if policy requires a touch, every yes needs one. Anything else denies; with Leave, only "n"
 // does. It fails with ErrUnanswered if no user can be asked, if the end of the plan was not shown, and if the plan needs a proof that cannot be given
 // here; the request then stays pending.
-func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (confirm.Answer, error) {
-	said := confirm.Answer{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
+func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (confirm.Decision, error) {
+	said := confirm.Decision{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
 	if !s.Interactive() {
-		return said, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID).
-			With(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
+		return said, ErrUnanswered.WithMessage("approving %s needs a terminal, so that a person sees the plan first", v.ID).
+			WithDetails(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
 	}
 	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal || d.Until != nil
 	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
@@ -148,7 +148,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 		v, seen, err = s.reveal(ctx, v)
 	}
 	named := v.Strength >= policy.Typed && d.Typed == ""
-	always, dated := d.Always && v.Lasting(), d.Dated && v.Datable()
+	always, dated := d.Always && v.AllowsSessionGrant(), d.Dated && v.Datable()
 	if dated && seen {
 		if told := v.Suggestion(d.Before); told != "" {
 			s.Say(told + " u allows it until a time that you say, without asking.")
@@ -158,7 +158,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 	case err != nil:
 		return said, err
 	case !seen:
-		return said, ErrUnanswered.Sayf("the end of the plan was not shown, so nothing was decided").With(Hint("countersign approve " + v.ID + " shows it again"))
+		return said, ErrUnanswered.WithMessage("the end of the plan was not shown, so nothing was decided").WithDetails(Hint("countersign approve " + v.ID + " shows it again"))
 	case given:
 		said.Approve, said.Typed, said.Revealed = true, d.Typed, v.Revealed
 		return said, nil
@@ -173,7 +173,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 	_, untouchable := s.Touchable(ctx)
 	if touch && untouchable != nil {
 		f := fault.From(untouchable)
-		return said, ErrUnanswered.Sayf("approving %s needs %s, and %s; it waits for an answer", v.ID, v.Needs.Words(), f.Message).With(f.Details)
+		return said, ErrUnanswered.WithMessage("approving %s needs %s, and %s; it waits for an answer", v.ID, v.Needs.Words(), f.Message).WithDetails(f.Details)
 	}
 	if always && !named {
 		s.Say(SessionGrantText(v))
@@ -212,7 +212,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 		said.Approve = said.Always || word == "y" || word == "yes"
 	}
 	if named && touch && said.Approve && word != v.Target {
-		return said, ErrUnanswered.Sayf("the typed name is not %q, so nothing was decided", v.Target)
+		return said, ErrUnanswered.WithMessage("the typed name is not %q, so nothing was decided", v.Target)
 	}
 	if said.Approve && touch {
 		said.Proof, err = s.Touch(ctx, v, func(line string) { s.Say(line + " (Ctrl-C gives up) …") })
@@ -237,8 +237,8 @@ func refuses(word string) bool {
 
 // left returns the error for a request that was left pending.
 func left(v confirm.View) error {
-	return ErrUnanswered.Sayf("nothing was decided; %s still waits for an answer", v.ID).
-		With(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
+	return ErrUnanswered.WithMessage("nothing was decided; %s still waits for an answer", v.ID).
+		WithDetails(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
 
 // SessionGrantText returns what a session grant would allow, in one line.
@@ -396,7 +396,7 @@ func tintOf(line string) Tint {
 }
 
 // unanswered returns the error that explains how a request can be decided elsewhere.
-func unanswered(ask tool.Issued) error {
+func unanswered(ask tool.ApprovalRequest) error {
 	way := "run it in a terminal, or add --yes"
 	switch {
 	case ask.Pending:
@@ -404,5 +404,5 @@ func unanswered(ask tool.Issued) error {
 	case ask.Strength == policy.Typed:
 		way = fmt.Sprintf("run it in a terminal, or add --confirm-name %q", ask.Target)
 	}
-	return ErrUnanswered.Sayf("%s needs a person's approval: %s", ask.Tool, ask.Prompt).With(Hint(way))
+	return ErrUnanswered.WithMessage("%s needs a person's approval: %s", ask.Tool, ask.Prompt).WithDetails(Hint(way))
 }

@@ -150,7 +150,7 @@ func (s *Shell) PrintDocument(doc []byte) error {
 	}
 	fmt.Fprint(s.Out, text)
 	if err != nil {
-		return ErrUsage.Sayf("--%s does not fit this answer: %v", s.filter.flag, err).With(Hint(shapeOf(answer)))
+		return ErrUsage.WithMessage("--%s does not fit this answer: %v", s.filter.flag, err).WithDetails(Hint(shapeOf(answer)))
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into an
 	if o.DryRun { // a plan is not an answer
 		d.Note("this is what it would have done:")
 		d.Line("%s", Block(Indent(o.Value)))
-		return o, app.ErrMode.Sayf("nothing was done: the mode is plan, so %s only showed what it would do; countersign policy show says who decided that, and countersign policy max-mode execute lifts a ceiling of your settings", name)
+		return o, app.ErrMode.WithMessage("nothing was done: the mode is plan, so %s only showed what it would do; countersign policy show says who decided that, and countersign policy max-mode execute lifts a ceiling of your settings", name)
 	}
 	return o, DecodeAnswer(o, into)
 }
@@ -103,7 +103,7 @@ func (d Runner) Explain(err error) error {
 		text = func(said string) string { return said }
 	}
 	if said := text(f.Message); said != f.Message && f.Code != tool.ErrUnknown.Code {
-		f = f.Sayf("%s", said)
+		f = f.WithMessage("%s", said)
 		err = f
 	}
 	hint, given := f.Details.(Hint)
@@ -116,7 +116,7 @@ func (d Runner) Explain(err error) error {
 	if hint == "" {
 		return err
 	}
-	return f.With(hint)
+	return f.WithDetails(hint)
 }
 
 // verdict is an answer that can be a failure although the call succeeded: nothing was found, or the user must act first.
@@ -144,7 +144,7 @@ func CallAndShow[T any](ctx context.Context, c Client, name tool.Name, args Argu
 // DecodeAnswer decodes an answer.
 func DecodeAnswer(o tool.Outcome, into any) error {
 	if err := json.Unmarshal(o.Value, into); err != nil {
-		return fault.ErrInternal.Sayf("the answer of %s is not understood", o.Spec.Name).Because(err)
+		return fault.ErrInternal.WithMessage("the answer of %s is not understood", o.Spec.Name).WithCause(err)
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func Took(ms int64) string {
 // Milliseconds returns a duration given as a flag; zero if it was not given.
 func Milliseconds(flag string, d time.Duration) (int64, error) {
 	if d < 0 || d > 0 && d < time.Millisecond {
-		return 0, ErrUsage.Sayf("--%s %v is no time to wait", flag, d).With(Hint("write 30s, 5m or 1h"))
+		return 0, ErrUsage.WithMessage("--%s %v is no time to wait", flag, d).WithDetails(Hint("write 30s, 5m or 1h"))
 	}
 	return d.Milliseconds(), nil
 }
@@ -216,7 +216,7 @@ func Assignments(flag string, given []string) (map[string]string, error) {
 	for _, g := range given {
 		name, value, ok := strings.Cut(g, "=")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, ErrUsage.Sayf("--%s %q is no NAME=VALUE", flag, g)
+			return nil, ErrUsage.WithMessage("--%s %q is no NAME=VALUE", flag, g)
 		}
 		out[strings.TrimSpace(name)] = value
 	}
@@ -236,7 +236,7 @@ func (d Runner) File(flag, given string) (string, error) {
 	if name != "-" {
 		f, err := os.Open(name)
 		if err != nil {
-			return "", ErrUsage.Sayf("--%s: %v", flag, err)
+			return "", ErrUsage.WithMessage("--%s: %v", flag, err)
 		}
 		defer f.Close()
 		from = f
@@ -244,9 +244,9 @@ func (d Runner) File(flag, given string) (string, error) {
 	text, err := io.ReadAll(io.LimitReader(from, maxFile+1))
 	switch {
 	case err != nil:
-		return "", ErrUsage.Sayf("--%s: %v", flag, err)
+		return "", ErrUsage.WithMessage("--%s: %v", flag, err)
 	case len(text) > maxFile:
-		return "", ErrUsage.Sayf("--%s: %s has more than %d bytes", flag, name, maxFile)
+		return "", ErrUsage.WithMessage("--%s: %s has more than %d bytes", flag, name, maxFile)
 	}
 	return string(text), nil
 }

@@ -30,13 +30,13 @@ func TestRefusalsSayTheWayOut(t *testing.T) {
 		Details: func(d command.Runner, err error) { d.Note("beside it") }}
 	said := fault.From(d.Explain(fault.New(fault.Denied, "path_not_allowed", "call make_it")))
 	assert.Equal(t, []any{"call countersign make", command.Hint("countersign project add DIR registers one")}, []any{said.Message, said.Details})
-	said = fault.From(d.Explain(fault.New(fault.State, "x", "m").With(command.Hint("make_it again"))))
+	said = fault.From(d.Explain(fault.New(fault.State, "x", "m").WithDetails(command.Hint("make_it again"))))
 	assert.Equal(t, command.Hint("countersign make again"), said.Details)
 	for name, same := range map[string]error{
-		"another failure":              fault.New(fault.State, "execution_failed", "m").With(map[string]int{"exit_code": 3}),
-		"one that says its own way":    fault.New(fault.Denied, "path_not_allowed", "m").With(command.Hint("that way")),
+		"another failure":              fault.New(fault.State, "execution_failed", "m").WithDetails(map[string]int{"exit_code": 3}),
+		"one that says its own way":    fault.New(fault.Denied, "path_not_allowed", "m").WithDetails(command.Hint("that way")),
 		"one that is nobody's failure": errors.New("x"),
-		"a tool that is not served":    tool.ErrUnknown.Sayf("there is no tool make_it"),
+		"a tool that is not served":    tool.ErrUnknown.WithMessage("there is no tool make_it"),
 	} {
 		assert.Equal(t, same, d.Explain(same), name)
 	}
@@ -54,11 +54,11 @@ func TestDetailsOfFailures(t *testing.T) {
 	var r struct {
 		Code int `json:"exit_code"`
 	}
-	require.True(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m").With(map[string]any{"exit_code": 3, "stdout": "x"}), &r))
+	require.True(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m").WithDetails(map[string]any{"exit_code": 3, "stdout": "x"}), &r))
 	assert.Equal(t, 3, r.Code)
 	assert.False(t, command.FailureDetails(fault.New(fault.State, "execution_failed", "m"), &r))
 	assert.False(t, command.FailureDetails(nil, &r))
-	assert.False(t, command.FailureDetails(fault.New(fault.State, "x", "m").With(command.Hint("text")), &r))
+	assert.False(t, command.FailureDetails(fault.New(fault.State, "x", "m").WithDetails(command.Hint("text")), &r))
 }
 
 func TestFlagsThatAreFiles(t *testing.T) {

@@ -37,8 +37,8 @@ func Elsewhere(v confirm.View) error {
 	if v.Needs == policy.ProvingPasskey {
 		way += "; countersign login /keys enrols a passkey, and forget_keys: [ID] in the system's file clears a lost one"
 	}
-	return ErrUnanswered.Sayf("approving %s needs %s, and this is a terminal; it waits for an answer", v.ID, v.Needs.Words()).
-		With(Hint(way))
+	return ErrUnanswered.WithMessage("approving %s needs %s, and this is a terminal; it waits for an answer", v.ID, v.Needs.Words()).
+		WithDetails(Hint(way))
 }
 
 // Touchable returns the enrolled security keys that count and that the user's ssh agent has. It fails with ErrUntouchable, which states what is
@@ -59,14 +59,14 @@ func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 		}
 	}
 	if len(ours) == 0 {
-		return nil, ErrUntouchable.Sayf("no security key is enrolled here").With(Hint("countersign keys add enrols one that your ssh agent has; " + console))
+		return nil, ErrUntouchable.WithMessage("no security key is enrolled here").WithDetails(Hint("countersign keys add enrols one that your ssh agent has; " + console))
 	}
 	if core.SecurityKeys == nil {
 		return nil, ErrUntouchable
 	}
 	there, plain, err := core.SecurityKeys.Keys(ctx)
 	if err != nil {
-		return nil, ErrUntouchable.Sayf("%s", fault.From(err).Message).With(Hint("add the security key to your ssh agent (ssh-add), " + console)).Because(err)
+		return nil, ErrUntouchable.WithMessage("%s", fault.From(err).Message).WithDetails(Hint("add the security key to your ssh agent (ssh-add), " + console)).WithCause(err)
 	}
 	found := slices.DeleteFunc(slices.Clone(ours), func(k enrolled.Key) bool {
 		return !slices.ContainsFunc(there, func(t enrolled.Key) bool { return bytes.Equal(t.Public, k.Public) })
@@ -76,8 +76,8 @@ func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 		if plain > 0 && len(there) == 0 {
 			only = ", only plain ones, which sign without anybody being there and prove nothing"
 		}
-		return nil, ErrUntouchable.Sayf("your ssh agent has none of the enrolled security keys (%s)%s", names(ours), only).
-			With(Hint("plug it in and add it to your ssh agent (ssh-add), " + console))
+		return nil, ErrUntouchable.WithMessage("your ssh agent has none of the enrolled security keys (%s)%s", names(ours), only).
+			WithDetails(Hint("plug it in and add it to your ssh agent (ssh-add), " + console))
 	}
 	return found, nil
 }
@@ -96,7 +96,7 @@ func names(keys []enrolled.Key) string {
 func (s *Shell) Touch(ctx context.Context, v confirm.View, tell func(line string)) (confirm.Proof, error) {
 	proof := s.Proof()
 	if proof.Surface != confirm.SurfaceTerminal {
-		return confirm.Proof{}, ErrUnanswered.Sayf("approving %s needs a terminal, so that a person sees the plan first", v.ID)
+		return confirm.Proof{}, ErrUnanswered.WithMessage("approving %s needs a terminal, so that a person sees the plan first", v.ID)
 	}
 	keys, err := s.Touchable(ctx)
 	if err != nil {
@@ -114,5 +114,5 @@ func (s *Shell) Touch(ctx context.Context, v confirm.View, tell func(line string
 		}
 	}
 	f := fault.From(err)
-	return confirm.Proof{}, ErrUntouchable.Sayf("%s; nothing was decided", f.Message).With(Hint("countersign approve " + v.ID + " asks again, " + console)).Because(err)
+	return confirm.Proof{}, ErrUntouchable.WithMessage("%s; nothing was decided", f.Message).WithDetails(Hint("countersign approve " + v.ID + " asks again, " + console)).WithCause(err)
 }

@@ -227,7 +227,7 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	if err != nil {
 		return tool.Outcome{}, err
 	}
-	c.Session, c.Client, c.Principal, c.Person = Session, s.Client, s.core.Principal, true
+	c.Session, c.Client, c.Principal, c.FromUser = Session, s.Client, s.core.Principal, true
 	drawn := false
 	if c.Progress == nil {
 		c.Progress = func(p tool.Progress) {
@@ -236,8 +236,8 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 		}
 	}
 	o := a.Call(ctx, c)
-	for asked := 0; o.Issued != nil && o.Err != nil && asked < maxQuestions; asked++ {
-		if err := s.answer(ctx, *o.Issued, &c); err != nil {
+	for asked := 0; o.Request != nil && o.Err != nil && asked < maxQuestions; asked++ {
+		if err := s.answer(ctx, *o.Request, &c); err != nil {
 			return o, err
 		}
 		o = a.Call(ctx, c)
@@ -251,7 +251,7 @@ func (s *Shell) Run(ctx context.Context, c tool.Call) (tool.Outcome, error) {
 	if o.Err != nil {
 		return o, fault.From(o.Err)
 	}
-	s.changed = s.changed || o.Spec.Effects&^(policy.Read|policy.Network) != 0 && o.Issued == nil // with a token it only shows the plan
+	s.changed = s.changed || o.Spec.Effects&^(policy.Read|policy.Network) != 0 && o.Request == nil // with a token it only shows the plan
 	return o, nil
 }
 
@@ -412,7 +412,7 @@ func Args(low, high int) cobra.PositionalArgs {
 
 // Usage returns an ErrUsage for a command, with its usage line as the hint.
 func Usage(cmd *cobra.Command, format string, args ...any) *fault.Error {
-	return ErrUsage.Sayf("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).With(Hint("usage: " + cmd.UseLine()))
+	return ErrUsage.WithMessage("%s: %s", cmd.CommandPath(), fmt.Sprintf(format, args...)).WithDetails(Hint("usage: " + cmd.UseLine()))
 }
 
 // InsteadOf begins the annotation of a group that says what to do instead of a command that users look for in it: the name of that command follows.
@@ -433,7 +433,7 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 		}
 	}
 	if way := cmd.Annotations[InsteadOf+args[0]]; way != "" {
-		return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(way))
+		return ErrUsage.WithMessage("%s has no command %q", cmd.CommandPath(), args[0]).WithDetails(Hint(way))
 	}
 	hint := "there are: " + strings.Join(names, ", ")
 	cmd.SuggestionsMinimumDistance = 2
@@ -446,7 +446,7 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return ErrUsage.Sayf("%s has no command %q", cmd.CommandPath(), args[0]).With(Hint(hint))
+	return ErrUsage.WithMessage("%s has no command %q", cmd.CommandPath(), args[0]).WithDetails(Hint(hint))
 }
 
 // Alone runs a command group without a subcommand: its list if it has one, otherwise its help. Users are told that there are subcommands.

@@ -130,11 +130,11 @@ func (g *group) unselected(o tool.Outcome, err error) error {
 	}
 	switch len(names) {
 	case 0:
-		return f.Sayf("there is no ecosystem in %s", ParseAnswer(looked.Value).Word("workspace_root")).With(command.Hint("countersign eco create NAME --repo NAME=URL makes one"))
+		return f.WithMessage("there is no ecosystem in %s", ParseAnswer(looked.Value).Word("workspace_root")).WithDetails(command.Hint("countersign eco create NAME --repo NAME=URL makes one"))
 	case 1:
-		return f.With(command.Hint("countersign eco use " + names[0] + " selects the only one there is"))
+		return f.WithDetails(command.Hint("countersign eco use " + names[0] + " selects the only one there is"))
 	}
-	return f.With(command.Hint("countersign eco use NAME selects one of: " + strings.Join(names, ", ")))
+	return f.WithDetails(command.Hint("countersign eco use NAME selects one of: " + strings.Join(names, ", ")))
 }
 
 // reading returns a command [ECOSYSTEM] that makes one call that only reads.

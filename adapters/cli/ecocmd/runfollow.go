@@ -97,7 +97,7 @@ func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, er
 	l.board.Clear()
 	way := "run " + brief(id) + " goes on; countersign eco runs logs " + brief(id) + " --follow follows it, countersign eco runs cancel " + brief(id) + " ends it"
 	if g.JSON {
-		return fault.ErrCanceled.Sayf("%s", way)
+		return fault.ErrCanceled.WithMessage("%s", way)
 	}
 	g.Note("%s", way)
 	return command.Exit(present.ExitCode(fault.Canceled))

@@ -46,11 +46,11 @@ func (g group) changes() *cobra.Command {
 		text := strings.TrimRight(string(out), "\n")
 		switch {
 		case errors.Is(err, gitcli.ErrLarge):
-			return command.ErrUsage.Sayf("git %s prints more than %d bytes here", call[0], maxChanges).With(command.Hint("name a shorter range, or paths after --"))
+			return command.ErrUsage.WithMessage("git %s prints more than %d bytes here", call[0], maxChanges).WithDetails(command.Hint("name a shorter range, or paths after --"))
 		case err != nil:
 			return err
 		case text == "":
-			return command.ErrUsage.Sayf("git %s prints nothing here", call[0]).With(command.Hint("name a range of commits, such as main..HEAD"))
+			return command.ErrUsage.WithMessage("git %s prints nothing here", call[0]).WithDetails(command.Hint("name a range of commits, such as main..HEAD"))
 		}
 		text, secrets := redact.New(redact.Options{}).Text(text)
 		if secrets > 0 {

@@ -143,19 +143,19 @@ func (g group) importDocument(cmd *cobra.Command, text, name, ttl string) error 
 	}
 	var doc map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return command.ErrUsage.Sayf("the document is no JSON: %v", err)
+		return command.ErrUsage.WithMessage("the document is no JSON: %v", err)
 	}
 	if payload, ok := doc["payload"]; ok {
 		doc = nil
 		if err := json.Unmarshal(payload, &doc); err != nil || doc == nil {
-			return command.ErrUsage.Sayf("the document's payload is no pack")
+			return command.ErrUsage.WithMessage("the document's payload is no pack")
 		}
 		text = string(payload)
 	}
 	if _, exported := doc["schema_version"]; exported {
 		var p stored
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return command.ErrUsage.Sayf("the document is no pack as pack export writes it: %v", err)
+			return command.ErrUsage.WithMessage("the document is no pack as pack export writes it: %v", err)
 		}
 		d := p.document()
 		d.Name = p.Name
@@ -206,7 +206,7 @@ func (g group) listed(text string) ([]documentRef, error) {
 		}
 		m := form.FindStringSubmatch(line)
 		if m == nil {
-			return nil, command.ErrUsage.Sayf("line %d of the list names no line of a file: %q", n, clipped(line)).With(command.Hint("write FILE:12 or FILE:12-40, and the reason behind it; grep needs -n and -H"))
+			return nil, command.ErrUsage.WithMessage("line %d of the list names no line of a file: %q", n, clipped(line)).WithDetails(command.Hint("write FILE:12 or FILE:12-40, and the reason behind it; grep needs -n and -H"))
 		}
 		arg := m[1] + ":" + m[2]
 		if m[3] != "" {
@@ -217,14 +217,14 @@ func (g group) listed(text string) ([]documentRef, error) {
 			return nil, err
 		}
 		if refs = append(refs, documentRef{Path: file, LineStart: lines[0], LineEnd: lines[1], Why: clipped(strings.TrimSpace(m[4]))}); len(refs) > maxTargets {
-			return nil, command.ErrUsage.Sayf("the list has more than %d lines; import it in parts", maxTargets)
+			return nil, command.ErrUsage.WithMessage("the list has more than %d lines; import it in parts", maxTargets)
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, command.ErrUsage.Sayf("the list cannot be read: %v", err)
+		return nil, command.ErrUsage.WithMessage("the list cannot be read: %v", err)
 	}
 	if len(refs) == 0 {
-		return nil, command.ErrUsage.Sayf("the list names no lines")
+		return nil, command.ErrUsage.WithMessage("the list names no lines")
 	}
 	return refs, nil
 }

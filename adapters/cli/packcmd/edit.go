@@ -70,7 +70,7 @@ func minutes(flag, text string) (int64, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Minute || d%time.Minute != 0 {
-		return 0, command.ErrUsage.Sayf("%s %q is no time to live in whole minutes", flag, text).With(command.Hint("write 90 (minutes), 24h or 7d"))
+		return 0, command.ErrUsage.WithMessage("%s %q is no time to live in whole minutes", flag, text).WithDetails(command.Hint("write 90 (minutes), 24h or 7d"))
 	}
 	return int64(d / time.Minute), nil
 }
@@ -169,7 +169,7 @@ const (
 
 // target reads FILE:LINES. A file of the default source root may be named as seen from the working directory.
 func (g group) target(arg, root string) (string, [2]int, error) {
-	bad := command.ErrUsage.Sayf("%q names no lines of a file", arg).With(command.Hint("write FILE:12-40, FILE:12 or FILE:Name"))
+	bad := command.ErrUsage.WithMessage("%q names no lines of a file", arg).WithDetails(command.Hint("write FILE:12-40, FILE:12 or FILE:Name"))
 	if m := regexp.MustCompile(lineForm).FindStringSubmatch(arg); m != nil {
 		from, err := strconv.Atoi(m[2])
 		to := from
@@ -184,8 +184,8 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 			g.Note("warning: %s cannot be read; the pack will show it as stale", m[1])
 		}
 		if has, err := lineCount(seen); err == nil && 0 < from && from <= to && to > has {
-			return "", [2]int{}, command.ErrUsage.Sayf("%s has %s; there is no %s", m[1], linesOf(has), strings.TrimLeft(arg[len(m[1]):], ":#L")).
-				With(command.Hint("name lines that are there, or write FILE:Name for the definition of Name"))
+			return "", [2]int{}, command.ErrUsage.WithMessage("%s has %s; there is no %s", m[1], linesOf(has), strings.TrimLeft(arg[len(m[1]):], ":#L")).
+				WithDetails(command.Hint("name lines that are there, or write FILE:Name for the definition of Name"))
 		}
 		return file, [2]int{from, to}, nil
 	}
@@ -195,7 +195,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 	}
 	text, err := os.ReadFile(m[1])
 	if err != nil {
-		return "", [2]int{}, bad.Sayf("%s cannot be read to look for %s", m[1], m[2])
+		return "", [2]int{}, bad.WithMessage("%s cannot be read to look for %s", m[1], m[2])
 	}
 	for _, d := range outline.Find(m[1], string(text)) {
 		if d.Name == m[2] {
@@ -203,7 +203,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 			return file, [2]int{d.First, d.Last}, nil
 		}
 	}
-	return "", [2]int{}, bad.Sayf("%s defines no %s that can be found; name its lines", m[1], m[2])
+	return "", [2]int{}, bad.WithMessage("%s defines no %s that can be found; name its lines", m[1], m[2])
 }
 
 // below returns the path as the source root sees it, and where the file was seen; empty is nowhere.
@@ -386,10 +386,10 @@ func (g group) read(file string) (string, error) {
 		raw, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return "", command.ErrUsage.Sayf("the text cannot be read: %v", err)
+		return "", command.ErrUsage.WithMessage("the text cannot be read: %v", err)
 	}
 	if strings.TrimSpace(string(raw)) == "" {
-		return "", command.ErrUsage.Sayf("there is no text in %s", file)
+		return "", command.ErrUsage.WithMessage("there is no text in %s", file)
 	}
 	return string(raw), nil
 }

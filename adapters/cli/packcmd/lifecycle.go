@@ -38,7 +38,7 @@ func (g group) finalize() *cobra.Command {
 			return call, nil
 		})
 		if f := fault.From(err); f != nil && f.Code == staleRefs && !g.JSON {
-			return f.With(command.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
+			return f.WithDetails(command.Hint(fmt.Sprintf("a ref is SECTION::KEY (FILE:LINES); say anew where it is with countersign pack add FILE:LINES --pack %s --section SECTION --key KEY, which replaces it; "+
 				"countersign pack reanchor %s moves those whose text moved", ident, ident)))
 		}
 		return err
@@ -151,7 +151,7 @@ func (p stored) without(key string) (command.Arguments, error) {
 			for _, s := range p.Sections {
 				keys = append(keys, s.Key+"::")
 			}
-			return nil, ErrNoPart.Sayf("%s has no section %q", p.label(), whole).With(command.Hint("there are: " + strings.Join(keys, ", ")))
+			return nil, ErrNoPart.WithMessage("%s has no section %q", p.label(), whole).WithDetails(command.Hint("there are: " + strings.Join(keys, ", ")))
 		}
 		return command.Arguments{"action": "delete_section", "section_key": whole}, nil
 	}
@@ -172,11 +172,11 @@ func (p stored) without(key string) (command.Arguments, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, command.ErrUsage.Sayf("%s has %q more than once", p.label(), key).With(command.Hint("name one of: " + strings.Join(alike, ", ")))
+		return nil, command.ErrUsage.WithMessage("%s has %q more than once", p.label(), key).WithDetails(command.Hint("name one of: " + strings.Join(alike, ", ")))
 	case len(all) == 0:
-		return nil, ErrNoPart.Sayf("%s has no anchors and no diagrams", p.label())
+		return nil, ErrNoPart.WithMessage("%s has no anchors and no diagrams", p.label())
 	}
-	return nil, ErrNoPart.Sayf("%s has no anchor and no diagram %q", p.label(), key).With(command.Hint("there are: " + strings.Join(all, ", ")))
+	return nil, ErrNoPart.WithMessage("%s has no anchor and no diagram %q", p.label(), key).WithDetails(command.Hint("there are: " + strings.Join(all, ", ")))
 }
 
 func (g group) remove() *cobra.Command {
@@ -253,7 +253,7 @@ func (g group) examine(ctx context.Context, quarantine bool) error {
 			g.Line("%s\n  %s", command.Plain(d.File), command.Plain(d.Reason))
 		}
 	}
-	return ErrDamaged.Sayf("%s no readable pack", files(found.Count)).With(command.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
+	return ErrDamaged.WithMessage("%s no readable pack", files(found.Count)).WithDetails(command.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
 }
 
 func files(n int) string {

@@ -158,7 +158,7 @@ func (g group) resolve(ctx context.Context, named, status string) (string, error
 		if status != "" {
 			what = status + " pack"
 		}
-		return "", ErrNoPack.Sayf("there is no %s here yet", what).With(command.Hint("start one with: countersign pack new NAME"))
+		return "", ErrNoPack.WithMessage("there is no %s here yet", what).WithDetails(command.Hint("start one with: countersign pack new NAME"))
 	}
 	g.Note("pack: %s", found.Packs[0].label())
 	return found.Packs[0].ID, nil
@@ -194,7 +194,7 @@ func (g group) edit(ctx context.Context, ident string, build func(stored) (comma
 			Payload json.RawMessage `json:"payload"`
 		}
 		if json.Unmarshal(o.Value, &answer) != nil || json.Unmarshal(answer.Payload, &p) != nil {
-			return o, p, fault.ErrInternal.Sayf("the answer of input is not understood")
+			return o, p, fault.ErrInternal.WithMessage("the answer of input is not understood")
 		}
 		return o, p, nil
 	}

@@ -210,7 +210,7 @@ var ErrFileExists = fault.New(fault.Conflict, "export_file_exists", "the file ex
 // write makes the file atomically.
 func (g group) write(file, text string, force bool) error {
 	if _, err := os.Lstat(file); err == nil && !force {
-		return ErrFileExists.Sayf("%s exists already", file).With(command.Hint("--force overwrites it"))
+		return ErrFileExists.WithMessage("%s exists already", file).WithDetails(command.Hint("--force overwrites it"))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

@@ -44,8 +44,8 @@ func (g group) targets(ctx context.Context, args []string, root string) ([]targe
 		total += t.lines[1] - t.lines[0] + 1
 	}
 	if len(all) > maxTargets || total > maxTargetLines {
-		return nil, command.ErrUsage.Sayf("that is %d anchors with %d lines; one command adds at most %d with %d lines", len(all), total, maxTargets, maxTargetLines).
-			With(command.Hint("name fewer files, or the lines of them that matter"))
+		return nil, command.ErrUsage.WithMessage("that is %d anchors with %d lines; one command adds at most %d with %d lines", len(all), total, maxTargets, maxTargetLines).
+			WithDetails(command.Hint("name fewer files, or the lines of them that matter"))
 	}
 	return all, nil
 }
@@ -83,9 +83,9 @@ func (g group) whole(name, root string) ([]target, error) {
 	has, err := lineCount(name)
 	switch {
 	case err != nil:
-		return nil, command.ErrUsage.Sayf("%s is no file whose lines can be read", name).With(command.Hint("write FILE:12-40, FILE, or a pattern such as 'src/**/*.go'"))
+		return nil, command.ErrUsage.WithMessage("%s is no file whose lines can be read", name).WithDetails(command.Hint("write FILE:12-40, FILE, or a pattern such as 'src/**/*.go'"))
 	case has == 0:
-		return nil, command.ErrUsage.Sayf("%s has no lines", name)
+		return nil, command.ErrUsage.WithMessage("%s has no lines", name)
 	}
 	file, _ := g.below(name, root)
 	var all []target
@@ -100,7 +100,7 @@ func (g group) whole(name, root string) ([]target, error) {
 func (g group) matching(ctx context.Context, pattern string) ([]string, error) {
 	match, err := globRegexp(filepath.ToSlash(filepath.Clean(pattern)))
 	if err != nil {
-		return nil, command.ErrUsage.Sayf("%q is no pattern of files: %v", pattern, err)
+		return nil, command.ErrUsage.WithMessage("%q is no pattern of files: %v", pattern, err)
 	}
 	files, err := GitFiles(ctx, "", maxGlobFiles)
 	if err != nil {
@@ -130,7 +130,7 @@ func (g group) matching(ctx context.Context, pattern string) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, command.ErrUsage.Sayf("no file here matches %q", pattern).With(command.Hint("patterns are seen from the working directory; ** stands for any directories"))
+		return nil, command.ErrUsage.WithMessage("no file here matches %q", pattern).WithDetails(command.Hint("patterns are seen from the working directory; ** stands for any directories"))
 	}
 	return found, nil
 }

@@ -54,7 +54,7 @@ func below(top, dir, project string, files []string) ([]string, error) {
 	}
 	from, err := filepath.Abs(from)
 	if err != nil {
-		return nil, command.ErrUsage.Sayf("the working directory cannot be read: %v", err)
+		return nil, command.ErrUsage.WithMessage("the working directory cannot be read: %v", err)
 	}
 	if real, err := filepath.EvalSymlinks(from); err == nil {
 		from = real
@@ -67,7 +67,7 @@ func below(top, dir, project string, files []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(top, path)
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return nil, command.ErrUsage.Sayf("%s lies outside of %s", name, top)
+			return nil, command.ErrUsage.WithMessage("%s lies outside of %s", name, top)
 		}
 		out = append(out, filepath.ToSlash(rel))
 	}
@@ -338,8 +338,8 @@ func (g group) gitStash(project *string) *cobra.Command {
 // gitRebase says what there is in place of a rebase.
 func gitRebase() *cobra.Command {
 	return &cobra.Command{Use: "rebase", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return command.ErrUsage.Sayf("commits are not rebased from here: that rewrites them one by one, which no plan can show beforehand").
-			With(command.Hint("countersign git pull --merge brings in what the upstream has, countersign git commit --amend replaces the last commit, countersign sandbox update --rebase rebases a sandbox; git rebase does it by hand"))
+		return command.ErrUsage.WithMessage("commits are not rebased from here: that rewrites them one by one, which no plan can show beforehand").
+			WithDetails(command.Hint("countersign git pull --merge brings in what the upstream has, countersign git commit --amend replaces the last commit, countersign sandbox update --rebase rebases a sandbox; git rebase does it by hand"))
 	}}
 }
 

@@ -92,7 +92,7 @@ func (g group) add() *cobra.Command {
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		dir, err := filepath.Abs(command.First(args))
 		if err != nil {
-			return command.ErrUsage.Sayf("%q is no directory: %v", command.First(args), err)
+			return command.ErrUsage.WithMessage("%q is no directory: %v", command.First(args), err)
 		}
 		call := command.Arguments{"path": dir}.Set("name", name).Set("description", description)
 		return command.CallAndShow(cmd.Context(), g.Runner, "project_add", call, func(p Project) { g.added(cmd.Context(), p) })

@@ -97,7 +97,7 @@ func (g group) unnamed(cmd *cobra.Command, project string) error {
 	if len(names) == 0 {
 		return missing
 	}
-	return fault.From(missing).With(command.Hint("there are: " + strings.Join(names, ", ")))
+	return fault.From(missing).WithDetails(command.Hint("there are: " + strings.Join(names, ", ")))
 }
 
 func (g group) runArguments(ctx context.Context, w wish, args []string) (command.Arguments, error) {
@@ -125,7 +125,7 @@ func (g group) runArguments(ctx context.Context, w wish, args []string) (command
 		}
 	}
 	if w.within > 0 && w.until == "" {
-		return nil, command.ErrUsage.Sayf("--within says how long --until waits, and there is no --until")
+		return nil, command.ErrUsage.WithMessage("--within says how long --until waits, and there is no --until")
 	}
 	return call, nil
 }

@@ -22,7 +22,7 @@ func (g group) webhooks() *cobra.Command {
 				return err
 			}
 			if door.ServeHooks == nil {
-				return fault.ErrInternal.Sayf("requests cannot be taken here")
+				return fault.ErrInternal.WithMessage("requests cannot be taken here")
 			}
 			return door.ServeHooks(cmd.Context(), addr, func(line string) { g.Line("%s", line) })
 		}}

@@ -247,7 +247,7 @@ func (g group) servicesLogs() *cobra.Command {
 		}
 		for _, name := range args {
 			if !slices.ContainsFunc(found.Services, func(s service) bool { return s.Name == name }) {
-				return command.ErrUnknown.Sayf("there is no service %q", name).With(command.Hint("countersign services list lists them"))
+				return command.ErrUnknown.WithMessage("there is no service %q", name).WithDetails(command.Hint("countersign services list lists them"))
 			}
 		}
 		if len(all) == 0 {

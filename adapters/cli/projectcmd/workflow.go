@@ -280,7 +280,7 @@ func placed(cmd *cobra.Command, call command.Arguments, order int) (command.Argu
 		return call, nil
 	}
 	if order < 1 {
-		return nil, command.ErrUsage.Sayf("--order %d is no place; 1 is the first", order)
+		return nil, command.ErrUsage.WithMessage("--order %d is no place; 1 is the first", order)
 	}
 	call["order"] = order - 1
 	return call, nil
@@ -397,9 +397,9 @@ func (w flow) step(word string) (string, error) {
 	case 1:
 		return fits[0], nil
 	case 0:
-		return "", command.ErrUnknown.Sayf("workflow %q has no step %q", w.Name, word).With(command.Hint("countersign workflow show lists its steps"))
+		return "", command.ErrUnknown.WithMessage("workflow %q has no step %q", w.Name, word).WithDetails(command.Hint("countersign workflow show lists its steps"))
 	}
-	return "", command.ErrAmbiguous.Sayf("%q names more than one step of workflow %q", word, w.Name).With(command.Hint("name one by its id: " + strings.Join(fits, ", ")))
+	return "", command.ErrAmbiguous.WithMessage("%q names more than one step of workflow %q", word, w.Name).WithDetails(command.Hint("name one by its id: " + strings.Join(fits, ", ")))
 }
 
 // plural returns a count with its word.

@@ -39,7 +39,7 @@ func (g workflowGroup) run() *cobra.Command {
 			return command.Usage(cmd, "--dir contradicts --project")
 		case dir != "":
 			if call["project_path"], err = filepath.Abs(dir); err != nil {
-				return command.ErrUsage.Sayf("%q is no directory: %v", dir, err)
+				return command.ErrUsage.WithMessage("%q is no directory: %v", dir, err)
 			}
 		case project != "":
 			if call["project_path"], err = g.Dir(ctx, project); err != nil {

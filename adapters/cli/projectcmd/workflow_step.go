@@ -34,7 +34,7 @@ func (s *stepSettings) flags(c *cobra.Command) {
 // into puts what was said among the arguments of a call.
 func (s *stepSettings) into(cmd *cobra.Command, call command.Arguments) error {
 	if s.atOnce && len(s.needs) > 0 {
-		return command.ErrUsage.Sayf("--at-once contradicts --needs")
+		return command.ErrUsage.WithMessage("--at-once contradicts --needs")
 	}
 	set := map[string]any{}
 	if s.atOnce {
@@ -223,7 +223,7 @@ func (g workflowGroup) removeInput() *cobra.Command {
 			}
 			left := slices.DeleteFunc(slices.Clone(w.Inputs), func(in present.WorkflowInput) bool { return in.Name == args[1] })
 			if len(left) == len(w.Inputs) {
-				return command.ErrUnknown.Sayf("workflow %q has no input %q", w.Name, args[1]).With(command.Hint("countersign workflow show lists its inputs"))
+				return command.ErrUnknown.WithMessage("workflow %q has no input %q", w.Name, args[1]).WithDetails(command.Hint("countersign workflow show lists its inputs"))
 			}
 			w.Inputs = left
 			return g.sendInputs(cmd.Context(), w)

@@ -140,20 +140,20 @@ func (g sandboxGroup) agentOf(ctx context.Context, to place) (*sandboxes.AgentVi
 			return b.Agent, nil
 		}
 	}
-	return nil, errNoAgent.Sayf("no agent was started in sandbox %s", to.Name).With(command.Hint(fmt.Sprintf("countersign sandbox agent %s %s --agent claude --prompt TEXT starts one", to.Project, to.Name)))
+	return nil, errNoAgent.WithMessage("no agent was started in sandbox %s", to.Name).WithDetails(command.Hint(fmt.Sprintf("countersign sandbox agent %s %s --agent claude --prompt TEXT starts one", to.Project, to.Name)))
 }
 
 // pane has tmux open a pane that attaches.
 func (g sandboxGroup) pane(ctx context.Context, to place) error {
 	if g.Lookup("TMUX") == "" {
-		return errNoPane.Sayf("this terminal is in no tmux").With(command.Hint("start tmux first, or leave --pane out"))
+		return errNoPane.WithMessage("this terminal is in no tmux").WithDetails(command.Hint("start tmux first, or leave --pane out"))
 	}
 	self, err := os.Executable()
 	if err == nil {
 		err = exec.CommandContext(ctx, "tmux", "split-window", "-d", "-c", to.Directory, "--", self, "sandbox", "attach", to.URL, to.Name).Run()
 	}
 	if err != nil {
-		return errNoPane.Sayf("tmux opened no pane: %v", err).With(command.Hint("leave --pane out")).Because(err)
+		return errNoPane.WithMessage("tmux opened no pane: %v", err).WithDetails(command.Hint("leave --pane out")).WithCause(err)
 	}
 	g.Line("a pane of tmux shows %s", command.Plain(to.Name))
 	return nil
@@ -166,7 +166,7 @@ func (g sandboxGroup) session(ctx context.Context, to place, view *sandboxes.Age
 		if to.Isolation != "" {
 			start += " " + to.Name
 		}
-		return errNoAgent.Sayf("the agent of sandbox %s is a session of an agent server, which does not run", to.Name).With(command.Hint(start))
+		return errNoAgent.WithMessage("the agent of sandbox %s is a session of an agent server, which does not run", to.Name).WithDetails(command.Hint(start))
 	}
 	core, err := g.Opened()
 	if err != nil {
@@ -219,7 +219,7 @@ func (g sandboxGroup) follow(ctx context.Context, to place, view *sandboxes.Agen
 	}
 	g.Note("%s", command.Plain(doing(&sandboxes.AgentView{Agent: view.Agent, Status: view.Status, ExitCode: view.ExitCode})))
 	if view.ExitCode != nil && *view.ExitCode != 0 {
-		return errAgentWork.Sayf("%s in sandbox %s ended with exit code %d", view.Agent, to.Name, *view.ExitCode).With(command.Hint("its log: " + view.Log))
+		return errAgentWork.WithMessage("%s in sandbox %s ended with exit code %d", view.Agent, to.Name, *view.ExitCode).WithDetails(command.Hint("its log: " + view.Log))
 	}
 	return nil
 }

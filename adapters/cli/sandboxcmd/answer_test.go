@@ -141,7 +141,7 @@ func TestANameThatCannotBe(t *testing.T) {
 		for _, f := range fields {
 			problems = append(problems, map[string]string{"field": f})
 		}
-		return stage{answers: answers{"opencode_sandbox_create": fails(tool.ErrArguments.Sayf("'name' must match ^x+$").With(map[string]any{"problems": problems}))}}
+		return stage{answers: answers{"opencode_sandbox_create": fails(tool.ErrArguments.WithMessage("'name' must match ^x+$").WithDetails(map[string]any{"problems": problems}))}}
 	}
 	got := refuse("name").run(t, "create", "git@h:o/x", "b ad")
 	assert.ErrorIs(t, got.err, tool.ErrArguments)

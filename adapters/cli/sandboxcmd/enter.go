@@ -79,8 +79,8 @@ func (g sandboxGroup) there(ctx context.Context, args []string) (place, error) {
 		return to, err
 	}
 	if info, err := os.Stat(to.Directory); err != nil || !info.IsDir() {
-		return to, errNoDirectory.Sayf("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
-			With(command.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
+		return to, errNoDirectory.WithMessage("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
+			WithDetails(command.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
 	}
 	return to, nil
 }
@@ -108,7 +108,7 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 	if len(names) == 0 {
 		hint = command.Hint("countersign sandbox create " + all.Project + " " + name + " makes one")
 	}
-	return place{}, errNotThere.Sayf("project %s has no sandbox %q", all.Project, name).With(hint)
+	return place{}, errNotThere.WithMessage("project %s has no sandbox %q", all.Project, name).WithDetails(hint)
 }
 
 // become has a program take the place of this process, so that nothing stands between it and the terminal; shell: the user's shell.
@@ -119,15 +119,15 @@ func (g sandboxGroup) become(to place, argv []string, shell bool) error {
 	}
 	switch {
 	case err != nil && shell:
-		return errNoShell.Sayf("SHELL is %q, and there is no such program", argv[0]).With(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).Because(err)
+		return errNoShell.WithMessage("SHELL is %q, and there is no such program", argv[0]).WithDetails(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).WithCause(err)
 	case err != nil:
-		return errNoShell.Sayf("there is no program %q on the PATH", argv[0]).With(command.Hint("name one with its path; one in the sandbox is ./NAME")).Because(err)
+		return errNoShell.WithMessage("there is no program %q on the PATH", argv[0]).WithDetails(command.Hint("name one with its path; one in the sandbox is ./NAME")).WithCause(err)
 	}
 	if err := g.Close(); err != nil {
 		return err
 	}
 	if err := os.Chdir(to.Directory); err != nil {
-		return errNoDirectory.Sayf("nobody can go to %s: %v", to.Directory, err)
+		return errNoDirectory.WithMessage("nobody can go to %s: %v", to.Directory, err)
 	}
 	if shell {
 		within := ""
@@ -137,7 +137,7 @@ func (g sandboxGroup) become(to place, argv []string, shell bool) error {
 		g.Note("sandbox %s of %s, branch %s%s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch), within)
 	}
 	err = syscall.Exec(program, argv, environment(os.Environ(), to))
-	return errNoShell.Sayf("%s did not start: %v", program, err).Because(err)
+	return errNoShell.WithMessage("%s did not start: %v", program, err).WithCause(err)
 }
 
 // environment is inherited with what the sandbox has for itself, each name once.

@@ -57,7 +57,7 @@ func (g group) logs() *cobra.Command {
 
 func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 	if v.Log == "" {
-		return ErrLog.Sayf("project %s does not say where its server's log is", v.Project)
+		return ErrLog.WithMessage("project %s does not say where its server's log is", v.Project)
 	}
 	lines, at, err := LastLines(v.Log, n)
 	if err != nil {

@@ -30,7 +30,7 @@ func LastLines(path string, n int) ([]string, *LogPosition, error) {
 	lines, err := p.last(n)
 	if err != nil {
 		p.Close()
-		return nil, nil, ErrLog.Sayf("the log %s cannot be read", path).Because(err)
+		return nil, nil, ErrLog.WithMessage("the log %s cannot be read", path).WithCause(err)
 	}
 	if missing := n - len(lines); missing > 0 {
 		older := &LogPosition{path: path + ".1"}
@@ -174,7 +174,7 @@ func (p *LogPosition) rest(emit func(string) error) error {
 			return nil
 		}
 		if err != nil {
-			return ErrLog.Sayf("the log %s cannot be read any more", p.path).Because(err)
+			return ErrLog.WithMessage("the log %s cannot be read any more", p.path).WithCause(err)
 		}
 	}
 	return nil

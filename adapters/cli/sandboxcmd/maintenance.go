@@ -65,7 +65,7 @@ func (g group) access() *cobra.Command {
 				return err
 			}
 			if core.SandboxAccess == nil {
-				return fault.ErrInternal.Sayf("the settings file cannot be read here")
+				return fault.ErrInternal.WithMessage("the settings file cannot be read here")
 			}
 			secrets, err := core.SandboxAccess(cmd.Context(), command.First(args))
 			if err != nil {
@@ -76,7 +76,7 @@ func (g group) access() *cobra.Command {
 				return err
 			}
 			if known(f.Port) == 0 || f.PID == nil {
-				return errNoGateway.With(command.Hint("countersign sandbox start PROJECT starts it with the project's server"))
+				return errNoGateway.WithDetails(command.Hint("countersign sandbox start PROJECT starts it with the project's server"))
 			}
 			at := reach{"success", "http://127.0.0.1:" + number(known(f.Port)) + "/mcp", secrets.Token}
 			if g.JSON {

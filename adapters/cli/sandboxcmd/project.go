@@ -58,7 +58,7 @@ func (g group) start() *cobra.Command {
 		}
 		if key != "" && !strings.HasPrefix(key, "~") {
 			if key, err = filepath.Abs(key); err != nil {
-				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
+				return command.ErrUsage.WithMessage("--ssh-key %q is no path: %v", key, err)
 			}
 		}
 		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectStart.Name, command.Arguments{"git_url": url}.Set("user_ssh_key", key).Set("sandbox", second(args)), func(s started) {
@@ -89,7 +89,7 @@ func (g group) clone() *cobra.Command {
 		}
 		if key != "" && !strings.HasPrefix(key, "~") {
 			if key, err = filepath.Abs(key); err != nil {
-				return command.ErrUsage.Sayf("--ssh-key %q is no path: %v", key, err)
+				return command.ErrUsage.WithMessage("--ssh-key %q is no path: %v", key, err)
 			}
 		}
 		return g.Runner.clone(ctx, url, key, func(s started) { g.drawCloned(ctx, s) })

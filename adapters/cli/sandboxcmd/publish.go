@@ -94,7 +94,7 @@ func (g sandboxGroup) request() *cobra.Command {
 		run.Dir = string(filepath.Separator)
 		run.Stdin, run.Stdout, run.Stderr = os.Stdin, g.Out, g.Err
 		if err := run.Run(); err != nil {
-			return errRequest.Sayf("%s is pushed, and %s could not open a pull request: %v", pushed.Branch, filepath.Base(program), err).With(command.Hint("open it yourself: " + pushed.Open)).Because(err)
+			return errRequest.WithMessage("%s is pushed, and %s could not open a pull request: %v", pushed.Branch, filepath.Base(program), err).WithDetails(command.Hint("open it yourself: " + pushed.Open)).WithCause(err)
 		}
 		return nil
 	}
@@ -159,7 +159,7 @@ func (g sandboxGroup) apply() *cobra.Command {
 		}
 		dir, err := real(into)
 		if err != nil {
-			return command.ErrUsage.Sayf("--to %q is no directory: %v", into, err)
+			return command.ErrUsage.WithMessage("--to %q is no directory: %v", into, err)
 		}
 		call := command.Arguments{"git_url": url, "name": name, "directory": dir}.Set("base", base)
 		if len(paths) > 0 {

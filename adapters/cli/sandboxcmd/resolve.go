@@ -52,7 +52,7 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 			if p, found = having(origins(all), ""); found {
 				return p.URL, nil
 			}
-			return "", ErrNowhere.With(command.Hint("name one: countersign sandbox list shows them; countersign sandbox create . NAME makes a sandbox of the repository that you stand in"))
+			return "", ErrNowhere.WithDetails(command.Hint("name one: countersign sandbox list shows them; countersign sandbox create . NAME makes a sandbox of the repository that you stand in"))
 		}
 		return word, nil
 	}
@@ -65,7 +65,7 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 	if like := called(all, word); len(like) > 0 {
 		way = "did you mean " + strings.Join(like, " or ") + "? " + way
 	}
-	return "", ErrUnknown.Sayf("no project is called %q, and that is no git URL", word).With(command.Hint(way))
+	return "", ErrUnknown.WithMessage("no project is called %q, and that is no git URL", word).WithDetails(command.Hint(way))
 }
 
 // called returns the names of up to three projects whose names end like word: a project's name begins with that of its repository's owner.
@@ -194,7 +194,7 @@ func (d Runner) here(ctx context.Context) (url, name string, err error) {
 			return url, b.Name, nil
 		}
 	}
-	return "", "", ErrUnnamed.With(command.Hint("name one: countersign sandbox ls shows those of project " + all.Project))
+	return "", "", ErrUnnamed.WithDetails(command.Hint("name one: countersign sandbox ls shows those of project " + all.Project))
 }
 
 // Sandboxes returns the sandboxes of the project at url.

@@ -103,7 +103,7 @@ func (g sandboxGroup) resolveBackup(ctx context.Context, url, word string) (stri
 	case 1:
 		return fits[0], nil
 	}
-	return "", command.ErrAmbiguous.Sayf("%q ends more than one ref", word).With(command.Hint("name one of: " + strings.Join(fits, ", ")))
+	return "", command.ErrAmbiguous.WithMessage("%q ends more than one ref", word).WithDetails(command.Hint("name one of: " + strings.Join(fits, ", ")))
 }
 
 func (g sandboxGroup) completeKept(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {

@@ -45,7 +45,7 @@ func (g sandboxGroup) review() *cobra.Command {
 		}
 		if message == "" && done == 0 {
 			if at != "" {
-				return command.ErrUsage.Sayf("--at says what a comment is about; the comment itself is missing: --message")
+				return command.ErrUsage.WithMessage("--at says what a comment is about; the comment itself is missing: --message")
 			}
 			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxReview.Name, call, func(r sandboxes.ReviewComments) {
 				g.drawComments(r)

@@ -68,7 +68,7 @@ func (g group) secrets() *cobra.Command {
 				return err
 			}
 			if core.SandboxInit == nil {
-				return fault.ErrInternal.Sayf("the settings file cannot be made here")
+				return fault.ErrInternal.WithMessage("the settings file cannot be made here")
 			}
 			path, created, err := core.SandboxInit(cmd.Context())
 			if err != nil {
@@ -111,7 +111,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 		return err
 	}
 	if core.SandboxMigrate == nil {
-		return fault.ErrInternal.Sayf("the files cannot be brought up to date here")
+		return fault.ErrInternal.WithMessage("the files cannot be brought up to date here")
 	}
 	report, err := core.SandboxMigrate(ctx, dry)
 	if err != nil {

@@ -66,7 +66,7 @@ func TestStartSaysWhatRuns(t *testing.T) {
 	for _, want := range []string{"warning: credentials were dropped", "warning: the gateway is not running: no port", "listens on more than this machine"} {
 		assert.Contains(t, got.problems, want)
 	}
-	s.answers["opencode_project_start"] = fails(fault.New(fault.Unavailable, "sandbox_opencode_start_failed", "it ended").With(map[string]string{"stderr": "line one\nno such\x1b model"}))
+	s.answers["opencode_project_start"] = fails(fault.New(fault.Unavailable, "sandbox_opencode_start_failed", "it ended").WithDetails(map[string]string{"stderr": "line one\nno such\x1b model"}))
 	got = s.run(t, "start", "acme-shop")
 	assert.Contains(t, got.problems, "  | line one\n  | no such␣U+001B model\n", "its last words say why")
 	assert.Contains(t, fault.From(got.err).Details, "countersign sandbox logs")
@@ -198,10 +198,10 @@ func TestCleaningTakesWhatCanGo(t *testing.T) {
 
 func TestWorkInTheWayIsShown(t *testing.T) {
 	s := stage{answers: answers{
-		"opencode_project_destroy": fails(fault.New(fault.Conflict, "sandbox_unpushed_work", "work is in the way").With(map[string]any{"trees": []map[string]any{
+		"opencode_project_destroy": fails(fault.New(fault.Conflict, "sandbox_unpushed_work", "work is in the way").WithDetails(map[string]any{"trees": []map[string]any{
 			{"directory": "/p/repo", "branch": "main", "changes": []string{"?? a.txt"}, "unpushed_commits": []string{}},
 			{"directory": "/p/w/x", "branch": "", "changes": []string{}, "unpushed_commits": []string{"1a2b mend\x1b"}, "more": 4}}})),
-		"opencode_sandbox_delete": fails(fault.New(fault.Conflict, "sandbox_dirty", "work is in the way").With(map[string]any{"changes": []string{" M b.txt"}, "unpushed_commits": []string{}}))}}
+		"opencode_sandbox_delete": fails(fault.New(fault.Conflict, "sandbox_dirty", "work is in the way").WithDetails(map[string]any{"changes": []string{" M b.txt"}, "unpushed_commits": []string{}}))}}
 	got := s.run(t, "destroy", "h.example/acme/shop")
 	assert.Equal(t, "/p/repo (main)\n  changed   ?? a.txt\n/p/w/x\n  unpushed  1a2b mend␣U+001B\n  … and 4 more\n", got.problems)
 	assert.Contains(t, fault.From(got.err).Details, "--force")

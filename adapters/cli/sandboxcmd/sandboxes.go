@@ -118,7 +118,7 @@ func (g sandboxGroup) known(ctx context.Context, url string) error {
 		return err
 	}
 	if s.Status == statusWaiting {
-		return ErrNoClone.Sayf("%s cannot be reached with the key that was made for it yet (%s)", url, s.ErrorDetail).With(command.Hint("countersign sandbox clone " + url + " shows the key to register"))
+		return ErrNoClone.WithMessage("%s cannot be reached with the key that was made for it yet (%s)", url, s.ErrorDetail).WithDetails(command.Hint("countersign sandbox clone " + url + " shows the key to register"))
 	}
 	g.Note("cloned %s", command.Plain(s.Project))
 	return nil
@@ -135,7 +135,7 @@ func misnamed(name string, err error) error {
 	if f == nil || f.Code != tool.ErrArguments.Code || !command.FailureDetails(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
 		return err
 	}
-	return f.Sayf("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
+	return f.WithMessage("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
 }
 
 func (g sandboxGroup) drawCreated(ctx context.Context, c created) {
@@ -327,7 +327,7 @@ func (g sandboxGroup) remove() *cobra.Command {
 		url, name, err := g.Subject(cmd.Context(), args)
 		if len(args) == 1 && g.isProject(cmd.Context(), args[0], url) {
 			return command.Usage(cmd, "%s is a project, and this deletes sandboxes", args[0]).
-				With(command.Hint("countersign sandbox destroy " + args[0] + " deletes the project; countersign sandbox ls " + args[0] + " shows its sandboxes"))
+				WithDetails(command.Hint("countersign sandbox destroy " + args[0] + " deletes the project; countersign sandbox ls " + args[0] + " shows its sandboxes"))
 		}
 		if err != nil {
 			return err

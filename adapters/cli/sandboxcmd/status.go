@@ -32,7 +32,7 @@ func (v *view) UnmarshalJSON(doc []byte) error {
 // Verdict is the failure of a project that is not there.
 func (v view) Verdict() error {
 	if v.Status == statusNotFound {
-		return ErrUnknown.Sayf("no project is recorded for %s", v.URL).With(command.Hint("countersign sandbox clone URL makes one"))
+		return ErrUnknown.WithMessage("no project is recorded for %s", v.URL).WithDetails(command.Hint("countersign sandbox clone URL makes one"))
 	}
 	return nil
 }
@@ -168,7 +168,7 @@ func (g group) lookAt(ctx context.Context, all []sandboxes.ProjectItem) ([]looke
 				found[i].err = err
 				return nil
 			}
-			o := core.App.Call(ctx, tool.Call{Tool: sandboxes.ProjectStatus.Name, Args: args, Session: command.Session, Client: g.Client, Principal: core.Principal, Person: true})
+			o := core.App.Call(ctx, tool.Call{Tool: sandboxes.ProjectStatus.Name, Args: args, Session: command.Session, Client: g.Client, Principal: core.Principal, FromUser: true})
 			if found[i].err = o.Err; o.Err == nil {
 				found[i].doc, found[i].err = o.Value, command.DecodeAnswer(o, &found[i].view)
 			}

@@ -279,7 +279,7 @@ func (g sandboxGroup) isolated(ctx context.Context, to place, argv []string) ([]
 		return nil, err
 	}
 	if core.SandboxIsolated == nil {
-		return nil, fault.ErrInternal.Sayf("nothing can be isolated here")
+		return nil, fault.ErrInternal.WithMessage("nothing can be isolated here")
 	}
 	argv, err = core.SandboxIsolated(ctx, to.URL, to.Name, g.Lookup("PATH"), argv)
 	if err != nil {

@@ -78,10 +78,10 @@ func (t *trip) approvals(ctx context.Context) error {
 	t.Step("\n1. An agent wants to write instructions into your project")
 	repo := t.scratch.config
 	offer := t.agentCalls(ctx, "deploy", args{"repo": repo}, confirm.Token{})
-	if offer.Err != nil || offer.Issued == nil {
-		return ErrUneven.Sayf("deploy made no plan").Because(offer.Err)
+	if offer.Err != nil || offer.Request == nil {
+		return ErrUneven.WithMessage("deploy made no plan").WithCause(offer.Err)
 	}
-	deployed, err := t.proposes(ctx, request{"deploy_apply", args{"repo": repo, "yes": true}, offer.Issued.Token}, nil)
+	deployed, err := t.proposes(ctx, request{"deploy_apply", args{"repo": repo, "yes": true}, offer.Request.Token}, nil)
 	if err != nil {
 		return err
 	}
@@ -107,7 +107,7 @@ func (t *trip) approvals(ctx context.Context) error {
 	case back.ran && errors.Is(err, os.ErrNotExist):
 		t.Note("   AGENTS.md is gone; the project is as it was before the first deployment.")
 	case back.ran:
-		return ErrUneven.Sayf("a rollback left AGENTS.md in the scratch project")
+		return ErrUneven.WithMessage("a rollback left AGENTS.md in the scratch project")
 	}
 	return nil
 }
@@ -122,7 +122,7 @@ func (t *trip) script(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if o := t.answered(ctx, a, tool.Call{Tool: "project_add", Session: command.Session, Client: t.Client, Person: true}, args{"path": t.scratch.project}); o.Err != nil {
+	if o := t.answered(ctx, a, tool.Call{Tool: "project_add", Session: command.Session, Client: t.Client, FromUser: true}, args{"path": t.scratch.project}); o.Err != nil {
 		return o.Err
 	}
 	run := request{tool: "run_script", args: args{"project_path": t.scratch.project, "script_name": "test"}}
@@ -134,7 +134,7 @@ func (t *trip) script(ctx context.Context) error {
 	case err != nil:
 		return err
 	case first.ran:
-		return ErrUneven.Sayf("a script ran that nobody had approved")
+		return ErrUneven.WithMessage("a script ran that nobody had approved")
 	case !first.approved:
 		return nil
 	}
@@ -173,16 +173,16 @@ type request struct {
 // the answer. That the plan has changed is shown, and is no error.
 func (t *trip) proposes(ctx context.Context, r request, meanwhile func() error) (proposal, error) {
 	o := t.agentCalls(ctx, r.tool, r.args, r.token)
-	if o.Issued == nil || !o.Issued.Pending {
-		return proposal{}, ErrUneven.Sayf("nobody was asked about %s", r.tool).Because(o.Err)
+	if o.Request == nil || !o.Request.Pending {
+		return proposal{}, ErrUneven.WithMessage("nobody was asked about %s", r.tool).WithCause(o.Err)
 	}
-	said, err := t.decide(ctx, *o.Issued)
+	said, err := t.decide(ctx, *o.Request)
 	if err != nil {
 		return proposal{}, err
 	}
 	if said.Approve && meanwhile != nil {
 		if err := meanwhile(); err != nil {
-			return proposal{}, ErrNothing.Sayf("the scratch project cannot be written: %v", err)
+			return proposal{}, ErrNothing.WithMessage("the scratch project cannot be written: %v", err)
 		}
 	}
 	core, err := t.App()
@@ -212,7 +212,7 @@ func (t *trip) proposes(ctx context.Context, r request, meanwhile func() error) 
 }
 
 // decide shows the plan of a request, and returns the user's answer; with auto, the tour's.
-func (t *trip) decide(ctx context.Context, asked tool.Issued) (confirm.Answer, error) {
+func (t *trip) decide(ctx context.Context, asked tool.ApprovalRequest) (confirm.Decision, error) {
 	v := command.ApprovalView(asked)
 	v.Client = agent
 	if !t.auto {
@@ -224,8 +224,8 @@ func (t *trip) decide(ctx context.Context, asked tool.Issued) (confirm.Answer, e
 }
 
 // yes is the tour's own approval of a request.
-func (t *trip) yes(asked tool.Issued) confirm.Answer {
-	said := confirm.Answer{ID: asked.ID, Approve: true, Shown: asked.PlanHash, By: "the tour",
+func (t *trip) yes(asked tool.ApprovalRequest) confirm.Decision {
+	said := confirm.Decision{ID: asked.ID, Approve: true, Shown: asked.PlanHash, By: "the tour",
 		Proof: confirm.Proof{Surface: confirm.SurfaceTerminal, User: "the tour", TTY: "none", Host: "none"}}
 	if asked.Target != "" {
 		said.Typed = asked.Target
@@ -250,9 +250,9 @@ func (t *trip) answered(ctx context.Context, a *app.App, c tool.Call, with args)
 	}
 	c.Principal, c.Args = core.Principal, raw
 	o := a.Call(ctx, c)
-	if o.Issued != nil && o.Issued.Pending {
-		said := t.yes(*o.Issued)
-		c.Answer = &said
+	if o.Request != nil && o.Request.Pending {
+		said := t.yes(*o.Request)
+		c.Decision = &said
 		o = a.Call(ctx, c)
 	}
 	return o

@@ -67,7 +67,7 @@ func (t *trip) finish(ctx context.Context, chosen []anchor) error {
 	}
 	_, err := t.call(ctx, args{"action": "delete_ref", "section_key": "code", "ref_key": "anchor-1", "id": t.id, "expected_revision": t.revision})
 	if f := fault.From(err); f == nil || f.Kind != fault.State {
-		return ErrUneven.Sayf("a finalized pack was changed, or could not be read").Because(err)
+		return ErrUneven.WithMessage("a finalized pack was changed, or could not be read").WithCause(err)
 	}
 	t.say("input delete_ref", "refused, as it should be: finalized packs do not change", 0)
 	return nil
@@ -92,7 +92,7 @@ func (t *trip) change(ctx context.Context, note string, a args) error {
 		} `json:"payload"`
 	}
 	if err := json.Unmarshal(o.Value, &answer); err != nil || answer.Payload.ID == "" {
-		return ErrUneven.Sayf("the answer of input is not understood").Because(err)
+		return ErrUneven.WithMessage("the answer of input is not understood").WithCause(err)
 	}
 	t.id, t.revision = answer.Payload.ID, answer.Payload.Revision
 	t.say(fmt.Sprintf("input %s", a["action"]), note, o.Elapsed)

@@ -38,30 +38,30 @@ func Command(s *command.Shell) *cobra.Command {
 func run(ctx context.Context, s *command.Shell, auto bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
-		return ErrNothing.Sayf("the working directory cannot be told: %v", err)
+		return ErrNothing.WithMessage("the working directory cannot be told: %v", err)
 	}
 	found, err := look(ctx, dir)
 	if err != nil {
-		return ErrNothing.Sayf("%s cannot be read: %v", dir, err)
+		return ErrNothing.WithMessage("%s cannot be read: %v", dir, err)
 	}
 	chosen := found.choose()
 	if len(chosen) == 0 {
 		chosen = found.plain()
 	}
 	if len(chosen) == 0 {
-		return ErrNothing.Sayf("there is no source or text file in %s", found.root).With(command.Hint("run countersign tour inside a repository, in any language"))
+		return ErrNothing.WithMessage("there is no source or text file in %s", found.root).WithDetails(command.Hint("run countersign tour inside a repository, in any language"))
 	}
 	temporary, err := os.MkdirTemp("", "countersign-tour-")
 	if err == nil {
 		temporary, err = filepath.EvalSymlinks(temporary) // macOS has its temporary directories behind one
 	}
 	if err != nil {
-		return ErrNothing.Sayf("there is no place for a temporary store: %v", err)
+		return ErrNothing.WithMessage("there is no place for a temporary store: %v", err)
 	}
 	defer os.RemoveAll(temporary)
 	scratch, err := newScratch(temporary)
 	if err != nil {
-		return ErrNothing.Sayf("there is no place for a temporary store: %v", err)
+		return ErrNothing.WithMessage("there is no place for a temporary store: %v", err)
 	}
 	t := &trip{Shell: isolatedShell(s, scratch, found.root), survey: found, scratch: scratch, auto: auto}
 	defer t.Close() //nolint:errcheck // the store is removed

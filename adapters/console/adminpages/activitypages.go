@@ -35,13 +35,13 @@ type ActivityCore interface {
 	runs
 	AuditLog
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
-	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
+	SessionGrants(ctx context.Context) ([]confirm.ListedGrant, error)
 }
 
 // runs reads the call records.
 type runs interface {
-	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
-	RunRecord(ctx context.Context, id string) (tool.Record, error)
+	Calls(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	CallRecord(ctx context.Context, id string) (tool.Record, error)
 }
 
 // AuditLog is the audit.
@@ -74,7 +74,7 @@ func (s *ActivitySection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 	mux.Handle("POST "+auditPath+"/verify", person(s.verify))
 }
 
-func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	q := r.URL.Query()
 	f := app.RunFilter{Tool: q.Get("tool"), Session: q.Get("session"), Limit: listed}
 	if err := f.Status.UnmarshalText([]byte(q.Get("status"))); err != nil {
@@ -84,11 +84,11 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	if at := q.Get("before"); at != "" {
 		var err error
 		if f.Before, err = time.Parse(time.RFC3339Nano, at); err != nil {
-			s.fail(w, v, errMoment.Sayf("%q is no moment; use 2026-03-01T09:00:00Z", ui.Printable(at)))
+			s.fail(w, v, errMoment.WithMessage("%q is no moment; use 2026-03-01T09:00:00Z", ui.Printable(at)))
 			return
 		}
 	}
-	runs, err := s.core.Runs(r.Context(), f)
+	runs, err := s.core.Calls(r.Context(), f)
 	if err != nil {
 		s.fail(w, v, err)
 		return
@@ -132,16 +132,16 @@ func statusWord(s tool.Status) string {
 }
 
 // always returns the approval requests with an active session grant.
-func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.Always, error) {
-	all, err := s.core.AlwaysAllowed(ctx)
-	held := make(map[string]confirm.Always, len(all))
+func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.ListedGrant, error) {
+	all, err := s.core.SessionGrants(ctx)
+	held := make(map[string]confirm.ListedGrant, len(all))
 	for _, g := range all {
 		held[g.ID] = g
 	}
 	return held, err
 }
 
-func row(v httpauth.Visitor, r tool.Record, always map[string]confirm.Always) ui.Node {
+func row(v httpauth.Identity, r tool.Record, always map[string]confirm.ListedGrant) ui.Node {
 	decided := ui.Group{ui.TextNode(ui.DecidedBy(r.Decision))}
 	if held, ok := always[r.ConfirmationID]; ok {
 		decided = append(decided, ui.TextNode(", always "), ui.ActionForm(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed: "+ui.Printable(held.String())))
@@ -173,13 +173,13 @@ func older(q url.Values, runs []tool.Record) ui.Node {
 
 func pathOf(id string) string { return path + "/" + url.PathEscape(id) }
 
-func (s *ActivitySection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s *ActivitySection) fail(w http.ResponseWriter, v httpauth.Identity, err error) {
 	ui.Fail(w, v, path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
 // one shows everything about one call.
-func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
+func (s *ActivitySection) one(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
+	rec, err := s.core.CallRecord(r.Context(), r.PathValue("id"))
 	if err != nil {
 		s.fail(w, v, err)
 		return

@@ -50,7 +50,7 @@ func open(t testing.TB) (*consoletest.Agent, *consoletest.TestCore, *consoletest
 func writes(t testing.TB, agent *consoletest.Agent, name string) {
 	t.Helper()
 	id := agent.Ask(t, "write_note", map[string]string{"name": name, "text": "text of " + name})
-	_, err := agent.TestCore.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := agent.TestCore.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": name, "text": "text of " + name}).Err)
 }
@@ -68,7 +68,7 @@ func TestCallsAreListedAndFiltered(t *testing.T) {
 	agent, h, web := open(t)
 	writes(t, agent, "first")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "second"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "not <now>"})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "not <now>"})
 	require.NoError(t, err)
 	h.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "third"})
 
@@ -94,14 +94,14 @@ func TestAlwaysIsRevokedFromTheActivity(t *testing.T) {
 	t.Parallel()
 	agent, h, web := open(t)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "first"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	writes := func() error { return agent.Call("write_note", map[string]string{"name": "first"}).Err }
 	require.NoError(t, writes())
 	require.NoError(t, writes())
 	assert.Contains(t, web.Get("/activity").Words(), ", always Revoke")
 	assert.Equal(t, 1, strings.Count(web.Get("/activity").Body, "/settings/grants/"+id+"/revoke"))
-	_, err = h.RevokeAlways(t.Context(), id, "console")
+	_, err = h.RevokeSessionGrant(t.Context(), id, "console")
 	require.NoError(t, err)
 	assert.NotContains(t, web.Get("/activity").Body, "revoke")
 }
@@ -136,7 +136,7 @@ func TestOneCall(t *testing.T) {
 	t.Parallel()
 	agent, h, web := open(t)
 	writes(t, agent, "first")
-	runs, err := h.Runs(t.Context(), app.RunFilter{})
+	runs, err := h.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	page := web.Get("/activity/" + runs[0].CallID)
 	require.Eventually(t, func() bool { // what changed nothing, as asking, is recorded a moment later
@@ -170,7 +170,7 @@ func TestHostileCallsAreText(t *testing.T) {
 	agent.Client = "<script>alert(1)</script>"
 	evil := `"><img src=x onerror=alert(1)>`
 	id := agent.Ask(t, "write_note", map[string]string{"name": evil, "text": strings.Repeat("x", 10_000)})
-	rec, err := h.RunRecord(t.Context(), id)
+	rec, err := h.CallRecord(t.Context(), id)
 	require.NoError(t, err)
 	require.NoError(t, h.Store.Append(t.Context(), audit.Event{Time: time.Now(), Tool: evil, Phase: "<b>", Verdict: evil, Code: evil, ApprovedBy: evil, Client: evil, CallID: evil}))
 	for _, path := range []string{"/activity", "/activity/" + rec.CallID, "/audit", "/audit/1", "/audit?tool=" + "%22%3E%3Cimg+src%3Dx+onerror%3Dalert%281%29%3E"} {

@@ -22,9 +22,9 @@ const approvalPath = "/approvals"
 // ApprovalCore is what is asked: an *app.App.
 type ApprovalCore interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
-	Answer(ctx context.Context, answer confirm.Answer) (confirm.View, error)
+	Answer(ctx context.Context, answer confirm.Decision) (confirm.View, error)
 	Reveal(ctx context.Context, id string) (confirm.View, error)
-	RunRecord(ctx context.Context, id string) (tool.Record, error)
+	CallRecord(ctx context.Context, id string) (tool.Record, error)
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	Earlier(ctx context.Context, id string) (int, error)
 }
@@ -50,7 +50,7 @@ func (s *approvalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 }
 
 // count answers with the number of pending requests, for the navigation.
-func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
@@ -68,7 +68,7 @@ func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 }
 
 // list leads to the first request of the queue. While nothing waits it waits for one.
-func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
 		s.fail(w, v, err)
@@ -135,7 +135,7 @@ func (s *approvalSection) queue(ctx context.Context, here string) ui.Node {
 
 // client returns the client of the request, from the call record.
 func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
-	rec, err := s.core.RunRecord(ctx, c.ID)
+	rec, err := s.core.CallRecord(ctx, c.ID)
 	if err != nil || rec.Client == "" {
 		return "a client that does not say who it is"
 	}
@@ -143,7 +143,7 @@ func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 }
 
 // decide returns how this visitor can decide the request; until is how the same can be allowed until a time.
-func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, until ui.Node) ui.Node {
+func (s *approvalSection) decide(v httpauth.Identity, c confirm.View, until ui.Node) ui.Node {
 	if job, own := s.runner.Asking(c.ID); own {
 		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
 	}
@@ -158,7 +158,7 @@ func (s *approvalSection) decide(v httpauth.Visitor, c confirm.View, until ui.No
 }
 
 // until returns the form for a dated grant, if this visitor can give one and the whole plan is shown; nil otherwise.
-func (s *approvalSection) until(ctx context.Context, v httpauth.Visitor, c confirm.View) ui.Node {
+func (s *approvalSection) until(ctx context.Context, v httpauth.Identity, c confirm.View) ui.Node {
 	if _, own := s.runner.Asking(c.ID); own || c.Answerer != "" || c.Session == v.Session || !c.Datable() || !s.runner.Decides(v, tool.Name(c.Tool)) {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (s *approvalSection) until(ctx context.Context, v httpauth.Visitor, c confi
 	return ui.Until(v, approvalPathOf(c.ID), c, c.Suggestion(before))
 }
 
-func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:
@@ -181,7 +181,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 	case r.URL.Query().Has(queueParam): // it was decided elsewhere while the queue showed it
 		http.Redirect(w, r, approvalPath+"?"+elsewhereParam+"="+url.QueryEscape(r.PathValue("id")), http.StatusSeeOther)
 	default:
-		rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
+		rec, err := s.core.CallRecord(r.Context(), r.PathValue("id"))
 		if err != nil {
 			s.fail(w, v, err)
 			return
@@ -209,12 +209,12 @@ type approvalSheet struct {
 	until  ui.Node // how the same can be allowed until a time
 }
 
-func (s *approvalSection) approvalSheet(ctx context.Context, v httpauth.Visitor, c confirm.View) approvalSheet {
+func (s *approvalSection) approvalSheet(ctx context.Context, v httpauth.Identity, c confirm.View) approvalSheet {
 	return approvalSheet{c, s.client(ctx, c), s.queue(ctx, c.ID), s.until(ctx, v, c)}
 }
 
 // question answers with the page of one request beside the queue. Above it is what came of the last one, or what was wrong.
-func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Visitor, c approvalSheet, status int, above ui.Node) {
+func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Identity, c approvalSheet, status int, above ui.Node) {
 	p := ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: above}
 	if status != http.StatusOK || c.Revealed {
 		p.Live = nil // an error or revealed text stays visible
@@ -236,7 +236,7 @@ func crumbs() []ui.PageLink { return []ui.PageLink{{Text: "Approvals", Href: app
 
 func approvalPathOf(id string) string { return approvalPath + "/" + url.PathEscape(id) }
 
-func (s *approvalSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s *approvalSection) fail(w http.ResponseWriter, v httpauth.Identity, err error) {
 	ui.Fail(w, v, approvalPath, present.HTTPStatus(fault.From(err).Kind), err)
 }
 

@@ -32,13 +32,13 @@ func runner(t testing.TB, h *consoletest.TestCore) *ui.CallRunner {
 	return d
 }
 
-func approvalServe(t testing.TB, h *consoletest.TestCore, change ...func(*httpauth.Visitor)) *consoletest.Web {
+func approvalServe(t testing.TB, h *consoletest.TestCore, change ...func(*httpauth.Identity)) *consoletest.Web {
 	t.Helper()
 	d := runner(t, h)
 	return consoletest.Serve(t, func(mux *http.ServeMux) {
 		adminpages.NewApprovalSection(d, h.App).Mount(mux, consoletest.Person(change...))
 		d.Mount(mux, consoletest.Person(change...))
-		mux.Handle("POST /do/{tool}", consoletest.Person(change...)(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		mux.Handle("POST /do/{tool}", consoletest.Person(change...)(func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 			d.Do(w, r, v, ui.Task{Title: "Do it", Tool: tool.Name(r.PathValue("tool")), Args: map[string]string{"name": "mine", "text": "x"}, Back: "/approvals"})
 		}))
 	})
@@ -98,7 +98,7 @@ func TestTheQueueGoesOnWhenSomebodyElseDecides(t *testing.T) {
 	first := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	page := web.Get("/approvals")
 	second := agent.Ask(t, "write_note", map[string]string{"name": "other", "text": "text"})
-	_, err := here.Answer(t.Context(), confirm.Answer{ID: first, By: "terminal"})
+	_, err := here.Answer(t.Context(), confirm.Decision{ID: first, By: "terminal"})
 	require.NoError(t, err)
 	next := web.Get(page.Path)
 	assert.Equal(t, "/approvals/"+second+"?elsewhere="+first+"&queue=1", next.Path)
@@ -118,7 +118,7 @@ func TestAnApprovalLetsTheCallGoOn(t *testing.T) {
 	assert.Equal(t, "text", here.Notes.Read("plan"))
 	again := web.Get(came.Path)
 	assert.Contains(t, again.Words(), "write note plan: approved, and done")
-	runs, err := here.Runs(t.Context(), app.RunFilter{})
+	runs, err := here.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 	assert.Equal(t, "console key_one", runs[0].Decision, "the record says which browser decided")
@@ -178,7 +178,7 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
 	require.NoError(t, agent.TestCore.Agent("s2").Call("write_note", write).Err, "in any session")
 	require.ErrorIs(t, agent.TestCore.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "worse"}).Err, app.ErrRequired)
-	all, err := agent.TestCore.AlwaysAllowed(t.Context())
+	all, err := agent.TestCore.SessionGrants(t.Context())
 	require.NoError(t, err)
 	require.Len(t, all, 1)
 	assert.EqualValues(t, 1, all[0].Dated.Uses)
@@ -309,7 +309,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	agent, here, web := pair(t)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	page := web.Get("/approvals/" + id)
-	_, err := here.Answer(t.Context(), confirm.Answer{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "no"})
+	_, err := here.Answer(t.Context(), confirm.Decision{ID: id, By: "terminal", Proof: person.AtTerminal, Reason: "no"})
 	require.NoError(t, err)
 	late := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, late.Status)
@@ -395,11 +395,11 @@ func TestAnApproverCannotReachFurtherThanItself(t *testing.T) {
 	agent, here := consoletest.Open(t, dir).Agent("s1"), consoletest.Open(t, dir)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	full := approvalServe(t, here).Get("/approvals/" + id)
-	for name, narrow := range map[string]func(*httpauth.Visitor){
-		"another toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
-		"read only":       func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
-		"a ceiling":       func(v *httpauth.Visitor) { v.Principal.Ceiling = policy.Plan },
-		"no grants":       func(v *httpauth.Visitor) { v.Principal.Grants = policy.Read },
+	for name, narrow := range map[string]func(*httpauth.Identity){
+		"another toolset": func(v *httpauth.Identity) { v.Within = []tool.Restriction{{Toolsets: []string{"packs"}}} },
+		"read only":       func(v *httpauth.Identity) { v.Within = []tool.Restriction{{ReadOnly: true}} },
+		"a ceiling":       func(v *httpauth.Identity) { v.Principal.Ceiling = policy.Plan },
+		"no grants":       func(v *httpauth.Identity) { v.Principal.Grants = policy.Read },
 	} {
 		t.Run(name, func(t *testing.T) {
 			web := approvalServe(t, here, narrow)
@@ -410,7 +410,7 @@ func TestAnApproverCannotReachFurtherThanItself(t *testing.T) {
 			assert.Equal(t, http.StatusForbidden, got.Status)
 		})
 	}
-	denied := approvalServe(t, here, func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} })
+	denied := approvalServe(t, here, func(v *httpauth.Identity) { v.Within = []tool.Restriction{{ReadOnly: true}} })
 	assert.Contains(t, denied.Press(denied.Get("/approvals"), "Deny").Words(), "a person denied it", "but it may say no")
 }
 
@@ -459,7 +459,7 @@ func TestEveryAnswerIsInTheAudit(t *testing.T) {
 	require.Len(t, found, 1)
 	assert.Equal(t, []string{id, "deny", "console key_one", "console"}, []string{found[0].Event.CallID, found[0].Event.Verdict, found[0].Event.ApprovedBy, found[0].Event.Surface})
 	assert.JSONEq(t, `{"surface":"console","user": "local","credential":"key_one"}`, string(found[0].Event.Proof))
-	rec, err := here.RunRecord(t.Context(), id)
+	rec, err := here.CallRecord(t.Context(), id)
 	require.NoError(t, err)
 	assert.Equal(t, tool.ReasonUserDenied, rec.Reason)
 }

@@ -24,14 +24,14 @@ const clipped = 120
 var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit has no such record")
 
 // trail shows the audit log, newest first.
-func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	q := r.URL.Query()
 	f := audit.Filter{Phase: audit.Phase(q.Get("phase")), Tool: q.Get("tool"), Code: q.Get("code"), Text: q.Get("text"), Failed: q.Get("failed") == "true",
 		Unattended: q.Get("unattended") == "true", Limit: listed}
 	if before := q.Get("before"); before != "" {
 		n, err := strconv.ParseInt(before, 10, 64)
 		if err != nil || n < 1 {
-			s.fail(w, v, errRecord.Sayf("%q is the number of no record", ui.Printable(before)))
+			s.fail(w, v, errRecord.WithMessage("%q is the number of no record", ui.Printable(before)))
 			return
 		}
 		f.Before = n
@@ -124,7 +124,7 @@ func clip(s string) string {
 }
 
 // record is one record, whole.
-func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	var found []audit.Record
 	if err == nil && seq > 0 {
@@ -135,10 +135,10 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 	}
 	if len(found) == 0 || found[0].Seq != seq {
 		if by, err := s.core.AuditRemoved(r.Context(), seq); err == nil && seq > 0 && by > seq {
-			s.fail(w, v, errRecord.Sayf("record %d was a read that retention has removed, as record %d says", seq, by))
+			s.fail(w, v, errRecord.WithMessage("record %d was a read that retention has removed, as record %d says", seq, by))
 			return
 		}
-		s.fail(w, v, errRecord.Sayf("the audit has no record %s", ui.Printable(r.PathValue("seq"))))
+		s.fail(w, v, errRecord.WithMessage("the audit has no record %s", ui.Printable(r.PathValue("seq"))))
 		return
 	}
 	doc, err := json.Marshal(found[0])
@@ -149,7 +149,7 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 	p := ui.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}, {Text: "Audit", Href: auditPath}}}
 	body := ui.Group{ui.JSONValue(doc)}
 	if id := found[0].Event.CallID; id != "" {
-		if rec, err := s.core.RunRecord(r.Context(), id); err == nil {
+		if rec, err := s.core.CallRecord(r.Context(), id); err == nil {
 			body = append(body, ui.P(ui.LinkTo(pathOf(rec.CallID), "The call that it belongs to")))
 		}
 	}
@@ -158,7 +158,7 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 }
 
 // export sends every record as a line of JSON, oldest first. On an error it aborts the answer: a partial export must not look complete.
-func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	out, begun := bufio.NewWriterSize(w, 64<<10), false
 	for record, err := range s.core.AuditTrail(r.Context(), 0) {
 		if err != nil && !begun {

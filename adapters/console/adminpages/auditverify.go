@@ -66,7 +66,7 @@ func (c *check) begin() <-chan struct{} {
 }
 
 // show returns what is known of the chain, and whether a check runs.
-func (c *check) show(v httpauth.Visitor) (n ui.Node, running bool) {
+func (c *check) show(v httpauth.Identity) (n ui.Node, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	button := ui.ActionForm(v, auditPath+"/verify", "Check the chain", "of the audit")
@@ -93,7 +93,7 @@ func (c *check) held() string {
 
 func (c *check) took() time.Duration { return c.ended.Sub(c.begun).Round(time.Millisecond) }
 
-func (s *ActivitySection) verify(w http.ResponseWriter, r *http.Request, _ httpauth.Visitor) {
+func (s *ActivitySection) verify(w http.ResponseWriter, r *http.Request, _ httpauth.Identity) {
 	s.check.start(r.Context())
 	http.Redirect(w, r, auditPath, http.StatusSeeOther)
 }

@@ -29,7 +29,7 @@ const queueParam = "queue"
 const elsewhereParam = "elsewhere"
 
 // answer handles the user's decision.
-func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	if job, own := s.runner.Asking(id); own {
 		http.Redirect(w, r, "/work/"+url.PathEscape(job.ID), http.StatusSeeOther)
@@ -73,7 +73,7 @@ func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 }
 
 // taken says that another user approved it first.
-func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, c confirm.View) {
+func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpauth.Identity, c confirm.View) {
 	who := cmp.Or(ui.AnsweredBy(s.first(r.Context(), c.ID, "approve")), ui.DecidedBy(c.Answerer))
 	ui.Page{Title: "Approved already", Section: approvalPath, Crumbs: crumbs(), Body: []ui.Node{
 		ui.Notice(ui.Warn, ui.P(ui.TextNode(ui.Printable(c.Prompt)+": "+who+" approved it before you. Your answer changed nothing."))),
@@ -82,7 +82,7 @@ func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpau
 }
 
 // outdated says that the plan changed since it was shown, with the differences and the next step.
-func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Visitor, c confirm.View, f *fault.Error) {
+func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Identity, c confirm.View, f *fault.Error) {
 	changed, differs := f.Details.(app.PlanChange)
 	why := ui.Printable(f.Message)
 	if differs {
@@ -112,8 +112,8 @@ func side(doc json.RawMessage) ui.Node {
 }
 
 // late says that it was decided before, by whom and how, or that it has expired.
-func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, cause error) {
-	rec, err := s.core.RunRecord(r.Context(), r.PathValue("id"))
+func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Identity, cause error) {
+	rec, err := s.core.CallRecord(r.Context(), r.PathValue("id"))
 	if err != nil { // it left no record: what the ledger says is all there is
 		s.fail(w, v, cause)
 		return
@@ -146,7 +146,7 @@ func (s *approvalSection) first(ctx context.Context, id, verdict string) audit.E
 }
 
 // over is the page of a request that is no longer pending.
-func (s *approvalSection) over(w http.ResponseWriter, v httpauth.Visitor, rec tool.Record, by audit.Event) {
+func (s *approvalSection) over(w http.ResponseWriter, v httpauth.Identity, rec tool.Record, by audit.Event) {
 	s.told(w, v, http.StatusOK, ending{rec, by})
 }
 
@@ -165,7 +165,7 @@ func state(e ending) ui.Node {
 }
 
 // told shows the result of a request, and whose decision it was.
-func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Visitor, status int, e ending, above ...ui.Node) {
+func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Identity, status int, e ending, above ...ui.Node) {
 	rec, by := e.Record, e.by
 	verb := map[string]string{"approve": "approved it", "deny": "denied it", "cancel": "withdrew it"}[by.Verdict]
 	who := ui.AnsweredBy(by)
@@ -199,7 +199,7 @@ func (s *approvalSection) came(r *http.Request) ui.Node {
 	if id == "" {
 		return nil
 	}
-	rec, err := s.core.RunRecord(r.Context(), id)
+	rec, err := s.core.CallRecord(r.Context(), id)
 	if err != nil {
 		return nil
 	}

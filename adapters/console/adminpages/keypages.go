@@ -46,7 +46,7 @@ func (s KeyPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 // WithPasskeys has the pages behind user know with which passkeys their visitors may sign.
 func WithPasskeys(person func(httpauth.Handler) http.Handler, core KeyCore) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
-		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 			v.Passkeys = sync.OnceValue(func() []string { return counting(r.Context(), core, v.Origin) })
 			h(w, r, v)
 		})
@@ -72,11 +72,11 @@ func counting(ctx context.Context, core KeyCore, origin string) []string {
 
 // challenge returns what a new passkey of this browser's is made with. It holds only for pages of this browser; that the key is the user's is approved
 // elsewhere.
-func challenge(v httpauth.Visitor) [32]byte {
+func challenge(v httpauth.Identity) [32]byte {
 	return canon.SumBytes("console.passkey.v1", []byte(v.Form))
 }
 
-func (s KeyPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s KeyPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	if base, ok := ui.Named(v.Origin); ok { // a passkey needs a name, and the browser's cookie belongs to the address
 		http.Redirect(w, r, base+ui.KeysPath, http.StatusSeeOther)
 		return
@@ -93,7 +93,7 @@ func (s KeyPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 	}}.Write(w, http.StatusOK, v)
 }
 
-func table(v httpauth.Visitor, all []app.Key) ui.Node {
+func table(v httpauth.Identity, all []app.Key) ui.Node {
 	rows := make([]ui.Node, 0, len(all))
 	for _, k := range all {
 		stands := ui.Badge(ui.Good, "counts")
@@ -107,7 +107,7 @@ func table(v httpauth.Visitor, all []app.Key) ui.Node {
 }
 
 // fresh returns the form that enrols a passkey of this browser's.
-func fresh(v httpauth.Visitor, all []app.Key) ui.Node {
+func fresh(v httpauth.Identity, all []app.Key) ui.Node {
 	name, ok := passkey.RPID(v.Origin)
 	if !ok {
 		return ui.Part("Enrol a passkey", ui.Notice(ui.Warn, ui.P(ui.Text("Browsers make passkeys for pages that are open under a name: http://localhost on this machine, or https."))))
@@ -135,7 +135,7 @@ func fresh(v httpauth.Visitor, all []app.Key) ui.Node {
 }
 
 // enrol asks for what the browser has made to be enrolled.
-func (s KeyPages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s KeyPages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	k, err := passkey.Registered([]byte(r.PostFormValue(ui.FieldSigned)), challenge(v), v.Origin)
 	if err != nil {
 		fail(w, v, err)
@@ -146,10 +146,10 @@ func (s KeyPages) enrol(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 		Handle: k.Credential, Public: k.Public, RPID: k.RPID, Verified: k.Verified, Backup: k.Backup, BackedUp: k.BackedUp, Model: k.Model, Transports: k.Transports}})
 }
 
-func (s KeyPages) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s KeyPages) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.runner.Do(w, r, v, ui.Task{Title: "Remove a key", Tool: control.RemoveKey.Name, Back: ui.KeysPath, Args: control.KeyID{ID: r.PathValue("id")}})
 }
 
-func fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func fail(w http.ResponseWriter, v httpauth.Identity, err error) {
 	ui.Fail(w, v, section, present.HTTPStatus(fault.From(err).Kind), err)
 }

@@ -38,7 +38,7 @@ func keypagesPair(t *testing.T) (*consoletest.Agent, *consoletest.TestCore, *con
 		adminpages.NewApprovalSection(d, here.App).Mount(mux, people)
 		d.Mount(mux, people)
 		mux.Handle("/assets/", ui.AssetHandler())
-		mux.Handle("GET /settings", people(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Visitor) { w.WriteHeader(http.StatusNoContent) }))
+		mux.Handle("GET /settings", people(func(w http.ResponseWriter, _ *http.Request, _ httpauth.Identity) { w.WriteHeader(http.StatusNoContent) }))
 		consoletest.Events(t, mux, here, people)
 	})
 	return agent, here, web
@@ -73,7 +73,7 @@ func TestAPasskeyInABrowser(t *testing.T) {
 	asked, err := here.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, asked, 2)
-	_, err = here.Answer(t.Context(), confirm.Answer{ID: asked[1].ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: asked[1].PlanHash})
+	_, err = here.Answer(t.Context(), confirm.Decision{ID: asked[1].ID, Approve: true, By: "terminal", Proof: person.AtTerminal, Shown: asked[1].PlanHash})
 	require.NoError(t, err)
 	p.WaitText("main", "Done")
 	p.Go(base + "/keys")
@@ -149,6 +149,6 @@ func TestAProgramWithABrowsersLogIn(t *testing.T) {
 		assert.NotEqual(t, http.StatusOK, web.Post("/approvals/"+id, "decision", "approve", "plan_hash", hash, "signed", signed).Status, signed)
 	}
 	require.ErrorIs(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err, app.ErrRequired)
-	_, err = here.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err = here.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.ErrorIs(t, err, confirm.ErrProof, "nor does a terminal")
 }

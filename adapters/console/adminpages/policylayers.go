@@ -56,14 +56,14 @@ func approver(a policy.Approval) string {
 	return "human: a person, in a terminal or here"
 }
 
-func approvalPart(v httpauth.Visitor, set app.Settings, r policy.Resolved) ui.Node {
+func approvalPart(v httpauth.Identity, set app.Settings, r policy.Resolved) ui.Node {
 	choices := []ui.Choice{{Value: "", Text: "nothing of its own: " + approver(r.Approval)}, {Value: policy.ApprovalHuman.String(), Text: approver(policy.ApprovalHuman)},
 		{Value: policy.ApprovalCaller.String(), Text: "caller: whoever calls a tool approves its plan (scripts and CI)"}}
 	return ui.Part("Who approves", ui.PostForm(v, settingSection+"/approval", ui.Hidden("was", set.Approval.String()),
 		ui.SelectField("approval", "approval", "Who approves a plan", set.Approval.String(), choices...), ui.SubmitButton("Set who approves")))
 }
 
-func ceilingPart(v httpauth.Visitor, set app.Settings) ui.Node {
+func ceilingPart(v httpauth.Identity, set app.Settings) ui.Node {
 	return ui.Part("Highest mode", ui.PostForm(v, settingSection+"/ceiling", ui.Hidden("was", set.MaxMode.String()),
 		ui.SelectField("max-mode", "max_mode", "No call goes further, whoever makes it", set.MaxMode.String(), ui.Choice{Value: "", Text: "as the operator says"},
 			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Set the highest mode")))
@@ -78,7 +78,7 @@ func proofs() []ui.Choice {
 	return choices
 }
 
-func requirePart(v httpauth.Visitor, set app.Settings) ui.Node {
+func requirePart(v httpauth.Identity, set app.Settings) ui.Node {
 	var rows []ui.Node
 	for _, key := range slices.Sorted(maps.Keys(set.Require)) {
 		rows = append(rows, ui.Row(ui.ToolName(key), ui.Text(set.Require[key].Words()), ui.ActionForm(v, settingSection+"/require", "Drop it", "for "+ui.Printable(key), ui.Hidden("key", key),
@@ -90,7 +90,7 @@ func requirePart(v httpauth.Visitor, set app.Settings) ui.Node {
 			ui.SubmitButton("Require it")))
 }
 
-func formsPart(v httpauth.Visitor, set app.Settings) ui.Node {
+func formsPart(v httpauth.Identity, set app.Settings) ui.Node {
 	return ui.Part("Forms of hosts", ui.P(ui.Text("A host entry on this list may approve what is below high risk in the agent's own window. Any process of this user can start such an entry and answer its form itself.")),
 		ui.PostForm(v, settingSection+"/forms", ui.Hidden("was", strings.Join(set.Forms, " ")), ui.TextareaField("forms-entries", "entries", "Host entries, one a line", strings.Join(set.Forms, "\n")), ui.SubmitButton("Save whose forms may approve")))
 }

@@ -10,7 +10,7 @@ import (
 )
 
 // reveal shows a request without redaction, to the user who could approve it.
-func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *approvalSection) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	c, waits, err := s.waiting(r.Context(), r.PathValue("id"))
 	switch {
 	case err != nil:

@@ -23,7 +23,7 @@ var (
 )
 
 // whole fails with ErrReach for a visitor with less permissions than the server configuration allows: no one may grant more than they have.
-func whole(v httpauth.Visitor) error {
+func whole(v httpauth.Identity) error {
 	if free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute; !free || v.Principal.Grants != policy.All ||
 		!tool.Covered(v.Within, tool.Spec{Class: policy.ClassDangerous}) {
 		return ErrReach
@@ -33,7 +33,7 @@ func whole(v httpauth.Visitor) error {
 
 // change stores a change of the settings: at once if it only narrows, else after an approval on a page that shows what it would widen. edit returns
 // the message for the settings page.
-func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, title string, edit func(*app.Settings) (told string, err error)) {
+func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity, title string, edit func(*app.Settings) (told string, err error)) {
 	err := whole(v)
 	var told string
 	var call tool.Call
@@ -55,7 +55,7 @@ func turned(what, was, is string) string {
 	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
 }
 
-func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	var now control.PolicyAnswer
 	if err := s.runner.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
 		settingFail(w, v, err)
@@ -67,10 +67,10 @@ func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.V
 			return "", err
 		}
 		if level == policy.LevelUnset {
-			return "", policy.ErrWord.Sayf("choose a permission level")
+			return "", policy.ErrWord.WithMessage("choose a permission level")
 		}
 		if was := r.PostFormValue("was"); was != now.Level.String() {
-			return "", ErrSettingsChanged.Sayf("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
+			return "", ErrSettingsChanged.WithMessage("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
 		}
 		set.Level = level
 		return turned("The permission level", now.Level.String(), level.String()), nil
@@ -78,7 +78,7 @@ func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.V
 }
 
 // approval sets who approves: users, or the caller.
-func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.change(w, r, v, "Set who approves", func(set *app.Settings) (string, error) {
 		before := set.Approval
 		if before.String() != r.PostFormValue("was") {
@@ -92,7 +92,7 @@ func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpaut
 }
 
 // ceiling sets the maximum mode.
-func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.change(w, r, v, "Set the highest mode", func(set *app.Settings) (string, error) {
 		before := set.MaxMode
 		if before.String() != r.PostFormValue("was") {
@@ -106,12 +106,12 @@ func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // require sets the weakest proof that approvals need: for a tool, for high risk, or for plans with a name to type.
-func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	key := strings.TrimSpace(r.PostFormValue("key"))
 	s.change(w, r, v, "Set the proof that "+ui.Printable(key)+" needs", func(set *app.Settings) (string, error) {
 		before, there := set.Require[key]
 		if _, known := s.core.Spec(tool.Name(key)); !known && !there && key != policy.RequireHigh && key != policy.RequireType {
-			return "", tool.ErrUnknown.Sayf("%q is neither high, nor type, nor a tool that is served here", ui.Printable(key))
+			return "", tool.ErrUnknown.WithMessage("%q is neither high, nor type, nor a tool that is served here", ui.Printable(key))
 		}
 		if was := r.PostForm["was"]; len(was) > 0 && was[0] != before.String() {
 			return "", ErrSettingsChanged
@@ -132,7 +132,7 @@ func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // forms stores the host entries whose form may approve.
-func (s settingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.change(w, r, v, "Set whose forms may approve", func(set *app.Settings) (string, error) {
 		before := set.Forms
 		if strings.Join(before, " ") != r.PostFormValue("was") {
@@ -144,7 +144,7 @@ func (s settingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.V
 }
 
 // reads sets for how many days the audit log keeps records of reads.
-func (s settingPages) reads(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) reads(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.change(w, r, v, "Set how long reads are kept", func(set *app.Settings) (string, error) {
 		before := set.KeepReadsDays
 		if strconv.Itoa(before) != r.PostFormValue("was") {
@@ -152,7 +152,7 @@ func (s settingPages) reads(w http.ResponseWriter, r *http.Request, v httpauth.V
 		}
 		days, err := strconv.Atoi(strings.TrimSpace(r.PostFormValue("days")))
 		if err != nil || days < 0 || days > app.MostKeepReadsDays {
-			return "", policy.ErrWord.Sayf("%q is no number of days from 0 to %d", ui.Printable(r.PostFormValue("days")), app.MostKeepReadsDays)
+			return "", policy.ErrWord.WithMessage("%q is no number of days from 0 to %d", ui.Printable(r.PostFormValue("days")), app.MostKeepReadsDays)
 		}
 		set.KeepReadsDays = days
 		return "Reads were kept " + app.KeptFor(before) + " and are kept " + app.KeptFor(days) + " now.", nil
@@ -167,12 +167,12 @@ func names(text string) []string {
 }
 
 // auto stores the auto-approve list. An unknown tool is rejected: a list with a mistake would silently not apply.
-func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	tools := names(r.PostFormValue("tools"))
 	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
 		for _, name := range tools {
 			if _, ok := s.core.Spec(tool.Name(name)); !ok && !slices.Contains(set.Auto.Tools, name) {
-				return "", tool.ErrUnknown.Sayf("there is no tool %q here; the page of tools lists those there are", ui.Printable(name))
+				return "", tool.ErrUnknown.WithMessage("there is no tool %q here; the page of tools lists those there are", ui.Printable(name))
 			}
 		}
 		before := set.Auto
@@ -194,7 +194,7 @@ func autoTold(a policy.AutoApprove) string {
 }
 
 // reset deletes the setting of a tool, enabled or not.
-func (s settingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name := r.PathValue("name")
 	s.change(w, r, v, "Forget the setting of "+ui.Printable(name), func(set *app.Settings) (string, error) {
 		was, there := set.Tools[name]
@@ -214,7 +214,7 @@ func changed(r *http.Request) ui.Node {
 	return ui.Notice(ui.Good, ui.P(ui.Text("That is not always allowed any more: the next call asks.")))
 }
 
-func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.runner.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: control.SetMode.Name, Args: control.SetModeInput{Mode: r.PostFormValue("mode")}, Back: settingSection,
 		Show: func(o tool.Outcome) ui.Node {
 			var told control.ModeAnswer
@@ -230,15 +230,15 @@ func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 }
 
 // again revokes grants, so that calls ask again.
-func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
-	if _, err := s.core.RevokeAlways(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
+func (s settingPages) again(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
+	if _, err := s.core.RevokeSessionGrant(r.Context(), r.PathValue("id"), ui.AnswererOf(v)); err != nil {
 		settingFail(w, v, err)
 		return
 	}
 	http.Redirect(w, r, settingSection+"?set=grant", http.StatusSeeOther)
 }
 
-func (s settingPages) revoke(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) revoke(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	err := whole(v)
 	if err == nil || r.PathValue("id") == v.Credential { // logging out is always allowed
 		_, err = s.credentials.Revoke(r.Context(), ui.AnswererOf(v), r.PathValue("id"))

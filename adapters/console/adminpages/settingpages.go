@@ -34,8 +34,8 @@ type SettingCore interface {
 
 // SessionGrants are what users said shall always be allowed, in whichever session.
 type SessionGrants interface {
-	AlwaysAllowed(ctx context.Context) ([]confirm.Always, error)
-	RevokeAlways(ctx context.Context, id, by string) (confirm.Always, error)
+	SessionGrants(ctx context.Context) ([]confirm.ListedGrant, error)
+	RevokeSessionGrant(ctx context.Context, id, by string) (confirm.ListedGrant, error)
 }
 
 // Credentials is what keeps credentials: an *app.Credentials.
@@ -75,7 +75,7 @@ func (s settingPages) Mount(mux *http.ServeMux, person func(httpauth.Handler) ht
 	mux.Handle("POST /settings/credentials/{id}/revoke", person(s.revoke))
 }
 
-func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	var now control.PolicyAnswer
 	if err := s.runner.Read(r.Context(), v, control.GetPolicy.Name, nil, &now); err != nil {
 		settingFail(w, v, err)
@@ -118,7 +118,7 @@ func levels() []ui.Choice {
 		{Value: policy.FullAccess.String(), Text: "full_access: only what wants a name typed asks"}}
 }
 
-func levelPart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
+func levelPart(v httpauth.Identity, now control.PolicyAnswer) ui.Node {
 	choices := levels()
 	if now.Level == policy.LevelUnset {
 		choices = append([]ui.Choice{{Value: "", Text: "nobody has set one: nothing changes"}}, choices...)
@@ -128,13 +128,13 @@ func levelPart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
 }
 
 // readsPart sets for how long the audit log keeps records of reads.
-func readsPart(v httpauth.Visitor, set app.Settings) ui.Node {
+func readsPart(v httpauth.Identity, set app.Settings) ui.Node {
 	return ui.Part("Reads in the audit", ui.P(ui.Text("Records of reads that succeeded without asking are kept "+app.KeptFor(set.KeepReadsDays)+". Everything else is kept for all time. Removals are on record and signed; keeping reads for a shorter time has to be approved.")),
 		ui.PostForm(v, settingSection+"/reads", ui.Hidden("was", strconv.Itoa(set.KeepReadsDays)), ui.NumberField("keep-reads", "days", "Days; 0 is for all time", strconv.Itoa(set.KeepReadsDays)),
 			ui.SubmitButton("Set how long reads are kept")))
 }
 
-func autoPart(v httpauth.Visitor, set app.Settings) ui.Node {
+func autoPart(v httpauth.Identity, set app.Settings) ui.Node {
 	return ui.Part("Answered in advance", ui.P(ui.Text("Simple and preview confirmations of these tools are answered with yes, except where much is at stake. What wants a name typed always asks.")),
 		ui.PostForm(v, settingSection+"/auto", ui.Hidden("was", autoWord(set.Auto)), ui.CheckboxField("auto-on", "enabled", "Answer for the tools on the list", set.Auto.Enabled),
 			ui.TextareaField("auto-tools", "tools", "Tools, one a line", strings.Join(set.Auto.Tools, "\n")), ui.SubmitButton("Save the list")))
@@ -145,7 +145,7 @@ func autoWord(a policy.AutoApprove) string {
 	return strconv.FormatBool(a.Enabled) + " " + strings.Join(a.Tools, " ")
 }
 
-func overrides(v httpauth.Visitor, set app.Settings) ui.Node {
+func overrides(v httpauth.Identity, set app.Settings) ui.Node {
 	var rows []ui.Node
 	for _, name := range slices.Sorted(maps.Keys(set.Tools)) {
 		rows = append(rows, ui.Row(ui.LinkTo("/tools/"+url.PathEscape(name), name), ui.Text(set.Tools[name].String()),
@@ -156,8 +156,8 @@ func overrides(v httpauth.Visitor, set app.Settings) ui.Node {
 }
 
 // allowances returns the session grants and the dated grants.
-func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Node {
-	all, err := s.core.AlwaysAllowed(ctx)
+func (s settingPages) allowances(ctx context.Context, v httpauth.Identity) ui.Node {
+	all, err := s.core.SessionGrants(ctx)
 	if err != nil {
 		return ui.Part("Always allowed", ui.Problem(fault.From(err)))
 	}
@@ -182,7 +182,7 @@ func (s settingPages) allowances(ctx context.Context, v httpauth.Visitor) ui.Nod
 }
 
 // open returns which host entries may use a dated grant, and with which arguments.
-func open(g confirm.Always) string {
+func open(g confirm.ListedGrant) string {
 	who := "calls that name no agent host"
 	switch {
 	case g.Dated.AnyEntry:
@@ -196,7 +196,7 @@ func open(g confirm.Always) string {
 	return who + ", with these arguments"
 }
 
-func modePart(v httpauth.Visitor, now control.PolicyAnswer) ui.Node {
+func modePart(v httpauth.Identity, now control.PolicyAnswer) ui.Node {
 	return ui.Part("Mode of this console", ui.P(ui.Text("Ask refuses changes, plan shows what they would do, execute carries them out. The highest mode here is "+now.Ceiling.String()+
 		"; the operator sets it with --max-mode.")),
 		ui.Facts(ui.Fact{Name: "The operator's mode", Value: ui.Text(either(now.OperatorMode.String(), "each toolset's own"))},
@@ -213,7 +213,7 @@ func (s settingPages) served() ui.Node {
 	return ui.Part("Toolsets", ui.DataTable("Toolsets", []string{"Toolset", "Tools served", "Served with"}, rows, "None."))
 }
 
-func (s settingPages) entries(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s settingPages) entries(ctx context.Context, v httpauth.Identity) ui.Node {
 	all, err := s.credentials.List(ctx)
 	if err != nil {
 		return ui.Part("Who may come in", ui.Problem(fault.From(err)))
@@ -269,6 +269,6 @@ func either(word, otherwise string) string {
 
 func number(n int) string { return strconv.Itoa(n) }
 
-func settingFail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func settingFail(w http.ResponseWriter, v httpauth.Identity, err error) {
 	ui.Fail(w, v, settingSection, present.HTTPStatus(fault.From(err).Kind), err)
 }

@@ -125,11 +125,11 @@ func TestALogInForAPartChangesNothingForAll(t *testing.T) {
 	require.NoError(t, err)
 	own, err := keeper.Issue(t.Context(), "test", access.Credential{Kind: access.Browser, Name: "mine", Digest: access.DigestOf("cookie"), ExpiresAt: time.Now().Add(time.Hour)})
 	require.NoError(t, err)
-	for name, narrow := range map[string]func(*httpauth.Visitor){
-		"a toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
-		"reading":   func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
-		"a ceiling": func(v *httpauth.Visitor) { v.Principal.Ceiling = policy.Plan },
-		"no grants": func(v *httpauth.Visitor) { v.Principal.Grants = policy.Read },
+	for name, narrow := range map[string]func(*httpauth.Identity){
+		"a toolset": func(v *httpauth.Identity) { v.Within = []tool.Restriction{{Toolsets: []string{"packs"}}} },
+		"reading":   func(v *httpauth.Identity) { v.Within = []tool.Restriction{{ReadOnly: true}} },
+		"a ceiling": func(v *httpauth.Identity) { v.Principal.Ceiling = policy.Plan },
+		"no grants": func(v *httpauth.Identity) { v.Principal.Grants = policy.Read },
 	} {
 		t.Run(name, func(t *testing.T) {
 			v := consolerig.Person()
@@ -151,7 +151,7 @@ func TestALogInForAPartChangesNothingForAll(t *testing.T) {
 		})
 	}
 	v := consolerig.Person()
-	v.Credential, v.Within = own.ID, []tool.Narrowing{{ReadOnly: true}}
+	v.Credential, v.Within = own.ID, []tool.Restriction{{ReadOnly: true}}
 	mux := http.NewServeMux()
 	adminpages.NewSettingPages(ui.NewCallRunner(t.Context(), l.App, func() string { return "x" }), l.App, keeper).Mount(mux, consolerig.LetIn(v))
 	r := httptest.NewRequest(http.MethodPost, "/settings/credentials/"+own.ID+"/revoke", strings.NewReader(url.Values{httpauth.FieldForm: {consolerig.Form}}.Encode()))
@@ -188,17 +188,17 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	s.Get("/settings").See("Nothing: every session asks.")
 	agent := h.Agent("<i>s1</i>")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "x"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
 	p.See("write_note", "write note x (this plan only)", "terminal")
-	_, err = agent.TestCore.RevokeAlways(t.Context(), "cf_other", "test")
+	_, err = agent.TestCore.RevokeSessionGrant(t.Context(), "cf_other", "test")
 	require.ErrorIs(t, err, confirm.ErrNoSessionGrant)
-	held, err := h.AlwaysAllowed(t.Context())
+	held, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	require.Len(t, held, 1)
 	p.Press("Revoke of write_note "+held[0].About()).See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
-	all, err := h.AlwaysAllowed(t.Context())
+	all, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
 	assert.Equal(t, http.StatusNotFound, p.Press("Revoke of write_note "+held[0].About()).Status)
@@ -212,12 +212,12 @@ func TestWhatIsAllowedUntilADateIsRevoked(t *testing.T) {
 	})
 	agent := h.Agent("s1")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "<i>x</i>"})
-	_, err := h.Answer(t.Context(), confirm.Answer{ID: id, Approve: true, Until: &confirm.Until{For: confirm.DatedUsual}, By: "terminal", Proof: person.AtTerminal})
+	_, err := h.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, Until: &confirm.Until{For: confirm.DatedUsual}, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
 	p.See("Allowed until a date", "write_note", "calls that name no agent host, with these arguments", "terminal tester", "not yet")
 	p.Press("Revoke of write_note").See("That is not always allowed any more: the next call asks.")
-	all, err := h.AlwaysAllowed(t.Context())
+	all, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
 }

@@ -19,7 +19,7 @@ func lasting() []ui.Choice {
 	return []ui.Choice{{Value: "", Text: "until it is revoked"}, {Value: "24h", Text: "a day"}, {Value: "168h", Text: "a week"}, {Value: "2160h", Text: "90 days"}}
 }
 
-func tokenForm(v httpauth.Visitor) ui.Node {
+func tokenForm(v httpauth.Identity) ui.Node {
 	return ui.Disclosure("Make a token", false, ui.PostForm(v, settingSection+"/tokens", ui.Field("token-name", "name", "Name, for people", ""),
 		ui.Field("token-toolsets", "toolsets", "Only these toolsets (empty: all that is served)", ""), ui.CheckboxField("token-read-only", "read_only", "Only to read", false),
 		ui.SelectField("token-max-mode", "max_mode", "Up to mode", "", ui.Choice{Value: "", Text: "as the operator says"}, ui.Choice{Value: "ask", Text: "ask"},
@@ -29,7 +29,7 @@ func tokenForm(v httpauth.Visitor) ui.Node {
 
 // token creates a token once the user has approved its scope. The secret stays in this process until its page has shown it; the call contains only
 // its digest.
-func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	c := access.Credential{Kind: access.Token, Name: strings.TrimSpace(r.PostFormValue("name")),
 		Scope: access.Scope{Toolsets: names(r.PostFormValue("toolsets")), ReadOnly: r.PostFormValue("read_only") == "true"}}
 	err := whole(v)
@@ -42,7 +42,7 @@ func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.V
 	if lasts := r.PostFormValue("lasts"); err == nil && lasts != "" {
 		d, wrong := time.ParseDuration(lasts)
 		if wrong != nil || d <= 0 {
-			err = policy.ErrWord.Sayf("%q is no time that a token is good for", ui.Printable(lasts))
+			err = policy.ErrWord.WithMessage("%q is no time that a token is good for", ui.Printable(lasts))
 		}
 		c.ExpiresAt = time.Now().Add(d).UTC().Truncate(time.Second)
 	}
@@ -89,7 +89,7 @@ func (s settingPages) known(toolsets []string) error {
 	}
 	for _, name := range toolsets {
 		if !there[name] {
-			return tool.ErrUnknown.Sayf("there is no toolset %q here", ui.Printable(name))
+			return tool.ErrUnknown.WithMessage("there is no toolset %q here", ui.Printable(name))
 		}
 	}
 	return nil

@@ -22,16 +22,16 @@ const (
 	doCall = "call"
 )
 
-func (s *toolSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.show(w, r, v, "{}", nil)
 }
 
 // show is the page of a tool; given is what stands in the form to try it, and problem what is wrong with that.
-func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, given string, problem error) {
+func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity, given string, problem error) {
 	name := tool.Name(r.PathValue("name"))
 	spec, served := s.core.Spec(name)
 	if !served || !s.runner.Serves(v, name) {
-		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(string(name))))
+		s.fail(w, v, ErrUnknownTool.WithMessage("this server serves no tool %q", ui.Printable(string(name))))
 		return
 	}
 	settings, err := s.core.Settings(r.Context())
@@ -100,7 +100,7 @@ func indented(doc json.RawMessage) string {
 }
 
 // try returns the form that calls the tool. What changes something shows what it would do first.
-func try(v httpauth.Visitor, spec tool.Spec, given string) ui.Node {
+func try(v httpauth.Identity, spec tool.Spec, given string) ui.Node {
 	var plan ui.Node
 	call := ui.SubmitButton("Call it", ui.Name("do"), ui.Value(doCall))
 	if spec.Class >= policy.ClassWrite {
@@ -110,11 +110,11 @@ func try(v httpauth.Visitor, spec tool.Spec, given string) ui.Node {
 	return ui.PostForm(v, toolPathOf(spec.Name)+"/try", ui.TextareaField("args", "args", "Arguments, as JSON", given), ui.Div(ui.Class("buttons"), plan, call))
 }
 
-func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name, given := tool.Name(r.PathValue("name")), r.PostFormValue("args")
 	spec, served := s.core.Spec(name)
 	if !served || !s.runner.Serves(v, name) {
-		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(string(name))))
+		s.fail(w, v, ErrUnknownTool.WithMessage("this server serves no tool %q", ui.Printable(string(name))))
 		return
 	}
 	args := json.RawMessage(strings.TrimSpace(given))

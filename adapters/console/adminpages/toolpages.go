@@ -24,7 +24,7 @@ const toolPath = "/tools"
 type ToolCore interface {
 	Toolsets() []tool.Toolset
 	Spec(n tool.Name) (tool.Spec, bool)
-	Outlook(ctx context.Context, c tool.Call) policy.Decision
+	Evaluate(ctx context.Context, c tool.Call) policy.Result
 	Settings(ctx context.Context) (app.Settings, error)
 	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
 }
@@ -60,7 +60,7 @@ type set struct {
 }
 
 // sets returns the toolsets with what the visitor is served of them that fits the search.
-func (s *toolSection) sets(v httpauth.Visitor, q, only string) []set {
+func (s *toolSection) sets(v httpauth.Identity, q, only string) []set {
 	var out []set
 	for _, t := range s.core.Toolsets() {
 		if only != "" && t.Name != only {
@@ -95,7 +95,7 @@ func fits(s tool.Spec, q string) bool {
 	return true
 }
 
-func (s *toolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	settings, err := s.core.Settings(r.Context())
 	if err != nil {
 		s.fail(w, v, err)
@@ -120,7 +120,7 @@ func (s *toolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 	p.Write(w, http.StatusOK, v)
 }
 
-func (s *toolSection) part(ctx context.Context, v httpauth.Visitor, t set, settings app.Settings) ui.Node {
+func (s *toolSection) part(ctx context.Context, v httpauth.Identity, t set, settings app.Settings) ui.Node {
 	rows := make([]ui.Node, 0, len(t.specs))
 	for _, spec := range t.specs {
 		rows = append(rows, ui.Row(
@@ -147,15 +147,15 @@ func class(s tool.Spec) ui.Node {
 		tone = ui.Bad
 	}
 	badges := ui.Group{ui.Badge(tone, s.Class.String())}
-	if s.People {
+	if s.UserOnly {
 		badges = append(badges, ui.TextNode(" "), ui.Badge(ui.Plain, "people only"))
 	}
 	return badges
 }
 
 // outlook returns what policy says of a call of the tool now, and why.
-func (s *toolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool.Spec, mode policy.Mode) ui.Node {
-	d := s.core.Outlook(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Within: v.Within, Mode: mode, Person: spec.People})
+func (s *toolSection) outlook(ctx context.Context, v httpauth.Identity, spec tool.Spec, mode policy.Mode) ui.Node {
+	d := s.core.Evaluate(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Restrictions: v.Within, Mode: mode, FromUser: spec.UserOnly})
 	words, tone := "is refused", ui.Bad
 	switch d.Verdict {
 	case policy.Allow:
@@ -172,6 +172,6 @@ func (s *toolSection) outlook(ctx context.Context, v httpauth.Visitor, spec tool
 
 func toolPathOf(n tool.Name) string { return toolPath + "/" + url.PathEscape(string(n)) }
 
-func (s *toolSection) fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s *toolSection) fail(w http.ResponseWriter, v httpauth.Identity, err error) {
 	ui.Fail(w, v, toolPath, present.HTTPStatus(fault.From(err).Kind), err)
 }

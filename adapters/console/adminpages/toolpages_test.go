@@ -145,7 +145,7 @@ func TestAPlanIsNeverCarriedOut(t *testing.T) {
 	s, l := openTool(t)
 	person.Settings(t, l.App, func(set *app.Settings) error { set.Level = policy.FullAccess; return nil })
 	p := s.Get("/tools/amof_create_ecosystem").Press("Show what it would do", "args", `{"name": "shop", "repos": [{"name": "api", "url": "https://example.com/api.git"}], "mode": "execute"}`).Settled()
-	runs, err := l.Runs(t.Context(), app.RunFilter{})
+	runs, err := l.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	for _, r := range runs {
 		assert.NotEqual(t, tool.StatusCompleted, r.Status, "%s: %s", r.Tool, p.Text())
@@ -158,7 +158,7 @@ func TestNarrowVisitorsSeeWhatTheyAreServed(t *testing.T) {
 	require.NoError(t, err)
 	t.Cleanup(func() { require.NoError(t, l.Close()) })
 	v := consolerig.Person()
-	v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}, ReadOnly: true}}
+	v.Within = []tool.Restriction{{Toolsets: []string{"packs"}, ReadOnly: true}}
 	mux := http.NewServeMux()
 	adminpages.NewToolSection(ui.NewCallRunner(t.Context(), l.App, func() string { return "x" }), l.App).Mount(mux, consolerig.LetIn(v))
 	server := httptest.NewServer(mux)

@@ -30,17 +30,17 @@ func word(s policy.Setting) string {
 }
 
 // switches returns the form that sets a tool. It contains the previous setting, so that a concurrent change is not overwritten unseen.
-func switches(v httpauth.Visitor, spec tool.Spec, now policy.Setting, from string) ui.Node {
+func switches(v httpauth.Identity, spec tool.Spec, now policy.Setting, from string) ui.Node {
 	name := string(spec.Name)
 	return ui.PostForm(v, toolPathOf(spec.Name)+"/setting", ui.Hidden("was", now.String()), ui.Hidden("from", from),
 		ui.InlineSelect("setting-"+name, "setting", "Setting of "+name, now.String(), words()...), ui.TextNode(" "), ui.SubmitButton("Set", ui.Aria("label", "Set "+name)))
 }
 
-func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name := r.PathValue("name")
 	spec, served := s.core.Spec(tool.Name(name))
 	if !served || !s.runner.Serves(v, spec.Name) {
-		s.fail(w, v, ErrUnknownTool.Sayf("this server serves no tool %q", ui.Printable(name)))
+		s.fail(w, v, ErrUnknownTool.WithMessage("this server serves no tool %q", ui.Printable(name)))
 		return
 	}
 	var to, was policy.Setting
@@ -55,7 +55,7 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	if err == nil {
 		call, err = s.core.SettingsCall(r.Context(), func(set *app.Settings) error {
 			if now := set.Tools[name]; now != was {
-				return ErrToolChanged.Sayf("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
+				return ErrToolChanged.WithMessage("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
 			}
 			set.Tools[name] = to
 			if to == policy.SettingNone {

@@ -141,11 +141,11 @@ func (p place) crumbs(more ...ui.PageLink) []ui.PageLink {
 type reading struct {
 	*Section
 	ctx context.Context //nolint:containedctx // it lives as long as the request
-	v   httpauth.Visitor
+	v   httpauth.Identity
 	at  place
 }
 
-func (s *Section) reading(r *http.Request, v httpauth.Visitor, p place) reading {
+func (s *Section) reading(r *http.Request, v httpauth.Identity, p place) reading {
 	return reading{s, r.Context(), v, p}
 }
 

@@ -29,26 +29,26 @@ func posted(r *http.Request) url.Values {
 }
 
 // decision returns the form that applies exactly what the page shows: it contains the mark of that.
-func decision(v httpauth.Visitor, action, label, mark string, fields ...ui.Node) ui.Node {
+func decision(v httpauth.Identity, action, label, mark string, fields ...ui.Node) ui.Node {
 	return ui.Div(ui.Class("decide"), ui.PostForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
 		ui.Div(ui.Class("buttons"), ui.SubmitButton(label, ui.Class("go"), ui.Data("patience", "700")))))
 }
 
 // again answers with a page anew, on top of it why nothing was done.
-func again(w http.ResponseWriter, v httpauth.Visitor, p ui.Page, err error) {
+func again(w http.ResponseWriter, v httpauth.Identity, p ui.Page, err error) {
 	p.Section, p.Notice = root, trouble(err)
 	p.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
 // decided starts a task that the user decided on the page that showed its plan. If the task asks about the same plan, that decision is the answer;
 // anything else is asked on its own page. markOf returns the mark of a plan that is asked about.
-func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t ui.Task, markOf func(plan json.RawMessage) string) {
+func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Identity, t ui.Task, markOf func(plan json.RawMessage) string) {
 	shown := r.PostFormValue(markField)
 	job := s.Calls.Begin(r.Context(), v, t)
 	if now := job.Now(); now.State == ui.JobAsking {
-		asked := now.Outcome.Issued
+		asked := now.Outcome.Request
 		if mark := markOf(asked.Plan); mark != "" && mark == shown && asked.Strength < policy.Typed {
-			job.Answer(r.Context(), confirm.Answer{Approve: true, By: ui.AnswererOf(v), Proof: v.Proof(), Shown: asked.PlanHash})
+			job.Answer(r.Context(), confirm.Decision{Approve: true, By: ui.AnswererOf(v), Proof: v.Proof(), Shown: asked.PlanHash})
 		}
 	}
 	http.Redirect(w, r, job.Next(), http.StatusSeeOther)

@@ -37,12 +37,12 @@ func (e edits) hidden() ui.Node {
 	return ui.Group{e.place.hidden(), ui.Hidden("module_id", e.module), ui.Hidden("scope", e.scope), ui.Hidden("branch", e.branch)}
 }
 
-func (s *Section) evolve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) evolve(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Show(w, r, v, s.evolving(r, v, editsOf(r.URL.Query())))
 }
 
 // evolving is the page of edits: what could be proposed, and what is missing and could be recreated.
-func (s *Section) evolving(r *http.Request, v httpauth.Visitor, e edits) ui.Page {
+func (s *Section) evolving(r *http.Request, v httpauth.Identity, e edits) ui.Page {
 	look := s.reading(r, v, e.place)
 	return ui.Page{Title: "Edits of deployed files", Crumbs: e.crumbs(), Body: []ui.Node{
 		e.form("/evolve", ui.Field("module_id", "module_id", "Module (empty: all of them)", e.module),
@@ -128,7 +128,7 @@ func with(a ui.Args, name string) ui.Args {
 }
 
 // propose commits the edits that the page showed on a branch.
-func (s *Section) propose(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) propose(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	e := editsOf(posted(r))
 	now, err := read[Proposal](s.reading(r, v, e.place), "evolve_propose", with(e.proposing(), "dry_run"))
 	switch {
@@ -142,7 +142,7 @@ func (s *Section) propose(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 }
 
 // restore recreates the missing files that the page showed.
-func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	e := editsOf(posted(r))
 	now, err := read[Restoration](s.reading(r, v, e.place), "evolve_restore", with(e.restoring(), "dry_run"))
 	switch {

@@ -20,7 +20,7 @@ const noOverlay fault.Code = "deployment_overlay_missing"
 // segment is a text as one part of a path.
 func segment(s string) string { return url.PathEscape(s) }
 
-func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	look := s.reading(r, v, p)
 	body := []ui.Node{p.form("/modules")}
@@ -123,7 +123,7 @@ func (r reading) rules() ui.Node {
 }
 
 // module is one module: its files, and its overlays with what keeps them from being up to date.
-func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p, id := placeOf(r.URL.Query()), r.URL.Query().Get("id")
 	look := s.reading(r, v, p)
 	crumbs := p.crumbs(ui.PageLink{Text: "Modules", Href: p.at("/modules")})

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 )
 
-func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	kinds := slices.DeleteFunc(r.URL.Query()["only"], func(k string) bool { return k == "" })
 	look := s.reading(r, v, p)
@@ -169,7 +169,7 @@ func (r reading) interrupted() ui.Node {
 		ui.ActionForm(r.v, root+"/recover", "Take it back", of, r.at.hidden(), ui.Hidden("kind", "undo")))
 }
 
-func (s *Section) settle(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) settle(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	kind := r.PostFormValue("kind")
 	title := map[string]string{"resume": "Finish what was interrupted", "undo": "Take back what was interrupted"}[kind]
@@ -178,7 +178,7 @@ func (s *Section) settle(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	s.Calls.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Recover"), Tool: "agents_recover", Args: args, Back: p.at("")})
 }
 
-func (s *Section) mend(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) mend(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	args := p.args("agents_doctor_fix")
 	args["yes"] = true

@@ -20,7 +20,7 @@ var ErrAdopt = fault.New(fault.Invalid, "deployment_adopt_unticked", "some of th
 // ErrFile reports a file that a deployment would not change.
 var ErrFile = fault.New(fault.NotFound, "deployment_file_unchanged", "a deployment would not change this file; go back to the plan and look at it as it is now")
 
-func (s *Section) plan(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) plan(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	if file := r.URL.Query().Get("file"); file != "" {
 		s.alone(w, r, v, p, file)
@@ -35,7 +35,7 @@ func (s *Section) plan(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // planned is what a deployment would change now, and the page that shows every line of it.
-func (s *Section) planned(r *http.Request, v httpauth.Visitor, p place) (Plan, ui.Page, error) {
+func (s *Section) planned(r *http.Request, v httpauth.Identity, p place) (Plan, ui.Page, error) {
 	look := s.reading(r, v, p)
 	plan, err := read[Plan](look, "plan", nil)
 	if err != nil {
@@ -67,7 +67,7 @@ func (r reading) lines(d Plan, preview Preview) ui.Node {
 }
 
 // alone is the page of one file of the plan, where there are too many lines for one page.
-func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p place, file string) {
+func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Identity, p place, file string) {
 	preview, err := read[Preview](s.reading(r, v, p), "preview", ui.Args{"diff": true})
 	if err != nil {
 		s.Fail(w, v, err)
@@ -112,7 +112,7 @@ func (r reading) leaving(d Plan) ui.Node {
 }
 
 // deployUnedited applies what the plan page showed, except for unmanaged and modified files.
-func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	plan, shown, err := s.planned(r, v, p)
 	rest := plan.Unedited()
@@ -130,7 +130,7 @@ func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpa
 }
 
 // deploy applies what the plan page showed: its token comes from the tool deploy, which computes the plan again.
-func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	plan, shown, err := s.planned(r, v, p)
 	adopt := r.PostFormValue("adopt") == "true"
@@ -157,8 +157,8 @@ func (s *Section) deploy(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	}
 	args := p.args("deploy_apply")
 	args["yes"], args["adopt"] = true, adopt
-	if out.Issued != nil && !out.Issued.Token.IsZero() {
-		args["confirm_token"] = out.Issued.Token.Reveal()
+	if out.Request != nil && !out.Request.Token.IsZero() {
+		args["confirm_token"] = out.Request.Token.Reveal()
 	}
 	s.decided(w, r, v, ui.Task{Title: "Deploy: " + plan.Files().Words(), Tool: "deploy_apply", Args: args, Back: p.at("")}, marked[Plan])
 }

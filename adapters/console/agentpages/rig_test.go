@@ -178,10 +178,10 @@ func doomed(top string) error {
 			}})
 	}
 	plan := call("deploy", `{}`, confirm.Token{})
-	if plan.Issued == nil {
+	if plan.Request == nil {
 		return fmt.Errorf("no plan to confirm: %w", plan.Err)
 	}
-	return fmt.Errorf("it was not killed: %w", call("deploy_apply", `{"yes":true}`, plan.Issued.Token).Err)
+	return fmt.Errorf("it was not killed: %w", call("deploy_apply", `{"yes":true}`, plan.Request.Token).Err)
 }
 
 // human is a door that takes approvals from users only.

@@ -20,7 +20,7 @@ type snapshotList struct {
 	Omitted   int        `json:"snapshots_omitted"`
 }
 
-func (s *Section) snapshots(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) snapshots(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	look := s.reading(r, v, p)
 	var body []ui.Node
@@ -63,7 +63,7 @@ func (p place) history(l snapshotList) ui.Node {
 		"Nothing was deployed yet."), more}
 }
 
-func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	look := s.reading(r, v, p)
 	crumbs := p.crumbs(ui.PageLink{Text: "Snapshots", Href: p.at("/snapshots")})
@@ -102,7 +102,7 @@ type returning struct {
 	To string `json:"rolled_back_to"`
 }
 
-func (s *Section) back(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) back(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	_, shown, err := s.wayBack(r, v, p, r.URL.Query().Get("to"))
 	if err != nil {
@@ -113,7 +113,7 @@ func (s *Section) back(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // wayBack is what a rollback would change now, and the page that shows it.
-func (s *Section) wayBack(r *http.Request, v httpauth.Visitor, p place, to string) (returning, ui.Page, error) {
+func (s *Section) wayBack(r *http.Request, v httpauth.Identity, p place, to string) (returning, ui.Page, error) {
 	args := p.args("rollback").Set("to", to)
 	args["yes"] = true
 	out := s.Calls.Rehearse(r.Context(), v, "rollback", args)
@@ -134,7 +134,7 @@ func (s *Section) wayBack(r *http.Request, v httpauth.Visitor, p place, to strin
 }
 
 // rollback goes back, when that still changes what the page showed.
-func (s *Section) rollback(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) rollback(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	to := r.PostFormValue("to")
 	would, shown, err := s.wayBack(r, v, p, to)

@@ -58,9 +58,9 @@ func (k Base) Handlers() ui.Handlers {
 
 // doing does one of them.
 func (k Base) doing(d formAction) httpauth.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		if err := r.ParseForm(); err != nil {
-			k.Fail(w, v, errForm.Because(err))
+			k.Fail(w, v, errForm.WithCause(err))
 			return
 		}
 		name := r.PathValue("name")

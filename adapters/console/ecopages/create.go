@@ -16,14 +16,14 @@ var (
 )
 
 // CreateForm returns the form of a new ecosystem.
-func (g gate) CreateForm(v httpauth.Visitor) ui.Node {
+func (g gate) CreateForm(v httpauth.Identity) ui.Node {
 	return ui.PostForm(v, RootPath+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "What it is for", ""),
 		ui.Field("new-provisioner", "provisioner", "Provisioner: local, noop, or a directory of provisioners/ (may be empty)", ""),
 		ui.TextareaField("new-repos", "repos", "Repositories, one a line: NAME=URL or NAME=URL#BRANCH, with readonly behind it where nothing may be written", ""),
 		g.buttons(ui.SubmitButton("Create the ecosystem"), "create the ecosystem", "amof_create_ecosystem"))
 }
 
-func (k Base) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (k Base) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	repos, err := reposOf(r.PostFormValue("repos"))
 	if err != nil {
 		k.Fail(w, v, err)
@@ -46,7 +46,7 @@ func reposOf(text string) ([]map[string]any, error) {
 		spec, access, _ := strings.Cut(line, " ")
 		name, location, ok := strings.Cut(spec, "=")
 		if access = strings.TrimSpace(access); !ok || name == "" || location == "" || access != "" && access != "readonly" {
-			return nil, errLine.Sayf("%q is no repository: write NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written", line)
+			return nil, errLine.WithMessage("%q is no repository: write NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written", line)
 		}
 		location, branch, _ := strings.Cut(location, "#")
 		repo := map[string]any{"name": name, "url": location}

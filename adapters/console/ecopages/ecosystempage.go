@@ -43,14 +43,14 @@ type EcosystemPage struct {
 	Base
 	W    http.ResponseWriter
 	R    *http.Request
-	V    httpauth.Visitor
+	V    httpauth.Identity
 	Name string // of the ecosystem, as the address has it
 	Gate gate
 	body []ui.Node
 }
 
 // Open begins a page about the ecosystem of the address. Without it, an answer was given.
-func (d Base) Open(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) (*EcosystemPage, bool) {
+func (d Base) Open(w http.ResponseWriter, r *http.Request, v httpauth.Identity) (*EcosystemPage, bool) {
 	g, err := d.Gate(r, v)
 	if err != nil {
 		d.Fail(w, v, err)

@@ -12,7 +12,7 @@ import (
 )
 
 // Environment shows what is deployed, and deploys it, takes it down, and asks its provisioner.
-func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return

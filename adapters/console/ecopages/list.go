@@ -25,7 +25,7 @@ type item struct {
 const mostCounted = 24
 
 // list shows the ecosystems of the workspace.
-func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	retired := r.URL.Query().Get("retired") == "true"
 	var all ecosystems.EcosystemList
 	if err := s.base.Calls.Read(r.Context(), v, ecosystems.List.Name, map[string]any{"include_retired": retired}, &all); err != nil {
@@ -86,7 +86,7 @@ func (i item) row() ui.Node {
 }
 
 // countTickets asks for the tickets of installed ecosystems, side by side.
-func (s *section) countTickets(r *http.Request, v httpauth.Visitor, all []item) {
+func (s *section) countTickets(r *http.Request, v httpauth.Identity, all []item) {
 	var g errgroup.Group
 	g.SetLimit(4)
 	for i := range all {

@@ -19,7 +19,7 @@ type gate struct {
 }
 
 // Gate asks how far the session of a visitor may go.
-func (d Base) Gate(r *http.Request, v httpauth.Visitor) (gate, error) {
+func (d Base) Gate(r *http.Request, v httpauth.Identity) (gate, error) {
 	var scope ecosystems.ScopeAnswer
 	var matrix ecosystems.PublishedPolicy
 	if err := d.Calls.Read(r.Context(), v, ecosystems.ScopeInfo.Name, nil, &scope); err != nil {
@@ -47,7 +47,7 @@ func (g gate) upTo() []ui.Choice {
 }
 
 // Panel says which mode the session is in, and changes it; back is the page to come back to.
-func (g gate) Panel(v httpauth.Visitor, back string) ui.Node {
+func (g gate) Panel(v httpauth.Identity, back string) ui.Node {
 	var wrong, ceiling ui.Node
 	if g.problem != "" {
 		wrong = ui.Notice(ui.Bad, ui.P(ui.Text("The settings cannot be read, so nothing may be changed: "+g.problem)))
@@ -60,7 +60,7 @@ func (g gate) Panel(v httpauth.Visitor, back string) ui.Node {
 			ui.SubmitButton("Change the mode"), ui.LinkTo(RootPath+"/-/policy", "What each mode does with every tool")), ceiling)
 }
 
-func (d Base) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d Base) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	back, mode := r.PostFormValue("back"), r.PostFormValue("mode")
 	if back != RootPath && !strings.HasPrefix(back, RootPath+"/") {
 		back = RootPath
@@ -109,7 +109,7 @@ func inMode(r ecosystems.PolicyRow, mode string) string {
 }
 
 // policy shows how every tool is treated in each mode.
-func (d Base) policy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d Base) policy(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	g, err := d.Gate(r, v)
 	if err != nil {
 		d.Fail(w, v, err)

@@ -24,7 +24,7 @@ func repoNames(d ecosystems.Description, writable bool) []string {
 }
 
 // overview shows what an ecosystem is made of and how it stands, and does what concerns all its repositories.
-func (s *section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return

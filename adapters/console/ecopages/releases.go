@@ -12,7 +12,7 @@ import (
 )
 
 // Releases shows which version there is, whether another one can be made, those there were, and makes the next one.
-func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return

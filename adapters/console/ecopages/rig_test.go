@@ -85,7 +85,7 @@ func newRoom(t *testing.T, change ...func(*local.Config)) *room {
 	calls.Patience = time.Minute // a busy machine is no other page
 	person := func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, req *http.Request) {
-			h(w, req, httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})
+			h(w, req, httpauth.Identity{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Person: true, Credential: "key_rig", Form: "t"})
 		})
 	}
 	calls.Mount(mux, person)

@@ -51,7 +51,7 @@ func cancel(a *EcosystemPage, r runs.RunItem) ui.Node {
 }
 
 // runs shows the runs of an ecosystem.
-func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return
@@ -91,7 +91,7 @@ func logText(l runs.LogsAnswer) string {
 }
 
 // run shows one run and what it says, as it says it.
-func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return

@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
 )
 
-func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return

@@ -10,7 +10,7 @@ import (
 )
 
 // Trash shows what was taken away and can be brought back, and takes the workspace away.
-func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
 		return

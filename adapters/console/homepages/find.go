@@ -29,7 +29,7 @@ type place struct {
 }
 
 // places returns every page that this visitor can open: what cannot be listed here is left out.
-func (s *Section) places(ctx context.Context, v httpauth.Visitor) []place {
+func (s *Section) places(ctx context.Context, v httpauth.Identity) []place {
 	var out []place
 	if waits, err := s.core.Confirmations(ctx, ""); err == nil {
 		for _, c := range ui.Queue(waits) {
@@ -78,12 +78,12 @@ func (s *Section) places(ctx context.Context, v httpauth.Visitor) []place {
 }
 
 // read reports whether a tool that only reads could be called.
-func (s *Section) read(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) bool {
+func (s *Section) read(ctx context.Context, v httpauth.Identity, name tool.Name, args, into any) bool {
 	return s.runner.Serves(v, name) && s.runner.Read(ctx, v, name, args, into) == nil
 }
 
 // findable answers with all places, for the script that finds them.
-func (s *Section) findable(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) findable(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	doc, err := tool.Encode(s.places(r.Context(), v))
 	if err != nil {
 		ui.Fail(w, v, "", http.StatusInternalServerError, err)
@@ -95,7 +95,7 @@ func (s *Section) findable(w http.ResponseWriter, r *http.Request, v httpauth.Vi
 }
 
 // find is the page with the same list, for browsers without scripts.
-func (s *Section) find(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) find(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	query := r.URL.Query().Get("q")
 	words := strings.Fields(strings.ToLower(query))
 	var rows []ui.Node

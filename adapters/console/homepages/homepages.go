@@ -31,7 +31,7 @@ const (
 // Core is the core: an *app.App.
 type Core interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
-	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	Calls(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
 	PolicyInForce(ctx context.Context) (policy.Resolved, error)
 	CheckNewAudit(ctx context.Context) (audit.Report, error)
 }
@@ -62,14 +62,14 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	mux.Handle("GET /find.json", person(s.findable))
 }
 
-func (s *Section) home(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) home(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	ctx := r.Context()
 	waits, err := s.core.Confirmations(ctx, "")
 	if err != nil {
 		ui.Fail(w, v, path, http.StatusInternalServerError, err)
 		return
 	}
-	runs, err := s.core.Runs(ctx, app.RunFilter{Limit: recent})
+	runs, err := s.core.Calls(ctx, app.RunFilter{Limit: recent})
 	if err != nil {
 		ui.Fail(w, v, path, http.StatusInternalServerError, err)
 		return
@@ -107,7 +107,7 @@ func waiting(all []confirm.View) ui.Node {
 }
 
 // running returns the calls that are being carried out, and what runs in the background.
-func (s *Section) running(ctx context.Context, v httpauth.Visitor, runs []tool.Record) ui.Node {
+func (s *Section) running(ctx context.Context, v httpauth.Identity, runs []tool.Record) ui.Node {
 	var items []ui.Node
 	for _, r := range runs {
 		if r.Status == tool.StatusExecuting && len(items) < few {

@@ -24,7 +24,7 @@ type host = mcpclients.HostStatus
 const connected = "connected"
 
 // hosts returns the agent hosts; none if they cannot be listed here.
-func (s *Section) hosts(ctx context.Context, v httpauth.Visitor) []host {
+func (s *Section) hosts(ctx context.Context, v httpauth.Identity) []host {
 	if !s.runner.Serves(v, mcpclients.ListHosts.Name) {
 		return nil
 	}
@@ -43,7 +43,7 @@ type step struct {
 }
 
 // setup returns the steps until all are done. Once the first two are, the others are a key away: not everybody needs them.
-func (s *Section) setup(ctx context.Context, v httpauth.Visitor, hosts []host, runs []tool.Record) ui.Node {
+func (s *Section) setup(ctx context.Context, v httpauth.Identity, hosts []host, runs []tool.Record) ui.Node {
 	steps := []step{connecting(hosts, runs), s.trying(ctx, v)}
 	if s.runner.Serves(v, projects.ListProjects.Name) {
 		steps = append(steps, s.registering(ctx, v))
@@ -113,9 +113,9 @@ func connecting(hosts []host, runs []tool.Record) step {
 }
 
 // trying is done once a test approval was decided, whichever way.
-func (s *Section) trying(ctx context.Context, v httpauth.Visitor) step {
+func (s *Section) trying(ctx context.Context, v httpauth.Identity) step {
 	st := step{title: "Send a test approval"}
-	tried, err := s.core.Runs(ctx, app.RunFilter{Tool: string(control.TryApproval.Name), Limit: few})
+	tried, err := s.core.Calls(ctx, app.RunFilter{Tool: string(control.TryApproval.Name), Limit: few})
 	if err == nil && slices.ContainsFunc(tried, func(r tool.Record) bool { return r.Status == tool.StatusCompleted || r.Reason == tool.ReasonUserDenied }) {
 		st.done = "You have decided about one."
 		return st
@@ -125,7 +125,7 @@ func (s *Section) trying(ctx context.Context, v httpauth.Visitor) step {
 	return st
 }
 
-func (s *Section) registering(ctx context.Context, v httpauth.Visitor) step {
+func (s *Section) registering(ctx context.Context, v httpauth.Identity) step {
 	st := step{title: "Register a project"}
 	var all projects.ProjectList
 	if s.runner.Read(ctx, v, projects.ListProjects.Name, nil, &all) == nil && len(all.Projects) > 0 {
@@ -141,7 +141,7 @@ func (s *Section) registering(ctx context.Context, v httpauth.Visitor) step {
 func (s *Section) taking(ctx context.Context) step {
 	st := step{title: "Take your agents' configuration over"}
 	for _, name := range []string{"deploy_apply", "agents_import_apply", "agents_init"} {
-		done, err := s.core.Runs(ctx, app.RunFilter{Tool: name, Status: tool.StatusCompleted, Limit: 1})
+		done, err := s.core.Calls(ctx, app.RunFilter{Tool: name, Status: tool.StatusCompleted, Limit: 1})
 		if err == nil && len(done) > 0 {
 			st.done = "A config repository is there."
 			return st
@@ -153,6 +153,6 @@ func (s *Section) taking(ctx context.Context) step {
 }
 
 // try sends a test approval, which is then decided like those of agents.
-func (s *Section) try(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) try(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.runner.Do(w, r, v, ui.Task{Title: "Send a test approval", Tool: control.TryApproval.Name, Back: path, Done: "Your test approval was approved, and nothing was changed.", Queued: true})
 }

@@ -24,7 +24,7 @@ const (
 
 // ask answers with the form of an action, filled with what there is.
 func (s *section) ask(d formAction) httpauth.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		p := Pack{}
 		if d.action != create {
 			var err error
@@ -41,9 +41,9 @@ func (s *section) ask(d formAction) httpauth.Handler {
 
 // do does what a form asks for. What is refused comes back in the form, as it was filled in, with why; so nobody writes anything twice.
 func (s *section) do(d formAction) httpauth.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		if err := r.ParseForm(); err != nil {
-			s.Fail(w, v, tool.ErrArguments.Sayf("the form cannot be read").Because(err))
+			s.Fail(w, v, tool.ErrArguments.WithMessage("the form cannot be read").WithCause(err))
 			return
 		}
 		id := r.PathValue("id")
@@ -78,7 +78,7 @@ func next(job *ui.Job, d formAction) string {
 
 // again answers with the form of an action that was refused. Where another process was faster, it is made for the pack as it is now, so that whoever has seen
 // what changed may send it again.
-func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, d formAction, out tool.Outcome) {
+func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Identity, d formAction, out tool.Outcome) {
 	values, p := r.PostForm, Pack{}
 	refused := fault.From(out.Err)
 	said := ui.Group{ui.Problem(refused)}
@@ -101,7 +101,7 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 }
 
 // form returns the page of an action.
-func (s *section) form(v httpauth.Visitor, d formAction, p Pack, values url.Values, said ui.Node) ui.Page {
+func (s *section) form(v httpauth.Identity, d formAction, p Pack, values url.Values, said ui.Node) ui.Page {
 	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title
 	if d.action != create {

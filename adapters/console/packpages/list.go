@@ -70,7 +70,7 @@ func (w wanted) at(offset int) string {
 	return root + "?" + q.Encode()
 }
 
-func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	want := wantedOf(r)
 	var answer struct {
 		Payload listing `json:"payload"`
@@ -115,7 +115,7 @@ func counted(l listing, w wanted) string {
 }
 
 // rows returns the packs of a list, with how their anchors stand as far as there is time to look.
-func (s *section) rows(ctx context.Context, v httpauth.Visitor, packs []summary) []ui.Node {
+func (s *section) rows(ctx context.Context, v httpauth.Identity, packs []summary) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()
 	rows := make([]ui.Node, len(packs))

@@ -9,7 +9,7 @@ import (
 )
 
 // load returns the pack of that id, or name.
-func (s *section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack, error) {
+func (s *section) load(ctx context.Context, v httpauth.Identity, id string) (Pack, error) {
 	var answer struct {
 		Payload Pack `json:"payload"`
 	}
@@ -18,13 +18,13 @@ func (s *section) load(ctx context.Context, v httpauth.Visitor, id string) (Pack
 }
 
 // document returns what the tool output says: Markdown.
-func (s *section) document(ctx context.Context, v httpauth.Visitor, args ui.Args) (string, error) {
+func (s *section) document(ctx context.Context, v httpauth.Identity, args ui.Args) (string, error) {
 	out := s.Calls.Outcome(ctx, v, output, args)
 	return out.Text, out.Err
 }
 
 // compare asks for the pack against now.
-func (s *section) compare(ctx context.Context, v httpauth.Visitor, id string) (SourceDiff, error) {
+func (s *section) compare(ctx context.Context, v httpauth.Identity, id string) (SourceDiff, error) {
 	doc, err := s.document(ctx, v, ui.Args{"action": "diff", "id": id})
 	if err != nil {
 		return SourceDiff{}, err
@@ -38,7 +38,7 @@ const tooLarge fault.Code = "pack_output_too_large"
 func tooLong(err error) bool { return err != nil && fault.From(err).Code == tooLarge }
 
 // excerpts reads the code of anchors that stand next to each other in one section, from chunk number offset on. What cannot be read is said in its place.
-func (s *section) excerpts(ctx context.Context, v httpauth.Visitor, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
+func (s *section) excerpts(ctx context.Context, v httpauth.Identity, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
 	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
 	if tooLong(err) && len(run) > 1 {
 		half := len(run) / 2

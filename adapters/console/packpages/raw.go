@@ -15,7 +15,7 @@ const perPiece = 20
 
 // raw answers with the pack as agents read it: Markdown as text, to look at or to keep.
 func (s *section) raw(keep bool) httpauth.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		p, err := s.load(r.Context(), v, r.PathValue("id"))
 		id := p.ID
 		if tooLong(err) { // as data it is too long; as text it goes piece by piece
@@ -53,7 +53,7 @@ func fileName(id string) string {
 }
 
 // whole returns the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
-func (s *section) whole(ctx context.Context, v httpauth.Visitor, id string) (string, error) {
+func (s *section) whole(ctx context.Context, v httpauth.Identity, id string) (string, error) {
 	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": id})
 	if !tooLong(err) {
 		return doc, err

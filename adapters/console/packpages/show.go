@@ -23,7 +23,7 @@ const (
 
 // showing is the page of a pack that is being made.
 type showing struct {
-	v        httpauth.Visitor
+	v        httpauth.Identity
 	pack     Pack
 	now      SourceDiff
 	unknown  error // why it is not known how the anchors stand
@@ -33,7 +33,7 @@ type showing struct {
 	diagrams int
 }
 
-func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p, err := s.load(r.Context(), v, r.PathValue("id"))
 	if err != nil {
 		s.unshown(w, v, r.PathValue("id"), err)
@@ -64,7 +64,7 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // unshown is the page of a pack that cannot be shown. One that is only too long can still be had as text.
-func (s *section) unshown(w http.ResponseWriter, v httpauth.Visitor, id string, err error) {
+func (s *section) unshown(w http.ResponseWriter, v httpauth.Identity, id string, err error) {
 	if !tooLong(err) {
 		s.Fail(w, v, err)
 		return

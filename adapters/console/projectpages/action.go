@@ -16,12 +16,12 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-func (s *actionSection) find(r *http.Request, v httpauth.Visitor) (a action, err error) {
+func (s *actionSection) find(r *http.Request, v httpauth.Identity) (a action, err error) {
 	err = s.Calls.Read(r.Context(), v, "get_action", ui.Args{"actionId": r.PathValue("id")}, &a)
 	return a, err
 }
 
-func (s *actionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -65,7 +65,7 @@ func (a action) payload() ui.Node {
 }
 
 // running returns the form that carries the action out.
-func (s *actionSection) running(v httpauth.Visitor, a action) ui.Node {
+func (s *actionSection) running(v httpauth.Identity, a action) ui.Node {
 	if !a.Enabled {
 		return ui.Part("Run", ui.Empty("It is switched off."))
 	}
@@ -124,7 +124,7 @@ func named(s string) bool {
 
 var errPayload = fault.New(fault.Invalid, "action_payload_invalid", "the payload is no JSON object; go back and correct it, or leave it empty to send the stored one")
 
-func (s *actionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, name := r.PathValue("id"), ui.Printable(r.PostFormValue("name"))
 	task := ui.Task{Title: "Run action " + name, Tool: "run_script", Args: ui.Args{"actionId": id}, Back: ActionPath(id), Watch: WatchOutput(s.Calls, v), Show: ActionResult}
 	switch r.PostFormValue("type") {
@@ -167,7 +167,7 @@ func sending(id string, r *http.Request) (ui.Args, error) {
 }
 
 // past returns the action's history.
-func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
+func (s *actionSection) past(ctx context.Context, v httpauth.Identity, id string) ui.Node {
 	var answer struct {
 		Executions []projects.Execution `json:"executions"`
 	}
@@ -178,7 +178,7 @@ func (s *actionSection) past(ctx context.Context, v httpauth.Visitor, id string)
 }
 
 // deciding returns which rule holds for the action, and what the user may do about it.
-func (s *actionSection) deciding(ctx context.Context, v httpauth.Visitor, a action) ui.Node {
+func (s *actionSection) deciding(ctx context.Context, v httpauth.Identity, a action) ui.Node {
 	var now struct {
 		Level string `json:"permissionLevel"`
 		From  string `json:"resolvedFrom"`
@@ -204,7 +204,7 @@ func (s *actionSection) deciding(ctx context.Context, v httpauth.Visitor, a acti
 			ui.PostForm(v, to+"/remove", name, ui.Danger("Remove action", ui.Aria("label", "Remove action "+called)))))
 }
 
-func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, on := r.PathValue("id"), r.PostFormValue("enabled") == "true"
 	title := "Switch off "
 	if on {
@@ -213,7 +213,7 @@ func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.
 	s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: ActionPath(id)})
 }
 
-func (s *actionSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Calls.Do(w, r, v, ui.Task{Title: "Remove action " + ui.Printable(r.PostFormValue("name")), Tool: "action_remove",
 		Args: ui.Args{"actionId": r.PathValue("id")}, Back: ActionsPath})
 }

@@ -49,7 +49,7 @@ func (a action) state() ui.Node {
 	return ui.Badge(ui.Plain, "off")
 }
 
-func (s *actionSection) listed(ctx context.Context, v httpauth.Visitor, args ui.Args) ([]action, error) {
+func (s *actionSection) listed(ctx context.Context, v httpauth.Identity, args ui.Args) ([]action, error) {
 	var answer struct {
 		Actions []action `json:"actions"`
 	}
@@ -67,7 +67,7 @@ func table(all []action) ui.Node {
 }
 
 // ActionsPart returns the part of a project's page about its actions, and those of no project.
-func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, project string) ui.Node {
+func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, project string) ui.Node {
 	all, err := NewActionSection(of).listed(r.Context(), v, ui.Args{"projectId": project})
 	if err != nil {
 		return ui.Part("Actions and webhooks", ui.ErrorNotice(err))
@@ -79,7 +79,7 @@ func crumbs(of ...ui.PageLink) []ui.PageLink {
 	return append([]ui.PageLink{{Text: "Projects", Href: ProjectsPath}}, of...)
 }
 
-func (s *actionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	all, err := s.listed(r.Context(), v, ui.Args{}.Set("actionType", r.URL.Query().Get("type")))
 	if err != nil {
 		s.Fail(w, v, err)
@@ -110,7 +110,7 @@ func level(word string) string {
 }
 
 // rules returns what was decided, and the form that decides for all of a type.
-func (s *actionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s *actionSection) rules(ctx context.Context, v httpauth.Identity) ui.Node {
 	var answer projects.Permissions
 	if err := s.Calls.Read(ctx, v, projects.GetPermissions.Name, nil, &answer); err != nil {
 		return ui.Part("Rules", ui.ErrorNotice(err))
@@ -134,7 +134,7 @@ func (s *actionSection) rules(ctx context.Context, v httpauth.Visitor) ui.Node {
 		ui.SelectField("rule-level", "level", "Rule", "require_confirm", levels()...), ui.SubmitButton("Set rule")))
 }
 
-func (s *actionSection) setRule(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) setRule(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	args, back := ui.Args{}.Set("actionType", r.PostFormValue("type")).Set("permissionLevel", r.PostFormValue("level")), ActionsPath
 	if id := r.PathValue("id"); id != "" {
 		args["actionId"], back = id, ActionPath(id)

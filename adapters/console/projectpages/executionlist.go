@@ -15,7 +15,7 @@ func states() []ui.Choice {
 		{Value: "timed_out", Text: "timed out"}, {Value: "pending_confirm", Text: "waits to be confirmed"}, {Value: "denied", Text: "denied"}}
 }
 
-func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	q := r.URL.Query()
 	var answer struct {
 		Executions []projects.Execution `json:"executions"`
@@ -38,7 +38,7 @@ func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpau
 		ExecutionTable("what was run, the last first", answer.Executions, "Nothing of that kind was run."), more}})
 }
 
-func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	var doc json.RawMessage
 	if err := s.Calls.Read(r.Context(), v, "get_execution_status", ui.Args{"executionId": id}, &doc); err != nil {

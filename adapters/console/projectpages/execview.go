@@ -53,18 +53,18 @@ func outputText(p projects.OutputAnswer) string { return strings.Join(p.Lines, "
 func linesBefore(p projects.OutputAnswer) int64 { return p.Total - int64(len(p.Lines)) }
 
 // ReadOutput returns the last lines that a process printed.
-func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string, lines int) (projects.OutputAnswer, error) {
+func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, id string, lines int) (projects.OutputAnswer, error) {
 	var p projects.OutputAnswer
 	err := runner.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
 	return p, err
 }
 
 // LatestOutput returns the end of what a process prints now, and the way to all of it; nil when it is not to be read.
-func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, id string) ui.Node {
+func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, id string) ui.Node {
 	return latestOutput(ctx, runner, v, "What it prints", id)
 }
 
-func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, title, id string) ui.Node {
+func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, title, id string) ui.Node {
 	if id == "" {
 		return nil
 	}
@@ -76,7 +76,7 @@ func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor
 }
 
 // WatchOutput is work.Task.Watch for a task that runs one program: its latest output.
-func WatchOutput(runner *ui.CallRunner, v httpauth.Visitor) func(context.Context, []tool.Progress) ui.Node {
+func WatchOutput(runner *ui.CallRunner, v httpauth.Identity) func(context.Context, []tool.Progress) ui.Node {
 	return func(ctx context.Context, said []tool.Progress) ui.Node {
 		return LatestOutput(ctx, runner, v, processIn(said))
 	}

@@ -64,7 +64,7 @@ type workflowItem struct {
 	Ran         *time.Time `json:"lastExecutedAt"`
 }
 
-func (s *workflowSection) listed(ctx context.Context, v httpauth.Visitor, project string) (all []workflowItem, err error) {
+func (s *workflowSection) listed(ctx context.Context, v httpauth.Identity, project string) (all []workflowItem, err error) {
 	var answer struct {
 		Workflows []workflowItem `json:"workflows"`
 	}
@@ -89,7 +89,7 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 }
 
 // WorkflowsPart returns the part of a project's page about its workflows.
-func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, project string) ui.Node {
+func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, project string) ui.Node {
 	s := NewWorkflowSection(of)
 	all, err := s.listed(r.Context(), v, project)
 	if err != nil {
@@ -98,7 +98,7 @@ func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Visitor, proje
 	return ui.Part("Workflows", workflowTable(all, map[string]string{project: "this project"}), s.creating(v, ui.Hidden("project", project)))
 }
 
-func (s *workflowSection) projects(ctx context.Context, v httpauth.Visitor) (all []projects.ProjectItem, names map[string]string) {
+func (s *workflowSection) projects(ctx context.Context, v httpauth.Identity) (all []projects.ProjectItem, names map[string]string) {
 	var answer projects.ProjectList
 	if s.Calls.Read(ctx, v, projects.ListProjects.Name, nil, &answer) != nil { // then there are none to choose from
 		return nil, nil
@@ -110,7 +110,7 @@ func (s *workflowSection) projects(ctx context.Context, v httpauth.Visitor) (all
 	return answer.Projects, names
 }
 
-func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	all, err := s.listed(r.Context(), v, "")
 	if err != nil {
 		s.Fail(w, v, err)
@@ -126,12 +126,12 @@ func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 }
 
 // creating returns the form that makes a workflow. of says of which project.
-func (s *workflowSection) creating(v httpauth.Visitor, of ui.Node) ui.Node {
+func (s *workflowSection) creating(v httpauth.Identity, of ui.Node) ui.Node {
 	return ui.Disclosure("Create a workflow", false, ui.PostForm(v, WorkflowListPath, ui.Field("workflow-name", "name", "Name of the new workflow", "", ui.Required()),
 		ui.Field("workflow-description", "description", "What it is for (may be empty)", ""), of, ui.SubmitButton("Create workflow")))
 }
 
-func (s *workflowSection) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name := r.PostFormValue("name")
 	args := ui.Args{"name": name}.Set("description", r.PostFormValue("description")).Set("project_id", r.PostFormValue("project"))
 	s.Calls.Do(w, r, v, ui.Task{Title: "Create workflow " + ui.Printable(name), Tool: "create_workflow", Args: args, Back: WorkflowListPath, Show: created})

@@ -34,7 +34,7 @@ func (a *about) gitLink() ui.Node {
 }
 
 // git is the page of git: what differs, hunk by hunk, and what can be done about it.
-func (s *Section) git(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) git(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -177,7 +177,7 @@ func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
 }
 
 // gitDo calls a tool of git as the form of the page says.
-func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)

@@ -143,7 +143,7 @@ func (a *about) settings() ui.Node {
 			ui.P(ui.Class("quiet"), ui.Text("The project and its actions are forgotten; the directory and its workflows stay."))))}
 }
 
-func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"project": id, "name": r.PostFormValue("name"), "description": r.PostFormValue("description"),
 		"env_pass": list(r.PostFormValue("env")), "webhook_allow_loopback": r.PostFormValue("loopback") == "true", "webhook_allow_hosts": list(r.PostFormValue("hosts"))}
@@ -153,6 +153,6 @@ func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 // list returns the lines of a field; none is an empty list, which says that nothing is wanted.
 func list(text string) []string { return append([]string{}, ui.Lines(text)...) }
 
-func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Calls.Do(w, r, v, ui.Task{Title: "Unregister the project", Tool: toolRemove, Args: ui.Args{"project": r.PathValue("id")}, Back: root})
 }

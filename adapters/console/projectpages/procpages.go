@@ -44,7 +44,7 @@ func endOf(p runner.Process) string {
 	return ""
 }
 
-func (s *processSection) all(ctx context.Context, v httpauth.Visitor) ([]runner.Process, error) {
+func (s *processSection) all(ctx context.Context, v httpauth.Identity) ([]runner.Process, error) {
 	var answer struct {
 		Processes []runner.Process `json:"processes"`
 	}
@@ -52,7 +52,7 @@ func (s *processSection) all(ctx context.Context, v httpauth.Visitor) ([]runner.
 	return answer.Processes, err
 }
 
-func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	all, err := s.all(r.Context(), v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -72,7 +72,7 @@ func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: ProjectsPath}} }
 
 // stopping returns the buttons that end a process which runs.
-func (s *processSection) stopping(v httpauth.Visitor, p runner.Process) ui.Node {
+func (s *processSection) stopping(v httpauth.Identity, p runner.Process) ui.Node {
 	if !isRunning(p.Status) {
 		return nil
 	}
@@ -81,7 +81,7 @@ func (s *processSection) stopping(v httpauth.Visitor, p runner.Process) ui.Node 
 		ui.PostForm(v, to, ui.Hidden("script", p.ScriptName), ui.Hidden("force", "true"), ui.Danger("Kill", ui.Aria("label", "Kill "+called)))}
 }
 
-func (s *processSection) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *processSection) stop(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, title := r.PathValue("id"), "Stop "+ui.Printable(r.PostFormValue("script"))
 	if r.PostFormValue("force") == "true" {
 		title = "Kill " + ui.Printable(r.PostFormValue("script"))
@@ -89,7 +89,7 @@ func (s *processSection) stop(w http.ResponseWriter, r *http.Request, v httpauth
 	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "stop_background_process", Args: ui.Args{"processId": id}.Flag("force", r.PostFormValue("force")), Back: processPath(id)})
 }
 
-func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, lines := r.PathValue("id"), shown
 	if r.URL.Query().Get("all") != "" {
 		lines = most
@@ -143,7 +143,7 @@ func OutputEventsURL(id string, after int64) string {
 }
 
 // about returns what is listed of the process; of one that somebody waits for, that is not listed, as much as its output says.
-func (s *processSection) about(ctx context.Context, v httpauth.Visitor, id string, out projects.OutputAnswer) runner.Process {
+func (s *processSection) about(ctx context.Context, v httpauth.Identity, id string, out projects.OutputAnswer) runner.Process {
 	all, err := s.all(ctx, v)
 	if err == nil {
 		for _, p := range all {

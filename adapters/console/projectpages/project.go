@@ -33,13 +33,13 @@ var errUnknown = fault.New(fault.NotFound, "project_unregistered", "no project o
 type about struct {
 	*Section
 	r   *http.Request
-	v   httpauth.Visitor
+	v   httpauth.Identity
 	of  known
 	dir string // the work tree that is looked at: the project's own, or another one
 }
 
 // find returns the project of the address.
-func (s *Section) find(r *http.Request, v httpauth.Visitor) (known, error) {
+func (s *Section) find(r *http.Request, v httpauth.Identity) (known, error) {
 	var p known
 	id := r.PathValue("id")
 	if s.Calls.Serves(v, toolShow) {
@@ -60,7 +60,7 @@ func (a *about) read(name tool.Name, args ui.Args, into any) error {
 	return a.Calls.Read(a.r.Context(), a.v, name, args, into)
 }
 
-func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -200,7 +200,7 @@ func (a *about) runs(id, script string) ui.Node {
 	}
 }
 
-func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)

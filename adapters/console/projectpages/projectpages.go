@@ -53,7 +53,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 // at returns the page of a project.
 func at(id string) string { return projectPath(id) }
 
-func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	query := r.URL.Query().Get("q")
 	var all projects.ProjectList
 	if err := s.Calls.Read(r.Context(), v, projects.ListProjects.Name, ui.Args{}.Set("query", query), &all); err != nil {
@@ -92,7 +92,7 @@ func words[T ~string](p *T) ui.Node {
 }
 
 // states returns how the work tree of each project stands, as far as git says it soon.
-func (s *Section) states(ctx context.Context, v httpauth.Visitor, all []projects.ProjectItem) []ui.Node {
+func (s *Section) states(ctx context.Context, v httpauth.Identity, all []projects.ProjectItem) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
 	out := make([]ui.Node, len(all))
@@ -111,7 +111,7 @@ func (s *Section) states(ctx context.Context, v httpauth.Visitor, all []projects
 	return out
 }
 
-func (s *Section) state(ctx context.Context, v httpauth.Visitor, path string) ui.Node {
+func (s *Section) state(ctx context.Context, v httpauth.Identity, path string) ui.Node {
 	var answer struct {
 		Status present.Changes `json:"status"`
 	}
@@ -146,7 +146,7 @@ const (
 )
 
 // registering returns the form that makes a directory a project.
-func (s *Section) registering(v httpauth.Visitor) ui.Node {
+func (s *Section) registering(v httpauth.Identity) ui.Node {
 	if !s.Calls.Serves(v, toolAdd) {
 		return ui.Part("Register a directory", ui.Empty("This is done on the command line here: countersign project add DIRECTORY. The console does it when the server is started with --toolsets all."))
 	}
@@ -156,7 +156,7 @@ func (s *Section) registering(v httpauth.Visitor) ui.Node {
 		ui.SubmitButton("Register")))
 }
 
-func (s *Section) register(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) register(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	path := r.PostFormValue("path")
 	args := ui.Args{"path": path}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description"))
 	s.Calls.Do(w, r, v, ui.Task{Title: "Register " + path, Tool: toolAdd, Args: args, Back: root})

@@ -54,7 +54,7 @@ func (a *about) services() ui.Node {
 }
 
 // serve starts or stops services.
-func (s *Section) serve(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *Section) serve(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)

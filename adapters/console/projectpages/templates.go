@@ -19,7 +19,7 @@ type template struct {
 	Risk        string `json:"risk"`
 }
 
-func (s *workflowSection) read(r *http.Request, v httpauth.Visitor, args ui.Args) (all []template, err error) {
+func (s *workflowSection) read(r *http.Request, v httpauth.Identity, args ui.Args) (all []template, err error) {
 	var answer struct {
 		Templates []template `json:"templates"`
 	}
@@ -28,7 +28,7 @@ func (s *workflowSection) read(r *http.Request, v httpauth.Visitor, args ui.Args
 }
 
 // chosen returns the template that the address names, and the choice there is.
-func (s *workflowSection) chosen(r *http.Request, v httpauth.Visitor) (chosen template, choices []ui.Choice) {
+func (s *workflowSection) chosen(r *http.Request, v httpauth.Identity) (chosen template, choices []ui.Choice) {
 	choices = []ui.Choice{{Value: "", Text: "none"}}
 	all, err := s.read(r, v, ui.Args{})
 	if err != nil { // then there is no choice
@@ -52,7 +52,7 @@ func categories() []ui.Choice {
 	return choices
 }
 
-func (s *workflowSection) templates(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) templates(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	q := r.URL.Query()
 	all, err := s.read(r, v, ui.Args{}.Set("query", q.Get("q")).Set("category", q.Get("category")))
 	if err != nil {
@@ -77,12 +77,12 @@ func (s *workflowSection) templates(w http.ResponseWriter, r *http.Request, v ht
 			ui.SubmitButton("Store")))}})
 }
 
-func (s *workflowSection) createTemplate(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) createTemplate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name := r.PostFormValue("name")
 	args := ui.Args{"name": name, "command": r.PostFormValue("command")}.Set("category", r.PostFormValue("category")).Set("description", r.PostFormValue("description"))
 	s.Calls.Do(w, r, v, ui.Task{Title: "Store template " + ui.Printable(name), Tool: "create_step_template", Args: args, Back: TemplatesPath})
 }
 
-func (s *workflowSection) removeTemplate(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) removeTemplate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a template", Tool: "step_template_remove", Args: ui.Args{"templateId": r.PathValue("id")}, Back: TemplatesPath})
 }

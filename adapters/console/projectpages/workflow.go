@@ -41,12 +41,12 @@ func does(s present.Step) ui.Node {
 	return ui.OptionalCode(s.Config.Command)
 }
 
-func (s *workflowSection) find(r *http.Request, v httpauth.Visitor) (f flow, err error) {
+func (s *workflowSection) find(r *http.Request, v httpauth.Identity) (f flow, err error) {
 	err = s.Calls.Read(r.Context(), v, "get_workflow", ui.Args{"workflow_id": r.PathValue("id")}, &f)
 	return f, err
 }
 
-func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	f, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -74,7 +74,7 @@ func of(project string) ui.Node {
 }
 
 // steps returns what the workflow does, in order.
-func (s *workflowSection) steps(v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) steps(v httpauth.Identity, f flow) ui.Node {
 	removes, changes := s.Calls.Serves(v, "workflow_step_remove"), s.Calls.Serves(v, toolChangeStep)
 	names := map[string]string{}
 	for _, n := range f.Nodes {
@@ -119,7 +119,7 @@ const (
 )
 
 // changingStep returns the form that changes the step that was asked for.
-func (s *workflowSection) changingStep(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) changingStep(r *http.Request, v httpauth.Identity, f flow) ui.Node {
 	at := slices.IndexFunc(f.Nodes, func(n present.Step) bool { return n.ID == r.URL.Query().Get("step") })
 	if at < 0 || !s.Calls.Serves(v, toolChangeStep) {
 		return nil
@@ -207,7 +207,7 @@ func chosenWhen(r *http.Request, args ui.Args, whole bool) ui.Args {
 	return args
 }
 
-func (s *workflowSection) changeStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) changeStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}.Number("order", r.PostFormValue("order"))
 	title := "Move a step"
@@ -249,7 +249,7 @@ func inputs(f flow) ui.Node {
 }
 
 // settingInputs returns what runs may be given, and the form that adds an input or takes the place of the one of that name.
-func (s *workflowSection) settingInputs(v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) settingInputs(v httpauth.Identity, f flow) ui.Node {
 	if !s.Calls.Serves(v, "workflow_change") {
 		return nil
 	}
@@ -272,7 +272,7 @@ func (s *workflowSection) settingInputs(v httpauth.Visitor, f flow) ui.Node {
 			ui.Field("new-input-description", "description", "What it is, in a sentence (may be empty)", ""), ui.SubmitButton("Save input"))))
 }
 
-func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	f, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -298,7 +298,7 @@ func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v ht
 }
 
 // running returns the form that runs the workflow.
-func (s *workflowSection) running(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) running(r *http.Request, v httpauth.Identity, f flow) ui.Node {
 	if len(f.Nodes) == 0 {
 		return nil
 	}
@@ -325,7 +325,7 @@ func forcing(f flow) ui.Node {
 	return ui.CheckboxField("force", "force", "Run steps too whose input files are unchanged", false)
 }
 
-func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, values := r.PathValue("id"), map[string]string{}
 	args := ui.Args{"workflow_id": id}.Set("project_path", r.PostFormValue("project_path")).Flag("force", r.PostFormValue("force"))
 	for name := range r.PostForm {
@@ -341,7 +341,7 @@ func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth
 }
 
 // adding returns the forms that add steps. A template may begin them.
-func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) adding(r *http.Request, v httpauth.Identity, f flow) ui.Node {
 	chosen, choices := s.chosen(r, v)
 	places := []ui.Choice{{Value: "", Text: "at the end"}}
 	for i, n := range f.Nodes {
@@ -363,7 +363,7 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Visitor, f flow) ui
 }
 
 // triggering returns the form that makes another workflow a step of this one.
-func (s *workflowSection) triggering(v httpauth.Visitor, f flow, all []workflowItem, places []ui.Choice) ui.Node {
+func (s *workflowSection) triggering(v httpauth.Identity, f flow, all []workflowItem, places []ui.Choice) ui.Node {
 	var others []ui.Choice
 	for _, w := range all {
 		if w.ID != f.ID {
@@ -379,7 +379,7 @@ func (s *workflowSection) triggering(v httpauth.Visitor, f flow, all []workflowI
 		ui.CheckboxField("trigger-continue", "continue", "Go on when it fails", false), ui.SubmitButton("Add workflow as a step")))
 }
 
-func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "command": r.PostFormValue("command")}.Set("cwd", r.PostFormValue("cwd")).
 		Number("order", r.PostFormValue("order")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout")))
@@ -387,20 +387,20 @@ func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v http
 	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: workflowPath(id)})
 }
 
-func (s *workflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "target_workflow_id": r.PostFormValue("target")}.Number("order", r.PostFormValue("order")).
 		Flag("no_wait", r.PostFormValue("nowait")).Flag("continue_on_failure", r.PostFormValue("continue"))
 	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: workflowPath(id)})
 }
 
-func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowPath(id)})
 }
 
 // changing returns the form that renames the workflow, and the button that forgets it.
-func (s *workflowSection) changing(v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) changing(v httpauth.Identity, f flow) ui.Node {
 	if !s.Calls.Serves(v, "workflow_change") {
 		return nil
 	}
@@ -415,13 +415,13 @@ func (s *workflowSection) changing(v httpauth.Visitor, f flow) ui.Node {
 			ui.P(ui.Class("quiet"), ui.Text("Its history stays."))))}
 }
 
-func (s *workflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description")).Number("max_history", r.PostFormValue("history"))
 	s.Calls.Do(w, r, v, ui.Task{Title: "Change the workflow", Tool: "workflow_change", Args: args, Back: workflowPath(id)})
 }
 
-func (s *workflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Calls.Do(w, r, v, ui.Task{Title: "Remove workflow " + ui.Printable(r.PostFormValue("name")), Tool: "workflow_remove",
 		Args: ui.Args{"workflow_id": r.PathValue("id")}, Back: WorkflowListPath})
 }

@@ -19,7 +19,7 @@ type history struct {
 	err  error
 }
 
-func (s *workflowSection) history(ctx context.Context, v httpauth.Visitor, id string) history {
+func (s *workflowSection) history(ctx context.Context, v httpauth.Identity, id string) history {
 	var answer struct {
 		Executions []projects.Execution `json:"executions"`
 	}
@@ -45,7 +45,7 @@ func (h history) table() ui.Node {
 }
 
 // going returns how far a run is: its steps, and what the one that runs prints.
-func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id string) ui.Node {
+func (s *workflowSection) going(ctx context.Context, v httpauth.Identity, id string) ui.Node {
 	var e projects.Execution
 	if err := s.Calls.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {
 		return nil
@@ -55,7 +55,7 @@ func (s *workflowSection) going(ctx context.Context, v httpauth.Visitor, id stri
 }
 
 // printing returns what the steps print that run now.
-func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, e projects.Execution) ui.Node {
+func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, e projects.Execution) ui.Node {
 	at := runningSteps(e)
 	if len(at) == 1 {
 		return LatestOutput(ctx, runner, v, at[0].ProcessID)
@@ -70,7 +70,7 @@ func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Visitor, e 
 }
 
 // watch is work.Task.Watch for a run of the workflow of that id.
-func (s *workflowSection) watch(v httpauth.Visitor, id string) func(context.Context, []tool.Progress) ui.Node {
+func (s *workflowSection) watch(v httpauth.Identity, id string) func(context.Context, []tool.Progress) ui.Node {
 	return func(ctx context.Context, _ []tool.Progress) ui.Node {
 		if now, ok := s.history(ctx, v, id).going(); ok {
 			return s.going(ctx, v, now.ID)

@@ -31,7 +31,7 @@ type incoming struct {
 }
 
 // hooks is both, and the forms that set them.
-func (s *workflowSection) hooks(v httpauth.Visitor, f flow) ui.Node {
+func (s *workflowSection) hooks(v httpauth.Identity, f flow) ui.Node {
 	if !s.Calls.Serves(v, "workflow_webhook_set") {
 		return ui.Part("Webhooks", told(f.Webhook), opened(f))
 	}
@@ -93,7 +93,7 @@ func opened(f flow) ui.Node {
 
 var errAddress = fault.New(fault.Invalid, "workflow_address_missing", "the address that is told is missing; go back and give one that begins with https://")
 
-func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}
 	title := "Tell nobody of the end of its runs"
@@ -118,7 +118,7 @@ func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v h
 // endpoint is where requests from outside arrive by default, without the workflow's id (packageflow contract §1.9).
 const endpoint = "http://127.0.0.1:9876/webhook/"
 
-func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	if r.PostFormValue("off") == "true" {
 		s.Calls.Do(w, r, v, ui.Task{Title: "Close the workflow to requests from outside", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: workflowPath(id)})

@@ -18,7 +18,7 @@ import (
 )
 
 // cleanup returns which sandboxes can go, and why the others stay.
-func cleanup(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
+func cleanup(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	if len(all) == 0 {
 		return nil
 	}
@@ -44,7 +44,7 @@ func cleanup(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.Sandb
 // atOnce is how many sandboxes one press deletes.
 const atOnce = 20
 
-func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		all, err := s.sandboxList(r, v, of.URL)
 		if err != nil {
@@ -62,7 +62,7 @@ func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 }
 
 // cleaned is what came of a clean-up, sandbox by sandbox.
-func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		p := ui.Page{Title: "Clean-up of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
 		var rows []ui.Node
@@ -106,17 +106,17 @@ func end(path string, most int64) (text string, before int64, err error) {
 		return "", 0, nil
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return "", 0, errLog.Sayf("the log %s cannot be read", path).Because(err)
+		return "", 0, errLog.WithMessage("the log %s cannot be read", path).WithCause(err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", 0, errLog.Sayf("the log %s cannot be read", path).Because(err)
+		return "", 0, errLog.WithMessage("the log %s cannot be read", path).WithCause(err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	before = max(info.Size()-most, 0)
 	part, err := io.ReadAll(io.NewSectionReader(f, before, most))
 	if err != nil {
-		return "", 0, errLog.Sayf("the log %s cannot be read any more", path).Because(err)
+		return "", 0, errLog.WithMessage("the log %s cannot be read any more", path).WithCause(err)
 	}
 	return string(part), before, nil
 }
@@ -133,7 +133,7 @@ func tail(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 	return ui.Part("Server log", ui.P(ui.LinkTo(at(of.Name, "/log"), "More of it")), ui.LeftOut(int(before)), ui.CodeBlock("the end of the server's log", ui.Output(text)))
 }
 
-func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		p, err := s.status(r, v, of.URL)
 		if err != nil {
@@ -158,14 +158,14 @@ func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Visitor
 	})
 }
 
-func (s *section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Show(w, r, v, ui.Page{Title: "Upkeep", Crumbs: crumbs(), Body: []ui.Node{s.duplicates(r.Context(), v),
 		ui.Part("Orphans", ui.P(ui.Text("Servers that are gone and still recorded, servers that nobody recorded, and work that was cut off: the record is brought in line with what runs.")),
 			ui.ActionForm(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
 }
 
 // duplicates is repositories that are there more than once, and servers that nobody manages.
-func (s *section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s *section) duplicates(ctx context.Context, v httpauth.Identity) ui.Node {
 	var found sandboxes.DuplicateList
 
 	if err := s.Calls.Read(ctx, v, sandboxes.Duplicates.Name, nil, &found); err != nil {
@@ -189,7 +189,7 @@ func (s *section) duplicates(ctx context.Context, v httpauth.Visitor) ui.Node {
 	return ui.Part("Duplicates", body)
 }
 
-func (s *section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Calls.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: sandboxes.Orphans.Name, Back: root + "/-/upkeep", Show: orphaned})
 }
 
@@ -212,7 +212,7 @@ func orphaned(o tool.Outcome) ui.Node {
 }
 
 // models returns the default model of the agent servers, and the choice.
-func (s *section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
+func (s *section) models(ctx context.Context, v httpauth.Identity) ui.Node {
 	var m sandboxes.ModelAnswer
 
 	if err := s.Calls.Read(ctx, v, sandboxes.Model.Name, nil, &m); err != nil {
@@ -236,6 +236,6 @@ func (s *section) models(ctx context.Context, v httpauth.Visitor) ui.Node {
 			ui.DataList(ui.ID("models"), options), ui.SubmitButton("Set model")))
 }
 
-func (s *section) setModel(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) setModel(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.Calls.Do(w, r, v, ui.Task{Title: "Set the default model", Tool: sandboxes.SetModel.Name, Args: ui.Args{"model": r.PostFormValue("model")}, Back: root + "/-/upkeep"})
 }

@@ -12,7 +12,7 @@ import (
 
 func decode(doc json.RawMessage, into any) error { return json.Unmarshal(doc, into) }
 
-func (s *section) status(r *http.Request, v httpauth.Visitor, url string) (p sandboxes.ProjectView, err error) {
+func (s *section) status(r *http.Request, v httpauth.Identity, url string) (p sandboxes.ProjectView, err error) {
 	if err = s.Calls.Read(r.Context(), v, sandboxes.ProjectStatus.Name, ui.Args{"git_url": url}, &p); err == nil && p.ProjectDetails == nil {
 		err = errUnknown
 	}
@@ -23,7 +23,7 @@ func crumbs(of ...ui.PageLink) []ui.PageLink {
 	return append([]ui.PageLink{{Text: "Sandboxes", Href: root}}, of...)
 }
 
-func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -67,7 +67,7 @@ func facts(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 }
 
 // about answers for a project that is not there, or goes on with it.
-func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, next func(of sandboxes.ProjectItem)) {
+func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Identity, next func(of sandboxes.ProjectItem)) {
 	of, err := s.find(r, v)
 	if err != nil {
 		s.Fail(w, v, err)
@@ -76,7 +76,7 @@ func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	next(of)
 }
 
-func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		task := ui.Task{Title: "Start the server of " + ui.Printable(of.Name), Tool: sandboxes.ProjectStart.Name, Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: started}
 		switch r.PostFormValue("do") {
@@ -90,7 +90,7 @@ func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 }
 
 // destroying returns the buttons that take the whole project away from this machine.
-func destroying(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
+func destroying(v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
 	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
 	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all sandboxes are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
 		ui.PostForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
@@ -98,14 +98,14 @@ func destroying(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
 			ui.P(ui.Text("What would be lost is shown, and the project's name has to be typed.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))
 }
 
-func (s *section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		s.Calls.Do(w, r, v, ui.Task{Title: "Destroy " + ui.Printable(of.Name), Tool: sandboxes.ProjectDestroy.Name,
 			Args: ui.Args{"git_url": of.URL}.Flag("force", r.PostFormValue("force")), Back: root})
 	})
 }
 
-func (s *section) key(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) key(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		s.Calls.Do(w, r, v, ui.Task{Title: "Deploy key of " + ui.Printable(of.Name), Tool: sandboxes.DeployKey.Name, Args: ui.Args{"git_url": of.URL}, Back: at(of.Name, ""), Show: keyed})
 	})

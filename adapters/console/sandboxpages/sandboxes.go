@@ -13,7 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-func (s *section) sandboxList(r *http.Request, v httpauth.Visitor, url string) ([]sandboxes.SandboxItem, error) {
+func (s *section) sandboxList(r *http.Request, v httpauth.Identity, url string) ([]sandboxes.SandboxItem, error) {
 	var all sandboxes.SandboxListing
 	err := s.Calls.Read(r.Context(), v, sandboxes.SandboxList.Name, ui.Args{"git_url": url}, &all)
 	return all.Sandboxes, err
@@ -54,7 +54,7 @@ func state(b sandboxes.SandboxItem) ui.Node {
 // recorded reports a sandbox that was made here, and can be changed here.
 func recorded(b sandboxes.SandboxItem) bool { return b.CreatedAt != nil || len(b.Leases) > 0 }
 
-func table(v httpauth.Visitor, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
+func table(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	var rows []ui.Node
 	for i, b := range all {
 		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), ui.Group{state(b), working(b.Agent)}, ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
@@ -105,7 +105,7 @@ func more(b sandboxes.SandboxItem) ui.Node {
 }
 
 // sandboxActions returns what can be done with the sandbox. ids of fields begin with id.
-func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.ProjectItem, id string) ui.Node {
+func sandboxActions(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem, id string) ui.Node {
 	if !recorded(b) {
 		return ui.Text("It was not made here.")
 	}
@@ -124,7 +124,7 @@ func sandboxActions(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.Pr
 }
 
 // isolating has what keeps the sandbox's programs inside changed.
-func isolating(b sandboxes.SandboxItem, v httpauth.Visitor, of sandboxes.ProjectItem, id string) ui.Node {
+func isolating(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem, id string) ui.Node {
 	return ui.Disclosure("Isolation …", false, ui.PostForm(v, at(of.Name, "/isolate"), ui.Hidden("box", b.Name), isolationFields(id, "none"),
 		ui.SubmitButton("Change isolation", ui.Aria("label", "Change the isolation of sandbox "+ui.Printable(b.Name)))))
 }
@@ -137,7 +137,7 @@ func isolationFields(id, none string) ui.Node {
 		ui.Field(id+"-image", "image", "Image of the container (empty: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255"))}
 }
 
-func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Change the isolation of sandbox " + ui.Printable(name), Tool: sandboxes.SandboxIsolate.Name, Back: at(of.Name, ""),
@@ -145,7 +145,7 @@ func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	})
 }
 
-func creating(v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
+func creating(v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
 	return ui.Part("Make a sandbox", ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
 		ui.Field("box-branch", "branch", "Branch (empty: a new one)", ""),
@@ -168,7 +168,7 @@ func promptField(id string) ui.Node {
 	return ui.Field(id, "prompt", "Prompt: what the agent is to do (the command is shown before it runs)", "")
 }
 
-func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name, title := r.PostFormValue("box"), "Start an agent in sandbox "
 		if r.PostFormValue("stop") != "" {
@@ -179,7 +179,7 @@ func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	})
 }
 
-func (s *section) create(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Make sandbox " + ui.Printable(name), Tool: sandboxes.SandboxCreate.Name, Back: at(of.Name, ""), Show: made,
@@ -232,7 +232,7 @@ func made(o tool.Outcome) ui.Node {
 	return body
 }
 
-func (s *section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Reset sandbox " + ui.Printable(name), Tool: sandboxes.SandboxReset.Name, Back: at(of.Name, ""),
@@ -240,7 +240,7 @@ func (s *section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	})
 }
 
-func (s *section) remove(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		s.Calls.Do(w, r, v, deletion(of, r.PostFormValue("box"), r.PostFormValue("force")))
 	})
@@ -252,7 +252,7 @@ func deletion(of sandboxes.ProjectItem, name, force string) ui.Task {
 }
 
 // kept returns the work that was kept of sandboxes that were deleted or reset.
-func (s *section) kept(r *http.Request, v httpauth.Visitor, of sandboxes.ProjectItem) ui.Node {
+func (s *section) kept(r *http.Request, v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
 	if !s.Calls.Serves(v, sandboxes.SandboxBackups.Name) {
 		return nil
 	}
@@ -273,7 +273,7 @@ func (s *section) kept(r *http.Request, v httpauth.Visitor, of sandboxes.Project
 	return ui.Part("Backups", ui.DataTable("backups", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
 }
 
-func (s *section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		s.Calls.Do(w, r, v, ui.Task{Title: "Restore kept work", Tool: sandboxes.SandboxRestore.Name, Back: at(of.Name, ""), Show: made,
 			Args: ui.Args{"git_url": of.URL, "ref": r.PostFormValue("ref")}.Set("name", r.PostFormValue("box"))})

@@ -66,7 +66,7 @@ func at(name, below string) string { return root + "/" + url.PathEscape(name) + 
 var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
 
 // find returns the project of the address.
-func (s *section) find(r *http.Request, v httpauth.Visitor) (sandboxes.ProjectItem, error) {
+func (s *section) find(r *http.Request, v httpauth.Identity) (sandboxes.ProjectItem, error) {
 	var all sandboxes.ProjectListing
 	if err := s.Calls.Read(r.Context(), v, sandboxes.ProjectList.Name, nil, &all); err != nil {
 		return sandboxes.ProjectItem{}, err
@@ -95,7 +95,7 @@ func number(p *int) ui.Node {
 	return ui.Text(fmt.Sprint(*p))
 }
 
-func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	var all sandboxes.ProjectListing
 	if err := s.Calls.Read(r.Context(), v, sandboxes.ProjectList.Name, nil, &all); err != nil {
 		s.Fail(w, v, err)
@@ -113,7 +113,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // servers returns the buttons that start and stop a project's server.
-func servers(v httpauth.Visitor, p sandboxes.ProjectItem) ui.Node {
+func servers(v httpauth.Identity, p sandboxes.ProjectItem) ui.Node {
 	do := func(word, label string) ui.Node {
 		return ui.ActionForm(v, at(p.Name, "/server"), label, "the server of "+ui.Printable(p.Name), ui.Hidden("do", word))
 	}
@@ -124,7 +124,7 @@ func servers(v httpauth.Visitor, p sandboxes.ProjectItem) ui.Node {
 }
 
 // gatewayPart returns the gateway, and the buttons that restart and stop it.
-func gatewayPart(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
+func gatewayPart(v httpauth.Identity, g *sandboxes.GatewayBrief) ui.Node {
 	if g == nil {
 		return nil
 	}
@@ -140,18 +140,18 @@ func gatewayPart(v httpauth.Visitor, g *sandboxes.GatewayBrief) ui.Node {
 }
 
 // starting returns the form that starts a project.
-func starting(v httpauth.Visitor) ui.Node {
+func starting(v httpauth.Identity) ui.Node {
 	return ui.Part("Start a project", ui.PostForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
 		ui.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), ui.SubmitButton("Start project")))
 }
 
-func (s *section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	url := r.PostFormValue("git_url")
 	s.Calls.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: sandboxes.ProjectStart.Name,
 		Args: ui.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key")), Back: root, Show: started})
 }
 
-func (s *section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	task := ui.Task{Title: "Restart the gateway", Tool: sandboxes.GatewayRestart.Name, Back: root}
 	if r.PostFormValue("do") == "stop" {
 		task.Title, task.Tool = "Stop the gateway", sandboxes.GatewayStop.Name

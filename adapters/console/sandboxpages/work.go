@@ -18,7 +18,7 @@ func workPath(of sandboxes.ProjectItem, box string) string {
 }
 
 // work shows what a sandbox changes against its base, and what can be done with it.
-func (s *section) work(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) work(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		var d sandboxes.SandboxComparison
 		if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxDiff.Name, ui.Args{"git_url": of.URL, "name": r.PathValue("box")}.Set("base", r.URL.Query().Get("base")).Flag("since_review", r.URL.Query().Get("since_review")), &d); err != nil {
@@ -36,7 +36,7 @@ func (s *section) work(w http.ResponseWriter, r *http.Request, v httpauth.Visito
 }
 
 // looked says what has changed since a person marked the work as seen, and marks it as it is shown.
-func looked(v httpauth.Visitor, of sandboxes.ProjectItem, d sandboxes.SandboxComparison, since bool) ui.Node {
+func looked(v httpauth.Identity, of sandboxes.ProjectItem, d sandboxes.SandboxComparison, since bool) ui.Node {
 	page := workPath(of, d.Name)
 	about := ui.Group{ui.P(ui.Text("Nobody has marked this work as seen yet."))}
 	switch {
@@ -54,7 +54,7 @@ func looked(v httpauth.Visitor, of sandboxes.ProjectItem, d sandboxes.SandboxCom
 }
 
 // comments lists what was said of the work, and adds to it.
-func comments(v httpauth.Visitor, of sandboxes.ProjectItem, said sandboxes.ReviewComments) ui.Node {
+func comments(v httpauth.Identity, of sandboxes.ProjectItem, said sandboxes.ReviewComments) ui.Node {
 	box := ui.Hidden("box", said.Name)
 	var rows []ui.Node
 	for _, c := range said.Comments {
@@ -75,7 +75,7 @@ func comments(v httpauth.Visitor, of sandboxes.ProjectItem, said sandboxes.Revie
 			ui.SubmitButton("Comment", ui.Aria("label", "Comment on sandbox "+ui.Printable(said.Name))))))
 }
 
-func (s *section) comment(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) comment(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name, done := r.PostFormValue("box"), r.PostFormValue("done")
 		title := "Comment on sandbox " + ui.Printable(name)
@@ -88,7 +88,7 @@ func (s *section) comment(w http.ResponseWriter, r *http.Request, v httpauth.Vis
 	})
 }
 
-func (s *section) seen(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) seen(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Mark sandbox " + ui.Printable(name) + " as seen", Tool: sandboxes.SandboxComment.Name, Back: workPath(of, name),
@@ -115,7 +115,7 @@ func uncommitted(d sandboxes.SandboxComparison) ui.Node {
 }
 
 // integrating returns the forms that merge, update, push and archive. Each shows its plan first.
-func integrating(v httpauth.Visitor, of sandboxes.ProjectItem, d sandboxes.SandboxComparison) ui.Node {
+func integrating(v httpauth.Identity, of sandboxes.ProjectItem, d sandboxes.SandboxComparison) ui.Node {
 	called := ui.Printable(d.Name)
 	box := ui.Hidden("box", d.Name)
 	return ui.Part("Bring it back", ui.P(ui.Text("A merge and a push show what they would do and ask first; an archive takes only what is merged.")),
@@ -164,7 +164,7 @@ func lines(d sandboxes.SandboxComparison) ui.Node {
 	return ui.Part("Lines", body)
 }
 
-func (s *section) merge(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) merge(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Merge sandbox " + ui.Printable(name), Tool: sandboxes.SandboxMerge.Name, Back: workPath(of, name),
@@ -173,7 +173,7 @@ func (s *section) merge(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 	})
 }
 
-func (s *section) update(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) update(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Update sandbox " + ui.Printable(name), Tool: sandboxes.SandboxUpdate.Name, Back: workPath(of, name),
@@ -181,14 +181,14 @@ func (s *section) update(w http.ResponseWriter, r *http.Request, v httpauth.Visi
 	})
 }
 
-func (s *section) push(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) push(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Push sandbox " + ui.Printable(name), Tool: sandboxes.SandboxPush.Name, Back: workPath(of, name), Args: ui.Args{"git_url": of.URL, "name": name}})
 	})
 }
 
-func (s *section) archive(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (s *section) archive(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
 		s.Calls.Do(w, r, v, ui.Task{Title: "Archive sandbox " + ui.Printable(name), Tool: sandboxes.SandboxArchive.Name, Back: at(of.Name, ""), Args: ui.Args{"git_url": of.URL, "name": name}})

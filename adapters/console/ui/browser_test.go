@@ -162,7 +162,7 @@ func TestElementsInABrowser(t *testing.T) {
 	mux.Handle("/assets/", ui.AssetHandler())
 	mux.HandleFunc("GET /approvals/count", func(w http.ResponseWriter, _ *http.Request) { _, _ = w.Write([]byte("3")) })
 	mux.HandleFunc("GET /api/v1/events", func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
-	mux.HandleFunc("GET /ui", func(w http.ResponseWriter, r *http.Request) { ui.Specimens(w, r, httpauth.Visitor{Unasked: true}) })
+	mux.HandleFunc("GET /ui", func(w http.ResponseWriter, r *http.Request) { ui.Specimens(w, r, httpauth.Identity{Unasked: true}) })
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	p := browser.Open(t).Page(t, s.URL+"/ui")

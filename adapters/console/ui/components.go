@@ -135,7 +135,7 @@ func When(t time.Time) Node {
 }
 
 // PostForm returns a form that posts to a path of this server, with the token that proves that this browser's page sent it.
-func PostForm(v httpauth.Visitor, action string, fields ...Node) Node {
+func PostForm(v httpauth.Identity, action string, fields ...Node) Node {
 	return form(method("post"), Action(action), Hidden(httpauth.FieldForm, v.Form), Group(fields))
 }
 
@@ -214,7 +214,7 @@ func Danger(label string, more ...Node) Node {
 }
 
 // ActionForm returns a form with one button; context names its object, for users of screen readers.
-func ActionForm(v httpauth.Visitor, action, label, context string, fields ...Node) Node {
+func ActionForm(v httpauth.Identity, action, label, context string, fields ...Node) Node {
 	return PostForm(v, action, Group(fields), SubmitButton(label, If(context != "", named(label+" "+context))))
 }
 

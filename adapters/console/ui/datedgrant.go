@@ -23,7 +23,7 @@ func lengths() []Choice {
 }
 
 // Until returns the form that approves a request and gives a dated grant for any session. told is the suggestion to do so; empty for none.
-func Until(v httpauth.Visitor, action string, c confirm.View, told string) Node {
+func Until(v httpauth.Identity, action string, c confirm.View, told string) Node {
 	if !c.Datable() || !v.Proof().Meets(c.Needs) || !v.Proof().Meets(policy.ProvingPerson) {
 		return nil
 	}

@@ -19,14 +19,14 @@ import (
 
 // withdrawer may be implemented by a Core, to withdraw the approval request of a cancelled job.
 type withdrawer interface {
-	Withdraw(ctx context.Context, id string) error
+	CancelApproval(ctx context.Context, id string) error
 }
 
 // doneParam is the parameter that tells a page which job has just ended.
 const doneParam = "done"
 
 // Do starts a task from a page's form and redirects: back if it is done, to the page of the job if it asks, takes longer or has failed.
-func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, t Task) {
+func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Identity, t Task) {
 	j := d.Begin(r.Context(), v, t)
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
@@ -34,7 +34,7 @@ func (d *CallRunner) Do(w http.ResponseWriter, r *http.Request, v httpauth.Visit
 // next returns the path of the page that shows the result of the job.
 func (j *Job) next() string {
 	if now := j.Now(); j.Task.Queued && now.State == JobAsking {
-		return "/approvals/" + url.PathEscape(now.Outcome.Issued.ID)
+		return "/approvals/" + url.PathEscape(now.Outcome.Request.ID)
 	}
 	if now := j.Now(); now.State != JobOver || now.Outcome.Err != nil || j.Task.Back == "" || j.Task.Show != nil {
 		return "/work/" + j.ID
@@ -71,7 +71,7 @@ func (d *CallRunner) Mount(mux *http.ServeMux, person func(httpauth.Handler) htt
 	mux.Handle("POST /work/{id}/cancel", person(d.stop))
 }
 
-func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
 		Fail(w, v, "", http.StatusNotFound, fault.New(fault.NotFound, "work_not_found", "this work is not remembered any more; the activity page has its record"))
@@ -120,14 +120,14 @@ func back(j *Job) Node {
 	return P(LinkTo(cmp.Or(j.Task.Back, "/"), "Back"))
 }
 
-func (j *Job) question(v httpauth.Visitor, now JobSnapshot) []Node {
-	i := now.Outcome.Issued
+func (j *Job) question(v httpauth.Identity, now JobSnapshot) []Node {
+	i := now.Outcome.Request
 	view := confirm.View{ID: i.ID, Tool: string(i.Tool), Strength: i.Strength, Risk: i.Risk, Prompt: i.Prompt, Target: i.Target, PlanHash: i.PlanHash,
 		Plan: i.Plan, Exhibit: i.Exhibit, Arguments: i.Args, IssuedAt: i.IssuedAt, ExpiresAt: i.ExpiresAt, Needs: i.Needs, Redacted: i.Redacted}
 	return j.questionOf(v, view, now)
 }
 
-func (j *Job) questionOf(v httpauth.Visitor, view confirm.View, now JobSnapshot) []Node {
+func (j *Job) questionOf(v httpauth.Identity, view confirm.View, now JobSnapshot) []Node {
 	var wrong Node
 	if now.Wrong != nil {
 		wrong = Problem(fault.From(now.Wrong))
@@ -146,7 +146,7 @@ const (
 
 // Decide returns the forms that decide an approval request: one to approve and one to deny, so that Enter in a field cannot trigger the other. Both
 // contain the hash of the shown plan. always offers a session grant if the request allows one; more is what else can be decided.
-func Decide(v httpauth.Visitor, action string, c confirm.View, always bool, more ...Node) Node {
+func Decide(v httpauth.Identity, action string, c confirm.View, always bool, more ...Node) Node {
 	if c.MustReveal && !c.Revealed {
 		return Div(Class("decide"), reveal(v, action, c), Deny(v, action, c))
 	}
@@ -167,7 +167,7 @@ func Decide(v httpauth.Visitor, action string, c confirm.View, always bool, more
 	if keyed != nil && c.Strength >= policy.Typed { // the name is typed in one place only
 		typed = Field("typed-plain-"+c.ID, fieldTyped, "Or type \""+c.Target+"\" to approve without a passkey", "", Required())
 	}
-	if always && c.Lasting() {
+	if always && c.AllowsSessionGrant() {
 		label := Always(c)
 		lasting = Disclosure("Allow in this session …", false, PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")),
 			Div(Class("buttons"), SubmitButton(label, Name(fieldDecision), Value("always"), Data("patience", patient), about(label, c)))))
@@ -184,7 +184,7 @@ func Always(c confirm.View) string {
 }
 
 // Deny returns the form that denies an approval request, with an optional reason.
-func Deny(v httpauth.Visitor, action string, c confirm.View) Node {
+func Deny(v httpauth.Identity, action string, c confirm.View) Node {
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()),
 		Field("reason-"+c.ID, fieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
 		Div(Class("buttons"), Danger("Deny", Name(fieldDecision), Value("deny"), about("Deny", c))))
@@ -200,8 +200,8 @@ func about(label string, c confirm.View) Node {
 
 // Answer returns the decision in the form of Decide, for the plan that the form showed. It fails for a value that Decide does not offer, or without a
 // plan hash.
-func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
-	a := confirm.Answer{Typed: r.PostFormValue(fieldTyped), Reason: r.PostFormValue(fieldReason), By: AnswererOf(v), Revealed: r.PostFormValue(fieldRevealed) == "yes"}
+func Answer(r *http.Request, v httpauth.Identity) (confirm.Decision, error) {
+	a := confirm.Decision{Typed: r.PostFormValue(fieldTyped), Reason: r.PostFormValue(fieldReason), By: AnswererOf(v), Revealed: r.PostFormValue(fieldRevealed) == "yes"}
 	switch r.PostFormValue(fieldDecision) {
 	case "always":
 		a.Approve, a.Always = true, true
@@ -230,7 +230,7 @@ func Answer(r *http.Request, v httpauth.Visitor) (confirm.Answer, error) {
 // ErrDecision is returned for a form without a complete decision.
 var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form says neither approve nor deny, or not about which plan; go back to the question and answer there")
 
-func (d *CallRunner) answer(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) answer(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
 		d.show(w, r, v)
@@ -245,7 +245,7 @@ func (d *CallRunner) answer(w http.ResponseWriter, r *http.Request, v httpauth.V
 	http.Redirect(w, r, j.next(), http.StatusSeeOther)
 }
 
-func (d *CallRunner) stop(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) stop(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	if j, ok := d.seen(v, r.PathValue("id")); ok {
 		j.Cancel(r.Context())
 	}

@@ -69,7 +69,7 @@ func (d *CallRunner) Wait(ctx context.Context) {
 }
 
 // Outcome calls a tool for a page and waits for its outcome; a read leaves no audit record. args marshals to a JSON object; nil is {}.
-func (d *CallRunner) Outcome(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+func (d *CallRunner) Outcome(ctx context.Context, v httpauth.Identity, name tool.Name, args any) tool.Outcome {
 	doc, err := tool.Encode(args)
 	if err != nil {
 		return tool.Outcome{Err: fault.From(err)}
@@ -83,7 +83,7 @@ func (d *CallRunner) Outcome(ctx context.Context, v httpauth.Visitor, name tool.
 }
 
 // Read calls a tool that only reads and decodes its value into into, which may be nil. Its errors are *fault.Error.
-func (d *CallRunner) Read(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
+func (d *CallRunner) Read(ctx context.Context, v httpauth.Identity, name tool.Name, args, into any) error {
 	out := d.Outcome(ctx, v, name, args)
 	if out.Err != nil {
 		return out.Err
@@ -92,19 +92,19 @@ func (d *CallRunner) Read(ctx context.Context, v httpauth.Visitor, name tool.Nam
 		return nil
 	}
 	if err := json.Unmarshal(out.Value, into); err != nil {
-		return fault.ErrInternal.Sayf("the value of %s is not what this page expects", name).Because(err)
+		return fault.ErrInternal.WithMessage("the value of %s is not what this page expects", name).WithCause(err)
 	}
 	return nil
 }
 
 // Serves reports whether the visitor has the tool.
-func (d *CallRunner) Serves(v httpauth.Visitor, name tool.Name) bool {
+func (d *CallRunner) Serves(v httpauth.Identity, name tool.Name) bool {
 	spec, ok := d.core.Spec(name)
 	return ok && tool.Covered(v.Within, spec)
 }
 
 // Decides reports whether the visitor may approve calls of that tool, by any client: approving cannot exceed the visitor's own scope.
-func (d *CallRunner) Decides(v httpauth.Visitor, name tool.Name) bool {
+func (d *CallRunner) Decides(v httpauth.Identity, name tool.Name) bool {
 	spec, served := d.core.Spec(name)
 	if !served { // another process may serve it: use the least specific spec
 		spec = tool.Spec{Name: name, Class: policy.ClassDangerous, Effects: policy.Mutating}
@@ -145,9 +145,9 @@ type Job struct {
 	Begun time.Time
 
 	runner  *CallRunner
-	visitor httpauth.Visitor
+	visitor httpauth.Identity
 	cancel  context.CancelFunc
-	answers chan confirm.Answer
+	answers chan confirm.Decision
 	over    chan struct{} // closed when it has ended
 	changed chan struct{} // closed when it asks or has ended; replaced whenever it continues
 	mu      sync.Mutex
@@ -175,9 +175,9 @@ func (j *Job) Now() JobSnapshot {
 }
 
 // Begin starts a task and waits briefly for it to ask or to end.
-func (d *CallRunner) Begin(ctx context.Context, v httpauth.Visitor, t Task) *Job {
+func (d *CallRunner) Begin(ctx context.Context, v httpauth.Identity, t Task) *Job {
 	life, cancel := context.WithCancel(d.life)
-	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), runner: d, visitor: v, cancel: cancel, answers: make(chan confirm.Answer, 1),
+	j := &Job{ID: d.ids(), Task: t, Begun: time.Now(), runner: d, visitor: v, cancel: cancel, answers: make(chan confirm.Decision, 1),
 		over: make(chan struct{}), changed: make(chan struct{})}
 	d.mu.Lock()
 	d.jobs = append(d.forgotten(), j)
@@ -212,7 +212,7 @@ func (d *CallRunner) Find(id string) (*Job, bool) {
 }
 
 // seen returns the job with that ID if the visitor may see it: it belongs to the same user and to tools that the visitor has.
-func (d *CallRunner) seen(v httpauth.Visitor, id string) (*Job, bool) {
+func (d *CallRunner) seen(v httpauth.Identity, id string) (*Job, bool) {
 	j, ok := d.Find(id)
 	if !ok || j.visitor.Principal.ID != v.Principal.ID {
 		return nil, false
@@ -226,7 +226,7 @@ func (d *CallRunner) Asking(confirmation string) (*Job, bool) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	for _, j := range d.jobs {
-		if now := j.Now(); !j.Task.Queued && now.State == JobAsking && now.Outcome.Issued.ID == confirmation {
+		if now := j.Now(); !j.Task.Queued && now.State == JobAsking && now.Outcome.Request.ID == confirmation {
 			return j, true
 		}
 	}
@@ -254,12 +254,12 @@ func (d *CallRunner) pause(ctx context.Context, closed <-chan struct{}) {
 
 // Answer passes the user's decision to the job, and waits briefly for the result. A decision counts once, only while the job asks, and only for the
 // plan that it names as shown.
-func (j *Job) Answer(ctx context.Context, a confirm.Answer) {
+func (j *Job) Answer(ctx context.Context, a confirm.Decision) {
 	j.mu.Lock()
-	switch asked := j.out.Issued; {
+	switch asked := j.out.Request; {
 	case j.state != JobAsking || asked == nil:
 	case a.Shown != asked.PlanHash:
-		j.wrong = confirm.ErrMismatch.Sayf("the plan is not the one that the page showed any more; look at it again")
+		j.wrong = confirm.ErrMismatch.WithMessage("the plan is not the one that the page showed any more; look at it again")
 	default:
 		j.answers <- a // the channel has room: nothing was sent since the job asks
 		j.state, j.changed = JobRunning, make(chan struct{})
@@ -289,13 +289,13 @@ func (j *Job) run(ctx context.Context) {
 	call.Mode, call.Progress = j.Task.Mode, j.report
 	for {
 		out := j.runner.core.Call(ctx, call)
-		asks := out.Issued != nil && out.Err != nil
-		if prior := j.Now().Outcome; call.Answer != nil && prior.Issued != nil && answered(out.Err) {
-			call.Answer, call.Token, call.Asked = nil, prior.Issued.Token, prior.Issued.Digest // the first decision counts: the call reads it
+		asks := out.Request != nil && out.Err != nil
+		if prior := j.Now().Outcome; call.Decision != nil && prior.Request != nil && answered(out.Err) {
+			call.Decision, call.Token, call.ApprovalDigest = nil, prior.Request.Token, prior.Request.Digest // the first decision counts: the call reads it
 			j.tooLate(out.Err)
 			continue
 		}
-		if prior := j.Now().Outcome; !asks && call.Answer != nil && retryable(out.Err) && prior.Issued != nil {
+		if prior := j.Now().Outcome; !asks && call.Decision != nil && retryable(out.Err) && prior.Request != nil {
 			j.set(JobAsking, prior, out.Err) // the same request again, with the error
 			out = prior
 		} else if !asks {
@@ -304,13 +304,13 @@ func (j *Job) run(ctx context.Context) {
 		} else {
 			j.set(JobAsking, out, nil)
 		}
-		answer, ok := j.await(ctx, out.Issued)
+		answer, ok := j.await(ctx, out.Request)
 		if !ok {
 			return
 		}
-		call.ID, call.Answer, call.Token, call.Asked = out.CallID, answer, confirm.Token{}, confirm.Digest{}
+		call.ID, call.Decision, call.Token, call.ApprovalDigest = out.CallID, answer, confirm.Token{}, confirm.Digest{}
 		if answer == nil { // it was decided elsewhere: the call reads the decision
-			call.Token, call.Asked = out.Issued.Token, out.Issued.Digest
+			call.Token, call.ApprovalDigest = out.Request.Token, out.Request.Digest
 		}
 		j.set(JobRunning, out, nil)
 	}
@@ -336,7 +336,7 @@ func (j *Job) tooLate(err error) {
 }
 
 // await waits for the user's decision on the request, until it expires; nil is a decision made elsewhere. It reports false if there will be none.
-func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, bool) {
+func (j *Job) await(ctx context.Context, asked *tool.ApprovalRequest) (*confirm.Decision, bool) {
 	timer, ticks := time.NewTimer(time.Until(asked.ExpiresAt)), time.NewTicker(pace)
 	defer timer.Stop()
 	defer ticks.Stop()
@@ -357,7 +357,7 @@ func (j *Job) await(ctx context.Context, asked *tool.Issued) (*confirm.Answer, b
 			return nil, false
 		case <-ctx.Done():
 			if d, ok := j.runner.core.(withdrawer); ok {
-				_ = d.Withdraw(context.WithoutCancel(ctx), asked.ID) // another process decided first: there is nothing to withdraw
+				_ = d.CancelApproval(context.WithoutCancel(ctx), asked.ID) // another process decided first: there is nothing to withdraw
 			}
 			j.set(JobOver, tool.Outcome{Err: fault.From(ctx.Err())}, nil)
 			return nil, false
@@ -388,7 +388,7 @@ func (j *Job) leave() bool {
 const ByConsole = "console"
 
 // AnswererOf returns ByConsole with the credential of the visitor's browser, so that the audit log distinguishes browsers.
-func AnswererOf(v httpauth.Visitor) string {
+func AnswererOf(v httpauth.Identity) string {
 	if v.Credential == "" {
 		return ByConsole
 	}

@@ -46,10 +46,10 @@ func open(t *testing.T, changes ...consoletest.Change) site {
 	d.Patience = time.Minute // a busy machine is no other page
 	web := consoletest.Serve(t, func(mux *http.ServeMux) {
 		d.Mount(mux, consoletest.Person())
-		mux.Handle("GET /from", consoletest.Person()(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		mux.Handle("GET /from", consoletest.Person()(func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 			ui.Page{Title: "From", Notice: d.Notice(r)}.Write(w, http.StatusOK, v)
 		}))
-		mux.Handle("POST /do/{tool}", consoletest.Person()(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		mux.Handle("POST /do/{tool}", consoletest.Person()(func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 			task := ui.Task{Title: "Do <it>", Tool: tool.Name(r.PathValue("tool")), Args: map[string]string{"name": r.PostFormValue("name"), "text": "x"}, Back: "/from"}
 			if r.PostFormValue("plan") != "" {
 				task.Mode = policy.Plan
@@ -97,7 +97,7 @@ func TestReadingAndServing(t *testing.T) {
 	assert.Equal(t, fault.NotFound, f.Kind)
 	assert.True(t, s.runner.Serves(v, "read_note"))
 	assert.False(t, s.runner.Serves(v, "nowhere"))
-	v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}}
+	v.Within = []tool.Restriction{{Toolsets: []string{"packs"}}}
 	assert.False(t, s.runner.Serves(v, "read_note"))
 	require.Error(t, s.runner.Read(t.Context(), v, "read_note", map[string]string{"name": "a"}, nil))
 	assert.Error(t, s.runner.Outcome(t.Context(), v, "read_note", func() {}).Err)
@@ -140,7 +140,7 @@ func TestAQuestionIsAnswered(t *testing.T) {
 	assert.Contains(t, asks.Body, `data-live="ai-tool-confirmation ai-tool-confirmation-closed ai-tool-state ai-tool-result"`)
 	j, ok := s.runner.Find("job-1")
 	require.True(t, ok)
-	own, ok := s.runner.Asking(j.Now().Outcome.Issued.ID)
+	own, ok := s.runner.Asking(j.Now().Outcome.Request.ID)
 	require.True(t, ok)
 	assert.Same(t, j, own)
 	done := s.Press(asks, "Approve")
@@ -210,8 +210,8 @@ func TestManyAnswersAtOnceCountOnce(t *testing.T) {
 	require.NoError(t, s.house.Notes.Write("old", "one"))
 	asks := s.Post("/do/burn_note", "name", "old")
 	j, _ := s.runner.Find("job-1")
-	var shown confirm.Answer
-	shown.Shown = j.Now().Outcome.Issued.PlanHash
+	var shown confirm.Decision
+	shown.Shown = j.Now().Outcome.Request.PlanHash
 	shown.Approve, shown.Typed, shown.Proof = true, "wrong", consoletest.Visitor("key_one").Proof()
 	var group sync.WaitGroup
 	for range 20 {
@@ -233,7 +233,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 			s := open(t, changes...)
 			s.Post("/do/write_note", "name", "approved")
 			j, _ := s.runner.Find("job-1")
-			_, err := s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+			_, err := s.house.Answer(t.Context(), confirm.Decision{ID: j.Now().Outcome.Request.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 			require.NoError(t, j.Now().Outcome.Err)
@@ -242,7 +242,7 @@ func TestAnsweredElsewhereItGoesOn(t *testing.T) {
 
 			s.Post("/do/write_note", "name", "denied")
 			j, _ = s.runner.Find("job-2")
-			_, err = s.house.Answer(t.Context(), confirm.Answer{ID: j.Now().Outcome.Issued.ID, By: "terminal", Proof: person.AtTerminal})
+			_, err = s.house.Answer(t.Context(), confirm.Decision{ID: j.Now().Outcome.Request.ID, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 			require.ErrorIs(t, j.Now().Outcome.Err, confirm.ErrDenied)
@@ -320,9 +320,9 @@ func TestOthersDoNotSeeIt(t *testing.T) {
 	d := ui.NewCallRunner(life, h.App, func() string { return "job-1" })
 	d.Patience = time.Minute
 	d.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "read_note", Args: map[string]string{"name": "a"}})
-	for name, other := range map[string]func(*httpauth.Visitor){
-		"another person":  func(v *httpauth.Visitor) { v.Principal.ID = "somebody" },
-		"another toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
+	for name, other := range map[string]func(*httpauth.Identity){
+		"another person":  func(v *httpauth.Identity) { v.Principal.ID = "somebody" },
+		"another toolset": func(v *httpauth.Identity) { v.Within = []tool.Restriction{{Toolsets: []string{"packs"}}} },
 	} {
 		web := consoletest.Serve(t, func(mux *http.ServeMux) { d.Mount(mux, consoletest.Person(other)) })
 		assert.Equal(t, http.StatusNotFound, web.Get("/work/job-1").Status, name)
@@ -337,11 +337,11 @@ func TestWhoMayDecide(t *testing.T) {
 	v := consoletest.Visitor("key_one")
 	assert.True(t, s.runner.Decides(v, "burn_note"))
 	assert.True(t, s.runner.Decides(v, "of_another_process"))
-	for name, narrow := range map[string]func(*httpauth.Visitor){
-		"toolset": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{Toolsets: []string{"packs"}}} },
-		"reading": func(v *httpauth.Visitor) { v.Within = []tool.Narrowing{{ReadOnly: true}} },
-		"ceiling": func(v *httpauth.Visitor) { v.Principal.Ceiling = policy.Ask },
-		"grants":  func(v *httpauth.Visitor) { v.Principal.Grants = policy.Read | policy.Network },
+	for name, narrow := range map[string]func(*httpauth.Identity){
+		"toolset": func(v *httpauth.Identity) { v.Within = []tool.Restriction{{Toolsets: []string{"packs"}}} },
+		"reading": func(v *httpauth.Identity) { v.Within = []tool.Restriction{{ReadOnly: true}} },
+		"ceiling": func(v *httpauth.Identity) { v.Principal.Ceiling = policy.Ask },
+		"grants":  func(v *httpauth.Identity) { v.Principal.Grants = policy.Read | policy.Network },
 	} {
 		v := consoletest.Visitor("key_one")
 		narrow(&v)
@@ -349,13 +349,13 @@ func TestWhoMayDecide(t *testing.T) {
 		assert.False(t, s.runner.Decides(v, "of_another_process"), name)
 	}
 	assert.Equal(t, "console key_one", ui.AnswererOf(v))
-	assert.Equal(t, "console", ui.AnswererOf(httpauth.Visitor{}))
+	assert.Equal(t, "console", ui.AnswererOf(httpauth.Identity{}))
 }
 
 func TestTheFormOfADecision(t *testing.T) {
 	t.Parallel()
 	render := func(c confirm.View, always bool) string {
-		b := string(ui.HTML(ui.Decide(httpauth.Visitor{Form: "f", Person: true, Credential: "key_1"}, "/x", c, always)))
+		b := string(ui.HTML(ui.Decide(httpauth.Identity{Form: "f", Person: true, Credential: "key_1"}, "/x", c, always)))
 		return b
 	}
 	simple := confirm.View{ID: "cf_1", Strength: policy.Simple, Prompt: `write "a"`, PlanHash: canon.SumBytes("t", nil)}
@@ -393,7 +393,7 @@ type slow struct {
 }
 
 func (s slow) Call(ctx context.Context, c tool.Call) tool.Outcome {
-	if c.Answer != nil && s.before != nil {
+	if c.Decision != nil && s.before != nil {
 		s.before()
 	}
 	return s.TestCore.Call(ctx, c)
@@ -410,13 +410,13 @@ func TestTheFirstAnswerWins(t *testing.T) {
 			d := ui.NewCallRunner(t.Context(), core, func() string { return "job-1" })
 			d.Patience = time.Minute
 			j := d.Begin(t.Context(), consoletest.Visitor("key_one"), ui.Task{Title: "x", Tool: "write_note", Args: map[string]string{"name": "mine", "text": "x"}})
-			asked := j.Now().Outcome.Issued
+			asked := j.Now().Outcome.Request
 			require.NotNil(t, asked)
 			core.before = func() {
-				_, err := h.Answer(t.Context(), confirm.Answer{ID: asked.ID, Approve: approve, By: "terminal", Proof: person.AtTerminal})
+				_, err := h.Answer(t.Context(), confirm.Decision{ID: asked.ID, Approve: approve, By: "terminal", Proof: person.AtTerminal})
 				require.NoError(t, err)
 			}
-			j.Answer(t.Context(), confirm.Answer{Approve: !approve, Shown: asked.PlanHash, By: "console key_one", Proof: consoletest.Visitor("key_one").Proof()})
+			j.Answer(t.Context(), confirm.Decision{Approve: !approve, Shown: asked.PlanHash, By: "console key_one", Proof: consoletest.Visitor("key_one").Proof()})
 			require.Eventually(t, func() bool { return j.Now().State == ui.JobOver }, time.Minute, time.Millisecond)
 			require.ErrorIs(t, j.Now().Late, confirm.ErrAnswered)
 			if approve {

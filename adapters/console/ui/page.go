@@ -39,7 +39,7 @@ const diagramPolicy = "default-src 'none'; script-src 'self'; style-src 'self' '
 	"font-src 'self' data:; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
 
 // Write answers with the page.
-func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Visitor) {
+func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Identity) {
 	h := w.Header()
 	h.Set("Content-Type", "text/html; charset=utf-8")
 	h.Set("Cache-Control", "no-store")
@@ -50,7 +50,7 @@ func (p Page) Write(w http.ResponseWriter, status int, v httpauth.Visitor) {
 	_, _ = w.Write(HTML(p.document(v))) // the client may be gone
 }
 
-func (p Page) document(v httpauth.Visitor) Node {
+func (p Page) document(v httpauth.Identity) Node {
 	return Doctype(Html(Lang("en"),
 		Head(
 			meta(charset("utf-8")),
@@ -76,7 +76,7 @@ func (p Page) document(v httpauth.Visitor) Node {
 	))
 }
 
-func (p Page) header(v httpauth.Visitor) Node {
+func (p Page) header(v httpauth.Identity) Node {
 	return header(Class("top"),
 		A(Class("brand"), Href("/"), TextNode("Countersign")),
 		A(Class("find"), Href("/find"), Attr("aria-keyshortcuts", "Control+K Meta+K"), Data("shortcut", "Ctrl K"), TextNode("Find a page")),
@@ -89,7 +89,7 @@ func (p Page) header(v httpauth.Visitor) Node {
 }
 
 // unasked returns the message above every page that approvals are disabled; nil if they are not.
-func unasked(v httpauth.Visitor) Node {
+func unasked(v httpauth.Identity) Node {
 	if !v.Unasked {
 		return nil
 	}
@@ -101,7 +101,7 @@ func unasked(v httpauth.Visitor) Node {
 // explains it.
 func Telling(person func(httpauth.Handler) http.Handler, unasked func(ctx context.Context) (bool, error)) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
-		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 			nobody, err := unasked(r.Context())
 			v.Unasked = nobody && err == nil
 			h(w, r, v)
@@ -119,7 +119,7 @@ func (p Page) crumbs() Node {
 }
 
 // Fail answers with a page that shows the error and how to continue, with the HTTP status of the error's kind.
-func Fail(w http.ResponseWriter, v httpauth.Visitor, section string, status int, err error) {
+func Fail(w http.ResponseWriter, v httpauth.Identity, section string, status int, err error) {
 	f := fault.From(err)
 	Page{Title: "Error", Section: section, Body: []Node{Problem(f)}}.Write(w, status, v)
 }

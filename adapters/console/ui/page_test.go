@@ -21,7 +21,7 @@ func render(t testing.TB, n ui.Node) string {
 	return b
 }
 
-func write(p ui.Page, status int, v httpauth.Visitor) *httptest.ResponseRecorder {
+func write(p ui.Page, status int, v httpauth.Identity) *httptest.ResponseRecorder {
 	w := httptest.NewRecorder()
 	p.Write(w, status, v)
 	return w
@@ -31,7 +31,7 @@ const evil = `"><script>alert('x')</script>&`
 
 func TestTheFrame(t *testing.T) {
 	w := write(ui.Page{Title: evil, Section: "/packs", Crumbs: []ui.PageLink{{Text: evil, Href: "/packs"}}, Notice: ui.Notice(ui.Good, ui.Text(evil)), Live: []string{"tick", "audit"},
-		Body: []ui.Node{ui.Text(evil)}}, http.StatusTeapot, httpauth.Visitor{Form: evil})
+		Body: []ui.Node{ui.Text(evil)}}, http.StatusTeapot, httpauth.Identity{Form: evil})
 	body := w.Body.String()
 	assert.Equal(t, http.StatusTeapot, w.Code)
 	assert.Equal(t, "no-store", w.Header().Get("Cache-Control"))
@@ -48,11 +48,11 @@ func TestTheFrame(t *testing.T) {
 		assert.Contains(t, body, `href="`+s.Href+`"`)
 	}
 	assert.NotContains(t, body, "mermaid")
-	assert.NotContains(t, write(ui.Page{Title: "x"}, 200, httpauth.Visitor{}).Body.String(), "data-live")
+	assert.NotContains(t, write(ui.Page{Title: "x"}, 200, httpauth.Identity{}).Body.String(), "data-live")
 }
 
 func TestPagesWithDiagramsLoadWhatDraws(t *testing.T) {
-	w := write(ui.Page{Title: "x", Diagrams: true, Body: []ui.Node{ui.Diagram("how", "graph TD; a-->b")}}, 200, httpauth.Visitor{})
+	w := write(ui.Page{Title: "x", Diagrams: true, Body: []ui.Node{ui.Diagram("how", "graph TD; a-->b")}}, 200, httpauth.Identity{})
 	policy := w.Header().Get("Content-Security-Policy")
 	assert.Contains(t, policy, "script-src 'self';")
 	assert.Contains(t, policy, "default-src 'none'")
@@ -63,7 +63,7 @@ func TestPagesWithDiagramsLoadWhatDraws(t *testing.T) {
 
 func TestFailSaysWhatWasWrong(t *testing.T) {
 	w := httptest.NewRecorder()
-	ui.Fail(w, httpauth.Visitor{}, "/tools", http.StatusNotFound, fault.New(fault.NotFound, "x_missing", "there is no "+evil))
+	ui.Fail(w, httpauth.Identity{}, "/tools", http.StatusNotFound, fault.New(fault.NotFound, "x_missing", "there is no "+evil))
 	assert.Equal(t, http.StatusNotFound, w.Code)
 	assert.Contains(t, w.Body.String(), "code x_missing")
 	assert.Contains(t, w.Body.String(), `role="alert"`)
@@ -71,7 +71,7 @@ func TestFailSaysWhatWasWrong(t *testing.T) {
 }
 
 func TestElementsEscape(t *testing.T) {
-	v := httpauth.Visitor{Form: evil}
+	v := httpauth.Identity{Form: evil}
 	all := ui.Group{
 		ui.Part(evil, ui.Text(evil)), ui.Card(evil), ui.Empty(evil), ui.Badge(ui.Good, evil), ui.Risk(evil), ui.Notice(ui.Bad, ui.Text(evil)),
 		ui.Problem(fault.New(fault.Invalid, "x", evil)), ui.DataTable(evil, []string{evil}, []ui.Node{ui.Row(ui.Text(evil))}, evil), ui.DataTable(evil, nil, nil, evil),
@@ -163,7 +163,7 @@ func TestValues(t *testing.T) {
 }
 
 func TestDeedsSayOfWhat(t *testing.T) {
-	html := render(t, ui.ActionForm(httpauth.Visitor{Form: "f"}, "/x", "Stop", "server 1", ui.Hidden("a", "b")))
+	html := render(t, ui.ActionForm(httpauth.Identity{Form: "f"}, "/x", "Stop", "server 1", ui.Hidden("a", "b")))
 	assert.Equal(t, `<form method="post" action="/x"><input type="hidden" name="form_token" value="f"><input type="hidden" name="a" value="b"><button type="submit" aria-label="Stop server 1">Stop</button></form>`, html)
 }
 

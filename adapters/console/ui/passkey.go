@@ -30,14 +30,14 @@ type signed struct {
 
 // proof returns the proof of the decision in a form: the passkey's signature if it contains one, else the browser's login. The origin is the one
 // known to the server.
-func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
+func proof(v httpauth.Identity, field string) (confirm.Proof, error) {
 	p := v.Proof()
 	if field == "" || p.Surface == "" {
 		return p, nil
 	}
 	var s signed
 	if err := json.Unmarshal([]byte(field), &s); err != nil || s.Handle == "" {
-		return p, ErrDecision.Sayf("what the passkey signed did not arrive whole; go back to the question and answer there")
+		return p, ErrDecision.WithMessage("what the passkey signed did not arrive whole; go back to the question and answer there")
 	}
 	doc, err := json.Marshal(passkey.Signed{Origin: v.Origin, ClientData: s.ClientData, AuthenticatorData: s.AuthenticatorData, Signature: s.Signature})
 	p.Surface, p.Credential, p.Evidence = confirm.SurfacePasskey, s.Handle, doc
@@ -45,7 +45,7 @@ func proof(v httpauth.Visitor, field string) (confirm.Proof, error) {
 }
 
 // handles returns the passkeys with which the visitor may sign here.
-func handles(v httpauth.Visitor) []string {
+func handles(v httpauth.Identity) []string {
 	if v.Passkeys == nil {
 		return nil
 	}
@@ -53,16 +53,16 @@ func handles(v httpauth.Visitor) []string {
 }
 
 // signing returns the attributes of a button that has a passkey sign: the challenge, and the passkeys that may sign it.
-func signing(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
+func signing(v httpauth.Identity, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "sign", challenge, handles)
 }
 
 // Making returns the attributes of a button that has a passkey created, by an authenticator without any of those handles.
-func Making(v httpauth.Visitor, challenge [32]byte, handles []string) Node {
+func Making(v httpauth.Identity, challenge [32]byte, handles []string) Node {
 	return ceremony(v, "make", challenge, handles)
 }
 
-func ceremony(v httpauth.Visitor, which string, challenge [32]byte, handles []string) Node {
+func ceremony(v httpauth.Identity, which string, challenge [32]byte, handles []string) Node {
 	rp, _ := passkey.RPID(v.Origin)
 	return Group{Data("passkey", which), Data("challenge", base64.RawURLEncoding.EncodeToString(challenge[:])), Data("rp", rp),
 		Data("handles", strings.Join(handles, " "))}
@@ -74,7 +74,7 @@ func SignedField() Node {
 }
 
 // withPasskey returns the form that approves with a passkey.
-func withPasskey(v httpauth.Visitor, action string, c confirm.View, handles []string, typed Node) Node {
+func withPasskey(v httpauth.Identity, action string, c confirm.View, handles []string, typed Node) Node {
 	const label = "Approve with passkey"
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")), typed,
 		Div(Class("buttons"), SubmitButton(label, Name(fieldDecision), Value("approve"), Class("go"), Data("patience", patient), about(label, c),
@@ -82,7 +82,7 @@ func withPasskey(v httpauth.Visitor, action string, c confirm.View, handles []st
 }
 
 // missing states what an approval here still needs, and where it can be given.
-func missing(v httpauth.Visitor, c confirm.View) Node {
+func missing(v httpauth.Identity, c confirm.View) Node {
 	needs := "Approving this needs " + c.Needs.Words()
 	var way Node
 	switch _, named := passkey.RPID(v.Origin); {
@@ -97,7 +97,7 @@ func missing(v httpauth.Visitor, c confirm.View) Node {
 }
 
 // elsewhere links to the same page under the host name that passkeys need, if there is one.
-func elsewhere(v httpauth.Visitor, path string) Node {
+func elsewhere(v httpauth.Identity, path string) Node {
 	base, ok := Named(v.Origin)
 	if !ok {
 		return nil

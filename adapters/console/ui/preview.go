@@ -14,28 +14,28 @@ import (
 const room = 4 << 20
 
 // Rehearse calls a tool in mode plan, whatever the session's mode, and waits for the outcome. If the outcome says DryRun, its Value is the plan.
-func (d *CallRunner) Rehearse(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+func (d *CallRunner) Rehearse(ctx context.Context, v httpauth.Identity, name tool.Name, args any) tool.Outcome {
 	return d.wide(ctx, v, name, args, policy.Plan)
 }
 
 // ReadWide is Read with the larger limit room for the answer.
-func (d *CallRunner) ReadWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args, into any) error {
+func (d *CallRunner) ReadWide(ctx context.Context, v httpauth.Identity, name tool.Name, args, into any) error {
 	out := d.OutcomeWide(ctx, v, name, args)
 	if out.Err != nil {
 		return out.Err
 	}
 	if err := json.Unmarshal(out.Value, into); err != nil {
-		return fault.ErrInternal.Sayf("the value of %s is not what this page expects", name).Because(err)
+		return fault.ErrInternal.WithMessage("the value of %s is not what this page expects", name).WithCause(err)
 	}
 	return nil
 }
 
 // OutcomeWide is Outcome with the larger limit room for the answer.
-func (d *CallRunner) OutcomeWide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any) tool.Outcome {
+func (d *CallRunner) OutcomeWide(ctx context.Context, v httpauth.Identity, name tool.Name, args any) tool.Outcome {
 	return d.wide(ctx, v, name, args, policy.ModeUnset)
 }
 
-func (d *CallRunner) wide(ctx context.Context, v httpauth.Visitor, name tool.Name, args any, mode policy.Mode) tool.Outcome {
+func (d *CallRunner) wide(ctx context.Context, v httpauth.Identity, name tool.Name, args any, mode policy.Mode) tool.Outcome {
 	doc, err := tool.Encode(args)
 	if err != nil {
 		return tool.Outcome{Err: fault.From(err)}

@@ -20,7 +20,7 @@ type revealer interface {
 }
 
 // reveal returns the form in which the user asks to see the redacted parts of a request; nil if there are none.
-func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
+func reveal(v httpauth.Identity, action string, c confirm.View) Node {
 	if c.Masked == 0 || c.Revealed {
 		return nil
 	}
@@ -35,7 +35,7 @@ func reveal(v httpauth.Visitor, action string, c confirm.View) Node {
 }
 
 // reveal shows the request of a job without redaction.
-func (d *CallRunner) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (d *CallRunner) reveal(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	core, can := d.core.(revealer)
 	if !ok || !can || j.Now().State != JobAsking {
@@ -43,7 +43,7 @@ func (d *CallRunner) reveal(w http.ResponseWriter, r *http.Request, v httpauth.V
 		return
 	}
 	now := j.Now()
-	bare, err := core.Reveal(r.Context(), now.Outcome.Issued.ID)
+	bare, err := core.Reveal(r.Context(), now.Outcome.Request.ID)
 	if err != nil {
 		Fail(w, v, "", present.HTTPStatus(fault.From(err).Kind), err)
 		return

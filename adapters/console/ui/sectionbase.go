@@ -32,7 +32,7 @@ func (s SectionBase) Mount(mux *http.ServeMux, person func(httpauth.Handler) htt
 }
 
 func (s SectionBase) served(h httpauth.Handler) httpauth.Handler {
-	return func(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		if s.Calls.Serves(v, s.Probe) {
 			h(w, r, v)
 			return
@@ -45,13 +45,13 @@ func (s SectionBase) served(h httpauth.Handler) httpauth.Handler {
 }
 
 // Show answers with a page of the section, and with the result of the last action started there.
-func (s SectionBase) Show(w http.ResponseWriter, r *http.Request, v httpauth.Visitor, p Page) {
+func (s SectionBase) Show(w http.ResponseWriter, r *http.Request, v httpauth.Identity, p Page) {
 	p.Section, p.Notice = s.Path, Group{p.Notice, s.Calls.Notice(r)}
 	p.Write(w, http.StatusOK, v)
 }
 
 // Fail answers with an error.
-func (s SectionBase) Fail(w http.ResponseWriter, v httpauth.Visitor, err error) {
+func (s SectionBase) Fail(w http.ResponseWriter, v httpauth.Identity, err error) {
 	Fail(w, v, s.Path, present.HTTPStatus(fault.From(err).Kind), err)
 }
 

@@ -11,7 +11,7 @@ import (
 const SpecimensPath = "/ui"
 
 // Specimens answers with a page of every element, so that a change of the style is looked at in one place. It makes no call.
-func Specimens(w http.ResponseWriter, _ *http.Request, v httpauth.Visitor) {
+func Specimens(w http.ResponseWriter, _ *http.Request, v httpauth.Identity) {
 	Page{Title: "Elements of these pages", Body: []Node{
 		P(Class("quiet"), TextNode("Every element that pages of this console are made of. Nothing here does anything.")),
 		Part("Buttons", Div(Class("buttons"),

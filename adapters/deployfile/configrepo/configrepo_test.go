@@ -28,14 +28,14 @@ const manifestText = "version: 1\nprofiles:\n  default: {}\nmodules: [] # none\n
 // repo is a config repository at the place where it is by default: below a directory named .agentpack.
 type repo struct {
 	t  *testing.T
-	at deployment.Place
+	at deployment.Locations
 }
 
 func newRepo(t *testing.T) repo {
 	root, err := filepath.EvalSymlinks(t.TempDir())
 	require.NoError(t, err)
 	home := filepath.Join(root, ".agentpack")
-	r := repo{t, deployment.Place{Home: home, Repo: filepath.Join(home, "repo"), Machine: "box", ProjectID: "0123456789abcdef"}}
+	r := repo{t, deployment.Locations{Home: home, Repo: filepath.Join(home, "repo"), Machine: "box", ProjectID: "0123456789abcdef"}}
 	require.NoError(t, os.MkdirAll(r.at.Repo, 0o755))
 	return r
 }

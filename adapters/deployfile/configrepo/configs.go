@@ -81,11 +81,11 @@ func readManifest(repo string) ([]byte, fs.FileInfo, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		const hint = "create one with countersign agents init, or name another config repository with --repo"
-		return nil, nil, deployment.ErrConfigMissing.Sayf("%s not found; %s", path, hint).
-			With(deployment.ReasonDetails("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
+		return nil, nil, deployment.ErrConfigMissing.WithMessage("%s not found; %s", path, hint).
+			WithDetails(deployment.ReasonDetails("config_missing", "run_init", "retry_with_repo", "retry_command").AddPath("path", path).Add("hint", hint))
 	case errors.Is(err, docfile.ErrTooLarge):
-		return nil, nil, deployment.ErrConfig.Sayf("%s is larger than the limit of %d bytes; split its modules into several config repositories (--repo), or remove unrelated content", path, MaxManifestBytes).
-			With(deployment.FieldDetails("max_bytes", MaxManifestBytes).AddPath("path", path)).Because(err)
+		return nil, nil, deployment.ErrConfig.WithMessage("%s is larger than the limit of %d bytes; split its modules into several config repositories (--repo), or remove unrelated content", path, MaxManifestBytes).
+			WithDetails(deployment.FieldDetails("max_bytes", MaxManifestBytes).AddPath("path", path)).WithCause(err)
 	case err != nil:
 		return nil, nil, unreadable(path, err)
 	}
@@ -98,8 +98,8 @@ func readLock(repo string) (*deployment.Lock, deployment.Sum, error) {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		if _, there := os.Lstat(path); there == nil { // a link to nothing must not unpin everything
-			return nil, deployment.Sum{}, deployment.ErrLock.Sayf("%s is a dangling link; remove it, or put the lockfile there", path).
-				With(deployment.FieldDetails("error", "dangling link").AddPath("path", path))
+			return nil, deployment.Sum{}, deployment.ErrLock.WithMessage("%s is a dangling link; remove it, or put the lockfile there", path).
+				WithDetails(deployment.FieldDetails("error", "dangling link").AddPath("path", path))
 		}
 		return nil, deployment.Sum{}, nil
 	case err != nil:
@@ -117,12 +117,12 @@ func unreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("cannot read %s: permission denied; change its permissions", path).With(details).Because(err)
+		return deployment.ErrPermission.WithMessage("cannot read %s: permission denied; change its permissions", path).WithDetails(details).WithCause(err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return deployment.ErrPathLong.Sayf("the path %s is too long for this system", path).With(details).Because(err)
+		return deployment.ErrPathLong.WithMessage("the path %s is too long for this system", path).WithDetails(details).WithCause(err)
 	case errors.Is(err, syscall.ELOOP), strings.HasSuffix(err.Error(), "too many links"): // the library's own error has no name
-		return deployment.ErrPath.Sayf("%s is behind circular links; replace the link with the file", path).With(details.Add("error", err.Error())).Because(err)
+		return deployment.ErrPath.WithMessage("%s is behind circular links; replace the link with the file", path).WithDetails(details.Add("error", err.Error())).WithCause(err)
 	}
 	why := strings.TrimSpace(strings.ReplaceAll(err.Error(), path, ""))
-	return deployment.ErrPath.Sayf("%s cannot be read: %s", path, why).With(details.Add("error", err.Error())).Because(err)
+	return deployment.ErrPath.WithMessage("%s cannot be read: %s", path, why).WithDetails(details.Add("error", err.Error())).WithCause(err)
 }

@@ -43,7 +43,7 @@ func laidOut(err error, path string) error {
 	if f.Code != yamlcodec.ErrLayout.Code && f.Code != yamlcodec.ErrInvalid.Code && f.Code != yamlcodec.ErrEncode.Code {
 		return err
 	}
-	return deployment.ErrConfig.Sayf("%s cannot be changed: %s", path, f.Message).With(deployment.FieldDetails("error", f.Message).AddPath("path", path))
+	return deployment.ErrConfig.WithMessage("%s cannot be changed: %s", path, f.Message).WithDetails(deployment.FieldDetails("error", f.Message).AddPath("path", path))
 }
 
 // settled is a manifest without what may differ between two that say the same.
@@ -74,8 +74,8 @@ func apply(doc []byte, m *deployment.Manifest, e deployport.ManifestEdit) (_ []b
 	}
 	if e.Add != nil {
 		if _, err := m.Module(e.Add.ID); err == nil {
-			return nil, deployment.ErrConfig.Sayf("module %q already exists; choose another id, or remove it first", e.Add.ID).
-				With(deployment.FieldDetails("module_id", e.Add.ID))
+			return nil, deployment.ErrConfig.WithMessage("module %q already exists; choose another id, or remove it first", e.Add.ID).
+				WithDetails(deployment.FieldDetails("module_id", e.Add.ID))
 		}
 		if doc, err = yamlcodec.Append(doc, []string{"modules"}, pairsOf(*e.Add, e.Metadata)); err != nil {
 			return nil, err

@@ -37,10 +37,10 @@ func NewEvents() *Events { return &Events{} }
 func (*Events) Append(ctx context.Context, home string, line json.RawMessage) (file string, err error) {
 	var one bytes.Buffer
 	if err := json.Compact(&one, line); err != nil {
-		return "", deployment.ErrConfig.Sayf("an event must be one JSON value: %v", err).With(deployment.FieldDetails("error", err.Error()))
+		return "", deployment.ErrConfig.WithMessage("an event must be one JSON value: %v", err).WithDetails(deployment.FieldDetails("error", err.Error()))
 	}
 	if one.Len() > MaxEvent {
-		return "", deployment.ErrConfig.Sayf("the event has %d bytes; the limit is %d", one.Len(), MaxEvent).With(deployment.FieldDetails("bytes", one.Len()))
+		return "", deployment.ErrConfig.WithMessage("the event has %d bytes; the limit is %d", one.Len(), MaxEvent).WithDetails(deployment.FieldDetails("bytes", one.Len()))
 	}
 	one.WriteByte('\n')
 	dir := docfile.NewDir(filepath.Join(home, filepath.FromSlash(eventsDir)))
@@ -62,15 +62,15 @@ func unwritable(file string, err error) error {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, docfile.ErrLocked):
 		return err
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("cannot write %s: permission denied; change its permissions", file).With(details).Because(err)
+		return deployment.ErrPermission.WithMessage("cannot write %s: permission denied; change its permissions", file).WithDetails(details).WithCause(err)
 	}
-	return deployment.ErrDisk.Sayf("%s cannot be written: %v", file, err).With(details).Because(err)
+	return deployment.ErrDisk.WithMessage("%s cannot be written: %v", file, err).WithDetails(details).WithCause(err)
 }
 
 // appendLine writes a line at the end of a file, atomically, and waits for the disk.
 func appendLine(file string, line []byte) (err error) {
 	if info, err := os.Lstat(file); err == nil && !info.Mode().IsRegular() {
-		return docfile.ErrNotFile.Sayf("it is not a regular file; remove it")
+		return docfile.ErrNotFile.WithMessage("it is not a regular file; remove it")
 	}
 	f, err := os.OpenFile(file, os.O_RDWR|os.O_APPEND|os.O_CREATE|syscall.O_NONBLOCK, 0o600)
 	if err != nil {
@@ -157,9 +157,11 @@ func oneLine(r *bufio.Reader) (line []byte, problem, err error) {
 	case len(line) > MaxEvent:
 		return nil, tooLong(), nil
 	case !utf8.Valid(line):
-		return nil, deployment.ErrConfig.Sayf("the line is not valid UTF-8"), nil
+		return nil, deployment.ErrConfig.WithMessage("the line is not valid UTF-8"), nil
 	}
 	return line, nil, nil
 }
 
-func tooLong() error { return deployment.ErrConfig.Sayf("the line is longer than %d bytes", MaxEvent) }
+func tooLong() error {
+	return deployment.ErrConfig.WithMessage("the line is longer than %d bytes", MaxEvent)
+}

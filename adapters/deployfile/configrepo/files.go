@@ -59,22 +59,22 @@ func (f *Files) resolve(repo string) (string, error) {
 func NewFiles(index *observe.Index) *Files { return &Files{index: index, limit: MaxFiles} }
 
 // Local implements deployport.Sources: the tree of a directory or file below the config repository.
-func (f *Files) Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error) {
+func (f *Files) Local(ctx context.Context, at deployment.Locations, source string) (deployment.Tree, error) {
 	clean, problem := localPath(source)
 	if problem != "" {
-		return nil, deployment.ErrPath.Sayf("%s", problem).With(deployment.FieldDetails("source", source).AddPath("path", filepath.Join(at.Repo, source)))
+		return nil, deployment.ErrPath.WithMessage("%s", problem).WithDetails(deployment.FieldDetails("source", source).AddPath("path", filepath.Join(at.Repo, source)))
 	}
 	full := filepath.Join(at.Repo, filepath.FromSlash(clean))
 	resolved, info, err := f.within(at.Repo, full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, deployment.ErrConfig.Sayf("the module source %s does not exist; correct its local_path in %s", full, deployment.ManifestFile).
-			With(deployment.FieldDetails("source", source).AddPath("path", full))
+		return nil, deployment.ErrConfig.WithMessage("the module source %s does not exist; correct its local_path in %s", full, deployment.ManifestFile).
+			WithDetails(deployment.FieldDetails("source", source).AddPath("path", full))
 	case err != nil:
 		return nil, err
 	case strings.Contains(filepath.ToSlash(resolved)+"/", "/.git/"): // by a link: the path itself has none
-		return nil, deployment.ErrPath.Sayf("%s is inside git's own directory; name another directory", full).
-			With(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
+		return nil, deployment.ErrPath.WithMessage("%s is inside git's own directory; name another directory", full).
+			WithDetails(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
 	case info.IsDir():
 		return f.Tree(ctx, resolved)
 	case !info.Mode().IsRegular():
@@ -110,8 +110,8 @@ func (f *Files) within(root, full string) (resolved string, info fs.FileInfo, er
 		return "", nil, located(full, err)
 	}
 	if !inside(base, resolved) {
-		return "", nil, deployment.ErrPath.Sayf("%s leads to %s, outside the config repository; move the files into the repository", full, resolved).
-			With(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
+		return "", nil, deployment.ErrPath.WithMessage("%s leads to %s, outside the config repository; move the files into the repository", full, resolved).
+			WithDetails(deployment.Details{}.AddPath("path", full).AddPath("target", resolved))
 	}
 	if info, err = os.Lstat(resolved); err != nil {
 		return "", nil, located(full, err)
@@ -186,7 +186,7 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 		}
 		full := c.Path
 		if !utf8.ValidString(name) || strings.ContainsFunc(name, oddRune) {
-			return deployment.ErrPath.Sayf("the name %q is not valid on every system; rename it", full[sub:]).With(deployment.Details{}.AddPath("path", full))
+			return deployment.ErrPath.WithMessage("the name %q is not valid on every system; rename it", full[sub:]).WithDetails(deployment.Details{}.AddPath("path", full))
 		}
 		switch c.Kind {
 		case fs.ModeDir:
@@ -203,8 +203,8 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 			return notAFile(full, c.Kind)
 		}
 		if len(w.named) >= w.files.limit {
-			return deployment.ErrPath.Sayf("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
-				With(deployment.FieldDetails("max_files", w.files.limit).AddPath("path", w.root))
+			return deployment.ErrPath.WithMessage("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
+				WithDetails(deployment.FieldDetails("max_files", w.files.limit).AddPath("path", w.root))
 		}
 		w.named = append(w.named, deployment.File{Path: filepath.ToSlash(c.Path[sub:]), Content: deployment.Content{Origin: full}})
 	}
@@ -214,8 +214,8 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 func oddRune(r rune) bool { return r == '\\' || unicode.IsControl(r) }
 
 func notAFile(full string, mode fs.FileMode) error {
-	return deployment.ErrPath.Sayf("%s is neither a file nor a directory (%s); remove it from the module", full, mode.Type()).
-		With(deployment.Details{}.AddPath("path", full))
+	return deployment.ErrPath.WithMessage("%s is neither a file nor a directory (%s); remove it from the module", full, mode.Type()).
+		WithDetails(deployment.Details{}.AddPath("path", full))
 }
 
 // follow is the file that a link leads to, inside the tree.
@@ -224,22 +224,22 @@ func (w *walk) follow(link string) (string, error) {
 	details := deployment.Details{}.AddPath("path", link)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", deployment.ErrPath.Sayf("%s is a dangling link; remove it, or put the file there", link).With(details)
+		return "", deployment.ErrPath.WithMessage("%s is a dangling link; remove it, or put the file there", link).WithDetails(details)
 	case err != nil:
 		return "", unreadable(link, err)
 	}
 	rel, err := filepath.Rel(w.root, target)
 	if err != nil || !filepath.IsLocal(rel) || leadsToReserved(rel) {
-		return "", deployment.ErrPath.Sayf("%s is a link out of the module, to %s; replace it with a copy of the file", link, target).
-			With(details.AddPath("target", target))
+		return "", deployment.ErrPath.WithMessage("%s is a link out of the module, to %s; replace it with a copy of the file", link, target).
+			WithDetails(details.AddPath("target", target))
 	}
 	info, err := os.Lstat(target)
 	switch {
 	case err != nil:
 		return "", unreadable(link, err)
 	case info.IsDir():
-		return "", deployment.ErrPath.Sayf("%s is a link to a directory; only links to files can be deployed; replace it with a copy", link).
-			With(details.AddPath("target", target))
+		return "", deployment.ErrPath.WithMessage("%s is a link to a directory; only links to files can be deployed; replace it with a copy", link).
+			WithDetails(details.AddPath("target", target))
 	case !info.Mode().IsRegular():
 		return "", notAFile(link, info.Mode())
 	}
@@ -322,16 +322,16 @@ func (f *Files) Content(ctx context.Context, c deployment.Content) ([]byte, erro
 	case c.Origin == "":
 		return c.Data, nil
 	case c.Size > maxContent:
-		return nil, deployment.ErrPath.Sayf("%s has %d bytes; files of at most %d can be deployed", c.Origin, c.Size, maxContent).
-			With(deployment.Details{}.AddPath("path", c.Origin))
+		return nil, deployment.ErrPath.WithMessage("%s has %d bytes; files of at most %d can be deployed", c.Origin, c.Size, maxContent).
+			WithDetails(deployment.Details{}.AddPath("path", c.Origin))
 	}
 	data, err := observe.ReadRegular(c.Origin, c.Size)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, unreadable(c.Origin, err)
 	}
 	if err != nil || int64(len(data)) != c.Size || deployment.SumOf(data) != c.Sum {
-		return nil, deployment.ErrStale.Sayf("%s changed after it was read; nothing was written, check it and retry", c.Origin).
-			With(deployment.Details{}.AddPath("path", c.Origin))
+		return nil, deployment.ErrStale.WithMessage("%s changed after it was read; nothing was written, check it and retry", c.Origin).
+			WithDetails(deployment.Details{}.AddPath("path", c.Origin))
 	}
 	return data, nil
 }

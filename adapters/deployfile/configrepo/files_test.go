@@ -199,7 +199,7 @@ func BenchmarkLocal(b *testing.B) {
 	dir, err := filepath.EvalSymlinks(b.TempDir())
 	require.NoError(b, err)
 	many(b, filepath.Join(dir, "big"), 5000)
-	at := deployment.Place{Repo: dir}
+	at := deployment.Locations{Repo: dir}
 	b.Run("warm", func(b *testing.B) {
 		index := observe.OpenIndexWithClock("", func() time.Time { return time.Now().Add(time.Hour) })
 		f := configrepo.NewFiles(index)

@@ -51,7 +51,7 @@ func matterFields(text []byte) (fields map[string]any, found bool, err error) {
 		return fields, true, nil
 	case root.Kind() != yamlcodec.Mapping:
 		bad := badMatter("the front matter is %s where a mapping is expected", root.Say())
-		return nil, true, bad.With(deployment.FieldDetails("error", bad.Message).Add("expected", "mapping"))
+		return nil, true, bad.WithDetails(deployment.FieldDetails("error", bad.Message).Add("expected", "mapping"))
 	}
 	if err := root.Load(&fields, yamlcodec.Options{}); err != nil {
 		return nil, true, badMatter("the front matter is not valid: %s", fault.From(err).Message)
@@ -75,8 +75,8 @@ func matter(rest []byte) (text []byte, closed bool) {
 }
 
 func badMatter(format string, args ...any) *fault.Error {
-	bad := deployment.ErrConfig.Sayf(format, args...)
-	return bad.With(deployment.FieldDetails("error", bad.Message))
+	bad := deployment.ErrConfig.WithMessage(format, args...)
+	return bad.WithDetails(deployment.FieldDetails("error", bad.Message))
 }
 
 // plainMatter reads front matter as almost all skills and commands have it, lines of a name and a plain text, and gives up on everything else:

@@ -24,7 +24,7 @@ func readLocation(file string, limit int64) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case !info.Mode().IsRegular() || info.Size() > limit:
-		return nil, deployment.ErrPath.Sayf("%s is not a file of at most %d bytes", file, limit)
+		return nil, deployment.ErrPath.WithMessage("%s is not a file of at most %d bytes", file, limit)
 	}
 	return io.ReadAll(io.LimitReader(f, limit))
 }

@@ -25,8 +25,8 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 		return nil, badLock(path, "version is missing")
 	case head.Version.String() != fmt.Sprint(deployment.LockVersion):
 		const hint = "use a program that supports it, or recreate the lockfile with lock"
-		return nil, deployment.ErrLockVersion.Sayf("%s has version %s, and only %d is supported; %s", path, *head.Version, deployment.LockVersion, hint).
-			With(deployment.FieldDetails("version", *head.Version).Add("supported", []int{deployment.LockVersion}).Add("hint", hint).AddPath("path", path))
+		return nil, deployment.ErrLockVersion.WithMessage("%s has version %s, and only %d is supported; %s", path, *head.Version, deployment.LockVersion, hint).
+			WithDetails(deployment.FieldDetails("version", *head.Version).Add("supported", []int{deployment.LockVersion}).Add("hint", hint).AddPath("path", path))
 	}
 	var l deployment.Lock
 	if err := json.Unmarshal(data, &l); err != nil {
@@ -40,8 +40,8 @@ func DecodeLock(data []byte, path string) (*deployment.Lock, error) {
 }
 
 func badLock(path, problem string) error {
-	return deployment.ErrLock.Sayf("%s is not valid: %s; recreate it with lock, or restore it from version control", path, problem).
-		With(deployment.FieldDetails("error", problem).AddPath("path", path))
+	return deployment.ErrLock.WithMessage("%s is not valid: %s; recreate it with lock, or restore it from version control", path, problem).
+		WithDetails(deployment.FieldDetails("error", problem).AddPath("path", path))
 }
 
 // jsonProblem is a JSON error with the line it is on, where the library says where.

@@ -79,7 +79,7 @@ func (r *manifestReader) refuse(n yamlcodec.Node, err *fault.Error) {
 		details = deployment.Details{}
 	}
 	details.AddPath("path", r.path).Add("line", max(n.Line(), 1)).Add("column", max(n.Column(), 1))
-	r.refused = err.Sayf("%s, line %d, column %d: %s", r.path, max(n.Line(), 1), max(n.Column(), 1), err.Message).With(details)
+	r.refused = err.WithMessage("%s, line %d, column %d: %s", r.path, max(n.Line(), 1), max(n.Column(), 1), err.Message).WithDetails(details)
 }
 
 // err is what is wrong with the document; nil when nothing is.
@@ -111,7 +111,7 @@ func (r *manifestReader) invalid(text string, problems []yamlcodec.Problem) erro
 	if len(problems) > 0 {
 		details.Add("line", problems[0].Line).Add("column", problems[0].Column).Add("problems", problems[:min(len(problems), maxProblems)])
 	}
-	return deployment.ErrConfig.Sayf("%s is not valid: %s", r.path, text).With(details)
+	return deployment.ErrConfig.WithMessage("%s is not valid: %s", r.path, text).WithDetails(details)
 }
 
 // fields returns a mapping by key and warns about unknown keys. Anything but a mapping has no fields.

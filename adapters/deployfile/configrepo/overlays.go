@@ -30,7 +30,7 @@ type Overlays struct{ files *Files }
 func NewOverlays(files *Files) *Overlays { return &Overlays{files} }
 
 // Candidates implements deployport.Overlays.
-func (o *Overlays) Candidates(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) ([]string, error) {
+func (o *Overlays) Candidates(ctx context.Context, at deployment.Locations, id string, scope deployment.OverlayScope) ([]string, error) {
 	if some, err := o.Some(ctx, at, scope); err != nil || !some {
 		return nil, err
 	}
@@ -38,12 +38,12 @@ func (o *Overlays) Candidates(ctx context.Context, at deployment.Place, id strin
 }
 
 // Some implements deployport.Overlays.
-func (o *Overlays) Some(ctx context.Context, at deployment.Place, scope deployment.OverlayScope) (bool, error) {
+func (o *Overlays) Some(ctx context.Context, at deployment.Locations, scope deployment.OverlayScope) (bool, error) {
 	_, err := observe.Lstat(overlayParent(at, scope))
 	return !absent(err), ctx.Err()
 }
 
-func overlayParent(at deployment.Place, scope deployment.OverlayScope) string {
+func overlayParent(at deployment.Locations, scope deployment.OverlayScope) string {
 	return at.Repo + string(filepath.Separator) + filepath.FromSlash(at.OverlayParent(scope))
 }
 
@@ -73,7 +73,7 @@ func absent(err error) bool {
 
 // dirs are the places at which a module's overlay may stand; the first is where one is made. A module whose bare identifier is that of
 // the directory which holds the machines' overlays has none under that name.
-func dirs(at deployment.Place, id string, scope deployment.OverlayScope) []string {
+func dirs(at deployment.Locations, id string, scope deployment.OverlayScope) []string {
 	parent := filepath.Clean(overlayParent(at, scope))
 	machines := filepath.Dir(filepath.Join(at.Repo, filepath.FromSlash(at.OverlayParent(deployment.MachineScope))))
 	var out []string
@@ -87,7 +87,7 @@ func dirs(at deployment.Place, id string, scope deployment.OverlayScope) []strin
 
 // Layer implements deployport.Overlays. Besides errors of the file system it fails with ErrPath for an overlay that leads out of the
 // repository or holds what no module may hold, and with ErrConfig for metadata that cannot be read.
-func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, scope deployment.OverlayScope) (overlay.Layer, error) {
+func (o *Overlays) Layer(ctx context.Context, at deployment.Locations, id string, scope deployment.OverlayScope) (overlay.Layer, error) {
 	all := dirs(at, id, scope)
 	l := overlay.Layer{Scope: scope, Dir: all[0], Kind: overlay.KindDir}
 	there, err := candidates(ctx, all)
@@ -102,8 +102,8 @@ func (o *Overlays) Layer(ctx context.Context, at deployment.Place, id string, sc
 	case err != nil:
 		return l, err
 	case !info.IsDir():
-		return l, deployment.ErrPath.Sayf("%s must be the overlay directory of module %q but is not a directory; move it away", l.Dir, id).
-			With(deployment.Details{}.AddPath("path", l.Dir))
+		return l, deployment.ErrPath.WithMessage("%s must be the overlay directory of module %q but is not a directory; move it away", l.Dir, id).
+			WithDetails(deployment.Details{}.AddPath("path", l.Dir))
 	}
 	if err := readMeta(&l, resolved); err != nil {
 		return l, err
@@ -138,7 +138,7 @@ func (o *Overlays) below(ctx context.Context, dir, sub string) (deployment.Tree,
 	case err != nil:
 		return nil, err
 	case !info.IsDir():
-		return nil, deployment.ErrPath.Sayf("%s is not a directory; move it away", full).With(deployment.Details{}.AddPath("path", full))
+		return nil, deployment.ErrPath.WithMessage("%s is not a directory; move it away", full).WithDetails(deployment.Details{}.AddPath("path", full))
 	}
 	return o.files.Tree(ctx, resolved)
 }
@@ -208,6 +208,6 @@ func (m metaReader) json(name, field string, into any) (found bool, err error) {
 func (m metaReader) bad(name, field, problem string) *fault.Error {
 	const hint = "correct the file, or remove it and create the overlay again with overlay edit"
 	file := filepath.Join(m.layer.Dir, filepath.FromSlash(name))
-	return deployment.ErrConfig.Sayf("%s is not valid: %s; %s", file, problem, hint).
-		With(deployment.FieldDetails("scope", string(m.layer.Scope)).Add("error", problem).Add("hint", hint).AddPath("overlay_dir", m.layer.Dir).AddPath(field, file))
+	return deployment.ErrConfig.WithMessage("%s is not valid: %s; %s", file, problem, hint).
+		WithDetails(deployment.FieldDetails("scope", string(m.layer.Scope)).Add("error", problem).Add("hint", hint).AddPath("overlay_dir", m.layer.Dir).AddPath(field, file))
 }

@@ -39,19 +39,19 @@ type Places struct {
 // NewPlaces is the places of an environment (os.Getenv) and a working directory, which is made absolute.
 func NewPlaces(env func(string) string, dir string) *Places { return &Places{env, dir} }
 
-// Resolve implements deployport.Places (agentpack contract §1.1 to §1.4). It fails with ErrPath when there is no home directory to be
+// Resolve implements deployport.Locator (agentpack contract §1.1 to §1.4). It fails with ErrPath when there is no home directory to be
 // found, or no working directory.
-func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Place, error) {
+func (p *Places) Resolve(ctx context.Context, a deployport.Selection) (deployment.Locations, error) {
 	if err := ctx.Err(); err != nil {
-		return deployment.Place{}, err
+		return deployment.Locations{}, err
 	}
 	userHome, err := p.userHome()
 	if err != nil {
-		return deployment.Place{}, err
+		return deployment.Locations{}, err
 	}
 	dir, err := filepath.Abs(p.dir)
 	if err != nil {
-		return deployment.Place{}, deployment.ErrPath.Sayf("the working directory is unknown: %v; change to one that exists", err)
+		return deployment.Locations{}, deployment.ErrPath.WithMessage("the working directory is unknown: %v; change to one that exists", err)
 	}
 	at := func(path, otherwise string) string {
 		if strings.TrimSpace(path) == "" {
@@ -66,7 +66,7 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 		return filepath.Join(dir, path)
 	}
 	home := at(p.env(homeVar), filepath.Join(userHome, ".agentpack"))
-	out := deployment.Place{
+	out := deployment.Locations{
 		Home: home, Repo: at(a.Repo, filepath.Join(home, "repo")),
 		UserHome: userHome, CodexHome: at(p.env(codexVar), ""),
 		Machine: p.machine(a.Machine), Env: map[string]string{},
@@ -86,8 +86,8 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 	case deployment.ScopeBoth:
 		out.Only = ""
 	default:
-		return deployment.Place{}, deployment.ErrConfig.Sayf("%s (--scope) is %q; use one of user, project, both", scopeVar, string(out.Only)).
-			With(deployment.FieldDetails("scope", string(out.Only)).Add("allowed_scopes", []string{"user", "project", "both"}))
+		return deployment.Locations{}, deployment.ErrConfig.WithMessage("%s (--scope) is %q; use one of user, project, both", scopeVar, string(out.Only)).
+			WithDetails(deployment.FieldDetails("scope", string(out.Only)).Add("allowed_scopes", []string{"user", "project", "both"}))
 	}
 	out.ProjectRoot, out.Marked = real(dir), false
 	if explicit := at(a.ProjectRoot, at(p.env(projectRootVar), "")); explicit != "" {
@@ -96,7 +96,7 @@ func (p *Places) Resolve(ctx context.Context, a deployport.Asked) (deployment.Pl
 		out.ProjectRoot, out.Marked = root, true
 	}
 	if out.Origin, err = origin(out.ProjectRoot); err != nil {
-		return deployment.Place{}, err
+		return deployment.Locations{}, err
 	}
 	if _, err := gitDir(out.Repo); err == nil {
 		if remote, err := origin(out.Repo); err == nil && remote != "" { // it only identifies a repository that was moved
@@ -112,13 +112,13 @@ func (p *Places) userHome() (string, error) {
 	if home == "" {
 		u, err := user.Current()
 		if err != nil || u.HomeDir == "" {
-			return "", deployment.ErrPath.Sayf("the user's home directory is unknown; set HOME")
+			return "", deployment.ErrPath.WithMessage("the user's home directory is unknown; set HOME")
 		}
 		home = u.HomeDir
 	}
 	abs, err := filepath.Abs(home)
 	if err != nil {
-		return "", deployment.ErrPath.Sayf("the home directory %q cannot be made absolute: %v; set HOME to an absolute path", home, err)
+		return "", deployment.ErrPath.WithMessage("the home directory %q cannot be made absolute: %v; set HOME to an absolute path", home, err)
 	}
 	return abs, nil
 }
@@ -229,8 +229,8 @@ func origin(root string) (string, error) {
 			if errors.Is(err, fs.ErrPermission) {
 				sentinel = deployment.ErrPermission
 			}
-			return "", sentinel.Sayf("%s cannot be read: %v; the project's name comes from its remote", file, err).
-				With(deployment.Details{}.AddPath("path", file))
+			return "", sentinel.WithMessage("%s cannot be read: %v; the project's name comes from its remote", file, err).
+				WithDetails(deployment.Details{}.AddPath("path", file))
 		}
 		return strings.TrimSpace(configValue(data, "remote", "origin", "url")), nil
 	}

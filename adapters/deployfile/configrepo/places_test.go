@@ -15,7 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-var _ deployport.Places = (*configrepo.Places)(nil)
+var _ deployport.Locator = (*configrepo.Places)(nil)
 
 // world is a home directory and what calls are made with.
 type world struct {
@@ -45,7 +45,7 @@ func (w world) file(name, text string) string {
 	return path
 }
 
-func (w world) resolve(dir string, a deployport.Asked) deployment.Place {
+func (w world) resolve(dir string, a deployport.Selection) deployment.Locations {
 	got, err := configrepo.NewPlaces(func(name string) string { return w.env[name] }, filepath.Join(w.root, dir)).Resolve(context.Background(), a)
 	require.NoError(w.t, err)
 	return got
@@ -69,41 +69,41 @@ func TestDirectories(t *testing.T) {
 	w := newWorld(t)
 	w.dir("work")
 	home := filepath.Join(w.root, "home")
-	got := w.resolve("work", deployport.Asked{})
-	assert.Equal(t, deployment.Place{
+	got := w.resolve("work", deployport.Selection{})
+	assert.Equal(t, deployment.Locations{
 		Home: home + "/.agentpack", Repo: home + "/.agentpack/repo", UserHome: home, Machine: "box",
 		ProjectRoot: filepath.Join(w.root, "work"), ProjectID: deployment.ProjectID("", filepath.Join(w.root, "work")),
 	}, got)
 
 	for value, want := range map[string]string{"~/x": home + "/x", "~": w.root + "/work/~", "rel": w.root + "/work/rel", "/abs/./y": "/abs/y", "  ": home + "/.agentpack"} {
 		w.env["AGENTPACK_HOME"] = value
-		assert.Equal(t, want, w.resolve("work", deployport.Asked{}).Home, value)
+		assert.Equal(t, want, w.resolve("work", deployport.Selection{}).Home, value)
 	}
 	w.env["AGENTPACK_HOME"] = "/h"
 	w.env["CODEX_HOME"] = "~/.codex"
 	for asked, want := range map[string]string{"": "/h/repo", "../cfg": w.root + "/cfg", "~/cfg": home + "/cfg", "/cfg/": "/cfg", ".": w.root + "/work"} {
-		got := w.resolve("work", deployport.Asked{Repo: asked})
+		got := w.resolve("work", deployport.Selection{Repo: asked})
 		assert.Equal(t, want, got.Repo, asked)
 		assert.Equal(t, home+"/.codex", got.CodexHome)
 	}
 	delete(w.env, "HOME")
 	w.env["USERPROFILE"] = "/profile"
-	assert.Equal(t, "/profile", w.resolve("work", deployport.Asked{}).UserHome)
+	assert.Equal(t, "/profile", w.resolve("work", deployport.Selection{}).UserHome)
 }
 
 func TestMachine(t *testing.T) {
 	w := newWorld(t)
 	w.env["AGENTPACK_MACHINE_ID"], w.env["COMPUTERNAME"] = "My Laptop!", "pc"
-	assert.Equal(t, "asked-one", w.resolve("home", deployport.Asked{Machine: " Asked.One "}).Machine)
-	assert.Equal(t, "my-laptop", w.resolve("home", deployport.Asked{Machine: "..."}).Machine)
+	assert.Equal(t, "asked-one", w.resolve("home", deployport.Selection{Machine: " Asked.One "}).Machine)
+	assert.Equal(t, "my-laptop", w.resolve("home", deployport.Selection{Machine: "..."}).Machine)
 	w.env["AGENTPACK_MACHINE_ID"] = "!!!"
-	assert.Equal(t, "box", w.resolve("home", deployport.Asked{}).Machine)
+	assert.Equal(t, "box", w.resolve("home", deployport.Selection{}).Machine)
 	w.env["HOSTNAME"] = ""
-	assert.Equal(t, "pc", w.resolve("home", deployport.Asked{}).Machine)
+	assert.Equal(t, "pc", w.resolve("home", deployport.Selection{}).Machine)
 	w.env["COMPUTERNAME"] = ""
 	name, err := os.Hostname()
 	require.NoError(t, err)
-	assert.Equal(t, deployment.MachineID(name), w.resolve("home", deployport.Asked{}).Machine)
+	assert.Equal(t, deployment.MachineID(name), w.resolve("home", deployport.Selection{}).Machine)
 }
 
 func TestProjectVectors(t *testing.T) {
@@ -115,7 +115,7 @@ func TestProjectVectors(t *testing.T) {
 	} {
 		w.file("p/.git/HEAD", "ref: refs/heads/main\n")
 		w.file("p/.git/config", "[remote \"origin\"]\n\turl = "+url+"\n")
-		got := w.resolve("p", deployport.Asked{})
+		got := w.resolve("p", deployport.Selection{})
 		assert.Equal(t, []any{id, url, true}, []any{got.ProjectID, got.Origin, got.Marked})
 	}
 }
@@ -134,49 +134,49 @@ func TestProjectIsWhereGitSaysItIs(t *testing.T) {
 	w.git("outer", "-c", "protocol.file.allow=always", "submodule", "--quiet", "add", filepath.Join(w.root, "main"), "sub")
 	require.NoError(t, os.Symlink(filepath.Join(w.root, "main", "a"), filepath.Join(w.root, "link")))
 	for _, dir := range []string{"main", "main/a/b", "main/nested", "linked", "linked/sub", "outer", "outer/sub", "link", "link/b"} {
-		got := w.resolve(dir, deployport.Asked{})
+		got := w.resolve(dir, deployport.Selection{})
 		assert.Equal(t, w.git(dir, "rev-parse", "--show-toplevel"), got.ProjectRoot, dir)
 		assert.True(t, got.Marked, dir)
 		if dir != "outer" {
 			assert.Equal(t, w.git(dir, "remote", "get-url", "origin"), got.Origin, dir)
 		}
 	}
-	assert.Empty(t, w.resolve("outer", deployport.Asked{}).Origin)
+	assert.Empty(t, w.resolve("outer", deployport.Selection{}).Origin)
 }
 
 func TestMarks(t *testing.T) {
 	w := newWorld(t)
 	w.dir("plain/sub")
-	assert.False(t, w.resolve("plain/sub", deployport.Asked{}).Marked)
+	assert.False(t, w.resolve("plain/sub", deployport.Selection{}).Marked)
 	w.file("plain/.agentpack-project", "")
-	got := w.resolve("plain/sub", deployport.Asked{})
+	got := w.resolve("plain/sub", deployport.Selection{})
 	assert.Equal(t, []any{filepath.Join(w.root, "plain"), true}, []any{got.ProjectRoot, got.Marked})
 
 	w.file("repo/.git/HEAD", "x")
 	w.file("repo/.git/config", "[remote \"origin\"] url = https://h/r\n")
 	w.file("repo/pkg/.agentpack-project", "")
-	got = w.resolve("repo/pkg", deployport.Asked{})
+	got = w.resolve("repo/pkg", deployport.Selection{})
 	assert.Equal(t, []any{filepath.Join(w.root, "repo/pkg"), "https://h/r", true}, []any{got.ProjectRoot, got.Origin, got.Marked}, "a part of a repository keeps its remote")
 
-	got = w.resolve("home", deployport.Asked{ProjectRoot: "../repo/new"})
+	got = w.resolve("home", deployport.Selection{ProjectRoot: "../repo/new"})
 	assert.Equal(t, []any{filepath.Join(w.root, "repo/new"), "https://h/r", true}, []any{got.ProjectRoot, got.Origin, got.Marked})
 	w.env["AGENTPACK_PROJECT_ROOT"] = filepath.Join(w.root, "plain")
-	got = w.resolve("repo", deployport.Asked{})
+	got = w.resolve("repo", deployport.Selection{})
 	assert.Equal(t, []any{filepath.Join(w.root, "plain"), "", true}, []any{got.ProjectRoot, got.Origin, got.Marked})
-	assert.Equal(t, filepath.Join(w.root, "repo"), w.resolve("home", deployport.Asked{ProjectRoot: "../repo"}).ProjectRoot, "what is asked for beats the environment")
+	assert.Equal(t, filepath.Join(w.root, "repo"), w.resolve("home", deployport.Selection{ProjectRoot: "../repo"}).ProjectRoot, "what is asked for beats the environment")
 }
 
 func TestUnreadableConfigIsNoOtherProject(t *testing.T) {
 	w := newWorld(t)
 	w.file("p/.git/HEAD", "x")
 	w.dir("p/.git/config")
-	_, err := configrepo.NewPlaces(func(name string) string { return w.env[name] }, filepath.Join(w.root, "p")).Resolve(context.Background(), deployport.Asked{})
+	_, err := configrepo.NewPlaces(func(name string) string { return w.env[name] }, filepath.Join(w.root, "p")).Resolve(context.Background(), deployport.Selection{})
 	assert.ErrorIs(t, err, deployment.ErrPath)
 	w.file("q/.git", "gitdir: ../nowhere\n")
-	assert.Empty(t, w.resolve("q", deployport.Asked{}).Origin)
+	assert.Empty(t, w.resolve("q", deployport.Selection{}).Origin)
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, err = configrepo.NewPlaces(os.Getenv, ".").Resolve(ctx, deployport.Asked{})
+	_, err = configrepo.NewPlaces(os.Getenv, ".").Resolve(ctx, deployport.Selection{})
 	assert.ErrorIs(t, err, context.Canceled)
 }
 
@@ -208,7 +208,7 @@ func TestConfigIsReadAsGitReadsIt(t *testing.T) {
 		w.file("p/.git/HEAD", "x")
 		file := w.file("p/.git/config", text)
 		want := w.git("home", "config", "--file", file, "--default", "", "--get", "remote.origin.url")
-		assert.Equal(t, want, w.resolve("p", deployport.Asked{}).Origin, "%q", text)
+		assert.Equal(t, want, w.resolve("p", deployport.Selection{}).Origin, "%q", text)
 	}
 }
 
@@ -223,7 +223,7 @@ func FuzzConfig(f *testing.F) {
 	require.NoError(f, os.WriteFile(filepath.Join(root, ".git", "HEAD"), []byte("x"), 0o644))
 	f.Fuzz(func(t *testing.T, text string) {
 		require.NoError(t, os.WriteFile(filepath.Join(root, ".git", "config"), []byte(text), 0o644))
-		got, err := configrepo.NewPlaces(func(name string) string { return map[string]string{"HOME": "/h"}[name] }, root).Resolve(context.Background(), deployport.Asked{})
+		got, err := configrepo.NewPlaces(func(name string) string { return map[string]string{"HOME": "/h"}[name] }, root).Resolve(context.Background(), deployport.Selection{})
 		require.NoError(t, err)
 		require.True(t, got.Marked)
 		require.Equal(t, got.Origin, strings.TrimSpace(got.Origin))
@@ -238,7 +238,7 @@ func BenchmarkResolve(b *testing.B) {
 	require.NoError(b, os.WriteFile(filepath.Join(root, ".git", "config"), []byte(locationConfigs()[0]), 0o644))
 	p := configrepo.NewPlaces(func(string) string { return "/h" }, filepath.Join(root, "a/b/c"))
 	for b.Loop() {
-		if _, err := p.Resolve(context.Background(), deployport.Asked{}); err != nil {
+		if _, err := p.Resolve(context.Background(), deployport.Selection{}); err != nil {
 			b.Fatal(err)
 		}
 	}

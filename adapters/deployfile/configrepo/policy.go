@@ -105,16 +105,16 @@ func (*PolicyReader) DecodeLock(data []byte, path string) (*deployment.Lock, err
 func version(path string, v *int) error {
 	switch {
 	case v == nil:
-		return invalid(path, "version is missing").With(deployment.FieldDetails("error", "version is missing").Add("missing", []string{"version"}).AddPath("path", path))
+		return invalid(path, "version is missing").WithDetails(deployment.FieldDetails("error", "version is missing").Add("missing", []string{"version"}).AddPath("path", path))
 	case *v != governance.OrgVersion:
-		return deployment.ErrPolicyVersion.Sayf("%s has version %d, and only %d is supported; use a program that supports it", path, *v, governance.OrgVersion).
-			With(deployment.FieldDetails("version", *v).Add("supported", []int{governance.OrgVersion}).AddPath("path", path))
+		return deployment.ErrPolicyVersion.WithMessage("%s has version %d, and only %d is supported; use a program that supports it", path, *v, governance.OrgVersion).
+			WithDetails(deployment.FieldDetails("version", *v).Add("supported", []int{governance.OrgVersion}).AddPath("path", path))
 	}
 	return nil
 }
 
 func invalid(path, problem string) *fault.Error {
-	return deployment.ErrPolicyConfig.Sayf("%s is not valid: %s", path, problem).With(deployment.FieldDetails("error", problem).AddPath("path", path))
+	return deployment.ErrPolicyConfig.WithMessage("%s is not valid: %s", path, problem).WithDetails(deployment.FieldDetails("error", problem).AddPath("path", path))
 }
 
 // readPolicy is a file of the repository; no link leads out of it.
@@ -142,9 +142,9 @@ func readPolicy(ctx context.Context, repo, name string) (data []byte, found bool
 func policyUnreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	if errors.Is(err, fs.ErrPermission) {
-		return deployment.ErrPermission.Sayf("cannot read %s: permission denied; change its permissions", path).With(details).Because(err)
+		return deployment.ErrPermission.WithMessage("cannot read %s: permission denied; change its permissions", path).WithDetails(details).WithCause(err)
 	}
-	return deployment.ErrPath.Sayf("%s cannot be listed: %v", path, err).With(details).Because(err)
+	return deployment.ErrPath.WithMessage("%s cannot be listed: %v", path, err).WithDetails(details).WithCause(err)
 }
 
 // List implements deployport.Lister.
@@ -157,7 +157,7 @@ func (*PolicyReader) List(ctx context.Context, dir string, skip []string) ([]dep
 		}
 	}
 	if err != nil {
-		return nil, deployment.ErrPath.Sayf("directory %s not found", dir).With(deployment.Details{}.AddPath("path", dir)).Because(err)
+		return nil, deployment.ErrPath.WithMessage("directory %s not found", dir).WithDetails(deployment.Details{}.AddPath("path", dir)).WithCause(err)
 	}
 	var out []deployport.Listed
 	err = filepath.WalkDir(root, func(path string, e fs.DirEntry, err error) error {

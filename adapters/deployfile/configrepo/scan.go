@@ -17,7 +17,7 @@ import (
 // scanFiles reads the files of modules, as package configrepo does.
 type scanFiles interface {
 	// Local is the tree of a directory or file below at.Repo.
-	Local(ctx context.Context, at deployment.Place, source string) (deployment.Tree, error)
+	Local(ctx context.Context, at deployment.Locations, source string) (deployment.Tree, error)
 	// Tree returns the files of a directory that is not itself a link.
 	Tree(ctx context.Context, dir string) (deployment.Tree, error)
 }
@@ -90,13 +90,13 @@ func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error
 	}
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return nil, deployment.ErrConfig.Sayf("%s no longer exists", path).With(deployment.Details{}.AddPath("path", path))
+		return nil, deployment.ErrConfig.WithMessage("%s no longer exists", path).WithDetails(deployment.Details{}.AddPath("path", path))
 	case err != nil:
 		return nil, scanUnreadable(path, err)
 	case info.IsDir():
 		return s.files.Tree(ctx, real)
 	}
-	tree, err := s.files.Local(ctx, deployment.Place{Repo: filepath.Dir(real)}, filepath.Base(real))
+	tree, err := s.files.Local(ctx, deployment.Locations{Repo: filepath.Dir(real)}, filepath.Base(real))
 	if err == nil && len(tree) == 1 {
 		tree[0].Path = filepath.Base(path) // its name here, wherever a link leads
 	}
@@ -107,7 +107,7 @@ func (s *Scanner) Tree(ctx context.Context, path string) (deployment.Tree, error
 func scanUnreadable(path string, err error) error {
 	details := deployment.Details{}.AddPath("path", path)
 	if errors.Is(err, fs.ErrPermission) {
-		return deployment.ErrPermission.Sayf("cannot read %s: permission denied; change its permissions, or name another directory", path).With(details).Because(err)
+		return deployment.ErrPermission.WithMessage("cannot read %s: permission denied; change its permissions, or name another directory", path).WithDetails(details).WithCause(err)
 	}
-	return deployment.ErrPath.Sayf("%s cannot be read: %v", path, err).With(details.Add("error", err.Error())).Because(err)
+	return deployment.ErrPath.WithMessage("%s cannot be read: %v", path, err).WithDetails(details.Add("error", err.Error())).WithCause(err)
 }

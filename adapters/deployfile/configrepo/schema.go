@@ -32,8 +32,8 @@ func (r *manifestReader) version(n yamlcodec.Node) error {
 	if value != nil {
 		said = fmt.Sprintf("has version %v", value)
 	}
-	return deployment.ErrConfigVersion.Sayf("%s %s; write version: %d, or use a program that knows it", r.path, said, deployment.ManifestVersion).
-		With(deployment.FieldDetails("version", value).Add("supported", []int{deployment.ManifestVersion}).AddPath("path", r.path))
+	return deployment.ErrConfigVersion.WithMessage("%s %s; write version: %d, or use a program that knows it", r.path, said, deployment.ManifestVersion).
+		WithDetails(deployment.FieldDetails("version", value).Add("supported", []int{deployment.ManifestVersion}).AddPath("path", r.path))
 }
 
 func (r *manifestReader) profiles(root, n yamlcodec.Node) map[string]deployment.Profile {
@@ -56,8 +56,8 @@ func (r *manifestReader) profiles(root, n yamlcodec.Node) map[string]deployment.
 		if n.Given() {
 			place = n
 		}
-		r.refuse(place, deployment.ErrConfig.Sayf("there is no profile %q; add it under profiles", deployment.DefaultProfile).
-			With(deployment.FieldDetails("profile", deployment.DefaultProfile)))
+		r.refuse(place, deployment.ErrConfig.WithMessage("there is no profile %q; add it under profiles", deployment.DefaultProfile).
+			WithDetails(deployment.FieldDetails("profile", deployment.DefaultProfile)))
 	}
 	return out
 }
@@ -118,8 +118,8 @@ func (r *manifestReader) scope(n yamlcodec.Node, target string, scope deployment
 	case !slices.Contains(all, scope):
 		r.wrong(n, "unknown scope %s; use one of %s", n.Say(), joined(all))
 	case known && !slices.Contains(allowed, scope):
-		r.refuse(n, deployment.ErrConfig.Sayf("target %q cannot be deployed to scope %q; use one of %s", target, scope, joined(allowed)).
-			With(deployment.FieldDetails("target", target).Add("scope", string(scope)).Add("allowed_scopes", words(allowed))))
+		r.refuse(n, deployment.ErrConfig.WithMessage("target %q cannot be deployed to scope %q; use one of %s", target, scope, joined(allowed)).
+			WithDetails(deployment.FieldDetails("target", target).Add("scope", string(scope)).Add("allowed_scopes", words(allowed))))
 	}
 	return scope
 }
@@ -156,7 +156,7 @@ func (r *manifestReader) known(n yamlcodec.Node, target, module string) {
 		details.Add("module_id", module)
 		who = fmt.Sprintf(", which module %q is meant for", module)
 	}
-	r.refuse(n, deployment.ErrTarget.Sayf("there is no target %q%s; %s", target, who, hint).With(details))
+	r.refuse(n, deployment.ErrTarget.WithMessage("there is no target %q%s; %s", target, who, hint).WithDetails(details))
 }
 
 func (r *manifestReader) modules(n yamlcodec.Node) []deployment.Module {
@@ -171,8 +171,8 @@ func (r *manifestReader) modules(n yamlcodec.Node) []deployment.Module {
 			continue
 		}
 		if line, repeated := seen[m.ID]; repeated {
-			r.refuse(item, deployment.ErrConfig.Sayf("the module id %q is already used on line %d; ids must be unique", m.ID, line).
-				With(deployment.FieldDetails("module_id", m.ID)))
+			r.refuse(item, deployment.ErrConfig.WithMessage("the module id %q is already used on line %d; ids must be unique", m.ID, line).
+				WithDetails(deployment.FieldDetails("module_id", m.ID)))
 		}
 		seen[m.ID] = item.Line()
 		out = append(out, m)
@@ -221,7 +221,7 @@ func (r *manifestReader) module(n yamlcodec.Node) (m deployment.Module, ok bool)
 	}
 	if hasID {
 		if problem := idProblem(m); problem != "" {
-			r.refuse(fields["id"], deployment.ErrConfig.Sayf("the module id %q %s", id, problem).With(deployment.FieldDetails("module_id", id)))
+			r.refuse(fields["id"], deployment.ErrConfig.WithMessage("the module id %q %s", id, problem).WithDetails(deployment.FieldDetails("module_id", id)))
 		}
 		for i, target := range fields["targets"].Items() {
 			if target.Kind() == yamlcodec.Text && i < len(m.Targets) {
@@ -238,8 +238,8 @@ func (r *manifestReader) badType(n yamlcodec.Node, m deployment.Module) {
 	if near := fault.Nearest(string(m.Type), names); near != "" {
 		hint = "did you mean " + near + "?"
 	}
-	r.refuse(n, deployment.ErrConfig.Sayf("module %q has the unknown type %q; %s", m.ID, m.Type, hint).
-		With(deployment.FieldDetails("module_id", m.ID).Add("type", string(m.Type)).Add("allowed", names)))
+	r.refuse(n, deployment.ErrConfig.WithMessage("module %q has the unknown type %q; %s", m.ID, m.Type, hint).
+		WithDetails(deployment.FieldDetails("module_id", m.ID).Add("type", string(m.Type)).Add("allowed", names)))
 }
 
 // source is exactly one of the two; both and neither are refused, an explicit null counts as absent.
@@ -297,7 +297,7 @@ func (r *manifestReader) git(n yamlcodec.Node) *deployment.GitSource {
 // unfit refuses a field's value for a reason; "" is none.
 func (r *manifestReader) unfit(n yamlcodec.Node, field, problem string) {
 	if problem != "" {
-		r.refuse(n, deployment.ErrConfig.Sayf("%s", problem).With(deployment.FieldDetails("field", field).Add("value", n.Text())))
+		r.refuse(n, deployment.ErrConfig.WithMessage("%s", problem).WithDetails(deployment.FieldDetails("field", field).Add("value", n.Text())))
 	}
 }
 

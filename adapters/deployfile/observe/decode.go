@@ -25,7 +25,7 @@ func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, erro
 	if !plain {
 		c, doc = newCollector(root, len(data)), document{}
 		if err := json.Unmarshal(data, &doc); err != nil {
-			return Manifest{}, nil, ErrBadManifest.Sayf("it is not a valid manifest: %v", err)
+			return Manifest{}, nil, ErrBadManifest.WithMessage("it is not a valid manifest: %v", err)
 		}
 		for i := range doc.Files {
 			c.add(&doc.Files[i])
@@ -33,9 +33,9 @@ func DecodeManifest(data []byte, root deployment.Root) (Manifest, []string, erro
 	}
 	switch {
 	case doc.Version != version:
-		return Manifest{}, nil, ErrBadManifest.Sayf("its schema_version is %d, and only %d is supported", doc.Version, version)
+		return Manifest{}, nil, ErrBadManifest.WithMessage("its schema_version is %d, and only %d is supported", doc.Version, version)
 	case doc.Tool != root.Target:
-		return Manifest{}, nil, ErrBadManifest.Sayf("its tool is %q, not %q", doc.Tool, root.Target).Because(errOther)
+		return Manifest{}, nil, ErrBadManifest.WithMessage("its tool is %q, not %q", doc.Tool, root.Target).WithCause(errOther)
 	}
 	m := Manifest{Target: doc.Tool, Root: root.Path, SnapshotID: doc.SnapshotID, Recorded: doc.Root, Repo: doc.Repo, Files: c.files}
 	if at, err := time.Parse(time.RFC3339Nano, doc.GeneratedAt); err == nil {

@@ -46,10 +46,10 @@ func EncodeManifest(m Manifest) ([]byte, error) {
 	doc := document{Version: version, GeneratedAt: m.GeneratedAt.UTC().Format(time.RFC3339Nano), Tool: m.Target, SnapshotID: m.SnapshotID, Root: m.Recorded, Repo: m.Repo,
 		Files: entries{}}
 	if !utf8.ValidString(m.Recorded) || !utf8.ValidString(m.Repo) {
-		return nil, deployment.ErrPath.Sayf("%q or %q is not a UTF-8 path and cannot be recorded; rename the directory", m.Recorded, m.Repo)
+		return nil, deployment.ErrPath.WithMessage("%q or %q is not a UTF-8 path and cannot be recorded; rename the directory", m.Recorded, m.Repo)
 	}
 	if len(m.Files) > maxFiles {
-		return nil, ErrBadManifest.Sayf("%d files in %s are too many for one manifest; at most %d are allowed", len(m.Files), m.Root, maxFiles)
+		return nil, ErrBadManifest.WithMessage("%d files in %s are too many for one manifest; at most %d are allowed", len(m.Files), m.Root, maxFiles)
 	}
 	type row struct {
 		rel  string
@@ -82,7 +82,7 @@ func EncodeManifest(m Manifest) ([]byte, error) {
 		}
 	}
 	if err != nil {
-		return nil, ErrBadManifest.Sayf("the manifest of %s in %s cannot be written", m.Target, m.Root).Because(err)
+		return nil, ErrBadManifest.WithMessage("the manifest of %s in %s cannot be written", m.Target, m.Root).WithCause(err)
 	}
 	return append(out, '\n'), nil
 }
@@ -141,8 +141,8 @@ func (m Manifest) relative(f *deployment.Owned) (string, error) {
 	rel, err := filepath.Rel(m.Root, f.Path)
 	rel = filepath.ToSlash(rel)
 	if _, problem := inside(rel); err != nil || problem != "" || !utf8.ValidString(rel) {
-		return "", deployment.ErrPath.Sayf("%q cannot be listed in the manifest of %s: it is not a UTF-8 path of a file below it", f.Path, m.Root).
-			With(deployment.FieldDetails("root", m.Root).AddPath("path", f.Path)).Because(err)
+		return "", deployment.ErrPath.WithMessage("%q cannot be listed in the manifest of %s: it is not a UTF-8 path of a file below it", f.Path, m.Root).
+			WithDetails(deployment.FieldDetails("root", m.Root).AddPath("path", f.Path)).WithCause(err)
 	}
 	return rel, nil
 }

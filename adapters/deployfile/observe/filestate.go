@@ -25,13 +25,13 @@ func FileFault(err error, path string) error {
 	}
 	switch number {
 	case syscall.EACCES, syscall.EPERM, syscall.EROFS:
-		return deployment.ErrPermission.Sayf("%s cannot be read or written: %v; make it and its directory writable for this user", path, number).
-			With(details.Add("io_kind", "permission_denied").Add("hint", "check the owner and the mode of the file and its directory")).Because(err)
+		return deployment.ErrPermission.WithMessage("%s cannot be read or written: %v; make it and its directory writable for this user", path, number).
+			WithDetails(details.Add("io_kind", "permission_denied").Add("hint", "check the owner and the mode of the file and its directory")).WithCause(err)
 	case syscall.ENAMETOOLONG:
-		return deployment.ErrPathLong.Sayf("the path %s is too long; shorten a name in it", path).
-			With(details.Add("io_kind", "path_too_long").Add("hint", "shorten the path")).Because(err)
+		return deployment.ErrPathLong.WithMessage("the path %s is too long; shorten a name in it", path).
+			WithDetails(details.Add("io_kind", "path_too_long").Add("hint", "shorten the path")).WithCause(err)
 	}
-	return deployment.ErrDisk.Sayf("%s could not be written: %v", path, cause(err)).With(details).Because(err)
+	return deployment.ErrDisk.WithMessage("%s could not be written: %v", path, cause(err)).WithDetails(details).WithCause(err)
 }
 
 // cause is the innermost reason: the path around it is said already, or is only part of it.
@@ -76,7 +76,7 @@ func InspectPath(path string) (FileState, error) {
 		switch {
 		case err != nil:
 		case !os.SameFile(info, s.Info): // perhaps a link by now, whose target was read
-			err = deployment.ErrStale.Sayf("%s changed while it was read; try again", path)
+			err = deployment.ErrStale.WithMessage("%s changed while it was read; try again", path)
 		default:
 			s.Sum, s.Size, s.Mode = deployment.SumOf(s.Data), int64(len(s.Data)), s.Info.Mode().Perm()
 		}

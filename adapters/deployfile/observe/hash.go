@@ -30,8 +30,8 @@ func (h *hasher) file(f file, path string) (deployment.Sum, stat, error) {
 		return deployment.Sum{}, stat{}, err
 	}
 	if !before.Mode.IsRegular() {
-		return deployment.Sum{}, stat{}, deployment.ErrPath.Sayf("%s is not a regular file", path).
-			With(deployment.ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", path))
+		return deployment.Sum{}, stat{}, deployment.ErrPath.WithMessage("%s is not a regular file", path).
+			WithDetails(deployment.ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", path))
 	}
 	sum, err := h.content(f, before.Size)
 	if err != nil {

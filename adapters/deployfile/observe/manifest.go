@@ -66,8 +66,8 @@ func ReadManifest(root deployment.Root) (deployment.OwnershipManifest, []string,
 	info, err := os.Stat(root.Path)
 	switch {
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return l, nil, deployment.ErrPathLong.Sayf("the path %s is too long; move the root to a shorter path", root.Path).
-			With(deployment.FieldDetails("hint", "use a shorter root").AddPath("path", root.Path)).Because(err)
+		return l, nil, deployment.ErrPathLong.WithMessage("the path %s is too long; move the root to a shorter path", root.Path).
+			WithDetails(deployment.FieldDetails("hint", "use a shorter root").AddPath("path", root.Path)).WithCause(err)
 	case err == nil && !info.IsDir(): // a pipe, opened, would block
 		return l, nil, nil
 	}

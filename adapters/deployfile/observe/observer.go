@@ -351,16 +351,16 @@ func refused(what, path string, err error) error {
 	}
 	switch {
 	case errors.Is(err, fs.ErrPermission):
-		return deployment.ErrPermission.Sayf("%s cannot be %s without permission; make it and its parent directories readable for this user", path, what).
-			With(details("make the file readable, or exclude it").Add("io_kind", "permission_denied")).Because(err)
+		return deployment.ErrPermission.WithMessage("%s cannot be %s without permission; make it and its parent directories readable for this user", path, what).
+			WithDetails(details("make the file readable, or exclude it").Add("io_kind", "permission_denied")).WithCause(err)
 	case errors.Is(err, syscall.ENAMETOOLONG):
-		return deployment.ErrPathLong.Sayf("the path %s is too long to be %s; shorten a name in it", path, what).
-			With(details("shorten the path").Add("io_kind", "path_too_long")).Because(err)
+		return deployment.ErrPathLong.WithMessage("the path %s is too long to be %s; shorten a name in it", path, what).
+			WithDetails(details("shorten the path").Add("io_kind", "path_too_long")).WithCause(err)
 	case errors.Is(err, deployment.ErrPath):
-		return deployment.ErrPath.Sayf("%s cannot be %s: it is not a file, or it keeps changing", path, what).
-			With(details("move the existing file or directory away")).Because(err)
+		return deployment.ErrPath.WithMessage("%s cannot be %s: it is not a file, or it keeps changing", path, what).
+			WithDetails(details("move the existing file or directory away")).WithCause(err)
 	case errors.Is(err, syscall.ELOOP), errors.Is(err, syscall.EINVAL):
-		return deployment.ErrPath.Sayf("%s cannot be %s: the path does not resolve", path, what).With(details("correct the path")).Because(err)
+		return deployment.ErrPath.WithMessage("%s cannot be %s: the path does not resolve", path, what).WithDetails(details("correct the path")).WithCause(err)
 	}
 	return fault.From(err)
 }

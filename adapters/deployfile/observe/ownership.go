@@ -92,7 +92,7 @@ func (o *Ownership) Records(root deployment.Root) (out []Record, warnings []stri
 			}
 		}
 		if err == nil && (m.Recorded != root.Path || OwnershipName(root, m.Repo) != name) {
-			err = ErrBadManifest.Sayf("it belongs to another directory or config repository")
+			err = ErrBadManifest.WithMessage("it belongs to another directory or config repository")
 		}
 		if err != nil {
 			warnings = append(warnings, "the ownership record "+o.state.File(name)+" cannot be used, so its files count as not deployed: "+ownershipCause(err))
@@ -247,7 +247,7 @@ func ReadKnownRoots(state *docfile.Dir) ([]deployport.KnownRoot, error) {
 	}
 	var known []deployport.KnownRoot
 	if err := json.Unmarshal(data, &known); err != nil {
-		return nil, deployment.ErrSnapshotDamaged.Sayf("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", RootsName, err)
+		return nil, deployment.ErrSnapshotDamaged.WithMessage("the list of deployed directories, state/%s, cannot be read: %v; restore it, or move it away", RootsName, err)
 	}
 	real := map[string]string{} // earlier versions wrote the path as it was named
 	for i, k := range known {

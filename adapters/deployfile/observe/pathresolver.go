@@ -65,8 +65,8 @@ func (t *PathResolver) parent(root, path string) (ResolvedDir, error) {
 
 // UnusablePath is ErrPath, with the reason.
 func UnusablePath(path, why string) error {
-	return deployment.ErrPath.Sayf("%q cannot be written: %s", path, why).
-		With(deployment.FieldDetails("hint", "use a path below the root, in existing directories").AddPath("path", path))
+	return deployment.ErrPath.WithMessage("%q cannot be written: %s", path, why).
+		WithDetails(deployment.FieldDetails("hint", "use a path below the root, in existing directories").AddPath("path", path))
 }
 
 func (t *PathResolver) dir(root, dir string) (ResolvedDir, error) {

@@ -36,14 +36,14 @@ func Open(where, record, cache string) (*Remote, error) {
 	url, branch, _ := strings.Cut(where, "#")
 	switch {
 	case url == "" || strings.HasPrefix(url, "-") || strings.ContainsAny(url, "\x00\n"):
-		return nil, ErrRemote.Sayf("%q is not the URL of a git repository", url)
+		return nil, ErrRemote.WithMessage("%q is not the URL of a git repository", url)
 	case gitcli.Mask(url) != url:
-		return nil, ErrRemote.Sayf("the URL of an anchor is recorded, so it must not contain a password or token; use git's credential helper")
+		return nil, ErrRemote.WithMessage("the URL of an anchor is recorded, so it must not contain a password or token; use git's credential helper")
 	}
 	if !strings.Contains(url, ":") { // a directory, and git works in another one
 		abs, err := filepath.Abs(url)
 		if err != nil {
-			return nil, ErrRemote.Because(err)
+			return nil, ErrRemote.WithCause(err)
 		}
 		url = abs
 	}
@@ -121,7 +121,7 @@ func (r *Remote) Heads(ctx context.Context, mark string) ([]audit.Head, int, err
 func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 	if _, err := os.Stat(filepath.Join(r.dir, "HEAD")); err != nil {
 		if err := os.MkdirAll(r.dir, 0o700); err != nil {
-			return "", ErrRemote.Because(err)
+			return "", ErrRemote.WithCause(err)
 		}
 		if _, err := r.git(ctx, gitcli.Command{Args: []string{"init", "--quiet", "--bare", "--template="}}); err != nil {
 			return "", err
@@ -137,7 +137,7 @@ func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 	at, _, _ := strings.Cut(there, "\t")
 	if at == "" {
 		if mark != "" {
-			return "", audit.ErrContradicted.Sayf("the branch %s of %s is gone; it was at %s", r.branch, r.url, mark)
+			return "", audit.ErrContradicted.WithMessage("the branch %s of %s is gone; it was at %s", r.branch, r.url, mark)
 		}
 		return "", nil
 	}
@@ -153,7 +153,7 @@ func (r *Remote) fetch(ctx context.Context, mark string) (string, error) {
 		_, err := r.git(ctx, gitcli.Command{Args: []string{"merge-base", "--is-ancestor", mark, at}})
 		var said *gitcli.ExitError
 		if errors.As(err, &said) { // also for a commit that is nowhere any more
-			return "", audit.ErrContradicted.Sayf("the branch %s of %s was rewritten: it no longer contains the commit %s", r.branch, r.url, mark)
+			return "", audit.ErrContradicted.WithMessage("the branch %s of %s was rewritten: it no longer contains the commit %s", r.branch, r.url, mark)
 		}
 		if err != nil {
 			return "", err
@@ -168,10 +168,10 @@ func (r *Remote) git(ctx context.Context, c gitcli.Command) (string, error) {
 	out, err := c.Output(ctx)
 	var said *gitcli.ExitError
 	if errors.As(err, &said) {
-		return "", ErrRemote.Sayf("git %s failed for %s: %s", c.Args[0], r.url, strings.TrimSpace(said.Words)).Because(err)
+		return "", ErrRemote.WithMessage("git %s failed for %s: %s", c.Args[0], r.url, strings.TrimSpace(said.Words)).WithCause(err)
 	}
 	if err != nil {
-		return "", ErrRemote.Sayf("git could not be queried about %s", r.url).Because(err)
+		return "", ErrRemote.WithMessage("git could not be queried about %s", r.url).WithCause(err)
 	}
 	return strings.TrimSpace(string(out)), nil
 }

@@ -23,10 +23,10 @@ const gitDir = ".git"
 // unless offline (ErrOffline). It fails with ErrConfig for a URL that git must not see and a subdirectory that is not there, ErrLock for a
 // commit that is none, and ErrPath for a subdirectory outside the checkout. What the checkout holds is for the caller to compare with the
 // lockfile: it is a cache, and anybody may have edited it.
-func (c *Client) Git(ctx context.Context, at deployment.Place, source deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
+func (c *Client) Git(ctx context.Context, at deployment.Locations, source deployment.ResolvedGit, offline bool) (deployment.Tree, error) {
 	commit, ok := commitOf(source.Commit)
 	if !ok {
-		return nil, deployment.ErrLock.Sayf("invalid commit %q of %s: a commit has 40 hex digits; lock again", source.Commit, shown(source.URL))
+		return nil, deployment.ErrLock.WithMessage("invalid commit %q of %s: a commit has 40 hex digits; lock again", source.Commit, shown(source.URL))
 	}
 	if err := checkURL(source.URL, false); err != nil {
 		return nil, err
@@ -57,8 +57,8 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 		return MoveLegacyCheckout(old, canonical), nil
 	}
 	if offline {
-		return "", deployment.ErrOffline.Sayf("commit %s of %s is not in the cache and cannot be fetched with --offline; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
-			With(deployment.Details{"url": shown(source.URL), "commit": source.Commit})
+		return "", deployment.ErrOffline.WithMessage("commit %s of %s is not in the cache and cannot be fetched with --offline; repeat without --offline, or run fetch first", source.Commit, shown(source.URL)).
+			WithDetails(deployment.Details{"url": shown(source.URL), "commit": source.Commit})
 	}
 	if err := gitcli.Reach(ctx, source.URL); err != nil {
 		return "", err
@@ -67,10 +67,10 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 }
 
 // Discard takes the checkout of a source out of the cache, so that Git fetches it again. It fails with ErrLock for a commit that is none.
-func (c *Client) Discard(ctx context.Context, at deployment.Place, source deployment.ResolvedGit) error {
+func (c *Client) Discard(ctx context.Context, at deployment.Locations, source deployment.ResolvedGit) error {
 	commit, ok := commitOf(source.Commit)
 	if !ok {
-		return deployment.ErrLock.Sayf("invalid commit %q of %s: a commit has 40 hex digits; lock again", source.Commit, shown(source.URL))
+		return deployment.ErrLock.WithMessage("invalid commit %q of %s: a commit has 40 hex digits; lock again", source.Commit, shown(source.URL))
 	}
 	store := storeOf(at.Home, source)
 	if !isDir(filepath.Join(store, commit)) {
@@ -115,11 +115,11 @@ func subdir(s string) (string, error) {
 	}
 	p, err := relpath.Parse(s)
 	if err != nil {
-		return "", deployment.ErrPath.Sayf("the subdir of a git source: %v", err).Because(err)
+		return "", deployment.ErrPath.WithMessage("the subdir of a git source: %v", err).WithCause(err)
 	}
 	sub := p.Clean().String()
 	if !filepath.IsLocal(filepath.FromSlash(sub)) || inGit(sub) {
-		return "", deployment.ErrPath.Sayf("the subdir %q of a git source is outside its files", s)
+		return "", deployment.ErrPath.WithMessage("the subdir %q of a git source is outside its files", s)
 	}
 	if sub == "." {
 		return "", nil
@@ -144,13 +144,13 @@ func inside(root, sub string, source deployment.ResolvedGit) (string, error) {
 	real, err := filepath.EvalSymlinks(filepath.Join(top, filepath.FromSlash(sub)))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", deployment.ErrConfig.Sayf("%s has no %q at commit %s; correct the module's subdir", shown(source.URL), sub, source.Commit).With(details)
+		return "", deployment.ErrConfig.WithMessage("%s has no %q at commit %s; correct the module's subdir", shown(source.URL), sub, source.Commit).WithDetails(details)
 	case err != nil:
 		return "", disk(err, filepath.Join(root, sub))
 	}
 	rel, err := filepath.Rel(top, real)
 	if err != nil || !filepath.IsLocal(rel) || inGit(filepath.ToSlash(rel)) {
-		return "", deployment.ErrPath.Sayf("the subdir %q of %s is a link out of the checkout", sub, shown(source.URL)).With(details)
+		return "", deployment.ErrPath.WithMessage("the subdir %q of %s is a link out of the checkout", sub, shown(source.URL)).WithDetails(details)
 	}
 	if rel = path.Clean(filepath.ToSlash(rel)); rel == "." {
 		rel = ""

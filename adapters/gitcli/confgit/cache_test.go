@@ -30,7 +30,7 @@ func detailsOf(t *testing.T, err error) deployment.Details {
 	return details
 }
 
-func canonical(at deployment.Place, source deployment.ResolvedGit) string {
+func canonical(at deployment.Locations, source deployment.ResolvedGit) string {
 	return filepath.Join(at.Home, "cache", "git", deployment.SumOf([]byte(source.URL)).String(), source.Commit)
 }
 
@@ -126,7 +126,7 @@ func TestDiscard(t *testing.T) {
 func TestOlderLayoutsAreMovedOrUsedWhereTheyAre(t *testing.T) {
 	r := gitfixture.New(t, archive)
 	source := deployment.ResolvedGit{URL: r.Remote, Commit: r.Head()}
-	old := func(at deployment.Place, name string) string {
+	old := func(at deployment.Locations, name string) string {
 		dir := filepath.Join(at.Home, "cache", "git", name, source.Commit)
 		r.Git("clone", "--quiet", r.Remote, dir)
 		r.Git("-C", dir, "checkout", "--quiet", source.Commit)

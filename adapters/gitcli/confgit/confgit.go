@@ -63,16 +63,16 @@ func (c *Client) git(ctx context.Context, cmd gitcli.Command) ([]byte, error) {
 	case ctx.Err() != nil:
 		return nil, fault.From(ctx.Err())
 	case errors.As(err, &missing):
-		return nil, deployment.ErrGitMissing.With(details.Add("hint", "install git 2.39 or newer and make sure it is on the PATH")).Because(err)
+		return nil, deployment.ErrGitMissing.WithDetails(details.Add("hint", "install git 2.39 or newer and make sure it is on the PATH")).WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, deployment.ErrGit.Sayf("git %s took longer than %s and was stopped; check whether the remote answers, then repeat", said, cmd.Timeout).With(details).Because(err)
+		return nil, deployment.ErrGit.WithMessage("git %s took longer than %s and was stopped; check whether the remote answers, then repeat", said, cmd.Timeout).WithDetails(details).WithCause(err)
 	case errors.As(err, &exit) && strings.HasPrefix(exit.Words, "fatal: not a git repository"):
-		return nil, deployment.ErrGitRepo.Sayf("%s is not in a git repository; create one with git init, or with init and its git option", cmd.Dir).With(details).Because(err)
+		return nil, deployment.ErrGitRepo.WithMessage("%s is not in a git repository; create one with git init, or with init and its git option", cmd.Dir).WithDetails(details).WithCause(err)
 	case errors.As(err, &exit):
 		details.Add("exit_code", exit.Code).Add("stderr", exit.Words)
-		return nil, deployment.ErrGit.Sayf("git %s failed: %s", said, last(exit.Words)).With(details).Because(err)
+		return nil, deployment.ErrGit.WithMessage("git %s failed: %s", said, last(exit.Words)).WithDetails(details).WithCause(err)
 	}
-	return nil, deployment.ErrGit.Sayf("git %s failed: %v", said, err).With(details).Because(err)
+	return nil, deployment.ErrGit.WithMessage("git %s failed: %v", said, err).WithDetails(details).WithCause(err)
 }
 
 // words returns what a git that failed had said on standard error, and on standard output before that.
@@ -126,5 +126,5 @@ func disk(err error, path string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		named = deployment.ErrPermission
 	}
-	return named.Sayf("%s cannot be used: %v; make sure that it is writable and has free space", path, err).With(deployment.Details{}.AddPath("path", path)).Because(err)
+	return named.WithMessage("%s cannot be used: %v; make sure that it is writable and has free space", path, err).WithDetails(deployment.Details{}.AddPath("path", path)).WithCause(err)
 }

@@ -37,8 +37,8 @@ func user(t *testing.T, config string) {
 }
 
 // place returns where a call works, with a home that does not exist yet.
-func place(t *testing.T) deployment.Place {
-	return deployment.Place{Home: filepath.Join(t.TempDir(), "home")}
+func place(t *testing.T) deployment.Locations {
+	return deployment.Locations{Home: filepath.Join(t.TempDir(), "home")}
 }
 
 func client() *confgit.Client { return confgit.New(confgit.Options{Tree: tree}) }
@@ -63,7 +63,7 @@ func tree(_ context.Context, root, sub string) (deployment.Tree, error) {
 		}
 		data, err := fs.ReadFile(opened.FS(), name)
 		if err != nil {
-			return deployment.ErrPath.Because(err)
+			return deployment.ErrPath.WithCause(err)
 		}
 		info, err := d.Info()
 		out = append(out, deployment.File{Path: strings.TrimPrefix(strings.TrimPrefix(name, top), "/"), Mode: deployment.ModeOf(info.Mode()), Content: deployment.ContentOf(data)})

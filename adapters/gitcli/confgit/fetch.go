@@ -33,8 +33,8 @@ func (c *Client) fetch(ctx context.Context, store string, source deployment.Reso
 		_ = os.Remove(store) // only removed if it is empty
 	}
 	if bounded.Err() != nil && ctx.Err() == nil && err != nil {
-		return deployment.ErrGit.Sayf("fetching commit %s of %s took longer than %s and was stopped; check whether the remote answers, then repeat", source.Commit, shown(source.URL), c.options.Transfer).
-			With(deployment.Details{"url": shown(source.URL), "commit": source.Commit}).Because(err)
+		return deployment.ErrGit.WithMessage("fetching commit %s of %s took longer than %s and was stopped; check whether the remote answers, then repeat", source.Commit, shown(source.URL), c.options.Transfer).
+			WithDetails(deployment.Details{"url": shown(source.URL), "commit": source.Commit}).WithCause(err)
 	}
 	return err
 }
@@ -124,8 +124,8 @@ func (c *Client) clone(ctx context.Context, dir string, source deployment.Resolv
 		}
 		_, err := c.git(ctx, step)
 		if strings.Contains(words(err), "reference is not a tree") {
-			return deployment.ErrGit.Sayf("no branch or tag of %s contains commit %s; lock again, or ask for the commit to be pushed", shown(source.URL), source.Commit).
-				With(deployment.Details{"url": shown(source.URL), "commit": source.Commit}).Because(err)
+			return deployment.ErrGit.WithMessage("no branch or tag of %s contains commit %s; lock again, or ask for the commit to be pushed", shown(source.URL), source.Commit).
+				WithDetails(deployment.Details{"url": shown(source.URL), "commit": source.Commit}).WithCause(err)
 		}
 		if err != nil {
 			return err

@@ -37,7 +37,7 @@ func (c *Client) status(ctx context.Context, dir string, env []string) (standing
 	}
 	s, err := git.ParseStatus(out)
 	if err != nil {
-		return standing{}, deployment.ErrGit.Sayf("%v", err).Because(err)
+		return standing{}, deployment.ErrGit.WithMessage("%v", err).WithCause(err)
 	}
 	return standing{commit: s.Head, branch: s.Branch, dirty: len(s.Changes) > 0}, nil
 }
@@ -47,7 +47,7 @@ func (c *Client) status(ctx context.Context, dir string, env []string) (standing
 func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byte, found bool, err error) {
 	id, err := git.ParseCommit(commit)
 	if err != nil {
-		return nil, false, deployment.ErrGit.Sayf("%q is not a commit; give all 40 hex digits", commit).Because(err)
+		return nil, false, deployment.ErrGit.WithMessage("%q is not a commit; give all 40 hex digits", commit).WithCause(err)
 	}
 	name, err := fileName(path)
 	if err != nil {
@@ -59,8 +59,8 @@ func (c *Client) Show(ctx context.Context, dir, commit, path string) (data []byt
 		return data, err == nil, err
 	}
 	if _, missing := c.git(ctx, gitcli.Command{Dir: dir, Env: env, Args: []string{"cat-file", "-e", id.String() + "^{commit}"}}); gitcli.ExitOf(missing) != 0 {
-		return nil, false, deployment.ErrGit.Sayf("the repository around %s has no commit %s; fetch it, or create the overlay's baseline again", dir, id).
-			With(deployment.Details{"commit": id.String()}.AddPath("repo", dir)).Because(missing)
+		return nil, false, deployment.ErrGit.WithMessage("the repository around %s has no commit %s; fetch it, or create the overlay's baseline again", dir, id).
+			WithDetails(deployment.Details{"commit": id.String()}.AddPath("repo", dir)).WithCause(missing)
 	} else if missing != nil {
 		return nil, false, missing
 	}
@@ -94,7 +94,7 @@ func (c *Client) Unmerged(ctx context.Context, dir string) ([]deployport.Branch,
 func (c *Client) Parent(ctx context.Context, dir, commit string) (parent string, found bool, err error) {
 	id, err := git.ParseCommit(commit)
 	if err != nil {
-		return "", false, deployment.ErrGit.Sayf("%q is not a commit; give all 40 hex digits", commit).Because(err)
+		return "", false, deployment.ErrGit.WithMessage("%q is not a commit; give all 40 hex digits", commit).WithCause(err)
 	}
 	out, err := c.git(ctx, gitcli.Command{Dir: dir, Env: []string{"GIT_NO_REPLACE_OBJECTS=1"},
 		Args: []string{"rev-parse", "--verify", "--quiet", "--end-of-options", id.String() + "^1^{commit}"}})
@@ -108,11 +108,11 @@ func (c *Client) Parent(ctx context.Context, dir, commit string) (parent string,
 func fileName(path string) (string, error) {
 	p, err := relpath.Parse(path)
 	if err != nil {
-		return "", deployment.ErrPath.Sayf("%v", err).Because(err)
+		return "", deployment.ErrPath.WithMessage("%v", err).WithCause(err)
 	}
 	name := p.Clean().String()
 	if name == "." || name != path || inGit(name) || !filepath.IsLocal(filepath.FromSlash(name)) {
-		return "", deployment.ErrPath.Sayf("%q is not a path in a repository; write it with slashes and without . or ..", path)
+		return "", deployment.ErrPath.WithMessage("%q is not a path in a repository; write it with slashes and without . or ..", path)
 	}
 	return name, nil
 }

@@ -26,7 +26,7 @@ func (c *Client) Merge(ctx context.Context, base, ours, theirs []byte) (deploypo
 	size := 0
 	for _, f := range files {
 		if !deployment.IsText(f.data) {
-			return deployport.Merged{}, deployment.ErrBaseline.Sayf("the %s is not text and cannot be merged line by line; choose one of the versions by hand", f.name)
+			return deployport.Merged{}, deployment.ErrBaseline.WithMessage("the %s is not text and cannot be merged line by line; choose one of the versions by hand", f.name)
 		}
 		size += len(f.data)
 	}

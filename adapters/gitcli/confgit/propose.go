@@ -30,10 +30,10 @@ type proposal struct {
 func (c *Client) Propose(ctx context.Context, dir, branch, message string, files deployment.Tree) (string, error) {
 	b, err := git.ParseBranch(branch)
 	if err != nil {
-		return "", deployment.ErrConfig.Sayf("the proposal cannot be made: %v", err).Because(err)
+		return "", deployment.ErrConfig.WithMessage("the proposal cannot be made: %v", err).WithCause(err)
 	}
 	if len(files) == 0 {
-		return "", deployment.ErrGit.Sayf("there is nothing to propose: no file was given")
+		return "", deployment.ErrGit.WithMessage("there is nothing to propose: no file was given")
 	}
 	files = slices.Clone(files)
 	files.Sort()
@@ -78,8 +78,8 @@ func (c *Client) Propose(ctx context.Context, dir, branch, message string, files
 }
 
 func taken(branch string) error {
-	return deployment.ErrGit.Sayf("branch %q already exists; choose another name, or delete it with: git branch -D %s", branch, branch).
-		With(deployment.FieldDetails("branch", branch))
+	return deployment.ErrGit.WithMessage("branch %q already exists; choose another name, or delete it with: git branch -D %s", branch, branch).
+		WithDetails(deployment.FieldDetails("branch", branch))
 }
 
 // run returns one plumbing command over the private index; what it prints comes without its final newline.
@@ -105,7 +105,7 @@ func (p proposal) stage(ctx context.Context, prefix string, files deployment.Tre
 	modes := map[string]string{} // by path relative to dir
 	for entry, err := range git.Entries([]byte(listing)) {
 		if err != nil {
-			return deployment.ErrGit.Sayf("%v", err).Because(err)
+			return deployment.ErrGit.WithMessage("%v", err).WithCause(err)
 		}
 		modes[entry.Path] = entry.Mode
 	}
@@ -157,7 +157,7 @@ func placeable(path string, modes map[string]string) error {
 	if problem == "" {
 		return nil
 	}
-	return deployment.ErrPath.Sayf("%q %s at HEAD, so no file can be proposed there; move one of them", path, problem).With(deployment.FieldDetails("path", path))
+	return deployment.ErrPath.WithMessage("%q %s at HEAD, so no file can be proposed there; move one of them", path, problem).WithDetails(deployment.FieldDetails("path", path))
 }
 
 // commit makes a commit of the private index.
@@ -173,7 +173,7 @@ func (p proposal) commit(ctx context.Context, message string) (string, error) {
 			return "", err
 		}
 		if was == tree {
-			return "", deployment.ErrGit.Sayf("there is nothing to propose: no file differs from the last commit of %s", p.dir)
+			return "", deployment.ErrGit.WithMessage("there is nothing to propose: no file differs from the last commit of %s", p.dir)
 		}
 		args = append(args, "-p", p.head)
 	}
@@ -192,6 +192,6 @@ func unknown(err error) bool {
 
 // whoCommits says how to say who commits.
 func whoCommits(err error) error {
-	return deployment.ErrGit.Sayf("git has no author name and email; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
-		With(deployment.FieldDetails("hint", "configure user.name and user.email")).Because(err)
+	return deployment.ErrGit.WithMessage("git has no author name and email; run: git config --global user.name \"Your Name\" and git config --global user.email you@example.com, then repeat").
+		WithDetails(deployment.FieldDetails("hint", "configure user.name and user.email")).WithCause(err)
 }

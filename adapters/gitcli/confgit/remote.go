@@ -35,10 +35,10 @@ func (c *Client) Clone(ctx context.Context, dir, url, ref, commit string) error 
 		return err
 	}
 	if _, err := git.ParseBranch(ref); err != nil {
-		return deployment.ErrConfig.Sayf("invalid branch or tag name %q: %v", ref, err).Because(err)
+		return deployment.ErrConfig.WithMessage("invalid branch or tag name %q: %v", ref, err).WithCause(err)
 	}
 	if there, err := os.ReadDir(dir); len(there) > 0 || err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return deployment.ErrConfig.Sayf("%s already exists; name another directory with --repo, or move it away", dir).With(deployment.Details{}.AddPath("repo", dir))
+		return deployment.ErrConfig.WithMessage("%s already exists; name another directory with --repo, or move it away", dir).WithDetails(deployment.Details{}.AddPath("repo", dir))
 	}
 	parent := filepath.Dir(dir)
 	if err := os.MkdirAll(parent, 0o755); err != nil {
@@ -60,11 +60,11 @@ func (c *Client) Clone(ctx context.Context, dir, url, ref, commit string) error 
 	case err != nil:
 		return err
 	case strings.TrimSpace(string(head)) != commit:
-		return deployment.ErrStale.Sayf("%s of %s is now a different commit; nothing was written, check it and retry", ref, shown(url))
+		return deployment.ErrStale.WithMessage("%s of %s is now a different commit; nothing was written, check it and retry", ref, shown(url))
 	}
 	if info, err := os.Lstat(filepath.Join(work, deployment.ManifestFile)); err != nil || !info.Mode().IsRegular() {
-		return deployment.ErrConfigMissing.Sayf("%s has no %s at its root, so it is not a config repository; add its skills with countersign agents add", shown(url), deployment.ManifestFile).
-			With(deployment.Details{"url": shown(url)})
+		return deployment.ErrConfigMissing.WithMessage("%s has no %s at its root, so it is not a config repository; add its skills with countersign agents add", shown(url), deployment.ManifestFile).
+			WithDetails(deployment.Details{"url": shown(url)})
 	}
 	_ = os.Remove(dir) // an empty one; whatever else is there keeps the next step from succeeding
 	if err := os.Rename(work, dir); err != nil {
@@ -84,8 +84,8 @@ func repository(dir string) error {
 	if own(dir) {
 		return nil
 	}
-	return deployment.ErrGitRepo.Sayf("%s is not a git repository; create one with git init, or with init and its git option", dir).
-		With(deployment.Details{}.AddPath("repo", dir))
+	return deployment.ErrGitRepo.WithMessage("%s is not a git repository; create one with git init, or with init and its git option", dir).
+		WithDetails(deployment.Details{}.AddPath("repo", dir))
 }
 
 // SetRemote implements deployport.Remote. It fails with ErrGitRepo when dir has no .git, and with ErrConfig for a name or a URL that git must
@@ -114,7 +114,7 @@ func (c *Client) SetRemote(ctx context.Context, dir, name, url string) error {
 
 func checkRemote(name string) error {
 	if _, err := git.ParseBranch(name); err != nil {
-		return deployment.ErrConfig.Sayf("invalid remote name %q; use letters, digits and dashes, like origin", name).Because(err)
+		return deployment.ErrConfig.WithMessage("invalid remote name %q; use letters, digits and dashes, like origin", name).WithCause(err)
 	}
 	return nil
 }
@@ -152,7 +152,7 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 		return nil, err
 	}
 	if _, err := git.ParseBranch(s.Branch); err != nil {
-		return nil, deployment.ErrConfig.Sayf("%v", err).Because(err)
+		return nil, deployment.ErrConfig.WithMessage("%v", err).WithCause(err)
 	}
 	if err := repository(dir); err != nil {
 		return nil, err
@@ -176,14 +176,14 @@ func (c *Client) Sync(ctx context.Context, dir string, s deployport.SyncOptions)
 		return nil, err
 	}
 	if !reflect.DeepEqual(before, after) {
-		return nil, deployment.ErrGit.Sayf("%s was pulled but not pushed: hooks, URLs or settings of %s changed during the pull; check them, then sync again", s.Branch, dir).
-			With(deployment.Details{}.AddPath("repo", dir))
+		return nil, deployment.ErrGit.WithMessage("%s was pulled but not pushed: hooks, URLs or settings of %s changed during the pull; check them, then sync again", s.Branch, dir).
+			WithDetails(deployment.Details{}.AddPath("repo", dir))
 	}
 	ref := "refs/heads/" + s.Branch
 	transfer.Hooks, transfer.Args = true, []string{"push", "--no-follow-tags", "--", s.Remote, ref + ":" + ref} // else settings may lead it to another branch
 	if _, err := c.git(ctx, transfer); err != nil {
 		if said := words(err); strings.Contains(said, "(fetch first)") || strings.Contains(said, "(non-fast-forward)") {
-			return nil, deployment.ErrGit.Sayf("%s has new commits on %s since the pull; sync again", s.Remote, s.Branch).Because(err)
+			return nil, deployment.ErrGit.WithMessage("%s has new commits on %s since the pull; sync again", s.Remote, s.Branch).WithCause(err)
 		}
 		return nil, err
 	}
@@ -196,7 +196,7 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 		return err
 	}
 	if strings.Contains(words(err), "divergent branches") {
-		return deployment.ErrGit.Sayf("%s and %s/%s have diverged; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).Because(err)
+		return deployment.ErrGit.WithMessage("%s and %s/%s have diverged; repeat with rebase, or choose what pull does with: git config pull.rebase true (or false)", s.Branch, s.Remote, s.Branch).WithCause(err)
 	}
 	if unknown(err) { // a rebase is left where it stopped, a merge has not begun
 		_, _ = c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"rebase", "--abort"}})
@@ -216,7 +216,7 @@ func (c *Client) stopped(ctx context.Context, dir string, s deployport.SyncOptio
 	if _, none := c.git(ctx, gitcli.Command{Dir: dir, Env: pinned(dir), Args: []string{"rev-parse", "--verify", "--quiet", "MERGE_HEAD"}}); none != nil {
 		going = "rebase"
 	}
-	return deployment.ErrGit.Sayf("pulling %s of %s stopped at conflicts in %s; resolve them in %s, git add them, run git %s --continue and sync again, or undo with git %s --abort",
+	return deployment.ErrGit.WithMessage("pulling %s of %s stopped at conflicts in %s; resolve them in %s, git add them, run git %s --continue and sync again, or undo with git %s --abort",
 		s.Branch, s.Remote, strings.Join(files, ", "), dir, going, going).
-		With(deployment.Details{"conflicts": files}.AddPath("repo", dir)).Because(err)
+		WithDetails(deployment.Details{"conflicts": files}.AddPath("repo", dir)).WithCause(err)
 }

@@ -38,7 +38,7 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 		return commit, nil
 	}
 	if _, err := git.ParseBranch(ref); err != nil {
-		return "", deployment.ErrConfig.Sayf("invalid ref of %s: %v", shown(source.URL), err).Because(err)
+		return "", deployment.ErrConfig.WithMessage("invalid ref of %s: %v", shown(source.URL), err).WithCause(err)
 	}
 	if err := gitcli.Reach(ctx, source.URL); err != nil {
 		return "", err
@@ -70,7 +70,7 @@ func (c *Client) Resolve(ctx context.Context, source deployment.GitSource) (stri
 	}
 	id, ok := commitOf(commit)
 	if !ok {
-		return "", deployment.ErrGit.Sayf("%s does not use SHA-1 commit ids; such repositories cannot be module sources", shown(source.URL))
+		return "", deployment.ErrGit.WithMessage("%s does not use SHA-1 commit ids; such repositories cannot be module sources", shown(source.URL))
 	}
 	return id, nil
 }
@@ -99,8 +99,8 @@ func (c *Client) Branch(ctx context.Context, url string) (branch string, err err
 		if branch != "" {
 			return nil
 		}
-		return deployment.ErrGit.Sayf("the HEAD of %s is not on a branch; name a ref: @ref after owner/repo, or #ref=… after a URL", shown(url)).
-			With(deployment.Details{"url": shown(url)})
+		return deployment.ErrGit.WithMessage("the HEAD of %s is not on a branch; name a ref: @ref after owner/repo, or #ref=… after a URL", shown(url)).
+			WithDetails(deployment.Details{"url": shown(url)})
 	})
 	return branch, err
 }
@@ -130,8 +130,8 @@ func noRef(url, ref string, all map[string]string) error {
 	if len(names) > 0 {
 		offer = "there are: " + strings.Join(names, ", ")
 	}
-	return deployment.ErrGit.Sayf("%s has no branch or tag %q; %s", shown(url), ref, offer).
-		With(deployment.Details{"url": shown(url), "ref": ref, "refs": names})
+	return deployment.ErrGit.WithMessage("%s has no branch or tag %q; %s", shown(url), ref, offer).
+		WithDetails(deployment.Details{"url": shown(url), "ref": ref, "refs": names})
 }
 
 // likeness is how much of a name another one shares, from either end.

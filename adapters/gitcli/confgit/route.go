@@ -106,7 +106,7 @@ func (c *Client) steering(ctx context.Context, dir, remote, branch string) (r de
 	}
 	filters, err := gitcli.Command{Dir: dir, Env: pinned(dir), Machine: true}.Named(ctx)
 	if err != nil {
-		return r, false, deployment.ErrGit.Sayf("git could not list the filters of %s: %v", dir, err).With(deployment.Details{}.AddPath("repo", dir)).Because(err)
+		return r, false, deployment.ErrGit.WithMessage("git could not list the filters of %s: %v", dir, err).WithDetails(deployment.Details{}.AddPath("repo", dir)).WithCause(err)
 	}
 	for _, f := range filters {
 		r.Filters = append(r.Filters, f.Name+" = "+masked(f.Value))

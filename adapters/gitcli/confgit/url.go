@@ -53,8 +53,8 @@ func checkURL(url string, relative bool) error {
 	if problem == "" {
 		return nil
 	}
-	return deployment.ErrConfig.Sayf("the git URL %s; write https://host/owner/repo, git@host:owner/repo or an absolute path", problem).
-		With(deployment.FieldDetails("error", "git URL "+problem))
+	return deployment.ErrConfig.WithMessage("the git URL %s; write https://host/owner/repo, git@host:owner/repo or an absolute path", problem).
+		WithDetails(deployment.FieldDetails("error", "git URL "+problem))
 }
 
 func schemeProblem(scheme, rest string) string {

@@ -89,7 +89,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 	}
 	if on, err := worktree.Branch(ctx, t); err != nil || on != r.Branch {
 		if err == nil {
-			err = ecosystem.ErrChanged.Sayf("%s is no longer on its branch %s; sync again", dir, r.Branch)
+			err = ecosystem.ErrChanged.WithMessage("%s is no longer on its branch %s; sync again", dir, r.Branch)
 		}
 		return moved, ours(err)
 	}
@@ -98,7 +98,7 @@ func (c Clones) Forward(ctx context.Context, r ecosystem.Repo, dir string, seen 
 		return moved, ours(err)
 	}
 	if _, err := fmt.Sscan(said, &moved.Ahead, &moved.Behind); err != nil {
-		return moved, ecosystem.ErrGit.Sayf("git counted the commits of %s as %q", dir, said)
+		return moved, ecosystem.ErrGit.WithMessage("git counted the commits of %s as %q", dir, said)
 	}
 	if moved.Behind == 0 || moved.Ahead > 0 {
 		return moved, nil

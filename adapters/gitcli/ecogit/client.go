@@ -84,20 +84,20 @@ func (c *Client) named(ctx context.Context, what string, err error) error {
 	case ctx.Err() != nil:
 		return fault.From(ctx.Err())
 	case errors.As(err, &missing):
-		return ecosystem.ErrGit.Sayf("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").Because(err)
+		return ecosystem.ErrGit.WithMessage("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return ecosystem.ErrGit.Sayf("%s took longer than %s and was stopped; check whether its host answers", what, c.options.Long).Because(err)
+		return ecosystem.ErrGit.WithMessage("%s took longer than %s and was stopped; check whether its host answers", what, c.options.Long).WithCause(err)
 	case errors.As(err, &exit):
-		return ecosystem.ErrGit.Sayf("%s failed: %s", what, gitcli.Last(exit.Words)).Because(err)
+		return ecosystem.ErrGit.WithMessage("%s failed: %s", what, gitcli.Last(exit.Words)).WithCause(err)
 	}
-	return ecosystem.ErrGit.Sayf("%s failed: %v", what, err).Because(err)
+	return ecosystem.ErrGit.WithMessage("%s failed: %v", what, err).WithCause(err)
 }
 
 // ours gives the failures of package pin, which sandboxes share, the name that they have here.
 func ours(err error) error {
 	var told *fault.Error
 	if errors.As(err, &told) && strings.HasPrefix(string(told.Code), "sandbox_") {
-		return ecosystem.ErrGit.Sayf("%s", told.Message).Because(err)
+		return ecosystem.ErrGit.WithMessage("%s", told.Message).WithCause(err)
 	}
 	return err
 }
@@ -107,7 +107,7 @@ func disk(err error, path string) error {
 	if errors.Is(err, fs.ErrPermission) {
 		say = "make sure that this user has access to it"
 	}
-	return ecosystem.ErrStorage.Sayf("%s cannot be used: %v; %s", path, err, say).Because(err)
+	return ecosystem.ErrStorage.WithMessage("%s cannot be used: %v; %s", path, err, say).WithCause(err)
 }
 
 // troubles returns what git, curl and ssh say when the network, and not the repository, is why they failed.

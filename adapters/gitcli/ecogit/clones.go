@@ -23,13 +23,13 @@ type origin struct{ url, shown, protocols string }
 func address(r ecosystem.Repo) (origin, error) {
 	is, err := git.ParseURL(r.URL)
 	if err != nil {
-		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
+		return origin{}, ecosystem.ErrManifest.WithMessage("repository %s: %v", r.Name, err).WithCause(err)
 	}
 	if git.CarriesCredentials(r.URL) {
-		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: its url contains credentials, which would be stored in the clone; remove them, and use an SSH key or a git credential helper", r.Name)
+		return origin{}, ecosystem.ErrManifest.WithMessage("repository %s: its url contains credentials, which would be stored in the clone; remove them, and use an SSH key or a git credential helper", r.Name)
 	}
 	if _, err := git.ParseBranch(r.Branch); err != nil {
-		return origin{}, ecosystem.ErrManifest.Sayf("repository %s: %v", r.Name, err).Because(err)
+		return origin{}, ecosystem.ErrManifest.WithMessage("repository %s: %v", r.Name, err).WithCause(err)
 	}
 	o := origin{url: strings.TrimSpace(r.URL), protocols: worktree.Transports}
 	if host, _, _ := strings.Cut(o.url, "/"); host != "" && !strings.Contains(host, ":") {
@@ -57,7 +57,7 @@ func partial(dir string) string {
 func (c Clones) Sweep(_ context.Context, dir string) error {
 	worktree.Discard(partial(dir))
 	if there(partial(dir)) {
-		return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", partial(dir))
+		return ecosystem.ErrStorage.WithMessage("%s cannot be removed; delete it by hand", partial(dir))
 	}
 	return nil
 }
@@ -85,11 +85,11 @@ func (c Clones) Clone(ctx context.Context, r ecosystem.Repo, dir string, tell ec
 	}
 	commit, ref, _ := strings.Cut(said, "\n")
 	if ref != git.HeadsPrefix+r.Branch {
-		return "", ecosystemport.ErrBranch.Sayf("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
+		return "", ecosystemport.ErrBranch.WithMessage("repository %s: %q is a tag of %s, not a branch; name a branch in the manifest", r.Name, r.Branch, o.shown)
 	}
 	_ = os.Remove(dir) // only removed if it is empty
 	if there(dir) {
-		return "", ecosystem.ErrConflict.Sayf("repository %s: %s already exists; move it away", r.Name, dir)
+		return "", ecosystem.ErrConflict.WithMessage("repository %s: %s already exists; move it away", r.Name, dir)
 	}
 	if err := os.Rename(partial(dir), dir); err != nil {
 		return "", disk(err, dir)
@@ -116,7 +116,7 @@ func (c Clones) attempt(ctx context.Context, r ecosystem.Repo, o origin, dir str
 func unknown(r ecosystem.Repo, o origin, err error) error {
 	var exit *gitcli.ExitError
 	if errors.As(err, &exit) && (strings.Contains(exit.Words, "Remote branch "+r.Branch+" not found") || strings.Contains(exit.Words, "couldn't find remote ref "+git.HeadsPrefix+r.Branch)) {
-		return ecosystemport.ErrBranch.Sayf("repository %s: %s has no branch %q; push it, or name another branch in the manifest", r.Name, o.shown, r.Branch).Because(err)
+		return ecosystemport.ErrBranch.WithMessage("repository %s: %s has no branch %q; push it, or name another branch in the manifest", r.Name, o.shown, r.Branch).WithCause(err)
 	}
 	return err
 }

@@ -87,7 +87,7 @@ func file(from, to string, info fs.FileInfo) error {
 		return err
 	}
 	if string(wrote.Sum(nil)) != string(again.Sum(nil)) {
-		return ecosystem.ErrStorage.Sayf("%s differs from what was written to it", to)
+		return ecosystem.ErrStorage.WithMessage("%s differs from what was written to it", to)
 	}
 	return errors.Join(os.Chmod(to, info.Mode().Perm()), os.Chtimes(to, time.Time{}, info.ModTime()))
 }

@@ -93,12 +93,12 @@ func named(dir string, err error) error {
 	if err == nil || errors.As(err, &known) {
 		return err
 	}
-	return ecosystem.ErrGit.Sayf("git failed in %s: %s", dir, words(err)).Because(err)
+	return ecosystem.ErrGit.WithMessage("git failed in %s: %s", dir, words(err)).WithCause(err)
 }
 
 // misread is git.ErrOutput with the capability's name.
 func misread(dir string, err error) error {
-	return ecosystem.ErrGit.Sayf("git failed in %s: %v", dir, err).Because(err)
+	return ecosystem.ErrGit.WithMessage("git failed in %s: %v", dir, err).WithCause(err)
 }
 
 // refs returns the refs that a pattern matches; all of them without one.

@@ -72,14 +72,14 @@ func (c *ReleaseClient) Tagged(ctx context.Context, s ecosystemport.ReleaseStep)
 func (c *ReleaseClient) Make(ctx context.Context, s ecosystemport.ReleaseStep) error {
 	return on(ctx, s, func(at *step) error {
 		if at.branch != s.Old && at.branch != s.New {
-			return ecosystem.ErrChanged.Sayf("%s: %s has new commits since the plan was made", s.Name, s.Branch)
+			return ecosystem.ErrChanged.WithMessage("%s: %s has new commits since the plan was made", s.Name, s.Branch)
 		}
 		if at.tag != "" && at.tag != s.TagObject {
-			return ecosystem.ErrChanged.Sayf("%s: tag %s already exists", s.Name, s.Tag)
+			return ecosystem.ErrChanged.WithMessage("%s: tag %s already exists", s.Name, s.Tag)
 		}
 		out, err := worktree.Branch(ctx, at.Tree)
 		if err == nil && out != s.Branch {
-			err = ecosystem.ErrChanged.Sayf("%s: %s is no longer checked out", s.Name, s.Branch)
+			err = ecosystem.ErrChanged.WithMessage("%s: %s is no longer checked out", s.Name, s.Branch)
 		}
 		if err == nil {
 			err = at.refer(ctx)
@@ -89,7 +89,7 @@ func (c *ReleaseClient) Make(ctx context.Context, s ecosystemport.ReleaseStep) e
 		}
 		left, err := at.sync(ctx, false)
 		if err == nil && len(left) > 0 {
-			err = ecosystem.ErrChanged.Sayf("%s", left[0])
+			err = ecosystem.ErrChanged.WithMessage("%s", left[0])
 		}
 		return err
 	})
@@ -180,7 +180,7 @@ func (s *step) transact(ctx context.Context, orders []string, reason string) err
 	return gitcli.Patiently(ctx, indexPatience, func() error {
 		_, err := s.Git(ctx, gitcli.Command{Args: []string{"update-ref", "-m", reason, "--stdin", "-z"}, Stdin: []byte(strings.Join(orders, "\x00") + "\x00")})
 		if words := gitcli.Words(err); strings.Contains(words, "but expected") || strings.Contains(words, "reference already exists") {
-			return ecosystem.ErrChanged.Sayf("%s: branch or tag changed in the meantime", s.Name).Because(err)
+			return ecosystem.ErrChanged.WithMessage("%s: branch or tag changed in the meantime", s.Name).WithCause(err)
 		}
 		return err
 	})
@@ -249,7 +249,7 @@ func (s *step) index(ctx context.Context, back bool) (left []string, err error) 
 func (s *step) write(ctx context.Context, back bool) (left []string, err error) {
 	root, err := os.OpenRoot(s.Tree.Dir)
 	if err != nil {
-		return nil, ecosystem.ErrStorage.Sayf("%s cannot be opened: %v", s.Tree.Dir, err).Because(err)
+		return nil, ecosystem.ErrStorage.WithMessage("%s cannot be opened: %v", s.Tree.Dir, err).WithCause(err)
 	}
 	defer root.Close()
 	for _, f := range s.Files {
@@ -277,7 +277,7 @@ func (s *step) write(ctx context.Context, back bool) (left []string, err error) 
 			left = append(left, s.Name+": "+f.Path+" changed in the meantime and was kept")
 		default:
 			if err := replace(root, f.Path, after, f.Mode == git.ScriptMode); err != nil {
-				return left, ecosystem.ErrStorage.Sayf("%s in %s cannot be written: %v", f.Path, s.Tree.Dir, err).Because(err)
+				return left, ecosystem.ErrStorage.WithMessage("%s in %s cannot be written: %v", f.Path, s.Tree.Dir, err).WithCause(err)
 			}
 		}
 	}

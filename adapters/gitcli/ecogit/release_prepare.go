@@ -41,7 +41,7 @@ func (c *ReleaseClient) Prepare(ctx context.Context, w ecosystemport.ReleaseWork
 	}
 	scratch, err := os.MkdirTemp("", "countersign-release-*")
 	if err != nil {
-		return s, ecosystem.ErrStorage.Sayf("the directory for preparing a release cannot be created: %v", err).Because(err)
+		return s, ecosystem.ErrStorage.WithMessage("the directory for preparing a release cannot be created: %v", err).WithCause(err)
 	}
 	defer os.RemoveAll(scratch)
 	p := preparation{Tree: t, work: w, scratch: scratch}
@@ -82,7 +82,7 @@ func (p *preparation) time(ctx context.Context) (time.Time, error) {
 	}
 	seconds, err := strconv.ParseInt(word, 10, 64)
 	if err != nil {
-		return time.Time{}, ecosystem.ErrGit.Sayf("git printed no time for commit %s in %s", p.work.Head, p.Dir).Because(err)
+		return time.Time{}, ecosystem.ErrGit.WithMessage("git printed no time for commit %s in %s", p.work.Head, p.Dir).WithCause(err)
 	}
 	if parent := time.Unix(seconds, 0).UTC(); parent.After(p.work.At) {
 		return parent, nil
@@ -102,7 +102,7 @@ func releaseIdentity(who string, authored, committed time.Time) []string {
 func (p *preparation) files(ctx context.Context) ([]ecosystemport.ReleaseFile, error) {
 	root, err := os.OpenRoot(p.Dir)
 	if err != nil {
-		return nil, ecosystem.ErrStorage.Because(err)
+		return nil, ecosystem.ErrStorage.WithCause(err)
 	}
 	defer root.Close()
 	out := make([]ecosystemport.ReleaseFile, len(p.work.Files))
@@ -113,7 +113,7 @@ func (p *preparation) files(ctx context.Context) ([]ecosystemport.ReleaseFile, e
 			return nil, err
 		}
 		if (there == nil) != (f.Old == nil) || !bytes.Equal(there, f.Old) {
-			return nil, ecosystem.ErrChanged.Sayf("%s in %s changed during the release; call again", f.Path, p.Dir)
+			return nil, ecosystem.ErrChanged.WithMessage("%s in %s changed during the release; call again", f.Path, p.Dir)
 		}
 		out[i].Path = f.Path
 		paths = append(paths, f.Path)
@@ -145,11 +145,11 @@ func (p *preparation) committed(ctx context.Context, paths []string, files []eco
 		was, tracked := head[f.Path]
 		switch {
 		case was != staged[f.Path]:
-			return ecosystem.ErrChanged.Sayf("%s in %s has changes that are staged and not committed; commit or undo them", f.Path, p.Dir)
+			return ecosystem.ErrChanged.WithMessage("%s in %s has changes that are staged and not committed; commit or undo them", f.Path, p.Dir)
 		case !tracked && p.work.Files[i].Old != nil:
-			return ecosystem.ErrChanged.Sayf("%s in %s is not committed; commit it first", f.Path, p.Dir)
+			return ecosystem.ErrChanged.WithMessage("%s in %s is not committed; commit it first", f.Path, p.Dir)
 		case tracked && was.Mode != git.FileMode && was.Mode != git.ScriptMode:
-			return ecosystem.ErrChanged.Sayf("%s in %s is a link or a submodule; a release writes only regular files", f.Path, p.Dir)
+			return ecosystem.ErrChanged.WithMessage("%s in %s is a link or a submodule; a release writes only regular files", f.Path, p.Dir)
 		}
 		f.Mode, f.Was = cmp.Or(was.Mode, git.FileMode), was.Object
 	}
@@ -161,7 +161,7 @@ func listedRelease(out []byte) (map[string]git.Entry, error) {
 	found := map[string]git.Entry{}
 	for e, err := range git.Entries(out) {
 		if err != nil {
-			return nil, ecosystem.ErrGit.Sayf("%v", err).Because(err)
+			return nil, ecosystem.ErrGit.WithMessage("%v", err).WithCause(err)
 		}
 		found[e.Path] = e
 	}
@@ -194,7 +194,7 @@ func (p *preparation) blobs(ctx context.Context, files []ecosystemport.ReleaseFi
 			err = keep(edit.Old, &f.Before)
 		}
 		if err != nil {
-			return ecosystem.ErrStorage.Sayf("the directory for preparing a release cannot be created: %v", err).Because(err)
+			return ecosystem.ErrStorage.WithMessage("the directory for preparing a release cannot be created: %v", err).WithCause(err)
 		}
 		out, err := p.Git(ctx, gitcli.Command{Args: []string{"hash-object", "-w", "--stdin", "--path=" + f.Path}, Stdin: edit.New})
 		if err != nil {
@@ -208,7 +208,7 @@ func (p *preparation) blobs(ctx context.Context, files []ecosystemport.ReleaseFi
 	}
 	ids := strings.Fields(string(out))
 	if len(ids) != len(into) {
-		return ecosystem.ErrGit.Sayf("git stored %d of %d files in %s", len(ids), len(into), p.Dir)
+		return ecosystem.ErrGit.WithMessage("git stored %d of %d files in %s", len(ids), len(into), p.Dir)
 	}
 	for i, id := range ids {
 		*into[i] = id

@@ -50,7 +50,7 @@ func (c *ReleaseClient) Origin(ctx context.Context, dir, branch string, most int
 		if ctx.Err() != nil {
 			return found, err
 		}
-		return found, ecosystem.ErrGit.Sayf("origin of %s does not answer, so the push cannot be planned: %s; try again later, or without a push", t.Dir, fault.From(err).Message).Because(err)
+		return found, ecosystem.ErrGit.WithMessage("origin of %s does not answer, so the push cannot be planned: %s; try again later, or without a push", t.Dir, fault.From(err).Message).WithCause(err)
 	}
 	span := []string{"--ignore-missing", heads + branch}
 	for line := range strings.Lines(string(out)) {

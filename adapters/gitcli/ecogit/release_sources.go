@@ -217,7 +217,7 @@ func content(root *os.Root, name string) ([]byte, error) {
 	case err != nil:
 		return nil, err
 	case len(data) > maxText:
-		return nil, ecosystem.ErrGit.Sayf("%s is larger than %d bytes, the limit for files that a release writes", name, maxText)
+		return nil, ecosystem.ErrGit.WithMessage("%s is larger than %d bytes, the limit for files that a release writes", name, maxText)
 	case data == nil:
 		data = []byte{}
 	}
@@ -227,11 +227,11 @@ func content(root *os.Root, name string) ([]byte, error) {
 // plain fails for a path that is not a regular file, is behind a link, or belongs to git.
 func plain(root *os.Root, name string) error {
 	if !fs.ValidPath(name) || name == "." {
-		return ecosystem.ErrGit.Sayf("%q is not a path inside the repository", name)
+		return ecosystem.ErrGit.WithMessage("%q is not a path inside the repository", name)
 	}
 	for part := range strings.SplitSeq(name, "/") {
 		if strings.EqualFold(part, ".git") {
-			return ecosystem.ErrGit.Sayf("%s belongs to git", name)
+			return ecosystem.ErrGit.WithMessage("%s belongs to git", name)
 		}
 	}
 	for i := 0; i <= len(name); i++ {
@@ -243,7 +243,7 @@ func plain(root *os.Root, name string) error {
 		case err != nil:
 			return err
 		case i == len(name) && !info.Mode().IsRegular(), i < len(name) && !info.IsDir():
-			return ecosystem.ErrGit.Sayf("%s is not a regular file, or is behind a link; a release writes only regular files", name)
+			return ecosystem.ErrGit.WithMessage("%s is not a regular file, or is behind a link; a release writes only regular files", name)
 		}
 	}
 	return nil
@@ -261,12 +261,12 @@ func (c *ReleaseClient) Records(_ context.Context, root, dir string) ([][]byte, 
 		return nil, nil
 	}
 	if err != nil {
-		return nil, ecosystem.ErrStorage.Sayf("the records of releases cannot be read: %v", err).Because(err)
+		return nil, ecosystem.ErrStorage.WithMessage("the records of releases cannot be read: %v", err).WithCause(err)
 	}
 	defer top.Close()
 	entries, err := fs.ReadDir(top.FS(), ".")
 	if err != nil {
-		return nil, ecosystem.ErrStorage.Sayf("the records of releases cannot be read: %v", err).Because(err)
+		return nil, ecosystem.ErrStorage.WithMessage("the records of releases cannot be read: %v", err).WithCause(err)
 	}
 	var found [][]byte
 	for _, entry := range entries {

@@ -41,7 +41,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	file := filepath.Join(dir, ".git")
 	info, err := os.Lstat(file)
 	if err != nil {
-		return nil, ecosystem.ErrGit.Sayf("%s is not a git repository; amof_sync_repos clones missing repositories", dir).Because(err)
+		return nil, ecosystem.ErrGit.WithMessage("%s is not a git repository; amof_sync_repos clones missing repositories", dir).WithCause(err)
 	}
 	if info.IsDir() {
 		r, err := gitcli.OpenRepo(dir, releaseLocalTime)
@@ -53,14 +53,14 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	said, err := os.ReadFile(file)
 	admin, ok := strings.CutPrefix(strings.TrimSpace(string(said)), "gitdir: ")
 	if err != nil || !ok {
-		return nil, ecosystem.ErrGit.Sayf("%s does not say where the repository is", file).Because(err)
+		return nil, ecosystem.ErrGit.WithMessage("%s does not say where the repository is", file).WithCause(err)
 	}
 	if !filepath.IsAbs(admin) {
 		admin = filepath.Join(dir, admin)
 	}
 	common := filepath.Dir(filepath.Dir(filepath.Clean(admin))) // <main>/.git/worktrees/<name>
 	if filepath.Base(common) != ".git" {
-		return nil, ecosystem.ErrGit.Sayf("%s is not a worktree of a plain clone", dir)
+		return nil, ecosystem.ErrGit.WithMessage("%s is not a worktree of a plain clone", dir)
 	}
 	r, err := gitcli.OpenRepo(filepath.Dir(common), releaseLocalTime)
 	if err != nil {
@@ -68,7 +68,7 @@ func openRelease(dir string) (*gitcli.Tree, error) {
 	}
 	t, ok, err := r.Tree(dir)
 	if err == nil && !ok {
-		err = ecosystem.ErrGit.Sayf("%s is not a registered worktree of its repository", dir)
+		err = ecosystem.ErrGit.WithMessage("%s is not a registered worktree of its repository", dir)
 	}
 	return t, namedRelease(err)
 }
@@ -95,9 +95,9 @@ func namedRelease(err error) error {
 	}
 	switch {
 	case errors.Is(err, sandbox.ErrBusy):
-		return ecosystem.ErrBusy.Sayf("%s", f.Message).Because(err)
+		return ecosystem.ErrBusy.WithMessage("%s", f.Message).WithCause(err)
 	case errors.Is(err, sandbox.ErrGit), errors.Is(err, sandbox.ErrTimeout):
-		return ecosystem.ErrGit.Sayf("%s", f.Message).Because(err)
+		return ecosystem.ErrGit.WithMessage("%s", f.Message).WithCause(err)
 	}
 	return err
 }
@@ -114,7 +114,7 @@ func own(ctx context.Context, t *gitcli.Tree, cmd gitcli.Command) ([]byte, error
 	if gitcli.Words(err) == "" {
 		said = err.Error()
 	}
-	return nil, ecosystem.ErrGit.Sayf("git %s in %s failed: %s", cmd.Args[0], t.Dir, said).Because(err)
+	return nil, ecosystem.ErrGit.WithMessage("git %s in %s failed: %s", cmd.Args[0], t.Dir, said).WithCause(err)
 }
 
 // Author implements ecosystemport.ReleaseGit.
@@ -129,7 +129,7 @@ func (c *ReleaseClient) Author(ctx context.Context, dir string) (string, error) 
 func author(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := own(ctx, t, gitcli.Command{Env: gitcli.Identity(), Args: []string{"var", "GIT_AUTHOR_IDENT"}, Settings: []gitcli.Setting{{Name: "user.useConfigOnly", Value: "true"}}})
 	if words := gitcli.Words(err); strings.Contains(words, "auto-detection is disabled") || strings.Contains(words, "tell me who you are") || strings.Contains(words, "empty ident") {
-		return "", ecosystem.ErrIdentity.Because(err)
+		return "", ecosystem.ErrIdentity.WithCause(err)
 	}
 	if err != nil {
 		return "", err

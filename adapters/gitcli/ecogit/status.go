@@ -138,7 +138,7 @@ func open(dir string) (t *gitcli.Tree, problem string, err error) {
 // clone returns the repository in dir, which has to be a directory .git there.
 func clone(dir string) (*gitcli.Repo, error) {
 	if info, err := os.Lstat(filepath.Join(dir, ".git")); err != nil || !info.IsDir() {
-		return nil, ecosystem.ErrGit.Sayf("%s is not a plain clone: its .git is not a directory; clone it again", dir).Because(err)
+		return nil, ecosystem.ErrGit.WithMessage("%s is not a plain clone: its .git is not a directory; clone it again", dir).WithCause(err)
 	}
 	return gitcli.OpenRepo(dir, statusPatience)
 }

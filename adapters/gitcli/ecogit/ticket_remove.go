@@ -25,7 +25,7 @@ func (c TicketClient) Stake(ctx context.Context, t ecosystemport.TicketTree, ori
 		return ecosystemport.UnsavedWork{}, err
 	}
 	if _, err := git.ParseBranch(t.Branch); err != nil {
-		return ecosystemport.UnsavedWork{}, ecosystem.ErrArguments.Sayf("the ticket's branch in %s cannot be deleted: %v", t.Repo, err).Because(err)
+		return ecosystemport.UnsavedWork{}, ecosystem.ErrArguments.WithMessage("the ticket's branch in %s cannot be deleted: %v", t.Repo, err).WithCause(err)
 	}
 	e := examination{Repo: at, tree: t, origin: origin}
 	err = e.look(ctx)
@@ -37,7 +37,7 @@ func orphaned(t ecosystemport.TicketTree) error {
 	if left, err := worktree.Stray(t.Dir); err == nil && len(left) == 0 {
 		return nil
 	}
-	return ecosystem.ErrConflict.Sayf("the clone of %s is missing, so the work in %s cannot be saved; move it away, or end the ticket without cleanup", t.Repo, t.Dir)
+	return ecosystem.ErrConflict.WithMessage("the clone of %s is missing, so the work in %s cannot be saved; move it away, or end the ticket without cleanup", t.Repo, t.Dir)
 }
 
 // examination finds out what a ticket has in a repository.
@@ -105,7 +105,7 @@ func (e *examination) ask(ctx context.Context) error {
 	ref := git.HeadsPrefix + e.tree.Branch
 	out, err := runTicketRemote(ctx, e.Repo, ticketAskTime, "ls-remote", "--", "origin", ref)
 	if err != nil {
-		return ecosystem.ErrGit.Sayf("origin of %s cannot be queried for branch %s (%s); cleanup local keeps the branch there", e.tree.Repo, e.tree.Branch, last(err)).Because(err)
+		return ecosystem.ErrGit.WithMessage("origin of %s cannot be queried for branch %s (%s); cleanup local keeps the branch there", e.tree.Repo, e.tree.Branch, last(err)).WithCause(err)
 	}
 	for line := range strings.Lines(string(out)) {
 		if commit, name, _ := strings.Cut(strings.TrimSpace(line), "\t"); name == ref {
@@ -208,7 +208,7 @@ func (c TicketClient) withdraw(ctx context.Context, at *gitcli.Repo, t ecosystem
 	ref := git.HeadsPrefix + t.Branch
 	_, err := runTicketRemote(ctx, at, ticketLongTime, "push", "--quiet", "--no-verify", "--force-with-lease="+ref+":"+s.Origin, "--", "origin", ":"+ref)
 	if err != nil {
-		return refs, ecosystem.ErrGit.Sayf("branch %s was not deleted at origin of %s: %s", t.Branch, t.Repo, last(err)).Because(err)
+		return refs, ecosystem.ErrGit.WithMessage("branch %s was not deleted at origin of %s: %s", t.Branch, t.Repo, last(err)).WithCause(err)
 	}
 	return refs, nil
 }

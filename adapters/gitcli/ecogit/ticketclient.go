@@ -43,11 +43,11 @@ func NewTicketClient(clock ports.Clock) TicketClient {
 // openTicket returns the clone.
 func openTicket(t ecosystemport.TicketTree) (*gitcli.Repo, error) {
 	if gitcli.RepoGone(t.Clone) {
-		return nil, ecosystem.ErrConflict.Sayf("the clone of %s is missing (%s); amof_sync_ecosystem clones it", t.Repo, t.Clone)
+		return nil, ecosystem.ErrConflict.WithMessage("the clone of %s is missing (%s); amof_sync_ecosystem clones it", t.Repo, t.Clone)
 	}
 	at, err := gitcli.OpenRepo(t.Clone, ticketReadTime)
 	if err != nil {
-		err = ecosystem.ErrGit.Sayf("%s must be the clone of %s but is not a clone; move it away and call amof_sync_ecosystem", t.Clone, t.Repo).Because(err)
+		err = ecosystem.ErrGit.WithMessage("%s must be the clone of %s but is not a clone; move it away and call amof_sync_ecosystem", t.Clone, t.Repo).WithCause(err)
 	}
 	return at, err
 }
@@ -87,7 +87,7 @@ func elsewhere(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree)
 	if err != nil || place == "" {
 		place = "another worktree of " + t.Clone
 	}
-	return ecosystem.ErrConflict.Sayf("branch %s of %s is checked out in %s; switch that to another branch first", t.Branch, t.Repo, place)
+	return ecosystem.ErrConflict.WithMessage("branch %s of %s is checked out in %s; switch that to another branch first", t.Branch, t.Repo, place)
 }
 
 // fresh returns a new branch for the ticket: on origin's base, else on the clone's own. Git keeps a branch as a file, so one whose name is a directory of
@@ -100,7 +100,7 @@ func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p 
 	for ref := range heads {
 		name := strings.TrimPrefix(ref, git.HeadsPrefix)
 		if strings.HasPrefix(name, t.Branch+"/") || strings.HasPrefix(t.Branch, name+"/") {
-			return p, ecosystem.ErrConflict.Sayf("branch %s of %s conflicts with its branch %s; rename that one first", t.Branch, t.Repo, name)
+			return p, ecosystem.ErrConflict.WithMessage("branch %s of %s conflicts with its branch %s; rename that one first", t.Branch, t.Repo, name)
 		}
 	}
 	for _, ref := range []string{git.RemotesPrefix + t.Base, git.HeadsPrefix + t.Base} {
@@ -112,7 +112,7 @@ func fresh(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (p 
 			return sandboxport.BranchPlan{Branch: t.Branch, From: commit, Create: true}, nil
 		}
 	}
-	return p, ecosystem.ErrConflict.Sayf("branch %s, the base of a ticket in %s, is neither at origin nor in the clone; push a first commit, or correct the manifest", t.Base, t.Repo)
+	return p, ecosystem.ErrConflict.WithMessage("branch %s, the base of a ticket in %s, is neither at origin nor in the clone; push a first commit, or correct the manifest", t.Base, t.Repo)
 }
 
 // stands is Standing when the ticket's worktree is there already, Reused when only an empty directory is left of it, and empty when nothing is in its
@@ -122,13 +122,13 @@ func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (e
 	if os.IsNotExist(err) {
 		return "", nil
 	}
-	inTheWay := ecosystem.ErrConflict.Sayf("%s is not a worktree of %s; move it away", t.Dir, t.Repo)
+	inTheWay := ecosystem.ErrConflict.WithMessage("%s is not a worktree of %s; move it away", t.Dir, t.Repo)
 	if err != nil || !info.IsDir() {
-		return "", inTheWay.Because(err)
+		return "", inTheWay.WithCause(err)
 	}
 	entries, err := os.ReadDir(t.Dir)
 	if err != nil {
-		return "", inTheWay.Because(err)
+		return "", inTheWay.WithCause(err)
 	}
 	linked, ok, err := at.Tree(t.Dir)
 	switch {
@@ -143,7 +143,7 @@ func stands(ctx context.Context, at *gitcli.Repo, t ecosystemport.TicketTree) (e
 	}
 	branch, err := worktree.Branch(ctx, linked)
 	if err == nil && branch != t.Branch && worktree.RebasedBranch(linked.Admin) != t.Branch {
-		err = ecosystem.ErrConflict.Sayf("the worktree %s is on %q and not on %s; switch it back, or end the ticket", t.Dir, branch, t.Branch)
+		err = ecosystem.ErrConflict.WithMessage("the worktree %s is on %q and not on %s; switch it back, or end the ticket", t.Dir, branch, t.Branch)
 	}
 	return ecosystemport.Standing, namedTicket(err)
 }
@@ -170,7 +170,7 @@ func (c TicketClient) Add(ctx context.Context, t ecosystemport.TicketTree) (ecos
 	}
 	above := filepath.Dir(t.Dir)
 	if err := os.MkdirAll(above, ticketDirMode); err != nil {
-		return "", ecosystem.ErrStorage.Sayf("%s cannot be made", above).Because(err)
+		return "", ecosystem.ErrStorage.WithMessage("%s cannot be made", above).WithCause(err)
 	}
 	if _, err = c.trees.Add(ctx, t.Clone, t.Dir, p); err == nil {
 		return how, nil
@@ -196,5 +196,5 @@ func namedTicket(err error) error {
 	case errors.Is(err, sandbox.ErrBusy):
 		is = ecosystem.ErrBusy
 	}
-	return is.Sayf("%s", told.Message).Because(err)
+	return is.WithMessage("%s", told.Message).WithCause(err)
 }

@@ -183,7 +183,7 @@ func merged(ctx context.Context, dir, ours, theirs string) (tree string, conflic
 	}
 	parts := git.SplitRecords(out)
 	if len(parts) == 0 {
-		return "", nil, ecosystem.ErrGit.Sayf("git printed no merged tree in %s", dir)
+		return "", nil, ecosystem.ErrGit.WithMessage("git printed no merged tree in %s", dir)
 	}
 	return parts[0], nil, nil
 }
@@ -196,7 +196,7 @@ func (c TicketClient) Rebase(ctx context.Context, t ecosystemport.TicketTree, he
 			return "", named(t.Clone, err)
 		}
 		if !present1(ctx, t.Clone, onto) {
-			return "", ecosystem.ErrChanged.Sayf("%s at origin of %s has changed; call again", t.Base, t.Repo)
+			return "", ecosystem.ErrChanged.WithMessage("%s at origin of %s has changed; call again", t.Base, t.Repo)
 		}
 	}
 	if err := settled(ctx, t.Dir, t.Branch, head, t.Repo); err != nil {
@@ -217,7 +217,7 @@ func (c TicketClient) join(ctx context.Context, t ecosystemport.TicketTree, m sa
 		if bad != nil || len(files) == 0 {
 			files = []string{"the same lines"}
 		}
-		return "", ecosystem.ErrConflict.Sayf("%s of %s and %s both changed %s; resolve the conflict by hand in %s (git rebase %s)", t.Branch, t.Repo, t.Base, strings.Join(files, ", "), t.Dir, t.Base).Because(err)
+		return "", ecosystem.ErrConflict.WithMessage("%s of %s and %s both changed %s; resolve the conflict by hand in %s (git rebase %s)", t.Branch, t.Repo, t.Base, strings.Join(files, ", "), t.Dir, t.Base).WithCause(err)
 	}
 	if err != nil {
 		return "", namedTicket(err)
@@ -226,7 +226,7 @@ func (c TicketClient) join(ctx context.Context, t ecosystemport.TicketTree, m sa
 		return from, nil
 	}
 	if p.From != from || p.With != with {
-		return "", ecosystem.ErrChanged.Sayf("%s of %s moved since the plan was made; call again", t.Branch, t.Repo)
+		return "", ecosystem.ErrChanged.WithMessage("%s of %s moved since the plan was made; call again", t.Branch, t.Repo)
 	}
 	done, err := c.trees.Merge(ctx, t.Clone, p, func(commit string) error {
 		doc, err := json.Marshal(mergeStep{p, commit})
@@ -248,7 +248,7 @@ type mergeStep struct {
 func (c TicketClient) FinishMerge(ctx context.Context, step ecosystemport.MergeStep) error {
 	var m mergeStep
 	if err := json.Unmarshal(step.Doc, &m); err != nil {
-		return ecosystem.ErrState.Sayf("the record of a merge in %s cannot be read", step.Clone).Because(err)
+		return ecosystem.ErrState.WithMessage("the record of a merge in %s cannot be read", step.Clone).WithCause(err)
 	}
 	return namedTicket(c.trees.FinishMerge(ctx, step.Clone, m.Plan, m.Commit))
 }
@@ -264,7 +264,7 @@ func settled(ctx context.Context, dir, branch, head, repo string) error {
 		why = dir + " is on another commit"
 	}
 	if why != "" {
-		return ecosystem.ErrChanged.Sayf("%s: %s; call again", repo, why)
+		return ecosystem.ErrChanged.WithMessage("%s: %s; call again", repo, why)
 	}
 	return named(dir, err)
 }

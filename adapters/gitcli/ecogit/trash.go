@@ -84,7 +84,7 @@ func unique(l ecosystem.Layout, s ecosystemport.TrashEntry) (string, error) {
 			return id, failed("the trash cannot be written", err)
 		}
 	}
-	return "", ecosystem.ErrStorage.Sayf("%s already has %d entries named %s; check the system clock", trash(l), maxTries, stem)
+	return "", ecosystem.ErrStorage.WithMessage("%s already has %d entries named %s; check the system clock", trash(l), maxTries, stem)
 }
 
 func there(path string) bool {
@@ -97,7 +97,7 @@ func failed(what string, err error) error {
 	if err == nil {
 		return nil
 	}
-	return ecosystem.ErrStorage.Sayf("%s: %v", what, err).Because(err)
+	return ecosystem.ErrStorage.WithMessage("%s: %v", what, err).WithCause(err)
 }
 
 // Take implements ecosystemport.Trash.
@@ -113,7 +113,7 @@ func (a *Trash) Take(ctx context.Context, l ecosystem.Layout, s ecosystemport.Tr
 func (a *Trash) Bring(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry) error {
 	from, marker := TrashPath(l, s), filepath.Join(entry(l, s), "brought")
 	if there(from) && there(s.Workspace) && !there(marker) && os.Remove(s.Workspace) != nil { // an empty directory is nothing
-		return ecosystem.ErrConflict.Sayf("%s already exists; move it away and restore again", s.Workspace)
+		return ecosystem.ErrConflict.WithMessage("%s already exists; move it away and restore again", s.Workspace)
 	}
 	if err := os.MkdirAll(filepath.Dir(s.Workspace), trashDirMode); err != nil {
 		return failed("the workspace cannot be restored", err)

@@ -123,12 +123,12 @@ func (c *PushClient) restoreBranch(ctx context.Context, l ecosystem.Layout, s ec
 // free fails where the worktree cannot stand on its branch as it did: somebody has moved that, or has it in another worktree.
 func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry, now string) error {
 	if now != "" && s.Head != "" && now != s.Head {
-		return ecosystem.ErrConflict.Sayf("branch %s is at %s now but was at %s when %s was moved to the trash; rename it (git branch -m) and restore again", s.Branch, now[:7], s.Head[:7], s.Workspace)
+		return ecosystem.ErrConflict.WithMessage("branch %s is at %s now but was at %s when %s was moved to the trash; rename it (git branch -m) and restore again", s.Branch, now[:7], s.Head[:7], s.Workspace)
 	}
 	trees, err := worktrees(ctx, s.Root)
 	for _, t := range trees {
 		if t.Branch != "" && git.HeadsPrefix+t.Branch == s.OnRef && t.Path != s.Workspace && t.Path != TrashPath(l, s) {
-			return ecosystem.ErrConflict.Sayf("branch %s is checked out in %s; switch to another branch there and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.Path)
+			return ecosystem.ErrConflict.WithMessage("branch %s is checked out in %s; switch to another branch there and restore again", strings.TrimPrefix(s.OnRef, "refs/heads/"), t.Path)
 		}
 	}
 	return err

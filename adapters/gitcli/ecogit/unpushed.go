@@ -200,7 +200,7 @@ func (c *PushClient) Bundle(ctx context.Context, dir, file string, o ecosystempo
 		cmd.Timeout = netTime
 		if _, err := gitPush(ctx, dir, cmd); err != nil {
 			_ = os.Remove(file)
-			return false, ecosystem.ErrUnsaved.Sayf("%s cannot be saved as %s: %s; nothing was removed", dir, file, words(err)).Because(err)
+			return false, ecosystem.ErrUnsaved.WithMessage("%s cannot be saved as %s: %s; nothing was removed", dir, file, words(err)).WithCause(err)
 		}
 	}
 	wanted := stashes
@@ -230,7 +230,7 @@ func covered(ctx context.Context, dir, file string, wanted []string) error {
 	}
 	for _, commit := range wanted {
 		if !has[commit] {
-			return ecosystem.ErrUnsaved.Sayf("the bundle %s of %s lacks commit %s; nothing was removed", file, dir, commit)
+			return ecosystem.ErrUnsaved.WithMessage("the bundle %s of %s lacks commit %s; nothing was removed", file, dir, commit)
 		}
 	}
 	return nil

@@ -18,7 +18,7 @@ import (
 func (c *Client) Look(ctx context.Context, s ecosystemport.InstallTarget) (g ecosystemport.TargetState, err error) {
 	at, err := gitcli.OpenRepo(s.Root, c.options.Read)
 	if err != nil {
-		return g, ecosystem.ErrRoot.Sayf("the workspace root %s is not a git repository: it has no directory .git; run git init there, or name another root with AMOF_WORKSPACE_ROOT", s.Root).Because(err)
+		return g, ecosystem.ErrRoot.WithMessage("the workspace root %s is not a git repository: it has no directory .git; run git init there, or name another root with AMOF_WORKSPACE_ROOT", s.Root).WithCause(err)
 	}
 	t := at.Main()
 	if g.Head, err = worktree.Resolve(ctx, t, "HEAD"); err != nil {
@@ -89,7 +89,7 @@ func taken(ctx context.Context, t *gitcli.Tree, commit string, paths []string) (
 	modes := map[string]string{}
 	for entry, err := range git.Entries(out) {
 		if err != nil {
-			return nil, ecosystem.ErrGit.Sayf("%v", err).Because(err)
+			return nil, ecosystem.ErrGit.WithMessage("%v", err).WithCause(err)
 		}
 		modes[entry.Path] = entry.Mode
 	}

@@ -71,7 +71,7 @@ func (m making) begin(ctx context.Context) error {
 	t := m.at.Main()
 	if head, err := worktree.Resolve(ctx, t, "HEAD"); err != nil || head != "" {
 		if err == nil {
-			err = ecosystem.ErrChanged.Sayf("the workspace root now has commits; call again")
+			err = ecosystem.ErrChanged.WithMessage("the workspace root now has commits; call again")
 		}
 		return err
 	}
@@ -113,7 +113,7 @@ func (m making) branch(ctx context.Context) error {
 	}
 	_, err := t.Word(ctx, "update-ref", "-m", "branch: Created by install "+m.ID, git.HeadsPrefix+m.Branch, start, strings.Repeat("0", len(start)))
 	if words := gitcli.Words(err); strings.Contains(words, "reference already exists") || strings.Contains(words, "exists; cannot create") || strings.Contains(words, "cannot lock ref") {
-		return ecosystem.ErrConflict.Sayf("branch %s cannot be created in %s, because it or a conflicting branch exists; delete or rename that one", m.Branch, m.Root).Because(err)
+		return ecosystem.ErrConflict.WithMessage("branch %s cannot be created in %s, because it or a conflicting branch exists; delete or rename that one", m.Branch, m.Root).WithCause(err)
 	}
 	return err
 }
@@ -123,14 +123,14 @@ func (m making) worktree(ctx context.Context) error {
 	_, err := m.at.Main().Git(ctx, gitcli.Command{Timeout: m.long, Settings: []gitcli.Setting{{Name: "worktree.useRelativePaths", Value: "false"}},
 		Args: []string{"worktree", "add", "--quiet", "--no-guess-remote", "--lock", "--reason=being installed", "--", m.Tree(), m.Branch}})
 	if words := gitcli.Words(err); strings.Contains(words, "already registered worktree") || strings.Contains(words, "already checked out at") || strings.Contains(words, "already used by worktree") {
-		return ecosystem.ErrConflict.Sayf("branch %s is checked out in another worktree (%s); remove that one with git worktree remove, or git worktree prune when its directory is gone", m.Branch, gitcli.Last(words)).Because(err)
+		return ecosystem.ErrConflict.WithMessage("branch %s is checked out in another worktree (%s); remove that one with git worktree remove, or git worktree prune when its directory is gone", m.Branch, gitcli.Last(words)).WithCause(err)
 	}
 	if err != nil {
 		return err
 	}
 	t, ok, err := m.at.Tree(m.Tree())
 	if err == nil && !ok {
-		err = ecosystem.ErrGit.Sayf("git worktree add made no worktree at %s", m.Tree())
+		err = ecosystem.ErrGit.WithMessage("git worktree add made no worktree at %s", m.Tree())
 	}
 	if err != nil {
 		return err
@@ -149,18 +149,18 @@ func (c *Client) Place(ctx context.Context, b ecosystemport.Build) error {
 func (m making) place() error {
 	if _, err := os.Lstat(m.Tree()); err == nil {
 		if _, err := os.Lstat(m.Dir); err == nil {
-			return ecosystem.ErrConflict.Sayf("%s appeared while the workspace was created; move it away and install again", m.Dir)
+			return ecosystem.ErrConflict.WithMessage("%s appeared while the workspace was created; move it away and install again", m.Dir)
 		}
 		if err := os.Rename(m.Tree(), m.Dir); err != nil {
 			if errors.Is(err, syscall.ENOTEMPTY) || errors.Is(err, syscall.EEXIST) || errors.Is(err, syscall.ENOTDIR) {
-				return ecosystem.ErrConflict.Sayf("%s appeared while the workspace was created; move it away and install again", m.Dir).Because(err)
+				return ecosystem.ErrConflict.WithMessage("%s appeared while the workspace was created; move it away and install again", m.Dir).WithCause(err)
 			}
 			return disk(err, m.Dir)
 		}
 	}
 	admin, ours := m.placed()
 	if !ours {
-		return ecosystem.ErrConflict.Sayf("%s is not the workspace that was created for it", m.Dir)
+		return ecosystem.ErrConflict.WithMessage("%s is not the workspace that was created for it", m.Dir)
 	}
 	if err := os.WriteFile(filepath.Join(admin, "gitdir"), []byte(filepath.Join(m.Dir, ".git")+"\n"), 0o644); err != nil {
 		return disk(err, admin)
@@ -220,7 +220,7 @@ func (m making) undo(ctx context.Context) error {
 	over := time.Now().Add(patience)
 	for worktree.Discard(m.Stage()); there(m.Stage()); worktree.Discard(m.Stage()) {
 		if time.Now().After(over) || ctx.Err() != nil {
-			return ecosystem.ErrStorage.Sayf("%s cannot be removed; delete it by hand", m.Stage())
+			return ecosystem.ErrStorage.WithMessage("%s cannot be removed; delete it by hand", m.Stage())
 		}
 		time.Sleep(patience / 100) // they are not our children, so their end is not reported
 	}

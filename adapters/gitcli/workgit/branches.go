@@ -20,7 +20,7 @@ func (t tree) branches(ctx context.Context) ([]project.GitBranch, error) {
 	for line := range strings.Lines(string(out)) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\x00")
 		if len(fields) != 5 {
-			return nil, project.ErrExecutionFailed.Sayf("git printed %.80q where a branch was expected; use git 2.39 or newer", line)
+			return nil, project.ErrExecutionFailed.WithMessage("git printed %.80q where a branch was expected; use git 2.39 or newer", line)
 		}
 		b := project.GitBranch{Name: fields[0], Commit: fields[1], Upstream: fields[2], Current: fields[3] == "*", Place: fields[4]}
 		if b.Current {
@@ -42,17 +42,17 @@ func (t tree) local(ctx context.Context, name string) (project.GitBranch, bool, 
 
 func named(name string) error {
 	if _, err := git.ParseBranch(name); err != nil {
-		return project.ErrArgument.Sayf("invalid branch name %.100q: %v", name, err).Because(err)
+		return project.ErrArgument.WithMessage("invalid branch name %.100q: %v", name, err).WithCause(err)
 	}
 	return nil
 }
 
 func unknownBranch(name, top string) error {
-	return project.ErrArgument.Sayf("branch %.100q not found in %s; git_changes lists the branches", name, top)
+	return project.ErrArgument.WithMessage("branch %.100q not found in %s; git_changes lists the branches", name, top)
 }
 
 func noCommit(name, top string) error {
-	return project.ErrArgument.Sayf("%.100q is not a commit in %s; give a branch, a tag or a commit", name, top)
+	return project.ErrArgument.WithMessage("%.100q is not a commit in %s; give a branch, a tag or a commit", name, top)
 }
 
 // PlanBranch implements projectport.WorkTrees.
@@ -71,7 +71,7 @@ func (Client) PlanBranch(ctx context.Context, dir, name, from string, remove boo
 	}
 	if !remove {
 		if known {
-			return p, project.ErrArgument.Sayf("branch %s already exists at %.12s; choose another name", name, have.Commit)
+			return p, project.ErrArgument.WithMessage("branch %s already exists at %.12s; choose another name", name, have.Commit)
 		}
 		if from == "" {
 			from = "HEAD"
@@ -86,7 +86,7 @@ func (Client) PlanBranch(ctx context.Context, dir, name, from string, remove boo
 	}
 	p.Commit = have.Commit
 	if have.Current || have.Place != "" {
-		return p, project.ErrArgument.Sayf("branch %s is checked out; check out another one there first", name)
+		return p, project.ErrArgument.WithMessage("branch %s is checked out; check out another one there first", name)
 	}
 	out, err := t.git(ctx, "for-each-ref", "--contains="+have.Commit, "--format=%(refname)", "refs/heads", "refs/remotes")
 	if err != nil {
@@ -98,7 +98,7 @@ func (Client) PlanBranch(ctx context.Context, dir, name, from string, remove boo
 		}
 	}
 	if p.Into == "" {
-		return p, project.ErrArgument.Sayf("branch %s has commits that no other branch has, and they would be lost; merge or push them first, or delete it by hand with git branch -D %s", name, name)
+		return p, project.ErrArgument.WithMessage("branch %s has commits that no other branch has, and they would be lost; merge or push them first, or delete it by hand with git branch -D %s", name, name)
 	}
 	return p, nil
 }
@@ -118,7 +118,7 @@ func (Client) Branch(ctx context.Context, p project.BranchChange) error {
 		return err
 	}
 	if !known || have.Commit != p.Commit || have.Current || have.Place != "" {
-		return project.ErrConflict.Sayf("branch %s moved in the meantime; call again to get the new plan", p.Name)
+		return project.ErrConflict.WithMessage("branch %s moved in the meantime; call again to get the new plan", p.Name)
 	}
 	_, err = t.git(ctx, "branch", "-D", "--", p.Name) // that another branch has all of it, the plan has made sure of
 	return err
@@ -178,7 +178,7 @@ func (Client) PlanSwitch(ctx context.Context, dir, name, from string, create boo
 		return p, err
 	}
 	if doing := t.doing(); doing != "" && doing != "bisect" {
-		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it first, or abort it with git %s --abort", doing, t.top, doing)
+		return p, project.ErrArgument.WithMessage("a %s is in progress in %s; finish it first, or abort it with git %s --abort", doing, t.top, doing)
 	}
 	if p.From, err = t.branch(ctx); err != nil {
 		return p, err
@@ -191,9 +191,9 @@ func (Client) PlanSwitch(ctx context.Context, dir, name, from string, create boo
 	case err != nil:
 		return p, err
 	case known && create:
-		return p, project.ErrArgument.Sayf("branch %s already exists at %.12s; switch to it without create, or choose another name", name, have.Commit)
+		return p, project.ErrArgument.WithMessage("branch %s already exists at %.12s; switch to it without create, or choose another name", name, have.Commit)
 	case known && have.Place != "":
-		return p, project.ErrArgument.Sayf("branch %s is checked out in %s; a branch can be checked out only once", name, have.Place)
+		return p, project.ErrArgument.WithMessage("branch %s is checked out in %s; a branch can be checked out only once", name, have.Place)
 	case known:
 		p.Commit = have.Commit
 	case create:
@@ -217,7 +217,7 @@ func (Client) PlanSwitch(ctx context.Context, dir, name, from string, create boo
 		return p, err
 	}
 	if both := inTheWay(p.Dirty, p.Files); len(both) > 0 {
-		return p, project.ErrArgument.Sayf("%s differ from the last commit and from %s: %s; commit or stash them first", counted(len(both), "file"), name, some(both))
+		return p, project.ErrArgument.WithMessage("%s differ from the last commit and from %s: %s; commit or stash them first", counted(len(both), "file"), name, some(both))
 	}
 	return p, nil
 }
@@ -232,7 +232,7 @@ func (t tree) remoteBranch(ctx context.Context, name string) (track, commit stri
 		ref, at, _ := strings.Cut(strings.TrimSuffix(line, "\n"), "\x00")
 		if _, short, _ := strings.Cut(ref, "/"); short == name {
 			if track != "" {
-				return "", "", project.ErrArgument.Sayf("%s and %s are both branches of that name; make yours with create and from", track, ref)
+				return "", "", project.ErrArgument.WithMessage("%s and %s are both branches of that name; make yours with create and from", track, ref)
 			}
 			track, commit = ref, at
 		}
@@ -251,7 +251,7 @@ func (c Client) Switch(ctx context.Context, p project.BranchMove) error {
 	}
 	if old, err := t.commit(ctx, "HEAD"); err != nil || old != p.Old {
 		if err == nil {
-			err = project.ErrConflict.Sayf("%s moved to another commit since the plan was made; call again", t.top)
+			err = project.ErrConflict.WithMessage("%s moved to another commit since the plan was made; call again", t.top)
 		}
 		return err
 	}
@@ -260,7 +260,7 @@ func (c Client) Switch(ctx context.Context, p project.BranchMove) error {
 	case p.Track != "":
 		if at, err := t.commit(ctx, "refs/remotes/"+p.Track); err != nil || at != p.Commit {
 			if err == nil {
-				err = project.ErrConflict.Sayf("%s moved in the meantime; call again to get the new plan", p.Track)
+				err = project.ErrConflict.WithMessage("%s moved in the meantime; call again to get the new plan", p.Track)
 			}
 			return err
 		}
@@ -309,11 +309,11 @@ func (c Client) PlanStash(ctx context.Context, dir string) (project.StashPlan, e
 	p.Head, p.Branch = w.Head, w.Branch
 	switch {
 	case len(w.Conflicted) > 0 || w.Doing != "" && w.Doing != "bisect":
-		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it first", w.Doing, t.top)
+		return p, project.ErrArgument.WithMessage("a %s is in progress in %s; finish it first", w.Doing, t.top)
 	case w.MoreUntracked > 0:
-		return p, project.ErrArgument.Sayf("%s has too many untracked files to show; add them to .gitignore, or commit them", t.top)
+		return p, project.ErrArgument.WithMessage("%s has too many untracked files to show; add them to .gitignore, or commit them", t.top)
 	case w.Head == "":
-		return p, project.ErrArgument.Sayf("%s has no commit yet, so nothing can be stashed", t.top)
+		return p, project.ErrArgument.WithMessage("%s has no commit yet, so nothing can be stashed", t.top)
 	}
 	var fresh []string
 	for _, f := range w.Unstaged {
@@ -322,7 +322,7 @@ func (c Client) PlanStash(ctx context.Context, dir string) (project.StashPlan, e
 		}
 	}
 	if p.Files, err = t.diff(ctx, diffOptions{fresh: fresh, args: []string{w.Head}}); err == nil && len(p.Files) == 0 {
-		err = project.ErrArgument.Sayf("nothing differs from the last commit in %s, so there is nothing to stash", t.top)
+		err = project.ErrArgument.WithMessage("nothing differs from the last commit in %s, so there is nothing to stash", t.top)
 	}
 	return p, err
 }
@@ -334,7 +334,7 @@ func (c Client) Stash(ctx context.Context, p project.StashPlan, message string) 
 		return project.GitStash{}, err
 	}
 	if now.Head != p.Head || !sameFiles(now.Files, p.Files) {
-		return project.GitStash{}, project.ErrConflict.Sayf("the files of %s changed in the meantime; call again to get the new plan", p.Top)
+		return project.GitStash{}, project.ErrConflict.WithMessage("the files of %s changed in the meantime; call again to get the new plan", p.Top)
 	}
 	t, err := open(ctx, p.Top)
 	if err != nil {
@@ -380,7 +380,7 @@ func (c Client) PlanUnstash(ctx context.Context, dir, name string) (project.Stas
 		return p, err
 	}
 	if both := inTheWay(dirty, names); len(both) > 0 {
-		return p, project.ErrArgument.Sayf("%s of the stash already differ from the last commit: %s; commit them first", counted(len(both), "file"), some(both))
+		return p, project.ErrArgument.WithMessage("%s of the stash already differ from the last commit: %s; commit them first", counted(len(both), "file"), some(both))
 	}
 	return p, nil
 }
@@ -399,7 +399,7 @@ func (t tree) stashed(ctx context.Context, name string) (project.StashPlan, erro
 		return s.Name == name || s.Commit == name || s.Name == "stash@{"+name+"}"
 	})
 	if i < 0 {
-		return p, project.ErrArgument.Sayf("stash %.100q not found in %s; git_changes lists the stashes", name, t.top)
+		return p, project.ErrArgument.WithMessage("stash %.100q not found in %s; git_changes lists the stashes", name, t.top)
 	}
 	p.Stash = all[i]
 	if p.Head, err = t.commit(ctx, "HEAD"); err != nil {
@@ -459,7 +459,7 @@ func (t tree) drop(ctx context.Context, of project.GitStash) error {
 			return err
 		}
 	}
-	return project.ErrConflict.Sayf("%s (%.12s) no longer exists; call again to list the stashes", of.Name, of.Commit)
+	return project.ErrConflict.WithMessage("%s (%.12s) no longer exists; call again to list the stashes", of.Name, of.Commit)
 }
 
 // Unstash implements projectport.WorkTrees. A stash is forgotten only when all of it was brought back.
@@ -469,7 +469,7 @@ func (c Client) Unstash(ctx context.Context, p project.StashPlan, drop bool) err
 		return err
 	}
 	if now.Stash.Commit != p.Stash.Commit || now.Head != p.Head {
-		return project.ErrConflict.Sayf("the stashes of %s changed in the meantime; call again to list them", p.Top)
+		return project.ErrConflict.WithMessage("the stashes of %s changed in the meantime; call again to list them", p.Top)
 	}
 	t, err := open(ctx, p.Top)
 	if err != nil {
@@ -482,12 +482,12 @@ func (c Client) Unstash(ctx context.Context, p project.StashPlan, drop bool) err
 	err = apply("--index") // else what was staged, and is other lines than those of the file, would not come back
 	if strings.Contains(gitcli.Words(err), "without --index") {
 		if err = apply(); err == nil && drop {
-			return project.ErrExecutionFailed.Sayf("the files were restored, but not their staged changes, which no longer apply; the stash is kept as %s", p.Stash.Name)
+			return project.ErrExecutionFailed.WithMessage("the files were restored, but not their staged changes, which no longer apply; the stash is kept as %s", p.Stash.Name)
 		}
 	}
 	if err != nil {
 		if words := string(gitcli.Printed(err)) + gitcli.Words(err); strings.Contains(words, "CONFLICT") {
-			return project.ErrExecutionFailed.Sayf("the stash does not apply without conflicts; it is kept as %s, and git status in %s shows the conflicts", p.Stash.Name, t.top).Because(err)
+			return project.ErrExecutionFailed.WithMessage("the stash does not apply without conflicts; it is kept as %s, and git status in %s shows the conflicts", p.Stash.Name, t.top).WithCause(err)
 		}
 		return err
 	}

@@ -20,12 +20,12 @@ func (Client) PlanCommit(ctx context.Context, dir string, amend bool) (project.S
 	}
 	p := project.StagedWork{Top: t.top, LFSHere: t.lfs()}
 	if doing := t.doing(); doing != "" && doing != "merge" && doing != "bisect" {
-		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it with git %s --continue, or abort it with --abort", doing, t.top, doing)
+		return p, project.ErrArgument.WithMessage("a %s is in progress in %s; finish it with git %s --continue, or abort it with --abort", doing, t.top, doing)
 	}
 	if out, err := t.git(ctx, "ls-files", "--unmerged", "-z"); err != nil {
 		return p, err
 	} else if len(out) > 0 {
-		return p, project.ErrArgument.Sayf("%s has files with conflicts; resolve and stage them first", t.top)
+		return p, project.ErrArgument.WithMessage("%s has files with conflicts; resolve and stage them first", t.top)
 	}
 	if p.Branch, err = t.branch(ctx); err != nil {
 		return p, err
@@ -46,7 +46,7 @@ func (Client) PlanCommit(ctx context.Context, dir string, amend bool) (project.S
 		}
 	}
 	if len(p.Files) == 0 && p.Other == "" && !amend {
-		return p, project.ErrArgument.Sayf("nothing is staged in %s; stage files first (git_stage, or countersign git stage)", t.top)
+		return p, project.ErrArgument.WithMessage("nothing is staged in %s; stage files first (git_stage, or countersign git stage)", t.top)
 	}
 	if p.Author, err = t.author(ctx); err != nil {
 		return p, err
@@ -64,9 +64,9 @@ func (Client) PlanCommit(ctx context.Context, dir string, amend bool) (project.S
 func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
 	switch {
 	case p.Head == "":
-		return project.ErrArgument.Sayf("%s has no commit to amend; commit without amend", t.top)
+		return project.ErrArgument.WithMessage("%s has no commit to amend; commit without amend", t.top)
 	case p.Other != "":
-		return project.ErrArgument.Sayf("a merge is in progress in %s; commit it first, or abort it with git merge --abort", t.top)
+		return project.ErrArgument.WithMessage("a merge is in progress in %s; commit it first, or abort it with git merge --abort", t.top)
 	}
 	out, err := t.git(ctx, "log", "-1", "--no-color", "--no-show-signature", "--encoding=UTF-8", "--format=%P%x00%an%x00%s%x00%B", p.Head, "--")
 	if err != nil {
@@ -74,10 +74,10 @@ func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
 	}
 	fields := strings.SplitN(string(out), "\x00", 4)
 	if len(fields) != 4 {
-		return project.ErrExecutionFailed.Sayf("git printed %.80q where a commit was expected; use git 2.39 or newer", out)
+		return project.ErrExecutionFailed.WithMessage("git printed %.80q where a commit was expected; use git 2.39 or newer", out)
 	}
 	if strings.Contains(fields[0], " ") {
-		return project.ErrArgument.Sayf("the last commit of %s is a merge, which this tool does not amend; use git commit --amend by hand", t.top)
+		return project.ErrArgument.WithMessage("the last commit of %s is a merge, which this tool does not amend; use git commit --amend by hand", t.top)
 	}
 	base := fields[0]
 	if base == "" {
@@ -91,7 +91,7 @@ func (t tree) amend(ctx context.Context, p *project.StagedWork) error {
 		return err
 	}
 	if len(p.Files) == 0 {
-		return project.ErrArgument.Sayf("the last commit of %s would become empty; undo it by hand with git reset --soft HEAD~1", t.top)
+		return project.ErrArgument.WithMessage("the last commit of %s would become empty; undo it by hand with git reset --soft HEAD~1", t.top)
 	}
 	refs, err := t.git(ctx, "for-each-ref", "--contains="+p.Head, "--format=%(refname:lstrip=2)", "refs/remotes")
 	for ref := range strings.Lines(string(refs)) {
@@ -145,7 +145,7 @@ func (c Client) Commit(ctx context.Context, p project.StagedWork, message string
 		return "", err
 	}
 	if now != p.Digest || head != p.Head || branch != p.Branch || t.other() != p.Other {
-		return "", project.ErrConflict.Sayf("the staged changes in %s, or their base commit, changed in the meantime; call again to get the new plan", t.top)
+		return "", project.ErrConflict.WithMessage("the staged changes in %s, or their base commit, changed in the meantime; call again to get the new plan", t.top)
 	}
 	if hooks {
 		found, err := t.hooks(ctx, commitHooks(p.Amends != nil)...)

@@ -23,13 +23,13 @@ func (t tree) url(ctx context.Context, remote string, push bool) (string, error)
 	}
 	out, err := t.word(ctx, append(args, "--", remote)...)
 	if gitcli.ExitOf(err) != 0 {
-		return "", project.ErrArgument.Sayf("%s has no remote %.100q; create one with git remote add", t.top, remote).Because(err)
+		return "", project.ErrArgument.WithMessage("%s has no remote %.100q; create one with git remote add", t.top, remote).WithCause(err)
 	}
 	if err != nil {
 		return "", err
 	}
 	if strings.Contains(out, "\n") {
-		return "", project.ErrArgument.Sayf("the remote %s has several URLs; use git push by hand", remote)
+		return "", project.ErrArgument.WithMessage("the remote %s has several URLs; use git push by hand", remote)
 	}
 	exactly := gitcli.Command{Dir: t.top, Machine: true, Settings: gitcli.Exactly(out)}
 	var again []string
@@ -42,7 +42,7 @@ func (t tree) url(ctx context.Context, remote string, push bool) (string, error)
 		again = []string{strings.TrimSuffix(string(said), "\n")}
 	}
 	if err == nil && !slices.Equal(again, []string{out}) {
-		err = project.ErrArgument.Sayf("your git configuration rewrites %s, the URL of %s, twice (url.….insteadOf or pushInsteadOf), so the URL that git contacts differs from the one shown; use git by hand", gitcli.Mask(out), remote)
+		err = project.ErrArgument.WithMessage("your git configuration rewrites %s, the URL of %s, twice (url.….insteadOf or pushInsteadOf), so the URL that git contacts differs from the one shown; use git by hand", gitcli.Mask(out), remote)
 	}
 	return out, err
 }
@@ -81,7 +81,7 @@ func (t tree) count(ctx context.Context, revisions ...string) (int, error) {
 	}
 	n, err := strconv.Atoi(out)
 	if err != nil {
-		return 0, project.ErrExecutionFailed.Sayf("git printed %.80q where a number was expected; use git 2.39 or newer", out)
+		return 0, project.ErrExecutionFailed.WithMessage("git printed %.80q where a number was expected; use git 2.39 or newer", out)
 	}
 	return n, nil
 }
@@ -98,7 +98,7 @@ func (Client) PlanPush(ctx context.Context, dir, remote, branch string) (project
 			return p, err
 		}
 		if p.Branch == "" {
-			return p, project.ErrArgument.Sayf("no branch is checked out in %s; name one, or create one with git_switch", t.top)
+			return p, project.ErrArgument.WithMessage("no branch is checked out in %s; name one, or create one with git_switch", t.top)
 		}
 	}
 	if err := named(p.Branch); err != nil {
@@ -126,7 +126,7 @@ func (Client) PlanPush(ctx context.Context, dir, remote, branch string) (project
 	}
 	p.Remote = cmp.Or(p.Remote, follows, "origin")
 	if strings.HasPrefix(p.Remote, "-") || p.Remote == "." {
-		return p, project.ErrArgument.Sayf("%.100q is not a remote to push to", p.Remote)
+		return p, project.ErrArgument.WithMessage("%.100q is not a remote to push to", p.Remote)
 	}
 	if p.URL, err = t.url(ctx, p.Remote, true); err != nil {
 		return p, err
@@ -188,7 +188,7 @@ func (c Client) Push(ctx context.Context, p project.PushPlan, hooks bool) error 
 	}
 	if at, err := t.commit(ctx, git.HeadsPrefix+p.Branch); err != nil || at != p.Commit {
 		if err == nil {
-			err = project.ErrConflict.Sayf("branch %s moved in the meantime; call again to get the new plan", p.Branch)
+			err = project.ErrConflict.WithMessage("branch %s moved in the meantime; call again to get the new plan", p.Branch)
 		}
 		return err
 	}
@@ -209,7 +209,7 @@ func (c Client) Push(ctx context.Context, p project.PushPlan, hooks bool) error 
 	_, err = run(ctx, gitcli.Command{Dir: t.top, Hooks: hooks, ReceiverHooks: hooks, Protocols: protocols(p.URL), Settings: gitcli.Exactly(p.URL), Timeout: longTime, Args: append(args, "--", p.URL, p.Commit+":"+ref)})
 	if err != nil {
 		if said := string(gitcli.Printed(err)); strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
-			return project.ErrConflict.Sayf("%s has new commits on %s; pull them first (git_pull, or countersign git pull)", gitcli.Mask(project.PublicURL(p.URL)), p.Target).Because(err)
+			return project.ErrConflict.WithMessage("%s has new commits on %s; pull them first (git_pull, or countersign git pull)", gitcli.Mask(project.PublicURL(p.URL)), p.Target).WithCause(err)
 		}
 		return err
 	}
@@ -233,19 +233,19 @@ func (Client) PlanPull(ctx context.Context, dir string, merge bool) (project.Pul
 		return p, err
 	}
 	if doing := t.doing(); doing != "" && doing != "bisect" {
-		return p, project.ErrArgument.Sayf("a %s is in progress in %s; finish it first, or abort it with git %s --abort", doing, t.top, doing)
+		return p, project.ErrArgument.WithMessage("a %s is in progress in %s; finish it first, or abort it with git %s --abort", doing, t.top, doing)
 	}
 	if p.Branch, err = t.branch(ctx); err != nil {
 		return p, err
 	}
 	if p.Branch == "" {
-		return p, project.ErrArgument.Sayf("no branch is checked out in %s, so nothing can be pulled", t.top)
+		return p, project.ErrArgument.WithMessage("no branch is checked out in %s, so nothing can be pulled", t.top)
 	}
 	if p.Remote, p.Source, err = t.follows(ctx, p.Branch); err != nil {
 		return p, err
 	}
 	if p.Remote == "" || p.Remote == "." || p.Source == "" {
-		return p, project.ErrArgument.Sayf("branch %s has no upstream branch; set one with git branch --set-upstream-to=origin/%s", p.Branch, p.Branch)
+		return p, project.ErrArgument.WithMessage("branch %s has no upstream branch; set one with git branch --set-upstream-to=origin/%s", p.Branch, p.Branch)
 	}
 	if p.URL, err = t.url(ctx, p.Remote, false); err != nil {
 		return p, err
@@ -283,7 +283,7 @@ func (t tree) bring(ctx context.Context, p *project.PullPlan, merge bool) error 
 	after := p.Commit
 	if p.Merge = ahead > 0; p.Merge {
 		if !merge {
-			return project.ErrArgument.Sayf("%s has %s that %s of %s does not have, and lacks %s: a merge commit would be needed (merge: true, or countersign git pull --merge), or rebase it by hand", p.Branch, counted(ahead, "commit"), p.Source, p.Remote, counted(behind, "commit"))
+			return project.ErrArgument.WithMessage("%s has %s that %s of %s does not have, and lacks %s: a merge commit would be needed (merge: true, or countersign git pull --merge), or rebase it by hand", p.Branch, counted(ahead, "commit"), p.Source, p.Remote, counted(behind, "commit"))
 		}
 		if p.Author, err = t.author(ctx); err != nil {
 			return err
@@ -292,16 +292,16 @@ func (t tree) bring(ctx context.Context, p *project.PullPlan, merge bool) error 
 		if gitcli.ExitOf(err) == 1 {
 			m, unread := git.ParseMergeTree(gitcli.Printed(err))
 			if unread != nil {
-				return project.ErrExecutionFailed.Sayf("%v", unread).Because(unread)
+				return project.ErrExecutionFailed.WithMessage("%v", unread).WithCause(unread)
 			}
-			return project.ErrArgument.Sayf("%s and %s have conflicting changes, and nothing was changed: %s; run git pull by hand and resolve them", p.Branch, p.Source, some(m.Files))
+			return project.ErrArgument.WithMessage("%s and %s have conflicting changes, and nothing was changed: %s; run git pull by hand and resolve them", p.Branch, p.Source, some(m.Files))
 		}
 		if err != nil {
 			return err
 		}
 		m, err := git.ParseMergeTree(out)
 		if err != nil {
-			return project.ErrExecutionFailed.Sayf("%v", err).Because(err)
+			return project.ErrExecutionFailed.WithMessage("%v", err).WithCause(err)
 		}
 		after = m.Tree
 	}
@@ -323,10 +323,10 @@ func (t tree) bring(ctx context.Context, p *project.PullPlan, merge bool) error 
 		staged = staged || c.Kind != git.Untracked && c.Index != git.Same
 	}
 	if both := inTheWay(dirty, names); len(both) > 0 {
-		return project.ErrArgument.Sayf("%s differ from the last commit and would be changed: %s; commit or stash them first", counted(len(both), "file"), some(both))
+		return project.ErrArgument.WithMessage("%s differ from the last commit and would be changed: %s; commit or stash them first", counted(len(both), "file"), some(both))
 	}
 	if staged && p.Merge {
-		return project.ErrArgument.Sayf("a merge cannot start while changes are staged in %s; commit or unstage them first", t.top)
+		return project.ErrArgument.WithMessage("a merge cannot start while changes are staged in %s; commit or unstage them first", t.top)
 	}
 	return nil
 }
@@ -346,7 +346,7 @@ func (c Client) Pull(ctx context.Context, p project.PullPlan) (string, error) {
 		return "", err
 	}
 	if branch != p.Branch || head != p.Old {
-		return "", project.ErrConflict.Sayf("%s moved in the meantime; call again to get the new plan", p.Branch)
+		return "", project.ErrConflict.WithMessage("%s moved in the meantime; call again to get the new plan", p.Branch)
 	}
 	plain := gitcli.Setting{Name: "branch." + p.Branch + ".mergeOptions", Value: "--no-verify"} // the repository's own would make another merge than was shown
 	args := []string{"merge", "--quiet", "--no-verify", "--no-overwrite-ignore"}

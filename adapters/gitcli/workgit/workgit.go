@@ -51,7 +51,7 @@ func open(ctx context.Context, dir string) (tree, error) {
 	}
 	lines := strings.Split(strings.TrimSuffix(string(out), "\n"), "\n")
 	if len(lines) != 3 {
-		return tree{}, project.ErrNotRepository.Sayf("%s is in a bare git repository", dir)
+		return tree{}, project.ErrNotRepository.WithMessage("%s is in a bare git repository", dir)
 	}
 	return tree{lines[0], lines[1], lines[2]}, nil
 }
@@ -78,17 +78,17 @@ func run(ctx context.Context, c gitcli.Command) ([]byte, error) {
 	case errors.As(err, &told):
 		return nil, err
 	case errors.As(err, &missing):
-		return nil, project.ErrExecutionFailed.Sayf("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").Because(err)
+		return nil, project.ErrExecutionFailed.WithMessage("git cannot be started; install git 2.39 or newer and make sure it is on the PATH").WithCause(err)
 	case errors.Is(err, context.DeadlineExceeded):
-		return nil, project.ErrExecutionTimeout.Sayf("git %s in %s took longer than %s and was stopped", c.Args[0], c.Dir, c.Timeout).Because(err)
+		return nil, project.ErrExecutionTimeout.WithMessage("git %s in %s took longer than %s and was stopped", c.Args[0], c.Dir, c.Timeout).WithCause(err)
 	case errors.Is(err, gitcli.ErrLarge):
-		return nil, project.ErrExecutionFailed.Sayf("the output of git %s in %s is too large; name fewer files, or check whether some are missing from .gitignore", c.Args[0], c.Dir).Because(err)
+		return nil, project.ErrExecutionFailed.WithMessage("the output of git %s in %s is too large; name fewer files, or check whether some are missing from .gitignore", c.Args[0], c.Dir).WithCause(err)
 	case strings.Contains(words, "not a git repository"):
-		return nil, project.ErrNotRepository.Sayf("%s is not in a git repository", c.Dir).Because(err)
+		return nil, project.ErrNotRepository.WithMessage("%s is not in a git repository", c.Dir).WithCause(err)
 	case strings.Contains(words, ".lock': File exists"):
-		return nil, project.ErrConflict.Sayf("another git process is running in %s; try again when it has finished (%s)", c.Dir, gitcli.Last(words)).Because(err)
+		return nil, project.ErrConflict.WithMessage("another git process is running in %s; try again when it has finished (%s)", c.Dir, gitcli.Last(words)).WithCause(err)
 	}
-	return nil, project.ErrExecutionFailed.Sayf("git %s in %s failed: %s", c.Args[0], c.Dir, gitcli.Last(words)).Because(err)
+	return nil, project.ErrExecutionFailed.WithMessage("git %s in %s failed: %s", c.Args[0], c.Dir, gitcli.Last(words)).WithCause(err)
 }
 
 func (t tree) git(ctx context.Context, args ...string) ([]byte, error) {
@@ -136,7 +136,7 @@ func (t tree) unfiltered(ctx context.Context) error {
 	if err != nil || len(named) == 0 {
 		return err
 	}
-	return project.ErrArgument.Sayf("the repository's own configuration sets filter programs (%s); Countersign does not run them, and without them different contents would be stored; use git by hand, or set them in your own configuration (git config --global)", strings.Join(named, ", "))
+	return project.ErrArgument.WithMessage("the repository's own configuration sets filter programs (%s); Countersign does not run them, and without them different contents would be stored; use git by hand, or set them in your own configuration (git config --global)", strings.Join(named, ", "))
 }
 
 func (t tree) filters(ctx context.Context) ([]string, error) {
@@ -164,7 +164,7 @@ func (t tree) status(ctx context.Context) (git.Status, error) {
 	}
 	s, err := git.ParseStatus(out)
 	if err != nil {
-		return s, project.ErrExecutionFailed.Sayf("%v", err).Because(err)
+		return s, project.ErrExecutionFailed.WithMessage("%v", err).WithCause(err)
 	}
 	return s, nil
 }
@@ -276,7 +276,7 @@ func (t tree) text(ctx context.Context, c gitcli.Command, f project.FilePatch) (
 func (t tree) scratchIndex() (path string, done func(), err error) {
 	dir, err := os.MkdirTemp("", "countersign-index-*")
 	if err != nil {
-		return "", nil, project.ErrExecutionFailed.Sayf("%s cannot be written: %v", os.TempDir(), err).Because(err)
+		return "", nil, project.ErrExecutionFailed.WithMessage("%s cannot be written: %v", os.TempDir(), err).WithCause(err)
 	}
 	done = func() { _ = os.RemoveAll(dir) }
 	path = filepath.Join(dir, "index")
@@ -286,7 +286,7 @@ func (t tree) scratchIndex() (path string, done func(), err error) {
 	}
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		done()
-		return "", nil, project.ErrExecutionFailed.Sayf("the index of %s cannot be read: %v", t.top, err).Because(err)
+		return "", nil, project.ErrExecutionFailed.WithMessage("the index of %s cannot be read: %v", t.top, err).WithCause(err)
 	}
 	return path, done, nil
 }
@@ -323,7 +323,7 @@ func (Client) Stage(ctx context.Context, dir, patch string, back bool) error {
 	}
 	_, err = run(ctx, gitcli.Command{Dir: t.top, Args: append(args, "-"), Stdin: []byte(patch)})
 	if words := gitcli.Words(err); strings.Contains(words, "does not apply") || strings.Contains(words, "already exists in index") {
-		return project.ErrConflict.Sayf("the staged changes changed in the meantime: %s; call again to get the new plan", gitcli.Last(words)).Because(err)
+		return project.ErrConflict.WithMessage("the staged changes changed in the meantime: %s; call again to get the new plan", gitcli.Last(words)).WithCause(err)
 	}
 	if err == nil {
 		_, _ = t.git(ctx, "update-index", "-q", "--refresh") // so that git need not look into the files again; it fails where some differ
@@ -355,7 +355,7 @@ func (t tree) hooks(ctx context.Context, names ...string) ([]project.GitHook, er
 		}
 		text, err := os.ReadFile(path)
 		if err != nil {
-			return nil, project.ErrExecutionFailed.Sayf("the hook %s cannot be read: %v", path, err).Because(err)
+			return nil, project.ErrExecutionFailed.WithMessage("the hook %s cannot be read: %v", path, err).WithCause(err)
 		}
 		sum := sha256.Sum256(text)
 		found = append(found, project.GitHook{Name: name, Path: path, SHA256: hex.EncodeToString(sum[:])})
@@ -366,7 +366,7 @@ func (t tree) hooks(ctx context.Context, names ...string) ([]project.GitHook, er
 // same reports whether hooks are as they were shown.
 func same(a, b []project.GitHook) error {
 	if !slices.Equal(a, b) {
-		return project.ErrConflict.Sayf("the repository's hooks changed in the meantime; call again to see them")
+		return project.ErrConflict.WithMessage("the repository's hooks changed in the meantime; call again to see them")
 	}
 	return nil
 }
@@ -375,7 +375,7 @@ func same(a, b []project.GitHook) error {
 func (t tree) author(ctx context.Context) (string, error) {
 	said, err := t.word(ctx, "var", "GIT_AUTHOR_IDENT")
 	if err != nil {
-		return "", project.ErrArgument.Sayf("git has no author name and email: %s; set them with git config --global user.name and user.email", firstLine(gitcli.Words(err))).Because(err)
+		return "", project.ErrArgument.WithMessage("git has no author name and email: %s; set them with git config --global user.name and user.email", firstLine(gitcli.Words(err))).WithCause(err)
 	}
 	name, _, _ := strings.Cut(said, ">")
 	return name + ">", nil

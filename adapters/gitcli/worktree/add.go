@@ -105,7 +105,7 @@ func (c *Client) add(ctx context.Context, at *gitcli.Repo, dir string, p sandbox
 		return nil, gitcli.Disk(err, dir)
 	}
 	if _, err := git.ParseBranch(p.Branch); err != nil {
-		return nil, sandbox.ErrArguments.Sayf("branch %.80q cannot be used: %v", p.Branch, err).Because(err)
+		return nil, sandbox.ErrArguments.WithMessage("branch %.80q cannot be used: %v", p.Branch, err).WithCause(err)
 	}
 	head, err := standing(ctx, at, p.From, p.Track)
 	if err != nil {
@@ -139,7 +139,7 @@ func standing(ctx context.Context, at *gitcli.Repo, from string, track bool) (st
 			return commit, err
 		}
 	}
-	return "", sandbox.ErrBranch.Sayf("%.80q, the base of the new worktree, no longer exists; plan it again", from).With(sandbox.MissingBranch{Branch: from})
+	return "", sandbox.ErrBranch.WithMessage("%.80q, the base of the new worktree, no longer exists; plan it again", from).WithDetails(sandbox.MissingBranch{Branch: from})
 }
 
 // claim makes the directory, so that whatever is in it later is ours.
@@ -149,7 +149,7 @@ func claim(dir string) error {
 	}
 	err := os.Mkdir(dir, dirMode)
 	if errors.Is(err, fs.ErrExist) {
-		return sandbox.ErrExists.Sayf("%s already exists; choose another name, or move it away", dir)
+		return sandbox.ErrExists.WithMessage("%s already exists; choose another name, or move it away", dir)
 	}
 	if err != nil {
 		return gitcli.Disk(err, dir)
@@ -190,9 +190,9 @@ func (a *addition) freed(ctx context.Context, err error) error {
 	}
 	after, again := a.at.Linked()
 	if failed == nil && again == nil && len(after) < len(before) {
-		return sandbox.ErrBusy.Because(err)
+		return sandbox.ErrBusy.WithCause(err)
 	}
-	return sandbox.ErrExists.Sayf("branch %s, or %s, is now used by another worktree; plan it again (%s)", a.plan.Branch, a.dir, gitcli.Last(gitcli.Words(err))).Because(err)
+	return sandbox.ErrExists.WithMessage("branch %s, or %s, is now used by another worktree; plan it again (%s)", a.plan.Branch, a.dir, gitcli.Last(gitcli.Words(err))).WithCause(err)
 }
 
 // branch makes the plan's branch, and has it follow what the plan says.
@@ -204,7 +204,7 @@ func (a *addition) branch(ctx context.Context) error {
 		return err
 	})
 	if words := gitcli.Words(err); strings.Contains(words, "reference already exists") || strings.Contains(words, "cannot create '") || strings.Contains(words, "' exists; cannot create") {
-		return sandbox.ErrExists.Sayf("branch %s cannot be created, because it or a conflicting branch already exists; plan it again", a.plan.Branch).Because(err)
+		return sandbox.ErrExists.WithMessage("branch %s cannot be created, because it or a conflicting branch already exists; plan it again", a.plan.Branch).WithCause(err)
 	}
 	if err != nil {
 		return err

@@ -25,7 +25,7 @@ const (
 func CommitWork(ctx context.Context, t *gitcli.Tree, base, about string, at time.Time) (string, error) {
 	scratch, err := os.MkdirTemp("", "countersign-keep-*")
 	if err != nil {
-		return "", sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it is writable and has free space", os.TempDir(), err).Because(err)
+		return "", sandbox.ErrGit.WithMessage("%s cannot be used: %v; make sure that it is writable and has free space", os.TempDir(), err).WithCause(err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	m := maker{t: t, scratch: scratch, timeout: longTime, date: strconv.FormatInt(at.Unix(), 10) + " +0000"}
@@ -109,7 +109,7 @@ func (m maker) copyIndex(ctx context.Context, flagged []string) error {
 		err = os.WriteFile(filepath.Join(m.scratch, indexFile), said, 0o600)
 	}
 	if err != nil {
-		return sandbox.ErrGit.Sayf("the index of %s cannot be copied: %v", m.t.Dir, err).Because(err)
+		return sandbox.ErrGit.WithMessage("the index of %s cannot be copied: %v", m.t.Dir, err).WithCause(err)
 	}
 	return unflag(ctx, m.t, flagged, m.env())
 }
@@ -205,7 +205,7 @@ func RestoreWork(ctx context.Context, t *gitcli.Tree, commit string) error {
 	}
 	scratch, err := os.MkdirTemp("", "countersign-keep-*")
 	if err != nil {
-		return sandbox.ErrGit.Sayf("%s cannot be used: %v; make sure that it is writable and has free space", os.TempDir(), err).Because(err)
+		return sandbox.ErrGit.WithMessage("%s cannot be used: %v; make sure that it is writable and has free space", os.TempDir(), err).WithCause(err)
 	}
 	defer func() { _ = os.RemoveAll(scratch) }()
 	env := []string{"GIT_INDEX_FILE=" + filepath.Join(scratch, indexFile)}

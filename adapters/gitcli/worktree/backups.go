@@ -40,7 +40,7 @@ func (c *Client) Backups(ctx context.Context, repo string) ([]sandboxport.Backup
 func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) error {
 	set, kind, ok := sandbox.ParseBackup(ref)
 	if !ok {
-		return sandbox.ErrArguments.Sayf("%.200q is not a backup; choose one from the list, like %smy-sandbox/1767323045", ref, sandbox.BackupsRoot)
+		return sandbox.ErrArguments.WithMessage("%.200q is not a backup; choose one from the list, like %smy-sandbox/1767323045", ref, sandbox.BackupsRoot)
 	}
 	at, release, err := c.alone(ctx, repo)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) err
 		return err
 	}
 	if commit == "" {
-		return sandbox.ErrNotFound.Sayf("backup %s not found; choose one from the list", ref)
+		return sandbox.ErrNotFound.WithMessage("backup %s not found; choose one from the list", ref)
 	}
 	base, changes := commit, ""
 	if kind.IsStash() {
@@ -75,7 +75,7 @@ func (c *Client) Restore(ctx context.Context, repo, dir, ref, branch string) err
 	if changes != "" {
 		made, ok, err := at.Tree(a.dir)
 		if err == nil && !ok {
-			err = sandbox.ErrGit.Sayf("the worktree %s disappeared while the backup was restored", a.dir)
+			err = sandbox.ErrGit.WithMessage("the worktree %s disappeared while the backup was restored", a.dir)
 		}
 		if err == nil {
 			err = RestoreWork(ctx, made, changes)

@@ -35,7 +35,7 @@ func (c *Remotes) Clone(ctx context.Context, a sandboxport.Access, dir string, p
 		return err
 	}
 	if dir, err = filepath.Abs(dir); err != nil {
-		return sandbox.ErrClone.Because(err)
+		return sandbox.ErrClone.WithCause(err)
 	}
 	if there, err := c.present(ctx, dir, r.identity); there || err != nil {
 		return err
@@ -49,7 +49,7 @@ func (c *Remotes) Clone(ctx context.Context, a sandboxport.Access, dir string, p
 	case ctx.Err() != nil:
 		return fault.From(ctx.Err())
 	case bounded.Err() != nil:
-		return sandbox.ErrClone.Sayf("cloning %s took longer than %s and was stopped; check whether the remote answers, then start again", r.identity, c.limits.Clone).Because(err)
+		return sandbox.ErrClone.WithMessage("cloning %s took longer than %s and was stopped; check whether the remote answers, then start again", r.identity, c.limits.Clone).WithCause(err)
 	}
 	return failed(sandbox.ErrClone, "cannot be cloned", r, err)
 }
@@ -61,11 +61,11 @@ func (c *Remotes) present(ctx context.Context, dir string, want git.URL) (bool, 
 	case errors.Is(err, fs.ErrNotExist), err == nil && len(entries) == 0:
 		return false, nil
 	case err != nil:
-		return false, sandbox.ErrBaseDir.Sayf("%s blocks the clone: %v; move it away", dir, err).Because(err)
+		return false, sandbox.ErrBaseDir.WithMessage("%s blocks the clone: %v; move it away", dir, err).WithCause(err)
 	}
 	at, err := c.open(dir)
 	if err != nil {
-		return false, sandbox.ErrBaseDir.Sayf("%s is not a clone of %s; move it away, or give the project another base directory", dir, want).Because(err)
+		return false, sandbox.ErrBaseDir.WithMessage("%s is not a clone of %s; move it away, or give the project another base directory", dir, want).WithCause(err)
 	}
 	url, err := OriginURL(ctx, at.Main())
 	if ctx.Err() != nil {
@@ -77,7 +77,7 @@ func (c *Remotes) present(ctx context.Context, dir string, want git.URL) (bool, 
 		if shown == "" {
 			shown = "something else"
 		}
-		return false, sandbox.ErrBaseDir.Sayf("%s is a clone of %s, not of %s; move it away, or give the project another base directory", dir, shown, want)
+		return false, sandbox.ErrBaseDir.WithMessage("%s is a clone of %s, not of %s; move it away, or give the project another base directory", dir, shown, want)
 	}
 	return true, nil
 }

@@ -76,9 +76,9 @@ func (c *Client) CountLines(_ context.Context, dir, path string) (int, error) {
 	info, err := root.Stat(name)
 	switch {
 	case err != nil:
-		return 0, sandbox.ErrArguments.Sayf("file %s not found in %s; give a path relative to the sandbox's root", path, dir).Because(err)
+		return 0, sandbox.ErrArguments.WithMessage("file %s not found in %s; give a path relative to the sandbox's root", path, dir).WithCause(err)
 	case !info.Mode().IsRegular():
-		return 0, sandbox.ErrArguments.Sayf("%s in %s is not a file; give a path relative to the sandbox's root", path, dir)
+		return 0, sandbox.ErrArguments.WithMessage("%s in %s is not a file; give a path relative to the sandbox's root", path, dir)
 	}
 	file, err := root.Open(name)
 	if err != nil {
@@ -113,9 +113,9 @@ func sandboxTree(at *gitcli.Repo, dir string) (*gitcli.Tree, error) {
 	case err != nil:
 		return nil, err
 	case ok && t.Admin == at.Common:
-		return nil, sandbox.ErrArguments.Sayf("%s is the clone itself, not a sandbox", dir)
+		return nil, sandbox.ErrArguments.WithMessage("%s is the clone itself, not a sandbox", dir)
 	case !ok || !t.Exists():
-		return nil, sandbox.ErrNotFound.Sayf("%s is no longer a worktree; delete the sandbox and create it again", dir)
+		return nil, sandbox.ErrNotFound.WithMessage("%s is no longer a worktree; delete the sandbox and create it again", dir)
 	}
 	return t, nil
 }
@@ -180,7 +180,7 @@ func apart(ctx context.Context, t *gitcli.Tree, one, other string) (left, right 
 		}
 	}
 	if err != nil {
-		return 0, 0, sandbox.ErrGit.Sayf("git printed an unknown count format %.80q", said).Because(err)
+		return 0, 0, sandbox.ErrGit.WithMessage("git printed an unknown count format %.80q", said).WithCause(err)
 	}
 	return left, right, nil
 }
@@ -207,7 +207,7 @@ func parseLines(out []byte) ([]sandboxport.CommitLine, error) {
 	for ; len(fields) > 4; fields = fields[4:] {
 		seconds, err := strconv.ParseInt(fields[2], 10, 64)
 		if err != nil {
-			return nil, sandbox.ErrGit.Sayf("git printed an unknown time format %.80q for a commit", fields[2]).Because(err)
+			return nil, sandbox.ErrGit.WithMessage("git printed an unknown time format %.80q for a commit", fields[2]).WithCause(err)
 		}
 		commits = append(commits, sandboxport.CommitLine{Commit: strings.TrimSpace(fields[0]), Author: readable(fields[1]), At: time.Unix(seconds, 0).UTC(), Subject: readable(fields[3])})
 	}
@@ -243,7 +243,7 @@ func (d *comparison) files(ctx context.Context) error {
 	}
 	all, err := git.ParseDiff(out)
 	if err != nil {
-		return sandbox.ErrGit.Sayf("%v", err).Because(err)
+		return sandbox.ErrGit.WithMessage("%v", err).WithCause(err)
 	}
 	for _, f := range all {
 		d.Added, d.Deleted = d.Added+f.Added, d.Deleted+f.Deleted

@@ -42,7 +42,7 @@ func CopyIncluded(ctx context.Context, t *gitcli.Tree, dir string) ([]string, er
 	case err != nil:
 		return nil, disk(err)
 	case !info.Mode().IsRegular():
-		return nil, sandbox.ErrArguments.Sayf("%s in %s is not a regular file; replace it with one that lists the files to copy", IncludeFile, t.Dir)
+		return nil, sandbox.ErrArguments.WithMessage("%s in %s is not a regular file; replace it with one that lists the files to copy", IncludeFile, t.Dir)
 	}
 	names, err := listed(ctx, t)
 	if err != nil || len(names) == 0 {
@@ -117,7 +117,7 @@ func (c *copier) wanted(names []string) (kept []string, err error) {
 		}
 		kept = append(kept, name)
 		if c.left -= info.Size(); len(kept) > MaxIncludedFiles || c.left < 0 {
-			return nil, sandbox.ErrArguments.Sayf("%s matches more than %d ignored files or %d MiB; nothing was copied, list fewer files", IncludeFile, MaxIncludedFiles, MaxIncludedBytes>>20)
+			return nil, sandbox.ErrArguments.WithMessage("%s matches more than %d ignored files or %d MiB; nothing was copied, list fewer files", IncludeFile, MaxIncludedFiles, MaxIncludedBytes>>20)
 		}
 	}
 	c.left = MaxIncludedBytes
@@ -187,7 +187,7 @@ func (c *copier) undo() {
 
 func disk(err error) error {
 	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
-		return sandbox.ErrTimeout.Sayf("copying ignored files was stopped and undone").Because(err)
+		return sandbox.ErrTimeout.WithMessage("copying ignored files was stopped and undone").WithCause(err)
 	}
-	return sandbox.ErrGit.Sayf("ignored files could not be copied: %v; none were copied", err).Because(err)
+	return sandbox.ErrGit.WithMessage("ignored files could not be copied: %v; none were copied", err).WithCause(err)
 }

@@ -94,7 +94,7 @@ func (j *joiner) merged(ctx context.Context, ours, theirs string) (string, error
 	}
 	m, err := git.ParseMergeTree([]byte(out))
 	if err != nil {
-		return "", sandbox.ErrGit.Sayf("%v", err).Because(err)
+		return "", sandbox.ErrGit.WithMessage("%v", err).WithCause(err)
 	}
 	if !clash {
 		return m.Tree, nil
@@ -143,7 +143,7 @@ func (j *joiner) replay(ctx context.Context, commit, onto string) (string, error
 		}
 	}
 	if parent == "" {
-		return "", sandbox.ErrArguments.Sayf("commit %.12s starts an unrelated history, which cannot be rebased here; merge it instead", commit)
+		return "", sandbox.ErrArguments.WithMessage("commit %.12s starts an unrelated history, which cannot be rebased here; merge it instead", commit)
 	}
 	if parent == onto {
 		return commit, nil

@@ -129,10 +129,10 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 		return nil, err
 	}
 	if status.Head == "" {
-		return nil, sandbox.ErrArguments.Sayf("sandbox %s has no commit yet, so there is nothing to merge", m.Name)
+		return nil, sandbox.ErrArguments.WithMessage("sandbox %s has no commit yet, so there is nothing to merge", m.Name)
 	}
 	if doing := p.box.Operation(); doing != "" {
-		return nil, sandbox.ErrUncommitted.Sayf("sandbox %s has a %s in progress; finish it there, or abort it with git %s --abort", m.Name, doing, doing)
+		return nil, sandbox.ErrUncommitted.WithMessage("sandbox %s has a %s in progress; finish it there, or abort it with git %s --abort", m.Name, doing, doing)
 	}
 	base, err := refs.Base(status.Branch, m.BaseRef, m.Base)
 	if err != nil {
@@ -163,11 +163,11 @@ func (c *Client) sides(ctx context.Context, at *gitcli.Repo, m sandboxport.Merge
 // update has the sandbox's branch take what its base has; that is the base's own remote where nobody wished for another and it has all that the base has.
 func (p *joining) update(ctx context.Context, status git.Status, base sandbox.BaseBranch, commit, remote string, choose bool) error {
 	if status.Branch == "" {
-		return sandbox.ErrArguments.Sayf("sandbox %s is not on a branch; check one out there with git switch", p.Name)
+		return sandbox.ErrArguments.WithMessage("sandbox %s is not on a branch; check one out there with git switch", p.Name)
 	}
 	if changed := tracked(status.Changes); len(changed) > 0 {
 		lines, more := changeLines(changed)
-		return sandbox.ErrUncommitted.Sayf("sandbox %s has %d changed files that are not committed; commit them there first", p.Name, len(changed)).With(uncommitted{lines, more})
+		return sandbox.ErrUncommitted.WithMessage("sandbox %s has %d changed files that are not committed; commit them there first", p.Name, len(changed)).WithDetails(uncommitted{lines, more})
 	}
 	p.Branch, p.From, p.place, p.Place, p.looked = status.Branch, status.Head, p.box, p.Dir, true
 	p.Other, p.OtherRef, p.With = base.Name, base.Ref, commit
@@ -184,12 +184,12 @@ func (p *joining) update(ctx context.Context, status git.Status, base sandbox.Ba
 // merge has the base take what the sandbox has.
 func (p *joining) merge(ctx context.Context, refs sandbox.BranchRefs, status git.Status, base sandbox.BaseBranch, commit, remote string, committedOnly bool) error {
 	if !base.Local {
-		return sandbox.ErrArguments.Sayf("%s is a remote branch, which a local merge cannot move; name a local branch of the clone, or push the sandbox's branch", base.Name)
+		return sandbox.ErrArguments.WithMessage("%s is a remote branch, which a local merge cannot move; name a local branch of the clone, or push the sandbox's branch", base.Name)
 	}
 	lines, more := changeLines(status.Changes)
 	if len(lines) > 0 && !committedOnly {
-		return sandbox.ErrUncommitted.Sayf("sandbox %s has changes that are not committed (%d), and only commits are merged; commit them there, or merge what is committed alone (committed_only)", p.Name, len(status.Changes)).
-			With(uncommitted{lines, more})
+		return sandbox.ErrUncommitted.WithMessage("sandbox %s has changes that are not committed (%d), and only commits are merged; commit them there, or merge what is committed alone (committed_only)", p.Name, len(status.Changes)).
+			WithDetails(uncommitted{lines, more})
 	}
 	p.Left, p.MoreLeft = lines, more
 	p.Branch, p.From, p.Place = base.Name, commit, refs.Local[base.Name]
@@ -224,7 +224,7 @@ func (p *joining) stand(dir string) error {
 		return err
 	}
 	if !ok || !t.Exists() {
-		return sandbox.ErrGit.Sayf("%s is checked out in %s, which is no longer a worktree; remove its record with git worktree prune", p.Branch, dir)
+		return sandbox.ErrGit.WithMessage("%s is checked out in %s, which is no longer a worktree; remove its record with git worktree prune", p.Branch, dir)
 	}
 	p.place = t
 	return nil
@@ -234,7 +234,7 @@ func (p *joining) stand(dir string) error {
 func (p *joining) clean(ctx context.Context) error {
 	dir := p.place.Dir
 	if doing := p.place.Operation(); doing != "" {
-		return sandbox.ErrBaseDirty.Sayf("%s, where %s is checked out, has a %s in progress; finish it there, or abort it with git %s --abort", dir, p.Branch, doing, doing)
+		return sandbox.ErrBaseDirty.WithMessage("%s, where %s is checked out, has a %s in progress; finish it there, or abort it with git %s --abort", dir, p.Branch, doing, doing)
 	}
 	status, err := p.place.Fresh().Status(ctx, "no")
 	if err != nil {
@@ -242,8 +242,8 @@ func (p *joining) clean(ctx context.Context) error {
 	}
 	if changed := tracked(status.Changes); len(changed) > 0 {
 		lines, more := changeLines(changed)
-		return sandbox.ErrBaseDirty.Sayf("%s, where %s is checked out, has %d changed files that are not committed; commit or stash them, then call again", dir, p.Branch, len(changed)).
-			With(uncommitted{lines, more})
+		return sandbox.ErrBaseDirty.WithMessage("%s, where %s is checked out, has %d changed files that are not committed; commit or stash them, then call again", dir, p.Branch, len(changed)).
+			WithDetails(uncommitted{lines, more})
 	}
 	return nil
 }
@@ -273,7 +273,7 @@ func (p *joining) free(changes []git.FileDiff) error {
 	if n := len(there); n != 1 {
 		files = fmt.Sprintf("%d untracked files are", n)
 	}
-	return kind.Sayf("%s in %s in the way of files from the merge; move them away, then call again", files, p.place.Dir).With(uncommitted{lines, more})
+	return kind.WithMessage("%s in %s in the way of files from the merge; move them away, then call again", files, p.place.Dir).WithDetails(uncommitted{lines, more})
 }
 
 func (p *joining) ancestor(ctx context.Context, old, commit string) (bool, error) {
@@ -309,7 +309,7 @@ func treeDiff(ctx context.Context, t *gitcli.Tree, env []string, from, tree stri
 	}
 	changes, err := git.ParseDiff(out)
 	if err != nil {
-		return nil, sandbox.ErrGit.Sayf("%v", err).Because(err)
+		return nil, sandbox.ErrGit.WithMessage("%v", err).WithCause(err)
 	}
 	return changes, nil
 }
@@ -587,8 +587,8 @@ func (p *joining) inConflict(err error) error {
 		files = fmt.Sprintf("%d files", n)
 	}
 	shown := found.files[:min(len(found.files), sandbox.MaxChanges)]
-	return sandbox.ErrConflicts.Sayf("%s and %s conflict in %s%s, and nothing was changed: %s; %s, then call again", p.Branch, p.Other, files, at, strings.Join(shown, ", "), way).
-		With(conflicts{found.list, len(found.files)})
+	return sandbox.ErrConflicts.WithMessage("%s and %s conflict in %s%s, and nothing was changed: %s; %s, then call again", p.Branch, p.Other, files, at, strings.Join(shown, ", "), way).
+		WithDetails(conflicts{found.list, len(found.files)})
 }
 
 type conflicts struct {
@@ -616,7 +616,7 @@ func (c *Client) Merge(ctx context.Context, repo string, p sandboxport.MergePlan
 		return sandboxport.MergeDone{}, err
 	}
 	if m.Tree != p.Tree || m.Method != p.Method {
-		return sandboxport.MergeDone{}, sandbox.ErrMoved.Sayf("the result of merging %s and %s changed since the plan was made; call again to get the new plan", p.Branch, p.Other)
+		return sandboxport.MergeDone{}, sandbox.ErrMoved.WithMessage("the result of merging %s and %s changed since the plan was made; call again to get the new plan", p.Branch, p.Other)
 	}
 	var done sandboxport.MergeDone
 	if done.Commit = m.result; p.Rewritten > 0 {
@@ -655,7 +655,7 @@ func (p *joining) still(ctx context.Context) error {
 	}
 	for _, side := range []struct{ name, was, is string }{{p.Branch, p.From, from}, {p.Other, p.With, with}} {
 		if side.was != side.is {
-			return sandbox.ErrMoved.Sayf("%s moved from %.12s to %.12s since the plan was made; call again to get the new plan", side.name, side.was, cmp.Or(side.is, "nothing"))
+			return sandbox.ErrMoved.WithMessage("%s moved from %.12s to %.12s since the plan was made; call again to get the new plan", side.name, side.was, cmp.Or(side.is, "nothing"))
 		}
 	}
 	place := refs.Local[p.Branch]
@@ -663,7 +663,7 @@ func (p *joining) still(ctx context.Context) error {
 	case place == "" && p.Place == "":
 		return nil
 	case place == "" || p.Place == "" || p.at.Spelled(place) != p.at.Spelled(p.Place) && place != p.Place:
-		return sandbox.ErrMoved.Sayf("%s was checked out in %s when the plan was made, and is in %s now; call again", p.Branch, cmp.Or(p.Place, "no directory"), cmp.Or(place, "none"))
+		return sandbox.ErrMoved.WithMessage("%s was checked out in %s when the plan was made, and is in %s now; call again", p.Branch, cmp.Or(p.Place, "no directory"), cmp.Or(place, "none"))
 	}
 	return p.stand(place)
 }
@@ -704,7 +704,7 @@ func (c *Client) moveBranch(ctx context.Context, m *joining, t *gitcli.Tree) err
 		return err
 	})
 	if strings.Contains(gitcli.Words(err), "but expected") {
-		return sandbox.ErrMoved.Sayf("%s moved while its files were written; they were restored", m.Branch).Because(err)
+		return sandbox.ErrMoved.WithMessage("%s moved while its files were written; they were restored", m.Branch).WithCause(err)
 	}
 	return err
 }

@@ -26,7 +26,7 @@ func (c *Client) Patch(ctx context.Context, repo, dir string, o sandboxport.Comp
 	args := append(append([]string{"diff", "--binary", "--full-index", "--patch", "--src-prefix=a/", "--dst-prefix=b/", "--unified=3", "--submodule=short"}, diffFlags()...), append([]string{d.Since, "--"}, o.Paths...)...)
 	out, err := d.t.Git(ctx, gitcli.Command{Args: args, Env: env, Limit: int64(limit), Timeout: longTime})
 	if errors.Is(err, gitcli.ErrLarge) {
-		return nil, sandbox.ErrArguments.Sayf("the patch is longer than %d MiB; name paths, or merge the branch instead", limit>>20)
+		return nil, sandbox.ErrArguments.WithMessage("the patch is longer than %d MiB; name paths, or merge the branch instead", limit>>20)
 	}
 	return out, err
 }
@@ -46,7 +46,7 @@ func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool
 		return err
 	}
 	if _, back := gitcli.Start(ctx, gitcli.Command{Dir: top, Args: []string{"apply", "--whitespace=nowarn", "-p1", "--check", "--reverse", "-"}, Stdin: patch, Timeout: longTime}); check && back == nil {
-		return sandbox.ErrApplied.Sayf("%s already has these changes", top)
+		return sandbox.ErrApplied.WithMessage("%s already has these changes", top)
 	}
 	var wrong []string
 	for line := range strings.Lines(gitcli.Words(err)) {
@@ -54,7 +54,7 @@ func (c *Client) Apply(ctx context.Context, dir string, patch []byte, check bool
 			wrong = append(wrong, said)
 		}
 	}
-	return sandbox.ErrConflicts.Sayf("the patch does not apply to %s, and nothing was changed: %s", top, strings.Join(wrong, "; ")).With(map[string][]string{"problems": wrong}).Because(err)
+	return sandbox.ErrConflicts.WithMessage("the patch does not apply to %s, and nothing was changed: %s", top, strings.Join(wrong, "; ")).WithDetails(map[string][]string{"problems": wrong}).WithCause(err)
 }
 
 // Top implements sandboxport.Repositories.
@@ -64,11 +64,11 @@ func (c *Client) Top(ctx context.Context, dir string) (string, error) {
 		return "", gitcli.Disk(err, dir)
 	}
 	if info, err := os.Stat(dir); err != nil || !info.IsDir() {
-		return "", sandbox.ErrArguments.Sayf("%s is not a directory; name a git worktree", dir)
+		return "", sandbox.ErrArguments.WithMessage("%s is not a directory; name a git worktree", dir)
 	}
 	out, err := gitcli.Start(ctx, gitcli.Command{Dir: dir, Args: []string{"rev-parse", "--show-toplevel"}})
 	if err != nil {
-		return "", sandbox.ErrArguments.Sayf("%s is not in a git worktree: %s", dir, gitcli.Last(gitcli.Words(err))).Because(err)
+		return "", sandbox.ErrArguments.WithMessage("%s is not in a git worktree: %s", dir, gitcli.Last(gitcli.Words(err))).WithCause(err)
 	}
 	return strings.TrimSuffix(string(out), "\n"), nil
 }

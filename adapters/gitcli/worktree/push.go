@@ -34,14 +34,14 @@ func (c *Client) PlanPush(ctx context.Context, repo string, a sandboxport.Access
 			return p, err
 		}
 		if p.Branch == "" {
-			return p, sandbox.ErrArguments.Sayf("the sandbox is not on a branch; check one out there with git switch")
+			return p, sandbox.ErrArguments.WithMessage("the sandbox is not on a branch; check one out there with git switch")
 		}
 	}
 	if _, err := git.ParseBranch(p.Branch); err != nil {
-		return p, sandbox.ErrArguments.Sayf("branch %.80q cannot be pushed: %v", p.Branch, err).Because(err)
+		return p, sandbox.ErrArguments.WithMessage("branch %.80q cannot be pushed: %v", p.Branch, err).WithCause(err)
 	}
 	if _, ok := refs.Local[p.Branch]; !ok {
-		return p, sandbox.ErrBranch.Sayf("the clone has no branch %.80q", p.Branch).With(sandbox.MissingBranch{Branch: p.Branch, Near: []string{}})
+		return p, sandbox.ErrBranch.WithMessage("the clone has no branch %.80q", p.Branch).WithDetails(sandbox.MissingBranch{Branch: p.Branch, Near: []string{}})
 	}
 	heads, err := c.remoteHeads(ctx, at, r)
 	if err != nil {
@@ -53,7 +53,7 @@ func (c *Client) PlanPush(ctx context.Context, repo string, a sandboxport.Access
 	}
 	if p.Old != "" {
 		if known, err := Resolve(ctx, at.Main(), p.Old); err != nil || known == "" {
-			return p, sandbox.ErrMoved.Sayf("%s has new commits on %s; call again to see them", r.identity, p.Branch).Because(err)
+			return p, sandbox.ErrMoved.WithMessage("%s has new commits on %s; call again to see them", r.identity, p.Branch).WithCause(err)
 		}
 	}
 	span := p.Commit + "\n"
@@ -105,11 +105,11 @@ func (c *Client) Push(ctx context.Context, repo string, a sandboxport.Access, p 
 	if err != nil {
 		said := string(gitcli.Printed(err))
 		if strings.Contains(said, "(branch is currently checked out)") {
-			return sandbox.ErrCheckedOut.Sayf("%s is a repository with %s checked out, and git does not push to a checked-out branch; apply the work there with countersign sandbox apply, or with git pull %s %s in it, or switch it to another branch",
-				r.identity, p.Branch, t.Dir, p.Branch).Because(err)
+			return sandbox.ErrCheckedOut.WithMessage("%s is a repository with %s checked out, and git does not push to a checked-out branch; apply the work there with countersign sandbox apply, or with git pull %s %s in it, or switch it to another branch",
+				r.identity, p.Branch, t.Dir, p.Branch).WithCause(err)
 		}
 		if strings.Contains(said, "[rejected]") || strings.Contains(said, "(stale info)") {
-			return sandbox.ErrMoved.Sayf("%s has new commits on %s; call again to see them", r.identity, p.Branch).Because(err)
+			return sandbox.ErrMoved.WithMessage("%s has new commits on %s; call again to see them", r.identity, p.Branch).WithCause(err)
 		}
 		return failed(sandbox.ErrGit, "cannot be pushed to", r, err)
 	}

@@ -49,10 +49,10 @@ type remote struct {
 func address(a sandboxport.Access) (remote, error) {
 	identity, err := git.ParseURL(a.URL)
 	if err != nil {
-		return remote{}, sandbox.ErrURL.Sayf("the repository cannot be reached: %v", err).Because(err)
+		return remote{}, sandbox.ErrURL.WithMessage("the repository cannot be reached: %v", err).WithCause(err)
 	}
 	if git.CarriesCredentials(a.URL) {
-		return remote{}, sandbox.ErrURL.Sayf("the git URL contains credentials, which would be stored; remove them and use an SSH key")
+		return remote{}, sandbox.ErrURL.WithMessage("the git URL contains credentials, which would be stored; remove them and use an SSH key")
 	}
 	r := remote{identity: identity, url: identity.String(), protocols: Transports, ssh: gitcli.SSH(a.Key)}
 	given := strings.TrimSpace(a.URL)
@@ -88,7 +88,7 @@ func failed(named *fault.Error, what string, r remote, err error) error {
 			reason = told.Message
 		}
 	}
-	return named.Sayf("%s %s: %s", r.identity, what, reason).Because(err)
+	return named.WithMessage("%s %s: %s", r.identity, what, reason).WithCause(err)
 }
 
 // Root implements sandboxport.Repositories. Of several root commits it is the first by ID; before the first commit there is none.
@@ -170,6 +170,6 @@ func (c *Remotes) FetchRequest(ctx context.Context, repo string, a sandboxport.A
 			return "", failed(sandbox.ErrGit, "cannot be fetched from", r, err)
 		}
 	}
-	return "", sandbox.ErrBranch.Sayf("%s has no pull request %d: neither refs/pull/%d/head nor refs/merge-requests/%d/head exists", r.identity, number, number, number).
-		With(sandbox.MissingBranch{Branch: "pr:" + strconv.Itoa(number), Near: []string{}})
+	return "", sandbox.ErrBranch.WithMessage("%s has no pull request %d: neither refs/pull/%d/head nor refs/merge-requests/%d/head exists", r.identity, number, number, number).
+		WithDetails(sandbox.MissingBranch{Branch: "pr:" + strconv.Itoa(number), Near: []string{}})
 }

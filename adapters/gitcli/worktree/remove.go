@@ -31,7 +31,7 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 		return nil, err
 	}
 	if _, err := git.ParseBranch(r.Branch); err != nil && r.DeleteBranch {
-		return nil, sandbox.ErrArguments.Sayf("branch %.80q cannot be deleted: %v", r.Branch, err).Because(err)
+		return nil, sandbox.ErrArguments.WithMessage("branch %.80q cannot be deleted: %v", r.Branch, err).WithCause(err)
 	}
 	at, release, err := c.alone(ctx, repo)
 	if err != nil {
@@ -46,7 +46,7 @@ func (c *Client) Remove(ctx context.Context, repo, dir string, r sandboxport.Rem
 		return nil, err
 	}
 	if m.tree != nil && m.tree.Admin == at.Common || inside(m.dir, at.Dir) {
-		return nil, sandbox.ErrArguments.Sayf("%s contains the clone itself, not a sandbox", m.dir)
+		return nil, sandbox.ErrArguments.WithMessage("%s contains the clone itself, not a sandbox", m.dir)
 	}
 	if m.keep, err = BeginBackupSet(ctx, at, r.Name, r.At); err != nil {
 		return nil, err
@@ -89,7 +89,7 @@ func (m *removal) save(ctx context.Context) error {
 			return err
 		}
 	} else if t.Has("locked") && !m.Force {
-		return sandbox.ErrDirty.Sayf("the worktree %s is locked; unlock it with git worktree unlock, or force", m.dir)
+		return sandbox.ErrDirty.WithMessage("the worktree %s is locked; unlock it with git worktree unlock, or force", m.dir)
 	}
 	var h UnsavedWork
 	if t != nil {
@@ -116,7 +116,7 @@ func (m *removal) saveAll(ctx context.Context, t *gitcli.Tree, h UnsavedWork) er
 		return err
 	}
 	if (h.Dirty() || loseHead || loseTip) && !m.Force {
-		return sandbox.ErrDirty.Sayf("the worktree %s has %d changed files, or commits that no remote has; commit and push them, or force%s", m.dir, len(h.Changes), sandbox.LargeSetup(h.Large))
+		return sandbox.ErrDirty.WithMessage("the worktree %s has %d changed files, or commits that no remote has; commit and push them, or force%s", m.dir, len(h.Changes), sandbox.LargeSetup(h.Large))
 	}
 	if loseHead {
 		if err := m.keep.Keep(ctx, sandbox.BackupCommits, head); err != nil {
@@ -152,7 +152,7 @@ func (m *removal) another() error {
 			return nil
 		}
 	}
-	return sandbox.ErrDirty.Sayf("%s contains a repository that is not a worktree of this clone; move it away, or delete it yourself", m.dir)
+	return sandbox.ErrDirty.WithMessage("%s contains a repository that is not a worktree of this clone; move it away, or delete it yourself", m.dir)
 }
 
 // stray returns a directory full of files of which git knows nothing (any more), as a worktree that stands where the sandbox's branch stands, or
@@ -199,7 +199,7 @@ func (m *removal) take(ctx context.Context) error {
 	}
 	Discard(m.dir)
 	if _, err := os.Lstat(m.dir); err == nil {
-		return sandbox.ErrGit.Sayf("%s could not be removed completely; check who owns the remaining files, then delete the sandbox again", m.dir)
+		return sandbox.ErrGit.WithMessage("%s could not be removed completely; check who owns the remaining files, then delete the sandbox again", m.dir)
 	}
 	if err := prune(ctx, m.at); err != nil {
 		return err

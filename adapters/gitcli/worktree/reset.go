@@ -33,9 +33,9 @@ func (c *Client) Reset(ctx context.Context, repo, dir string, r sandboxport.Rese
 	case err != nil:
 		return done, err
 	case ok && t.Admin == at.Common:
-		return done, sandbox.ErrArguments.Sayf("%s is the clone itself, not a sandbox", dir)
+		return done, sandbox.ErrArguments.WithMessage("%s is the clone itself, not a sandbox", dir)
 	case !ok || !t.Exists():
-		return done, sandbox.ErrNotFound.Sayf("%s is no longer a worktree; delete the sandbox and create it again", dir)
+		return done, sandbox.ErrNotFound.WithMessage("%s is no longer a worktree; delete the sandbox and create it again", dir)
 	}
 	to, commit, err := standard(ctx, at)
 	if err != nil {
@@ -91,7 +91,7 @@ func standard(ctx context.Context, at *gitcli.Repo) (name, commit string, err er
 			}
 		}
 	}
-	return "", "", sandbox.ErrBranch.Sayf("the clone in %s has no default branch: origin has none, and neither main nor master exists; fetch, or set it with git remote set-head origin", at.Dir)
+	return "", "", sandbox.ErrBranch.WithMessage("the clone in %s has no default branch: origin has none, and neither main nor master exists; fetch, or set it with git remote set-head origin", at.Dir)
 }
 
 // backUp keeps what a reset to that commit would lose.

@@ -26,18 +26,18 @@ func ReadScript(ctx context.Context, t *gitcli.Tree, commit string) (string, err
 	var entry git.Entry
 	for entry, err = range git.Entries(listed) {
 		if err != nil {
-			return "", sandbox.ErrGit.Sayf("%v", err).Because(err)
+			return "", sandbox.ErrGit.WithMessage("%v", err).WithCause(err)
 		}
 	}
 	if !strings.HasPrefix(entry.Mode, "100") {
-		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is not a regular file; replace it with one that has one command per line", scriptFile, commit)
+		return "", sandbox.ErrArguments.WithMessage("%s in commit %.12s is not a regular file; replace it with one that has one command per line", scriptFile, commit)
 	}
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"cat-file", "blob", entry.Object}})
 	if err != nil {
 		return "", err
 	}
 	if len(out) > maxScript || !utf8.Valid(out) {
-		return "", sandbox.ErrArguments.Sayf("%s in commit %.12s is longer than %d KiB or not UTF-8 text; let it start a script in the repository instead", scriptFile, commit, maxScript>>10)
+		return "", sandbox.ErrArguments.WithMessage("%s in commit %.12s is longer than %d KiB or not UTF-8 text; let it start a script in the repository instead", scriptFile, commit, maxScript>>10)
 	}
 	return string(out), nil
 }

@@ -91,7 +91,7 @@ func pathsOf(changes []git.Change, untracked bool) string {
 func (d *comparison) from(ctx context.Context, tree string) error {
 	found, err := d.t.Word(ctx, "rev-parse", "--verify", "--end-of-options", tree+"^{tree}")
 	if err != nil || found != tree {
-		return sandbox.ErrReviewGone.Sayf("the files of the last review are no longer stored; compare with the base, and mark the work as seen again").Because(err)
+		return sandbox.ErrReviewGone.WithMessage("the files of the last review are no longer stored; compare with the base, and mark the work as seen again").WithCause(err)
 	}
 	d.Since = tree
 	return nil

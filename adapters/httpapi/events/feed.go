@@ -45,18 +45,18 @@ type Event struct {
 
 // Filter selects a listener's events. The zero Filter selects every event from now on, preceded by the pending approval requests.
 type Filter struct {
-	Conversation string           // only of that session
-	Kinds        []string         // only these; empty is all
-	Within       []tool.Narrowing // only about tools that all of them cover
-	After        int64            // also the events since that audit record: at most ReplayedEvents, and none older than ReplayedFor; zero is none
-	Topics       TopicWatcher     // additional topics; Kinds and Conversation do not filter them
+	Conversation string             // only of that session
+	Kinds        []string           // only these; empty is all
+	Within       []tool.Restriction // only about tools that all of them cover
+	After        int64              // also the events since that audit record: at most ReplayedEvents, and none older than ReplayedFor; zero is none
+	Topics       TopicWatcher       // additional topics; Kinds and Conversation do not filter them
 }
 
 // Source is what the pump polls: an *app.App.
 type Source interface {
 	records
-	// Stamp returns a number that changes whenever anything below may have changed; it is called many times a second.
-	Stamp(ctx context.Context) (int64, error)
+	// ChangeCounter returns a number that changes whenever anything below may have changed; it is called many times a second.
+	ChangeCounter(ctx context.Context) (int64, error)
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	// Spec returns the enabled tool with that name.
 	Spec(n tool.Name) (tool.Spec, bool)
@@ -66,8 +66,8 @@ type Source interface {
 type records interface {
 	AuditTail(ctx context.Context, n int) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
-	Runs(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
-	RunRecord(ctx context.Context, id string) (tool.Record, error)
+	Calls(ctx context.Context, f app.RunFilter) ([]tool.Record, error)
+	CallRecord(ctx context.Context, id string) (tool.Record, error)
 }
 
 // keeps reports whether the filter selects the event. Events about the subscription itself are always selected.

@@ -162,9 +162,9 @@ func TestFilters(t *testing.T) {
 	ears := map[string]*ear{
 		"session":   listen(t, hub, events.Filter{Conversation: "other"}),
 		"kind":      listen(t, hub, events.Filter{Kinds: []string{events.KindResult}}),
-		"narrowed":  listen(t, hub, events.Filter{Within: []tool.Narrowing{{ReadOnly: true}}}),
-		"excluding": listen(t, hub, events.Filter{Within: []tool.Narrowing{{}, {Exclude: []string{"write"}}}}),
-		"elsewhere": listen(t, hub, events.Filter{Within: []tool.Narrowing{{Toolsets: []string{"packs"}}}}),
+		"narrowed":  listen(t, hub, events.Filter{Within: []tool.Restriction{{ReadOnly: true}}}),
+		"excluding": listen(t, hub, events.Filter{Within: []tool.Restriction{{}, {Exclude: []string{"write"}}}}),
+		"elsewhere": listen(t, hub, events.Filter{Within: []tool.Restriction{{Toolsets: []string{"packs"}}}}),
 		"all":       listen(t, hub, events.Filter{}),
 	}
 	require.NoError(t, d.do(t, "write", "x").Err)
@@ -221,7 +221,7 @@ func TestReplay(t *testing.T) {
 			switch event.Kind {
 			case events.KindResult:
 				r := data(t, event)
-				rec, err := d.RunRecord(t.Context(), event.Call)
+				rec, err := d.CallRecord(t.Context(), event.Call)
 				require.NoError(t, err)
 				var args target
 				require.NoError(t, json.Unmarshal(rec.Args, &args))

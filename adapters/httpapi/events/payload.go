@@ -44,7 +44,7 @@ type question struct {
 func asked(v confirm.View, rec tool.Record, spec tool.Spec) Event {
 	q := question{Conversation: v.Session, Call: rec.CallID, Tool: v.Tool, Description: spec.Description, Prompt: v.Prompt, Risk: v.Risk,
 		IssuedAt: v.IssuedAt.UTC(), ExpiresAt: v.ExpiresAt.UTC(), Client: rec.Client, Confirmation: v.ID, Strength: v.Strength, Target: v.Target,
-		Lasting: v.Lasting(), PlanHash: v.PlanHash}
+		Lasting: v.AllowsSessionGrant(), PlanHash: v.PlanHash}
 	if q.Call == "" {
 		q.Call = v.ID
 	}

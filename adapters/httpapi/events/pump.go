@@ -99,7 +99,7 @@ func (p *pump) round(ctx context.Context) {
 	if p.trouble && now.Before(p.next) {
 		return
 	}
-	stamp, err := p.hub.source.Stamp(ctx)
+	stamp, err := p.hub.source.ChangeCounter(ctx)
 	if err == nil && !p.begun {
 		err = p.begin(ctx)
 	}
@@ -141,7 +141,7 @@ func (p *pump) begin(ctx context.Context) error {
 		return err
 	}
 	for _, status := range []tool.Status{tool.StatusNone, tool.StatusPendingConfirmation, tool.StatusExecuting} { // open ones may be older than the newest
-		found, err := p.hub.source.Runs(ctx, app.RunFilter{Status: status, Limit: seeded})
+		found, err := p.hub.source.Calls(ctx, app.RunFilter{Status: status, Limit: seeded})
 		if err != nil {
 			return err
 		}
@@ -228,7 +228,7 @@ func (p *pump) ask(ctx context.Context) error {
 
 // question reports a new approval request.
 func (p *pump) question(ctx context.Context, v confirm.View) error {
-	rec, err := p.hub.source.RunRecord(ctx, v.ID)
+	rec, err := p.hub.source.CallRecord(ctx, v.ID)
 	if err != nil && !unknown(err) {
 		return err
 	}
@@ -303,7 +303,7 @@ func (p *pump) follow(ctx context.Context) error {
 
 // inspect reports the current status of the call with that ID, or of that approval request.
 func (p *pump) inspect(ctx context.Context, id string) error {
-	rec, err := p.hub.source.RunRecord(ctx, id)
+	rec, err := p.hub.source.CallRecord(ctx, id)
 	if err == nil {
 		p.note(rec)
 	}

@@ -89,7 +89,7 @@ func (r *replay) call(ctx context.Context, rec audit.Record) error {
 	if !changes(rec.Event) || rec.Event.Phase == audit.Intent {
 		return nil
 	}
-	run, err := r.source.RunRecord(ctx, rec.Event.CallID)
+	run, err := r.source.CallRecord(ctx, rec.Event.CallID)
 	if unknown(err) {
 		return nil
 	}
@@ -109,7 +109,7 @@ func (r *replay) end(run tool.Record) {
 
 // silent reports the calls that ended since without an audit record, or whose record is not written yet.
 func (r *replay) silent(ctx context.Context, since time.Time) error {
-	runs, err := r.source.Runs(ctx, app.RunFilter{Limit: seeded})
+	runs, err := r.source.Calls(ctx, app.RunFilter{Limit: seeded})
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ func newWorkshop(t *testing.T) *workshop {
 	require.NoError(t, err)
 	_, err = files.Create(t.Context(), l, ecosystem.Draft{Name: "demo", Repos: []ecosystem.Repo{{Name: "api", URL: "/srv/api", Branch: "main"}}})
 	require.NoError(t, err)
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	w.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.FullAccess}},

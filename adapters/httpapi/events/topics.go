@@ -147,7 +147,7 @@ func read(ctx context.Context, ask ask, name tool.Name, args, into any) error {
 		return out.Err
 	}
 	if err := json.Unmarshal(out.Value, into); err != nil {
-		return fault.ErrInternal.Sayf("the answer of %s is invalid", name).Because(err)
+		return fault.ErrInternal.WithMessage("the answer of %s is invalid", name).WithCause(err)
 	}
 	return nil
 }

@@ -157,7 +157,7 @@ func newDepot(t testing.TB, home string) *fixture {
 			return tool.Text(p.Wipe), nil
 		}),
 	}
-	core := app.Core{Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: d.clock, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Audit: store, Settings: store, Sessions: store.Sessions(),
 		Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }}
 	var err error
@@ -171,10 +171,10 @@ func newDepot(t testing.TB, home string) *fixture {
 	return d
 }
 
-// Stamp counts who asks.
-func (d *fixture) Stamp(ctx context.Context) (int64, error) {
+// ChangeCounter counts who asks.
+func (d *fixture) ChangeCounter(ctx context.Context) (int64, error) {
 	d.reads.Add(1)
-	return d.App.Stamp(ctx)
+	return d.App.ChangeCounter(ctx)
 }
 
 func (d *fixture) do(t testing.TB, name, what string) tool.Outcome {
@@ -190,7 +190,7 @@ func (d *fixture) answer(t testing.TB, yes bool) {
 	views, err := d.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.NotEmpty(t, views)
-	_, err = d.Answer(t.Context(), confirm.Answer{ID: views[len(views)-1].ID, Approve: yes, Reason: "not now", By: "terminal", Proof: person.AtTerminal})
+	_, err = d.Answer(t.Context(), confirm.Decision{ID: views[len(views)-1].ID, Approve: yes, Reason: "not now", By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 }
 

@@ -143,8 +143,8 @@ func whole(b testing.TB) (url string, endpoint *mcphttp.Endpoint) {
 	require.NoError(b, err)
 	guard := httpauth.NewGuard(httpauth.Options{Credentials: keeper, Owner: l.Owner()})
 	mux := http.NewServeMux()
-	mux.Handle("/mcp", guard.Program(endpoint.ServeVisitor))
-	server := httptest.NewServer(guard.Around(mux))
+	mux.Handle("/mcp", guard.RequireToken(endpoint.ServeVisitor))
+	server := httptest.NewServer(guard.Middleware(mux))
 	b.Cleanup(func() {
 		end()
 		require.NoError(b, endpoint.Close(context.Background()))

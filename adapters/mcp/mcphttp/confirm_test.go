@@ -61,7 +61,7 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			if meta != "" {
 				require.Eventually(t, func() bool { return s.looked.Load() > 3 }, patience, time.Millisecond, "a beat or two")
 			}
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
+			_, err := s.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err)
 			a := soon(t, answers)
 			text, failed := resultOf(t, a)
@@ -109,7 +109,7 @@ func TestPendingAtOnce(t *testing.T) {
 			assert.Contains(t, text, v.ID, "the id to poll: %s", name)
 			listed, _ := c.call("list_confirmations", "{}")
 			assert.Contains(t, listed, v.ID)
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
+			_, err := s.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err)
 			_, failed = c.call("wipe", `{"name":"x"}`)
 			assert.False(t, failed, "the same call again passes")
@@ -118,7 +118,7 @@ func TestPendingAtOnce(t *testing.T) {
 		s := serve(t, newTown(t, true), waits(-1))
 		c := s.as("ann").in(era)
 		answers := c.later(c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, `{"countersign/confirm_wait_ms":60000}`)))
-		_, err := s.Answer(t.Context(), confirm.Answer{ID: s.asked().ID, Approve: true, By: "console", Proof: atConsole})
+		_, err := s.Answer(t.Context(), confirm.Decision{ID: s.asked().ID, Approve: true, By: "console", Proof: atConsole})
 		require.NoError(t, err)
 		_, failed := resultOf(t, soon(t, answers))
 		assert.False(t, failed, "and one that waits although nobody else does")
@@ -171,7 +171,7 @@ func TestAQuestionAndItsClient(t *testing.T) {
 			soon(t, answers)
 			require.Eventually(t, func() bool { return s.waiting.Load() == 0 }, patience, time.Millisecond, "nobody waits any more")
 			assert.Equal(t, 1, s.pending())
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
+			_, err := s.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err, "a person may still answer")
 			assert.Zero(t, s.razed.Load(), "nobody is there to have it done")
 			hangUp()
@@ -195,7 +195,7 @@ func TestALostClientsQuestionIsPickedUp(t *testing.T) {
 			hangUp()
 			soon(t, answers)
 			require.Eventually(t, func() bool { return s.asked().Gone }, patience, time.Millisecond)
-			_, err := s.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
+			_, err := s.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "console", Proof: atConsole})
 			require.NoError(t, err)
 
 			other := s.as("bob").connect("2025-11-25", "{}")
@@ -254,7 +254,7 @@ func TestGrantsEndWithTheSession(t *testing.T) {
 	c := s.as("ann").connect("2025-11-25", "{}")
 	wipe := func() *http.Request { return c.ask("1", "tools/call", toolCall("wipe", `{"name":"x"}`, "")) }
 	answers := c.later(wipe())
-	_, err := s.Answer(t.Context(), confirm.Answer{ID: s.asked().ID, Approve: true, Always: true, By: "console", Proof: atConsole})
+	_, err := s.Answer(t.Context(), confirm.Decision{ID: s.asked().ID, Approve: true, Always: true, By: "console", Proof: atConsole})
 	require.NoError(t, err)
 	_, failed := resultOf(t, soon(t, answers))
 	require.False(t, failed)

@@ -101,7 +101,7 @@ func (e *Endpoint) Close(ctx context.Context) error {
 type exchange struct {
 	w       http.ResponseWriter
 	r       *http.Request
-	visitor httpauth.Visitor
+	visitor httpauth.Identity
 	request mcpserver.Request
 	message wire.Message
 	body    []byte
@@ -122,7 +122,7 @@ const (
 const codeServer = -32000
 
 // ServeVisitor serves one authenticated request; it is an httpauth.Handler.
-func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpauth.Visitor) {
+func (e *Endpoint) ServeVisitor(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	x := &exchange{w: w, r: r, visitor: v, version: r.Header.Get(headerVersion), id: r.Header.Get(headerSession)}
 	if r.Method == http.MethodPost && !x.read() {
 		return

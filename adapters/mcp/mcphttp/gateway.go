@@ -43,7 +43,7 @@ func GatewayHandler(server *mcp.Server, o GatewayOptions) http.Handler {
 	for i, name := range o.Hosts {
 		names[i] = httpauth.Host{Name: name}
 	}
-	return httpauth.NewGuard(httpauth.Options{Hosts: names, Log: o.Log}).Around(mux)
+	return httpauth.NewGuard(httpauth.Options{Hosts: names, Log: o.Log}).Middleware(mux)
 }
 
 // health writes the answer of the contract, with its fields in order.

@@ -130,7 +130,7 @@ func TestCeilings(t *testing.T) {
 }
 
 // product returns the product's own core, with packs and ecosystems, for visitors of tokens that open little.
-func product(t *testing.T, within ...tool.Narrowing) *site {
+func product(t *testing.T, within ...tool.Restriction) *site {
 	dir := t.TempDir()
 	l, err := local.Open(local.Config{Trust: nopolicy.Trust(t.TempDir()), Dir: filepath.Join(dir, "home"), Options: person.ByCaller(local.Defaults()), Packs: local.Packs{Root: filepath.Join(dir, "packs"), Source: dir}})
 	require.NoError(t, err)
@@ -138,7 +138,7 @@ func product(t *testing.T, within ...tool.Narrowing) *site {
 	packs := mcpserver.NewPackResources(l.App, tool.Call{Client: "resources"})
 	face := mcpserver.New(life, packs, mcpserver.Options{Version: "1", People: l.App, Forecaster: l.App, Source: mcpserver.PackToolset,
 		Resources: mcpserver.NewPolicyResources(packs.Resources(), packs, tool.Call{Client: "resources"}), Prompts: packs.Prompts(), Completer: packs})
-	s := &site{fixture: &fixture{App: l.App}, t: t, visitors: map[string]httpauth.Visitor{
+	s := &site{fixture: &fixture{App: l.App}, t: t, visitors: map[string]httpauth.Identity{
 		"ann": {Principal: policy.Principal{ID: "token:ann", Grants: policy.All}, Credential: "key_ann"},
 		"bob": {Principal: policy.Principal{ID: "token:bob", Grants: policy.All}, Credential: "key_bob", Within: within},
 	}}
@@ -157,7 +157,7 @@ func product(t *testing.T, within ...tool.Narrowing) *site {
 // A token without the toolset of packs gets none of them, by no way; one with it does.
 func TestATokenWithoutPacks(t *testing.T) {
 	t.Parallel()
-	s := product(t, tool.Narrowing{Toolsets: []string{"deployments", "ecosystems"}})
+	s := product(t, tool.Restriction{Toolsets: []string{"deployments", "ecosystems"}})
 	for _, era := range []string{"2025-11-25", modern} {
 		ann, bob := s.as("ann").in(era), s.as("bob").in(era)
 		text, failed := ann.call("input", `{"action":"create","ttl_minutes":5,"name":"first one of `+era+`"}`)
@@ -191,7 +191,7 @@ func TestATokenWithoutPacks(t *testing.T) {
 // A token for reading alone is shown what reads, as it then is, and can do no more.
 func TestATokenForReading(t *testing.T) {
 	t.Parallel()
-	s := product(t, tool.Narrowing{ReadOnly: true})
+	s := product(t, tool.Restriction{ReadOnly: true})
 	for _, era := range []string{"2025-11-25", modern} {
 		ann, bob := s.as("ann").in(era), s.as("bob").in(era)
 		listed := func(c *caller, name string) (shown struct {
@@ -294,7 +294,7 @@ func serveHold(t *testing.T, change func(*mcpserver.Options)) (*hold, *site) {
 	if change != nil {
 		change(&o)
 	}
-	s := &site{t: t, end: end, visitors: map[string]httpauth.Visitor{"ann": {Credential: "key_ann"}}, endpoint: mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: mcpserver.New(life, h, o)})}
+	s := &site{t: t, end: end, visitors: map[string]httpauth.Identity{"ann": {Credential: "key_ann"}}, endpoint: mcphttp.NewEndpoint(life, mcphttp.EndpointOptions{Server: mcpserver.New(life, h, o)})}
 	s.listen()
 	t.Cleanup(func() {
 		end()

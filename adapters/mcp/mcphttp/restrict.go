@@ -48,7 +48,7 @@ func NewKnownNames(all []tool.Toolset) KnownNames {
 
 // Tightened is the restriction from a request's headers.
 type Tightened struct {
-	Narrowing tool.Narrowing
+	Narrowing tool.Restriction
 	Ceiling   policy.Mode // unset: none
 }
 
@@ -75,13 +75,13 @@ func Tighten(h http.Header, known KnownNames) (Tightened, error) {
 			t.Narrowing.ReadOnly = true
 		case "false", "0": // removes nothing, and restores nothing
 		default:
-			return Tightened{}, ErrHeader.Sayf("%s: invalid value %q; use true or false", headerReadOnly, word)
+			return Tightened{}, ErrHeader.WithMessage("%s: invalid value %q; use true or false", headerReadOnly, word)
 		}
 	}
 	for _, word := range h[headerMode] {
 		var m policy.Mode
 		if m.UnmarshalText([]byte(strings.ToLower(strings.TrimSpace(word)))) != nil || m == policy.ModeUnset {
-			return Tightened{}, ErrHeader.Sayf("%s: unknown mode %q; use ask, plan or execute", headerMode, word)
+			return Tightened{}, ErrHeader.WithMessage("%s: unknown mode %q; use ask, plan or execute", headerMode, word)
 		}
 		t.Ceiling = lower(t.Ceiling, m)
 	}
@@ -101,13 +101,13 @@ func names(h http.Header, header string, known map[string]bool, into *[]string) 
 				continue
 			}
 			if !known[word] && (word != everything || header != headerToolsets) {
-				return ErrHeader.Sayf("%s: %q not found", header, word)
+				return ErrHeader.WithMessage("%s: %q not found", header, word)
 			}
 			*into = append(*into, word)
 		}
 	}
 	if len(*into) == 0 {
-		return ErrHeader.Sayf("%s is empty; omit it to use everything that is enabled", header)
+		return ErrHeader.WithMessage("%s is empty; omit it to use everything that is enabled", header)
 	}
 	return nil
 }
@@ -121,7 +121,7 @@ func lower(a, b policy.Mode) policy.Mode {
 }
 
 // Over applies the restriction to a principal and to its narrowings.
-func (t Tightened) Over(p policy.Principal, within []tool.Narrowing) (policy.Principal, []tool.Narrowing) {
+func (t Tightened) Over(p policy.Principal, within []tool.Restriction) (policy.Principal, []tool.Restriction) {
 	p.Ceiling = lower(p.Ceiling, t.Ceiling)
 	n := t.Narrowing
 	if len(n.Toolsets)+len(n.Tools)+len(n.Exclude) > 0 || n.ReadOnly {
@@ -138,7 +138,7 @@ func confirmWait(h http.Header) (time.Duration, error) {
 	}
 	wait, ok := mcpserver.ConfirmWait(strings.TrimSpace(lines[0]))
 	if !ok || len(lines) > 1 || strings.TrimSpace(lines[0]) == "" {
-		return 0, ErrHeader.Sayf("%s: invalid duration %q; use 0s to 24h", HeaderConfirmWait, strings.Join(lines, ", "))
+		return 0, ErrHeader.WithMessage("%s: invalid duration %q; use 0s to 24h", HeaderConfirmWait, strings.Join(lines, ", "))
 	}
 	return wait, nil
 }

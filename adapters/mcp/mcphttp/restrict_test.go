@@ -20,12 +20,12 @@ func TestTighten(t *testing.T) {
 		want   mcphttp.Tightened
 	}{
 		{http.Header{}, mcphttp.Tightened{}},
-		{http.Header{"X-Mcp-Toolsets": {"a, b"}}, mcphttp.Tightened{Narrowing: tool.Narrowing{Toolsets: []string{"a", "b"}}}},
-		{http.Header{"X-Mcp-Toolsets": {"a", "b,"}}, mcphttp.Tightened{Narrowing: tool.Narrowing{Toolsets: []string{"a", "b"}}}},
+		{http.Header{"X-Mcp-Toolsets": {"a, b"}}, mcphttp.Tightened{Narrowing: tool.Restriction{Toolsets: []string{"a", "b"}}}},
+		{http.Header{"X-Mcp-Toolsets": {"a", "b,"}}, mcphttp.Tightened{Narrowing: tool.Restriction{Toolsets: []string{"a", "b"}}}},
 		{http.Header{"X-Mcp-Toolsets": {"a,all"}, "X-Mcp-Tools": {"a1"}}, mcphttp.Tightened{}},
-		{http.Header{"X-Mcp-Tools": {"a3"}, "X-Mcp-Exclude-Tools": {"a1,a2"}}, mcphttp.Tightened{Narrowing: tool.Narrowing{Tools: []string{"a3"}, Exclude: []string{"a1", "a2"}}}},
-		{http.Header{"X-Mcp-Readonly": {" TRUE "}}, mcphttp.Tightened{Narrowing: tool.Narrowing{ReadOnly: true}}},
-		{http.Header{"X-Mcp-Readonly": {"true", "false"}}, mcphttp.Tightened{Narrowing: tool.Narrowing{ReadOnly: true}}},
+		{http.Header{"X-Mcp-Tools": {"a3"}, "X-Mcp-Exclude-Tools": {"a1,a2"}}, mcphttp.Tightened{Narrowing: tool.Restriction{Tools: []string{"a3"}, Exclude: []string{"a1", "a2"}}}},
+		{http.Header{"X-Mcp-Readonly": {" TRUE "}}, mcphttp.Tightened{Narrowing: tool.Restriction{ReadOnly: true}}},
+		{http.Header{"X-Mcp-Readonly": {"true", "false"}}, mcphttp.Tightened{Narrowing: tool.Restriction{ReadOnly: true}}},
 		{http.Header{"X-Mcp-Readonly": {"0"}}, mcphttp.Tightened{}},
 		{http.Header{"X-Mcp-Mode": {"execute", "Ask"}}, mcphttp.Tightened{Ceiling: policy.Ask}},
 	} {
@@ -44,7 +44,7 @@ func TestTighten(t *testing.T) {
 
 // What a header says is laid over what a credential is for; neither can undo the other.
 func TestTightenedOver(t *testing.T) {
-	own := []tool.Narrowing{{Toolsets: []string{"a"}}}
+	own := []tool.Restriction{{Toolsets: []string{"a"}}}
 	tight, err := mcphttp.Tighten(http.Header{"X-Mcp-Toolsets": {"b"}, "X-Mcp-Mode": {"execute"}}, known)
 	require.NoError(t, err)
 	p, within := tight.Over(policy.Principal{ID: "x", Ceiling: policy.Plan}, own)

@@ -111,7 +111,7 @@ func newTown(t testing.TB, humanOnly bool) *fixture {
 			func(_ context.Context, _ tool.Scope, in thing) (razing, error) { return razing{Raze: in.Name}, nil },
 			func(_ context.Context, _ tool.Scope, r razing) (razing, error) { w.razed.Add(1); return r, nil }),
 	}
-	core := app.Core{
+	core := app.Dependencies{
 		Bell: system.NewBell("", nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
 		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
@@ -128,10 +128,10 @@ func newTown(t testing.TB, humanOnly bool) *fixture {
 	return w
 }
 
-// Waiting is App's, and counts.
-func (w *fixture) Waiting(ctx context.Context, id string) (bool, error) {
+// ApprovalPending is App's, and counts.
+func (w *fixture) ApprovalPending(ctx context.Context, id string) (bool, error) {
 	w.looked.Add(1)
-	return w.App.Waiting(ctx, id)
+	return w.App.ApprovalPending(ctx, id)
 }
 
 // Decided is App's, and counts who waits.
@@ -152,7 +152,7 @@ type site struct {
 	endpoint *mcphttp.Endpoint
 	server   *httptest.Server
 	end      context.CancelFunc
-	visitors map[string]httpauth.Visitor // by bearer
+	visitors map[string]httpauth.Identity // by bearer
 }
 
 func serve(t testing.TB, w *fixture, change ...func(*mcphttp.EndpointOptions, *mcpserver.Options)) *site {
@@ -167,9 +167,9 @@ func serve(t testing.TB, w *fixture, change ...func(*mcphttp.EndpointOptions, *m
 		c(&do, &mo)
 	}
 	do.Server = mcpserver.New(life, w, mo)
-	s := &site{fixture: w, t: t, endpoint: mcphttp.NewEndpoint(life, do), end: end, visitors: map[string]httpauth.Visitor{}}
+	s := &site{fixture: w, t: t, endpoint: mcphttp.NewEndpoint(life, do), end: end, visitors: map[string]httpauth.Identity{}}
 	for _, name := range []string{"ann", "bob"} {
-		s.visitors[name] = httpauth.Visitor{Principal: policy.Principal{ID: "token:" + name, Grants: policy.All}, Credential: "key_" + name}
+		s.visitors[name] = httpauth.Identity{Principal: policy.Principal{ID: "token:" + name, Grants: policy.All}, Credential: "key_" + name}
 	}
 	s.listen()
 	t.Cleanup(func() {

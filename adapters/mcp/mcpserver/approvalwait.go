@@ -66,63 +66,63 @@ type People interface {
 	Decided(id string) (told <-chan struct{}, stop func())
 	// FormsOn reports whether the user lets forms of the host entry approve.
 	FormsOn(ctx context.Context, entry string) (bool, error)
-	// Waiting reports whether the approval request with that ID is undecided.
-	Waiting(ctx context.Context, id string) (bool, error)
-	// Withdraw cancels the approval request with that ID, because its call was cancelled.
-	Withdraw(ctx context.Context, id string) error
+	// ApprovalPending reports whether the approval request with that ID is undecided.
+	ApprovalPending(ctx context.Context, id string) (bool, error)
+	// CancelApproval cancels the approval request with that ID, because its call was cancelled.
+	CancelApproval(ctx context.Context, id string) error
 	// Left marks the approval request with that ID, because its client no longer waits. If the same call is made again, it picks the request up.
 	Left(ctx context.Context, id string) error
 }
 
 // waits reports whether the call of an outcome waits for the user: its caller has no token to approve it.
 func (s *Server) waits(r *request, out tool.Outcome) bool {
-	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && !out.Issued.AtOnce
+	return s.opts.People != nil && r.wait > 0 && wantsAnswer(out) && !out.Request.AtOnce
 }
 
 // await makes the call wait until the user has decided, in the form if there is one or elsewhere, and applies it or reports the denial. The first
 // decision counts. If there is no decision in time, or the client disconnects, the outcome stays unchanged; if the client cancels the call, the
 // request is withdrawn.
 func (s *Server) await(ctx context.Context, r *request, out tool.Outcome, form *mcp.ElicitParams) tool.Outcome {
-	r.turn.Release()                                    // calls do not wait for the user
-	r.call.Answer, r.call.Asked = nil, confirm.Digest{} // of an earlier request of the same call
+	r.turn.Release()                                               // calls do not wait for the user
+	r.call.Decision, r.call.ApprovalDigest = nil, confirm.Digest{} // of an earlier request of the same call
 	if !s.patience.TryAcquire(1) {
 		return out
 	}
-	answer, decided := s.decision(ctx, r, out.Issued, form)
+	answer, decided := s.decision(ctx, r, out.Request, form)
 	s.patience.Release(1)
 	r.call.ID = out.CallID
 	switch {
 	case answer != nil && ctx.Err() == nil:
-		r.call.Answer = answer
+		r.call.Decision = answer
 		if done := s.again(ctx, r); !late(done) {
 			return done
 		}
-		r.call.Answer = nil // another process decided first
+		r.call.Decision = nil // another process decided first
 	case s.life.Err() != nil, r.over != nil && r.over.Err() != nil: // its session has ended; the user may still decide
 		return out
 	case ctx.Err() != nil && isClosed(r.late):
 		return out
 	case ctx.Err() != nil:
-		s.left.add(out.Issued.ID)
-		err := s.opts.People.Withdraw(context.WithoutCancel(ctx), out.Issued.ID)
+		s.left.add(out.Request.ID)
+		err := s.opts.People.CancelApproval(context.WithoutCancel(ctx), out.Request.ID)
 		if err != nil { // another process decided first, and the form's answer is dropped
-			s.opts.Log.Debug("an approval request could not be cancelled", "confirmation", out.Issued.ID, "error", err)
+			s.opts.Log.Debug("an approval request could not be cancelled", "confirmation", out.Request.ID, "error", err)
 		}
 		return tool.Outcome{CallID: out.CallID, RequestID: r.call.RequestID, Spec: r.spec, Args: r.call.Args, Err: fault.From(ctx.Err())}
 	case !decided:
 		if isClosed(r.ending) { // the end of its session may never be reported
-			if err := s.opts.People.Left(context.WithoutCancel(ctx), out.Issued.ID); err != nil {
-				s.opts.Log.Debug("an abandoned approval request could not be marked", "confirmation", out.Issued.ID, "error", err)
+			if err := s.opts.People.Left(context.WithoutCancel(ctx), out.Request.ID); err != nil {
+				s.opts.Log.Debug("an abandoned approval request could not be marked", "confirmation", out.Request.ID, "error", err)
 			}
 		}
 		return out
 	}
-	r.call.Asked = out.Issued.Digest
+	r.call.ApprovalDigest = out.Request.Digest
 	done := s.again(ctx, r)
-	if f := fault.From(done.Err); f == nil || f.Code != confirm.ErrCanceled.Code || !s.left.has(out.Issued.ID) {
+	if f := fault.From(done.Err); f == nil || f.Code != confirm.ErrCanceled.Code || !s.left.has(out.Request.ID) {
 		return done
 	}
-	r.call.Asked, r.call.ID = confirm.Digest{}, "" // another call had asked and was cancelled: this one asks for itself
+	r.call.ApprovalDigest, r.call.ID = confirm.Digest{}, "" // another call had asked and was cancelled: this one asks for itself
 	if done = s.again(ctx, r); s.waits(r, done) {
 		return s.await(ctx, r, done, nil)
 	}
@@ -177,12 +177,12 @@ func (s *Server) again(ctx context.Context, r *request) tool.Outcome {
 }
 
 // decision waits for a decision: the user's answer in the form, or the signal that the request was decided elsewhere.
-func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (*confirm.Answer, bool) {
+func (s *Server) decision(ctx context.Context, r *request, i *tool.ApprovalRequest, form *mcp.ElicitParams) (*confirm.Decision, bool) {
 	told, deaf := s.opts.People.Decided(i.ID)
 	defer deaf()
 	ways := "countersign approve " + i.ID + ", or countersign deny " + i.ID
 	elsewhere := ways
-	var said <-chan *confirm.Answer
+	var said <-chan *confirm.Decision
 	if form != nil {
 		answers, closeForm := s.show(ctx, r, i, form)
 		defer closeForm()
@@ -193,7 +193,7 @@ func (s *Server) decision(ctx context.Context, r *request, i *tool.Issued, form 
 	looking := time.NewTicker(min(look, r.wait, s.opts.Beat))
 	defer looking.Stop()
 	for last := false; ; {
-		waiting, err := s.opts.People.Waiting(ctx, i.ID)
+		waiting, err := s.opts.People.ApprovalPending(ctx, i.ID)
 		switch {
 		case err == nil && !waiting:
 			return nil, true

@@ -49,12 +49,12 @@ func TestACallWaitsForAPerson(t *testing.T) {
 			v := w.asked(t)
 			assert.JSONEq(t, `{"name":"Carthage"}`, string(v.Arguments))
 			require.False(t, call(t, s, "look", map[string]any{"name": "x"}).IsError, "others go on")
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, Typed: "Carthage", By: "terminal", Proof: person.AtTerminal})
+			_, err := w.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, Typed: "Carthage", By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			r := <-answered
 			require.False(t, r.IsError, text(r))
 			assert.EqualValues(t, 1, w.razed.Load())
-			runs, err := w.Runs(t.Context(), ports.RunFilter{})
+			runs, err := w.Calls(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
 			require.Len(t, runs, 1, "question and execution are one call")
 			assert.Equal(t, tool.StatusCompleted, runs[0].Status)
@@ -70,7 +70,7 @@ func TestADenialEndsTheWait(t *testing.T) {
 	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
 	answered := make(chan *mcp.CallToolResult, 1)
 	go func() { answered <- call(t, s, "wipe", map[string]any{"name": "x"}) }()
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Reason: "not today\u202e" + strings.Repeat("!", 600), By: "terminal", Proof: person.AtTerminal})
+	_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Reason: "not today\u202e" + strings.Repeat("!", 600), By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	r := <-answered
 	require.True(t, r.IsError)
@@ -79,7 +79,7 @@ func TestADenialEndsTheWait(t *testing.T) {
 	assert.Contains(t, text(r), "(denied in a terminal; nothing was changed; do not repeat the call, ask what they want instead)")
 	assert.NotContains(t, text(r), strings.Repeat("!", confirm.MaxReason), "a reason has its bounds")
 	assert.Zero(t, w.razed.Load())
-	runs, err := w.Runs(t.Context(), ports.RunFilter{})
+	runs, err := w.Calls(t.Context(), ports.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
 	assert.Equal(t, tool.ReasonUserDenied, runs[0].Reason)
@@ -95,7 +95,7 @@ func TestNobodyDecides(t *testing.T) {
 	assert.GreaterOrEqual(t, time.Since(began), 100*time.Millisecond)
 	require.True(t, r.IsError)
 	assert.Contains(t, text(r), `"confirm_token_required"`)
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	require.False(t, call(t, s, "wipe", map[string]any{"name": "x"}).IsError)
 	assert.EqualValues(t, 1, w.razed.Load())
@@ -123,7 +123,7 @@ func TestWaitingIsReported(t *testing.T) {
 		assert.Greater(t, m.Params.Progress, last)
 		last = m.Params.Progress
 	}
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.Equal(t, []string{"1:ok"}, gistsBut(t, c, "notifications/progress", 1))
 }
@@ -140,9 +140,9 @@ func TestACancelledCallWithdrawsItsQuestion(t *testing.T) {
 			v := w.asked(t)
 			c.Send(`{"method":"notifications/cancelled","params":{"requestId":1}}`)
 			require.Contains(t, gist(t, c.Recv()), "1:")
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: approved, By: "terminal", Proof: person.AtTerminal})
+			_, err := w.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: approved, By: "terminal", Proof: person.AtTerminal})
 			require.ErrorIs(t, err, confirm.ErrUnknown)
-			runs, err := w.Runs(t.Context(), ports.RunFilter{})
+			runs, err := w.Calls(t.Context(), ports.RunFilter{})
 			require.NoError(t, err)
 			require.Len(t, runs, 1)
 			assert.Equal(t, tool.ReasonCancelled, runs[0].Reason)
@@ -170,7 +170,7 @@ func TestACallThatWasRepeatedBeforeItsCancellation(t *testing.T) {
 		}
 		return anew != "" && anew != v.ID
 	}, time.Minute, time.Millisecond)
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: anew, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := w.Answer(t.Context(), confirm.Decision{ID: anew, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	assert.ElementsMatch(t, []string{"1:fails", "2:ok"}, gistsBut(t, c, "notifications/progress", 2))
 	assert.EqualValues(t, 1, w.razed.Load())
@@ -191,7 +191,7 @@ func TestACallThatTookItsClientTooLongLeavesItsQuestion(t *testing.T) {
 			c.Send(callTool("2", "wipe", `{"name":"x"}`))
 			assert.Equal(t, v.ID, w.asked(t).ID)
 			assert.Zero(t, w.razed.Load())
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+			_, err := w.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			require.Equal(t, "2:ok", gist(t, c.Recv()))
 			assert.EqualValues(t, 1, w.razed.Load())
@@ -238,7 +238,7 @@ func TestTheSameCallTwiceRunsOnce(t *testing.T) {
 	c.Send(callTool("2", "wipe", `{"name":"x"}`))
 	c.Send(callTool("3", "look", `{"name":"x"}`))
 	require.Equal(t, "3:ok", gist(t, c.Recv()), "the second has asked, too")
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := w.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	got := []string{gist(t, c.Recv()), gist(t, c.Recv())}
 	assert.Len(t, strings.Split(strings.Join(got, " "), ":ok"), 2, "%v", got)
@@ -251,7 +251,7 @@ func TestAlwaysWhileACallWaits(t *testing.T) {
 	s := connect(t, w, "2025-11-25", patient(w, time.Minute), nil)
 	answered := make(chan *mcp.CallToolResult, 1)
 	go func() { answered <- call(t, s, "wipe", map[string]any{"name": "x"}) }()
-	_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
+	_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	r := <-answered
 	require.False(t, r.IsError, text(r))

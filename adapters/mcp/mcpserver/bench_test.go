@@ -106,7 +106,7 @@ func BenchmarkStart(b *testing.B) {
 func BenchmarkYes(b *testing.B) {
 	shared := func(b *testing.B) (asks, answers *fixture) {
 		dir := b.TempDir()
-		over := func(c *app.Core) {
+		over := func(c *app.Dependencies) {
 			store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 			b.Cleanup(func() { _ = store.Close() })
 			c.Bell, c.Ledger, c.Audit, c.Settings, c.Sessions, c.Runs = system.NewBell(filepath.Join(dir, "signals"), nil), sqlitestore.NewLedger(store), store, store, store.Sessions(), sqlitestore.NewRuns(store)
@@ -139,7 +139,7 @@ func BenchmarkYes(b *testing.B) {
 					return err == nil && len(asked) == 1
 				}, time.Minute, time.Millisecond)
 				began = time.Now()
-				_, err = answers.Answer(b.Context(), confirm.Answer{ID: asked[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+				_, err = answers.Answer(b.Context(), confirm.Decision{ID: asked[0].ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 				require.NoError(b, err)
 				require.False(b, (<-done).IsError)
 				waits = append(waits, time.Since(began))

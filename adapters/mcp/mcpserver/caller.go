@@ -11,10 +11,10 @@ import (
 // Caller is the identity of a request. The zero Caller may do nothing.
 type Caller struct {
 	Principal policy.Principal
-	Session   string           // client instance: mode, grants and approval requests belong to it, and its calls take effect in order
-	Entry     string           // the host entry that the server was started from; empty if there is none, as over a network
-	Client    string           // name and version, for the audit log; empty: the name that the client states in the protocol
-	Within    []tool.Narrowing // restricts its tools
+	Session   string             // client instance: mode, grants and approval requests belong to it, and its calls take effect in order
+	Entry     string             // the host entry that the server was started from; empty if there is none, as over a network
+	Client    string             // name and version, for the audit log; empty: the name that the client states in the protocol
+	Within    []tool.Restriction // restricts its tools
 }
 
 // Serves reports whether the caller has the tool.
@@ -33,5 +33,5 @@ func (c Caller) Call(name tool.Name, args json.RawMessage) tool.Call {
 	if tool.ReadsOnly(c.Within) {
 		c.Principal.Grants &= app.ReadOnlyPermissions
 	}
-	return tool.Call{Session: c.Session, Entry: c.Entry, Client: c.Client, Principal: c.Principal, Within: c.Within, Tool: name, Args: args}
+	return tool.Call{Session: c.Session, Entry: c.Entry, Client: c.Client, Principal: c.Principal, Restrictions: c.Within, Tool: name, Args: args}
 }

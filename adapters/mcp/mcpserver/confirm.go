@@ -21,17 +21,17 @@ func (s *Server) form(ctx context.Context, r *request, out *tool.Outcome) *mcp.E
 	if on, err := s.opts.People.FormsOn(ctx, r.call.Entry); err != nil || !on {
 		return nil
 	}
-	form, why := ApprovalForm(out.Issued)
+	form, why := ApprovalForm(out.Request)
 	if f := fault.From(out.Err); form == nil {
-		out.Err = f.Sayf("%s (%s)", f.Message, why)
+		out.Err = f.WithMessage("%s (%s)", f.Message, why)
 	}
 	return form
 }
 
 // question returns the result that asks the user, for the era in which a request is a result and the call returns with the answer.
 func (s *Server) question(r *request, out tool.Outcome, form *mcp.ElicitParams) *mcp.CallToolResult {
-	sealed, err := s.seal.Close(CallState{Confirmation: out.Issued.ID, Call: out.CallID, Subject: CallSubject(r.call), Expires: out.Issued.ExpiresAt,
-		Lasting: out.Issued.Lasting(), Entry: r.call.Entry, Offered: true})
+	sealed, err := s.seal.Close(CallState{Confirmation: out.Request.ID, Call: out.CallID, Subject: CallSubject(r.call), Expires: out.Request.ExpiresAt,
+		Lasting: out.Request.AllowsSessionGrant(), Entry: r.call.Entry, Offered: true})
 	if err != nil {
 		s.opts.Log.Error("an approval request cannot be sealed", "error", err)
 		return nil
@@ -54,21 +54,21 @@ func (s *Server) answered(req *mcp.CallToolRequest, r *request) error {
 		return invalid("requestState belongs to another call or has expired; call again without inputResponses and requestState")
 	}
 	result, _ := answer.(*mcp.ElicitResult)
-	r.call.ID, r.call.Answer = st.Call, ParseAnswer(st.Confirmation, st.Entry, st.Lasting, result)
-	r.unanswered = r.call.Answer == nil
+	r.call.ID, r.call.Decision = st.Call, ParseAnswer(st.Confirmation, st.Entry, st.Lasting, result)
+	r.unanswered = r.call.Decision == nil
 	return nil
 }
 
 // wantsAnswer reports whether the user's approval would let the call run. (A preview that offers a token for another tool has succeeded.)
 func wantsAnswer(out tool.Outcome) bool {
-	return out.Issued != nil && out.Err != nil && out.Issued.Pending
+	return out.Request != nil && out.Err != nil && out.Request.Pending
 }
 
 // show opens the form at the client, in the era that supports requests during a call, and returns the user's answer; nil if the form was not
 // answered. stop closes it once the request was decided elsewhere.
-func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp.ElicitParams) (said <-chan *confirm.Answer, stop func()) {
+func (s *Server) show(ctx context.Context, r *request, i *tool.ApprovalRequest, form *mcp.ElicitParams) (said <-chan *confirm.Decision, stop func()) {
 	ctx, cancel := context.WithCancel(ctx)
-	answers, over := make(chan *confirm.Answer, 1), make(chan struct{})
+	answers, over := make(chan *confirm.Decision, 1), make(chan struct{})
 	go func() {
 		defer close(over)
 		filled, err := s.elicit(ctx, r, form)
@@ -76,7 +76,7 @@ func (s *Server) show(ctx context.Context, r *request, i *tool.Issued, form *mcp
 			s.opts.Log.Debug("a form response is invalid", "tool", r.call.Tool, "error", err)
 			filled = nil
 		}
-		answers <- ParseAnswer(i.ID, r.call.Entry, i.Lasting(), filled)
+		answers <- ParseAnswer(i.ID, r.call.Entry, i.AllowsSessionGrant(), filled)
 	}()
 	return answers, func() {
 		cancel()

@@ -45,11 +45,11 @@ type fixture struct {
 }
 
 func newTown(t testing.TB, humanOnly bool) *fixture {
-	return newTownOver(t, humanOnly, func(*app.Core) {})
+	return newTownOver(t, humanOnly, func(*app.Dependencies) {})
 }
 
 // newTownOver returns a town over other parts than stores in memory.
-func newTownOver(t testing.TB, humanOnly bool, change func(*app.Core)) *fixture {
+func newTownOver(t testing.TB, humanOnly bool, change func(*app.Dependencies)) *fixture {
 	w := &fixture{store: memstore.New()}
 	raze := func(_ context.Context, _ tool.Scope, r razing) (razing, error) {
 		w.razed.Add(1)
@@ -66,7 +66,7 @@ func newTownOver(t testing.TB, humanOnly bool, change func(*app.Core)) *fixture 
 		bind.Command(tool.Ref[target, razing]{Name: "raze"}, spec(policy.Typed), plan, raze),
 		bind.Command(tool.Ref[target, razing]{Name: "blast"}, risky(spec(policy.Simple)), plan, raze),
 	}
-	core := app.Core{
+	core := app.Dependencies{
 		Bell: system.NewBell("", nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: w.store, Audit: w.store, Settings: w.store,
 		Sessions: w.store.Sessions(), Limiter: memstore.Unlimited{}, Runs: w.store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: func() *redact.Redactor { return redact.New(redact.Options{}) },
@@ -87,7 +87,7 @@ func risky(s tool.Spec) tool.Spec {
 }
 
 // serve runs a server on pipes until the test ends.
-func serve(t testing.TB, core mcpserver.Door, change func(*mcpserver.Options)) (io.ReadCloser, io.WriteCloser) {
+func serve(t testing.TB, core mcpserver.Core, change func(*mcpserver.Options)) (io.ReadCloser, io.WriteCloser) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(context.Background())
 	inRead, inWrite := io.Pipe()
@@ -125,7 +125,7 @@ func serveOnce(t testing.TB) (io.WriteCloser, io.Reader, <-chan struct{}) {
 }
 
 // connect returns the SDK's own client at a protocol revision, answering forms with answer; nil shows none.
-func connect(t testing.TB, core mcpserver.Door, version string, change func(*mcpserver.Options), answer func(*mcp.ElicitParams) *mcp.ElicitResult) *mcp.ClientSession {
+func connect(t testing.TB, core mcpserver.Core, version string, change func(*mcpserver.Options), answer func(*mcp.ElicitParams) *mcp.ElicitResult) *mcp.ClientSession {
 	t.Helper()
 	r, w := serve(t, core, change)
 	o := &mcp.ClientOptions{}

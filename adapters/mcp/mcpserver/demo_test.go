@@ -99,7 +99,7 @@ func newDemo() *demo {
 		{Name: "mutate", Class: policy.ClassWrite, Effects: policy.Read | policy.Write},
 		{Name: "destroy", Class: policy.ClassDangerous, Effects: policy.Delete | policy.Network},
 		{Name: "program", Class: policy.ClassWrite, Effects: policy.Exec},
-		{Name: "carry", Class: policy.ClassRead, Effects: policy.Read, CarriesOut: true},
+		{Name: "carry", Class: policy.ClassRead, Effects: policy.Read, RunsOtherCalls: true},
 	} {
 		s.Title, s.Description, s.Input = string(s.Name), "A tool for tests.", json.RawMessage(`{"type":"object"}`)
 		if s.Toolset == "" {

@@ -33,7 +33,7 @@ func SupportsForms(caps *mcp.ClientCapabilities) bool {
 
 // ApprovalForm returns a form that shows the whole plan and asks for a decision; nil if a form cannot, with the reason. It always has a required
 // field, because some hosts accept an empty form without showing it to the user.
-func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
+func ApprovalForm(i *tool.ApprovalRequest) (form *mcp.ElicitParams, why string) {
 	text, err := message(i)
 	switch {
 	case !i.Formable:
@@ -47,7 +47,7 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 	}
 	// Some hosts preselect the first word, so that one key sends it.
 	words, meaning := []string{wordDeny, wordApprove}, "approve applies exactly this plan, once"
-	if i.Lasting() {
+	if i.AllowsSessionGrant() {
 		terms := confirm.View{Tool: string(i.Tool), Scope: i.Scope, Covers: i.Covers, PlanHash: i.PlanHash}.AlwaysTerms()
 		words, meaning = append(words, wordAlways), meaning+"; always also allows, in this session: "+oneLine(terms)
 	}
@@ -60,7 +60,7 @@ func ApprovalForm(i *tool.Issued) (form *mcp.ElicitParams, why string) {
 }
 
 // message returns the text for the user: the request, the call, its plan and details in full, and when it expires.
-func message(i *tool.Issued) (string, error) {
+func message(i *tool.ApprovalRequest) (string, error) {
 	var b strings.Builder
 	fmt.Fprintf(&b, "Countersign asks: %s\n", oneLine(i.Prompt))
 	for _, part := range []struct {
@@ -132,11 +132,11 @@ func oneLine(text string) string { return strings.Join(strings.Fields(text), " "
 // ParseAnswer reads a form that the host entry showed for the approval request with that ID. It returns nil if the user did not answer: only an
 // accepted form with an offered word counts; lasting says that a session grant was offered. Cancelled, dismissed or declined forms are not answers,
 // because hosts without a user do that automatically.
-func ParseAnswer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Answer {
+func ParseAnswer(confirmation, entry string, lasting bool, r *mcp.ElicitResult) *confirm.Decision {
 	if r == nil || r.Action != "accept" {
 		return nil
 	}
-	a := &confirm.Answer{ID: confirmation, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: entry}}
+	a := &confirm.Decision{ID: confirmation, By: "form", Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: entry}}
 	switch decision, _ := r.Content[fieldDecision].(string); {
 	case decision == wordApprove:
 		a.Approve = true

@@ -73,7 +73,7 @@ func TestAnswer(t *testing.T) {
 	} {
 		a := mcpserver.ParseAnswer("cf_1", "claude-code", c.lasting, c.form)
 		require.NotNil(t, a, "%v", c.form)
-		assert.Equal(t, confirm.Answer{ID: "cf_1", By: "form", Approve: c.approve, Always: c.always, Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "claude-code"}}, *a)
+		assert.Equal(t, confirm.Decision{ID: "cf_1", By: "form", Approve: c.approve, Always: c.always, Proof: confirm.Proof{Surface: confirm.SurfaceForm, Entry: "claude-code"}}, *a)
 	}
 	for _, nobody := range []*mcp.ElicitResult{
 		nil, form("accept", nil), form("accept", said("APPROVE")), form("accept", said(true)), form("accept", said("always")), form("accept", map[string]any{}),
@@ -86,8 +86,8 @@ func TestAnswer(t *testing.T) {
 // TestFormShowsAll of what would happen, laid out in lines, or is not offered.
 func TestFormShowsAll(t *testing.T) {
 	at := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
-	asked := func(change func(*tool.Issued)) *tool.Issued {
-		i := &tool.Issued{ID: "cf_1", Tool: "wipe", Prompt: "wipe it", Formable: true, Strength: policy.Simple, ExpiresAt: at, Args: []byte(`{"name":"x"}`),
+	asked := func(change func(*tool.ApprovalRequest)) *tool.ApprovalRequest {
+		i := &tool.ApprovalRequest{ID: "cf_1", Tool: "wipe", Prompt: "wipe it", Formable: true, Strength: policy.Simple, ExpiresAt: at, Args: []byte(`{"name":"x"}`),
 			Plan:    []byte(`{"command":["rm","-r","x"],"count":2,"keeps":[],"note":null,"deep":{"more":true,"none":{}}}`),
 			Exhibit: []byte("{\"files\":[{\"path\":\"a\",\"unified\":\"-old\\n+new\\r\\nApprove: yes\\n\"}]}")}
 		if change != nil {
@@ -128,11 +128,13 @@ Changes:
 Tool wipe, plan sha256:0000000000000000000000000000000000000000000000000000000000000000. Expires 2026-01-02T03:04:05Z.`, form.Message)
 	fields := form.RequestedSchema.(map[string]any)["properties"].(map[string]any)
 	assert.Equal(t, "deny", fields["decision"].(map[string]any)["enum"].([]string)[0], "what a host chooses beforehand approves nothing")
-	for reason, change := range map[string]func(*tool.Issued){
-		"risk is too high":               func(i *tool.Issued) { i.Formable = false },
-		"too long for this host's form":  func(i *tool.Issued) { i.Plan = []byte(`{"text":"` + strings.Repeat("x", mcpserver.MaxMessage) + `"}`) },
-		"parts of the plan are redacted": func(i *tool.Issued) { i.Args = []byte(`{"key":"[REDACTED:aws_key]"}`) },
-		"cannot show the plan":           func(i *tool.Issued) { i.Exhibit = []byte(`{`) },
+	for reason, change := range map[string]func(*tool.ApprovalRequest){
+		"risk is too high": func(i *tool.ApprovalRequest) { i.Formable = false },
+		"too long for this host's form": func(i *tool.ApprovalRequest) {
+			i.Plan = []byte(`{"text":"` + strings.Repeat("x", mcpserver.MaxMessage) + `"}`)
+		},
+		"parts of the plan are redacted": func(i *tool.ApprovalRequest) { i.Args = []byte(`{"key":"[REDACTED:aws_key]"}`) },
+		"cannot show the plan":           func(i *tool.ApprovalRequest) { i.Exhibit = []byte(`{`) },
 	} {
 		form, why := mcpserver.ApprovalForm(asked(change))
 		assert.Nil(t, form, reason)
@@ -154,7 +156,7 @@ func TestAlwaysSaysWhatItBinds(t *testing.T) {
 		"shop: test@5f2c": "in this session: run_script of shop: test, as it reads now, with these arguments, for at most 12 hours; not bound: how often it runs",
 		"":                "in this session: run_script, for at most 12 hours; not bound: its arguments",
 	} {
-		form, why := mcpserver.ApprovalForm(&tool.Issued{Formable: true, Tool: "run_script", Strength: policy.Simple, Prompt: "run test of shop", Scope: scope})
+		form, why := mcpserver.ApprovalForm(&tool.ApprovalRequest{Formable: true, Tool: "run_script", Strength: policy.Simple, Prompt: "run test of shop", Scope: scope})
 		require.NotNil(t, form, why)
 		said, err := json.Marshal(form.RequestedSchema)
 		require.NoError(t, err)

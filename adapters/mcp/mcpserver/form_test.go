@@ -89,7 +89,7 @@ func TestAPersonAnswersInAForm(t *testing.T) {
 					assert.Contains(t, text(r), `"confirm_denied"`)
 					return
 				}
-				runs, err := w.Runs(t.Context(), ports.RunFilter{Tool: "wipe"})
+				runs, err := w.Calls(t.Context(), ports.RunFilter{Tool: "wipe"})
 				require.NoError(t, err)
 				require.Len(t, runs, 1, "question and execution are one call")
 				assert.Equal(t, tool.StatusCompleted, runs[0].Status)
@@ -254,7 +254,7 @@ func TestAFormThatNobodyAnswers(t *testing.T) {
 			require.Equal(t, []string{"10:ok"}, gistsBut(t, c, "notifications/cancelled", 1), "others go on, and this one waits")
 			assert.Zero(t, w.razed.Load())
 			assert.Empty(t, w.answers(t), "nobody has said anything")
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+			_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			assert.Equal(t, []string{"9:ok"}, gistsBut(t, c, "notifications/cancelled", 1))
 			assert.EqualValues(t, 1, w.razed.Load())
@@ -281,7 +281,7 @@ func TestTheFirstAnswerCounts(t *testing.T) {
 		for _, late := range []string{"approve", "deny"} {
 			w := newTown(t, true)
 			c, question := inOldEra(t, w, switched(t, w), "9")
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: approved, By: "terminal", Proof: person.AtTerminal})
+			_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Approve: approved, By: "terminal", Proof: person.AtTerminal})
 			require.NoError(t, err)
 			first, second := c.Recv(), c.Recv()
 			if gist(t, first) != "notifications/cancelled" { // the two are sent side by side
@@ -413,7 +413,7 @@ func TestALateFormIsToldWhoDecided(t *testing.T) {
 			s := inRounds(t, w, switched(t, w))
 			first := call(t, s.ClientSession, "wipe", map[string]any{"name": "x"})
 			require.True(t, first.NeedsInput())
-			_, err := w.Answer(t.Context(), confirm.Answer{ID: w.asked(t).ID, Approve: approved, By: "console", Proof: confirm.Proof{Surface: confirm.SurfaceConsole}})
+			_, err := w.Answer(t.Context(), confirm.Decision{ID: w.asked(t).ID, Approve: approved, By: "console", Proof: confirm.Proof{Surface: confirm.SurfaceConsole}})
 			require.NoError(t, err)
 			r, err := s.answer("wipe", "x", first.RequestState, says(late))
 			require.NoError(t, err)
@@ -445,7 +445,7 @@ func TestARoundThatNobodyAnswers(t *testing.T) {
 		}()
 		require.False(t, call(t, s.ClientSession, "look", map[string]any{"name": "x"}).IsError)
 		assert.Empty(t, w.answers(t))
-		_, err := w.Answer(t.Context(), confirm.Answer{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
+		_, err := w.Answer(t.Context(), confirm.Decision{ID: v.ID, Approve: true, By: "terminal", Proof: person.AtTerminal})
 		require.NoError(t, err)
 		r := <-done
 		assert.False(t, r.IsError, text(r))

@@ -29,15 +29,15 @@ func (flows) Specs() iter.Seq[tool.Spec] {
 	return slices.Values([]tool.Spec{spec("list_projects", present.Packageflow), spec("list_toolsets", present.Control), run})
 }
 
-// Outlook allows reading and asks for the rest.
-func (flows) Outlook(_ context.Context, c tool.Call) policy.Decision {
+// Evaluate allows reading and asks for the rest.
+func (flows) Evaluate(_ context.Context, c tool.Call) policy.Result {
 	if c.Principal.ID != "tester" || c.Session != "s1" {
-		return policy.Decision{}
+		return policy.Result{}
 	}
 	if c.Tool == "run_script" {
-		return policy.Decision{Verdict: policy.Confirm}
+		return policy.Result{Verdict: policy.Confirm}
 	}
-	return policy.Decision{Verdict: policy.Allow}
+	return policy.Result{Verdict: policy.Allow}
 }
 
 func (f flows) Call(_ context.Context, c tool.Call) tool.Outcome {
@@ -58,7 +58,7 @@ func (f flows) Call(_ context.Context, c tool.Call) tool.Outcome {
 // TestMetaOfAContract: text, structured content without an output schema, flag and _meta of a result reach the client in every era
 // (packageflow contract §2.3), and a contract without _meta gets none.
 func TestMetaOfAContract(t *testing.T) {
-	var _ mcpserver.Door = flows{}
+	var _ mcpserver.Core = flows{}
 	own := map[string]any{"callId": "call_7f", "durationMs": 150.0, "truncated": true, "redactions": 1.0}
 	for _, era := range eras {
 		t.Run(era, func(t *testing.T) {

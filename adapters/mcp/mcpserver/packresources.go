@@ -47,7 +47,7 @@ var (
 
 // Packs is the core with context packs as resources. It implements Door, and provides Resources, Prompts and Completer.
 type Packs struct {
-	core Door
+	core Core
 	as   string // the client of every call made here, in the audit log
 
 	mu      sync.Mutex
@@ -56,10 +56,10 @@ type Packs struct {
 
 // NewPackResources wraps a core. Calls for resources run as their caller; as.Client is their client name in the audit log, or that of the caller if
 // it is empty.
-func NewPackResources(core Door, as tool.Call) *Packs { return &Packs{core: core, as: as.Client} }
+func NewPackResources(core Core, as tool.Call) *Packs { return &Packs{core: core, as: as.Client} }
 
 // ServesPacks reports whether the core has enabled the two tools this needs; without them there is nothing to offer.
-func ServesPacks(core Door) bool {
+func ServesPacks(core Core) bool {
 	found := 0
 	for s := range core.Specs() {
 		if s.Name == input || s.Name == output {
@@ -158,7 +158,7 @@ func (p *Packs) list(ctx context.Context, by Caller, args map[string]any) ([]sum
 		Payload struct{ Packs []summary } `json:"payload"`
 	}
 	if err := json.Unmarshal(o.Value, &answer); err != nil {
-		return nil, fault.ErrInternal.Because(err)
+		return nil, fault.ErrInternal.WithCause(err)
 	}
 	return answer.Payload.Packs, nil
 }

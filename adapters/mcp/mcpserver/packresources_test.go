@@ -162,7 +162,7 @@ func TestNobodyIsRefusedAList(t *testing.T) {
 	for toolset, want := range map[string]int{"packs": 1, "deployments": 0} {
 		core.calls = 0
 		narrow := by
-		narrow.Within = []tool.Narrowing{{Toolsets: []string{toolset}}}
+		narrow.Within = []tool.Restriction{{Toolsets: []string{toolset}}}
 		page, _, err := p.Resources().List(t.Context(), narrow, "")
 		require.NoError(t, err)
 		assert.Len(t, page, want, toolset)

@@ -11,7 +11,7 @@ import (
 
 // Forecaster returns the verdict of policy for a call before it is made.
 type Forecaster interface {
-	Outlook(ctx context.Context, c tool.Call) policy.Decision
+	Evaluate(ctx context.Context, c tool.Call) policy.Result
 }
 
 // permissions adds the current verdict to tools/list, for tools whose contract lists more than a description: allow, confirm or deny. No tool is
@@ -30,14 +30,14 @@ func (s *Server) permissions(next mcp.MethodHandler) mcp.MethodHandler {
 			}
 			said := *t // all requests share the SDK's value
 			said.Meta = maps.Clone(t.Meta)
-			said.Meta["permission"] = permission(s.opts.Forecaster.Outlook(ctx, caller.Call(tool.Name(t.Name), nil)))
+			said.Meta["permission"] = permission(s.opts.Forecaster.Evaluate(ctx, caller.Call(tool.Name(t.Name), nil)))
 			list.Tools[i] = &said
 		}
 		return list, nil
 	}
 }
 
-func permission(d policy.Decision) string {
+func permission(d policy.Result) string {
 	switch d.Verdict {
 	case policy.Allow, policy.DryRun:
 		return "allow"

@@ -19,7 +19,7 @@ var ErrUnknownResource = fault.New(fault.NotFound, "policy_resource_unknown", "t
 
 // PolicyResources implements Resources: those of another one, and the policy.
 type PolicyResources struct {
-	core  Door
+	core  Core
 	as    string    // the client of every call made here, in the audit log
 	inner Resources // may be nil
 }
@@ -27,7 +27,7 @@ type PolicyResources struct {
 var _ Resources = PolicyResources{}
 
 // ServesPolicy reports whether the core has enabled the required tool.
-func ServesPolicy(core Door) bool {
+func ServesPolicy(core Core) bool {
 	for s := range core.Specs() {
 		if s.Name == policyPolicy {
 			return true
@@ -38,7 +38,7 @@ func ServesPolicy(core Door) bool {
 
 // NewPolicyResources returns the policy in addition to the resources of inner, which may be nil. Calls for it run as their caller; as.Client is their
 // client name in the audit log, or that of the caller if it is empty.
-func NewPolicyResources(inner Resources, core Door, as tool.Call) PolicyResources {
+func NewPolicyResources(inner Resources, core Core, as tool.Call) PolicyResources {
 	return PolicyResources{core: core, as: as.Client, inner: inner}
 }
 

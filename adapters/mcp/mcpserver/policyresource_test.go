@@ -28,7 +28,7 @@ var policyMe = mcpserver.Caller{Principal: policy.Principal{ID: "me", Grants: po
 func core(t *testing.T, serve app.Selection) *app.App {
 	t.Helper()
 	store, now := memstore.New(), &clock.Fake{}
-	core := app.Core{Clock: now, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
+	core := app.Dependencies{Clock: now, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
 	a, err := app.New(core, app.Options{Serve: serve, Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		ecosystems.Capability(ecosystems.Deps{Basis: runs.Deps{Clock: now}}))

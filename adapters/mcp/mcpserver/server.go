@@ -24,8 +24,8 @@ const Name = "countersign"
 // DefaultConcurrency is the default number of concurrent calls.
 const DefaultConcurrency = 16
 
-// Door is the core: an *app.App.
-type Door interface {
+// Core is the core: an *app.App.
+type Core interface {
 	Specs() iter.Seq[tool.Spec] // the tools to publish; Call checks again
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }
@@ -56,7 +56,7 @@ type Options struct {
 
 // Server serves MCP on any number of transports. It is safe for concurrent use.
 type Server struct {
-	core     Door
+	core     Core
 	opts     Options
 	life     context.Context //nolint:containedctx // the lifetime of the server, which ends every call in flight
 	sdk      *mcp.Server
@@ -76,7 +76,7 @@ type Server struct {
 }
 
 // New returns a server. When life ends, calls in flight are cancelled.
-func New(life context.Context, core Door, o Options) *Server {
+func New(life context.Context, core Core, o Options) *Server {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
 	}
@@ -161,10 +161,10 @@ func describe(spec tool.Spec) *mcp.Tool {
 // hints returns the four annotations, derived from the class and from Idempotent (product rules: hints by class). Hosts skip their own approval based
 // on them, so none is left to a default.
 func hints(spec tool.Spec) *mcp.ToolAnnotations {
-	destructive := spec.Class >= policy.ClassDangerous || spec.Class == policy.ClassUnknown || spec.CarriesOut
-	open := spec.Effects&(policy.Network|policy.Exec) != 0 || spec.CarriesOut
-	read := spec.Class == policy.ClassRead && !spec.CarriesOut
+	destructive := spec.Class >= policy.ClassDangerous || spec.Class == policy.ClassUnknown || spec.RunsOtherCalls
+	open := spec.Effects&(policy.Network|policy.Exec) != 0 || spec.RunsOtherCalls
+	read := spec.Class == policy.ClassRead && !spec.RunsOtherCalls
 	return &mcp.ToolAnnotations{
-		Title: spec.Title, ReadOnlyHint: read, IdempotentHint: read || spec.Idempotent && !spec.CarriesOut, DestructiveHint: &destructive, OpenWorldHint: &open,
+		Title: spec.Title, ReadOnlyHint: read, IdempotentHint: read || spec.Idempotent && !spec.RunsOtherCalls, DestructiveHint: &destructive, OpenWorldHint: &open,
 	}
 }

@@ -27,7 +27,7 @@ type ConfigRepoDeps struct {
 }
 
 // BootstrapFunc plans the operator assets of a place, for init: what to write, and what to show of it.
-type BootstrapFunc func(ctx context.Context, asked AssetRequest, at deployment.Place) (writes []deployment.Write, data *BootstrapData, err error)
+type BootstrapFunc func(ctx context.Context, asked AssetRequest, at deployment.Locations) (writes []deployment.Write, data *BootstrapData, err error)
 
 // AssetRequest selects operator assets. No targets are all that have assets.
 type AssetRequest struct {
@@ -100,7 +100,7 @@ func ConfigRepoEntries(d ConfigRepoDeps) []tool.Entry {
 }
 
 // place returns the place of the call.
-func (s *service) place(ctx context.Context, c planner.EditInput) (deployment.Place, error) {
+func (s *service) place(ctx context.Context, c planner.EditInput) (deployment.Locations, error) {
 	return s.Compiler.Places.Resolve(ctx, c.Selection().Asked())
 }
 
@@ -110,7 +110,7 @@ func (s *service) in(dir, below string) string {
 }
 
 // seen returns what is at paths.
-func (s *service) seen(ctx context.Context, at deployment.Place, paths ...string) (map[string]deployment.Seen, error) {
+func (s *service) seen(ctx context.Context, at deployment.Locations, paths ...string) (map[string]deployment.Seen, error) {
 	o, err := s.Machine.Observe(ctx, deployport.Look{Place: at, Paths: paths})
 	return o.Files, err
 }

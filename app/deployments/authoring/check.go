@@ -84,7 +84,7 @@ func (s *service) check(ctx context.Context, sc tool.Scope, c planner.RepoInput)
 }
 
 // checkOne returns the status of one module. An error is part of the status, and stops nothing.
-func (s *service) checkOne(ctx context.Context, at deployment.Place, lock *deployment.Lock, m deployment.Module) (CheckedModule, error) {
+func (s *service) checkOne(ctx context.Context, at deployment.Locations, lock *deployment.Lock, m deployment.Module) (CheckedModule, error) {
 	out := CheckedModule{ID: m.ID, Status: StatusUpToDate}
 	fail := func(err error) (CheckedModule, error) {
 		if fault.From(err).Kind == fault.Denied { // the user is asked whether the remote may be reached
@@ -144,7 +144,7 @@ type ModuleChange struct {
 }
 
 // compare returns what a new lock changes of git modules in the previous one, with the files of both if available, and the findings of the new ones.
-func (s *service) compare(ctx context.Context, at deployment.Place, old *deployment.Lock, fresh deployment.Lock) (changes []ModuleChange, shown []comparison, findings []inspection.Finding, err error) {
+func (s *service) compare(ctx context.Context, at deployment.Locations, old *deployment.Lock, fresh deployment.Lock) (changes []ModuleChange, shown []comparison, findings []inspection.Finding, err error) {
 	if old == nil {
 		return nil, nil, nil, nil // everything is new, and nothing changes
 	}

@@ -73,8 +73,8 @@ func (p *updatePlan) Assessment() policy.Assessment {
 // Target returns what the user must type.
 func (p *updatePlan) Target() string { return inspection.Name(p.findings) }
 
-// Exhibit returns the changed lines of git modules.
-func (p *updatePlan) Exhibit(ctx context.Context) (any, error) {
+// Details returns the changed lines of git modules.
+func (p *updatePlan) Details(ctx context.Context) (any, error) {
 	if len(p.shown) == 0 {
 		return nil, nil
 	}
@@ -92,14 +92,14 @@ func gitModules(l *deployment.Lock) []deployment.LockedModule {
 	return out
 }
 
-func (s *service) fetchData(at deployment.Place, modules []deployment.LockedModule) FetchData {
+func (s *service) fetchData(at deployment.Locations, modules []deployment.LockedModule) FetchData {
 	store := s.in(at.Home, "cache")
 	return FetchData{Modules: len(modules), Store: store, StorePosix: deployment.PosixPath(store)}
 }
 
-func (s *service) noLock(at deployment.Place) error {
-	return deployment.ErrLockMissing.Sayf("there is no %s, which says what to fetch; make it with lock (or update)", deployment.LockFile).
-		With(deployment.FieldDetails("hint", "countersign agents lock").AddPath("path", s.in(at.Repo, deployment.LockFile)))
+func (s *service) noLock(at deployment.Locations) error {
+	return deployment.ErrLockMissing.WithMessage("there is no %s, which says what to fetch; make it with lock (or update)", deployment.LockFile).
+		WithDetails(deployment.FieldDetails("hint", "countersign agents lock").AddPath("path", s.in(at.Repo, deployment.LockFile)))
 }
 
 // prepareFetch reads the modules in the lockfile.
@@ -128,7 +128,7 @@ func (s *service) fetch(ctx context.Context, sc tool.Scope, e *fetchPlan) (plann
 }
 
 // fetchAll makes sure that the cache has every module as it was locked. A checkout that differs is replaced, with a warning; offline it is an error.
-func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Place, modules []deployment.LockedModule) ([]string, error) {
+func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Locations, modules []deployment.LockedModule) ([]string, error) {
 	damaged := make([]bool, len(modules))
 	err := each(ctx, sc, "fetching modules", len(modules), func(ctx context.Context, i int) error {
 		err := s.fetchOne(ctx, at, modules[i])
@@ -145,7 +145,7 @@ func (s *service) fetchAll(ctx context.Context, sc tool.Scope, at deployment.Pla
 }
 
 // fetchOne fails with ErrContent if the cache differs from what was locked.
-func (s *service) fetchOne(ctx context.Context, at deployment.Place, m deployment.LockedModule) error {
+func (s *service) fetchOne(ctx context.Context, at deployment.Locations, m deployment.LockedModule) error {
 	tree, err := s.Compiler.Sources.Git(ctx, at, *m.Source.Git, s.Compiler.Offline)
 	if err != nil {
 		return err
@@ -157,7 +157,7 @@ func (s *service) fetchOne(ctx context.Context, at deployment.Place, m deploymen
 }
 
 // replace fetches the checkouts of damaged modules again, each once, after all readers here have finished.
-func (s *service) replace(ctx context.Context, at deployment.Place, modules []deployment.LockedModule, damaged []bool) (warnings []string, err error) {
+func (s *service) replace(ctx context.Context, at deployment.Locations, modules []deployment.LockedModule, damaged []bool) (warnings []string, err error) {
 	gone := map[deployment.ResolvedGit]bool{}
 	for i, m := range modules {
 		checkout := *m.Source.Git
@@ -177,8 +177,8 @@ func (s *service) replace(ctx context.Context, at deployment.Place, modules []de
 		}
 		err := s.fetchOne(ctx, at, m)
 		if errors.Is(err, deployment.ErrContent) {
-			err = deployment.ErrContent.Sayf("module %s, fetched just now, is not what %s says of its commit; take the lockfile from its history, or delete it and lock again", m.ID, deployment.LockFile).
-				With(fault.From(err).Details)
+			err = deployment.ErrContent.WithMessage("module %s, fetched just now, is not what %s says of its commit; take the lockfile from its history, or delete it and lock again", m.ID, deployment.LockFile).
+				WithDetails(fault.From(err).Details)
 		}
 		if err != nil {
 			return nil, err
@@ -188,10 +188,10 @@ func (s *service) replace(ctx context.Context, at deployment.Place, modules []de
 }
 
 // tampered reports whether a checkout in the cache differs from the locked content of its commit.
-func (s *service) tampered(at deployment.Place, m deployment.LockedModule, sum deployment.Sum) error {
+func (s *service) tampered(at deployment.Locations, m deployment.LockedModule, sum deployment.Sum) error {
 	checkout := s.in(at.Home, "cache/git/"+deployment.SumOf([]byte(m.Source.Git.URL)).String()+"/"+m.Source.Git.Commit)
-	return deployment.ErrContent.Sayf("module %s in the cache is not what %s says of its commit; fetch, which replaces %s", m.ID, deployment.LockFile, checkout).
-		With(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
+	return deployment.ErrContent.WithMessage("module %s in the cache is not what %s says of its commit; fetch, which replaces %s", m.ID, deployment.LockFile, checkout).
+		WithDetails(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", m.Sum.String()).Add("actual_sha256", sum.String()).AddPath("checkout", checkout))
 }
 
 // contradiction returns the first pair of contradicting flags.
@@ -202,8 +202,8 @@ func contradiction(c UpdateInput) error {
 	}{{c.Lock && c.NoLock, "lock", "no_lock"}, {c.Fetch && c.NoFetch, "fetch", "no_fetch"}, {c.Latest && c.NoLock, "latest", "no_lock"},
 		{len(c.Modules) > 0 && c.NoLock, "modules", "no_lock"}} {
 		if pair.both {
-			return tool.ErrArguments.Sayf("agents_update: %s and %s contradict each other; leave one out", pair.one, pair.two).
-				With(deployment.FieldDetails("problems", []string{pair.one + " and " + pair.two + " contradict each other"}))
+			return tool.ErrArguments.WithMessage("agents_update: %s and %s contradict each other; leave one out", pair.one, pair.two).
+				WithDetails(deployment.FieldDetails("problems", []string{pair.one + " and " + pair.two + " contradict each other"}))
 		}
 	}
 	return nil
@@ -257,7 +257,7 @@ func (s *service) prepareUpdate(ctx context.Context, sc tool.Scope, c UpdateInpu
 }
 
 // relocked returns relock, but with only the named modules locked again, if some are named.
-func (s *service) relocked(ctx context.Context, sc tool.Scope, at deployment.Place, config deployport.Config, only []string) (*locking, []deployment.Write, error) {
+func (s *service) relocked(ctx context.Context, sc tool.Scope, at deployment.Locations, config deployport.Config, only []string) (*locking, []deployment.Write, error) {
 	if len(only) == 0 {
 		return s.relock(ctx, sc, at, config)
 	}

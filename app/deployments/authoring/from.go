@@ -84,8 +84,8 @@ func (p *addPlan) Assessment() policy.Assessment {
 // Target returns what the user must type.
 func (p *addPlan) Target() string { return inspection.Name(p.findings) }
 
-// Exhibit returns the added files.
-func (p *addPlan) Exhibit(ctx context.Context) (any, error) { return p.exhibit(ctx) }
+// Details returns the added files.
+func (p *addPlan) Details(ctx context.Context) (any, error) { return p.exhibit(ctx) }
 
 // origin is a repository at a commit.
 type origin struct {
@@ -100,7 +100,7 @@ func (s *service) origin(ctx context.Context, spec string) (o origin, err error)
 	}
 	if o.source.Ref == "" {
 		if s.Compiler.Offline {
-			return o, deployment.ErrOffline.Sayf("which branch %s is on only it can say, and --offline forbids asking; repeat without --offline", spec)
+			return o, deployment.ErrOffline.WithMessage("which branch %s is on only it can say, and --offline forbids asking; repeat without --offline", spec)
 		}
 		if o.source.Ref, err = s.Compiler.Sources.Branch(ctx, o.source.URL); err != nil {
 			return o, err
@@ -123,7 +123,7 @@ func joined(dir, below string) string {
 }
 
 // skills returns the directories with a SKILL.md that are not inside another one, sorted by path.
-func (s *service) skills(ctx context.Context, at deployment.Place, o origin) ([]FoundSkill, error) {
+func (s *service) skills(ctx context.Context, at deployment.Locations, o origin) ([]FoundSkill, error) {
 	tree, err := s.Compiler.Sources.Git(ctx, at, o.resolved(""), s.Compiler.Offline)
 	if err != nil {
 		return nil, err
@@ -287,7 +287,7 @@ func (s *service) prepareAddFrom(ctx context.Context, _ tool.Scope, c AddFromInp
 }
 
 // addLocked returns the lock with those modules added. Without a lock every other module is locked as well, because plans need all of them.
-func (s *service) addLocked(ctx context.Context, at deployment.Place, config deployport.Config, modules []deployment.Module, locked []deployment.LockedModule) (*locking, error) {
+func (s *service) addLocked(ctx context.Context, at deployment.Locations, config deployport.Config, modules []deployment.Module, locked []deployment.LockedModule) (*locking, error) {
 	path := s.in(at.Repo, deployment.LockFile)
 	l := &locking{fresh: true, lock: deployment.Lock{Version: deployment.LockVersion, Refs: refsOf(modules)}}
 	if config.Lock != nil {
@@ -318,11 +318,11 @@ func (s *service) addLocked(ctx context.Context, at deployment.Place, config dep
 }
 
 // chosen returns the modules that a call names, with their descriptions.
-func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInput, o origin) ([]deployment.Module, map[string]string, error) {
+func (s *service) chosen(ctx context.Context, at deployment.Locations, c AddFromInput, o origin) ([]deployment.Module, map[string]string, error) {
 	kind := cmp.Or(c.ModuleType, deployment.ModuleSkill)
 	if kind != deployment.ModuleSkill {
 		if len(c.Skills) > 0 {
-			return nil, nil, tool.ErrArguments.Sayf("skills are chosen of a repository by name, and %s is another type; leave one of the two out", kind)
+			return nil, nil, tool.ErrArguments.WithMessage("skills are chosen of a repository by name, and %s is another type; leave one of the two out", kind)
 		}
 		source := o.source
 		m := deployment.Module{ID: cmp.Or(strings.TrimSpace(c.ID), string(kind)+":"+baseName(deployment.Source{Git: &source}.SpecName())), Type: kind, Enabled: true,
@@ -338,7 +338,7 @@ func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInpu
 		return nil, nil, err
 	}
 	if c.ID != "" && len(taken) > 1 {
-		return nil, nil, tool.ErrArguments.Sayf("id names one module, and %d skills would be added; leave it out, or choose one skill", len(taken))
+		return nil, nil, tool.ErrArguments.WithMessage("id names one module, and %d skills would be added; leave it out, or choose one skill", len(taken))
 	}
 	var out []deployment.Module
 	described := map[string]string{}
@@ -347,8 +347,8 @@ func (s *service) chosen(ctx context.Context, at deployment.Place, c AddFromInpu
 		source.Subdir = f.Subdir
 		m := deployment.Module{ID: cmp.Or(strings.TrimSpace(c.ID), "skill:"+f.Name), Type: deployment.ModuleSkill, Enabled: true, Source: deployment.Source{Git: &source}}
 		if i := slices.IndexFunc(out, func(other deployment.Module) bool { return other.ID == m.ID }); i >= 0 {
-			return nil, nil, deployment.ErrConfig.Sayf("%s and %s would both be %s; add them one by one, with an id each", out[i].Source.Git.Subdir, f.Subdir, m.ID).
-				With(deployment.FieldDetails("module_id", m.ID))
+			return nil, nil, deployment.ErrConfig.WithMessage("%s and %s would both be %s; add them one by one, with an id each", out[i].Source.Git.Subdir, f.Subdir, m.ID).
+				WithDetails(deployment.FieldDetails("module_id", m.ID))
 		}
 		described[m.ID] = f.Description
 		out = append(out, m)
@@ -387,19 +387,19 @@ func take(found []FoundSkill, names []string, source string) ([]FoundSkill, erro
 	details := deployment.FieldDetails("skills", found)
 	switch {
 	case len(found) == 0:
-		return nil, deployment.ErrConfig.Sayf("there is no %s in %s; name a module type for anything else: agents add command %s", skillFile, source, source)
+		return nil, deployment.ErrConfig.WithMessage("there is no %s in %s; name a module type for anything else: agents add command %s", skillFile, source, source)
 	case slices.Contains(names, AllSkills):
 		return found, nil
 	case len(names) == 0 && len(found) == 1:
 		return found, nil
 	case len(names) == 0:
-		return nil, deployment.ErrConfig.Sayf("%s has %d skills: %s; choose with --skill NAME, or all with --skill '*'", source, len(found), list()).With(details)
+		return nil, deployment.ErrConfig.WithMessage("%s has %d skills: %s; choose with --skill NAME, or all with --skill '*'", source, len(found), list()).WithDetails(details)
 	}
 	var out []FoundSkill
 	for _, name := range names {
 		i := slices.IndexFunc(found, func(f FoundSkill) bool { return f.Name == name || f.Subdir == name })
 		if i < 0 {
-			return nil, deployment.ErrConfig.Sayf("%s has no skill %q; there are: %s", source, name, list()).With(details)
+			return nil, deployment.ErrConfig.WithMessage("%s has no skill %q; there are: %s", source, name, list()).WithDetails(details)
 		}
 		out = append(out, found[i])
 	}

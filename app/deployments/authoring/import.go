@@ -89,12 +89,12 @@ type ImportOptions struct {
 
 // found is the result of a scan.
 type found struct {
-	at       deployment.Place
+	at       deployment.Locations
 	config   deployport.Config
 	home     string // home directory of the agents that are searched
 	codex    string
-	place    deployment.Place // at, with that home directory
-	in       target.Input     // the context for the tables of agents
+	place    deployment.Locations // at, with that home directory
+	in       target.Input         // the context for the tables of agents
 	needs    map[string]deployment.TargetConfig
 	chosen   map[string]string // by agent and option
 	items    []ImportItem
@@ -141,7 +141,7 @@ func (s *importService) survey(ctx context.Context, c ImportInput) (found, error
 }
 
 // homes returns the home directory to search, and that of codex.
-func (s *importService) homes(at deployment.Place, asked string) (home, codex string, err error) {
+func (s *importService) homes(at deployment.Locations, asked string) (home, codex string, err error) {
 	n := s.paths()
 	if asked == "" {
 		if at.CodexHome != "" {
@@ -151,7 +151,7 @@ func (s *importService) homes(at deployment.Place, asked string) (home, codex st
 	}
 	home = n.Expand(asked, at.UserHome)
 	if !n.Absolute(home) {
-		return "", "", tool.ErrArguments.Sayf("home_root %q is a relative path; give an absolute one", asked)
+		return "", "", tool.ErrArguments.WithMessage("home_root %q is a relative path; give an absolute one", asked)
 	}
 	home = n.Clean(home)
 	return home, n.Join(home, ".codex"), nil
@@ -202,7 +202,7 @@ func (s *importService) data(f found, c planner.Selection, limit int) ImportData
 	return d
 }
 
-func profileOf(at deployment.Place) string { return deployment.ProjectTag(at.ProjectID) }
+func profileOf(at deployment.Locations) string { return deployment.ProjectTag(at.ProjectID) }
 
 // show returns the survey.
 func (s *importService) show(ctx context.Context, sc tool.Scope, in ShowImportInput) (planner.Report[ImportData], error) {
@@ -282,8 +282,8 @@ func (s *importService) writes(ctx context.Context, f found) ([]deployment.Write
 // refusal returns the error that names existing files at destinations.
 func refusal(taken []string) error {
 	paths, posix := samples(taken)
-	return deployment.ErrImportConflict.Sayf("something stands at %d of the destinations, the first of them %s; nothing was written. %s", len(taken), paths[0], hintExists).
-		With(deployment.FieldDetails("count", len(taken)).Add("sample_paths", paths).Add("sample_paths_posix", posix).Add("hint", hintExists))
+	return deployment.ErrImportConflict.WithMessage("something stands at %d of the destinations, the first of them %s; nothing was written. %s", len(taken), paths[0], hintExists).
+		WithDetails(deployment.FieldDetails("count", len(taken)).Add("sample_paths", paths).Add("sample_paths_posix", posix).Add("hint", hintExists))
 }
 
 const (

@@ -275,7 +275,7 @@ func (c *scanner) read(ctx context.Context, one *candidate) {
 		one.name = strings.TrimSuffix(one.name, ".toml") + ".md"
 		text, err := target.CommandOfTOML(data)
 		if err != nil {
-			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
+			one.tree, one.err = nil, deployment.ErrConfig.WithMessage("%s", fault.From(err).Message)
 			return
 		}
 		*file = made(path.Base(one.name), text)
@@ -287,7 +287,7 @@ func (c *scanner) read(ctx context.Context, one *candidate) {
 		one.name = stem + ".md"
 		text, err := target.AgentOf(l.Agent, path.Base(stem), l.Shape == target.ShapeAgentTOML, data, c.Compiler.Configs.Frontmatter)
 		if err != nil {
-			one.tree, one.err = nil, deployment.ErrConfig.Sayf("%s", fault.From(err).Message)
+			one.tree, one.err = nil, deployment.ErrConfig.WithMessage("%s", fault.From(err).Message)
 			return
 		}
 		*file = made(path.Base(one.name), text)
@@ -429,7 +429,7 @@ func (c *scanner) identify() {
 	}
 }
 
-func (c *candidate) tag(at deployment.Place) {
+func (c *candidate) tag(at deployment.Locations) {
 	c.module.Tags = append([]string{"base", "imported", "user"}, c.module.Targets...)
 	if c.scope == deployment.ScopeProject {
 		c.module.Tags = append([]string{"imported", "project", profileOf(at)}, c.module.Targets...)
@@ -457,7 +457,7 @@ func (c *candidate) called(root string) string {
 }
 
 // into returns a candidate's destination in the config repository (agentpack contract §5.13).
-func (c *candidate) into(at deployment.Place, name string) string {
+func (c *candidate) into(at deployment.Locations, name string) string {
 	whose := "user"
 	if c.scope == deployment.ScopeProject {
 		whose = profileOf(at)

@@ -144,7 +144,7 @@ func referring(server target.Object, name, source string, off bool) (target.Obje
 	}
 	plain := &referrer{values: map[string]string{}}
 	if plain.arguments(words); len(plain.refs) > 0 || secretive("", map[string]any(out)) {
-		return nil, nil, deployment.ErrConfig.Sayf("a secret stands where no reference can")
+		return nil, nil, deployment.ErrConfig.WithMessage("a secret stands where no reference can")
 	}
 	return out, r.refs, nil
 }
@@ -282,7 +282,7 @@ func secretless(c *candidate, read func(deployment.Content) ([]byte, error)) err
 			return err
 		}
 		if deployment.IsText(data) && looksSecret(string(data)) {
-			return deployment.ErrConfig.Sayf("%s holds what looks like a secret; write a reference like ${NAME} instead, and import again", f.Path)
+			return deployment.ErrConfig.WithMessage("%s holds what looks like a secret; write a reference like ${NAME} instead, and import again", f.Path)
 		}
 	}
 	return nil

@@ -46,7 +46,7 @@ type initPlan struct {
 // prepareClone works out which commit of an existing config repository is going to be this machine's.
 func (s *service) prepareClone(ctx context.Context, c InitInput) (*initPlan, error) {
 	if c.Git || c.Bootstrap || len(c.Targets) > 0 || c.Scope != "" {
-		return nil, tool.ErrArguments.Sayf("agents_init: from clones a config repository that is complete; leave git, bootstrap, targets and scope out")
+		return nil, tool.ErrArguments.WithMessage("agents_init: from clones a config repository that is complete; leave git, bootstrap, targets and scope out")
 	}
 	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
@@ -57,15 +57,15 @@ func (s *service) prepareClone(ctx context.Context, c InitInput) (*initPlan, err
 		return nil, err
 	}
 	if seen[s.in(at.Repo, deployment.ManifestFile)].Kind != deployment.Absent {
-		return nil, deployment.ErrConfig.Sayf("%s is a config repository already; name another directory with --repo, or move it away", at.Repo).
-			With(deployment.Details{}.AddPath("repo", at.Repo))
+		return nil, deployment.ErrConfig.WithMessage("%s is a config repository already; name another directory with --repo, or move it away", at.Repo).
+			WithDetails(deployment.Details{}.AddPath("repo", at.Repo))
 	}
 	o, err := s.origin(ctx, c.From)
 	if err != nil {
 		return nil, err
 	}
 	if o.source.Subdir != "" || o.source.Ref == o.commit {
-		return nil, deployment.ErrConfig.Sayf("a config repository is cloned as a whole, at a branch or tag; leave the path out, and name no commit")
+		return nil, deployment.ErrConfig.WithMessage("a config repository is cloned as a whole, at a branch or tag; leave the path out, and name no commit")
 	}
 	data := InitData{Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo), From: o.source.URL, Ref: o.source.Ref, Commit: o.commit}
 	return &initPlan{Edit: planner.Edit[InitData]{Command: "init --from " + c.From, Place: at, From: []string{o.source.URL}, Report: planner.NewReport(data)}, from: &o}, nil
@@ -112,7 +112,7 @@ func (s *service) prepareInit(ctx context.Context, _ tool.Scope, c InitInput) (*
 	}
 	if c.Bootstrap {
 		if s.Bootstrap == nil {
-			return nil, tool.ErrArguments.Sayf("bootstrap is not available here; leave it out, and bootstrap afterwards")
+			return nil, tool.ErrArguments.WithMessage("bootstrap is not available here; leave it out, and bootstrap afterwards")
 		}
 		place := at
 		place.ProjectRoot, place.ProjectID, place.Origin, place.Marked = at.Repo, deployment.ProjectID("", at.Repo), "", true
@@ -154,7 +154,7 @@ func guided(c InitInput, data *InitData) (targets []StarterTarget, warnings []st
 }
 
 // starters returns the files that are not there yet.
-func (s *service) starters(ctx context.Context, at deployment.Place, files []StarterFile, fresh bool) ([]deployment.Write, error) {
+func (s *service) starters(ctx context.Context, at deployment.Locations, files []StarterFile, fresh bool) ([]deployment.Write, error) {
 	paths := make([]string, len(files))
 	for i, f := range files {
 		paths[i] = s.in(at.Repo, f.Path)
@@ -168,8 +168,8 @@ func (s *service) starters(ctx context.Context, at deployment.Place, files []Sta
 		switch there := seen[paths[i]].Kind != deployment.Absent; {
 		case there && fresh && f.Path == deployment.ManifestFile:
 			const hint = "edit it, or make another config repository with --repo"
-			return nil, deployment.ErrConfig.Sayf("%s exists already, and guided set-up only makes new ones; %s", paths[i], hint).
-				With(deployment.FieldDetails("hint", hint).AddPath("path", paths[i]))
+			return nil, deployment.ErrConfig.WithMessage("%s exists already, and guided set-up only makes new ones; %s", paths[i], hint).
+				WithDetails(deployment.FieldDetails("hint", hint).AddPath("path", paths[i]))
 		case !there:
 			writes = append(writes, *planner.FileWrite(at.Repo, paths[i], deployment.Seen{}, []byte(f.Text)))
 		}

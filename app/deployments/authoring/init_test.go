@@ -117,7 +117,7 @@ func TestInitBootstrap(t *testing.T) {
 	w := newWorld(t)
 	w.Refused(tool.ErrArguments, "agents_init", yes("bootstrap", true))
 	assert.NoDirExists(t, w.repo)
-	w.deps.Bootstrap = func(_ context.Context, c authoring.AssetRequest, at deployment.Place) ([]deployment.Write, *authoring.BootstrapData, error) {
+	w.deps.Bootstrap = func(_ context.Context, c authoring.AssetRequest, at deployment.Locations) ([]deployment.Write, *authoring.BootstrapData, error) {
 		assert.Equal(t, deployment.ScopeProject, c.Scope)
 		assert.Equal(t, w.repo, at.ProjectRoot)
 		assert.True(t, at.Marked)

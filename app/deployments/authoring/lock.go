@@ -84,7 +84,7 @@ func (s *service) stamp(writes []deployment.Write, l *locking) error {
 }
 
 // config returns the manifest and the lockfile. Where the lockfile is going to be made anew, one that cannot be read is as good as none.
-func (s *service) config(ctx context.Context, at deployment.Place, anew bool) (deployport.Config, error) {
+func (s *service) config(ctx context.Context, at deployment.Locations, anew bool) (deployport.Config, error) {
 	config, err := s.Compiler.Configs.Load(ctx, at.Repo)
 	if anew && config.Manifest.Profiles != nil && (errors.Is(err, deployment.ErrLock) || errors.Is(err, deployment.ErrLockVersion)) {
 		config.Warnings = append(slices.Clone(config.Warnings), "the lockfile could not be read and is replaced: "+err.Error())
@@ -94,7 +94,7 @@ func (s *service) config(ctx context.Context, at deployment.Place, anew bool) (d
 }
 
 // relock resolves every enabled module, and gives the write of the lockfile where that says something new.
-func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place, config deployport.Config) (*locking, []deployment.Write, error) {
+func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Locations, config deployport.Config) (*locking, []deployment.Write, error) {
 	path := s.in(at.Repo, deployment.LockFile)
 	l := &locking{lock: deployment.Lock{Version: deployment.LockVersion, Modules: []deployment.LockedModule{}}}
 	enabled := slices.DeleteFunc(slices.Clone(config.Manifest.Modules), func(m deployment.Module) bool { return !m.Enabled })
@@ -124,7 +124,7 @@ func (s *service) relock(ctx context.Context, sc tool.Scope, at deployment.Place
 }
 
 // lockWrite returns the write of a lockfile; none where it is there already.
-func (s *service) lockWrite(ctx context.Context, at deployment.Place, l *locking) ([]deployment.Write, error) {
+func (s *service) lockWrite(ctx context.Context, at deployment.Locations, l *locking) ([]deployment.Write, error) {
 	path := l.data.Lockfile
 	data, err := s.Compiler.Configs.EncodeLock(l.lock)
 	if err != nil {
@@ -145,7 +145,7 @@ func (s *service) lockWrite(ctx context.Context, at deployment.Place, l *locking
 }
 
 // resolve returns a module's entry in the lockfile.
-func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.LockedModule, error) {
+func (s *service) resolve(ctx context.Context, at deployment.Locations, m deployment.Module) (deployment.LockedModule, error) {
 	if m.Source.Git == nil {
 		out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: deployment.LocalVersion}
 		out.Source.Local = &deployment.ResolvedLocal{Path: m.Source.Local}
@@ -162,7 +162,7 @@ func (s *service) resolve(ctx context.Context, at deployment.Place, m deployment
 }
 
 // pin returns a git module's entry in the lockfile at a commit, with its files.
-func (s *service) pin(ctx context.Context, at deployment.Place, m deployment.Module, commit string) (deployment.LockedModule, deployment.Tree, error) {
+func (s *service) pin(ctx context.Context, at deployment.Locations, m deployment.Module, commit string) (deployment.LockedModule, deployment.Tree, error) {
 	out := deployment.LockedModule{ID: m.ID, Type: m.Type, Version: commit}
 	out.Source.Git = &deployment.ResolvedGit{URL: m.Source.Git.URL, Commit: commit, Subdir: m.Source.Git.Subdir}
 	tree, err := s.Compiler.Sources.Git(ctx, at, *out.Source.Git, s.Compiler.Offline)
@@ -189,8 +189,8 @@ func refsOf(modules []deployment.Module) map[string]string {
 func (s *service) commitOf(ctx context.Context, m deployment.Module) (string, error) {
 	const digits = 40
 	if _, err := git.ParseCommit(m.Source.Git.Ref); s.Compiler.Offline && (err != nil || len(m.Source.Git.Ref) != digits) {
-		return "", deployment.ErrOffline.Sayf("which commit %s of module %s is now only its remote can say, and --offline forbids asking; repeat without --offline",
-			m.Source.Git.Ref, m.ID).With(deployment.FieldDetails("module_id", m.ID).Add("ref", m.Source.Git.Ref))
+		return "", deployment.ErrOffline.WithMessage("which commit %s of module %s is now only its remote can say, and --offline forbids asking; repeat without --offline",
+			m.Source.Git.Ref, m.ID).WithDetails(deployment.FieldDetails("module_id", m.ID).Add("ref", m.Source.Git.Ref))
 	}
 	return s.Compiler.Sources.Resolve(ctx, *m.Source.Git)
 }

@@ -21,7 +21,7 @@ type ModuleData struct {
 	ModuleID      string `json:"module_id"`
 }
 
-func (s *service) moduleEdit(ctx context.Context, at deployment.Place, command, id string, edit deployport.ManifestEdit) (*planner.Edit[ModuleData], error) {
+func (s *service) moduleEdit(ctx context.Context, at deployment.Locations, command, id string, edit deployport.ManifestEdit) (*planner.Edit[ModuleData], error) {
 	w, err := s.Compiler.Configs.Edit(ctx, at.Repo, edit)
 	if err != nil {
 		return nil, err
@@ -73,7 +73,7 @@ func words(list []string) []string {
 
 // doubts returns what would keep a module in the config repository from being deployed: no reason not to list it, since its files and overlays may
 // come later.
-func (s *service) doubts(ctx context.Context, at deployment.Place, m deployment.Module) (warnings []string) {
+func (s *service) doubts(ctx context.Context, at deployment.Locations, m deployment.Module) (warnings []string) {
 	if len(m.Tags) == 0 {
 		warnings = append(warnings, m.ID+" has no tags: only profiles that name it in include_modules deploy it")
 	}
@@ -113,7 +113,7 @@ func (s *service) prepareRemove(ctx context.Context, _ tool.Scope, c RemoveInput
 		return nil, err
 	}
 	if c.ModuleID == "" { // nothing to remove would be an edit that changes nothing
-		return nil, tool.ErrArguments.Sayf("module_id is empty; name the module to remove")
+		return nil, tool.ErrArguments.WithMessage("module_id is empty; name the module to remove")
 	}
 	return s.moduleEdit(ctx, at, "remove", c.ModuleID, deployport.ManifestEdit{Remove: c.ModuleID})
 }

@@ -33,7 +33,7 @@ const keptFile = overlay.PatchesDir + "/.gitkeep"
 // prepareEdit works out what an overlay lacks.
 func (s *overlayService) prepareEdit(ctx context.Context, _ tool.Scope, c OverlayEditInput) (*overlayPlan[OverlayData], error) {
 	if c.Sparse && c.Materialize {
-		return nil, tool.ErrArguments.Sayf("sparse and materialize contradict each other; give one of them, or neither")
+		return nil, tool.ErrArguments.WithMessage("sparse and materialize contradict each other; give one of them, or neither")
 	}
 	state, layer, err := s.load(ctx, c.Selection(), c.OverlayInput)
 	if err != nil {
@@ -89,7 +89,7 @@ func kindOf(c OverlayEditInput, l overlay.Layer) (overlay.Kind, error) {
 		}
 		hint := "move them away, or keep the kind dir"
 		return "", about.Fault(deployment.ErrConfig, "it has override files, which no overlay of patches may have", hint).
-			With(about.Details(hint).Add("override_files", files).Add("patch_files", []string{}))
+			WithDetails(about.Details(hint).Add("override_files", files).Add("patch_files", []string{}))
 	case c.Kind == string(overlay.KindPatch):
 		return overlay.KindPatch, nil
 	case l.Kind == overlay.KindPatch && c.Materialize:
@@ -160,7 +160,7 @@ func (s *overlayService) kindFile(ctx context.Context, l overlay.Layer) ([]byte,
 	return append(out, '\n'), err
 }
 
-func (s *overlayService) editData(c OverlayEditInput, at deployment.Place, l overlay.Layer) OverlayData {
+func (s *overlayService) editData(c OverlayEditInput, at deployment.Locations, l overlay.Layer) OverlayData {
 	d := OverlayData{Created: !l.Exists, Materialized: c.Materialize, ModuleID: c.ModuleID, Dir: l.Dir, DirPosix: deployment.PosixPath(l.Dir), Kind: l.Kind,
 		Project: c.scope() == deployment.ProjectScope, Scope: c.scope(), Sparse: c.Sparse}
 	switch {

@@ -102,9 +102,9 @@ func conflictsOf(e *overlayPlan[RebaseData]) error {
 	if len(d.Report.Conflicts) == 0 {
 		return nil
 	}
-	return deployment.ErrRebaseConflict.Sayf("the %s overlay of %s and the module itself changed the same lines (%s); write what each file shall hold into its file below %s/%s, then rebase again",
+	return deployment.ErrRebaseConflict.WithMessage("the %s overlay of %s and the module itself changed the same lines (%s); write what each file shall hold into its file below %s/%s, then rebase again",
 		d.Scope, d.ModuleID, strings.Join(d.Report.Conflicts, ", "), d.DirPosix, overlay.ConflictsDir).
-		With(deployment.ReasonDetails("overlay_rebase_conflict", "resolve_overlay_conflicts", "retry_overlay_rebase").Add("module_id", d.ModuleID).
+		WithDetails(deployment.ReasonDetails("overlay_rebase_conflict", "resolve_overlay_conflicts", "retry_overlay_rebase").Add("module_id", d.ModuleID).
 			Add("scope", string(d.Scope)).AddPath("overlay_dir", d.Dir).Add("dry_run", d.DryRun).Add("sparsify", d.Sparsify).
 			Add("conflicts", d.Report.Conflicts).Add("summary", d.Report.Summary))
 }
@@ -112,7 +112,7 @@ func conflictsOf(e *overlayPlan[RebaseData]) error {
 // bases finds the files of baselines where their origins say.
 type bases struct {
 	*overlayService
-	place     deployment.Place
+	place     deployment.Locations
 	about     overlay.PatchLayer
 	checkouts map[deployment.ResolvedGit]deployment.Tree
 }
@@ -126,7 +126,7 @@ func (b bases) find(ctx context.Context, o *overlay.Origin, file string) ([]byte
 	case o != nil && o.Local != nil:
 		hint := "commit the config repository, then recreate the overlay's baseline: remove " + overlay.BaselineFile + " and run overlay edit"
 		return nil, false, b.about.Fault(deployment.ErrBaseline, "its baseline names no commit in which "+o.Local.Path+" could be found", hint).
-			With(b.about.Details(hint).Add("repo_rel_path", o.Local.Path))
+			WithDetails(b.about.Details(hint).Add("repo_rel_path", o.Local.Path))
 	}
 	hint := "recreate the overlay's baseline: remove " + overlay.BaselineFile + " and run overlay edit"
 	return nil, false, b.about.Fault(deployment.ErrBaseline, "its baseline does not say where the module came from", hint)
@@ -159,7 +159,7 @@ func (b bases) committed(ctx context.Context, at overlay.LocalOrigin, file strin
 	if errors.Is(err, deployment.ErrGitRepo) || errors.Is(err, deployment.ErrGit) {
 		hint := "fetch the commit, or recreate the overlay's baseline: remove " + overlay.BaselineFile + " and run overlay edit"
 		return nil, false, b.about.Fault(deployment.ErrBaseline, fmt.Sprintf("the commit %s of its baseline cannot be read (%v)", at.Commit, err), hint).
-			With(b.about.Details(hint).Add("repo_rel_path", at.Path).Add("repo_git_rev", at.Commit)).Because(err)
+			WithDetails(b.about.Details(hint).Add("repo_rel_path", at.Path).Add("repo_git_rev", at.Commit)).WithCause(err)
 	}
 	return data, found, err
 }

@@ -143,7 +143,7 @@ type put struct {
 }
 
 // writes returns the files as writes, and the deletions of those to remove, each with what stands there now.
-func (s *overlayService) writes(ctx context.Context, at deployment.Place, dir string, puts []put, remove ...string) ([]deployment.Write, error) {
+func (s *overlayService) writes(ctx context.Context, at deployment.Locations, dir string, puts []put, remove ...string) ([]deployment.Write, error) {
 	look := deployport.Look{Place: at}
 	for _, p := range puts {
 		look.Paths = append(look.Paths, s.in(dir, p.path))

@@ -332,5 +332,5 @@ func TestWithoutGit(t *testing.T) {
 }
 
 func request(w overlayWorld) planner.Request {
-	return planner.Request{Asked: deployport.Asked{Repo: w.Repo.Dir}, Profile: deployment.DefaultProfile, Target: planner.AllTargets}
+	return planner.Request{Asked: deployport.Selection{Repo: w.Repo.Dir}, Profile: deployment.DefaultProfile, Target: planner.AllTargets}
 }

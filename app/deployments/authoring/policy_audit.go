@@ -101,7 +101,7 @@ func pinned(files []deployment.Entry, source deployment.ResolvedSource, version 
 
 // changes compares the lockfile with that of the commit before the current one. Outside git, and where nothing was committed before, there
 // is nothing to say.
-func (s *policyService) changes(ctx context.Context, at deployment.Place, lock *deployment.Lock) (*governance.Changes, string, error) {
+func (s *policyService) changes(ctx context.Context, at deployment.Locations, lock *deployment.Lock) (*governance.Changes, string, error) {
 	base, err := s.base(ctx, at)
 	if err != nil || base == "" {
 		return nil, "", err
@@ -122,7 +122,7 @@ func (s *policyService) changes(ctx context.Context, at deployment.Place, lock *
 }
 
 // base returns the commit before the current one; empty when there is none, or no git to ask.
-func (s *policyService) base(ctx context.Context, at deployment.Place) (string, error) {
+func (s *policyService) base(ctx context.Context, at deployment.Locations) (string, error) {
 	head, _, err := s.History.Head(ctx, at.Repo)
 	if errors.Is(err, deployment.ErrGitRepo) || errors.Is(err, deployment.ErrGitMissing) || errors.Is(err, deployment.ErrGit) {
 		return "", nil

@@ -59,7 +59,7 @@ type looked struct {
 }
 
 // files looks into every skill and command of the repository, and in every text file for what a reader would not see.
-func (s *policyService) files(ctx context.Context, at deployment.Place) (out looked, err error) {
+func (s *policyService) files(ctx context.Context, at deployment.Locations) (out looked, err error) {
 	list, err := s.Lister.List(ctx, at.Repo, governance.SkippedDirs())
 	if err != nil {
 		return out, err
@@ -99,7 +99,7 @@ func (s *policyService) files(ctx context.Context, at deployment.Place) (out loo
 
 // owner gives the module that a file of the repository belongs to, with its path there; for an overlay's file no module, and the path as it is. Any other
 // file is deployed nowhere. Without a config file that can be read nothing belongs to anything.
-func (s *policyService) owner(ctx context.Context, at deployment.Place) func(path string) (id, rest string, of bool) {
+func (s *policyService) owner(ctx context.Context, at deployment.Locations) func(path string) (id, rest string, of bool) {
 	config, _ := s.Compiler.Configs.Load(ctx, at.Repo)
 	return func(path string) (string, string, bool) {
 		for _, m := range config.Manifest.Modules {
@@ -169,13 +169,13 @@ func numbers(lines []int) string {
 
 func unread(path string, err error) governance.Issue {
 	if err == nil {
-		err = deployment.ErrPath.Sayf("it is gone")
+		err = deployment.ErrPath.WithMessage("it is gone")
 	}
 	return governance.NewIssue(governance.IORead, path, "it cannot be read: "+said(err), deployment.FieldDetails("error", said(err)))
 }
 
 // policy holds the repository to its agentpack.org.yaml, where it has one.
-func (s *policyService) policy(ctx context.Context, at deployment.Place) ([]governance.Issue, error) {
+func (s *policyService) policy(ctx context.Context, at deployment.Locations) ([]governance.Issue, error) {
 	org, found, err := s.Orgs.Org(ctx, at.Repo)
 	switch {
 	case errors.Is(err, deployment.ErrPolicyConfig), errors.Is(err, deployment.ErrPolicyVersion):
@@ -210,7 +210,7 @@ func (s *policyService) policy(ctx context.Context, at deployment.Place) ([]gove
 }
 
 // pack finds out what the policy pack is locked to, and what it is where no network is needed to see that.
-func (s *policyService) pack(ctx context.Context, at deployment.Place, subject *governance.PolicySubject) error {
+func (s *policyService) pack(ctx context.Context, at deployment.Locations, subject *governance.PolicySubject) error {
 	if !subject.Org.HasPack {
 		return nil
 	}

@@ -73,7 +73,7 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 	if !found {
 		const hint = "write one with version: 1 and policy_pack.source"
 		path := s.in(at.Repo, deployment.OrgFile)
-		return nil, deployment.ErrPolicyMissing.Sayf("%s not found; %s", path, hint).With(deployment.FieldDetails("hint", hint).AddPath("path", path))
+		return nil, deployment.ErrPolicyMissing.WithMessage("%s not found; %s", path, hint).WithDetails(deployment.FieldDetails("hint", hint).AddPath("path", path))
 	}
 	lock, err := s.resolve(ctx, at, org)
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *policyService) prepareLock(ctx context.Context, _ tool.Scope, c planner
 }
 
 // resolve returns the policy pack as it is now.
-func (s *policyService) resolve(ctx context.Context, at deployment.Place, org governance.OrgConfig) (governance.Lock, error) {
+func (s *policyService) resolve(ctx context.Context, at deployment.Locations, org governance.OrgConfig) (governance.Lock, error) {
 	source, err := org.Pack()
 	if err == nil {
 		err = org.Allow(source)
@@ -111,7 +111,7 @@ func (s *policyService) resolve(ctx context.Context, at deployment.Place, org go
 		return governance.NewLock(org.PackSource, deployment.ResolvedSource{Local: &deployment.ResolvedLocal{Path: source.Local}}, tree), err
 	}
 	if s.Compiler.Offline {
-		return governance.Lock{}, deployment.ErrOffline.Sayf("the policy pack comes from git, and --offline forbids asking for its commit; repeat without it")
+		return governance.Lock{}, deployment.ErrOffline.WithMessage("the policy pack comes from git, and --offline forbids asking for its commit; repeat without it")
 	}
 	commit, err := s.Compiler.Sources.Resolve(ctx, *source.Git)
 	if err != nil {

@@ -164,7 +164,7 @@ func TestLintRefusesLiteralSecrets(t *testing.T) {
 // TestOurOwnCommandsPass: the operator assets keep the rules.
 func TestOurOwnCommandsPass(t *testing.T) {
 	w := policyNewWorld(t)
-	set, err := deployments.AssetFiles(deployments.AssetOptions{Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true}, Chosen: deployments.AssetTargets(), Scope: deployment.ScopeProject, Version: "1", Sep: '/'})
+	set, err := deployments.AssetFiles(deployments.AssetOptions{Place: deployment.Locations{UserHome: "/h", ProjectRoot: "/p", Marked: true}, Chosen: deployments.AssetTargets(), Scope: deployment.ScopeProject, Version: "1", Sep: '/'})
 	require.NoError(t, err)
 	for _, f := range set.Files {
 		w.Write(w.Repo.Dir, strings.TrimPrefix(f.Path, "/p/"), string(f.Content.Data))

@@ -52,7 +52,7 @@ func (d *SyncData) takes(r deployport.Route) {
 func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c RemoteInput) (*planner.Edit[RemoteData], error) {
 	url := strings.TrimSpace(c.URL)
 	if url == "" {
-		return nil, tool.ErrArguments.Sayf("agents_remote_set: url is empty; give the remote's URL")
+		return nil, tool.ErrArguments.WithMessage("agents_remote_set: url is empty; give the remote's URL")
 	}
 	at, err := s.place(ctx, c.EditInput)
 	if err != nil {
@@ -63,8 +63,8 @@ func (s *service) prepareRemote(ctx context.Context, _ tool.Scope, c RemoteInput
 		return nil, err
 	}
 	if seen[at.Repo].Kind == deployment.Absent {
-		return nil, deployment.ErrConfigMissing.Sayf("there is no config repository at %s; make one with countersign agents init, or name another with --repo", at.Repo).
-			With(deployment.FieldDetails("hint", "countersign agents init --git").AddPath("path", at.Repo))
+		return nil, deployment.ErrConfigMissing.WithMessage("there is no config repository at %s; make one with countersign agents init, or name another with --repo", at.Repo).
+			WithDetails(deployment.FieldDetails("hint", "countersign agents init --git").AddPath("path", at.Repo))
 	}
 	c.Name = cmp.Or(c.Name, defaultRemote)
 	data := RemoteData{Remote: c.Name, Repo: at.Repo, RepoPosix: deployment.PosixPath(at.Repo), URL: url}
@@ -88,13 +88,13 @@ func (s *service) setRemote(ctx context.Context, _ tool.Scope, e *planner.Edit[R
 }
 
 // syncable returns the branch to sync, checked in the contract's order.
-func (s *service) syncable(ctx context.Context, at deployment.Place, remote string) (branch string, err error) {
+func (s *service) syncable(ctx context.Context, at deployment.Locations, remote string) (branch string, err error) {
 	refuse := func(sentinel *fault.Error, problem, hint string) error {
 		details := deployment.Details{"command": "sync", "hint": hint}.AddPath("repo", at.Repo)
 		if sentinel.Code == deployment.ErrGitRemote.Code {
 			details.Add("remote", remote)
 		}
-		return sentinel.Sayf("the config repository %s %s; %s", at.Repo, problem, hint).With(details)
+		return sentinel.WithMessage("the config repository %s %s; %s", at.Repo, problem, hint).WithDetails(details)
 	}
 	state, err := s.Remote.State(ctx, at.Repo)
 	switch {
@@ -150,8 +150,8 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, e *planner.Edit[SyncDa
 		return none, err
 	}
 	if branch != data.Branch {
-		return none, deployment.ErrStale.Sayf("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
-			With(deployment.ReasonDetails("branch_changed", "retry_command"))
+		return none, deployment.ErrStale.WithMessage("the config repository was on branch %s and is on %s now; nothing was synced, look again", data.Branch, branch).
+			WithDetails(deployment.ReasonDetails("branch_changed", "retry_command"))
 	}
 	route, err := s.Remote.Route(ctx, e.Place.Repo, data.Remote, branch)
 	if err != nil {
@@ -160,8 +160,8 @@ func (s *service) sync(ctx context.Context, _ tool.Scope, e *planner.Edit[SyncDa
 	now := data
 	now.takes(route)
 	if fresh := (&planner.Edit[SyncData]{Command: e.Command, Place: e.Place, Report: planner.NewReport(now)}); fresh.Hash() != e.Hash() {
-		return none, deployment.ErrStale.Sayf("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
-			With(deployment.ReasonDetails("route_changed", "retry_command"))
+		return none, deployment.ErrStale.WithMessage("commits, URLs, hooks or settings of the config repository changed after they were looked at; nothing was synced, look again").
+			WithDetails(deployment.ReasonDetails("route_changed", "retry_command"))
 	}
 	data.Commands, err = s.Remote.Sync(ctx, e.Place.Repo, deployport.SyncOptions{Remote: data.Remote, Branch: branch, Rebase: data.Rebase})
 	if err != nil {

@@ -26,7 +26,7 @@ func (s *service) commit(ctx context.Context, _ tool.Scope, p *Plan) (planner.Re
 	if k.in.DryRun || !k.changes() {
 		return p.report(p.answer(false)), nil
 	}
-	home := deployment.Place{Home: k.world.Join(s.Here.Home, recordsDir)}
+	home := deployment.Locations{Home: k.world.Join(s.Here.Home, recordsDir)}
 	if err := s.mend(ctx, home.Home); err != nil {
 		return planner.Report[ConnectResult]{}, err
 	}
@@ -68,7 +68,7 @@ func (s *service) mend(ctx context.Context, home string) error {
 	if _, err = s.Recovery.Resume(ctx, home); err != nil {
 		return err
 	}
-	return deployment.ErrStale.Sayf("an earlier connection had been interrupted, and is finished now; look again")
+	return deployment.ErrStale.WithMessage("an earlier connection had been interrupted, and is finished now; look again")
 }
 
 // mint creates the token for which the plan has a placeholder, or takes that of the gateway, and computes the document with it. minted is the name of
@@ -83,7 +83,7 @@ func (s *service) mint(ctx context.Context, k *work) (minted bool, err error) {
 			return false, err
 		}
 		if at.URL != k.offer.URL {
-			return false, deployment.ErrStale.Sayf("the gateway moved to %s since the plan was made; look again", at.URL)
+			return false, deployment.ErrStale.WithMessage("the gateway moved to %s since the plan was made; look again", at.URL)
 		}
 		k.offer.Secret = at.Secret
 	} else if k.offer.Secret, err = s.Keys.Renew(ctx, k.key(), s.reach(k.in)); err != nil {
@@ -162,7 +162,7 @@ func (s *service) backup(ctx context.Context, k *work) (string, error) {
 			return path, nil
 		}
 	}
-	return "", deployment.ErrDisk.Sayf("no copy of %s can be kept: there are %d of this moment in %s", k.sight.real, maxBackups, k.world.Join(s.Here.Home, backupsDir))
+	return "", deployment.ErrDisk.WithMessage("no copy of %s can be kept: there are %d of this moment in %s", k.sight.real, maxBackups, k.world.Join(s.Here.Home, backupsDir))
 }
 
 // remember returns the write of the record of the connection; nil if it does not change.

@@ -1,5 +1,5 @@
 // Package mcpclients implements the tools that put Countersign itself into the MCP configuration of hosts: list_hosts and connect_host. Only users may
-// call them (tool.Spec.People).
+// call them (tool.Spec.UserOnly).
 //
 //   - the tools, their dependencies and typed handles: mcpclients.go; their answers: list.go, report.go
 //   - the table of hosts (hosts.go): where each keeps its MCP servers, in what words it describes one, how its own command adds one, and what shows

@@ -29,7 +29,7 @@ type Host struct {
 
 // Locations is the locations of documents.
 type Locations struct {
-	Place  deployment.Place
+	Place  deployment.Locations
 	System string              // linux, darwin or windows
 	Env    func(string) string // it may move documents
 	Paths  target.Paths
@@ -94,7 +94,7 @@ func FindHost(name string) (Host, error) {
 	if near := fault.Nearest(name, names); near != "" {
 		hint = "did you mean " + near + "? " + hint
 	}
-	return Host{}, ErrHost.Sayf("there is no host %q; %s", name, hint).With(deployment.ReasonDetails("host_unknown", "retry_with_supported_host").Add("allowed", names))
+	return Host{}, ErrHost.WithMessage("there is no host %q; %s", name, hint).WithDetails(deployment.ReasonDetails("host_unknown", "retry_with_supported_host").Add("allowed", names))
 }
 
 // ServersFile is the location and the dialect of a host's servers.

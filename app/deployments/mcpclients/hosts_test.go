@@ -26,7 +26,7 @@ func TestEveryHostHasItsDocuments(t *testing.T) {
 		{"darwin", '/', "/Users/me", map[string]string{"XDG_CONFIG_HOME": "relative"}, "/Users/me/Library/Application Support/Code/User", "/Users/me/.codex"},
 		{"windows", '\\', `C:\Users\me`, map[string]string{"APPDATA": `C:\Users\me\AppData\Roaming`}, `C:\Users\me\AppData\Roaming\Code\User`, `C:\Users\me\.codex`},
 	} {
-		w := mcpclients.Locations{Place: deployment.Place{UserHome: c.home, ProjectRoot: c.home}, System: c.system, Env: func(name string) string { return c.env[name] }, Paths: target.Paths{Sep: c.sep}}
+		w := mcpclients.Locations{Place: deployment.Locations{UserHome: c.home, ProjectRoot: c.home}, System: c.system, Env: func(name string) string { return c.env[name] }, Paths: target.Paths{Sep: c.sep}}
 		for _, h := range mcpclients.AllHosts() {
 			for _, scope := range []deployment.Scope{deployment.ScopeUser, deployment.ScopeProject} {
 				d, err := h.Document(w, scope)

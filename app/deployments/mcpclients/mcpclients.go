@@ -53,7 +53,7 @@ type HostEnvironment struct {
 
 // Deps holds the dependencies of the use cases. All are required except Keys and Gateway: without Keys no host is connected over HTTP.
 type Deps struct {
-	Places    deployport.Places
+	Places    deployport.Locator
 	Machine   deployport.Machine
 	Recovery  deployport.Recovery
 	Documents deployport.Documents
@@ -87,9 +87,9 @@ var (
 func Entries(d Deps) []tool.Entry {
 	s := &service{d}
 	connect := tool.Spec{Title: "Connect a host", Class: policy.ClassWrite, Effects: policy.Read | policy.Write | policy.Delete, Confirm: policy.Simple, Human: policy.Simple, When: "unless it is already connected like this",
-		Risk: policy.RiskLow, People: true, Input: json.RawMessage(connectSchema),
+		Risk: policy.RiskLow, UserOnly: true, Input: json.RawMessage(connectSchema),
 		Description: "Add Countersign to an agent host's MCP configuration, or remove it; the rest of the file stays unchanged."}
-	list := tool.Spec{Title: "List hosts", Class: policy.ClassRead, Effects: policy.Read, People: true, Input: json.RawMessage(listSchema),
+	list := tool.Spec{Title: "List hosts", Class: policy.ClassRead, Effects: policy.Read, UserOnly: true, Input: json.RawMessage(listSchema),
 		Description: "List the agent hosts that can be connected, whether each is on this machine and connected, and how to connect it by hand."}
 	return []tool.Entry{bind.Command(ConnectHost, connect, s.prepare, s.commit), bind.Query(ListHosts, list, s.list)}
 }

@@ -183,7 +183,7 @@ func TestTheGatewayOfSandboxes(t *testing.T) {
 		require.NoError(t, err)
 		again, err := s.begin("connect_host", call)
 		require.NoError(t, err)
-		assert.True(t, again.plan.Idle())
+		assert.True(t, again.plan.NoOp())
 		shown, err := json.Marshal([]any{b.plan, data, again.plan, s.listed(call)})
 		require.NoError(t, err)
 		assert.NotContains(t, string(shown), "0123456789abcdef")
@@ -242,7 +242,7 @@ func TestTheTokenGoesWithTheEntry(t *testing.T) {
 		s.put(s.top+path, local) // the user has restored the old entry by hand
 		b, err := s.begin("connect_host", args{"host": host})
 		require.NoError(t, err)
-		assert.False(t, b.plan.Idle(), "the token is still there")
+		assert.False(t, b.plan.NoOp(), "the token is still there")
 		assert.Contains(t, b.plan.Summary, "revoke the token connect:"+host)
 		assert.Empty(t, b.plan.Context.Opens)
 		_, _, err = b.commit()

@@ -15,7 +15,7 @@ import (
 
 // world returns the environment of the call. project stands for the project of the working directory.
 func (s *service) world(ctx context.Context, project string) (Locations, error) {
-	at, err := s.Places.Resolve(ctx, deployport.Asked{ProjectRoot: project})
+	at, err := s.Places.Resolve(ctx, deployport.Selection{ProjectRoot: project})
 	return Locations{Place: at, System: s.Here.System, Env: s.Here.Env, Paths: target.Paths{Sep: s.Here.Sep}}, err
 }
 
@@ -30,7 +30,7 @@ type sight struct {
 func (v sight) there() bool { return v.seen.Kind == deployment.Regular }
 
 // look reads a document. It fails with ErrPath if it is not a file, and with ErrStale if it changes while it is read.
-func (s *service) look(ctx context.Context, at deployment.Place, path string) (sight, error) {
+func (s *service) look(ctx context.Context, at deployment.Locations, path string) (sight, error) {
 	v := sight{path: path}
 	var err error
 	if v.real, err = s.Here.Real(path); err != nil {
@@ -45,15 +45,15 @@ func (s *service) look(ctx context.Context, at deployment.Place, path string) (s
 		return v, nil
 	case deployment.Regular:
 	default:
-		return v, deployment.ErrPath.Sayf("%s is no file: a directory or something special stands there; move it away", v.real).
-			With(deployment.ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", v.real))
+		return v, deployment.ErrPath.WithMessage("%s is no file: a directory or something special stands there; move it away", v.real).
+			WithDetails(deployment.ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", v.real))
 	}
 	data, found, err := s.Machine.Read(ctx, v.real)
 	if err != nil {
 		return v, err
 	}
 	if v.data = data; !found || deployment.SumOf(data) != v.seen.Sum {
-		return v, deployment.ErrStale.Sayf("%s changed while it was read; try again", v.real)
+		return v, deployment.ErrStale.WithMessage("%s changed while it was read; try again", v.real)
 	}
 	return v, nil
 }
@@ -99,7 +99,7 @@ func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, err
 	}
 	var raw map[string]json.RawMessage
 	if json.Unmarshal(values[0], &raw) != nil || raw == nil {
-		return nil, uneditable(v, deployment.ErrConfig.Sayf("%s is there and holds no servers: it is no object", strings.Join(d.At, ".")))
+		return nil, uneditable(v, deployment.ErrConfig.WithMessage("%s is there and holds no servers: it is no object", strings.Join(d.At, ".")))
 	}
 	for name, text := range raw {
 		o, err := target.ParseObject(text)
@@ -113,8 +113,8 @@ func (s *service) servers(d ServersFile, v sight) (map[string]target.Object, err
 
 // uneditable names the file in an error about its content.
 func uneditable(v sight, err error) error {
-	return deployment.ErrConfig.Sayf("%s: %s; fix it first, nothing was changed", v.path, fault.From(err).Message).
-		With(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", v.path)).Because(err)
+	return deployment.ErrConfig.WithMessage("%s: %s; fix it first, nothing was changed", v.path, fault.From(err).Message).
+		WithDetails(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", v.path)).WithCause(err)
 }
 
 // writable rejects a file that its owner has made read-only, although it could be replaced.
@@ -123,8 +123,8 @@ func (v sight) writable() error {
 	if !v.there() || v.seen.Mode&owner != 0 {
 		return nil
 	}
-	return deployment.ErrPermission.Sayf("%s is read-only (%v); make it writable first: chmod u+w", v.real, v.seen.Mode).
-		With(deployment.Details{}.AddPath("path", v.real))
+	return deployment.ErrPermission.WithMessage("%s is read-only (%v); make it writable first: chmod u+w", v.real, v.seen.Mode).
+		WithDetails(deployment.Details{}.AddPath("path", v.real))
 }
 
 // shared reports whether other users of this machine may read a file.

@@ -39,27 +39,27 @@ func (in Input) Validate() error {
 		return err
 	}
 	if in.Name != "" && (len(in.Name) > maxName || !plain(in.Name)) {
-		return tool.ErrArguments.Sayf("name: %q is no name of a server: letters, digits, - and _, at most %d", in.Name, maxName)
+		return tool.ErrArguments.WithMessage("name: %q is no name of a server: letters, digits, - and _, at most %d", in.Name, maxName)
 	}
 	for _, name := range in.Toolsets {
 		if !plain(name) {
-			return tool.ErrArguments.Sayf("toolsets: %q is no name of a toolset", name)
+			return tool.ErrArguments.WithMessage("toolsets: %q is no name of a toolset", name)
 		}
 	}
 	switch {
 	case in.Sandbox != "" && in.URL != "":
-		return tool.ErrArguments.Sayf("sandbox and url: a host is connected to one or the other; leave one out")
+		return tool.ErrArguments.WithMessage("sandbox and url: a host is connected to one or the other; leave one out")
 	case in.Sandbox != "" && len(in.Toolsets) > 0:
-		return tool.ErrArguments.Sayf("toolsets: the gateway serves its own tools alone; leave toolsets out")
+		return tool.ErrArguments.WithMessage("toolsets: the gateway serves its own tools alone; leave toolsets out")
 	case in.Remove || !in.remote():
 		return nil
 	case in.scope() == deployment.ScopeProject:
-		return ErrShared.Sayf("a project's file is shared with everybody who has the repository, and a token in it would be everybody's; connect for the scope user, or without HTTP")
+		return ErrShared.WithMessage("a project's file is shared with everybody who has the repository, and a token in it would be everybody's; connect for the scope user, or without HTTP")
 	case in.Sandbox != "":
 		return nil
 	}
 	if at, err := url.Parse(in.URL); err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil {
-		return tool.ErrArguments.Sayf("url: %q is no address of a server, such as http://127.0.0.1:7447/mcp", in.URL)
+		return tool.ErrArguments.WithMessage("url: %q is no address of a server, such as http://127.0.0.1:7447/mcp", in.URL)
 	}
 	return nil
 }
@@ -135,8 +135,8 @@ func (p *Plan) Hash() canon.Hash { return p.hash }
 // Prompt returns one line for the approval request.
 func (p *Plan) Prompt() string { return p.Summary }
 
-// Idle reports whether the host is already as wanted.
-func (p *Plan) Idle() bool { return !p.work.changes() }
+// NoOp reports whether the host is already as wanted.
+func (p *Plan) NoOp() bool { return !p.work.changes() }
 
 // Assessment requires an approval of what is allowed. A new token is high risk, because it stays valid.
 func (p *Plan) Assessment() policy.Assessment {
@@ -232,7 +232,7 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 		return nil, err
 	}
 	if at := k.world.Place; in.scope() == deployment.ScopeProject && !at.Marked && at.ProjectRoot == at.UserHome {
-		return nil, deployment.ErrProject.Sayf("the home directory is no project; change into one, or connect for the scope user")
+		return nil, deployment.ErrProject.WithMessage("the home directory is no project; change into one, or connect for the scope user")
 	}
 	if k.doc, err = k.host.Document(k.world, in.scope()); err != nil {
 		return nil, err
@@ -242,8 +242,8 @@ func (s *service) resolve(ctx context.Context, in Input) (*work, error) {
 	}
 	k.doc = s.shaped(k.doc, k.sight)
 	if root := k.world.Place.ProjectRoot; in.scope() == deployment.ScopeProject && !deployment.IsBelow(root, k.sight.real, s.Here.Sep) {
-		return nil, deployment.ErrPath.Sayf("%s leads out of the project, to %s; connect for the scope user instead", k.sight.path, k.sight.real).
-			With(deployment.Details{}.AddPath("path", k.sight.path))
+		return nil, deployment.ErrPath.WithMessage("%s leads out of the project, to %s; connect for the scope user instead", k.sight.path, k.sight.real).
+			WithDetails(deployment.Details{}.AddPath("path", k.sight.path))
 	}
 	all, err := s.servers(k.doc, k.sight)
 	if err != nil {
@@ -271,8 +271,8 @@ func foreign(k *work) error {
 	if k.in.Remove {
 		way = "force (--force) takes it away all the same"
 	}
-	return ErrForeign.Sayf("%s already has a server named %q, and it is not Countersign's: it %s; %s", k.sight.path, k.in.name(), DescribeEntry(k.before, k.doc.Dialect), way).
-		With(deployment.ReasonDetails("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", RedactedEntry(k.before)))
+	return ErrForeign.WithMessage("%s already has a server named %q, and it is not Countersign's: it %s; %s", k.sight.path, k.in.name(), DescribeEntry(k.before, k.doc.Dialect), way).
+		WithDetails(deployment.ReasonDetails("host_entry_foreign", "retry_with_force", "retry_with_name").AddPath("path", k.sight.path).Add("entry", RedactedEntry(k.before)))
 }
 
 // make computes the wanted entry. In a Countersign entry that starts this program, the arguments that the call does not name stay; in one with the
@@ -332,7 +332,7 @@ func (s *service) access(ctx context.Context, sandbox string) (GatewayAccess, er
 	}
 	at, err := s.Gateway(ctx, sandbox)
 	if err == nil && at.Secret == "" {
-		err = ErrServer.Sayf("the gateway of sandboxes has no token; countersign sandbox init makes one")
+		err = ErrServer.WithMessage("the gateway of sandboxes has no token; countersign sandbox init makes one")
 	}
 	return at, err
 }

@@ -95,7 +95,7 @@ func (s *stage) begin(name string, a args) (begun, error) {
 	entries := s.tools()
 	i := slices.IndexFunc(entries, func(e tool.Entry) bool { return string(e.Spec.Name) == name })
 	require.GreaterOrEqual(s, i, 0)
-	require.True(s, entries[i].Spec.People, "for people alone")
+	require.True(s, entries[i].Spec.UserOnly, "for people alone")
 	b := begun{stage: s}
 	if b.invocation, err = entries[i].Handler.Decode(raw); err != nil {
 		return b, err

@@ -36,7 +36,7 @@ func AdoptError(adoptions []deployment.Change) error {
 	} else if counts[deployment.DriftedUpdate]+counts[deployment.DriftedDelete] > 0 {
 		details = details.Add("hint", "countersign agents evolve propose takes edits into the config repository first; --adopt overwrites them, and a rollback brings them back; countersign agents deploy --apply --leave-edited deploys the rest")
 	}
-	return deployment.ErrAdopt.Sayf("%s", what).With(details)
+	return deployment.ErrAdopt.WithMessage("%s", what).WithDetails(details)
 }
 
 // byHolder names the other config repositories that deployed what would be overwritten; empty if that is not all of it.

@@ -26,7 +26,7 @@ const workers = 8
 
 // Compiler composes and renders modules.
 type Compiler struct {
-	Places   deployport.Places
+	Places   deployport.Locator
 	Configs  deployport.Configs
 	Sources  deployport.Sources
 	Overlays deployport.Overlays
@@ -41,7 +41,7 @@ type Compiler struct {
 
 // Request is what to compile. Profile and Target are never empty.
 type Request struct {
-	Asked   deployport.Asked
+	Asked   deployport.Selection
 	Profile string
 	Target  string // a target's name, or All
 }
@@ -69,7 +69,7 @@ func (m Module) UserLayer(path string) string {
 
 // State is the desired state of the machine. Managed parts of files are not merged yet.
 type State struct {
-	Place    deployment.Place
+	Place    deployment.Locations
 	Config   deployport.Config
 	Request  Request
 	Targets  []string // the chosen ones, sorted
@@ -195,9 +195,9 @@ func refWarning(lock *deployment.Lock, m deployment.Module) string {
 }
 
 // LockMissing returns ErrLockMissing for the config repository of a place.
-func (c Compiler) LockMissing(at deployment.Place) error {
-	return deployment.ErrLockMissing.Sayf("%s is missing in %s; make it with lock (or update)", deployment.LockFile, at.Repo).
-		With(deployment.Details{}.AddPath("path", at.Repo+string(c.Sep)+deployment.LockFile).Add("hint", "countersign agents lock"))
+func (c Compiler) LockMissing(at deployment.Locations) error {
+	return deployment.ErrLockMissing.WithMessage("%s is missing in %s; make it with lock (or update)", deployment.LockFile, at.Repo).
+		WithDetails(deployment.Details{}.AddPath("path", at.Repo+string(c.Sep)+deployment.LockFile).Add("hint", "countersign agents lock"))
 }
 
 // Input returns what the state was rendered from.
@@ -342,14 +342,14 @@ func (c Compiler) Upstream(ctx context.Context, s State, m deployment.Module) (d
 		return nil, nil, err
 	}
 	if sum := tree.Sum(); sum != locked.Sum {
-		return nil, nil, deployment.ErrContent.Sayf("the cached checkout of module %s is not what %s says; countersign agents fetch replaces it", m.ID, deployment.LockFile).
-			With(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
+		return nil, nil, deployment.ErrContent.WithMessage("the cached checkout of module %s is not what %s says; countersign agents fetch replaces it", m.ID, deployment.LockFile).
+			WithDetails(deployment.FieldDetails("module_id", m.ID).Add("expected_sha256", locked.Sum.String()).Add("actual_sha256", sum.String()))
 	}
 	return tree, &overlay.Origin{Git: locked.Source.Git}, nil
 }
 
 // Local returns the files of a module in the config repository itself. An error names the module, and how to remove it.
-func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.Module) (deployment.Tree, error) {
+func (c Compiler) Local(ctx context.Context, at deployment.Locations, m deployment.Module) (deployment.Tree, error) {
 	tree, err := c.Sources.Local(ctx, at, m.Source.Local)
 	var f *fault.Error
 	if !errors.As(err, &f) {
@@ -359,7 +359,7 @@ func (c Compiler) Local(ctx context.Context, at deployment.Place, m deployment.M
 	if known, ok := f.Details.(deployment.Details); ok {
 		maps.Copy(details, known)
 	}
-	return tree, f.Sayf("module %s: %s, or take it out with countersign agents remove %s", m.ID, f.Message, m.ID).With(details)
+	return tree, f.WithMessage("module %s: %s, or take it out with countersign agents remove %s", m.ID, f.Message, m.ID).WithDetails(details)
 }
 
 // LocalOrigin returns where the files of a module in the config repository itself can be found again: with the commit, if the repository is in git
@@ -383,6 +383,6 @@ func FindLocked(lock *deployment.Lock, m deployment.Module) (deployment.LockedMo
 	if ok && locked.Source.Git != nil && locked.Source.Git.URL == m.Source.Git.URL && locked.Source.Git.Subdir == m.Source.Git.Subdir {
 		return locked, nil
 	}
-	return locked, deployment.ErrLock.Sayf("%s does not hold module %s as %s names it; lock again", deployment.LockFile, m.ID, deployment.ManifestFile).
-		With(deployment.ReasonDetails("lockfile_out_of_date", "run_lock", "run_update", "retry_command").Add("module_id", m.ID))
+	return locked, deployment.ErrLock.WithMessage("%s does not hold module %s as %s names it; lock again", deployment.LockFile, m.ID, deployment.ManifestFile).
+		WithDetails(deployment.ReasonDetails("lockfile_out_of_date", "run_lock", "run_update", "retry_command").Add("module_id", m.ID))
 }

@@ -12,7 +12,7 @@ import (
 // to continue embeds it. Its result has data of type T.
 type Edit[T any] struct {
 	Command string // as typed by users
-	Place   deployment.Place
+	Place   deployment.Locations
 	Writes  []deployment.Write
 	Report  Report[T] // the result of a dry run, and of the command once it was applied
 	Nothing bool      // there is nothing to do, and so nothing to approve
@@ -29,8 +29,8 @@ func (e *Edit[T]) Assessment() policy.Assessment {
 // Remotes returns those that the edit names.
 func (e *Edit[T]) Remotes() []string { return e.From }
 
-// Idle reports whether the edit does nothing.
-func (e *Edit[T]) Idle() bool { return e.Nothing }
+// NoOp reports whether the edit does nothing.
+func (e *Edit[T]) NoOp() bool { return e.Nothing }
 
 // editShown is the input of an edit's hash: what is shown, and every write with its sums.
 type editShown struct {

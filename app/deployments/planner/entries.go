@@ -74,7 +74,7 @@ func WithWarnings(err error, warnings []string) error {
 	} else if f.Details != nil {
 		return err
 	}
-	return f.With(details)
+	return f.WithDetails(details)
 }
 
 // maxWarnings is the maximum number of warnings in an answer.

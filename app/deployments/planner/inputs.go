@@ -24,8 +24,8 @@ func Selected(s Selection) Selection {
 }
 
 // Asked returns what the selection says about the place.
-func (s Selection) Asked() deployport.Asked {
-	return deployport.Asked{Repo: s.Repo, Machine: s.Machine}
+func (s Selection) Asked() deployport.Selection {
+	return deployport.Selection{Repo: s.Repo, Machine: s.Machine}
 }
 
 // Request returns what the compiler is asked for.
@@ -39,8 +39,8 @@ func CheckTarget(name string) error {
 	if name == "" || name == AllTargets || slices.Contains(target.TargetNames(), name) || strings.HasPrefix(name, target.OwnPrefix) {
 		return nil
 	}
-	return deployment.ErrTarget.Sayf("there is no target %q; there are: all, %s", name, strings.Join(target.TargetNames(), ", ")).
-		With(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").
+	return deployment.ErrTarget.WithMessage("there is no target %q; there are: all, %s", name, strings.Join(target.TargetNames(), ", ")).
+		WithDetails(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").
 			Add("target", name).Add("allowed", append([]string{AllTargets}, target.TargetNames()...)))
 }
 
@@ -131,7 +131,7 @@ func RefuseArguments(of tool.Name, problems []bind.Problem) error {
 	if said = append(said, missing...); len(said) == 0 {
 		return nil
 	}
-	return tool.ErrArguments.Sayf("%s: %s", of, strings.Join(said, "; ")).With(deployment.FieldDetails("problems", said))
+	return tool.ErrArguments.WithMessage("%s: %s", of, strings.Join(said, "; ")).WithDetails(deployment.FieldDetails("problems", said))
 }
 
 // form returns a JSON type in words.

@@ -216,8 +216,8 @@ func empty(doc []byte) bool {
 
 // about names the file in an error about its content.
 func about(err error, path string) error {
-	return deployment.ErrConfig.Sayf("%s: %s", path, messageOf(err)).
-		With(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).Because(err)
+	return deployment.ErrConfig.WithMessage("%s: %s", path, messageOf(err)).
+		WithDetails(deployment.ReasonDetails("document_not_editable", "fix_document", "retry_command").AddPath("path", path)).WithCause(err)
 }
 
 func mergeBlock(d *deployment.Desired, doc []byte) ([]byte, error) {

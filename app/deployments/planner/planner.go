@@ -111,7 +111,7 @@ func (p Planner) withOrphans(ctx context.Context, s State, repo string) ([]deplo
 }
 
 // concerns reports whether a call at that place is about a root: the user's, or the project's if there is one, unless only one of them was requested.
-func concerns(at deployment.Place, k deployport.KnownRoot) bool {
+func concerns(at deployment.Locations, k deployport.KnownRoot) bool {
 	if k.Project == "" {
 		return at.Only != deployment.ScopeProject
 	}
@@ -119,7 +119,7 @@ func concerns(at deployment.Place, k deployport.KnownRoot) bool {
 }
 
 // make observes, merges and compares.
-func (p Planner) make(ctx context.Context, at deployment.Place, w deployment.Wanted) (Result, error) {
+func (p Planner) make(ctx context.Context, at deployment.Locations, w deployment.Wanted) (Result, error) {
 	r, err := p.look(ctx, at, w, false)
 	if err != nil {
 		return r, err
@@ -130,7 +130,7 @@ func (p Planner) make(ctx context.Context, at deployment.Place, w deployment.Wan
 }
 
 // look observes and merges; goOn is as in deployport.Look.
-func (p Planner) look(ctx context.Context, at deployment.Place, w deployment.Wanted, goOn bool) (Result, error) {
+func (p Planner) look(ctx context.Context, at deployment.Locations, w deployment.Wanted, goOn bool) (Result, error) {
 	known, err := p.Registry.Roots(ctx, at.Home)
 	if err != nil {
 		return Result{}, err
@@ -169,7 +169,7 @@ func neighbours(w deployment.Wanted, known []deployport.KnownRoot) []deployment.
 
 // Rollback returns the plan that goes back to a snapshot, or to the state before the first deployment of this place if to is
 // deployment.InitialSnapshot. Its scope is the roots of that snapshot (for the initial state: the place's own and those without a project).
-func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (Result, error) {
+func (p Planner) Rollback(ctx context.Context, at deployment.Locations, to string) (Result, error) {
 	wanted, warnings, err := p.before(ctx, at, to)
 	if err != nil {
 		return Result{}, err
@@ -209,17 +209,17 @@ func (p Planner) Rollback(ctx context.Context, at deployment.Place, to string) (
 const snapshotClaimed = "the audit does not know this record of a snapshot as it stands, so any program may have written what it puts back: "
 
 // before returns what was owned at that snapshot.
-func (p Planner) before(ctx context.Context, at deployment.Place, to string) (deployment.Wanted, []string, error) {
+func (p Planner) before(ctx context.Context, at deployment.Locations, to string) (deployment.Wanted, []string, error) {
 	if to != deployment.InitialSnapshot {
 		s, err := p.Snapshots.Load(ctx, at.Home, to)
 		switch {
 		case err != nil:
 			return deployment.Wanted{}, nil, err
 		case s.Kind == deployment.KindRollback:
-			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
-				With(deployment.ReasonDetails("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
+			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.WithMessage("snapshot %s is the record of a rollback; roll back to %s itself", to, s.RolledBackTo).
+				WithDetails(deployment.ReasonDetails("snapshot_is_rollback", "list_snapshots").Add("rolled_back_to", s.RolledBackTo))
 		case s.Status == deployment.StatusUndone || s.Status == deployment.StatusApplying:
-			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.Sayf("snapshot %s was never finished; choose another", to)
+			return deployment.Wanted{}, nil, deployment.ErrSnapshotDamaged.WithMessage("snapshot %s was never finished; choose another", to)
 		}
 		w := deployment.SnapshotWanted(s)
 		var warnings []string
@@ -269,7 +269,7 @@ func (p Planner) before(ctx context.Context, at deployment.Place, to string) (de
 
 // others returns the roots that deployments of the config repository from other projects used and have not rolled back; each with these projects,
 // sorted.
-func (p Planner) others(ctx context.Context, at deployment.Place, repo string) (map[deployment.Root][]string, []string, error) {
+func (p Planner) others(ctx context.Context, at deployment.Locations, repo string) (map[deployment.Root][]string, []string, error) {
 	all, warnings, err := p.Snapshots.List(ctx, at.Home)
 	if err != nil {
 		return nil, nil, err

@@ -77,21 +77,21 @@ type ExecInput struct {
 func (in ExecInput) Validate() error {
 	switch {
 	case in.Saved != "" && len(in.Command) > 0:
-		return ecosystem.ErrArguments.Sayf("command and saved both say what to run; leave one of them out")
+		return ecosystem.ErrArguments.WithMessage("command and saved both say what to run; leave one of them out")
 	case in.Saved == "" && (len(in.Command) == 0 || in.Command[0] == ""):
-		return ecosystem.ErrArguments.Sayf("command names no program")
+		return ecosystem.ErrArguments.WithMessage("command names no program")
 	case len(in.Command) > maxArgs:
-		return ecosystem.ErrArguments.Sayf("command has %d entries; at most %d are handed on", len(in.Command), maxArgs)
+		return ecosystem.ErrArguments.WithMessage("command has %d entries; at most %d are handed on", len(in.Command), maxArgs)
 	case in.Parallel > maxParallel || in.Timeout > maxTimeout:
-		return ecosystem.ErrArguments.Sayf("parallel is at most %d, and timeout_seconds at most %d", maxParallel, maxTimeout)
+		return ecosystem.ErrArguments.WithMessage("parallel is at most %d, and timeout_seconds at most %d", maxParallel, maxTimeout)
 	case strings.HasPrefix(in.Changed, "-") || strings.ContainsFunc(in.Changed, func(r rune) bool {
 		return unicode.IsSpace(r) || unicode.IsControl(r) || strings.ContainsRune(":^?*[\\", r)
 	}) || strings.Contains(in.Changed, ".."):
-		return ecosystem.ErrArguments.Sayf("changed %q is no ref; name a branch, a tag or a commit", in.Changed)
+		return ecosystem.ErrArguments.WithMessage("changed %q is no ref; name a branch, a tag or a commit", in.Changed)
 	}
 	for i, arg := range in.Command {
 		if len(arg) > maxArg || strings.ContainsRune(arg, 0) {
-			return ecosystem.ErrArguments.Sayf("command[%d] contains NUL or has more than %d bytes", i, maxArg)
+			return ecosystem.ErrArguments.WithMessage("command[%d] contains NUL or has more than %d bytes", i, maxArg)
 		}
 	}
 	return nil
@@ -151,7 +151,7 @@ func (s service) plan(ctx context.Context, sc tool.Scope, in ExecInput) (runs.Pl
 		if len(skipped) > 0 {
 			why = skipped[0].Name + ": " + skipped[0].Reason
 		}
-		return runs.Plan{}, ecosystem.ErrNoWork.Sayf("there is no repository of %s to run %s in; %s", f.Layout.Name, in.Command[0], why).With(map[string]any{"skipped": skipped})
+		return runs.Plan{}, ecosystem.ErrNoWork.WithMessage("there is no repository of %s to run %s in; %s", f.Layout.Name, in.Command[0], why).WithDetails(map[string]any{"skipped": skipped})
 	}
 	pv := Preview{Command: in.Command, Text: quoted(in.Command), Saved: in.Saved, Parallel: in.Parallel, TimeoutSeconds: in.Timeout, Repos: places, Skipped: skipped}
 	if pv.Parallel == 0 {
@@ -249,7 +249,7 @@ func (s service) choose(ctx context.Context, f runs.Ecosystem, in ExecInput) (pl
 		chosen = append(chosen, p)
 	}
 	if len(untold) > 0 {
-		return nil, nil, ecosystem.ErrArguments.Sayf("what changed since %s cannot be told of %s: %s; name a ref that every repository has, or the others as repos", in.Changed, counted(len(untold)), strings.Join(untold, "; "))
+		return nil, nil, ecosystem.ErrArguments.WithMessage("what changed since %s cannot be told of %s: %s; name a ref that every repository has, or the others as repos", in.Changed, counted(len(untold)), strings.Join(untold, "; "))
 	}
 	return chosen, skipped, nil
 }

@@ -96,7 +96,7 @@ func newRig(t *testing.T) *rig {
 		return nil
 	})
 	require.NoError(t, err)
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: kept, Audit: kept, Settings: kept, Sessions: kept.Sessions(), Limiter: memstore.Unlimited{},
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: kept, Audit: kept, Settings: kept, Sessions: kept.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: kept.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
 	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
 		tool.Capability{Name: "ecosystems", Contract: "amof.v1", Mode: policy.Ask, Entries: commands.Entries(r.deps)})
@@ -152,9 +152,9 @@ func (r *rig) shown(in args) (names, skipped []string, preview args) {
 func (r *rig) queued(in args) string {
 	r.t.Helper()
 	o := r.say("execute", in)
-	require.NotNil(r.t, o.Issued, "it asks")
-	assert.NotContains(r.t, o.Issued.Prompt, "run the ", "a command has no article")
-	all := args{"confirm_token": o.Issued.Token.Reveal()}
+	require.NotNil(r.t, o.Request, "it asks")
+	assert.NotContains(r.t, o.Request.Prompt, "run the ", "a command has no article")
+	all := args{"confirm_token": o.Request.Token.Reveal()}
 	for k, v := range in {
 		all[k] = v
 	}

@@ -97,7 +97,7 @@ func (s service) do(ctx context.Context, j runs.Job) (any, error) {
 	}
 	if out.Failed > 0 {
 		out.Status = "failed"
-		return out, ecosystem.ErrFailed.Sayf("%s failed in %d of %s: %s", clip(quoted(in.Command)), out.Failed, counted(len(places)), strings.Join(bad, "; "))
+		return out, ecosystem.ErrFailed.WithMessage("%s failed in %d of %s: %s", clip(quoted(in.Command)), out.Failed, counted(len(places)), strings.Join(bad, "; "))
 	}
 	return out, nil
 }

@@ -41,7 +41,7 @@ func Entries(d Deps) []tool.Entry {
 	destroy := runs.DangerousSpec(policy.Typed, "Destroy environment", "Take an ecosystem's environment down with the provisioner that deployed it, as a run.", destroySchema)
 	status := runs.ReadSpec("Environment status", "Show what is recorded of an ecosystem's environment, and which of its services run.", statusSchema)
 	ask := runs.SafeWriteSpec("Ask provisioner", "Run the provisioner's status or plan action, which change nothing by protocol, and show what it says.", askSchema)
-	status.People, ask.People = true, true
+	status.UserOnly, ask.UserOnly = true, true
 	deploy.When, destroy.When = "unless it is deployed so already", "unless nothing is deployed"
 	return []tool.Entry{
 		bind.Command(Deploy, deploy, s.planDeploy, s.queue),
@@ -99,11 +99,11 @@ func (in DeployInput) Validate() error {
 		return err
 	}
 	if len(in.Args) > maxArgs {
-		return ecosystem.ErrArguments.Sayf("args has %d entries; at most %d are handed on", len(in.Args), maxArgs)
+		return ecosystem.ErrArguments.WithMessage("args has %d entries; at most %d are handed on", len(in.Args), maxArgs)
 	}
 	for i, arg := range in.Args {
 		if len(arg) > maxArg || strings.ContainsRune(arg, 0) {
-			return ecosystem.ErrArguments.Sayf("args[%d] contains NUL or has more than %d bytes", i, maxArg)
+			return ecosystem.ErrArguments.WithMessage("args[%d] contains NUL or has more than %d bytes", i, maxArg)
 		}
 	}
 	return nil

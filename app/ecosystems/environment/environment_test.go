@@ -81,8 +81,8 @@ func TestThreeModes(t *testing.T) {
 	assert.NotEmpty(t, preview["execute_hint"])
 
 	o = r.say(deploy, args{"mode": "execute"})
-	require.NotNil(t, o.Issued)
-	assert.Equal(t, "preview", o.Issued.Strength.String())
+	require.NotNil(t, o.Request)
+	assert.Equal(t, "preview", o.Request.Strength.String())
 	for _, name := range []string{"up", "planned"} {
 		assert.NoFileExists(t, filepath.Join(r.root, name))
 	}
@@ -93,10 +93,10 @@ func TestThreeModes(t *testing.T) {
 	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.FileExists(t, filepath.Join(r.root, "up"), "the working directory is the workspace root")
 	o = r.say(destroy, args{"mode": "execute"})
-	require.NotNil(t, o.Issued)
-	assert.Equal(t, "type", o.Issued.Strength.String())
-	assert.Equal(t, "demo", o.Issued.Target)
-	assert.NotEmpty(t, object(t, o.Issued.Plan)["preview"].(args)["destroys"])
+	require.NotNil(t, o.Request)
+	assert.Equal(t, "type", o.Request.Strength.String())
+	assert.Equal(t, "demo", o.Request.Target)
+	assert.NotEmpty(t, object(t, o.Request.Plan)["preview"].(args)["destroys"])
 	rec, log = r.done(destroy, nil)
 	require.Equal(t, ecosystem.RunSuccess, rec.Status, log)
 	assert.NoFileExists(t, filepath.Join(r.root, "up"))
@@ -116,8 +116,8 @@ func TestWhatTheProvisionerPlans(t *testing.T) {
 	o := r.say(ask, args{"mode": "plan", "action": "plan"}, person)
 	require.NoError(t, o.Err)
 	assert.NoFileExists(t, filepath.Join(r.root, "asked"))
-	if o = r.say(ask, args{"mode": "execute", "action": "plan"}, person); o.Issued != nil {
-		o = r.say(ask, args{"mode": "execute", "action": "plan"}, person, with(o.Issued.Token, o.Issued.Target))
+	if o = r.say(ask, args{"mode": "execute", "action": "plan"}, person); o.Request != nil {
+		o = r.say(ask, args{"mode": "execute", "action": "plan"}, person, with(o.Request.Token, o.Request.Target))
 	}
 	require.NoError(t, o.Err)
 	assert.Equal(t, []any{"+ would write up"}, shown())

@@ -101,8 +101,8 @@ func (w *work) died(ctx context.Context, v ecosystem.Service, heard *ProcessOutp
 	if st.Exit.Signal != "" {
 		how = st.Exit.Signal
 	}
-	return ecosystem.ErrProgram.Sayf("the service of %s ended at once (%s)%s", v.Repo, how, heard.FailureMessage()).
-		With(map[string]any{"repo": v.Repo, "exit_code": st.Exit.Code, "last_lines": heard.LastLines(), "log": v.Log})
+	return ecosystem.ErrProgram.WithMessage("the service of %s ended at once (%s)%s", v.Repo, how, heard.FailureMessage()).
+		WithDetails(map[string]any{"repo": v.Repo, "exit_code": st.Exit.Code, "last_lines": heard.LastLines(), "log": v.Log})
 }
 
 // isService reports what keeps running until it is ended.
@@ -149,7 +149,7 @@ func (w *work) stopOne(ctx context.Context, p process.State) error {
 		return nil
 	}
 	if err == nil && !IsGone(st) {
-		err = ecosystem.ErrProgram.Sayf("%s could not be ended: %s", title(p), st.Reason)
+		err = ecosystem.ErrProgram.WithMessage("%s could not be ended: %s", title(p), st.Reason)
 	}
 	return err
 }

@@ -127,7 +127,7 @@ func (s service) toDeploy(ctx context.Context, f runs.Ecosystem, environment str
 		return p, err
 	}
 	if p.state.State == ecosystem.PhaseDeployed && p.state.Provisioner != p.provisioner.Name {
-		return p, ecosystem.ErrOther.Sayf("environment %s of %s was deployed with %s, and the manifest says %s now; destroy it first (amof_spin_destroy uses what deployed it)",
+		return p, ecosystem.ErrOther.WithMessage("environment %s of %s was deployed with %s, and the manifest says %s now; destroy it first (amof_spin_destroy uses what deployed it)",
 			environment, f.Layout.Name, p.state.Provisioner, p.provisioner.Name)
 	}
 	if p.provisioner.Kind != ecosystem.KindLocal {
@@ -145,15 +145,15 @@ func (s service) toDeploy(ctx context.Context, f runs.Ecosystem, environment str
 func (p picture) startable() error {
 	name, services := p.found.Layout.Name, p.startables()
 	if len(p.args) > 0 {
-		return ecosystem.ErrArguments.Sayf("the built-in provisioner local takes no args; leave them out")
+		return ecosystem.ErrArguments.WithMessage("the built-in provisioner local takes no args; leave them out")
 	}
 	if len(services) == 0 {
-		return ecosystem.ErrNoWork.Sayf("no repository of %s says what to start; give one `run: <command>` in the manifest", name)
+		return ecosystem.ErrNoWork.WithMessage("no repository of %s says what to start; give one `run: <command>` in the manifest", name)
 	}
 	for _, r := range services {
 		for _, missing := range p.missing {
 			if r.Name == missing {
-				return ecosystem.ErrNotInstalled.Sayf("repository %s of %s has no clone at %s; amof_sync_ecosystem brings it back", r.Name, name, p.clone(r))
+				return ecosystem.ErrNotInstalled.WithMessage("repository %s of %s has no clone at %s; amof_sync_ecosystem brings it back", r.Name, name, p.clone(r))
 			}
 		}
 	}
@@ -202,7 +202,7 @@ func (s service) destroyFacts(ctx context.Context, f runs.Ecosystem, doc json.Ra
 
 func decode(doc json.RawMessage) (in payload, err error) {
 	if err := json.Unmarshal(doc, &in); err != nil {
-		return in, ecosystem.ErrArguments.Sayf("what the run was queued with cannot be read").Because(err)
+		return in, ecosystem.ErrArguments.WithMessage("what the run was queued with cannot be read").WithCause(err)
 	}
 	return in, ecosystem.CheckName(in.Environment)
 }

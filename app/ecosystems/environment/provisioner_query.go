@@ -81,7 +81,7 @@ func (s service) toAsk(ctx context.Context, f runs.Ecosystem, environment string
 		p.provisioner, err = ecosystem.Deployer(p.state, f.Manifest(), s.script(ctx, f))
 	}
 	if err == nil && p.provisioner.Kind == ecosystem.KindLocal {
-		err = ecosystem.ErrUnsupported.Sayf("the built-in provisioner local has no %s of its own; ecosystem_spin_status shows its services, and the dry run of amof_spin_deploy what it would start", a)
+		err = ecosystem.ErrUnsupported.WithMessage("the built-in provisioner local has no %s of its own; ecosystem_spin_status shows its services, and the dry run of amof_spin_deploy what it would start", a)
 	}
 	if err == nil {
 		if _, unsupported := p.provisioner.Command(a, f.Layout, nil); unsupported == nil {
@@ -105,7 +105,7 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan runs.Plan) (AskAns
 		return AskAnswer{}, err
 	}
 	if now, err := runs.FactsHash(p.facts()); err != nil || !plan.From(now) {
-		return AskAnswer{}, errors.Join(err, ecosystem.ErrChanged.Sayf("what the provisioner of %s was to be asked with has changed since; call again to see it as it is", plan.Ecosystem))
+		return AskAnswer{}, errors.Join(err, ecosystem.ErrChanged.WithMessage("what the provisioner of %s was to be asked with has changed since; call again to see it as it is", plan.Ecosystem))
 	}
 	spec, err := s.question(ctx, p, in.Action)
 	if err != nil {
@@ -119,7 +119,7 @@ func (s service) ask(ctx context.Context, sc tool.Scope, plan runs.Plan) (AskAns
 	}
 	switch a.ExitCode = st.Exit.Code; {
 	case st.Status == process.TimedOut:
-		return a, fault.ErrTimeout.Sayf("%s took longer than %v to answer and was ended", p.provisioner.Name, spec.Timeout).With(map[string]any{"last_lines": heard.LastLines()})
+		return a, fault.ErrTimeout.WithMessage("%s took longer than %v to answer and was ended", p.provisioner.Name, spec.Timeout).WithDetails(map[string]any{"last_lines": heard.LastLines()})
 	case st.Exit.Code == ecosystem.ExitUnsupported:
 		a.Status = "unsupported"
 	case st.Status != process.Completed:

@@ -183,7 +183,7 @@ func drain(root, top string) error {
 // open is the core with the tools.
 func (r *rig) open() {
 	store := memstore.New()
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(), Limiter: memstore.Unlimited{},
 		Runs: store.Runs(), Owner: system.Owner{}, Redact: func() *redact.Redactor { return redact.New(redact.Options{}) }, Log: slog.New(slog.DiscardHandler)}
 	var err error
 	r.App, err = app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
@@ -263,7 +263,7 @@ func (r *rig) say(name string, in args, change ...func(*tool.Call)) tool.Outcome
 	return resultschema.Checked(r.t, r.Call(r.t.Context(), c))
 }
 
-func person(c *tool.Call) { c.Person = true }
+func person(c *tool.Call) { c.FromUser = true }
 
 func with(token confirm.Token, typed string) func(*tool.Call) {
 	return func(c *tool.Call) { c.Token, c.Typed = token, typed }
@@ -277,10 +277,10 @@ func (r *rig) confirmed(name string, in args) tool.Outcome {
 		all[k] = v
 	}
 	o := r.say(name, all)
-	if o.Issued == nil {
+	if o.Request == nil {
 		return o
 	}
-	return r.say(name, all, with(o.Issued.Token, o.Issued.Target))
+	return r.say(name, all, with(o.Request.Token, o.Request.Target))
 }
 
 // queued returns the id of the run that a confirmed call queues.

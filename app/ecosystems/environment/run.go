@@ -88,7 +88,7 @@ func (s service) destroy(ctx context.Context, j runs.Job) (any, error) {
 		return nil, err
 	}
 	if w.state.State == ecosystem.PhaseNone {
-		return w.out, ecosystem.ErrChanged.Sayf("nothing is deployed in environment %s any more", w.environment)
+		return w.out, ecosystem.ErrChanged.WithMessage("nothing is deployed in environment %s any more", w.environment)
 	}
 	if err := w.note(ctx, w.state.Begun(ecosystem.PhaseDestroying, j.Run.ID, s.now())); err != nil {
 		return nil, err
@@ -183,16 +183,16 @@ func (w *work) judge(a ecosystem.Action, st process.State, heard *ProcessOutput)
 	case st.Status == process.Completed:
 		return nil
 	case st.Status == process.TimedOut:
-		return fault.ErrTimeout.Sayf("%s with %s took longer than %v and was ended; spin.timeout_seconds in the manifest allows more, up to 3600", a, name, ecosystem.ProvisionerTimeout(w.Found.Manifest())).
-			With(details).Because(context.DeadlineExceeded)
+		return fault.ErrTimeout.WithMessage("%s with %s took longer than %v and was ended; spin.timeout_seconds in the manifest allows more, up to 3600", a, name, ecosystem.ProvisionerTimeout(w.Found.Manifest())).
+			WithDetails(details).WithCause(context.DeadlineExceeded)
 	case st.Exit.Code == ecosystem.ExitUnsupported:
-		return ecosystem.ErrUnsupported.Sayf("the provisioner %s does not know %s (exit code %d)", name, a, ecosystem.ExitUnsupported).With(details)
+		return ecosystem.ErrUnsupported.WithMessage("the provisioner %s does not know %s (exit code %d)", name, a, ecosystem.ExitUnsupported).WithDetails(details)
 	case st.Exit.Signal != "":
-		return ecosystem.ErrProgram.Sayf("%s with %s was ended by a signal (%s)%s", a, name, st.Exit.Signal, heard.FailureMessage()).With(details)
+		return ecosystem.ErrProgram.WithMessage("%s with %s was ended by a signal (%s)%s", a, name, st.Exit.Signal, heard.FailureMessage()).WithDetails(details)
 	case st.Lost:
-		return ecosystem.ErrProgram.Sayf("%s with %s: %s", a, name, st.Reason).With(details)
+		return ecosystem.ErrProgram.WithMessage("%s with %s: %s", a, name, st.Reason).WithDetails(details)
 	}
-	return ecosystem.ErrProgram.Sayf("%s with %s ended with exit code %d%s", a, name, st.Exit.Code, heard.FailureMessage()).With(details)
+	return ecosystem.ErrProgram.WithMessage("%s with %s ended with exit code %d%s", a, name, st.Exit.Code, heard.FailureMessage()).WithDetails(details)
 }
 
 // recoverRun stops the processes of an interrupted run and marks it failed. If the run had finished its work, its result is kept.

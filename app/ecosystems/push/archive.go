@@ -130,7 +130,7 @@ func (c archiveContents) root() *WorkingTree {
 // clean fails if something is uncommitted or in progress, or if the status is unknown.
 func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContents) error {
 	if h.Trees[len(h.Trees)-1].Status.Missing {
-		return ecosystem.ErrUnsaved.Sayf("the workspace %s is gone, so that nothing in it can be saved; amof_discard_ecosystem forgets it", f.State.WorkspaceDir)
+		return ecosystem.ErrUnsaved.WithMessage("the workspace %s is gone, so that nothing in it can be saved; amof_discard_ecosystem forgets it", f.State.WorkspaceDir)
 	}
 	list, count := h.Dirty(f)
 	for _, tree := range h.Strange {
@@ -145,8 +145,8 @@ func (s service) clean(ctx context.Context, f runs.Ecosystem, h WorkspaceContent
 	if count == 0 {
 		return nil
 	}
-	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that no commit has, the first being %s; commit them (amof_push_ecosystem with commit_all and message) or take them away, then archive again",
-		f.Layout.Name, CountNoun(count, "thing", "things"), list[0]).With(map[string]any{"dirty_files": list, "dirty_count": count})
+	return ecosystem.ErrUnsaved.WithMessage("ecosystem %s has %s that no commit has, the first being %s; commit them (amof_push_ecosystem with commit_all and message) or take them away, then archive again",
+		f.Layout.Name, CountNoun(count, "thing", "things"), list[0]).WithDetails(map[string]any{"dirty_files": list, "dirty_count": count})
 }
 
 // bundleOf says whether a repository has to be saved on this machine.
@@ -250,15 +250,15 @@ func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContent
 	}
 	after, err := runs.FactsHash(now)
 	if err == nil && before != after {
-		err = ecosystem.ErrChanged.Sayf("somebody went on working in ecosystem %s while it was being archived; nothing was removed: archive again", f.Layout.Name)
+		err = ecosystem.ErrChanged.WithMessage("somebody went on working in ecosystem %s while it was being archived; nothing was removed: archive again", f.Layout.Name)
 	}
 	return err
 }
 
 // stay refuses to remove what is nowhere else.
 func stay(f runs.Ecosystem, list []string, way string) error {
-	return ecosystem.ErrUnsaved.Sayf("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, CountNoun(len(list), "branch or tag", "branches or tags"), list[0], way).
-		With(map[string]any{"unsaved": list})
+	return ecosystem.ErrUnsaved.WithMessage("ecosystem %s has %s that would be nowhere else, the first being %s; %s. Nothing was removed", f.Layout.Name, CountNoun(len(list), "branch or tag", "branches or tags"), list[0], way).
+		WithDetails(map[string]any{"unsaved": list})
 }
 
 func (s service) planArchive(ctx context.Context, sc tool.Scope, in ArchiveInput) (runs.Plan, error) {

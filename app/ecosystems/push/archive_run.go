@@ -115,7 +115,7 @@ func (s service) archive(ctx context.Context, j runs.Job) (any, error) {
 // pushFailedError says that a push that failed kept everything where it is.
 func pushFailedError(f runs.Ecosystem, err error) error {
 	if errors.Is(err, ecosystem.ErrFailed) {
-		return ecosystem.ErrUnsaved.Sayf("%s of %s stopped before anything was removed: %s", archiving, f.Layout.Name, ErrorMessage(err)).Because(err)
+		return ecosystem.ErrUnsaved.WithMessage("%s of %s stopped before anything was removed: %s", archiving, f.Layout.Name, ErrorMessage(err)).WithCause(err)
 	}
 	return err
 }

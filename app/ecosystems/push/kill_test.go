@@ -57,7 +57,7 @@ func runUntilKilled(a []string) error {
 	if err != nil {
 		return err
 	}
-	o := core.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: restore, Args: json.RawMessage(`{"ecosystem":"demo","mode":"execute"}`)})
+	o := core.Call(context.Background(), tool.Call{Session: "s", FromUser: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: restore, Args: json.RawMessage(`{"ecosystem":"demo","mode":"execute"}`)})
 	return o.Err
 }
 
@@ -319,7 +319,7 @@ func TestAPushKilledAnywhere(t *testing.T) {
 			assert.Equal(t, head, r.lastPush("api").CommitFull, step)
 		}
 		assert.NoFileExists(t, filepath.Join(r.found().Layout.State, "shipping.json"), step)
-		if o := r.call(shippingPush, "execute", all); o.Issued != nil {
+		if o := r.call(shippingPush, "execute", all); o.Request != nil {
 			r.worked(shippingPush, all)
 		}
 		assert.Equal(t, r.git("api", "rev-parse", "HEAD"), r.remote("api", "main"))

@@ -69,7 +69,7 @@ func LoadOperation(ctx context.Context, states ecosystemport.States, l ecosystem
 	}
 	j := &Operation{}
 	if err := json.Unmarshal(doc, j); err != nil {
-		return nil, ecosystem.ErrState.Sayf("the journal %s cannot be read; see what is in the trash, then move it away", path.Join(l.State, OperationNote)).Because(err)
+		return nil, ecosystem.ErrState.WithMessage("the journal %s cannot be read; see what is in the trash, then move it away", path.Join(l.State, OperationNote)).WithCause(err)
 	}
 	return j, nil
 }

@@ -32,7 +32,7 @@ func (o Options) asks() bool {
 // DecodeOptions decodes a run's payload. It fails with ecosystem.ErrState.
 func DecodeOptions(payload json.RawMessage) (o Options, err error) {
 	if err := json.Unmarshal(payload, &o); err != nil {
-		return o, ecosystem.ErrState.Sayf("the run's payload cannot be read").Because(err)
+		return o, ecosystem.ErrState.WithMessage("the run's payload cannot be read").WithCause(err)
 	}
 	return o, nil
 }
@@ -41,10 +41,10 @@ func DecodeOptions(payload json.RawMessage) (o Options, err error) {
 func WorkspaceDir(f runs.Ecosystem) (string, error) {
 	dir := f.State.WorkspaceDir
 	if !f.State.Installed() { // archived or discarded since it was confirmed
-		return "", ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed any more; nothing was done", f.Layout.Name)
+		return "", ecosystem.ErrNotInstalled.WithMessage("ecosystem %s is not installed any more; nothing was done", f.Layout.Name)
 	}
 	if path.Clean(dir) != dir || RelativePath(f.Layout.Root, dir) == "" {
-		return "", ecosystem.ErrState.Sayf("the recorded workspace %s of %s is not inside %s; mend %s", dir, f.Layout.Name, f.Layout.Root, path.Join(f.Layout.State, "state.json"))
+		return "", ecosystem.ErrState.WithMessage("the recorded workspace %s of %s is not inside %s; mend %s", dir, f.Layout.Name, f.Layout.Root, path.Join(f.Layout.State, "state.json"))
 	}
 	return dir, nil
 }

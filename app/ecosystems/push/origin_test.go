@@ -92,7 +92,7 @@ func TestAnExplanationContactsNoOrigin(t *testing.T) {
 		}
 		doc, err := json.Marshal(in)
 		require.NoError(t, err)
-		return r.Call(ctx, tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
+		return r.Call(ctx, tool.Call{Session: "s", FromUser: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc})
 	}
 	for _, name := range []string{shippingPush, bump, archive, discard} {
 		o := call(name, "ask")

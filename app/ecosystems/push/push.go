@@ -23,7 +23,7 @@ type PushInput struct {
 // Validate wants a message for commits.
 func (in PushInput) Validate() error {
 	if in.CommitAll && strings.TrimSpace(in.Message) == "" {
-		return ecosystem.ErrArguments.Sayf("commit_all needs a message for the commits it makes; call again with message")
+		return ecosystem.ErrArguments.WithMessage("commit_all needs a message for the commits it makes; call again with message")
 	}
 	return nil
 }
@@ -177,7 +177,7 @@ func (s service) deliver(ctx context.Context, j runs.Job, trees []*WorkingTree, 
 		return err
 	}
 	done.Status = "failed"
-	return ecosystem.ErrFailed.Sayf("the workspace root, which has the records of %s, could not be pushed: %s; push again once that is mended", strings.Join(done.Root.Tags, ", "), done.Root.Reason)
+	return ecosystem.ErrFailed.WithMessage("the workspace root, which has the records of %s, could not be pushed: %s; push again once that is mended", strings.Join(done.Root.Tags, ", "), done.Root.Reason)
 }
 
 // deliverForge makes the releases on GitHub that are still missing: the facts that the push was approved from name them.

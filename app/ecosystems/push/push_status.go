@@ -141,7 +141,7 @@ func selectTrees(f runs.Ecosystem, o Options) ([]*WorkingTree, error) {
 		v := &WorkingTree{Name: r.Name, Worktree: clone}
 		switch {
 		case r.ReadOnly && slices.Contains(o.Repos, r.Name):
-			return nil, ecosystem.ErrReadOnly.Sayf("repository %s is read-only in ecosystem %s and is never pushed; leave it out, or set readonly: false in the manifest", r.Name, f.Layout.Name)
+			return nil, ecosystem.ErrReadOnly.WithMessage("repository %s is read-only in ecosystem %s and is never pushed; leave it out, or set readonly: false in the manifest", r.Name, f.Layout.Name)
 		case r.ReadOnly:
 			v.Skip = "it is read-only"
 		case active != "" && !o.Whole:
@@ -244,8 +244,8 @@ func refuse(found []SecretFile) error {
 		return nil
 	}
 	first := found[0]
-	return ecosystem.ErrSecrets.Sayf("%s that must not leave this machine would be committed, the first being %s in %s (pattern %s); have git ignore them, or commit the rest by hand",
-		CountNoun(len(found), "file", "files"), first.Path, first.Repo, first.Pattern).With(map[string]any{"files": found[:min(len(found), MaxListedFiles)], "count": len(found)})
+	return ecosystem.ErrSecrets.WithMessage("%s that must not leave this machine would be committed, the first being %s in %s (pattern %s); have git ignore them, or commit the rest by hand",
+		CountNoun(len(found), "file", "files"), first.Path, first.Repo, first.Pattern).WithDetails(map[string]any{"files": found[:min(len(found), MaxListedFiles)], "count": len(found)})
 }
 
 // staying returns the paths of changes that leave something behind: a secret that is deleted may go.

@@ -204,8 +204,8 @@ func TestASpentTokenSaysSo(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api")
 	o := r.call(archive, "execute", nil)
-	require.NotNil(t, o.Issued)
-	token := args{"confirm_token": o.Issued.Token.Reveal()}
+	require.NotNil(t, o.Request)
+	token := args{"confirm_token": o.Request.Token.Reveal()}
 	o = r.call(archive, "execute", token)
 	require.NoError(t, o.Err)
 	require.Equal(t, ecosystem.RunSuccess, r.drain(decoded(t, o.Value)["run_id"].(string)).Status)

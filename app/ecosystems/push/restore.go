@@ -99,7 +99,7 @@ func (s service) planRestore(ctx context.Context, sc tool.Scope, in RestoreInput
 	}
 	e := p.entry
 	if state.Installed() && !s.trashManager.RestoreInterrupted(ctx, p.layout, e) {
-		return p, ecosystem.ErrInstalled.Sayf("ecosystem %s is installed at %s; discard or archive that before %s can be restored", e.Ecosystem, state.WorkspaceDir, e.ID)
+		return p, ecosystem.ErrInstalled.WithMessage("ecosystem %s is installed at %s; discard or archive that before %s can be restored", e.Ecosystem, state.WorkspaceDir, e.ID)
 	}
 	item := itemOf(e)
 	p.Plan = runs.Plan{Tool: Restore.Name, Summary: fmt.Sprintf("restore of %s from %s", e.Ecosystem, e.ID), Preview: item, Facts: e.ID, Risk: runs.Risk{Level: "moderate"},
@@ -129,7 +129,7 @@ func (s service) restore(ctx context.Context, sc tool.Scope, p restorePlan) (Res
 		return Restored{}, err
 	}
 	if state.Installed() && !finished {
-		return Restored{}, ecosystem.ErrInstalled.Sayf("ecosystem %s was installed in the meantime; discard or archive that first", e.Ecosystem)
+		return Restored{}, ecosystem.ErrInstalled.WithMessage("ecosystem %s was installed in the meantime; discard or archive that first", e.Ecosystem)
 	}
 	if !state.Installed() {
 		if err := s.trashManager.Restore(ctx, l, e); err != nil {

@@ -107,7 +107,7 @@ func dependencies(root, home string, c *clock) push.Deps {
 func newCore(d push.Deps, entries func(push.Deps) []tool.Entry) (*app.App, push.Deps, error) {
 	store := memstore.New()
 	d.Sessions = store.Sessions()
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	opened, err := app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
@@ -149,17 +149,17 @@ func (r *rig) call(name, mode string, a args) tool.Outcome {
 	}
 	doc, err := json.Marshal(all)
 	require.NoError(r.t, err)
-	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", Person: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
+	return resultschema.Checked(r.t, r.Call(context.Background(), tool.Call{Session: "s", FromUser: true, Principal: policy.Principal{ID: "me", Grants: policy.All}, Tool: tool.Name(name), Args: doc}))
 }
 
 // confirmed returns a call in execute mode, confirmed when it asks.
 func (r *rig) confirmed(name string, a args) tool.Outcome {
 	r.t.Helper()
 	o := r.call(name, "execute", a)
-	if o.Issued == nil || o.Issued.Token.IsZero() {
+	if o.Request == nil || o.Request.Token.IsZero() {
 		return o
 	}
-	all := args{"confirm_token": o.Issued.Token.Reveal()}
+	all := args{"confirm_token": o.Request.Token.Reveal()}
 	if name == discard {
 		all["typed_value"] = "demo"
 	}

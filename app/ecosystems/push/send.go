@@ -63,8 +63,8 @@ func (y Pusher) Push(ctx context.Context, j runs.Job, trees []*WorkingTree, o Op
 		}
 	}
 	if len(bad) > 0 {
-		return done, ecosystem.ErrFailed.Sayf("push of %s failed in %d of %d: %s; what the others had was pushed", j.Found.Layout.Name, len(bad), len(trees), strings.Join(bad, "; ")).
-			With(map[string]any{"repos": done.Repos})
+		return done, ecosystem.ErrFailed.WithMessage("push of %s failed in %d of %d: %s; what the others had was pushed", j.Found.Layout.Name, len(bad), len(trees), strings.Join(bad, "; ")).
+			WithDetails(map[string]any{"repos": done.Repos})
 	}
 	return done, nil
 }
@@ -145,7 +145,7 @@ func (y Pusher) commit(ctx context.Context, f runs.Ecosystem, v *WorkingTree, o 
 			return "", err // the journal stays
 		}
 	} else if hits := secretsIn(rules, v, committed); len(hits) > 0 {
-		err = ecosystem.ErrSecrets.Sayf("commit %s has %s, which must not leave this machine (a hook added it); it was not pushed: undo the commit", commit, hits[0].Path)
+		err = ecosystem.ErrSecrets.WithMessage("commit %s has %s, which must not leave this machine (a hook added it); it was not pushed: undo the commit", commit, hits[0].Path)
 	}
 	if noted := ClearOperation(aside, y.States, f.Layout); err == nil {
 		err = noted

@@ -62,7 +62,7 @@ func Entries(d Deps) []tool.Entry {
 	discard := runs.DangerousSpec(policy.Typed, "Discard ecosystem", "Remove the workspace with everything in it, without pushing. It is kept in the trash for seven days.", discardSchema)
 	restore := runs.SafeWriteSpec("Restore ecosystem", "Bring a workspace that was discarded or archived back from the trash.", restoreSchema)
 	trash := runs.ReadSpec("List trash", "List the workspaces in the trash, and the archives.", trashSchema)
-	restore.People, trash.People = true, true
+	restore.UserOnly, trash.UserOnly = true, true
 	push.When = "unless there is nothing to push"
 	return []tool.Entry{
 		bind.Command(Push, push, s.planPush, s.queuePush),

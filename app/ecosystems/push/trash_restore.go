@@ -19,9 +19,9 @@ func (y TrashManager) Find(ctx context.Context, l ecosystem.Layout, id string) (
 		}
 	}
 	if id == "" {
-		return ecosystemport.TrashEntry{}, ecosystem.ErrTrash.Sayf("the trash has nothing of ecosystem %s", l.Name)
+		return ecosystemport.TrashEntry{}, ecosystem.ErrTrash.WithMessage("the trash has nothing of ecosystem %s", l.Name)
 	}
-	return ecosystemport.TrashEntry{}, ecosystem.ErrTrash.Sayf("the trash has no entry %q of ecosystem %s; ecosystem_trash lists those there are", id, l.Name)
+	return ecosystemport.TrashEntry{}, ecosystem.ErrTrash.WithMessage("the trash has no entry %q of ecosystem %s; ecosystem_trash lists those there are", id, l.Name)
 }
 
 // RestoreInterrupted reports whether a restore of that entry was interrupted.

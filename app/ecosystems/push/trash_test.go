@@ -94,8 +94,8 @@ func TestDiscardInThreeModes(t *testing.T) {
 	assert.EqualValues(t, 0, byName["web main"]["unpushed_commits"])
 	assert.Contains(t, byName, "workspace workspace/demo")
 	asked := r.call(discard, "execute", nil)
-	require.NotNil(t, asked.Issued)
-	wrong := r.call(discard, "execute", args{"confirm_token": asked.Issued.Token.Reveal(), "typed_value": "Demo"})
+	require.NotNil(t, asked.Request)
+	wrong := r.call(discard, "execute", args{"confirm_token": asked.Request.Token.Reveal(), "typed_value": "Demo"})
 	require.Error(t, wrong.Err)
 	assert.Equal(t, before, r.picture(), "ask, plan and a wrong word change nothing")
 }

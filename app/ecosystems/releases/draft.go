@@ -64,7 +64,7 @@ func (d Deps) Draft(ctx context.Context, f runs.Ecosystem, o Request) (*Draft, e
 	dr := &Draft{ReleaseState: s, Order: o}
 	for _, m := range s.Members {
 		if m.Foot.Err != nil {
-			return nil, release.ErrChecks.Sayf("%s cannot be released: %s", m.Name, fault.From(m.Foot.Err).Message).Because(m.Foot.Err)
+			return nil, release.ErrChecks.WithMessage("%s cannot be released: %s", m.Name, fault.From(m.Foot.Err).Message).WithCause(m.Foot.Err)
 		}
 	}
 	if err := d.choose(ctx, dr); err != nil {
@@ -162,8 +162,8 @@ func (dr *Draft) taken() error {
 	if len(has) == 0 {
 		return nil
 	}
-	return release.ErrTag.Sayf("tag %s exists already in %s, and not in every repository; delete it there (git tag -d %s), or give it to the other repositories", dr.Order.Tag,
-		strings.Join(has, ", "), dr.Order.Tag).With(map[string]any{"tag": dr.Order.Tag, "repos": has})
+	return release.ErrTag.WithMessage("tag %s exists already in %s, and not in every repository; delete it there (git tag -d %s), or give it to the other repositories", dr.Order.Tag,
+		strings.Join(has, ", "), dr.Order.Tag).WithDetails(map[string]any{"tag": dr.Order.Tag, "repos": has})
 }
 
 // CheckError fails with release.ErrChecks when a check failed.
@@ -171,8 +171,8 @@ func (dr *Draft) CheckError() error {
 	if dr.Checks.OK {
 		return nil
 	}
-	return release.ErrChecks.Sayf("%s cannot be released as %s: %s", dr.Found.Layout.Name, dr.Order.Tag, strings.Join(dr.Checks.Errors[:min(3, len(dr.Checks.Errors))], "; ")).
-		With(map[string]any{"validation": dr.Checks, "current": dr.Current.Shown(), "next": dr.Next.Shown()})
+	return release.ErrChecks.WithMessage("%s cannot be released as %s: %s", dr.Found.Layout.Name, dr.Order.Tag, strings.Join(dr.Checks.Errors[:min(3, len(dr.Checks.Errors))], "; ")).
+		WithDetails(map[string]any{"validation": dr.Checks, "current": dr.Current.Shown(), "next": dr.Next.Shown()})
 }
 
 // FileChange is a file that a release writes, relative to the workspace root.

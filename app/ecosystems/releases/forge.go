@@ -43,7 +43,7 @@ type OtherRelease struct {
 // planForge works out the releases on GitHub, and those that are to be made elsewhere by hand. It fails with ecosystem.ErrForge where none can be made, or gh is missing.
 func (d Deps) planForge(ctx context.Context, dr *Draft) error {
 	if !dr.Order.Push {
-		return ecosystem.ErrForge.Sayf("a release on GitHub needs its tag there: call with push, too")
+		return ecosystem.ErrForge.WithMessage("a release on GitHub needs its tag there: call with push, too")
 	}
 	remotes := make([]string, len(dr.Members))
 	group, ctx := errgroup.WithContext(ctx)
@@ -70,7 +70,7 @@ func (d Deps) planForge(ctx context.Context, dr *Draft) error {
 		dr.Order.Forge = append(dr.Order.Forge, ForgeRelease{Repo: m.Name, ForgeRelease: ecosystemport.ForgeRelease{Remote: remotes[i], Tag: m.NextTag, Notes: dr.forgeNotes(m), PreRelease: m.Next.Pre != ""}})
 	}
 	if len(dr.Order.Forge) == 0 {
-		return ecosystem.ErrForge.Sayf("no origin is on GitHub (%s); release without github, and make the releases on their sites by hand", strings.Join(named(dr.Order.Others), ", "))
+		return ecosystem.ErrForge.WithMessage("no origin is on GitHub (%s); release without github, and make the releases on their sites by hand", strings.Join(named(dr.Order.Others), ", "))
 	}
 	return nil
 }
@@ -184,8 +184,8 @@ func (d Publisher) DeliverForge(ctx context.Context, l ecosystem.Layout, approve
 		}
 	}
 	if len(failed) > 0 {
-		return done, ecosystem.ErrForge.Sayf("everything is pushed, but %s on GitHub could not be made (%s): %s; amof_push_ecosystem makes what is missing",
-			plural(len(failed), "release", "releases"), strings.Join(failed, ", "), fault.From(first).Message).Because(first)
+		return done, ecosystem.ErrForge.WithMessage("everything is pushed, but %s on GitHub could not be made (%s): %s; amof_push_ecosystem makes what is missing",
+			plural(len(failed), "release", "releases"), strings.Join(failed, ", "), fault.From(first).Message).WithCause(first)
 	}
 	return done, nil
 }

@@ -54,7 +54,7 @@ func (d Publisher) noted(ctx context.Context, l ecosystem.Layout) (*journal, err
 	}
 	j := &journal{}
 	if err := json.Unmarshal(doc, j); err != nil {
-		return nil, ecosystem.ErrState.Sayf("the journal of an interrupted release of %s cannot be read; delete %s/release/journal once its tags and commits are in order", l.Name, l.State).Because(err)
+		return nil, ecosystem.ErrState.WithMessage("the journal of an interrupted release of %s cannot be read; delete %s/release/journal once its tags and commits are in order", l.Name, l.State).WithCause(err)
 	}
 	return j, nil
 }

@@ -218,8 +218,8 @@ func (d service) checkRemoteTags(ctx context.Context, dr *Draft) error {
 	}
 	for i, m := range dr.Members {
 		if has[i] {
-			return release.ErrTag.Sayf("the origin of %s has tag %s already; fetch it and see what it is, or delete it there", m.Name, m.NextTag).
-				With(map[string]any{"tag": m.NextTag, "repos": []string{m.Name}})
+			return release.ErrTag.WithMessage("the origin of %s has tag %s already; fetch it and see what it is, or delete it there", m.Name, m.NextTag).
+				WithDetails(map[string]any{"tag": m.NextTag, "repos": []string{m.Name}})
 		}
 	}
 	return nil

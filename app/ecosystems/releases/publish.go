@@ -109,7 +109,7 @@ func (d Publisher) Do(ctx context.Context, j runs.Job) (any, error) {
 func same(dr *Draft, j runs.Job) error {
 	hash, err := runs.FactsHash(dr.Facts())
 	if err == nil && hash != j.Run.Facts {
-		err = ecosystem.ErrChanged.Sayf("what %s of %s was confirmed from has changed since; call it again to see and confirm what it would do now", j.Run.Action, j.Run.Ecosystem)
+		err = ecosystem.ErrChanged.WithMessage("what %s of %s was confirmed from has changed since; call it again to see and confirm what it would do now", j.Run.Action, j.Run.Ecosystem)
 	}
 	return err
 }
@@ -229,7 +229,7 @@ func (w *job) recordOver(ctx context.Context) (err error) {
 			return foot.Err
 		}
 		if foot.Branch != w.journal.Record.Branch {
-			return ecosystem.ErrChanged.Sayf("the workspace root is not on branch %s any more", w.journal.Record.Branch)
+			return ecosystem.ErrChanged.WithMessage("the workspace root is not on branch %s any more", w.journal.Record.Branch)
 		}
 		w.journal.Record.Head = foot.Head
 		if w.journal.Steps[last], err = w.Git.Prepare(ctx, w.journal.Record); err != nil {
@@ -252,7 +252,7 @@ func (w *job) takeBack(ctx context.Context, cause error) (any, error) {
 	w.Log("error", w.Order.Tag+" is taken back: "+f.Message)
 	_ = w.forget(ctx)
 	if err := w.undo(ctx, w.Found.Layout, w.journal, w.Log); err != nil {
-		return nil, ecosystem.ErrFailed.Sayf("%s; and not all of it could be taken back (%v); the next release begins with that", f.Message, err).Because(errors.Join(cause, err))
+		return nil, ecosystem.ErrFailed.WithMessage("%s; and not all of it could be taken back (%v); the next release begins with that", f.Message, err).WithCause(errors.Join(cause, err))
 	}
 	w.out.Status = "failed"
 	for i := range w.out.Repos {
@@ -316,10 +316,10 @@ func (w *job) pushAll(ctx context.Context) (any, error) {
 			return w.out, err
 		}
 		w.out.Status, w.out.Resume = "failed", []string{resume}
-		return w.out, ecosystem.ErrFailed.Sayf("%s is released and pushed, but the workspace root, which has its record, could not be pushed: %s; amof_push_ecosystem does so", w.Order.Tag, root.Reason)
+		return w.out, ecosystem.ErrFailed.WithMessage("%s is released and pushed, but the workspace root, which has its record, could not be pushed: %s; amof_push_ecosystem does so", w.Order.Tag, root.Reason)
 	}
 	w.out.Status = "failed"
 	w.out.Resume = append([]string{resume}, w.out.Resume...)
-	return w.out, ecosystem.ErrFailed.Sayf("%s is released here, but could not be pushed from %s (%s); amof_push_ecosystem pushes what is missing, and the result says how to do it by hand",
+	return w.out, ecosystem.ErrFailed.WithMessage("%s is released here, but could not be pushed from %s (%s); amof_push_ecosystem pushes what is missing, and the result says how to do it by hand",
 		w.Order.Tag, strings.Join(failed, ", "), w.out.Repos[slices.IndexFunc(w.out.Repos, func(r ReleasedRepo) bool { return r.Push == "failed" })].Error)
 }

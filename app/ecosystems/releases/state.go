@@ -74,12 +74,12 @@ func members(f runs.Ecosystem) ([]*RepoState, error) {
 			return nil, err
 		}
 		if repos[0].ReadOnly {
-			return nil, ecosystem.ErrReadOnly.Sayf("release.repos of ecosystem %s names %s, which is read-only; take it out, or make it writable", m.Name, name)
+			return nil, ecosystem.ErrReadOnly.WithMessage("release.repos of ecosystem %s names %s, which is read-only; take it out, or make it writable", m.Name, name)
 		}
 		out = append(out, &RepoState{Repo: repos[0], Dir: path.Join(f.Layout.Workspace, repos[0].Path)})
 	}
 	if len(out) == 0 {
-		return nil, ecosystem.ErrNoWork.Sayf("ecosystem %s has no repository that may be written, so that there is nothing to release", m.Name)
+		return nil, ecosystem.ErrNoWork.WithMessage("ecosystem %s has no repository that may be written, so that there is nothing to release", m.Name)
 	}
 	return out, nil
 }
@@ -338,7 +338,7 @@ func (s *ReleaseState) RecordPath(tag string) string {
 // tagName fails with ecosystem.ErrManifest for a tag that git would not take.
 func tagName(tag string) error {
 	if _, err := git.ParseBranch(tag); err != nil {
-		return ecosystem.ErrManifest.Sayf("%q is no tag that git accepts; correct release.tag_prefix of the manifest", tag)
+		return ecosystem.ErrManifest.WithMessage("%q is no tag that git accepts; correct release.tag_prefix of the manifest", tag)
 	}
 	return nil
 }

@@ -101,8 +101,8 @@ func TestModes(t *testing.T) {
 		args{"path": "worktrees/demo/repos/web/app.json", "change": "0.0.0 → 0.1.0"}, args{"path": "worktrees/demo/repos/web/CHANGELOG.md", "change": "section [0.1.0]"},
 		args{"path": "ecosystems/demo/releases/v0.1.0.json", "change": "new record"}}, shown["files"])
 	o = r.call(bump, "execute", a)
-	require.NotNil(t, o.Issued)
-	assert.Equal(t, policy.Preview, o.Issued.Strength)
+	require.NotNil(t, o.Request)
+	assert.Equal(t, policy.Preview, o.Request.Strength)
 	for _, mode := range []string{status, validate, logs} {
 		require.NoError(t, r.call(mode, "", nil).Err)
 	}
@@ -199,7 +199,7 @@ func TestRefused(t *testing.T) {
 			}
 			o := r.call(tool, "execute", a)
 			require.Error(t, o.Err)
-			assert.Nil(t, o.Issued)
+			assert.Nil(t, o.Request)
 			if c.want != nil {
 				require.ErrorIs(t, o.Err, c.want)
 			}

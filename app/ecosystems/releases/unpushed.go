@@ -213,7 +213,7 @@ func (d Publisher) DeliverRecords(ctx context.Context, f runs.Ecosystem, log fun
 	root := d.Git.ReleaseBases(ctx, []string{f.Layout.Root})[0]
 	out := &RootResult{Status: "failed", Branch: root.Branch, Tags: tags}
 	if root.Err == nil && root.Branch == "" {
-		root.Err = ecosystem.ErrFailed.Sayf("the HEAD is detached; check out a branch")
+		root.Err = ecosystem.ErrFailed.WithMessage("the HEAD is detached; check out a branch")
 	}
 	if root.Err != nil {
 		out.Reason = fault.From(root.Err).Message

@@ -125,9 +125,9 @@ func (d Deps) chooseOwn(ctx context.Context, dr *Draft, parts map[string]string)
 		dr.Next = s.Members[0].Next
 		return nil
 	case o.Action == "promote":
-		return release.ErrStep.Sayf("no repository of %s is at a pre-release, so that there is nothing to promote; amof_release_bump begins the next versions", s.Found.Layout.Name)
+		return release.ErrStep.WithMessage("no repository of %s is at a pre-release, so that there is nothing to promote; amof_release_bump begins the next versions", s.Found.Layout.Name)
 	}
-	return ecosystem.ErrNoWork.Sayf("nothing was committed in any repository of %s since its own version, so that there is nothing to release", s.Found.Layout.Name)
+	return ecosystem.ErrNoWork.WithMessage("nothing was committed in any repository of %s since its own version, so that there is nothing to release", s.Found.Layout.Name)
 }
 
 // span returns the commits since a repository's current version.

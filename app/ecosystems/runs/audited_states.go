@@ -56,7 +56,7 @@ func (s AuditedStates) Noted(ctx context.Context, l ecosystem.Layout, name strin
 	case over: // its process died before it took the file away
 		return nil, nil
 	}
-	return nil, ecosystem.ErrState.Sayf("%s says that something was begun with ecosystem %s, and the audit does not know it so: nothing of it is finished or taken back; look at what it names, then move it away", path.Join(l.State, name), l.Name)
+	return nil, ecosystem.ErrState.WithMessage("%s says that something was begun with ecosystem %s, and the audit does not know it so: nothing of it is finished or taken back; look at what it names, then move it away", path.Join(l.State, name), l.Name)
 }
 
 func operation(l ecosystem.Layout, name string) audit.OperationLog {

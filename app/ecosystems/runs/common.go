@@ -22,7 +22,7 @@ type Deps struct {
 	Runs      ecosystemport.Runs
 	Workers   ecosystemport.Workers
 	Sessions  ports.Sessions
-	Owner     ports.Owner
+	Owner     ports.ProcessIdentity
 	Clock     ports.Clock
 	UUIDs     ports.UUIDs
 	// Settle recovers what a run of the ecosystem left whose process ended. Without it the next run does so.
@@ -56,7 +56,7 @@ func SafeWriteSpec(title, description, schema string) tool.Spec {
 // strength (amof contract).
 func DangerousSpec(strength policy.Strength, title, description, schema string) tool.Spec {
 	s := SafeWriteSpec(title, description, schema)
-	s.Class, s.Effects, s.Confirm, s.Anew = policy.ClassDangerous, s.Effects|policy.Delete, strength, true
+	s.Class, s.Effects, s.Confirm, s.ReaskOnChange = policy.ClassDangerous, s.Effects|policy.Delete, strength, true
 	return s
 }
 
@@ -230,15 +230,15 @@ func (f Ecosystem) Sound() error {
 	for _, p := range r.Errors {
 		lines = append(lines, p.Path+": "+p.Message)
 	}
-	return ecosystem.ErrManifest.Sayf("the manifest of %s has errors (%d); the first: %s", f.Layout.Name, len(lines), lines[0]).
-		With(map[string]any{"errors": r.Errors, "ecosystem": f.Layout.Name})
+	return ecosystem.ErrManifest.WithMessage("the manifest of %s has errors (%d); the first: %s", f.Layout.Name, len(lines), lines[0]).
+		WithDetails(map[string]any{"errors": r.Errors, "ecosystem": f.Layout.Name})
 }
 
 // FindInstalled is FindValid for tools that need an installed workspace; it also fails with ecosystem.ErrNotInstalled.
 func (d Deps) FindInstalled(ctx context.Context, sc tool.Scope, name string) (Ecosystem, error) {
 	f, err := d.FindValid(ctx, sc, name)
 	if err == nil && !f.State.Installed() {
-		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed; amof_install_ecosystem installs it", f.Layout.Name)
+		err = ecosystem.ErrNotInstalled.WithMessage("ecosystem %s is not installed; amof_install_ecosystem installs it", f.Layout.Name)
 	}
 	return f, err
 }

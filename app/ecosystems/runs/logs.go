@@ -92,7 +92,7 @@ func since(text string) (after int64, later time.Time, err error) {
 	if later, err = time.Parse(time.RFC3339Nano, text); err == nil {
 		return 0, later, nil
 	}
-	return 0, time.Time{}, ecosystem.ErrArguments.Sayf("since %q is neither a sequence number nor a time such as 2026-01-02T15:04:05Z", text)
+	return 0, time.Time{}, ecosystem.ErrArguments.WithMessage("since %q is neither a sequence number nor a time such as 2026-01-02T15:04:05Z", text)
 }
 
 // RunSummary is the short form of a run.

@@ -147,7 +147,7 @@ func (d Deps) Enqueue(ctx context.Context, sc tool.Scope, p Plan) (QueuedRun, er
 		return QueuedRun{}, err
 	}
 	if len(open) >= ecosystem.MaxQueued {
-		return QueuedRun{}, ecosystem.ErrQueueFull.Sayf("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
+		return QueuedRun{}, ecosystem.ErrQueueFull.WithMessage("%d runs wait for ecosystem %s already, which is as many as may; amof_cancel_run cancels one", len(open), p.Ecosystem)
 	}
 	r := p.run()
 	r.ID, r.Command, r.Status = d.UUIDs.NewUUID(), []string{"countersign", "eco", p.Action, p.Ecosystem}, ecosystem.RunQueued
@@ -207,7 +207,7 @@ func (p Performer) Fresh(ctx context.Context, j Job) error {
 	}
 	hash, err := FactsHash(facts)
 	if err == nil && hash != j.Run.Facts {
-		err = ecosystem.ErrChanged.Sayf("what %s of %s was confirmed from has changed since; call it again to see and confirm what it would do now", j.Run.Action, j.Run.Ecosystem)
+		err = ecosystem.ErrChanged.WithMessage("what %s of %s was confirmed from has changed since; call it again to see and confirm what it would do now", j.Run.Action, j.Run.Ecosystem)
 	}
 	return err
 }

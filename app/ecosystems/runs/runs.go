@@ -213,7 +213,7 @@ func (s service) must(ctx context.Context, sc tool.Scope, id string) (ecosystem.
 		id = f.Run
 	}
 	if id == "" {
-		return ecosystem.Run{}, ecosystem.ErrRunUnknown.Sayf("no run is named; give run_id (amof_list_runs shows those there are)")
+		return ecosystem.Run{}, ecosystem.ErrRunUnknown.WithMessage("no run is named; give run_id (amof_list_runs shows those there are)")
 	}
 	r, err := s.Runs.Load(ctx, id)
 	return s.look().settled(ctx, r), err
@@ -330,7 +330,7 @@ func (s service) planCancel(ctx context.Context, sc tool.Scope, in CancelInput) 
 		return Plan{}, err
 	}
 	if r.Status.Final() {
-		return Plan{}, ecosystem.ErrMove.Sayf("the run %s has ended already (%s)", r.Short(), r.Status)
+		return Plan{}, ecosystem.ErrMove.WithMessage("the run %s has ended already (%s)", r.Short(), r.Status)
 	}
 	p := Plan{Tool: Cancel.Name, Summary: "cancel of run " + r.Short() + " (" + r.Action + " of " + r.Ecosystem + ")",
 		Preview: map[string]any{"run_id": r.ID, "action": r.Action, "ecosystem": r.Ecosystem, "status": r.Status}, Payload: []byte(r.ID),

@@ -66,7 +66,7 @@ func (w Worker) next(ctx context.Context, waiting []ecosystem.Run, settings ecos
 	for _, r := range waiting {
 		if r.Status == ecosystem.RunRunning { // we hold the lock of the ecosystem: whoever carried it out is gone, unless we share no locks
 			if where := w.Owner.Elsewhere(r.Owner); where != "" {
-				return ecosystem.ErrBusy.Sayf("run %s of ecosystem %s may be under way: it is %s", r.Short(), r.Ecosystem, where)
+				return ecosystem.ErrBusy.WithMessage("run %s of ecosystem %s may be under way: it is %s", r.Short(), r.Ecosystem, where)
 			}
 			return w.recoverRun(ctx, r)
 		}
@@ -113,7 +113,7 @@ func (w Worker) recoverRun(ctx context.Context, r ecosystem.Run) error {
 	p := w.performer(r.Action)
 	stage, recovered := w.known(ctx, r)
 	if recovered == nil && stage.Ended {
-		recovered = ecosystem.ErrUnasked.Sayf("%s of %s: this run has ended already, by the audit, so nothing was put in order", r.Action, r.Ecosystem)
+		recovered = ecosystem.ErrUnasked.WithMessage("%s of %s: this run has ended already, by the audit, so nothing was put in order", r.Action, r.Ecosystem)
 	}
 	if errors.Is(recovered, ecosystem.ErrUnasked) {
 		return w.end(ctx, r, outcome{err: recovered, exit: 1})
@@ -131,7 +131,7 @@ func (w Worker) recoverRun(ctx context.Context, r ecosystem.Run) error {
 		w.say(ctx, r, ecosystem.RunEvent{Level: "error", Type: "log", Message: "what it left could not be put in order: " + fault.From(recovered).Message})
 	}
 	if recovered != nil {
-		return w.end(ctx, r, outcome{err: errInterrupted.Sayf("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(recovered).Message, r.Ecosystem), exit: 1})
+		return w.end(ctx, r, outcome{err: errInterrupted.WithMessage("the process that carried this out is gone; what it left is not in order yet (%s): the next run of ecosystem %s tries again", fault.From(recovered).Message, r.Ecosystem), exit: 1})
 	}
 	return w.end(ctx, r, outcome{err: errInterrupted, exit: 1})
 }
@@ -149,11 +149,11 @@ func (w Worker) layout(ctx context.Context, r ecosystem.Run, l ecosystem.Layout)
 func (w Worker) known(ctx context.Context, r ecosystem.Run) (audit.Stage, error) {
 	plan, err := r.Plan()
 	if err != nil || r.Call == "" || w.Audit == nil {
-		return audit.Stage{}, ecosystem.ErrUnasked.Sayf("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).Because(err)
+		return audit.Stage{}, ecosystem.ErrUnasked.WithMessage("%s of %s: no call that is in the audit queued this run, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool).WithCause(err)
 	}
 	stage, err := audit.FindStage(ctx, w.Audit.Search, r.Call, plan)
 	if err == nil && (!stage.Allowed || stage.Failed) {
-		err = ecosystem.ErrUnasked.Sayf("%s of %s: the audit knows no call that was let through to do what this run's record says, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool)
+		err = ecosystem.ErrUnasked.WithMessage("%s of %s: the audit knows no call that was let through to do what this run's record says, so nothing was done; call %s again", r.Action, r.Ecosystem, r.Tool)
 	}
 	return stage, err
 }
@@ -162,7 +162,7 @@ func (w Worker) known(ctx context.Context, r ecosystem.Run) (audit.Stage, error)
 func (w Worker) begin(ctx context.Context, r ecosystem.Run) error {
 	stage, err := w.known(ctx, r)
 	if err == nil && (stage.Begun || stage.Ended) {
-		err = ecosystem.ErrUnasked.Sayf("%s of %s: what this run's record says was carried out before, and is not repeated; call %s again", r.Action, r.Ecosystem, r.Tool)
+		err = ecosystem.ErrUnasked.WithMessage("%s of %s: what this run's record says was carried out before, and is not repeated; call %s again", r.Action, r.Ecosystem, r.Tool)
 	}
 	if err != nil {
 		return err
@@ -215,7 +215,7 @@ func (w Worker) perform(ctx context.Context, r ecosystem.Run, settings ecosystem
 	case errors.Is(context.Cause(stoppable), ecosystem.ErrStopped):
 		o.err, o.exit = ecosystem.ErrStopped, ecosystem.ExitCancelled
 	case errors.Is(limited.Err(), context.DeadlineExceeded):
-		o.err, o.exit = fault.ErrTimeout.Sayf("the run took longer than it may (%s)", w.limit(begun, settings)), ecosystem.ExitTimeout
+		o.err, o.exit = fault.ErrTimeout.WithMessage("the run took longer than it may (%s)", w.limit(begun, settings)), ecosystem.ExitTimeout
 	case errors.Is(err, fault.ErrTimeout):
 		o.exit = ecosystem.ExitTimeout
 	default:
@@ -239,12 +239,12 @@ func (w Worker) limit(r ecosystem.Run, settings ecosystem.Settings) time.Duratio
 func (w Worker) do(ctx context.Context, r ecosystem.Run) (result any, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			err = fault.ErrInternal.Sayf("%s failed in an unforeseen way", r.Action).Because(fmt.Errorf("panic: %v", p))
+			err = fault.ErrInternal.WithMessage("%s failed in an unforeseen way", r.Action).WithCause(fmt.Errorf("panic: %v", p))
 		}
 	}()
 	p := w.performer(r.Action)
 	if p == nil {
-		return nil, ecosystem.ErrFailed.Sayf("this version of Countersign knows no action %q", r.Action)
+		return nil, ecosystem.ErrFailed.WithMessage("this version of Countersign knows no action %q", r.Action)
 	}
 	if err := w.begin(ctx, r); err != nil {
 		return nil, err

@@ -102,8 +102,8 @@ func (s service) installFacts(ctx context.Context, f runs.Ecosystem, _ json.RawM
 }
 
 func installed(f runs.Ecosystem) error {
-	return ecosystem.ErrInstalled.Sayf("ecosystem %s is installed already, at %s; amof_sync_ecosystem brings it up to date", f.Layout.Name, f.State.WorkspaceDir).
-		With(map[string]any{"ecosystem": f.Layout.Name, "workspace_dir": f.State.WorkspaceDir})
+	return ecosystem.ErrInstalled.WithMessage("ecosystem %s is installed already, at %s; amof_sync_ecosystem brings it up to date", f.Layout.Name, f.State.WorkspaceDir).
+		WithDetails(map[string]any{"ecosystem": f.Layout.Name, "workspace_dir": f.State.WorkspaceDir})
 }
 
 func (s service) planInstall(ctx context.Context, sc tool.Scope, in InstallInput) (installPlan, error) {
@@ -265,5 +265,5 @@ func refused(name string, found []InstallConflict) error {
 		return nil
 	}
 	c := found[0]
-	return ecosystem.ErrConflict.Sayf("ecosystem %s cannot be installed: %s: %s; %s", name, c.Path, c.Message, c.Fix).With(map[string]any{"ecosystem": name, "conflicts": found})
+	return ecosystem.ErrConflict.WithMessage("ecosystem %s cannot be installed: %s: %s; %s", name, c.Path, c.Message, c.Fix).WithDetails(map[string]any{"ecosystem": name, "conflicts": found})
 }

@@ -78,7 +78,7 @@ func (s service) performInstall(ctx context.Context, j runs.Job) (any, error) {
 	if with.Push {
 		j.Log("info", "pushing "+at.Branch)
 		if err := s.Grounds.Publish(ctx, at.Root, at.Branch, j.Log); err != nil {
-			return out, ecosystem.ErrFailed.Sayf("ecosystem %s is installed, but its branch %s was not pushed: %s; amof_push_ecosystem pushes it", f.Layout.Name, at.Branch, fault.From(err).Message).Because(err)
+			return out, ecosystem.ErrFailed.WithMessage("ecosystem %s is installed, but its branch %s was not pushed: %s; amof_push_ecosystem pushes it", f.Layout.Name, at.Branch, fault.From(err).Message).WithCause(err)
 		}
 		out.Pushed = true
 	}
@@ -221,7 +221,7 @@ func failure(j runs.Job, failed []error) error {
 		}
 		return first
 	}
-	return ecosystem.ErrFailed.Sayf("%d of %d repositories of %s failed: %s", len(all), len(failed), j.Found.Layout.Name, strings.Join(all, " | ")).Because(errors.Join(failed...))
+	return ecosystem.ErrFailed.WithMessage("%d of %d repositories of %s failed: %s", len(all), len(failed), j.Found.Layout.Name, strings.Join(all, " | ")).WithCause(errors.Join(failed...))
 }
 
 // undo takes back what an installation that failed has made; nothing is on record of it.
@@ -247,7 +247,7 @@ func (s service) recoverInstall(ctx context.Context, j runs.Job) error {
 	}
 	var w journal
 	if err := json.Unmarshal(doc, &w); err != nil {
-		return ecosystem.ErrState.Sayf("the journal of the installation of %s cannot be read", l.Name).Because(err)
+		return ecosystem.ErrState.WithMessage("the journal of the installation of %s cannot be read", l.Name).WithCause(err)
 	}
 	st, err := s.States.Load(ctx, l)
 	if err != nil {

@@ -180,7 +180,7 @@ func TestInstallConflicts(t *testing.T) {
 			assert.NotContains(t, string(o.Value), "hunter2")
 			o = r.call(install, "execute", nil)
 			require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
-			assert.Nil(t, o.Issued, "nobody is asked")
+			assert.Nil(t, o.Request, "nobody is asked")
 			assert.Equal(t, before, r.tree())
 		})
 	}

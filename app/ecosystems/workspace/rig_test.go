@@ -102,7 +102,7 @@ func (r *rig) open() {
 	r.t.Helper()
 	store := memstore.New()
 	r.deps.Sessions = store.Sessions()
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	var err error
@@ -135,10 +135,10 @@ func (r *rig) call(name string, mode string, a args) tool.Outcome {
 // confirmed returns a call in execute mode, confirmed when it asks.
 func (r *rig) confirmed(name string, a args) tool.Outcome {
 	o := r.call(name, "execute", a)
-	if o.Issued == nil || o.Issued.Token.IsZero() {
+	if o.Request == nil || o.Request.Token.IsZero() {
 		return o
 	}
-	all := args{"confirm_token": o.Issued.Token.Reveal()}
+	all := args{"confirm_token": o.Request.Token.Reveal()}
 	for k, v := range a {
 		all[k] = v
 	}

@@ -97,14 +97,14 @@ func (s service) planSync(ctx context.Context, sc tool.Scope, in SyncInput) (run
 func (s service) chosen(ctx context.Context, f runs.Ecosystem, names []string) ([]ecosystem.Repo, error) {
 	at, err := s.Clones.Look(ctx, ecosystem.Repo{}, f.State.WorkspaceDir)
 	if err == nil && at.Absent {
-		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is recorded as installed at %s, and that directory is gone; amof_discard_ecosystem forgets the record, amof_install_ecosystem makes it anew", f.Layout.Name, f.State.WorkspaceDir)
+		err = ecosystem.ErrNotInstalled.WithMessage("ecosystem %s is recorded as installed at %s, and that directory is gone; amof_discard_ecosystem forgets the record, amof_install_ecosystem makes it anew", f.Layout.Name, f.State.WorkspaceDir)
 	}
 	if err != nil {
 		return nil, err
 	}
 	repos, err := f.Manifest().Choose(names)
 	if err == nil && len(repos) == 0 {
-		err = ecosystem.ErrNoWork.Sayf("ecosystem %s has no enabled repository", f.Layout.Name)
+		err = ecosystem.ErrNoWork.WithMessage("ecosystem %s has no enabled repository", f.Layout.Name)
 	}
 	return repos, err
 }
@@ -302,7 +302,7 @@ func (s service) recoverSync(ctx context.Context, j runs.Job) error {
 		}
 	}
 	if len(left) > 0 {
-		return ecosystem.ErrStorage.Sayf("%s", strings.Join(left, "; "))
+		return ecosystem.ErrStorage.WithMessage("%s", strings.Join(left, "; "))
 	}
 	return nil
 }

@@ -29,7 +29,7 @@ func known(f runs.Ecosystem, id string) error {
 	if len(f.State.Tickets) > 0 {
 		has = "but: " + strings.Join(oldestFirst(f.State), ", ")
 	}
-	return ecosystem.ErrTicket.Sayf("ecosystem %s has no ticket %q, %s", f.Layout.Name, id, has)
+	return ecosystem.ErrTicket.WithMessage("ecosystem %s has no ticket %q, %s", f.Layout.Name, id, has)
 }
 
 // find returns the recorded ticket of that id, with how its worktrees are.
@@ -146,7 +146,7 @@ func (in EndInput) cleans() bool { return in.Cleanup == "local" || in.Cleanup ==
 
 func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) (plan, error) {
 	if in.ID == mainTicket {
-		return plan{}, ecosystem.ErrTicketID.Sayf("main is no ticket, and cannot be ended; amof_ticket_switch main leaves the active one")
+		return plan{}, ecosystem.ErrTicketID.WithMessage("main is no ticket, and cannot be ended; amof_ticket_switch main leaves the active one")
 	}
 	if in.ID == "" {
 		f, err := s.FindInstalled(ctx, sc, in.Ecosystem)
@@ -155,7 +155,7 @@ func (s ticketService) planEnd(ctx context.Context, sc tool.Scope, in EndInput) 
 		}
 		ids := oldestFirst(f.State)
 		if len(ids) != 1 {
-			return plan{}, ecosystem.ErrTicket.Sayf("ecosystem %s has %s; name the one to end", f.Layout.Name, strings.TrimSuffix(counted(len(ids), "ticket")+": "+strings.Join(ids, ", "), ": "))
+			return plan{}, ecosystem.ErrTicket.WithMessage("ecosystem %s has %s; name the one to end", f.Layout.Name, strings.TrimSuffix(counted(len(ids), "ticket")+": "+strings.Join(ids, ", "), ": "))
 		}
 		in.ID = ids[0]
 	}
@@ -201,7 +201,7 @@ func (s ticketService) planUnsaved(ctx context.Context, p *plan, i int, ask bool
 	item, t := &p.items[i], p.trees[i]
 	planUnsaved, err := s.Work.Stake(ctx, t, p.ending.Origin && ask)
 	if err != nil {
-		return planUnsaved, fault.From(err).With(map[string]any{"repo": item.Name, "ecosystem": p.found.Layout.Name})
+		return planUnsaved, fault.From(err).WithDetails(map[string]any{"repo": item.Name, "ecosystem": p.found.Layout.Name})
 	}
 	item.Action = "remove worktree and branch"
 	if planUnsaved.Origin != "" {
@@ -289,6 +289,6 @@ func (s ticketService) clean(ctx context.Context, p plan) ([]TicketRepo, error) 
 		return items, nil
 	}
 	f := fault.From(first)
-	return nil, f.Sayf("ticket %s was not ended, because of %s; call again when that is put right (%s)", p.id, strings.Join(failed, ", "), f.Message).
-		With(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
+	return nil, f.WithMessage("ticket %s was not ended, because of %s; call again when that is put right (%s)", p.id, strings.Join(failed, ", "), f.Message).
+		WithDetails(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
 }

@@ -82,7 +82,7 @@ func (s ticketService) ticketed(ctx context.Context, sc tool.Scope, in FinishInp
 	}
 	p := finishPlan{found: f, id: cmp.Or(in.ID, f.State.Active())}
 	if p.id == "" || p.id == mainTicket {
-		return p, ecosystem.ErrTicket.Sayf("no ticket of ecosystem %s is active; name one as ticket_id, or switch to one with amof_ticket_switch", f.Layout.Name)
+		return p, ecosystem.ErrTicket.WithMessage("no ticket of ecosystem %s is active; name one as ticket_id, or switch to one with amof_ticket_switch", f.Layout.Name)
 	}
 	if err := known(f, p.id); err != nil {
 		return p, err
@@ -163,7 +163,7 @@ func (s ticketService) seal(sc tool.Scope, p finishPlan, plan runs.Plan) (finish
 		plan.Noop = p.Noop
 	}
 	if len(stopped) > 0 {
-		p.refusal = ecosystem.ErrConflict.Sayf("ticket %s: %s; nothing was changed", p.id, strings.Join(stopped, "; ")).With(map[string]any{"repos": p.items, "ecosystem": p.found.Layout.Name})
+		p.refusal = ecosystem.ErrConflict.WithMessage("ticket %s: %s; nothing was changed", p.id, strings.Join(stopped, "; ")).WithDetails(map[string]any{"repos": p.items, "ecosystem": p.found.Layout.Name})
 		plan.Warnings = append(plan.Warnings, stopped...)
 		plan.Options.Nothing = true // it cannot be applied, so there is nothing to approve
 	}
@@ -231,7 +231,7 @@ func (s ticketService) settle(ctx context.Context, l ecosystem.Layout) error {
 	}
 	var step ecosystemport.MergeStep
 	if err := json.Unmarshal(doc, &step); err != nil {
-		return ecosystem.ErrState.Sayf("the journal %s/%s cannot be read; see how the ticket's branches are, then move it away", l.State, MergeNote).Because(err)
+		return ecosystem.ErrState.WithMessage("the journal %s/%s cannot be read; see how the ticket's branches are, then move it away", l.State, MergeNote).WithCause(err)
 	}
 	if err := s.Merges.FinishMerge(ctx, step); err != nil {
 		return err
@@ -249,7 +249,7 @@ func (s ticketService) held(ctx context.Context, p finishPlan, again func(contex
 	if err == nil {
 		var facts string
 		if facts, err = runs.FactsHash(now.Facts); err == nil && !p.From(facts) {
-			err = ecosystem.ErrChanged.Sayf("what ticket %s was planned from has changed since; call again to see what would be done now", p.id)
+			err = ecosystem.ErrChanged.WithMessage("what ticket %s was planned from has changed since; call again to see what would be done now", p.id)
 		}
 	}
 	if err != nil {
@@ -407,7 +407,7 @@ func (s ticketService) mergeOne(ctx context.Context, l ecosystem.Layout, t ecosy
 	}
 	pushed, err := s.Pushes.Push(ctx, t.Clone, t.Base, nil)
 	if err == nil && pushed.Status != "pushed" && pushed.Status != "up_to_date" {
-		err = ecosystem.ErrFailed.Sayf("%s is merged here, and its push was %s: %s", t.Base, pushed.Status, pushed.Reason)
+		err = ecosystem.ErrFailed.WithMessage("%s is merged here, and its push was %s: %s", t.Base, pushed.Status, pushed.Reason)
 	}
 	if err == nil {
 		r.Result = "pushed"
@@ -422,7 +422,7 @@ func (s ticketService) concluded(sc tool.Scope, p finishPlan, items []FinishRepo
 		return done, nil
 	}
 	first := fault.From(failed[0])
-	return done, first.Sayf("%s; the others are as the answer says, and calling again goes on", first.Message).Because(errors.Join(failed...)).With(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
+	return done, first.WithMessage("%s; the others are as the answer says, and calling again goes on", first.Message).WithCause(errors.Join(failed...)).WithDetails(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
 }
 
 func (s ticketService) finished(sc tool.Scope, p finishPlan, items []FinishRepo, summary string) FinishResult {

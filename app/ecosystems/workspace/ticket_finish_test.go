@@ -94,7 +94,7 @@ func TestTicketSync(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(r.tree("T-1", "web"), "web.txt"), []byte("dirty"), 0o644))
 	o = r.call(syncTicket, "execute", nil)
 	require.Error(t, o.Err)
-	assert.Nil(t, o.Issued, "nobody is asked about what cannot be")
+	assert.Nil(t, o.Request, "nobody is asked about what cannot be")
 	assert.Contains(t, o.Err.Error(), "changes that are not committed (web.txt)")
 }
 
@@ -174,9 +174,9 @@ func TestTicketMerge(t *testing.T) {
 	assert.Equal(t, "One thing\nwork on mine.txt", r.root.Git("-C", r.clone("web"), "log", "-2", "--format=%s", "main"))
 	r.work(r.tree("T-1", "api"), "late.txt", "y")
 	id := r.call(merge, "execute", nil)
-	require.NotNil(t, id.Issued)
+	require.NotNil(t, id.Request)
 	r.work(r.tree("T-1", "api"), "later.txt", "y")
-	o = r.call(merge, "execute", ticketArgs{"confirm_token": id.Issued.Token.Reveal()})
+	o = r.call(merge, "execute", ticketArgs{"confirm_token": id.Request.Token.Reveal()})
 	require.Error(t, o.Err, "another plan than the one that was confirmed")
 }
 
@@ -191,7 +191,7 @@ func TestTicketNotCommitted(t *testing.T) {
 	require.NoError(t, os.WriteFile(mine, []byte("work"), 0o644))
 	o := r.call(merge, "execute", nil)
 	require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
-	assert.Nil(t, o.Issued)
+	assert.Nil(t, o.Request)
 	assert.Contains(t, o.Err.Error(), "has changes that are not committed (forgotten.txt), and only commits are merged; commit them there, or merge what is committed alone (committed_only)")
 	assert.Equal(t, was, r.root.Git("-C", r.clone("web"), "rev-parse", "main"), "all of it is checked first")
 	o = r.call(syncTicket, "execute", nil)
@@ -318,8 +318,8 @@ func TestTicketRequestsAreOpened(t *testing.T) {
 	assert.Contains(t, string(plan.Value), `"title":"T-1: work on x.txt"`)
 	assert.Empty(t, text("api"), "a plan opens nothing")
 	o = r.call(propose, "execute", ticketArgs{"text": "Why."})
-	require.NotNil(t, o.Issued)
-	assert.Contains(t, o.Issued.Prompt, "open 2 requests for ticket T-1 of demo")
+	require.NotNil(t, o.Request)
+	assert.Contains(t, o.Request.Prompt, "open 2 requests for ticket T-1 of demo")
 	require.NoError(t, os.WriteFile(beside("web", ".broken"), nil, 0o600))
 	o = r.call(propose, "plan", nil)
 	require.ErrorIs(t, o.Err, nil)

@@ -102,7 +102,7 @@ func (s ticketService) planRequests(ctx context.Context, sc tool.Scope, in Propo
 	plan.Explanation.Irreversible = true
 	switch {
 	case len(stopped) > 0:
-		p.refusal = ecosystem.ErrConflict.Sayf("ticket %s: %s; nothing was changed", p.id, strings.Join(stopped, "; ")).With(map[string]any{"repos": p.repos, "ecosystem": p.found.Layout.Name})
+		p.refusal = ecosystem.ErrConflict.WithMessage("ticket %s: %s; nothing was changed", p.id, strings.Join(stopped, "; ")).WithDetails(map[string]any{"repos": p.repos, "ecosystem": p.found.Layout.Name})
 		plan.Warnings, plan.Options.Nothing = stopped, true // it cannot be applied, so there is nothing to approve
 	case open == 0:
 		plan.Noop = s.requested(sc, p, p.repos, "Found no request to open for ticket "+p.id)
@@ -208,7 +208,7 @@ func (s ticketService) openRequests(ctx context.Context, sc tool.Scope, p reques
 	done := s.requested(sc, p, items, "Opened the requests of ticket "+p.id)
 	if len(failed) > 0 {
 		f := fault.From(failed[0])
-		return done, f.Sayf("%s; the others are as the answer says, and calling again goes on", f.Message).With(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
+		return done, f.WithMessage("%s; the others are as the answer says, and calling again goes on", f.Message).WithDetails(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
 	}
 	return done, nil
 }

@@ -26,8 +26,8 @@ type plan struct {
 	refusal error // why it may not be carried out as it was called
 }
 
-// Gate refuses to clean up what would be lost.
-func (p plan) Gate() error { return p.refusal }
+// Check refuses to clean up what would be lost.
+func (p plan) Check() error { return p.refusal }
 
 // tree returns the worktree of that repository, where there is to be one.
 func (p plan) tree(repo string) (ecosystemport.TicketTree, bool) {
@@ -83,7 +83,7 @@ func (s ticketService) planStart(ctx context.Context, sc tool.Scope, in StartInp
 // unknown rejects an id that a ticket has already.
 func unknown(f runs.Ecosystem, id string) error {
 	if _, known := f.State.Tickets[id]; known {
-		return ecosystem.ErrTicketExists.Sayf("ecosystem %s has a ticket %s already; amof_ticket_switch switches to it", f.Layout.Name, id)
+		return ecosystem.ErrTicketExists.WithMessage("ecosystem %s has a ticket %s already; amof_ticket_switch switches to it", f.Layout.Name, id)
 	}
 	return nil
 }
@@ -113,7 +113,7 @@ func (s ticketService) beginnings(ctx context.Context, p *plan, wanted []string)
 	var why []string
 	for _, r := range chosen {
 		if r.ReadOnly && len(wanted) > 0 {
-			return ecosystem.ErrReadOnly.Sayf("repository %s is read-only in ecosystem %s, so no ticket works on it", r.Name, m.Name)
+			return ecosystem.ErrReadOnly.WithMessage("repository %s is read-only in ecosystem %s, so no ticket works on it", r.Name, m.Name)
 		}
 		item, t := s.beginning(ctx, p, r)
 		if item.Action == skip {
@@ -124,8 +124,8 @@ func (s ticketService) beginnings(ctx context.Context, p *plan, wanted []string)
 		p.items = append(p.items, item)
 	}
 	if len(p.trees) == 0 {
-		return ecosystem.ErrNoWork.Sayf("no repository of %s can have a worktree for ticket %s; %s", m.Name, p.id, strings.Join(append(why, "the manifest names none")[:1], "")).
-			With(map[string]any{"repos": p.items, "ecosystem": p.found.Layout.Name})
+		return ecosystem.ErrNoWork.WithMessage("no repository of %s can have a worktree for ticket %s; %s", m.Name, p.id, strings.Join(append(why, "the manifest names none")[:1], "")).
+			WithDetails(map[string]any{"repos": p.items, "ecosystem": p.found.Layout.Name})
 	}
 	return nil
 }
@@ -161,7 +161,7 @@ func (s ticketService) alone(ctx context.Context, p *plan) (held context.Context
 		return ctx, nil, err
 	}
 	if p.found.State, err = s.States.Load(ctx, p.found.Layout); err == nil && !p.found.State.Installed() {
-		err = ecosystem.ErrNotInstalled.Sayf("ecosystem %s is not installed any more; amof_install_ecosystem installs it", p.found.Layout.Name)
+		err = ecosystem.ErrNotInstalled.WithMessage("ecosystem %s is not installed any more; amof_install_ecosystem installs it", p.found.Layout.Name)
 	}
 	if err != nil {
 		unlock()
@@ -196,8 +196,8 @@ func (s ticketService) start(ctx context.Context, sc tool.Scope, p plan) (Ticket
 		items = append(items, item)
 	}
 	if len(made) == 0 {
-		return TicketResult{}, ecosystem.ErrNoWork.Sayf("no worktree could be made for ticket %s: %s", p.id, fault.From(failed).Message).
-			With(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
+		return TicketResult{}, ecosystem.ErrNoWork.WithMessage("no worktree could be made for ticket %s: %s", p.id, fault.From(failed).Message).
+			WithDetails(map[string]any{"repos": items, "ecosystem": p.found.Layout.Name})
 	}
 	now := s.Clock.Now().UTC()
 	state, err := s.States.Update(ctx, p.found.Layout, func(state *ecosystem.State) error {

@@ -48,7 +48,7 @@ type ticketService struct{ TicketDeps }
 func TicketEntries(d TicketDeps) []tool.Entry {
 	s := ticketService{d}
 	end := runs.SafeWriteSpec("End ticket", "End a ticket: it is no longer recorded. Its worktrees and branches stay, unless cleanup says local or all; work that is nowhere else stays without force.", endSchema)
-	end.Class, end.Effects, end.Anew = policy.ClassDangerous, end.Effects|policy.Delete, true // what cleans up is confirmed
+	end.Class, end.Effects, end.ReaskOnChange = policy.ClassDangerous, end.Effects|policy.Delete, true // what cleans up is confirmed
 	change := runs.SafeWriteSpec("Switch ticket", "Make another ticket the active one, making missing worktrees again; main makes none active.", switchSchema)
 	change.When = "unless it is the active one"
 	sync := runs.DangerousSpec(policy.Simple, "Sync ticket", "Rebase a ticket's branches on their bases as those are at origin now. A branch that conflicts stays as it is.", syncTicketSchema)

@@ -159,7 +159,7 @@ func (idle) Turn(context.Context, int) (func(), error)    { return func() {}, ni
 // core is the core with the tools.
 func newCore(d workspace.TicketDeps) (*app.App, error) {
 	store := memstore.New()
-	core := app.Core{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
+	core := app.Dependencies{Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: store, Audit: store, Settings: store, Sessions: store.Sessions(),
 		Limiter: memstore.Unlimited{}, Runs: store.Runs(), Owner: system.Owner{}, Log: slog.New(slog.DiscardHandler),
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
 	return app.New(core, app.Options{Policy: policy.Policy{Approval: policy.ApprovalCaller, Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}},
@@ -193,10 +193,10 @@ func (r *ticketRig) does(name string, in ticketArgs) workspace.TicketResult {
 func (r *ticketRig) confirmed(name string, in ticketArgs) tool.Outcome {
 	r.t.Helper()
 	o := r.call(name, "execute", in)
-	if o.Issued == nil {
+	if o.Request == nil {
 		return o
 	}
-	all := ticketArgs{"confirm_token": o.Issued.Token.Reveal()}
+	all := ticketArgs{"confirm_token": o.Request.Token.Reveal()}
 	for k, v := range in {
 		all[k] = v
 	}

@@ -27,7 +27,7 @@ func (in BranchInput) Resources() []string { return []string{in.Path} }
 // Validate rejects contradictions.
 func (in BranchInput) Validate() error {
 	if in.Delete && in.From != "" {
-		return project.ErrArgument.Sayf("from is for a new branch, and this one is to be deleted; leave it out")
+		return project.ErrArgument.WithMessage("from is for a new branch, and this one is to be deleted; leave it out")
 	}
 	return nil
 }
@@ -84,7 +84,7 @@ func (in SwitchInput) Resources() []string { return []string{in.Path} }
 // Validate rejects contradictions.
 func (in SwitchInput) Validate() error {
 	if in.From != "" && !in.Create {
-		return project.ErrArgument.Sayf("from is for create: true")
+		return project.ErrArgument.WithMessage("from is for create: true")
 	}
 	return nil
 }
@@ -166,7 +166,7 @@ func (in StashInput) Resources() []string { return []string{in.Path} }
 // Validate rejects contradictions.
 func (in StashInput) Validate() error {
 	if in.Action == "push" && in.Stash != "" || in.Action != "push" && in.Message != "" {
-		return project.ErrArgument.Sayf("message is for push, and stash for pop, apply and drop")
+		return project.ErrArgument.WithMessage("message is for push, and stash for pop, apply and drop")
 	}
 	return message(in.Message)
 }

@@ -85,7 +85,7 @@ func Capability(d Deps, agents bool) tool.Capability {
 		bind.Command(Pull, unless(spec("Pull", "Fetch the upstream of the branch and merge it, unless uncommitted changes are in the way.", pullSchema, policy.Network, policy.RiskMedium), "there is nothing new"), s.planPull, s.pull),
 	}}
 	for i := range c.Entries {
-		c.Entries[i].Spec.People = !agents
+		c.Entries[i].Spec.UserOnly = !agents
 	}
 	return c
 }
@@ -98,7 +98,7 @@ func (s service) site(ctx context.Context, path string) (runner.Site, string, er
 	}
 	top, err := s.Trees.Top(ctx, site.Dir)
 	if err == nil && top != site.Root && !strings.HasPrefix(top, strings.TrimSuffix(site.Root, "/")+"/") {
-		err = project.ErrPath.Sayf("the repository of %s begins at %s, outside of the project; register that directory to work with its git", site.Dir, top)
+		err = project.ErrPath.WithMessage("the repository of %s begins at %s, outside of the project; register that directory to work with its git", site.Dir, top)
 	}
 	return site, top, err
 }
@@ -194,8 +194,8 @@ type plan struct {
 	nothing bool
 }
 
-// Idle reports whether the plan does nothing.
-func (p plan) Idle() bool { return p.nothing }
+// NoOp reports whether the plan does nothing.
+func (p plan) NoOp() bool { return p.nothing }
 
 // Remotes returns the URLs that the plan shows.
 func (p plan) Remotes() []string { return p.remotes }
@@ -203,8 +203,8 @@ func (p plan) Remotes() []string { return p.remotes }
 // maxShown is the maximum size of the lines shown with a plan, in bytes.
 const maxShown = 300 << 10
 
-// Exhibit returns the changed lines, file by file.
-func (p plan) Exhibit(context.Context) (any, error) {
+// Details returns the changed lines, file by file.
+func (p plan) Details(context.Context) (any, error) {
 	if len(p.files) == 0 {
 		return nil, nil
 	}

@@ -71,14 +71,14 @@ func (d desk) refused(name tool.Name, a args) string {
 	a["path"] = d.dir
 	o := d.asked(name, a)
 	require.Error(d.t, o.Err)
-	require.Nil(d.t, o.Issued, "it is not even asked about")
+	require.Nil(d.t, o.Request, "it is not even asked about")
 	return o.Err.Error()
 }
 
 func (d desk) asked(name tool.Name, a args) tool.Outcome {
 	a["path"] = d.dir
 	c := d.New(name, a)
-	c.Person = true
+	c.FromUser = true
 	return d.Call(d.t.Context(), c)
 }
 
@@ -86,8 +86,8 @@ func (d desk) asked(name tool.Name, a args) tool.Outcome {
 func (d desk) plan(name tool.Name, a args) args {
 	d.t.Helper()
 	o := d.asked(name, a)
-	require.NotNil(d.t, o.Issued, "%v", o.Err)
-	doc, err := tool.Encode(present.ContextOf(o.Issued.Plan))
+	require.NotNil(d.t, o.Request, "%v", o.Err)
+	doc, err := tool.Encode(present.ContextOf(o.Request.Plan))
 	require.NoError(d.t, err)
 	return projectrig.Object(d.t, doc)
 }
@@ -135,10 +135,10 @@ func TestWhatIsStagedIsWhatWasShown(t *testing.T) {
 	d := newDesk(t)
 	d.write("b.txt", "shown\n")
 	o := d.asked("git_stage", args{"files": []string{"."}})
-	require.NotNil(t, o.Issued)
+	require.NotNil(t, o.Request)
 	d.write("b.txt", "swapped\n")
 	c := d.New("git_stage", args{"files": []string{"."}, "path": d.dir})
-	c.Person, c.Token = true, o.Issued.Token
+	c.FromUser, c.Token = true, o.Request.Token
 	require.Error(t, d.Call(t.Context(), c).Err)
 	assert.Empty(t, d.git("diff", "--cached"))
 }
@@ -254,9 +254,9 @@ func TestPushesAndPullsShowTheirCommitsAndNeverLoseAny(t *testing.T) {
 func (d desk) ByPersonOutcome(name tool.Name, a args) tool.Outcome {
 	d.t.Helper()
 	o := d.asked(name, a)
-	require.NotNil(d.t, o.Issued, "%v", o.Err)
+	require.NotNil(d.t, o.Request, "%v", o.Err)
 	c := d.New(name, a)
-	c.Person, c.Token = true, o.Issued.Token
+	c.FromUser, c.Token = true, o.Request.Token
 	return d.Call(d.t.Context(), c)
 }
 
@@ -279,7 +279,7 @@ func TestARepositoryAroundTheProjectIsNotTouched(t *testing.T) {
 	o := d.Ask("git_changes", args{"path": filepath.Join(d.dir, "inner")})
 	require.Error(t, o.Err)
 	c := d.New("git_changes", args{"path": filepath.Join(d.dir, "inner")})
-	c.Person = true
+	c.FromUser = true
 	assert.ErrorIs(t, d.Call(t.Context(), c).Err, project.ErrPath)
 }
 
@@ -393,8 +393,8 @@ func TestTheLastCommitIsReplacedOnlyAsShown(t *testing.T) {
 
 	d.git("push", "--quiet", "--set-upstream", "origin", "main")
 	o := d.asked("git_commit", args{"amend": true, "message": "better"})
-	require.NotNil(t, o.Issued, "%v", o.Err)
-	assert.Equal(t, "high", o.Issued.Risk)
+	require.NotNil(t, o.Request, "%v", o.Err)
+	assert.Equal(t, "high", o.Request.Risk)
 	assert.Equal(t, []any{"origin/main"}, d.plan("git_commit", args{"amend": true, "message": "better"})["remotes_have_it"])
 }
 

@@ -52,7 +52,7 @@ func (s service) planPush(ctx context.Context, _ tool.Scope, in PushInput) (push
 		what += ", as a new branch"
 		notes = append(notes, "the commits are those that no branch of "+m.Remote+" had when it was last fetched")
 	case m.Lost > 0 && !in.Force:
-		return p, project.ErrArgument.Sayf("%s of %s has %s that %s does not have; pull first (git_pull), or replace them with force_with_lease: true (countersign git push --force-with-lease)",
+		return p, project.ErrArgument.WithMessage("%s of %s has %s that %s does not have; pull first (git_pull), or replace them with force_with_lease: true (countersign git push --force-with-lease)",
 			m.Target, url, project.Counted(m.Lost, "commit"), m.Branch)
 	case m.Lost > 0:
 		what += ", replacing " + project.Counted(m.Lost, "commit") + " that are there"

@@ -31,10 +31,10 @@ func (in StageInput) Resources() []string { return []string{in.Path} }
 // Validate checks what does not need the repository.
 func (in StageInput) Validate() error {
 	if len(in.Files)+len(in.Hunks) == 0 {
-		return project.ErrArgument.Sayf("name files or hunks; git_changes lists them")
+		return project.ErrArgument.WithMessage("name files or hunks; git_changes lists them")
 	}
 	if len(in.Files)+len(in.Hunks) > maxNames {
-		return project.ErrArgument.Sayf("at most %d files and hunks are taken at a time; name directories", maxNames)
+		return project.ErrArgument.WithMessage("at most %d files and hunks are taken at a time; name directories", maxNames)
 	}
 	return nil
 }
@@ -93,7 +93,7 @@ func (s service) staging(ctx context.Context, in StageInput, back bool) (stagePl
 		text.WriteString(f.Text())
 	}
 	if len(missing) > 0 {
-		return p, project.ErrConflict.Sayf("hunk %s no longer exists; git_changes lists the present ones", strings.Join(missing, ", "))
+		return p, project.ErrConflict.WithMessage("hunk %s no longer exists; git_changes lists the present ones", strings.Join(missing, ", "))
 	}
 	p.patch = text.String()
 	sum := sha256.Sum256([]byte(p.patch))
@@ -113,28 +113,28 @@ func chosen(all []project.FilePatch, in StageInput, w project.WorkTree) ([]strin
 	var paths []string
 	for _, name := range w.Conflicted {
 		if within(name, in.Files) {
-			return nil, project.ErrArgument.Sayf("%s has conflicts; resolve them and stage it by hand with git add", name)
+			return nil, project.ErrArgument.WithMessage("%s has conflicts; resolve them and stage it by hand with git add", name)
 		}
 	}
 	for _, f := range all {
 		some := slices.ContainsFunc(f.Hunks, func(h project.Hunk) bool { return slices.Contains(in.Hunks, h.ID) })
 		if within(f.Path, in.Files) || some {
 			if some && within(f.Path, in.Files) {
-				return nil, project.ErrArgument.Sayf("%s is named as a whole and by a hunk of it; name the hunks alone, which is that part of it, or the file alone", f.Path)
+				return nil, project.ErrArgument.WithMessage("%s is named as a whole and by a hunk of it; name the hunks alone, which is that part of it, or the file alone", f.Path)
 			}
 			if some && !f.Partly() && len(f.Hunks) > 1 {
-				return nil, project.ErrArgument.Sayf("%s can only be taken whole; name it in files", f.Path)
+				return nil, project.ErrArgument.WithMessage("%s can only be taken whole; name it in files", f.Path)
 			}
 			paths = append(paths, f.Path)
 		}
 	}
 	for _, name := range in.Files {
 		if !slices.ContainsFunc(all, func(f project.FilePatch) bool { return within(f.Path, []string{name}) }) {
-			return nil, project.ErrArgument.Sayf("nothing of %.200q differs; git_changes lists the files that do, as seen from %s", name, w.Top)
+			return nil, project.ErrArgument.WithMessage("nothing of %.200q differs; git_changes lists the files that do, as seen from %s", name, w.Top)
 		}
 	}
 	if len(paths) == 0 {
-		return nil, project.ErrConflict.Sayf("hunk %s no longer exists; git_changes lists the present ones", strings.Join(in.Hunks, ", "))
+		return nil, project.ErrConflict.WithMessage("hunk %s no longer exists; git_changes lists the present ones", strings.Join(in.Hunks, ", "))
 	}
 	return paths, nil
 }
@@ -168,17 +168,17 @@ func (in CommitInput) Resources() []string { return []string{in.Path} }
 // Validate checks the message.
 func (in CommitInput) Validate() error {
 	if in.Message == "" && !in.Amend {
-		return project.ErrArgument.Sayf("a commit needs a message; say what the change does")
+		return project.ErrArgument.WithMessage("a commit needs a message; say what the change does")
 	}
 	return message(in.Message)
 }
 
 func message(text string) error {
 	if strings.ContainsRune(text, 0) {
-		return project.ErrArgument.Sayf("the message cannot have a NUL character")
+		return project.ErrArgument.WithMessage("the message cannot have a NUL character")
 	}
 	if text != "" && strings.TrimSpace(text) == "" {
-		return project.ErrArgument.Sayf("the message is empty; say what the change does")
+		return project.ErrArgument.WithMessage("the message is empty; say what the change does")
 	}
 	return nil
 }
@@ -202,7 +202,7 @@ func (s service) planCommit(ctx context.Context, _ tool.Scope, in CommitInput) (
 	old := p.work.Amends
 	if old != nil {
 		if in.Message = cmp.Or(strings.TrimSpace(in.Message), old.Message); old.Nothing && in.Message == old.Message {
-			return p, project.ErrArgument.Sayf("nothing is staged in %s, and the message is as it was, so there is nothing to amend; stage files, or give another message", top)
+			return p, project.ErrArgument.WithMessage("nothing is staged in %s, and the message is as it was, so there is nothing to amend; stage files, or give another message", top)
 		}
 		p.input.Message = in.Message
 	}

@@ -37,7 +37,7 @@ func (c casing) Decode(args json.RawMessage) (tool.Invocation, error) {
 			continue
 		}
 		if confirms(name) { // the core removes these before, in their only spelling
-			return nil, project.ErrArgument.Sayf("%s is spelled %s", alias, name)
+			return nil, project.ErrArgument.WithMessage("%s is spelled %s", alias, name)
 		}
 		if err := MergeAliases(fields, name, alias); err != nil {
 			return nil, err
@@ -64,7 +64,7 @@ func MergeAliases(fields map[string]json.RawMessage, name string, aliases ...str
 			continue
 		}
 		if have, both := fields[name]; both && !bytes.Equal(compact(have), compact(value)) {
-			return project.ErrArgument.Sayf("%s and %s are the same argument, and were given with different values; send %s alone", alias, name, name)
+			return project.ErrArgument.WithMessage("%s and %s are the same argument, and were given with different values; send %s alone", alias, name, name)
 		}
 		delete(fields, alias)
 		fields[name] = value

@@ -253,7 +253,7 @@ func (x *examination) script(ctx context.Context, m *project.Manifest, s started
 		if err := x.text(ctx, s.dir, text, s.depth); err != nil {
 			f := fault.From(err)
 			if errors.Is(err, project.ErrCommandBlocked) && s.depth == 1 {
-				return f.Sayf("script %q of package.json: %s", s.name, f.Message)
+				return f.WithMessage("script %q of package.json: %s", s.name, f.Message)
 			}
 			return err
 		}

@@ -249,13 +249,13 @@ func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec proce
 	case result.OK():
 		return e, nil
 	case result.Status == process.TimedOut:
-		return e, project.ErrExecutionTimeout.Sayf("%s ran longer than its %v and was stopped", what, spec.Timeout).With(details(e))
+		return e, project.ErrExecutionTimeout.WithMessage("%s ran longer than its %v and was stopped", what, spec.Timeout).WithDetails(details(e))
 	case result.Status == process.Stopped:
-		return e, project.ErrCancelled.Sayf("%s was cancelled and stopped", what).With(details(e))
+		return e, project.ErrCancelled.WithMessage("%s was cancelled and stopped", what).WithDetails(details(e))
 	case result.Exit.Signal != "":
-		return e, project.ErrExecutionFailed.Sayf("%s was ended by signal %s", what, result.Exit.Signal).With(details(e))
+		return e, project.ErrExecutionFailed.WithMessage("%s was ended by signal %s", what, result.Exit.Signal).WithDetails(details(e))
 	}
-	return e, project.ErrExecutionFailed.Sayf("%s ended with exit code %d", what, result.Exit.Code).With(details(e))
+	return e, project.ErrExecutionFailed.WithMessage("%s ended with exit code %d", what, result.Exit.Code).WithDetails(details(e))
 }
 
 // OutputBudget returns the maximum size of output, in bytes of JSON, in the result of this call.
@@ -324,7 +324,7 @@ func Labels(p project.Project, sc tool.Scope, more map[string]string) map[string
 // ParseTimeout converts a requested timeout in milliseconds. It fails with project.ErrArgument.
 func ParseTimeout(ms int64) (time.Duration, error) {
 	if ms < 1 || ms > MaxTimeout.Milliseconds() {
-		return 0, project.ErrArgument.Sayf("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())
+		return 0, project.ErrArgument.WithMessage("timeoutMs is not within 1 and %d", MaxTimeout.Milliseconds())
 	}
 	return time.Duration(ms) * time.Millisecond, nil
 }
@@ -334,11 +334,11 @@ func CheckArgs(args []string) error {
 	all := 0
 	for i, a := range args {
 		if all += len(a); len(a) > maxArg {
-			return project.ErrArgument.Sayf("argument %d has %d bytes; at most %d are passed on: write it into a file and name that", i+1, len(a), maxArg)
+			return project.ErrArgument.WithMessage("argument %d has %d bytes; at most %d are passed on: write it into a file and name that", i+1, len(a), maxArg)
 		}
 	}
 	if all > maxArgs {
-		return project.ErrArgument.Sayf("the args have %d bytes; at most %d are passed on: write them into a file and name that", all, maxArgs)
+		return project.ErrArgument.WithMessage("the args have %d bytes; at most %d are passed on: write them into a file and name that", all, maxArgs)
 	}
 	return nil
 }

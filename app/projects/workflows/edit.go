@@ -132,10 +132,10 @@ func readSettings(given map[string]any) (out StepSettings, err error) {
 	read := json.NewDecoder(bytes.NewReader(doc))
 	read.DisallowUnknownFields()
 	if err := read.Decode(&out); err != nil {
-		return out, project.ErrArgument.Sayf("settings are needs (a list of steps), needs_all, retry, retry_delay_ms and files (a list of patterns): %v", err)
+		return out, project.ErrArgument.WithMessage("settings are needs (a list of steps), needs_all, retry, retry_delay_ms and files (a list of patterns): %v", err)
 	}
 	if out.NeedsAll && out.Needs != nil {
-		return out, project.ErrArgument.Sayf("needs_all contradicts needs")
+		return out, project.ErrArgument.WithMessage("needs_all contradicts needs")
 	}
 	return out, nil
 }
@@ -234,7 +234,7 @@ func (s service) judge(ctx context.Context, w project.Workflow, n project.Node) 
 		return nil, err
 	}
 	if open := shellcmd.Placeholders(n.Config.Command); len(open) > 0 {
-		return nil, project.ErrArgument.Sayf("the command still holds <%s>; put in what it stands for", strings.Join(open, ">, <"))
+		return nil, project.ErrArgument.WithMessage("the command still holds <%s>; put in what it stands for", strings.Join(open, ">, <"))
 	}
 	findings, err := s.inspect(ctx, at, n.Config.Command)
 	if err != nil {
@@ -274,7 +274,7 @@ func (s service) workDir(ctx context.Context, w project.Workflow, n project.Node
 	}
 	site, err := s.Sites.Planned(ctx, at)
 	if err == nil && w.ProjectID != "" && !s.Sites.Contains(ctx, home, site.Dir) {
-		err = project.ErrPath.Sayf("cwd %q is not inside the workflow's project", n.Config.Cwd)
+		err = project.ErrPath.WithMessage("cwd %q is not inside the workflow's project", n.Config.Cwd)
 	}
 	return site, err
 }
@@ -296,7 +296,7 @@ func (s service) addStep(ctx context.Context, _ tool.Scope, p stepPlan) (AddedSt
 	n.ID = "node-" + s.UUIDs.NewUUID()
 	w, err := s.Workflows.Update(ctx, p.workflowID, func(w *project.Workflow) error {
 		if w.Revision != p.revision {
-			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", w.Name)
+			return project.ErrConflict.WithMessage("workflow %q changed in the meantime; call again to see the new plan", w.Name)
 		}
 		return w.Insert(n, p.order, s.Clock.Now())
 	})
@@ -368,7 +368,7 @@ func (s service) planChange(ctx context.Context, _ tool.Scope, in ChangeStepInpu
 		return stepPlan{}, err
 	}
 	if in.Order == nil && same(w.Nodes[at], *n) {
-		return stepPlan{}, project.ErrArgument.Sayf("step %q is like that already", n.Name)
+		return stepPlan{}, project.ErrArgument.WithMessage("step %q is like that already", n.Name)
 	}
 	var findings runner.Findings
 	if n.Type == project.NodeScript {
@@ -411,7 +411,7 @@ func shownNode(w project.Workflow, n project.Node) map[string]any {
 func (s service) changeStep(ctx context.Context, _ tool.Scope, p stepPlan) (ChangedStep, error) {
 	w, err := s.Workflows.Update(ctx, p.workflowID, func(w *project.Workflow) error {
 		if w.Revision != p.revision {
-			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", w.Name)
+			return project.ErrConflict.WithMessage("workflow %q changed in the meantime; call again to see the new plan", w.Name)
 		}
 		return w.Replace(p.node, p.order, s.Clock.Now())
 	})

@@ -56,7 +56,7 @@ type Engine struct {
 	Runner     runner.Runner
 	Executions projectport.Executions
 	Clock      ports.Clock
-	Owner      ports.Owner
+	Owner      ports.ProcessIdentity
 	Mask       runner.RedactFunc // replaces secrets in what is stored
 }
 
@@ -233,9 +233,9 @@ func (r *run) tell(s Step, what string) {
 func over(ctx context.Context) error {
 	switch err := ctx.Err(); {
 	case errors.Is(err, context.DeadlineExceeded):
-		return project.ErrExecutionTimeout.Sayf("it ran longer than the %v a workflow may", project.MaxRunTime)
+		return project.ErrExecutionTimeout.WithMessage("it ran longer than the %v a workflow may", project.MaxRunTime)
 	case err != nil:
-		return project.ErrCancelled.Sayf("it was cancelled").Because(err)
+		return project.ErrCancelled.WithMessage("it was cancelled").WithCause(err)
 	}
 	return nil
 }
@@ -382,7 +382,7 @@ func (r *run) failed(ctx context.Context, s Step, node project.Node, t try, n in
 	case over != nil:
 		why = project.ErrCancelled
 	}
-	return why.Sayf("step %s: %s", node.Name, end.message).With(FailedStep{NodeID: node.ID, NodeName: node.Name, ExitCode: end.code, Message: end.message})
+	return why.WithMessage("step %s: %s", node.Name, end.message).WithDetails(FailedStep{NodeID: node.ID, NodeName: node.Name, ExitCode: end.code, Message: end.message})
 }
 
 func describe(r process.Result, timeout time.Duration) string {
@@ -549,7 +549,7 @@ func (r *run) end(ctx context.Context, e project.Execution, err error) (RunResul
 	case project.Cancelled:
 		base = project.ErrCancelled
 	}
-	return o, base.Sayf("workflow %s: %s", e.Name, message).With(o)
+	return o, base.WithMessage("workflow %s: %s", e.Name, message).WithDetails(o)
 }
 
 // summary returns the last lines of an execution, with only the last few of each step.

@@ -48,7 +48,7 @@ func (in *RunInput) Validate() error {
 		case float64:
 			in.given[name] = strconv.FormatFloat(v, 'f', -1, 64)
 		default:
-			return project.ErrArgument.Sayf("input %q is a text, a number, or true or false", name)
+			return project.ErrArgument.WithMessage("input %q is a text, a number, or true or false", name)
 		}
 	}
 	return nil
@@ -242,14 +242,14 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 		return Step{}, err
 	}
 	if open := shellcmd.Placeholders(command); len(open) > 0 {
-		return Step{}, project.ErrArgument.Sayf("step %q still holds <%s>; put in what it stands for", s.Node.Name, strings.Join(open, ">, <"))
+		return Step{}, project.ErrArgument.WithMessage("step %q still holds <%s>; put in what it stands for", s.Node.Name, strings.Join(open, ">, <"))
 	}
 	runner := p.Engine.Runner
 	of := apprunner.Command{Root: site.Root, Dir: site.Dir, Texts: []string{command}}
 	examined, err := runner.Examine(ctx, near.found, of)
 	if err != nil {
 		f := fault.From(err)
-		return Step{}, f.Sayf("step %q: %s", s.Node.Name, f.Message)
+		return Step{}, f.WithMessage("step %q: %s", s.Node.Name, f.Message)
 	}
 	findings := append(examined.Findings, runner.Hidden(append(examined.Parts(), command)...)...)
 	p.risk = max(p.risk, findings.Risk())
@@ -276,7 +276,7 @@ func (p *preparing) script(ctx context.Context, s project.ExpandedStep, shown *s
 		return func(ctx context.Context) error {
 			now, err := p.place(ctx, s, override)
 			if err == nil && now.Dir != site.Dir {
-				err = project.ErrConflict.Sayf("step %q would run in another directory than was approved", s.Node.Name)
+				err = project.ErrConflict.WithMessage("step %q would run in another directory than was approved", s.Node.Name)
 			}
 			if err != nil {
 				return err
@@ -339,7 +339,7 @@ func (s service) place(ctx context.Context, step project.ExpandedStep, override 
 		return apprunner.Site{}, err
 	}
 	if step.Workflow.ProjectID != "" && step.Node.Config.Cwd != "" && !s.Sites.Contains(ctx, home, site.Dir) {
-		return apprunner.Site{}, project.ErrPath.Sayf("step %q runs in %q, which is not inside the workflow's project", step.Node.Name, step.Node.Config.Cwd)
+		return apprunner.Site{}, project.ErrPath.WithMessage("step %q runs in %q, which is not inside the workflow's project", step.Node.Name, step.Node.Config.Cwd)
 	}
 	return site, nil
 }
@@ -352,7 +352,7 @@ func (s service) same(ctx context.Context, name string, of apprunner.Command, be
 	}
 	now, err := s.Engine.Runner.Examine(ctx, around, of)
 	if err == nil && !same(now, before) {
-		err = project.ErrConflict.Sayf("what step %q starts was changed since it was confirmed: %s; run the workflow again to see the new plan", name, now.Changed(before))
+		err = project.ErrConflict.WithMessage("what step %q starts was changed since it was confirmed: %s; run the workflow again to see the new plan", name, now.Changed(before))
 	}
 	return err
 }
@@ -396,7 +396,7 @@ func (s service) run(ctx context.Context, sc tool.Scope, p runPlan) (RunResult, 
 	label(p.steps, sc, map[string]string{apprunner.LabelExecution: e.ID, apprunner.LabelScript: p.workflow.Name})
 	if _, err := s.Workflows.Update(ctx, p.workflow.ID, func(w *project.Workflow) error {
 		if w.Revision != p.workflow.Revision {
-			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", w.Name)
+			return project.ErrConflict.WithMessage("workflow %q changed in the meantime; call again to see the new plan", w.Name)
 		}
 		w.LastExecutedAt = now
 		return nil
@@ -429,7 +429,7 @@ func (s service) unchanged(ctx context.Context, p runPlan) error {
 			return err
 		}
 		if now.Revision != p.revisions[id] {
-			return project.ErrConflict.Sayf("workflow %q changed in the meantime; call again to see the new plan", now.Name)
+			return project.ErrConflict.WithMessage("workflow %q changed in the meantime; call again to see the new plan", now.Name)
 		}
 	}
 	for _, check := range p.checks {

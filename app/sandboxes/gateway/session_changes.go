@@ -55,7 +55,7 @@ func (s service) plan(ctx context.Context, d draft) (plan, error) {
 	}
 	p := plan{request: d.request, starts: !route.Active() && d.begins && s.Ensure != nil}
 	if !route.Active() && !p.starts {
-		return plan{}, sandbox.ErrNotRunning.Sayf("the server %s is not active (status: %.40s); opencode_project_start starts it", called(route), route.Status)
+		return plan{}, sandbox.ErrNotRunning.WithMessage("the server %s is not active (status: %.40s); opencode_project_start starts it", called(route), route.Status)
 	}
 	p.request.Server = route.ID
 	asks, notes := sandboxes.ConfirmOptions{Strength: d.asks}, []string(nil)
@@ -201,7 +201,7 @@ func (s service) planPermission(ctx context.Context, sc tool.Scope, in Permissio
 	}
 	var pending []permission
 	if err := json.Unmarshal(body, &pending); err != nil {
-		return plan{}, sandbox.ErrAnswer.Sayf("what the agent asks for cannot be read, so it cannot be answered").Because(err)
+		return plan{}, sandbox.ErrAnswer.WithMessage("what the agent asks for cannot be read, so it cannot be answered").WithCause(err)
 	}
 	for _, p := range pending {
 		if p.ID != in.Permission {
@@ -221,7 +221,7 @@ func (s service) planPermission(ctx context.Context, sc tool.Scope, in Permissio
 		d.summary += verbatim(p.Permission + " " + strings.Join(p.Patterns, " "))
 		return s.plan(ctx, d)
 	}
-	return plan{}, sandbox.ErrRequest.Sayf("no permission request %s is pending; opencode_permission_list shows those that are", in.Permission)
+	return plan{}, sandbox.ErrRequest.WithMessage("no permission request %s is pending; opencode_permission_list shows those that are", in.Permission)
 }
 
 // verbatim escapes a text for a format string.

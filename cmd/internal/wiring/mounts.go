@@ -54,15 +54,15 @@ func (p *parts) assemble(life context.Context) {
 func (p *parts) mount(life context.Context, mux *http.ServeMux, g *httpauth.Guard) {
 	api := httpapi.New(httpapi.Options{App: p.local.App, Caller: p.gauges.Observe(p.local.App), Hub: p.hub, Version: p.version, Cookie: p.cookie,
 		Observe: p.gauges.Requested, Log: p.log})
-	mux.Handle(httpapi.Prefix+"/", g.Anyone(api.Serve))
-	mux.Handle("/mcp", p.gauges.Route("/mcp", g.Program(p.mcp.ServeVisitor)))
-	figures := func(w http.ResponseWriter, r *http.Request) { p.gauges.Serve(w, r, httpauth.Visitor{}) }
+	mux.Handle(httpapi.Prefix+"/", g.RequireAny(api.Serve))
+	mux.Handle("/mcp", p.gauges.Route("/mcp", g.RequireToken(p.mcp.ServeVisitor)))
+	figures := func(w http.ResponseWriter, r *http.Request) { p.gauges.Serve(w, r, httpauth.Identity{}) }
 	if p.open {
 		mux.HandleFunc("GET /metrics", figures)
 	} else {
-		mux.Handle("GET /metrics", g.Anyone(p.gauges.Serve))
+		mux.Handle("GET /metrics", g.RequireAny(p.gauges.Serve))
 	}
-	p.jobs = console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.Person, IDs: func() string { return system.IDs{}.NewID("work_", 16) },
+	p.jobs = console.Mount(life, mux, console.Options{App: p.local.App, Credentials: p.local.Admission(), Person: g.RequireBrowser, IDs: func() string { return system.IDs{}.NewID("work_", 16) },
 		Machine: homepages.Machine{Damage: p.local.Damage, Free: func() (uint64, error) { return system.FreeSpace(p.local.Home()) }}})
 }
 
@@ -84,11 +84,11 @@ func (p *parts) close(ctx context.Context) error {
 // face is the tools of a core over MCP, on any transport.
 type face struct {
 	mcpserver.Options
-	core mcpserver.Door
+	core mcpserver.Core
 }
 
 // published returns the face of a core: its tools, and resources, prompts and completions where it serves what they are made of.
-func published(core mcpserver.Door, version string) face {
+func published(core mcpserver.Core, version string) face {
 	f := face{core: core, Options: mcpserver.Options{Version: version, Instructions: instructions}}
 	if knows, ok := core.(interface{ Unserved(name string) string }); ok {
 		f.Unserved = knows.Unserved
@@ -108,7 +108,7 @@ func published(core mcpserver.Door, version string) face {
 func patience(env func(string) string) (time.Duration, error) {
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {
-		return 0, command.ErrUsage.Sayf("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
+		return 0, command.ErrUsage.WithMessage("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
 	}
 	return wait, nil
 }

@@ -62,7 +62,7 @@ func (h *host) open(env func(string) string) (command.Core, error) {
 // serve serves what was opened until ctx ends.
 func (h *host) serve(ctx context.Context, o admincmd.ServeOptions, ready func(admincmd.ServeAddress) error) error {
 	if h.local == nil {
-		return fault.ErrInternal.Sayf("nothing was opened to be served")
+		return fault.ErrInternal.WithMessage("nothing was opened to be served")
 	}
 	wait, err := patience(o.Env)
 	if err != nil {
@@ -142,5 +142,5 @@ func behind(life context.Context, g *httpauth.Guard, p *parts) http.Handler {
 	mux := http.NewServeMux()
 	g.Mount(mux)
 	p.mount(life, mux, g)
-	return g.Around(mux)
+	return g.Middleware(mux)
 }

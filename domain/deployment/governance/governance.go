@@ -66,7 +66,7 @@ func (o OrgConfig) Allow(s deployment.Source) error {
 }
 
 func (o OrgConfig) refuse(problem string, details deployment.Details) error {
-	return deployment.ErrPolicyConfig.Sayf("%s: %s", o.Path, problem).With(details.AddPath("path", o.Path))
+	return deployment.ErrPolicyConfig.WithMessage("%s: %s", o.Path, problem).WithDetails(details.AddPath("path", o.Path))
 }
 
 // allows reports whether the allowlist allows a remote. Without an allowlist every remote is allowed.

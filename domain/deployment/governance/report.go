@@ -95,5 +95,5 @@ func (r Report) Fault() error {
 		details.Add("issues_omitted", r.Omitted)
 	}
 	first := r.Issues[0]
-	return deployment.ErrPolicyViolations.Sayf("%s breaks its policy in %d places (first: %s: %s)", r.Root, r.Summary.Violations, first.PathPosix, first.Message).With(details)
+	return deployment.ErrPolicyViolations.WithMessage("%s breaks its policy in %d places (first: %s: %s)", r.Root, r.Summary.Violations, first.PathPosix, first.Message).WithDetails(details)
 }

@@ -16,7 +16,7 @@ func (p FilePatch) Apply(base []byte) ([]byte, error) {
 		old, new := h.sides()
 		at, problem := h.place(image, old)
 		if problem != "" {
-			return nil, ErrApply.Sayf("hunk %d of the patch (%s) does not fit the file: %s; make the patch anew from the file as it is now", i+1, h.header(), problem)
+			return nil, ErrApply.WithMessage("hunk %d of the patch (%s) does not fit the file: %s; make the patch anew from the file as it is now", i+1, h.header(), problem)
 		}
 		image = slices.Replace(image, at, at+len(old), new...)
 	}

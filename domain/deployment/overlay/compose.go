@@ -109,7 +109,7 @@ func (c *composer) override(s subject) (touched []string, err error) {
 	for _, f := range files {
 		if other := PathClash(c.out.Tree, f.Path); other != "" {
 			hint := "remove one of them from the overlay; an overlay can delete nothing"
-			return nil, s.Fault(deployment.ErrConfig, "it would make "+other+" both a file and a directory", hint).With(s.Details(hint).Add("path", f.Path))
+			return nil, s.Fault(deployment.ErrConfig, "it would make "+other+" both a file and a directory", hint).WithDetails(s.Details(hint).Add("path", f.Path))
 		}
 		touched = append(touched, f.Path)
 	}

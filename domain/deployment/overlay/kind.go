@@ -58,7 +58,7 @@ func (s subject) checkKind() error {
 		problem, hint = "it has both override files and patch files", "keep one of the two: move either the files or "+PatchesDir+" away"
 	case kind != KindDir && kind != KindPatch && kind != "":
 		hint = `set overlay_kind in ` + MetaFile + ` to "dir" or "patch"`
-		return s.Fault(deployment.ErrConfig, "there is no overlay kind "+string(kind), hint).With(s.Details(hint).AddPath("meta_path", s.Native(MetaFile)))
+		return s.Fault(deployment.ErrConfig, "there is no overlay kind "+string(kind), hint).WithDetails(s.Details(hint).AddPath("meta_path", s.Native(MetaFile)))
 	case kind == KindPatch && len(files) > 0:
 		problem, hint = "its kind is patch, but it has override files", `remove them, or set overlay_kind in `+MetaFile+` to "dir"`
 	case kind != KindPatch && len(patches) > 0:
@@ -73,7 +73,7 @@ func (s subject) checkKind() error {
 	for i, f := range patches {
 		patched[i] = f.Name
 	}
-	return s.Fault(deployment.ErrConfig, problem, hint).With(s.Details(hint).Add("override_files", overridden).Add("patch_files", patched))
+	return s.Fault(deployment.ErrConfig, problem, hint).WithDetails(s.Details(hint).Add("override_files", overridden).Add("patch_files", patched))
 }
 
 // conflictPaths returns the files that a rebase left unresolved.
@@ -95,5 +95,5 @@ func (s subject) unresolved(files []string, problem, hint string) error {
 	}
 	details := s.Details(hint).Add("conflicts", files).
 		Add("reason_code", "overlay_conflicts_unresolved").Add("next_actions", []string{"resolve_overlay_conflicts", "retry_overlay_rebase"})
-	return s.Fault(deployment.ErrConflictsUnsolved, problem+" ("+list+")", hint).With(details)
+	return s.Fault(deployment.ErrConflictsUnsolved, problem+" ("+list+")", hint).WithDetails(details)
 }

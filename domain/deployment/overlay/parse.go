@@ -14,7 +14,7 @@ import (
 // (agentpack contract §3.5).
 func ParsePatch(text []byte) (FilePatch, error) {
 	if !utf8.Valid(text) {
-		return FilePatch{}, ErrFormat.Sayf("the patch is not valid UTF-8; only text can be patched")
+		return FilePatch{}, ErrFormat.WithMessage("the patch is not valid UTF-8; only text can be patched")
 	}
 	r := reader{lines: strings.SplitAfter(string(text), "\n")}
 	if last := len(r.lines) - 1; r.lines[last] == "" {
@@ -46,9 +46,9 @@ type reader struct {
 // fail returns ErrFormat for the next line.
 func (r *reader) fail(format string, args ...any) error {
 	if r.next >= len(r.lines) {
-		return ErrFormat.Sayf("the patch ends at line %d: "+format, append([]any{len(r.lines)}, args...)...)
+		return ErrFormat.WithMessage("the patch ends at line %d: "+format, append([]any{len(r.lines)}, args...)...)
 	}
-	return ErrFormat.Sayf("line %d of the patch: "+format, append([]any{r.next + 1}, args...)...)
+	return ErrFormat.WithMessage("line %d of the patch: "+format, append([]any{r.next + 1}, args...)...)
 }
 
 func (r *reader) sees(prefix string) bool {

@@ -70,9 +70,9 @@ func CheckPaths(p FilePatch, rel string) error {
 	for _, side := range []struct{ mark, path string }{{"---", p.Old}, {"+++", p.New}} {
 		switch {
 		case side.path == "/dev/null":
-			return ErrPath.Sayf("the %s line of the patch is /dev/null, but a patch neither creates nor deletes a file; both sides have to be %q", side.mark, rel)
+			return ErrPath.WithMessage("the %s line of the patch is /dev/null, but a patch neither creates nor deletes a file; both sides have to be %q", side.mark, rel)
 		case bare(side.path) != rel:
-			return ErrPath.Sayf("the %s line of the patch names %q, but the patch is for %q; correct the line or move the patch", side.mark, side.path, rel)
+			return ErrPath.WithMessage("the %s line of the patch names %q, but the patch is for %q; correct the line or move the patch", side.mark, side.path, rel)
 		}
 	}
 	return nil

@@ -40,7 +40,7 @@ func (l PatchLayer) Details(hint string) deployment.Details {
 
 // Fault returns sentinel with a message that names the layer, the problem and the hint, and with Details for the hint.
 func (l PatchLayer) Fault(sentinel *fault.Error, problem, hint string) *fault.Error {
-	return sentinel.Sayf("%s: %s; %s", l, problem, hint).With(l.Details(hint))
+	return sentinel.WithMessage("%s: %s; %s", l, problem, hint).WithDetails(l.Details(hint))
 }
 
 // String returns the layer's name for messages.
@@ -68,12 +68,12 @@ func (f LayerPatch) Details(hint string) deployment.Details {
 
 // Refuse returns ErrConfig for the patch: problem continues the sentence that names it.
 func (f LayerPatch) Refuse(problem, hint string) error {
-	return f.Fault(deployment.ErrConfig, "the patch "+f.Name+" "+problem, hint).With(f.Details(hint))
+	return f.Fault(deployment.ErrConfig, "the patch "+f.Name+" "+problem, hint).WithDetails(f.Details(hint))
 }
 
 // wrong returns sentinel with the message of an error of a patch, which includes its own hint.
 func (f LayerPatch) wrong(sentinel *fault.Error, reason error, details deployment.Details) error {
-	return sentinel.Sayf("%s: the patch %s: %v", f.PatchLayer, f.Name, reason).With(details.Add("error", reason.Error()))
+	return sentinel.WithMessage("%s: the patch %s: %v", f.PatchLayer, f.Name, reason).WithDetails(details.Add("error", reason.Error()))
 }
 
 // Parse parses the patch and compares its headers with the file it is for. It fails with ErrConfig (agentpack contract §3.5, 2 to 4).

@@ -163,7 +163,7 @@ func (r *rebaser) prepare() error {
 		return r.about.Fault(deployment.ErrOverlayMissing, "there is no such directory", hint)
 	case l.Baseline == nil:
 		hint := "make it with overlay edit, which writes what is missing and leaves files alone"
-		return r.about.Fault(deployment.ErrBaselineMissing, "it has no "+BaselineFile, hint).With(r.about.Details(hint).AddPath("baseline_path", r.about.Native(BaselineFile)))
+		return r.about.Fault(deployment.ErrBaselineMissing, "it has no "+BaselineFile, hint).WithDetails(r.about.Details(hint).AddPath("baseline_path", r.about.Native(BaselineFile)))
 	}
 	if err := r.about.checkKind(); err != nil {
 		return err
@@ -334,7 +334,7 @@ func (r *rebaser) base(f file) ([]byte, error) {
 			problem = "the file " + f.path + " is not what its baseline says"
 			details.Add("base_sha256", sum.String())
 		}
-		return nil, r.about.Fault(deployment.ErrBaseline, problem, hint).With(details)
+		return nil, r.about.Fault(deployment.ErrBaseline, problem, hint).WithDetails(details)
 	}
 	return data, nil
 }

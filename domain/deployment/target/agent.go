@@ -117,7 +117,7 @@ func (r AgentRule) Headed() bool {
 // ResolveContext is the context in which a table is resolved: the target's configuration, the place, and the system's paths.
 type ResolveContext struct {
 	Config deployment.TargetConfig
-	Place  deployment.Place
+	Place  deployment.Locations
 	Paths  Paths
 	System string // linux, darwin or windows; empty: windows or not, by the path separator
 	Own    bool   // rules with a header are in force even without their option: some module has a file of its own
@@ -158,13 +158,13 @@ func Copying() (option, value string) { return importOption, importNot }
 func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	cfg := in.Config
 	if !slices.Contains(a.Scopes, cfg.Scope) {
-		return nil, deployment.ErrConfig.Sayf("target %s cannot have the scope %q; it can have: %s", a.Name, cfg.Scope, list(a.Scopes)).
-			With(deployment.FieldDetails("target", a.Name).Add("allowed_scopes", a.Scopes))
+		return nil, deployment.ErrConfig.WithMessage("target %s cannot have the scope %q; it can have: %s", a.Name, cfg.Scope, list(a.Scopes)).
+			WithDetails(deployment.FieldDetails("target", a.Name).Add("allowed_scopes", a.Scopes))
 	}
 	for _, c := range append(a.choices, choice{modeOption, []string{modeFile, modeSection}}) {
 		if v, given := cfg.Options[c.option]; given && !slices.Contains(c.values, cfg.Options.Text(c.option, c.values[0])) {
-			return nil, deployment.ErrConfig.Sayf("target %s has the option %s: %v; it can be: %s", a.Name, c.option, v, strings.Join(c.values, ", ")).
-				With(deployment.FieldDetails("target", a.Name).Add("option", c.option).Add("allowed", c.values))
+			return nil, deployment.ErrConfig.WithMessage("target %s has the option %s: %v; it can be: %s", a.Name, c.option, v, strings.Join(c.values, ", ")).
+				WithDetails(deployment.FieldDetails("target", a.Name).Add("option", c.option).Add("allowed", c.values))
 		}
 	}
 	var out []ActiveRule
@@ -196,7 +196,7 @@ func (a agent) Servers(in ResolveContext, scope deployment.Scope) (ActiveRule, e
 		}
 	}
 	if best < 0 {
-		return ActiveRule{}, deployment.ErrConfig.Sayf("%s reads no MCP servers for the scope %s", a.Name, scope).With(deployment.FieldDetails("target", a.Name).Add("scope", string(scope)))
+		return ActiveRule{}, deployment.ErrConfig.WithMessage("%s reads no MCP servers for the scope %s", a.Name, scope).WithDetails(deployment.FieldDetails("target", a.Name).Add("scope", string(scope)))
 	}
 	l := ActiveRule{AgentRule: a.Rules[best], Agent: a.Name}
 	var err error
@@ -252,7 +252,7 @@ func (a agent) root(in ResolveContext, r AgentRule) (string, bool, error) {
 		return n.Join(n.Clean(in.Place.UserHome), rest), false, nil
 	case "project":
 		if !n.Absolute(in.Place.ProjectRoot) {
-			return "", false, deployment.ErrPath.Sayf("target %s needs the project root, and none is known", a.Name)
+			return "", false, deployment.ErrPath.WithMessage("target %s needs the project root, and none is known", a.Name)
 		}
 		return n.Join(n.Clean(in.Place.ProjectRoot), rest), true, nil
 	}
@@ -265,7 +265,7 @@ func (a agent) root(in ResolveContext, r AgentRule) (string, bool, error) {
 }
 
 func homeless(agent string) error {
-	return deployment.ErrPath.Sayf("target %s needs the home directory, and none is known; set HOME", agent)
+	return deployment.ErrPath.WithMessage("target %s needs the home directory, and none is known; set HOME", agent)
 }
 
 // codexHome is the one variable whose directory is part of the place, and that is rejected if it is invalid.
@@ -279,8 +279,8 @@ func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base
 		base = d.base(in)
 	}
 	if base == "" {
-		return "", false, deployment.ErrConfig.Sayf("target %s needs the option %s: the directory to write to", agent, d.option).
-			With(deployment.FieldDetails("target", agent).Add("option", d.option))
+		return "", false, deployment.ErrConfig.WithMessage("target %s needs the option %s: the directory to write to", agent, d.option).
+			WithDetails(deployment.FieldDetails("target", agent).Add("option", d.option))
 	}
 	if strings.HasPrefix(base, "~") && !n.Absolute(in.Place.UserHome) {
 		return "", false, homeless(agent)
@@ -290,8 +290,8 @@ func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base
 		base, moves = in.Place.ProjectRoot+string(n.Sep)+base, true
 	}
 	if !n.Absolute(base) || strings.ContainsRune(base, 0) {
-		return "", false, deployment.ErrConfig.Sayf("target %s has the option %s: %q, which is no absolute path and does not begin with ~/", agent, d.option, base).
-			With(deployment.FieldDetails("target", agent).Add("option", d.option))
+		return "", false, deployment.ErrConfig.WithMessage("target %s has the option %s: %q, which is no absolute path and does not begin with ~/", agent, d.option, base).
+			WithDetails(deployment.FieldDetails("target", agent).Add("option", d.option))
 	}
 	base = n.Clean(base)
 	if in.Config.Scope == deployment.ScopeBoth && d.split {

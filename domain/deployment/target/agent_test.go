@@ -28,7 +28,7 @@ func TestEveryTableIsFoundByItsName(t *testing.T) {
 
 // TestTables checks what the rest relies on for every line of every table, for each scope and on both kinds of systems.
 func TestTables(t *testing.T) {
-	places := map[byte]deployment.Place{'/': {UserHome: "/h", ProjectRoot: "/w/app"}, '\\': {UserHome: `C:\Users\u`, ProjectRoot: `D:\w\app`}}
+	places := map[byte]deployment.Locations{'/': {UserHome: "/h", ProjectRoot: "/w/app"}, '\\': {UserHome: `C:\Users\u`, ProjectRoot: `D:\w\app`}}
 	seen := map[string]bool{}
 	for _, a := range target.AllAgents() {
 		assert.False(t, seen[a.Name], "%s is there twice", a.Name)
@@ -75,14 +75,14 @@ func TestWithoutHomeOrProject(t *testing.T) {
 	for name, c := range map[string]struct {
 		agent string
 		scope deployment.Scope
-		place deployment.Place
+		place deployment.Locations
 		want  error
 		says  string
 	}{
-		"home":                 {"claude_code", deployment.ScopeUser, deployment.Place{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
-		"home of a default":    {"codex", deployment.ScopeUser, deployment.Place{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
-		"relative $CODEX_HOME": {"codex", deployment.ScopeUser, deployment.Place{UserHome: "/h", CodexHome: "relative"}, deployment.ErrConfig, "codex_home"},
-		"project":              {"zed", deployment.ScopeProject, deployment.Place{UserHome: "/h"}, deployment.ErrPath, "project root"},
+		"home":                 {"claude_code", deployment.ScopeUser, deployment.Locations{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
+		"home of a default":    {"codex", deployment.ScopeUser, deployment.Locations{ProjectRoot: "/w"}, deployment.ErrPath, "HOME"},
+		"relative $CODEX_HOME": {"codex", deployment.ScopeUser, deployment.Locations{UserHome: "/h", CodexHome: "relative"}, deployment.ErrConfig, "codex_home"},
+		"project":              {"zed", deployment.ScopeProject, deployment.Locations{UserHome: "/h"}, deployment.ErrPath, "project root"},
 	} {
 		a, _ := target.FindAgent(c.agent)
 		_, err := a.Lines(target.ResolveContext{Config: deployment.TargetConfig{Scope: c.scope}, Place: c.place, Paths: target.Paths{Sep: '/'}})
@@ -110,7 +110,7 @@ func TestTheEnvironmentMovesDirectories(t *testing.T) {
 		"copilot":          {"vscode", map[string]string{"COPILOT_HOME": "/p"}, '/', "/p"},
 	} {
 		a, _ := target.FindAgent(c.agent)
-		place := deployment.Place{UserHome: "/h", Env: c.env}
+		place := deployment.Locations{UserHome: "/h", Env: c.env}
 		if c.sep != '/' {
 			place.UserHome = `C:\Users\u`
 		}

@@ -30,7 +30,7 @@ func (r *renderer) agentHeader(l *line, m Module, doc []byte) (head string, fiel
 			continue
 		}
 		if slices.Contains(restricting(), name) {
-			return "", nil, ErrDialect.Sayf("it is kept within bounds by %s, in the words of another host; say what holds for this one under %s: in the frontmatter", name, l.Agent)
+			return "", nil, ErrDialect.WithMessage("it is kept within bounds by %s, in the words of another host; say what holds for this one under %s: in the frontmatter", name, l.Agent)
 		}
 		left = append(left, name)
 	}

@@ -70,7 +70,7 @@ func keyConflict(have, d deployment.Desired, old, k deployment.Key) error {
 }
 
 func clash(path, what string, existing, wanted claim) error {
-	return deployment.ErrDesired.Sayf("%s: %s, by %s and by %s; change one of the modules, or keep it from the target with its targets list", path, what, existing, wanted).
-		With(deployment.ReasonDetails("desired_state_conflict", "resolve_desired_state_conflict", "retry_command").
+	return deployment.ErrDesired.WithMessage("%s: %s, by %s and by %s; change one of the modules, or keep it from the target with its targets list", path, what, existing, wanted).
+		WithDetails(deployment.ReasonDetails("desired_state_conflict", "resolve_desired_state_conflict", "retry_command").
 			Add("target", wanted.Target).AddPath("path", path).Add("existing", existing).Add("new", wanted))
 }

@@ -44,7 +44,7 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 			return nil, err
 		}
 		if l.Format == deployment.FormatTOML && HasNull(object) {
-			return nil, unusable(l.Agent, m, f.Path, ErrEntry.Sayf("it has a null, which TOML cannot hold; leave the key out"))
+			return nil, unusable(l.Agent, m, f.Path, ErrEntry.WithMessage("it has a null, which TOML cannot hold; leave the key out"))
 		}
 		more, err := l.entries(m, name, object)
 		if err == nil && l.Of == deployment.ModuleMCP && l.Dialect.Launched(object) {

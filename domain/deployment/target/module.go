@@ -65,8 +65,8 @@ func ownFile(m Module, agent string) (header deployment.File, rel string, own bo
 }
 
 func lacks(m Module, file, what string) error {
-	return deployment.ErrConfig.Sayf("module %s is of type %s and has to have %s; it has %d files", m.ID, m.Type, what, len(m.Tree)).
-		With(deployment.ReasonDetails("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
+	return deployment.ErrConfig.WithMessage("module %s is of type %s and has to have %s; it has %d files", m.ID, m.Type, what, len(m.Tree)).
+		WithDetails(deployment.ReasonDetails("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
 }
 
 // skillDir returns the name of a skill's directory: what follows the first colon of its identifier (agentpack contract §2.7).
@@ -76,8 +76,8 @@ func skillDir(m deployment.Module, n Paths) (string, error) {
 		name = m.Name()
 	}
 	if !n.Component(name) {
-		return "", deployment.ErrConfig.Sayf("module %q would be deployed into a directory called %q, which is no name for one; change what follows the colon of its id", m.ID, name).
-			With(deployment.ReasonDetails("skill_name_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("name", name))
+		return "", deployment.ErrConfig.WithMessage("module %q would be deployed into a directory called %q, which is no name for one; change what follows the colon of its id", m.ID, name).
+			WithDetails(deployment.ReasonDetails("skill_name_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("name", name))
 	}
 	return name, nil
 }
@@ -116,8 +116,8 @@ func (l line) header(m Module) (Header, error) {
 	globs := globList(options["globs"])
 	for _, text := range append(slices.Clone(globs), options.Text("description", "")) {
 		if strings.ContainsFunc(text, func(r rune) bool { return r < ' ' || r == 0x7f }) {
-			return Header{}, deployment.ErrConfig.Sayf("target %s has the option %q for module %s; globs and descriptions are one line without control characters", l.Agent, text, m.ID).
-				With(deployment.FieldDetails("target", l.Agent).Add("module_id", m.ID))
+			return Header{}, deployment.ErrConfig.WithMessage("target %s has the option %q for module %s; globs and descriptions are one line without control characters", l.Agent, text, m.ID).
+				WithDetails(deployment.FieldDetails("target", l.Agent).Add("module_id", m.ID))
 		}
 	}
 	h := Header{Globs: globs, Always: options.Bool("always_apply", len(globs) == 0), Description: options.Text("description", "")}

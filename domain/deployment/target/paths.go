@@ -78,8 +78,8 @@ func (n Paths) Confined(below string) error {
 		bad = bad || strings.ContainsAny(below, `\:`)
 	}
 	if bad {
-		return deployment.ErrPath.Sayf("%q is no path below a directory; a file of a module may not lead out of the place it is deployed to", below).
-			With(deployment.ReasonDetails("output_path_invalid", "fix_path", "retry_command").Add("path", below))
+		return deployment.ErrPath.WithMessage("%q is no path below a directory; a file of a module may not lead out of the place it is deployed to", below).
+			WithDetails(deployment.ReasonDetails("output_path_invalid", "fix_path", "retry_command").Add("path", below))
 	}
 	return nil
 }

@@ -8,7 +8,7 @@ import (
 
 // CheckProjectRoot fails with ErrProject if a target's files for a project would go into the home directory, a directory above it, or the root of the
 // file system, and nothing marks it as a project (agentpack contract §10.1). sep is the native path separator.
-func CheckProjectRoot(p deployment.Place, target string, sep byte) error {
+func CheckProjectRoot(p deployment.Locations, target string, sep byte) error {
 	n := Paths{Sep: sep}
 	root := n.Clean(p.ProjectRoot)
 	homely := n.Root(root) || n.Absolute(p.UserHome) && deployment.IsBelow(root, n.Clean(p.UserHome), sep)
@@ -19,7 +19,7 @@ func CheckProjectRoot(p deployment.Place, target string, sep byte) error {
 }
 
 // noProject returns ErrProject for a directory that is not a project.
-func noProject(p deployment.Place, targets []string) error {
-	return deployment.ErrProject.Sayf("%s is no git work tree, so nothing is deployed into it for %s: run this inside a project, name the directory with --project-root, or deploy the user's files with --scope user", p.ProjectRoot, strings.Join(targets, ", ")).
-		With(deployment.ReasonDetails("project_unmarked", "edit_manifest_targets", "retry_command").Add("target", strings.Join(targets, ",")).AddPath("project_root", p.ProjectRoot))
+func noProject(p deployment.Locations, targets []string) error {
+	return deployment.ErrProject.WithMessage("%s is no git work tree, so nothing is deployed into it for %s: run this inside a project, name the directory with --project-root, or deploy the user's files with --scope user", p.ProjectRoot, strings.Join(targets, ", ")).
+		WithDetails(deployment.ReasonDetails("project_unmarked", "edit_manifest_targets", "retry_command").Add("target", strings.Join(targets, ",")).AddPath("project_root", p.ProjectRoot))
 }

@@ -110,7 +110,7 @@ func (r *renderer) render(j *job) error {
 }
 
 // forScope returns the modules for files of the scope, with or without the overlays of this project as the scope needs.
-func forScope(of []Module, scope deployment.Scope, at deployment.Place) []Module {
+func forScope(of []Module, scope deployment.Scope, at deployment.Locations) []Module {
 	out := make([]Module, 0, len(of))
 	for _, m := range of {
 		if !m.In(scope, at.ProjectID) {
@@ -393,8 +393,8 @@ func (l line) frontmatter(m Module) (string, error) {
 
 // unusable returns an error about the content of a module's file.
 func unusable(target string, m Module, file string, err error) error {
-	return deployment.ErrConfig.Sayf("module %s, file %s, for target %s: %v", m.ID, file, target, err).Because(err).
-		With(deployment.ReasonDetails("module_content_invalid", "fix_config", "retry_command").Add("target", target).Add("module_id", m.ID).Add("path", file).Add("error", err.Error()))
+	return deployment.ErrConfig.WithMessage("module %s, file %s, for target %s: %v", m.ID, file, target, err).WithCause(err).
+		WithDetails(deployment.ReasonDetails("module_content_invalid", "fix_config", "retry_command").Add("target", target).Add("module_id", m.ID).Add("path", file).Add("error", err.Error()))
 }
 
 // bytes returns the content of a module's file, read once.

@@ -12,7 +12,7 @@ import (
 
 // TestOptionsNobodyKnowsAreSaid: a mistyped option is ignored, as the format requires, with a warning that suggests the right name.
 func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
-	in := target.Input{Sep: '/', Chosen: []string{"codex", "cursor"}, Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true},
+	in := target.Input{Sep: '/', Chosen: []string{"codex", "cursor"}, Place: deployment.Locations{UserHome: "/h", ProjectRoot: "/p", Marked: true},
 		Targets: map[string]deployment.TargetConfig{
 			"codex":  {Scope: deployment.ScopeBoth, Options: deployment.Options{"write_user_promts": false, "codex_home": "~/.codex", "instructions_mode": "file"}},
 			"cursor": {Scope: deployment.ScopeProject, Options: deployment.Options{"globs": "*.go", "write_rules": true, "color": "red"}},
@@ -26,7 +26,7 @@ func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 
 // TestWhatNoOptionWritesIsSaid: a warning names a target that omits a module because its option is off by default, until the option is set.
 func TestWhatNoOptionWritesIsSaid(t *testing.T) {
-	in := target.Input{Sep: '/', Chosen: []string{"claude_code"}, Place: deployment.Place{UserHome: "/h", ProjectRoot: "/p", Marked: true},
+	in := target.Input{Sep: '/', Chosen: []string{"claude_code"}, Place: deployment.Locations{UserHome: "/h", ProjectRoot: "/p", Marked: true},
 		Modules: []target.Module{{Module: deployment.Module{ID: "skill:a", Type: deployment.ModuleSkill}}, {Module: deployment.Module{ID: "skill:b", Type: deployment.ModuleSkill}},
 			{Module: deployment.Module{ID: "skill:c", Type: deployment.ModuleSkill, Targets: []string{"codex"}}}}}
 	for name, c := range map[string]struct {

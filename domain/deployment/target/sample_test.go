@@ -30,8 +30,8 @@ func module(id string, of deployment.ModuleType, files ...string) target.Module 
 }
 
 // place returns a machine with a home and a marked project.
-func place() deployment.Place {
-	return deployment.Place{Home: "/h/.agentpack", Repo: "/h/.agentpack/repo", UserHome: "/h", ProjectRoot: "/w/app", Marked: true, Machine: "m1"}
+func place() deployment.Locations {
+	return deployment.Locations{Home: "/h/.agentpack", Repo: "/h/.agentpack/repo", UserHome: "/h", ProjectRoot: "/w/app", Marked: true, Machine: "m1"}
 }
 
 // everything returns modules of every type.

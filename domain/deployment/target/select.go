@@ -34,14 +34,14 @@ func SelectTargets(cfg map[string]deployment.TargetConfig, filter string) ([]str
 
 func unknown(name string) error {
 	allowed := append([]string{AllTargets}, TargetNames()...)
-	return deployment.ErrTarget.Sayf("there is no target %q; there are: %s", name, strings.Join(allowed, ", ")).
-		With(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").Add("target", name).Add("allowed", allowed))
+	return deployment.ErrTarget.WithMessage("there is no target %q; there are: %s", name, strings.Join(allowed, ", ")).
+		WithDetails(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").Add("target", name).Add("allowed", allowed))
 }
 
 func notConfigured(name string) error {
 	hint := "add targets." + name + " with mode and scope to " + deployment.ManifestFile
-	return deployment.ErrConfig.Sayf("target %s is not configured; %s", name, hint).
-		With(deployment.FieldDetails("target", name).Add("hint", hint))
+	return deployment.ErrConfig.WithMessage("target %s is not configured; %s", name, hint).
+		WithDetails(deployment.FieldDetails("target", name).Add("hint", hint))
 }
 
 // line is a line of an agent's table that is in force.

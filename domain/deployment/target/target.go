@@ -14,7 +14,7 @@ type Module struct {
 
 // Input is everything that decides what is deployed.
 type Input struct {
-	Place   deployment.Place
+	Place   deployment.Locations
 	Targets map[string]deployment.TargetConfig // of the manifest
 	Chosen  []string                           // the targets to render, sorted
 	Modules []Module                           // selected ones, sorted by identifier

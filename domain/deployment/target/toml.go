@@ -118,7 +118,7 @@ func bare(c rune) bool {
 }
 
 func (r *reader) fail(what string) error {
-	return ErrText.Sayf("line %d of the command %s", r.line, what)
+	return ErrText.WithMessage("line %d of the command %s", r.line, what)
 }
 
 // take returns the next n bytes, or all of them when n is negative.

@@ -35,7 +35,7 @@ type Version struct {
 
 // ParseVersion reads a version as SemVer 2.0 writes it, without a prefix. It fails with ErrVersion, also for numbers beyond 64 bits.
 func ParseVersion(s string) (Version, error) {
-	bad := ErrVersion.Sayf("%.80q is no version; write MAJOR.MINOR.PATCH, perhaps with -alpha.1, -beta.1 or -rc.1 behind it", s)
+	bad := ErrVersion.WithMessage("%.80q is no version; write MAJOR.MINOR.PATCH, perhaps with -alpha.1, -beta.1 or -rc.1 behind it", s)
 	if len(s) > maxVersion {
 		return Version{}, bad
 	}

@@ -126,7 +126,7 @@ func TestBuildWithoutManager(t *testing.T) {
 
 func TestBuildRefuses(t *testing.T) {
 	t.Run("an unreadable manifest", func(t *testing.T) {
-		_, err := shellcmd.BuildScriptCommand(project.Facts{Type: "node", Broken: project.ErrManifest.Sayf("it is a pipe")}, everything(), "build", nil)
+		_, err := shellcmd.BuildScriptCommand(project.Facts{Type: "node", Broken: project.ErrManifest.WithMessage("it is a pipe")}, everything(), "build", nil)
 		require.ErrorIs(t, err, project.ErrManifest)
 	})
 	t.Run("no manifest", func(t *testing.T) {

@@ -263,7 +263,7 @@ func (l List) Find(word string) (Task, error) {
 	for _, t := range named {
 		ids = append(ids, t.ID())
 	}
-	return Task{}, project.ErrArgument.Sayf("%.100q names more than one task; call one of: %s", word, strings.Join(ids, ", "))
+	return Task{}, project.ErrArgument.WithMessage("%.100q names more than one task; call one of: %s", word, strings.Join(ids, ", "))
 }
 
 // free matches names of a runner's tasks that no file names.
@@ -298,7 +298,7 @@ func (l List) missing(word string) error {
 		}
 	}
 	if len(names) == 0 {
-		return project.ErrScriptNotFound.Sayf("there is no task %.100q, and no other: no file of a task runner is there that can be read", word)
+		return project.ErrScriptNotFound.WithMessage("there is no task %.100q, and no other: no file of a task runner is there that can be read", word)
 	}
 	meant, list := "", strings.Join(names[:min(len(names), shown)], ", ")
 	if near := spelling.Nearest(word, names); near != "" {
@@ -309,7 +309,7 @@ func (l List) missing(word string) error {
 	if len(names) > shown {
 		list += sprintf(" and %d more", len(names)-shown)
 	}
-	return project.ErrScriptNotFound.Sayf("there is no task %.100q%s; there are: %s", word, meant, list)
+	return project.ErrScriptNotFound.WithMessage("there is no task %.100q%s; there are: %s", word, meant, list)
 }
 
 // Needed returns the tasks that one starts, directly or indirectly, as far as they can be read: each once, in the order in which they are named. If

@@ -51,7 +51,7 @@ type WorkflowConfig struct {
 // Validate rejects an action that could not run, with project.ErrArgument.
 func (a Action) Validate() error {
 	if strings.TrimSpace(a.Name) == "" {
-		return project.ErrArgument.Sayf("an action needs a name")
+		return project.ErrArgument.WithMessage("an action needs a name")
 	}
 	if err := project.CheckText("name", a.Name, project.MaxName); err != nil {
 		return err
@@ -62,7 +62,7 @@ func (a Action) Validate() error {
 	have := map[project.Kind]bool{project.KindScript: a.Script != nil, project.KindWebhook: a.Webhook != nil, project.KindWorkflow: a.Workflow != nil}
 	for kind, there := range have {
 		if there != (kind == a.Type) {
-			return project.ErrArgument.Sayf("an action of type %q has the config of exactly that type", a.Type)
+			return project.ErrArgument.WithMessage("an action of type %q has the config of exactly that type", a.Type)
 		}
 	}
 	switch a.Type {
@@ -72,27 +72,27 @@ func (a Action) Validate() error {
 		return a.Webhook.Validate()
 	case project.KindWorkflow:
 		if a.Workflow.WorkflowID == "" {
-			return project.ErrArgument.Sayf("the action names no workflow")
+			return project.ErrArgument.WithMessage("the action names no workflow")
 		}
 		return nil
 	}
-	return project.ErrArgument.Sayf("%q is no type of action; there are script, webhook and workflow", a.Type)
+	return project.ErrArgument.WithMessage("%q is no type of action; there are script, webhook and workflow", a.Type)
 }
 
 func (c ScriptConfig) validate() error {
 	switch {
 	case strings.TrimSpace(c.Command) == "":
-		return project.ErrArgument.Sayf("the action names no program")
+		return project.ErrArgument.WithMessage("the action names no program")
 	case strings.ContainsAny(c.Command, " \t\n"):
-		return project.ErrArgument.Sayf("%q holds blanks: command is the program alone, its arguments stand in args", c.Command)
+		return project.ErrArgument.WithMessage("%q holds blanks: command is the program alone, its arguments stand in args", c.Command)
 	case len(c.Command) > project.MaxCommand:
-		return project.ErrArgument.Sayf("the command has more than %d bytes", project.MaxCommand)
+		return project.ErrArgument.WithMessage("the command has more than %d bytes", project.MaxCommand)
 	case c.TimeoutMS < 0 || c.TimeoutMS > maxTimeoutMS:
-		return project.ErrArgument.Sayf("timeoutMs is not within 0 and %d", maxTimeoutMS)
+		return project.ErrArgument.WithMessage("timeoutMs is not within 0 and %d", maxTimeoutMS)
 	}
 	for i, arg := range c.Args {
 		if strings.ContainsRune(arg, 0) {
-			return project.ErrArgument.Sayf("args[%d] contains a NUL character, which is not allowed in arguments", i)
+			return project.ErrArgument.WithMessage("args[%d] contains a NUL character, which is not allowed in arguments", i)
 		}
 	}
 	if err := project.CheckText("command", c.Command, project.MaxCommand); err != nil { // what is shown must be what is run

@@ -44,16 +44,16 @@ func (c Config) Validate() error {
 		return err
 	}
 	if !slices.Contains(methods(), c.method()) {
-		return project.ErrArgument.Sayf("%q is no method a webhook can use; there are %s", c.Method, strings.Join(methods(), ", "))
+		return project.ErrArgument.WithMessage("%q is no method a webhook can use; there are %s", c.Method, strings.Join(methods(), ", "))
 	}
 	if c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeout.Milliseconds() {
-		return project.ErrArgument.Sayf("timeoutMs %d is not within 0 and %d", c.TimeoutMS, MaxTimeout.Milliseconds())
+		return project.ErrArgument.WithMessage("timeoutMs %d is not within 0 and %d", c.TimeoutMS, MaxTimeout.Milliseconds())
 	}
 	if c.RetryCount < 0 || c.RetryCount > MaxRetries {
-		return project.ErrArgument.Sayf("retryCount %d is not within 0 and %d", c.RetryCount, MaxRetries)
+		return project.ErrArgument.WithMessage("retryCount %d is not within 0 and %d", c.RetryCount, MaxRetries)
 	}
 	if c.VerifySSL != nil && !*c.VerifySSL {
-		return project.ErrArgument.Sayf("certificates are always verified; leave verifySsl out, or set it to true")
+		return project.ErrArgument.WithMessage("certificates are always verified; leave verifySsl out, or set it to true")
 	}
 	if err := c.checkHeaders(); err != nil {
 		return err
@@ -66,9 +66,9 @@ func (c Config) checkTemplate() error {
 	case c.PayloadTemplate == "":
 		return nil
 	case !c.carries():
-		return project.ErrArgument.Sayf("a %s request carries no payload; remove payloadTemplate, or use POST", c.method())
+		return project.ErrArgument.WithMessage("a %s request carries no payload; remove payloadTemplate, or use POST", c.method())
 	case len(c.PayloadTemplate) > MaxRequest:
-		return project.ErrArgument.Sayf("payloadTemplate has %d bytes; at most %d are allowed", len(c.PayloadTemplate), MaxRequest)
+		return project.ErrArgument.WithMessage("payloadTemplate has %d bytes; at most %d are allowed", len(c.PayloadTemplate), MaxRequest)
 	}
 	if syntaxOf(c.contentType()) != syntaxJSON {
 		return nil
@@ -113,15 +113,15 @@ func (c Config) checkHeaders() error {
 		value, form := c.Headers[name], canonicalName(name)
 		switch {
 		case !token(name):
-			return project.ErrArgument.Sayf("%q is no name of a header", name)
+			return project.ErrArgument.WithMessage("%q is no name of a header", name)
 		case reserved(form):
-			return project.ErrArgument.Sayf("header %s cannot be set: it belongs to the connection, not to the webhook", form)
+			return project.ErrArgument.WithMessage("header %s cannot be set: it belongs to the connection, not to the webhook", form)
 		case seen[form]:
-			return project.ErrArgument.Sayf("header %s is set twice in different spellings", form)
+			return project.ErrArgument.WithMessage("header %s is set twice in different spellings", form)
 		case unprintable(value):
-			return project.ErrArgument.Sayf("the value of header %s holds a line break or another control character", form)
+			return project.ErrArgument.WithMessage("the value of header %s holds a line break or another control character", form)
 		case form == contentType && strings.Contains(value, "{{"):
-			return project.ErrArgument.Sayf("header %s may hold no variable: it decides how variables in the payload are escaped", form)
+			return project.ErrArgument.WithMessage("header %s may hold no variable: it decides how variables in the payload are escaped", form)
 		}
 		seen[form] = true
 	}

@@ -208,7 +208,7 @@ type EgressTarget struct {
 // all.
 func (r EgressRules) Vet(e Endpoint, addrs []netip.Addr) (EgressTarget, error) {
 	if len(addrs) == 0 {
-		return EgressTarget{}, project.ErrExecutionFailed.Sayf("%s has no address; check the webhook's URL", e.Host)
+		return EgressTarget{}, project.ErrExecutionFailed.WithMessage("%s has no address; check the webhook's URL", e.Host)
 	}
 	if err := r.Admit(e, addrs...); err != nil {
 		return EgressTarget{}, err

@@ -41,7 +41,7 @@ type Blocked struct {
 
 // BlockedError returns project.ErrURLBlocked for the violation of a rule, with this message.
 func BlockedError(rule EgressViolation, host, format string, args ...any) error {
-	return project.ErrURLBlocked.Sayf(format, args...).With(Blocked{Rule: rule, Host: host})
+	return project.ErrURLBlocked.WithMessage(format, args...).WithDetails(Blocked{Rule: rule, Host: host})
 }
 
 // MaxURL is the maximum length of a URL in bytes; ours.

@@ -48,7 +48,7 @@ func expandBody(template string, form syntax, variables map[string]string) (stri
 	return expand(template, variables, func(s string) string { return s })
 }
 
-var errTooLong = project.ErrArgument.Sayf("with its variables filled in, the request has more than %d bytes", MaxRequest)
+var errTooLong = project.ErrArgument.WithMessage("with its variables filled in, the request has more than %d bytes", MaxRequest)
 
 // expand replaces every {{name}} that has a value by encode of it. Variables in values are not expanded.
 func expand(template string, variables map[string]string, encode func(string) string) (string, error) {
@@ -119,7 +119,7 @@ func expandJSON(template string, variables map[string]string, unknown func(strin
 		switch {
 		case name == "":
 		case at.escaped:
-			return "", project.ErrArgument.Sayf("in the payload, variable %s stands directly after a backslash", name)
+			return "", project.ErrArgument.WithMessage("in the payload, variable %s stands directly after a backslash", name)
 		case known && at.inString:
 			text := quoted(value)
 			b.WriteString(text[1 : len(text)-1])
@@ -173,10 +173,10 @@ func scalar(s string) bool {
 // checkJSON rejects everything except a single JSON document, and objects with two members of one name.
 func checkJSON(doc string) error {
 	if err := json.Unmarshal([]byte(doc), new(json.RawMessage)); err != nil {
-		return project.ErrArgument.Sayf("the payload is no valid JSON (%v); outside strings, every variable needs a value", err)
+		return project.ErrArgument.WithMessage("the payload is no valid JSON (%v); outside strings, every variable needs a value", err)
 	}
 	if name, twice := repeatedName(doc); twice {
-		return project.ErrArgument.Sayf("the payload has two members named %q in one object", name)
+		return project.ErrArgument.WithMessage("the payload has two members named %q in one object", name)
 	}
 	return nil
 }

@@ -59,7 +59,7 @@ func (c Config) Build(in Input) (Request, error) {
 	}
 	slices.SortFunc(r.Headers, func(a, b Header) int { return strings.Compare(a.Name, b.Name) })
 	if n := r.size(); n > MaxRequest {
-		return Request{}, project.ErrArgument.Sayf("the request has %d bytes; at most %d are allowed", n, MaxRequest)
+		return Request{}, project.ErrArgument.WithMessage("the request has %d bytes; at most %d are allowed", n, MaxRequest)
 	}
 	if r.repeatable() {
 		r.Retries = c.RetryCount
@@ -75,7 +75,7 @@ func (c Config) expandHeaders(variables map[string]string) (headers []Header, er
 			return nil, err
 		}
 		if unprintable(value) {
-			return nil, project.ErrArgument.Sayf("a variable brings a line break or another control character into header %s", form)
+			return nil, project.ErrArgument.WithMessage("a variable brings a line break or another control character into header %s", form)
 		}
 		headers = append(headers, Header{Name: form, Value: strings.TrimSpace(value)})
 	}
@@ -87,9 +87,9 @@ func (c Config) body(in Input) ([]byte, error) {
 	if len(in.Payload) > 0 {
 		switch {
 		case !c.carries():
-			return nil, project.ErrArgument.Sayf("a %s request carries no payload", c.method())
+			return nil, project.ErrArgument.WithMessage("a %s request carries no payload", c.method())
 		case form != syntaxJSON:
-			return nil, project.ErrArgument.Sayf("this webhook sends %s, so its payload comes from its template; give variables instead", c.contentType())
+			return nil, project.ErrArgument.WithMessage("this webhook sends %s, so its payload comes from its template; give variables instead", c.contentType())
 		}
 		return slices.Clone(in.Payload), checkJSON(string(in.Payload))
 	}

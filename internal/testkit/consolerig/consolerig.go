@@ -39,12 +39,12 @@ type Site struct {
 }
 
 // Person returns who sits at the console.
-func Person() httpauth.Visitor {
-	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
+func Person() httpauth.Identity {
+	return httpauth.Identity{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: "console", Client: "console/1", Person: true, Credential: "key_rig", Form: Form}
 }
 
 // LetIn lets everybody in as that user; forms that do not carry what they have to are refused.
-func LetIn(v httpauth.Visitor) func(httpauth.Handler) http.Handler {
+func LetIn(v httpauth.Identity) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if r.Method == http.MethodPost && r.PostFormValue(httpauth.FieldForm) != v.Form {

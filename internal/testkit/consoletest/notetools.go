@@ -126,7 +126,7 @@ func (n Notes) capability() tool.Capability {
 				if text := n.Read(in.Name); text != "" {
 					return map[string]string{"text": text}, nil
 				}
-				return nil, app.ErrPlanStale.Sayf("there is no note %s", in.Name)
+				return nil, app.ErrPlanStale.WithMessage("there is no note %s", in.Name)
 			}),
 		bind.Command(tool.Ref[note, map[string]string]{Name: "write_note"}, spec("Write a note", policy.ClassWrite, change, policy.Simple), n.write, n.commit),
 		bind.Command(tool.Ref[note, map[string]string]{Name: "burn_note"}, spec("Burn a note", policy.ClassDangerous, change|policy.Delete, policy.Simple), n.burn, n.commit),

@@ -33,14 +33,14 @@ type TestCore struct {
 }
 
 // Change changes how a core is opened.
-type Change func(*app.Core, *app.Options)
+type Change func(*app.Dependencies, *app.Options)
 
 // At has the core believe another clock.
-func At(c ports.Clock) Change { return func(core *app.Core, _ *app.Options) { core.Clock = c } }
+func At(c ports.Clock) Change { return func(core *app.Dependencies, _ *app.Options) { core.Clock = c } }
 
 // With changes the core's options.
 func With(change func(*app.Options)) Change {
-	return func(_ *app.Core, o *app.Options) { change(o) }
+	return func(_ *app.Dependencies, o *app.Options) { change(o) }
 }
 
 // Open opens a core in that directory, where users confirm. A second one there is another process.
@@ -48,7 +48,7 @@ func Open(t testing.TB, dir string, changes ...Change) *TestCore {
 	t.Helper()
 	store := sqlitestore.Open(filepath.Join(dir, "countersign.db"))
 	opts := app.Options{Policy: policy.Policy{Ceiling: policy.Execute, Level: policy.ExecuteWithConfirm}, Version: "v0.0.0-test"}
-	core := app.Core{Bell: system.NewBell(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: store, Settings: store,
+	core := app.Dependencies{Bell: system.NewBell(filepath.Join(dir, "signals"), nil), Clock: system.Clock{}, IDs: system.IDs{}, Tokens: system.Tokens{}, Ledger: sqlitestore.NewLedger(store), Dated: sqlitestore.NewDated(store), Audit: store, Settings: store,
 		Sessions: store.Sessions(), Runs: sqlitestore.NewRuns(store), Owner: system.Owner{}, Limiter: memstore.Unlimited{}, Log: slog.New(slog.DiscardHandler),
 		Keys: sqlitestore.NewKeys(store), Verifiers: map[enrolled.Kind]ports.KeyVerifier{enrolled.Passkey: passkey.Verifier{}},
 		Redact: sync.OnceValue(func() *redact.Redactor { return redact.New(redact.Options{}) })}
@@ -98,8 +98,8 @@ func (a *Agent) call(name string, args json.RawMessage) tool.Call {
 func (a *Agent) Ask(t testing.TB, name string, args any) string {
 	t.Helper()
 	out := a.Call(name, args)
-	require.NotNil(t, out.Issued, "%s asked nothing: %v", name, out.Err)
-	return out.Issued.ID
+	require.NotNil(t, out.Request, "%s asked nothing: %v", name, out.Err)
+	return out.Request.ID
 }
 
 // Waits makes a call and waits until the user has answered, as a transport does; then it says what came of it.
@@ -108,15 +108,15 @@ func (a *Agent) Waits(t testing.TB, name string, args any) <-chan tool.Outcome {
 	doc, err := json.Marshal(args)
 	require.NoError(t, err)
 	asked := a.TestCore.Call(context.Background(), a.call(name, doc))
-	require.NotNil(t, asked.Issued, "%s asked nothing: %v", name, asked.Err)
+	require.NotNil(t, asked.Request, "%s asked nothing: %v", name, asked.Err)
 	done := make(chan tool.Outcome, 1)
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
 		for poll := newPoll(stop); poll.wait(); {
-			if waits, err := a.TestCore.Waiting(context.Background(), asked.Issued.ID); err == nil && !waits {
+			if waits, err := a.TestCore.ApprovalPending(context.Background(), asked.Request.ID); err == nil && !waits {
 				again := a.call(name, doc)
-				again.ID, again.Asked = asked.CallID, asked.Issued.Digest
+				again.ID, again.ApprovalDigest = asked.CallID, asked.Request.Digest
 				done <- a.TestCore.Call(context.Background(), again)
 				return
 			}

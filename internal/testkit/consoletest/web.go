@@ -33,13 +33,13 @@ func (p poll) wait() bool {
 }
 
 // Visitor returns the visitor of a browser that is logged in with that credential.
-func Visitor(credential string) httpauth.Visitor {
-	return httpauth.Visitor{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: httpauth.Session, Client: "console", Person: true,
+func Visitor(credential string) httpauth.Identity {
+	return httpauth.Identity{Principal: policy.Principal{ID: "local", Grants: policy.All}, Session: httpauth.Session, Client: "console", Person: true,
 		Credential: credential, Form: "form-" + credential}
 }
 
 // Person lets everybody in as a visitor: with the credential that the cookie "browser" names. A form that carries another browser's token is refused.
-func Person(change ...func(*httpauth.Visitor)) func(httpauth.Handler) http.Handler {
+func Person(change ...func(*httpauth.Identity)) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			name := "key_one"

@@ -99,8 +99,8 @@ func (r *Rig) call(entries []tool.Entry, name tool.Name, args string) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	if g, gated := p.(tool.Gated); gated && class > policy.ClassRead {
-		if err := g.Gate(); err != nil {
+	if g, gated := p.(tool.Precondition); gated && class > policy.ClassRead {
+		if err := g.Check(); err != nil {
 			return nil, err
 		}
 	}

@@ -89,7 +89,7 @@ func Wire(w Wiring) Wired {
 		if sub == "" {
 			sub = "."
 		}
-		return out.Files.Local(ctx, deployment.Place{Repo: root}, sub)
+		return out.Files.Local(ctx, deployment.Locations{Repo: root}, sub)
 	}})
 	scopes := map[string][]deployment.Scope{}
 	for _, name := range target.TargetNames() {

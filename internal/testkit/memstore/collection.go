@@ -55,7 +55,7 @@ func (s *collection[K, T]) Create(ctx context.Context, v T) error {
 			return err
 		}
 		if s.place(K(e.id)) >= 0 {
-			return project.ErrConflict.Sayf("%s %s already exists; change that one, or use another ID", s.kind, e.id)
+			return project.ErrConflict.WithMessage("%s %s already exists; change that one, or use another ID", s.kind, e.id)
 		}
 		return s.lock.store(ctx, func() { s.kept = append(s.kept, e) })
 	})
@@ -144,7 +144,9 @@ func (s *collection[K, T]) place(id K) int {
 	return slices.IndexFunc(s.kept, func(e entry) bool { return e.id == string(id) })
 }
 
-func (s *collection[K, T]) none(id K) error { return s.absent.Sayf("%q: %s", id, s.absent.Message) }
+func (s *collection[K, T]) none(id K) error {
+	return s.absent.WithMessage("%q: %s", id, s.absent.Message)
+}
 
 func (s *collection[K, T]) refused(v T) error {
 	if s.refuse == nil {

@@ -29,7 +29,7 @@ func (s *Credentials) Add(ctx context.Context, c access.Credential) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.taken(-1, &c) {
-		return access.ErrTaken.Sayf("a credential named %q already exists", c.Name)
+		return access.ErrTaken.WithMessage("a credential named %q already exists", c.Name)
 	}
 	s.all = append(s.all, c.Copy())
 	return nil
@@ -69,7 +69,7 @@ func (s *Credentials) Change(ctx context.Context, id string, change func(*access
 	defer s.mu.Unlock()
 	i := slices.IndexFunc(s.all, func(c access.Credential) bool { return c.ID == id })
 	if i < 0 {
-		return access.Credential{}, access.ErrMissing.Sayf("credential %s not found", id)
+		return access.Credential{}, access.ErrMissing.WithMessage("credential %s not found", id)
 	}
 	have := s.all[i]
 	next := have.Copy()
@@ -81,7 +81,7 @@ func (s *Credentials) Change(ctx context.Context, id string, change func(*access
 		return access.Credential{}, err
 	}
 	if s.taken(i, &next) {
-		return access.Credential{}, access.ErrTaken.Sayf("a credential named %q already exists", next.Name)
+		return access.Credential{}, access.ErrTaken.WithMessage("a credential named %q already exists", next.Name)
 	}
 	s.all[i] = next.Copy()
 	return next.Copy(), nil

@@ -27,7 +27,7 @@ func (s *Dated) Add(ctx context.Context, d confirm.Dated) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.at(d.ID) >= 0 {
-		return fault.ErrInternal.Sayf("grant %s already exists", d.ID)
+		return fault.ErrInternal.WithMessage("grant %s already exists", d.ID)
 	}
 	s.all = append(s.all, d)
 	return nil

@@ -5,7 +5,7 @@
 // keeps values as the JSON they are written as, so a value that could not be stored elsewhere cannot be stored here. A function handed to
 // Change must not call the same store: it would wait for itself.
 //
-//   - store.go: Store, which is a ports.Ledger (ledger.go), a ports.AuditLog (audit.go) and a ports.SettingsStore (settings.go);
+//   - store.go: Store, which is a ports.ApprovalStore (ledger.go), a ports.AuditLog (audit.go) and a ports.SettingsStore (settings.go);
 //     sessions.go, runs.go, credentials.go, keys.go and dated.go have the other stores of package ports
 //   - packs.go: Packs, a packport.Repository
 //   - catalogue.go, collection.go, projects.go, rules.go, executions.go: the catalogue of projects, workflows, actions, templates, rules and

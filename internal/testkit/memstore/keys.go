@@ -25,7 +25,7 @@ func (s *keys) Add(ctx context.Context, k enrolled.Key) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if slices.ContainsFunc(s.all, k.Same) {
-		return enrolled.ErrTaken.Sayf("this %s is already enrolled", k.Kind.Words())
+		return enrolled.ErrTaken.WithMessage("this %s is already enrolled", k.Kind.Words())
 	}
 	s.all = append(s.all, k.Copy())
 	return nil
@@ -40,7 +40,7 @@ func (s *keys) Remove(ctx context.Context, id string) error {
 	defer s.mu.Unlock()
 	n := len(s.all)
 	if s.all = slices.DeleteFunc(s.all, func(k enrolled.Key) bool { return k.ID() == id }); len(s.all) == n {
-		return enrolled.ErrMissing.Sayf("key %s not found", id)
+		return enrolled.ErrMissing.WithMessage("key %s not found", id)
 	}
 	return nil
 }

@@ -19,7 +19,7 @@ func (s *Store) Issue(ctx context.Context, g confirm.Request) error {
 	defer s.ledger.Unlock()
 	for _, have := range s.ledger.grants {
 		if have.Digest == g.Digest || have.ID == g.ID {
-			return fault.ErrInternal.Sayf("approval request %s already exists", g.ID)
+			return fault.ErrInternal.WithMessage("approval request %s already exists", g.ID)
 		}
 	}
 	g = copied(g)

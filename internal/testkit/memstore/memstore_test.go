@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/porttest"
 )
 
-func ledger(testing.TB) ports.Ledger          { return memstore.New() }
+func ledger(testing.TB) ports.ApprovalStore   { return memstore.New() }
 func auditLog(testing.TB) ports.AuditLog      { return memstore.New() }
 func settings(testing.TB) ports.SettingsStore { return memstore.New() }
 func sessions(testing.TB) ports.Sessions      { return memstore.New().Sessions() }

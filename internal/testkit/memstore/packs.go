@@ -42,7 +42,7 @@ func (r *Packs) Get(ctx context.Context, id pack.ID) (*pack.Pack, error) {
 func (r *Packs) live(id pack.ID) (*pack.Pack, error) {
 	p, ok := r.packs[id]
 	if !ok || p.Expired(r.clock.Now()) {
-		return nil, pack.ErrNotFound.Sayf("pack %s not found; it may have expired", id)
+		return nil, pack.ErrNotFound.WithMessage("pack %s not found; it may have expired", id)
 	}
 	return p, nil
 }
@@ -86,11 +86,11 @@ func (r *Packs) Create(ctx context.Context, p *pack.Pack) error {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if _, taken := r.packs[p.ID()]; taken || r.trashed[p.ID()] {
-		return pack.ErrExists.Sayf("pack %s already exists, or existed until it was deleted; use another id", p.ID())
+		return pack.ErrExists.WithMessage("pack %s already exists, or existed until it was deleted; use another id", p.ID())
 	}
 	if name := p.Name(); name != "" {
 		if same := r.matching(func(other *pack.Pack) bool { return other.Name() == name }); len(same) > 0 {
-			return pack.ErrNameTaken.Sayf("pack %s already has the name %q; choose another name or use that pack", same[0].ID, name)
+			return pack.ErrNameTaken.WithMessage("pack %s already has the name %q; choose another name or use that pack", same[0].ID, name)
 		}
 	}
 	r.packs[p.ID()] = p.Clone()
@@ -145,5 +145,5 @@ func (r *Packs) Inspect(ctx context.Context) ([]packport.Damage, error) {
 
 // Quarantine implements packport.Doctor.
 func (r *Packs) Quarantine(_ context.Context, file string) (string, error) {
-	return "", packport.ErrHealthy.Sayf("%s is not among the damaged packs; packs in memory have no files", file)
+	return "", packport.ErrHealthy.WithMessage("%s is not among the damaged packs; packs in memory have no files", file)
 }

@@ -44,7 +44,7 @@ func (s *projects) registered(next project.Project) error {
 			return err
 		}
 		if other.Path == next.Path && other.ID != next.ID {
-			return project.ErrConflict.Sayf("%s is already registered as the project %q (%s)", next.Path, other.Name, other.ID)
+			return project.ErrConflict.WithMessage("%s is already registered as the project %q (%s)", next.Path, other.Name, other.ID)
 		}
 	}
 	return nil

@@ -7,7 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/ports"
 )
 
-// Store is a ports.Ledger, a ports.AuditLog and a ports.SettingsStore; Sessions, Runs, Credentials, Keys and Dated are its others. All methods may be called from
+// Store is a ports.ApprovalStore, a ports.AuditLog and a ports.SettingsStore; Sessions, Runs, Credentials, Keys and Dated are its others. All methods may be called from
 // many goroutines. A function handed to Settle or Update must not call the same port of the same Store: it would wait for itself.
 type Store struct {
 	ledger struct {

@@ -33,14 +33,14 @@ func Call(ctx context.Context, a *app.App, c tool.Call) tool.Outcome {
 	if c.Principal.ID == "" {
 		c.Principal = policy.Principal{ID: "local", Grants: policy.All}
 	}
-	c.Person = true
+	c.FromUser = true
 	o := a.Call(ctx, c)
 	for range 3 {
-		if o.Err == nil || o.Issued == nil {
+		if o.Err == nil || o.Request == nil {
 			break
 		}
-		i := o.Issued
-		c.Answer = &confirm.Answer{ID: i.ID, Approve: true, Typed: i.Target, Shown: i.PlanHash, By: "terminal", Proof: AtTerminal}
+		i := o.Request
+		c.Decision = &confirm.Decision{ID: i.ID, Approve: true, Typed: i.Target, Shown: i.PlanHash, By: "terminal", Proof: AtTerminal}
 		o = a.Call(ctx, c)
 	}
 	return o

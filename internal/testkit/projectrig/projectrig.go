@@ -153,10 +153,10 @@ func call(ctx context.Context, core interface {
 	Call(ctx context.Context, c tool.Call) tool.Outcome
 }, c tool.Call) tool.Outcome {
 	o := core.Call(ctx, c)
-	if o.Issued == nil || o.Err == nil || o.Issued.Token.IsZero() {
+	if o.Request == nil || o.Err == nil || o.Request.Token.IsZero() {
 		return o
 	}
-	c.ID, c.Token = "", o.Issued.Token
+	c.ID, c.Token = "", o.Request.Token
 	return core.Call(ctx, c)
 }
 
@@ -215,7 +215,7 @@ func (d *Core) Do(name tool.Name, args Args) map[string]any {
 func (d *Core) ByPerson(name tool.Name, args Args) map[string]any {
 	d.rig.T.Helper()
 	c := d.New(name, args)
-	c.Person = true
+	c.FromUser = true
 	return d.answer(call(d.rig.T.Context(), d, c))
 }
 

@@ -65,9 +65,9 @@ func Check(t golden.T, dir string, specs iter.Seq[tool.Spec], annotations func(t
 
 func published(s tool.Spec, annotations func(tool.Spec) any) shape {
 	out := shape{
-		Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, People: s.People, Contract: s.Contract, Category: s.Category, Class: s.Class,
+		Name: s.Name, Title: s.Title, Description: s.Description, Toolset: s.Toolset, People: s.UserOnly, Contract: s.Contract, Category: s.Category, Class: s.Class,
 		Effects: s.Effects.String(), Confirm: s.Confirm, Risk: s.Risk, Mode: s.Mode, Preview: s.Preview, MaxOutput: s.MaxOutput,
-		CarriesOut: s.CarriesOut, Input: s.Input,
+		CarriesOut: s.RunsOtherCalls, Input: s.Input,
 	}
 	if s.Timeout > 0 {
 		out.Timeout = s.Timeout.String()
