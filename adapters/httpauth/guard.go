@@ -20,7 +20,7 @@ import (
 var (
 	ErrMissing  = fault.New(fault.Denied, "credential_missing", "this needs a credential")
 	ErrForm     = fault.New(fault.Denied, "form_token_invalid", "this was not sent by a page of this browser's; open the page again and repeat it there")
-	ErrFailures = fault.New(fault.Denied, "credential_attempts_exceeded", "too many credentials were not good; wait a second")
+	ErrFailures = fault.New(fault.Denied, "credential_attempts_exceeded", "too many failed logins; wait a second and retry")
 	ErrInFlight = fault.New(fault.Unavailable, "requests_exceeded", "too many requests of this credential are under way; wait for some of them")
 )
 

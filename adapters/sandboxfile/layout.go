@@ -87,7 +87,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 	case !filepath.IsAbs(path):
 		var err error
 		if abs, err = filepath.Abs(path); err != nil {
-			return git.URL{}, nil, sandbox.ErrURL.WithMessage("this process stands in no directory, so a relative path leads nowhere; give an absolute one").WithCause(err)
+			return git.URL{}, nil, sandbox.ErrURL.WithMessage("the working directory is unknown; use an absolute path").WithCause(err)
 		}
 	}
 	real, err := filepath.EvalSymlinks(abs)
