@@ -190,7 +190,7 @@ func TestAFloodIsBounded(t *testing.T) {
 	for range notice.DefaultPerMinute {
 		<-box.messages
 	}
-	assert.Equal(t, "7 more calls wait", (<-box.messages).Title)
+	assert.Equal(t, "7 new requests", (<-box.messages).Title)
 }
 
 // TestAReceiverThatFailsIsAskedAgain, and what does not arrive is said.

@@ -34,7 +34,7 @@ const MaxName = 64
 
 // The errors of rejected credentials. A client that presents one learns no more than these.
 var (
-	ErrUnknown = fault.New(fault.Denied, "credential_unknown", "this is no credential of this server, or it was revoked")
+	ErrUnknown = fault.New(fault.Denied, "credential_unknown", "the credential is unknown or revoked")
 	ErrExpired = fault.New(fault.Denied, "credential_expired", "this credential has expired; make a new one")
 	ErrUsed    = fault.New(fault.Denied, "credential_used", "this log-in was used already; it is good for one browser")
 	ErrTaken   = fault.New(fault.Conflict, "credential_exists", "there is a credential of that name already")

@@ -8,7 +8,7 @@ var (
 	ErrUnknown      = fault.New(fault.NotFound, "eco_ecosystem_not_found", "there is no such ecosystem; amof_list_ecosystems shows those there are")
 	ErrExists       = fault.New(fault.Conflict, "eco_ecosystem_exists", "there is an ecosystem of this name already")
 	ErrName         = fault.New(fault.Invalid, "eco_name_invalid", "a name begins with a letter or digit, goes on with those and . _ -, and has at most 64 of them")
-	ErrArguments    = fault.New(fault.Invalid, "eco_invalid_arguments", "an argument is not acceptable")
+	ErrArguments    = fault.New(fault.Invalid, "eco_invalid_arguments", "invalid argument")
 	ErrRoot         = fault.New(fault.State, "eco_workspace_root_invalid", "the workspace root cannot be used; AMOF_WORKSPACE_ROOT names another")
 	ErrManifest     = fault.New(fault.Invalid, "eco_manifest_invalid", "the manifest is not valid; amof_validate_manifest says where")
 	ErrInstalled    = fault.New(fault.Conflict, "eco_already_installed", "the ecosystem is installed already")

@@ -85,7 +85,7 @@ func TestAFloodIsAFewMessagesAndOneSummary(t *testing.T) {
 	all = append(all[:30], question("q99", noon.Add(30*time.Second))) // ten were answered, and one came
 	more := b.Due(rules(), all, noon.Add(notice.RateWindow), nil)
 	require.Len(t, more, 1)
-	assert.Equal(t, "28 more calls wait", more[0].Title)
+	assert.Equal(t, "28 new requests", more[0].Title)
 	assert.Equal(t, notice.Summary, more[0].Kind)
 	assert.Equal(t, "http://localhost:1/approvals/", more[0].Link)
 	assert.Empty(t, b.Due(rules(), all, noon.Add(2*notice.RateWindow), nil), "once")

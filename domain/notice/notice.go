@@ -93,26 +93,26 @@ func (q Question) message(kind kind, r Rules, now time.Time) Message {
 	switch kind {
 	case Reminder:
 		m.Title = "Still waiting: " + q.what()
-		m.Text = fmt.Sprintf("A call still waits for a person, and runs out %s. %s", at(q.ExpiresAt), way(m.Link))
+		m.Text = fmt.Sprintf("An approval request is still pending and expires %s. %s", at(q.ExpiresAt), way(m.Link))
 	case Expired:
 		m.Title = "Expired: " + q.what()
-		m.Text = fmt.Sprintf("Nobody answered by %s, so nothing was done. The agent has to ask again.", at(q.ExpiresAt))
+		m.Text = fmt.Sprintf("No decision by %s, so nothing was changed. The agent can ask again.", at(q.ExpiresAt))
 		m.Link = ""
 	default:
 		m.Title = "Approval needed: " + q.what()
-		m.Text = fmt.Sprintf("A call waits for a person until %s. %s", at(q.ExpiresAt), way(m.Link))
+		m.Text = fmt.Sprintf("An approval request is pending until %s. %s", at(q.ExpiresAt), way(m.Link))
 	}
 	return m
 }
 
 // NewAnnouncement returns a message about an event. what must be our own text, or redacted.
 func NewAnnouncement(id, what, link string, now time.Time) Message {
-	return Message{ID: id, Kind: announcement, Title: "Countersign: what may be done has changed", Text: what + ". If that was not you, look: " + wayTo(link), Link: link, At: now.UTC()}
+	return Message{ID: id, Kind: announcement, Title: "Countersign: permissions changed", Text: what + ". If this was not you, check it: " + wayTo(link), Link: link, At: now.UTC()}
 }
 
 // NewTestMessage returns a test message.
 func NewTestMessage(id, link string, now time.Time) Message {
-	return Message{ID: id, Kind: test, Title: "Countersign: a test", Text: "Messages of this channel arrive. Nothing waits because of this one.", Link: link, At: now.UTC()}
+	return Message{ID: id, Kind: test, Title: "Countersign: a test", Text: "This is a test message. No action is needed.", Link: link, At: now.UTC()}
 }
 
 // summary returns a message for requests that were too many to report one by one.
@@ -120,16 +120,16 @@ func summary(id string, r Rules, waiting, reminded, expired int, now time.Time) 
 	m := Message{ID: id, Kind: Summary, Link: r.link(""), At: now.UTC()}
 	var parts []string
 	if waiting > 0 {
-		parts = append(parts, calls(waiting, "more call waits", "more calls wait"))
+		parts = append(parts, calls(waiting, "new request", "new requests"))
 	}
 	if reminded > 0 {
-		parts = append(parts, calls(reminded, "question runs out soon", "questions run out soon"))
+		parts = append(parts, calls(reminded, "request expires soon", "requests expire soon"))
 	}
 	if expired > 0 {
-		parts = append(parts, calls(expired, "question expired unanswered", "questions expired unanswered"))
+		parts = append(parts, calls(expired, "request expired", "requests expired"))
 	}
 	m.Title = strings.Join(parts, ", ")
-	m.Text = "They came too fast to be told of one by one. " + way(m.Link)
+	m.Text = "Too many to report one by one. " + way(m.Link)
 	return m
 }
 
@@ -145,9 +145,9 @@ func at(t time.Time) string { return t.UTC().Format("2006-01-02 15:04") + " UTC"
 // way describes how the user decides.
 func way(link string) string {
 	if link == "" {
-		return "Answer in a terminal: countersign approvals"
+		return "Decide in a terminal: countersign approvals"
 	}
-	return "Answer at " + link
+	return "Decide at " + link
 }
 
 func wayTo(link string) string {

@@ -31,7 +31,7 @@ var (
 	ErrNotFound   = fault.New(fault.NotFound, "process_not_found", "there is no such process; list_background_processes shows those there are, and ended ones are forgotten after an hour")
 	ErrStart      = fault.New(fault.Unavailable, "process_not_started", "the process could not be started")
 	ErrElsewhere  = fault.New(fault.Conflict, "process_elsewhere", "the process is owned by another machine or container, and does not hear from here")
-	ErrLimit      = fault.New(fault.Unavailable, "process_limit", "as many processes run as may; wait for one to end, or stop one")
+	ErrLimit      = fault.New(fault.Unavailable, "process_limit", "the limit of background processes is reached; stop one and retry")
 )
 
 // ID names a started process; operating systems reuse pids.

@@ -8,8 +8,8 @@ import (
 
 // The errors of this capability. On the wire each code has no prefix (opencode contract §14).
 var (
-	ErrURL             = fault.New(fault.Invalid, "sandbox_invalid_git_url", "this is no git URL, nor the path of a repository")
-	ErrArguments       = fault.New(fault.Invalid, "sandbox_invalid_arguments", "an argument is not acceptable")
+	ErrURL             = fault.New(fault.Invalid, "sandbox_invalid_git_url", "not a git URL or repository path")
+	ErrArguments       = fault.New(fault.Invalid, "sandbox_invalid_arguments", "invalid argument")
 	ErrName            = fault.New(fault.Invalid, "sandbox_invalid_name", "a sandbox is named with letters, digits, _ and -, at most 64 of them")
 	ErrProjectNotFound = fault.New(fault.NotFound, "sandbox_project_not_found", "there is no such project; opencode_project_list lists the recorded projects")
 	ErrNotRunning      = fault.New(fault.State, "sandbox_project_not_running", "the project's server does not run; opencode_project_start starts it")

@@ -147,7 +147,7 @@ func CheckName(name string) error {
 	case len(name) > MaxName:
 		return ErrName.WithMessage("the sandbox's name has %d characters; at most %d are allowed", len(name), MaxName)
 	case !named(name):
-		return ErrName.WithMessage("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, and no - in front", name)
+		return ErrName.WithMessage("invalid sandbox name %.80q: use letters, digits, _ and -, and do not start with -", name)
 	}
 	return nil
 }

@@ -48,7 +48,7 @@ var statusNames = []string{"", "pending_confirmation", "executing", "completed",
 // The errors of records.
 var (
 	ErrStatus        = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
-	ErrMove          = fault.New(fault.State, "run_move_forbidden", "the run cannot go there from where it is")
+	ErrMove          = fault.New(fault.State, "run_move_forbidden", "invalid status change for this call")
 	ErrRecordUnknown = fault.New(fault.NotFound, "run_unknown", "there is no such run; countersign runs lists those there are")
 	ErrTaken         = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
 )

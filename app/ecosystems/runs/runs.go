@@ -52,7 +52,7 @@ func Entries(d QueueDeps) []tool.Entry {
 	return slices.Concat([]tool.Entry{
 		bind.Query(List, ReadSpec("List runs", "List runs of ecosystems, newest first.", listSchema), s.list),
 		bind.Query(Active, ReadSpec("Active runs", "List the runs that wait or are carried out, with their place in the queue.", activeSchema), s.active),
-		bind.Query(Status, ReadSpec("Run status", "Show how far a run is; with wait_seconds, wait for its end with progress.", statusSchema), s.status),
+		bind.Query(Status, ReadSpec("Run status", "Show the status of a run. With wait_seconds, wait until it ends and report progress.", statusSchema), s.status),
 		bind.Query(Logs, ReadSpec("Run logs", "Read what a run said, from the end or after a sequence number.", logsSchema), s.logs),
 		bind.Query(Summarize, ReadSpec("Summarize run", "Summarize a run: how it went, how long it took, its first errors.", runSchema), s.summarize),
 		bind.Command(Cancel, cancel, s.planCancel, s.cancel),

@@ -44,7 +44,7 @@ func (c Config) Validate() error {
 		return err
 	}
 	if !slices.Contains(methods(), c.method()) {
-		return project.ErrArgument.WithMessage("%q is no method a webhook can use; there are %s", c.Method, strings.Join(methods(), ", "))
+		return project.ErrArgument.WithMessage("webhook method %q is not supported; use one of %s", c.Method, strings.Join(methods(), ", "))
 	}
 	if c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeout.Milliseconds() {
 		return project.ErrArgument.WithMessage("timeoutMs %d is not within 0 and %d", c.TimeoutMS, MaxTimeout.Milliseconds())
