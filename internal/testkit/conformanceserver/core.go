@@ -58,7 +58,7 @@ func (d core) Call(ctx context.Context, c tool.Call) tool.Outcome {
 	}
 	switch c.Tool {
 	case "test_error_handling":
-		out.Err = fault.ErrInternal.Sayf("This tool intentionally returns an error for testing")
+		out.Err = fault.ErrInternal.WithMessage("This tool intentionally returns an error for testing")
 	case "test_tool_with_progress":
 		out.Err = steps(ctx, c.Progress)
 		out.Text = "done in three steps"

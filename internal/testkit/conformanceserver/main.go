@@ -34,9 +34,9 @@ func serve(ctx context.Context) error {
 	}
 	fmt.Printf("http://%s/mcp\n", l.Addr())
 	endpoint := suiteEndpoint(ctx)
-	suite := httpauth.Visitor{Principal: policy.Principal{ID: "suite", Grants: policy.All}, Credential: "suite"}
+	suite := httpauth.Identity{Principal: policy.Principal{ID: "suite", Grants: policy.All}, Credential: "suite"}
 	mux := http.NewServeMux()
 	mux.HandleFunc("/mcp", func(w http.ResponseWriter, r *http.Request) { endpoint.ServeVisitor(w, r, suite) })
 	guard := httpauth.NewGuard(httpauth.Options{})
-	return httpauth.Serve(ctx, l, guard.Around(mux), httpauth.ListenOptions{Ending: guard.End})
+	return httpauth.Serve(ctx, l, guard.Middleware(mux), httpauth.ListenOptions{Ending: guard.End})
 }
