@@ -577,7 +577,7 @@ func TestDoIsTypedAllTheWay(t *testing.T) {
 	var ask *app.ApprovalRequiredError
 	require.ErrorAs(t, err, &ask)
 	require.ErrorIs(t, err, app.ErrRequired)
-	out, err := app.Do(context.Background(), caller.WithToken(ask.Issued.Token), ref, noteInput{Name: "a"})
+	out, err := app.Do(context.Background(), caller.WithToken(ask.Request.Token), ref, noteInput{Name: "a"})
 	require.NoError(t, err)
 	assert.Equal(t, map[string]string{"written": "a"}, out)
 }

@@ -130,7 +130,7 @@ func (a *App) ChangeSettings(ctx context.Context, c tool.Call, change func(*Sett
 	r.people = true
 	o := a.through(ctx, r)
 	if o.Err != nil && o.Request != nil {
-		return Settings{}, &ApprovalRequiredError{Issued: *o.Request, Err: fault.From(o.Err)}
+		return Settings{}, &ApprovalRequiredError{Request: *o.Request, Err: fault.From(o.Err)}
 	}
 	if o.Err != nil {
 		return Settings{}, o.Err

@@ -42,10 +42,10 @@ func (c Caller) WithToken(t confirm.Token, typed ...string) Caller {
 	return c
 }
 
-// ApprovalRequiredError is the error of a call that needs an approval. Repeat the call With its token.
+// ApprovalRequiredError is the error of a call that needs an approval. Repeat the call WithToken.
 type ApprovalRequiredError struct {
-	Issued tool.ApprovalRequest
-	Err    *fault.Error
+	Request tool.ApprovalRequest
+	Err     *fault.Error
 }
 
 // Error says what needs approval.
@@ -72,7 +72,7 @@ func Do[In, Out any](ctx context.Context, c Caller, ref tool.Ref[In, Out], in In
 	if o.Err != nil {
 		f := fault.From(o.Err)
 		if o.Request != nil {
-			return out, &ApprovalRequiredError{Issued: *o.Request, Err: f}
+			return out, &ApprovalRequiredError{Request: *o.Request, Err: f}
 		}
 		return out, f
 	}

@@ -153,7 +153,7 @@ func (a *API) putSettings(x *Exchange) error {
 
 // pend answers that the user must approve first. The answer contains no token: the client that sends the request cannot approve it.
 func pend(x *Exchange, u *app.ApprovalRequiredError) error {
-	i := u.Issued
+	i := u.Request
 	x.W.Header().Set(HeaderConfirmation, i.ID)
 	return u.Err.WithMessage("%s; the user approves it in the console, or in a terminal with countersign approve %s; then repeat the request", i.Prompt, i.ID).WithDetails(struct {
 		Confirmation confirm.View `json:"confirmation"`

@@ -30,8 +30,8 @@ func Example() {
 
 	made, err := app.Do(ctx, me, packs.Input, in) // in and out are typed by the handle
 	var ask *app.ApprovalRequiredError
-	if errors.As(err, &ask) { // policy wants the user's yes: show ask.Issued.Plan; the token answers where Options say that the caller approves
-		made, err = app.Do(ctx, me.WithToken(ask.Issued.Token), packs.Input, in)
+	if errors.As(err, &ask) { // policy wants the user's yes: show ask.Request.Plan; the token answers where Options say that the caller approves
+		made, err = app.Do(ctx, me.WithToken(ask.Request.Token), packs.Input, in)
 	}
 	if err != nil {
 		log.Fatal(fault.From(err).Code)
