@@ -119,6 +119,7 @@ type LocalHeads struct {
 	Seen   time.Time // when something was last fetched from or pushed to it, as far as the repository shows; zero: unknown
 	Moved  []string  // branches with commits at origin that were never fetched: what was last fetched of them counts as being there
 	Tags   []string  // that origin lacks, or has for something else; only if it answered
+	Backup int       // backups that Countersign made here (sandbox.BackupsRoot) with commits that no remote is known to have
 }
 
 // Head is a local branch.
@@ -134,6 +135,7 @@ type UnpushedWork struct {
 	More    int      // of them
 	Stashes int      // which never are
 	Tags    []string // names that origin does not have, or has for something else
+	Backups []string // of Refs would be those of sandbox.BackupsRoot, which are named here instead
 }
 
 // BundleOptions says what a bundle leaves out; the zero value is nothing.

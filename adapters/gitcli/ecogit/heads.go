@@ -11,6 +11,7 @@ import (
 
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -28,8 +29,11 @@ func (c *PushClient) Heads(ctx context.Context, dir, prefix string, ask bool) (f
 		return found, err
 	}
 	wanted := git.HeadsPrefix + prefix
+	var backups []string
 	for _, ref := range all {
 		switch under := strings.HasPrefix(ref.Name, git.HeadsPrefix); {
+		case strings.HasPrefix(ref.Name, sandbox.BackupsRoot):
+			backups = append(backups, ref.Object)
 		case !under:
 		case prefix == "" || ref.Name == wanted || strings.HasPrefix(ref.Name, wanted+"/"):
 			found.Heads = append(found.Heads, ecosystemport.Head{Branch: strings.TrimPrefix(ref.Name, git.HeadsPrefix), Commit: ref.Object})
@@ -49,6 +53,9 @@ func (c *PushClient) Heads(ctx context.Context, dir, prefix string, ask bool) (f
 	for _, head := range found.Heads {
 		every += head.Commit + "\n"
 	}
+	for _, commit := range backups {
+		every += commit + "\n"
+	}
 	if some, err := count(every, "--max-count=1"); some == 0 || err != nil { // most often there is nothing to count
 		return found, err
 	}
@@ -56,6 +63,13 @@ func (c *PushClient) Heads(ctx context.Context, dir, prefix string, ask bool) (f
 		if found.Heads[i].Unpushed, err = count(found.Heads[i].Commit + "\n"); err != nil {
 			return found, err
 		}
+	}
+	for _, commit := range backups {
+		alone, err := count(commit+"\n", "--max-count=1")
+		if err != nil {
+			return found, err
+		}
+		found.Backup += alone
 	}
 	return found, nil
 }

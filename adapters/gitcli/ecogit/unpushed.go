@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/gitcli"
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/git"
+	"github.com/countersign-dev/countersign/domain/sandbox"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -103,6 +104,12 @@ func (c *PushClient) Alone(ctx context.Context, dir string) (found ecosystemport
 		}
 		missing, err = without(ctx, dir, refs, there)
 	}
+	for _, ref := range missing {
+		if strings.HasPrefix(ref, sandbox.BackupsRoot) {
+			found.Backups = append(found.Backups, ref)
+		}
+	}
+	missing = slices.DeleteFunc(missing, func(ref string) bool { return strings.HasPrefix(ref, sandbox.BackupsRoot) })
 	found.More = max(0, len(missing)-maxAlone)
 	found.Refs = missing[:len(missing)-found.More]
 	return found, err

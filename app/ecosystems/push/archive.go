@@ -167,6 +167,8 @@ func (c archiveContents) bundleOf(r Clone, o Options) (bundle, bool) {
 		b.Reason = "nothing is pushed"
 	case stashes > 0:
 		b.Reason, b.rest = CountNoun(stashes, "stash", "stashes"), true
+	case c.holding.Backups[r.Name] > 0:
+		b.Reason, b.rest = CountNoun(c.holding.Backups[r.Name], "backup of earlier commits", "backups of earlier commits"), true
 	case c.unpushed(r.Name) > 0 && r.ReadOnly:
 		b.Reason, b.rest = "it is read-only and has commits of its own", true
 	default:
@@ -243,6 +245,7 @@ func (s service) unmoved(ctx context.Context, f runs.Ecosystem, c archiveContent
 		return out
 	}
 	was := c.holding
+	was.Backups, now.Backups = nil, nil // so have these
 	was.Heads, now.Heads = pushed(was.Heads), pushed(now.Heads)
 	before, err := runs.FactsHash(was)
 	if err != nil {

@@ -122,9 +122,9 @@ func pushFailedError(f runs.Ecosystem, err error) error {
 
 // verify has every commit of every repository that may be written to be at its remote, by what that says now, unless a bundle will hold it.
 func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Options) error {
-	full := map[string]bool{}
+	full, bundled := map[string]bool{}, map[string]bool{}
 	for _, b := range c.bundles {
-		full[b.Repo] = !b.rest
+		full[b.Repo], bundled[b.Repo] = !b.rest, true
 	}
 	var list []string
 	for _, r := range clones(j.Found) {
@@ -139,6 +139,11 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 		for _, ref := range alone.Refs {
 			list = append(list, r.Name+": "+ref)
 		}
+		for _, ref := range alone.Backups {
+			if !bundled[r.Name] {
+				list = append(list, r.Name+": "+ref)
+			}
+		}
 		saved := c.localTags(r.Name) // by a bundle
 		for _, tag := range alone.Tags {
 			if !slices.Contains(saved, tag) && !slices.Contains(alone.Refs, "refs/tags/"+tag) {
@@ -148,7 +153,7 @@ func (s service) verify(ctx context.Context, j runs.Job, c archiveContents, o Op
 		if alone.More > 0 {
 			list = append(list, fmt.Sprintf("%s: %d more", r.Name, alone.More))
 		}
-		if len(alone.Refs) == 0 && len(alone.Tags) == len(saved) {
+		if len(alone.Refs) == 0 && len(alone.Backups) == 0 && len(alone.Tags) == len(saved) {
 			j.Log("info", r.Name+": every commit and tag is at its remote")
 		}
 	}

@@ -178,6 +178,20 @@ func TestStashesAreBundled(t *testing.T) {
 	assert.Equal(t, "first", other.Git("show", "FETCH_HEAD:web.txt"))
 }
 
+// TestBackupsAreBundled which rebasing a ticket leaves in a clone, and which no remote ever has.
+func TestBackupsAreBundled(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	r.git("web", "commit", "--quiet", "--allow-empty", "--message", "before it was rebased")
+	r.git("web", "update-ref", "refs/opencode-backup/feature/T-1/1795534751", "HEAD")
+	r.git("web", "reset", "--quiet", "--hard", "HEAD~1")
+	r.git("api", "update-ref", "refs/opencode-backup/feature/T-1/1795534751", "HEAD") // a remote has this
+	assert.Equal(t, []any{args{"repo": "web", "reason": "1 backup of earlier commits"}}, r.preview(archive, nil)["bundles"])
+	result := r.worked(archive, nil)
+	require.Len(t, result["bundles"], 1)
+	assert.Contains(t, r.root.Git("bundle", "list-heads", result["bundles"].([]any)[0].(string)), "refs/opencode-backup/feature/T-1/1795534751")
+}
+
 func TestWithoutARemote(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api", "web")

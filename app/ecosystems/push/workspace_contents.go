@@ -19,9 +19,10 @@ type WorkspaceContents struct {
 	Heads   []ecosystemport.TrashHead `json:"branches"`
 	Trees   []TreeState               `json:"trees"`
 	Strays  []string                  `json:"strays"`
-	Strange []string                  `json:"strange"`  // worktrees that are not in the workspace
-	Problem []string                  `json:"problems"` // what could not be looked at
-	Origins []Origin                  `json:"-"`        // what the unpushed commits were counted by
+	Strange []string                  `json:"strange"`           // worktrees that are not in the workspace
+	Problem []string                  `json:"problems"`          // what could not be looked at
+	Backups map[string]int            `json:"backups,omitempty"` // by repository, those that Countersign made and no remote has
+	Origins []Origin                  `json:"-"`                 // what the unpushed commits were counted by
 }
 
 // Origin is what is known of a repository's origin: by what it said, or else by what was last fetched of it.
@@ -122,6 +123,12 @@ func (h *WorkspaceContents) add(repo, dir string, c cloneContents, known *[]stri
 		}
 	}
 	h.addHeads(repo, c.heads)
+	if n := c.heads.Backup; n > 0 {
+		if h.Backups == nil {
+			h.Backups = map[string]int{}
+		}
+		h.Backups[repo] = n
+	}
 	h.Trees = append(h.Trees, c.trees...)
 	if c.problem != "" {
 		h.Problem = append(h.Problem, repo+": "+c.problem)
