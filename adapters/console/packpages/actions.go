@@ -46,14 +46,14 @@ type field struct {
 	empties     bool   // left empty it empties what is stored
 }
 
-const keyRule = " (2 to 64 small letters, digits, - and _)"
+const keyRule = " (2 to 64 lowercase letters, digits, - and _)"
 
 func creation() formAction {
-	return formAction{path: "new", title: "Make a pack", action: create, button: "Make the pack", about: "A pack holds anchors to exact lines of source code, notes and diagrams, " +
-		"and is gone when its time is over.", fields: []field{
-		{name: "name", label: "Name (3 to 120 bytes; it stays; may be empty)"}, {name: "title", label: "Title (may be empty)"},
-		{name: "brief", label: "Brief: what it is about, in Markdown (may be empty)", kind: area}, {name: "tags", label: "Tags, separated by commas", kind: labels},
-		{name: "ttl_minutes", label: "Minutes it lives", kind: number, usual: "1440"}}}
+	return formAction{path: "new", title: "Create pack", action: create, button: "Create pack", about: "A pack contains anchors to exact lines of source code, notes and diagrams. " +
+		"It is deleted when it expires.", fields: []field{
+		{name: "name", label: "Name (optional, 3 to 120 bytes, cannot be changed later)"}, {name: "title", label: "Title (optional)"},
+		{name: "brief", label: "Brief in Markdown (optional)", kind: area}, {name: "tags", label: "Tags, separated by commas", kind: labels},
+		{name: "ttl_minutes", label: "Expires after (minutes)", kind: number, usual: "1440"}}}
 }
 
 // formActions returns what can be done with a pack there is.
@@ -63,21 +63,21 @@ func formActions() []formAction {
 
 func packActions() []formAction {
 	return []formAction{
-		{path: "meta", title: "Title, brief and tags", action: "set_meta", button: "Save", about: "What is left empty is emptied. The name of a pack stays as it is.", fields: []field{
-			{name: "title", label: "Title", empties: true}, {name: "brief", label: "Brief, in Markdown", kind: area, empties: true},
+		{path: "meta", title: "Edit details", action: "set_meta", button: "Save details", about: "Empty fields are cleared. A pack's name cannot change.", fields: []field{
+			{name: "title", label: "Title", empties: true}, {name: "brief", label: "Brief in Markdown", kind: area, empties: true},
 			{name: "tags", label: "Tags, separated by commas", kind: labels, empties: true}}},
-		{path: "ttl", title: "Time to live", action: "touch_ttl", button: "Save", about: "Fill in one of the two. At the end of its time a pack is deleted.", fields: []field{
-			{name: "ttl_minutes", label: "Minutes from now", kind: number}, {name: "extend_minutes", label: "Minutes more than it has", kind: number}}},
-		{path: "finalize", title: "Finalize", action: "set_status", button: "Finalize", about: "A final pack is not changed any more, until somebody opens it again. " +
-			"Every anchor has to be there now.", fields: []field{{name: "status", kind: fixed, usual: "finalized"},
-			{name: "snapshot", label: "Keep the code of every anchor as it is now", kind: tick}}},
-		{path: "reopen", title: "Open for changes", action: "set_status", button: "Open it", about: "The pack becomes a draft again. Code that was kept when it was finalized is dropped.",
+		{path: "ttl", title: "Change expiry", action: "touch_ttl", button: "Change expiry", about: "Fill in one of the two fields. A pack is deleted when it expires.", fields: []field{
+			{name: "ttl_minutes", label: "Expires after (minutes from now)", kind: number}, {name: "extend_minutes", label: "Extend by (minutes)", kind: number}}},
+		{path: "finalize", title: "Finalize pack", action: "set_status", button: "Finalize pack", about: "A finalized pack cannot be changed until you reopen it. " +
+			"All anchors must exist in the source.", fields: []field{{name: "status", kind: fixed, usual: "finalized"},
+			{name: "snapshot", label: "Store the current code of all anchors", kind: tick}}},
+		{path: "reopen", title: "Reopen pack", action: "set_status", button: "Reopen pack", about: "The pack becomes a draft again. Code that was stored when it was finalized is deleted.",
 			fields: []field{{name: "status", kind: fixed, usual: "draft"}}},
-		{path: "reanchor", title: "Have anchors follow the code", action: "reanchor", button: "Follow the code", about: "Anchors whose text moved stand at its new lines from now on. " +
-			"One that is named here is taken as its lines are now, also when they have changed.", fields: []field{
+		{path: "reanchor", title: "Update anchors", action: "reanchor", button: "Update anchors", about: "Anchors whose text moved get the new line numbers. " +
+			"An anchor named here is set to its current lines, even if they changed.", fields: []field{
 			{name: "section_key", label: "Section", kind: fixed}, {name: "ref_key", label: "Anchor", kind: fixed}}},
-		{path: "delete", title: "Delete", action: remove, button: "Delete the pack", danger: true,
-			about: "Its file moves to the trash of the store (the directory trash beside packs), from where you can move it back by hand."},
+		{path: "delete", title: "Delete pack", action: remove, button: "Delete pack", danger: true,
+			about: "Moves the file of the pack to the trash directory beside the packs. To restore it, move it back."},
 	}
 }
 
@@ -85,21 +85,21 @@ func partActions() []formAction {
 	section := field{name: "section_key", label: "Section", kind: ofSection}
 	this := field{name: "section_key", label: "Section", kind: fixed}
 	return []formAction{
-		{path: "section", title: "Section or note", action: "upsert_section", button: "Save", about: "A section with a text and nothing else is a note.", fields: []field{
+		{path: "section", title: "Save section", action: "upsert_section", button: "Save section", about: "A section that contains only a text is a note.", fields: []field{
 			{name: "section_key", label: "Key" + keyRule, kind: key}, {name: "section_title", label: "Title"},
-			{name: "section_description", label: "Text, in Markdown", kind: area, empties: true}, {name: "section_order", label: "Position, from 0 (empty: as it is, or last)", kind: number}}},
-		{path: "remove-section", title: "Remove a section", action: "delete_section", button: "Remove the section", danger: true, about: "With everything in it.", fields: []field{this}},
-		{path: "anchor", title: "Anchor", action: "upsert_ref", button: "Save", about: "The lines are read now, so that it is noticed when they change. An anchor of the same key is replaced.", fields: []field{
-			section, {name: "ref_key", label: "Key" + keyRule, kind: key}, {name: "path", label: "File, relative to the source root"},
-			{name: "line_start", label: "First line", kind: number}, {name: "line_end", label: "Last line", kind: number}, {name: "ref_title", label: "Title (may be empty)"},
-			{name: "ref_why", label: "Why it is here (may be empty)", kind: area}, {name: "group", label: "Group (may be empty)"},
-			{name: "root", label: "Source root (empty: the usual one)"}, {name: "commit", label: "Commit you looked at (may be empty)"}}},
-		{path: "remove-anchor", title: "Remove an anchor", action: "delete_ref", button: "Remove the anchor", danger: true, fields: []field{
+			{name: "section_description", label: "Text in Markdown", kind: area, empties: true}, {name: "section_order", label: "Position, from 0 (default: unchanged, or last)", kind: number}}},
+		{path: "remove-section", title: "Remove section", action: "delete_section", button: "Remove section", danger: true, about: "Removes the section and everything in it.", fields: []field{this}},
+		{path: "anchor", title: "Save anchor", action: "upsert_ref", button: "Save anchor", about: "The lines are read now, so that later changes are detected. An anchor with the same key is replaced.", fields: []field{
+			section, {name: "ref_key", label: "Key" + keyRule, kind: key}, {name: "path", label: "File (relative to the source root)"},
+			{name: "line_start", label: "First line", kind: number}, {name: "line_end", label: "Last line", kind: number}, {name: "ref_title", label: "Title (optional)"},
+			{name: "ref_why", label: "Reason (optional)", kind: area}, {name: "group", label: "Group (optional)"},
+			{name: "root", label: "Source root (default: the configured one)"}, {name: "commit", label: "Commit that you read (optional)"}}},
+		{path: "remove-anchor", title: "Remove anchor", action: "delete_ref", button: "Remove anchor", danger: true, fields: []field{
 			this, {name: "ref_key", label: "Anchor", kind: fixed}}},
-		{path: "diagram", title: "Diagram", action: "upsert_diagram", button: "Save", about: "A diagram of the same key is replaced.", fields: []field{
+		{path: "diagram", title: "Save diagram", action: "upsert_diagram", button: "Save diagram", about: "A diagram with the same key is replaced.", fields: []field{
 			section, {name: "diagram_key", label: "Key" + keyRule, kind: key}, {name: "title", label: "Title"}, {name: "mermaid", label: "Mermaid", kind: area},
-			{name: "diagram_why", label: "Why it is here (may be empty)", kind: area}}},
-		{path: "remove-diagram", title: "Remove a diagram", action: "delete_diagram", button: "Remove the diagram", danger: true, fields: []field{
+			{name: "diagram_why", label: "Reason (optional)", kind: area}}},
+		{path: "remove-diagram", title: "Remove diagram", action: "delete_diagram", button: "Remove diagram", danger: true, fields: []field{
 			this, {name: "diagram_key", label: "Diagram", kind: fixed}}},
 	}
 }

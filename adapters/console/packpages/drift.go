@@ -137,7 +137,7 @@ func (d ChangedAnchor) Node(name string) ui.Node {
 	}
 	var diff ui.Node
 	if d.Diff != "" {
-		diff = ui.Disclosure("What it was, and what it is now", true, ui.Diff(name+": what it was and is", hunk(d.Diff)+ui.Printable(d.Diff)))
+		diff = ui.Disclosure("Stored and current lines", true, ui.Diff(name+": stored and current lines", hunk(d.Diff)+ui.Printable(d.Diff)))
 	}
 	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(d.Note)), earlier), diff}
 }

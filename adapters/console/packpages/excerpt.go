@@ -59,7 +59,7 @@ type Excerpt struct {
 }
 
 // ReadExcerpts finds the code of anchors in the document that the tool output makes of them: they stand next to each other in one section, and there is nothing else
-// in the document. Those that are not in it are left out.
+// in the document. Anchors that it does not contain are omitted.
 func ReadExcerpts(p Pack, run []Chunk, doc string) map[Chunk]Excerpt {
 	out := map[Chunk]Excerpt{}
 	// The free text of the section stands before the anchors, and nothing after an anchor's heading can look like it: the last one of its words is the real
@@ -103,10 +103,10 @@ func readExcerpt(doc string) Excerpt {
 			e.Language = strings.TrimLeft(words, "`")
 			fence = strings.TrimSuffix(words, e.Language)
 		case strings.HasPrefix(words, "## "), strings.HasPrefix(words, "### "): // the next one begins
-			e.Missing = cmp.Or(e.Note, "nothing can be shown of it")
+			e.Missing = cmp.Or(e.Note, "no text available")
 			return e
 		}
 	}
-	e.Missing = cmp.Or(e.Note, "nothing can be shown of it")
+	e.Missing = cmp.Or(e.Note, "no text available")
 	return e
 }

@@ -83,7 +83,7 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 	refused := fault.From(out.Err)
 	said := ui.Group{ui.Problem(refused)}
 	if details, err := tool.Encode(refused.Details); err == nil && refused.Details != nil {
-		said = append(said, ui.Disclosure("What it says about that", true, ui.JSONValue(details)))
+		said = append(said, ui.Disclosure("Error details", true, ui.JSONValue(details)))
 	}
 	if d.action != create {
 		var err error
@@ -93,8 +93,8 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 		}
 		if now := strconv.FormatUint(p.Revision, 10); now != values.Get(revisionField) {
 			values.Set(revisionField, now)
-			said = append(said, ui.Notice(ui.Warn, ui.P(ui.Text("The pack is at revision "+now+" now. "), ui.LinkTo(at(p.ID), "See it as it is"),
-				ui.Text("; sending this form again writes over that."))))
+			said = append(said, ui.Notice(ui.Warn, ui.P(ui.Text("The pack is at revision "+now+" now. "), ui.LinkTo(at(p.ID), "View current pack"),
+				ui.Text(". If you send this form again, it overwrites that revision."))))
 		}
 	}
 	s.form(v, d, p, values, said).Write(w, present.HTTPStatus(refused.Kind), v)

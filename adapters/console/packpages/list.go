@@ -84,14 +84,14 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	found := answer.Payload
 	s.Show(w, r, v, ui.Page{Title: "Packs", Live: []string{"ai-tool-result"}, Body: []ui.Node{
 		ui.Search(root,
-			ui.Field("query", "query", "Title, name or brief", want.query),
+			ui.Field("query", "query", "Search title, name or brief", want.query),
 			ui.SelectField("status", "status", "Status", want.status, ui.Choice{Text: "any"}, ui.Choice{Value: "draft", Text: "draft"}, ui.Choice{Value: "finalized", Text: "finalized"}),
-			ui.SelectField("freshness", "freshness", "Time left", want.freshness, ui.Choice{Text: "any"}, ui.Choice{Value: "fresh", Text: "plenty"},
+			ui.SelectField("freshness", "freshness", "Time left", want.freshness, ui.Choice{Text: "any"}, ui.Choice{Value: "fresh", Text: "not expiring soon"},
 				ui.Choice{Value: "expiring_soon", Text: "expires soon"}),
 			ui.SubmitButton("Filter")),
-		ui.P(ui.Text(counted(found, want)+" "), ui.LinkTo(root+"/new", "Make a pack")),
-		ui.DataTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors now", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
-			"No packs. Agents create them with the tool input; you can create one yourself."),
+		ui.P(ui.Text(counted(found, want)+" "), ui.LinkTo(root+"/new", "Create pack")),
+		ui.DataTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
+			"No packs. Agents create packs with the tool input, and you can create one here."),
 		pages(want, found),
 	}})
 }
@@ -109,7 +109,7 @@ func counted(l listing, w wanted) string {
 	}
 	text := ui.Count(l.Total, "pack", "packs")
 	if l.Total > len(l.Packs) && len(l.Packs) > 0 {
-		text += ", here " + strconv.Itoa(w.offset+1) + " to " + strconv.Itoa(w.offset+len(l.Packs))
+		text += ", showing " + strconv.Itoa(w.offset+1) + " to " + strconv.Itoa(w.offset+len(l.Packs))
 	}
 	return text + ": " + strconv.Itoa(drafts) + " in draft, " + strconv.Itoa(soon) + " expiring soon."
 }
@@ -120,7 +120,7 @@ func (s *section) rows(ctx context.Context, v httpauth.Identity, packs []summary
 	defer cancel()
 	rows := make([]ui.Node, len(packs))
 	for i, p := range packs {
-		anchors := ui.TextNode("not looked at")
+		anchors := ui.TextNode("not checked")
 		if ctx.Err() == nil {
 			if now, err := s.compare(ctx, v, p.ID); err == nil {
 				anchors = now.Badges()
@@ -147,7 +147,7 @@ func status(word string) ui.Node {
 func pages(w wanted, l listing) ui.Node {
 	var links ui.Group
 	if w.offset > 0 {
-		links = append(links, ui.LinkTo(w.at(max(0, w.offset-perPage)), "Earlier page"), ui.Text(" "))
+		links = append(links, ui.LinkTo(w.at(max(0, w.offset-perPage)), "Previous page"), ui.Text(" "))
 	}
 	if next := w.offset + len(l.Packs); next < l.Total && len(l.Packs) > 0 {
 		links = append(links, ui.LinkTo(w.at(next), "Next page"))

@@ -48,7 +48,7 @@ func (s *section) excerpts(ctx context.Context, v httpauth.Identity, p Pack, run
 		}
 		return out
 	}
-	missing := "the pack has changed while it was read; load the page again"
+	missing := "the pack changed while it was read; reload the page"
 	if err != nil {
 		missing = fault.From(err).Message
 	}

@@ -57,9 +57,9 @@ func RenderMarkdown(t MarkdownText) (s RenderedMarkdown) {
 
 // PlainMarkdown returns a text as it was written, of a very long one the beginning.
 func PlainMarkdown(label, source string) ui.Node {
-	note := "This text is shown as it was written, and not laid out (" + strconv.Itoa((len(source)+1023)>>10) + " KB)"
+	note := "This text is too long to format (" + strconv.Itoa((len(source)+1023)>>10) + " KB)"
 	if len(source) > MaxShown {
-		note += "; only its beginning is shown"
+		note += "; truncated"
 		source = source[:MaxShown]
 	}
 	return ui.Group{ui.Notice(ui.Warn, ui.P(ui.Text(note+"."))), ui.CodeBlock(label, ui.Printable(source))}

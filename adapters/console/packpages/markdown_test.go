@@ -64,15 +64,15 @@ func TestMermaidIsADiagram(t *testing.T) {
 	assert.Equal(t, 2, strings.Count(got, "&lt;/pre&gt;&lt;b&gt;"), "its source can be read, too")
 }
 
-// TestLongTexts: they are not laid out, and of very long ones the beginning is shown.
+// TestLongTexts: they are shown as source, the longest truncated.
 func TestLongTexts(t *testing.T) {
 	t.Parallel()
 	got, _ := show(t, strings.Repeat("# a <b>\n", packpages.MaxRendered/8+1))
-	assert.Contains(t, got, "not laid out (17 KB)")
-	assert.NotContains(t, got, "only its beginning is shown")
+	assert.Contains(t, got, "too long to format (17 KB)")
+	assert.NotContains(t, got, "KB); truncated")
 	assert.Contains(t, got, "# a &lt;b&gt;\n# a")
 	got, _ = show(t, strings.Repeat("é", 1<<20))
-	assert.Contains(t, got, "only its beginning is shown")
+	assert.Contains(t, got, "KB); truncated")
 	assert.Less(t, len(got), packpages.MaxShown+1000)
 }
 

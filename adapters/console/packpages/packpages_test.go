@@ -19,7 +19,7 @@ import (
 func TestNothingYet(t *testing.T) {
 	t.Parallel()
 	r := open(t)
-	r.Get("/packs").Sound().See("0 packs", "No packs.", "Make a pack")
+	r.Get("/packs").Sound().See("0 packs", "No packs.", "Create pack")
 	p := r.Open("/packs/pk_aaaaaaaa")
 	assert.Equal(t, http.StatusNotFound, p.Status)
 	p.See("pack pk_aaaaaaaa not found", "code pack_not_found").Sound()
@@ -65,17 +65,17 @@ func TestFreshness(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(r.source, "lib/gone.ts")))
 
 	p := r.Get("/packs/"+id).Sound().See("1 fresh", "1 moved", "1 changed", "1 missing",
-		"moved ref: anchored at lines 4-6, found unchanged at 6-8", "lib/gone.ts does not exist", "Take it as it is now")
+		"moved ref: anchored at lines 4-6, found unchanged at 6-8", "lib/gone.ts does not exist", "Accept current lines")
 	assert.Contains(t, p.Main(), `<span class="quiet">6  </span><span class="hl-k">func</span> main() {`, "code where it stands now")
 	r.Get("/packs").See("1 fresh 1 moved 1 changed 1 missing", "An audit")
 
 	// Finalized with its text, what it was can be shown beside what it is.
 	r.write("cmd/main.go", program)
 	r.write("lib/gone.ts", "const gone = 1;\n")
-	done := r.Get("/packs/"+id+"/finalize").Sound().Press("Finalize", "snapshot", "true").See("Finalize: done", "finalized", "4 fresh")
+	done := r.Get("/packs/"+id+"/finalize").Sound().Press("Finalize pack", "snapshot", "true").See("Finalize pack: done", "finalized", "4 fresh")
 	assert.Contains(t, done.Path, "/packs/"+id+"?done=")
 	r.write("cmd/main.go", strings.Replace(program, "return 42", "return 43 // <i>", 1))
-	p = r.Get("/packs/"+id).See("3 fresh", "1 changed", "What it was, and what it is now", "Earlier text: kept when the pack was finalized")
+	p = r.Get("/packs/"+id).See("3 fresh", "1 changed", "Stored and current lines", "Earlier text: kept when the pack was finalized")
 	assert.Contains(t, p.Main(), `<span class="removed">-`+"\treturn <mark>42</mark>")
 	assert.Contains(t, p.Main(), `<span class="added">+`+"\treturn <mark>43 // &lt;i&gt;</mark>")
 	assert.NotContains(t, p.Main(), "Edit", "a final pack is not edited")
@@ -87,8 +87,8 @@ func TestTheListIsFiltered(t *testing.T) {
 	for i := range 23 {
 		r.pack(m{"name": fmt.Sprintf("pack-%02d", i), "title": fmt.Sprintf("Number %02d", i), "ttl_minutes": 10 + 1000*(i%2)})
 	}
-	p := r.Get("/packs").Sound().See("23 packs, here 1 to 20", "Number 22", "10 expiring soon", "Next page", "expiring soon").Miss("Number 02", "Earlier page")
-	r.Get("/packs?offset=20").Sound().See("here 21 to 23", "Number 02", "Earlier page").Miss("Next page")
+	p := r.Get("/packs").Sound().See("23 packs, showing 1 to 20", "Number 22", "10 expiring soon", "Next page", "expiring soon").Miss("Number 02", "Previous page")
+	r.Get("/packs?offset=20").Sound().See("showing 21 to 23", "Number 02", "Previous page").Miss("Next page")
 	p.Press("Filter", "query", "number 07").See("1 pack", "Number 07").Miss("Number 08")
 	p.Press("Filter", "status", "finalized").See("0 packs", "No packs.")
 	soon := p.Press("Filter", "freshness", "expiring_soon").See("12 packs").Miss("Number 01")
@@ -101,32 +101,32 @@ func TestAPackMadeByHand(t *testing.T) {
 	t.Parallel()
 	r := open(t)
 	r.write("a b/ü.go", program)
-	p := r.Get("/packs/new").Sound().Press("Make the pack", "name", "by hand", "title", "Mine", "brief", "a\r\nb", "tags", " one, the second,,", "ttl_minutes", "60")
-	p.See("Make a pack: done", "Mine", "by hand", "one, the second", "There is nothing in this pack yet")
+	p := r.Get("/packs/new").Sound().Press("Create pack", "name", "by hand", "title", "Mine", "brief", "a\r\nb", "tags", " one, the second,,", "ttl_minutes", "60")
+	p.See("Create pack: done", "Mine", "by hand", "one, the second", "This pack is empty")
 	id, _, _ := strings.Cut(strings.TrimPrefix(p.Path, "/packs/"), "?")
 	require.Regexp(t, `^pk_[a-z2-7]{8}$`, id)
 
-	r.Get("/packs/"+id+"/section").Sound().Press("Save", "section_key", "first", "section_title", "First", "section_description", "A *note*.").See("First", "A note .")
-	r.Get("/packs/"+id+"/anchor?section_key=first").Sound().Press("Save", "ref_key", "main", "path", "a b/ü.go", "line_start", "4", "line_end", "6", "ref_why", "because").
+	r.Get("/packs/"+id+"/section").Sound().Press("Save section", "section_key", "first", "section_title", "First", "section_description", "A *note*.").See("First", "A note .")
+	r.Get("/packs/"+id+"/anchor?section_key=first").Sound().Press("Save anchor", "ref_key", "main", "path", "a b/ü.go", "line_start", "4", "line_end", "6", "ref_why", "because").
 		See("a b/ü.go:4-6", "because", "1 fresh", "func main()")
-	r.Get("/packs/"+id+"/diagram?section_key=first").Sound().Press("Save", "diagram_key", "dd", "title", "D", "mermaid", "graph TD\r\nA-->B").See("graph TD A-->B")
+	r.Get("/packs/"+id+"/diagram?section_key=first").Sound().Press("Save diagram", "diagram_key", "dd", "title", "D", "mermaid", "graph TD\r\nA-->B").See("graph TD A-->B")
 
 	edit := r.Get("/packs/" + id + "/anchor?section_key=first&ref_key=main").Sound().See("Key main")
-	_, _, sent := edit.Filled("Save")
+	_, _, sent := edit.Filled("Save anchor")
 	assert.Equal(t, "because", sent.Get("ref_why"))
-	edit.Press("Save", "ref_why", "no reason", "line_end", "10").See("4-10", "no reason", "return 42")
-	r.Get("/packs/"+id+"/section?section_key=first").Sound().Press("Save", "section_title", "Second", "section_description", "").See("Second").Miss("A note .")
-	r.Get("/packs/"+id+"/diagram?section_key=first&diagram_key=dd").Press("Save", "title", "Drawing").See("Drawing")
-	r.Get("/packs/"+id+"/meta").Sound().Press("Save", "title", "", "tags", "three").See("by hand", "three").Miss("Mine", "the second")
-	r.Get("/packs/"+id+"/ttl").Sound().Press("Save", "extend_minutes", "60").See("Time to live: done")
+	edit.Press("Save anchor", "ref_why", "no reason", "line_end", "10").See("4-10", "no reason", "return 42")
+	r.Get("/packs/"+id+"/section?section_key=first").Sound().Press("Save section", "section_title", "Second", "section_description", "").See("Second").Miss("A note .")
+	r.Get("/packs/"+id+"/diagram?section_key=first&diagram_key=dd").Press("Save diagram", "title", "Drawing").See("Drawing")
+	r.Get("/packs/"+id+"/meta").Sound().Press("Save details", "title", "", "tags", "three").See("by hand", "three").Miss("Mine", "the second")
+	r.Get("/packs/"+id+"/ttl").Sound().Press("Change expiry", "extend_minutes", "60").See("Change expiry: done")
 	r.Get("/packs").See("1h", "by hand")
-	r.Get("/packs/"+id+"/finalize").Press("Finalize").See("finalized", "Open it for changes")
-	r.Get("/packs/" + id + "/reopen").Sound().Press("Open it").See("draft")
-	r.Get("/packs/" + id + "/remove-anchor?section_key=first&ref_key=main").Sound().Press("Remove the anchor").Miss("a b/ü.go")
-	r.Get("/packs/" + id + "/remove-diagram?section_key=first&diagram_key=dd").Press("Remove the diagram").Miss("Drawing")
-	r.Get("/packs/" + id + "/remove-section?section_key=first").Press("Remove the section").See("There is nothing in this pack yet")
+	r.Get("/packs/"+id+"/finalize").Press("Finalize pack").See("finalized", "Reopen")
+	r.Get("/packs/" + id + "/reopen").Sound().Press("Reopen pack").See("draft")
+	r.Get("/packs/" + id + "/remove-anchor?section_key=first&ref_key=main").Sound().Press("Remove anchor").Miss("a b/ü.go")
+	r.Get("/packs/" + id + "/remove-diagram?section_key=first&diagram_key=dd").Press("Remove diagram").Miss("Drawing")
+	r.Get("/packs/" + id + "/remove-section?section_key=first").Press("Remove section").See("This pack is empty")
 
-	gone := r.Get("/packs/"+id+"/delete").Sound().See("moves to the trash").Press("Delete the pack").See("Delete: done", "0 packs")
+	gone := r.Get("/packs/"+id+"/delete").Sound().See("Moves the file of the pack to the trash").Press("Delete pack").See("Delete pack: done", "0 packs")
 	assert.Contains(t, gone.Path, "/packs?done=")
 	assert.FileExists(t, filepath.Join(r.store, "trash", id+".md"))
 }
@@ -137,8 +137,8 @@ func TestAnchorsFollowTheCode(t *testing.T) {
 	id := r.audit()
 	r.write("cmd/main.go", "// one more line\n"+strings.Replace(program, "return 42", "return 43", 1))
 	r.Get("/packs/"+id).See("2 fresh", "1 moved", "1 changed")
-	r.Get("/packs/"+id+"/reanchor").Sound().Press("Follow the code").See("3 fresh", "1 changed", "cmd/main.go:5-7")
-	r.Get("/packs/" + id + "/reanchor?section_key=flow&ref_key=other").Sound().See("Anchor other").Press("Follow the code").See("4 fresh").Miss("1 changed")
+	r.Get("/packs/"+id+"/reanchor").Sound().Press("Update anchors").See("3 fresh", "1 changed", "cmd/main.go:5-7")
+	r.Get("/packs/" + id + "/reanchor?section_key=flow&ref_key=other").Sound().See("Anchor other").Press("Update anchors").See("4 fresh").Miss("1 changed")
 }
 
 // TestSomebodyWasFaster: the form comes back as it was filled in, says what happened, and can be sent again on purpose.
@@ -148,12 +148,12 @@ func TestSomebodyWasFaster(t *testing.T) {
 	id := r.audit()
 	form := r.Get("/packs/" + id + "/meta")
 	r.input(m{"action": "upsert_section", "id": id, "expected_revision": 1, "section_key": "notes", "section_title": "<s>theirs</s>"})
-	p := form.Press("Save", "title", "<b>mine</b>")
+	p := form.Press("Save details", "title", "<b>mine</b>")
 	assert.Equal(t, http.StatusConflict, p.Status)
-	p.Sound().See("code pack_revision_conflict", "The pack is at revision 2 now", "writes over that").Safe("<b>mine</b>")
-	_, _, sent := p.Filled("Save")
+	p.Sound().See("code pack_revision_conflict", "The pack is at revision 2 now", "overwrites that revision").Safe("<b>mine</b>")
+	_, _, sent := p.Filled("Save details")
 	assert.Equal(t, "<b>mine</b>", sent.Get("title"))
-	p.Press("Save").See("<b>mine</b>", "<s>theirs</s>").Safe("<b>mine</b>").Safe("<s>theirs")
+	p.Press("Save details").See("<b>mine</b>", "<s>theirs</s>").Safe("<b>mine</b>").Safe("<s>theirs")
 }
 
 func TestRefusalsComeBackInTheForm(t *testing.T) {
@@ -166,13 +166,13 @@ func TestRefusalsComeBackInTheForm(t *testing.T) {
 		status int
 		says   string
 	}{
-		"/packs/new":                              {"Make the pack", []string{"ttl_minutes", "soon", "title", "kept"}, 400, "'ttl_minutes'"},
-		"/packs/" + id + "/ttl":                   {"Save", []string{"ttl_minutes", "1", "extend_minutes", "2"}, 400, "ttl_minutes"},
-		"/packs/" + id + "/section":               {"Save", []string{"section_key", "<NO>", "section_title", "kept"}, 400, "section_key"},
-		"/packs/" + id + "/anchor":                {"Save", []string{"ref_key", "key", "path", "../../etc/passwd", "line_start", "1", "line_end", "2"}, 400, "path"},
-		"/packs/" + id + "/remove-anchor":         {"Remove the anchor", nil, 400, "section_key"},
-		"/packs/" + id + "/diagram":               {"Save", []string{"diagram_key", "dd", "title", "kept"}, 400, "mermaid"},
-		"/packs/" + id + "/reanchor?ref_key=main": {"Follow the code", nil, 400, "section_key"},
+		"/packs/new":                              {"Create pack", []string{"ttl_minutes", "soon", "title", "kept"}, 400, "'ttl_minutes'"},
+		"/packs/" + id + "/ttl":                   {"Change expiry", []string{"ttl_minutes", "1", "extend_minutes", "2"}, 400, "ttl_minutes"},
+		"/packs/" + id + "/section":               {"Save section", []string{"section_key", "<NO>", "section_title", "kept"}, 400, "section_key"},
+		"/packs/" + id + "/anchor":                {"Save anchor", []string{"ref_key", "key", "path", "../../etc/passwd", "line_start", "1", "line_end", "2"}, 400, "path"},
+		"/packs/" + id + "/remove-anchor":         {"Remove anchor", nil, 400, "section_key"},
+		"/packs/" + id + "/diagram":               {"Save diagram", []string{"diagram_key", "dd", "title", "kept"}, 400, "mermaid"},
+		"/packs/" + id + "/reanchor?ref_key=main": {"Update anchors", nil, 400, "section_key"},
 	} {
 		p := r.Get(path).Press(c.button, c.filled...)
 		assert.Equal(t, c.status, p.Status, path)
@@ -183,7 +183,7 @@ func TestRefusalsComeBackInTheForm(t *testing.T) {
 		}
 	}
 	require.NoError(t, os.Remove(filepath.Join(r.source, "lib/gone.ts")))
-	p := r.Get("/packs/" + id + "/finalize").Press("Finalize")
+	p := r.Get("/packs/" + id + "/finalize").Press("Finalize pack")
 	assert.Equal(t, http.StatusUnprocessableEntity, p.Status)
 	p.See("code pack_refs_stale", "flow::gone", "lib/gone.ts")
 	assert.Equal(t, http.StatusForbidden, forged(r, "/packs/"+id+"/delete"))
@@ -264,9 +264,9 @@ func TestLargePacks(t *testing.T) {
 	id := r.pack(m{"title": "Large", "brief": strings.Repeat("very long ", 3000), "sections": list{
 		m{"key": "aa", "title": "A", "description": strings.Repeat("many words ", 6000), "refs": refs},
 		m{"key": "bb", "title": "B", "description": "the end"}}})
-	p := r.Get("/packs/"+id).Sound().See("parts 1 to 40 of 46", "Next parts", "This page is full", "Begin a page with it", "not laid out", "45 fresh").Miss("the end")
+	p := r.Get("/packs/"+id).Sound().See("parts 1 to 40 of 46", "Next parts", "because the page is full", "Start a page with it", "too long to format", "45 fresh").Miss("the end")
 	assert.Less(t, len(p.HTML), 2<<20)
-	r.Get("/packs/"+id+"?from=40").Sound().See("This section begins on an earlier page.", "r44", "the end", "Earlier parts", "line 1044").Miss("r39")
+	r.Get("/packs/"+id+"?from=40").Sound().See("This section starts on a previous page.", "r44", "the end", "Previous parts", "line 1044").Miss("r39")
 	r.Get("/packs/"+id+"?from=39").See("r39", "line 1039")
 	for _, odd := range []string{"-1", "46", "x", "99999999999999999999"} {
 		r.Get("/packs/" + id + "?from=" + odd).See("parts 1 to 40 of 46")
@@ -307,7 +307,7 @@ func TestOnlyLooking(t *testing.T) {
 		c.Options.Policy.Level = policy.LevelUnset
 	})
 	r.Get("/packs/"+id).See("An audit", "4 fresh")
-	p := r.Get("/packs/" + id + "/delete").Press("Delete the pack")
+	p := r.Get("/packs/" + id + "/delete").Press("Delete pack")
 	assert.Equal(t, http.StatusForbidden, p.Status)
 	p.See("code policy_denied")
 	r.Get("/packs/" + id)
@@ -319,7 +319,7 @@ func TestWhatSettingsAskAbout(t *testing.T) {
 	r := open(t, func(c *local.Config) {
 		c.Options.Policy.Tools = map[string]policy.Setting{"input": policy.AlwaysConfirm}
 	})
-	p := r.Get("/packs/new").Press("Make the pack", "title", "Asked about")
+	p := r.Get("/packs/new").Press("Create pack", "title", "Asked about")
 	p.See("create a context pack").Approve()
 	assert.Equal(t, http.StatusPreconditionRequired, r.Open("/packs").Status, "such a setting is about listing packs, too")
 	free := open(t, func(c *local.Config) { c.Packs = local.Packs{Root: r.store, Source: r.source} })

@@ -69,8 +69,8 @@ func (s *section) unshown(w http.ResponseWriter, v httpauth.Identity, id string,
 		s.Fail(w, v, err)
 		return
 	}
-	ui.Page{Title: "A very long pack", Section: root, Crumbs: []ui.PageLink{{Text: "Packs", Href: root}}, Body: []ui.Node{
-		ui.Problem(fault.From(err)), ui.P(ui.LinkTo(at(id, "raw"), "Its text"), ui.Text(" · "), ui.LinkTo(at(id, "download"), "Download it")),
+	ui.Page{Title: "Pack too long", Section: root, Crumbs: []ui.PageLink{{Text: "Packs", Href: root}}, Body: []ui.Node{
+		ui.Problem(fault.From(err)), ui.P(ui.LinkTo(at(id, "raw"), "View text"), ui.Text(" · "), ui.LinkTo(at(id, "download"), "Download")),
 	}}.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
@@ -91,25 +91,25 @@ func (d *showing) facts() ui.Node {
 		brief = ui.Section(ui.Aria("label", "Brief"), d.text("brief", p.Brief, 1))
 	}
 	return ui.Group{trouble, brief, ui.Facts(
-		ui.Fact{Name: "Id", Value: ui.InlineCode(p.ID)}, ui.Fact{Name: "Name", Value: ui.OptionalText(p.Name)},
+		ui.Fact{Name: "ID", Value: ui.InlineCode(p.ID)}, ui.Fact{Name: "Name", Value: ui.OptionalText(p.Name)},
 		ui.Fact{Name: "Status", Value: status(p.Status)}, ui.Fact{Name: "Revision", Value: ui.Text(strconv.FormatUint(p.Revision, 10))},
-		ui.Fact{Name: "Tags", Value: ui.OptionalText(strings.Join(p.Tags, ", "))}, ui.Fact{Name: "Anchors now", Value: anchors},
-		ui.Fact{Name: "Secrets not shown", Value: masked}, ui.Fact{Name: "Changed", Value: ui.When(p.UpdatedAt)},
-		ui.Fact{Name: "Expires", Value: ui.When(p.ExpiresAt)}, ui.Fact{Name: "Made", Value: ui.When(p.CreatedAt)})}
+		ui.Fact{Name: "Tags", Value: ui.OptionalText(strings.Join(p.Tags, ", "))}, ui.Fact{Name: "Anchors", Value: anchors},
+		ui.Fact{Name: "Redacted secrets", Value: masked}, ui.Fact{Name: "Changed", Value: ui.When(p.UpdatedAt)},
+		ui.Fact{Name: "Expires", Value: ui.When(p.ExpiresAt)}, ui.Fact{Name: "Created", Value: ui.When(p.CreatedAt)})}
 }
 
 // steps returns the ways to what can be done with the whole pack.
 func (d *showing) steps() ui.Node {
 	p := d.pack
-	links := []ui.PageLink{{Text: "Time to live", Href: at(p.ID, "ttl")}}
+	links := []ui.PageLink{{Text: "Change expiry", Href: at(p.ID, "ttl")}}
 	if p.Draft() {
-		links = append(links, ui.PageLink{Text: "Title, brief and tags", Href: at(p.ID, "meta")}, ui.PageLink{Text: "Add a section or note", Href: at(p.ID, "section")},
-			ui.PageLink{Text: "Add an anchor", Href: at(p.ID, "anchor")}, ui.PageLink{Text: "Add a diagram", Href: at(p.ID, "diagram")},
-			ui.PageLink{Text: "Have anchors follow the code", Href: at(p.ID, "reanchor")}, ui.PageLink{Text: "Finalize", Href: at(p.ID, "finalize")})
+		links = append(links, ui.PageLink{Text: "Edit details", Href: at(p.ID, "meta")}, ui.PageLink{Text: "Add section", Href: at(p.ID, "section")},
+			ui.PageLink{Text: "Add anchor", Href: at(p.ID, "anchor")}, ui.PageLink{Text: "Add diagram", Href: at(p.ID, "diagram")},
+			ui.PageLink{Text: "Update anchors", Href: at(p.ID, "reanchor")}, ui.PageLink{Text: "Finalize", Href: at(p.ID, "finalize")})
 	} else {
-		links = append(links, ui.PageLink{Text: "Open it for changes", Href: at(p.ID, "reopen")})
+		links = append(links, ui.PageLink{Text: "Reopen", Href: at(p.ID, "reopen")})
 	}
-	links = append(links, ui.PageLink{Text: "As agents read it", Href: at(p.ID, "raw")}, ui.PageLink{Text: "Download", Href: at(p.ID, "download")},
+	links = append(links, ui.PageLink{Text: "View as text", Href: at(p.ID, "raw")}, ui.PageLink{Text: "Download", Href: at(p.ID, "download")},
 		ui.PageLink{Text: "Delete", Href: at(p.ID, "delete")})
 	var out ui.Group
 	for i, l := range links {
@@ -118,7 +118,7 @@ func (d *showing) steps() ui.Node {
 		}
 		out = append(out, ui.LinkTo(l.Href, l.Text))
 	}
-	return ui.Nav(ui.Aria("label", "What you can do with this pack"), ui.P(out))
+	return ui.Nav(ui.Aria("label", "Actions"), ui.P(out))
 }
 
 // contents leads to the sections of a pack that has several.
@@ -144,9 +144,9 @@ func (d *showing) pages(all []Chunk, from, to int) ui.Node {
 	if from == 0 && to == len(all) {
 		return nil
 	}
-	links := ui.Group{ui.Text("This page shows parts " + strconv.Itoa(from+1) + " to " + strconv.Itoa(to) + " of " + strconv.Itoa(len(all)) + ". ")}
+	links := ui.Group{ui.Text("Showing parts " + strconv.Itoa(from+1) + " to " + strconv.Itoa(to) + " of " + strconv.Itoa(len(all)) + ". ")}
 	if from > 0 {
-		links = append(links, ui.LinkTo(d.from(max(0, from-maxChunks)), "Earlier parts"), ui.Text(" "))
+		links = append(links, ui.LinkTo(d.from(max(0, from-maxChunks)), "Previous parts"), ui.Text(" "))
 	}
 	if to < len(all) {
 		links = append(links, ui.LinkTo(d.from(to), "Next parts"))
@@ -169,7 +169,7 @@ func (d *showing) text(label, source string, below int) ui.Node {
 // sections returns the chunks of a page under the headings of their sections.
 func (d *showing) sections(all []Chunk, from, to int) ui.Node {
 	if len(all) == 0 {
-		return ui.Empty("There is nothing in this pack yet. Add a section, and anchors to lines of source code.")
+		return ui.Empty("This pack is empty. Add a section, then anchors to lines of source code.")
 	}
 	var out ui.Group
 	for i := from; i < to; {
@@ -195,13 +195,13 @@ func (d *showing) sectionHead(sec ViewSection, begins bool) ui.Node {
 	if begins && sec.Description != "" {
 		text = d.text(sec.Key, sec.Description, 2)
 	} else if !begins {
-		text = ui.P(ui.Class("quiet"), ui.Text("This section begins on an earlier page."))
+		text = ui.P(ui.Class("quiet"), ui.Text("This section starts on a previous page."))
 	}
 	if !d.pack.Draft() {
 		return text
 	}
 	about := url.Values{"section_key": {sec.Key}}
-	return ui.Group{text, d.links(about, " of section "+line(sec.Title), "section", "Edit", "anchor", "Add an anchor", "diagram", "Add a diagram", "remove-section", "Remove")}
+	return ui.Group{text, d.links(about, " of section "+line(sec.Title), "section", "Edit", "anchor", "Add anchor", "diagram", "Add diagram", "remove-section", "Remove")}
 }
 
 // links leads to steps about a part of the pack: pairs of a path and a word for it. of says of which part, for those who hear only the link.
@@ -232,7 +232,7 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 		about := url.Values{"section_key": {sec.Key}, "ref_key": {r.Key}}
 		pairs := []string{"anchor", "Edit", "remove-anchor", "Remove"}
 		if now.Standing != Exact && now.Standing != "" {
-			pairs = append(pairs, "reanchor", "Take it as it is now")
+			pairs = append(pairs, "reanchor", "Accept current lines")
 		}
 		steps = d.links(about, " of anchor "+name, pairs...)
 	}
@@ -242,7 +242,7 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 	}
 	return ui.Card(name,
 		ui.Facts(ui.Fact{Name: "Lines", Value: ui.InlineCode(ui.Printable(r.Path) + ":" + strconv.Itoa(r.Lines.Start) + "-" + strconv.Itoa(r.Lines.End))},
-			ui.Fact{Name: "Now", Value: how}, ui.Fact{Name: "Why", Value: ui.OptionalText(r.Why)}, ui.Fact{Name: "Key", Value: ui.InlineCode(r.Key)},
+			ui.Fact{Name: "Status", Value: how}, ui.Fact{Name: "Reason", Value: ui.OptionalText(r.Why)}, ui.Fact{Name: "Key", Value: ui.InlineCode(r.Key)},
 			ui.Fact{Name: "Group", Value: ui.OptionalText(r.Group)}, ui.Fact{Name: "Source root", Value: ui.OptionalCode(r.Root)},
 			ui.Fact{Name: "Commit", Value: ui.OptionalCode(r.Commit)}),
 		now.Node(name), d.excerpt(name, e, number), steps)
@@ -252,15 +252,15 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 func (d *showing) excerpt(name string, e Excerpt, number int) ui.Node {
 	switch {
 	case e.Missing != "":
-		return ui.P(ui.Class("quiet"), ui.Text("There is no code to show: "+ui.Printable(e.Missing)))
+		return ui.P(ui.Class("quiet"), ui.Text("No code to show: "+ui.Printable(e.Missing)))
 	case len(e.Text) > d.left && d.left < maxCode:
-		return ui.Notice(ui.Warn, ui.P(ui.Text("This page is full, so that this code is left out. "), ui.LinkTo(d.from(number), "Begin a page with it")))
+		return ui.Notice(ui.Warn, ui.P(ui.Text("This code is left out because the page is full. "), ui.LinkTo(d.from(number), "Start a page with it")))
 	}
 	d.left -= len(e.Text)
 	text, cut := e.Text, ui.Node(nil)
 	if len(text) > maxCode {
 		text = text[:maxCode]
-		cut = ui.Notice(ui.Warn, ui.P(ui.Text("Only the beginning of this code is shown: "+strconv.Itoa(len(e.Text)>>10)+" KB are too much for a page.")))
+		cut = ui.Notice(ui.Warn, ui.P(ui.Text("Code truncated: it has "+strconv.Itoa(len(e.Text)>>10)+" KB.")))
 	}
 	return ui.Group{cut, block(name+": code", HighlightNumbered(e.Language, ui.Printable(strings.TrimSuffix(text, "\n")), e.First))}
 }

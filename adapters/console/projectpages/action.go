@@ -7,6 +7,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -27,7 +28,7 @@ func (s *actionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.
 		s.Fail(w, v, err)
 		return
 	}
-	facts := []ui.Fact{{Name: "Type", Value: ui.Text(a.Type)}, {Name: "State", Value: a.state()}, {Name: "Description", Value: ui.OptionalText(a.Description)},
+	facts := []ui.Fact{{Name: "Type", Value: ui.Text(a.Type)}, {Name: "Status", Value: a.state()}, {Name: "Description", Value: ui.OptionalText(a.Description)},
 		{Name: "Project", Value: project(a.Project)}, {Name: "Changed", Value: ui.When(a.Updated)}}
 	s.Show(w, r, v, ui.Page{Title: ui.Printable(a.Name), Crumbs: crumbs(ui.PageLink{Text: "Actions and webhooks", Href: ActionsPath}), Live: []string{"ai-tool-result"},
 		Body: []ui.Node{ui.Facts(append(facts, a.facts()...)...), a.payload(), s.running(v, a), s.past(r.Context(), v, a.ID), s.deciding(r.Context(), v, a)}})
@@ -37,7 +38,7 @@ func project(id string) ui.Node {
 	if id == "" {
 		return ui.Text("none")
 	}
-	return ui.LinkTo(projectPath(id), "its project")
+	return ui.LinkTo(projectPath(id), "View project")
 }
 
 // facts returns what its type keeps of the action. Values that are secret came masked.
@@ -46,13 +47,13 @@ func (a action) facts() []ui.Fact {
 	switch a.Type {
 	case present.TypeScript:
 		return []ui.Fact{{Name: "Program", Value: ui.OptionalCode(a.Does())}, {Name: "Directory", Value: ui.OptionalCode(c.Cwd)},
-			{Name: "Variables", Value: ui.OptionalText(strings.Join(slices.Sorted(maps.Keys(c.Env)), ", "))}, {Name: "At most", Value: ui.OptionalText(ui.Took(c.Timeout))}}
+			{Name: "Variables", Value: ui.OptionalText(strings.Join(slices.Sorted(maps.Keys(c.Env)), ", "))}, {Name: "Timeout", Value: ui.OptionalText(ui.Took(c.Timeout))}}
 	case present.TypeWebhook:
 		facts := []ui.Fact{{Name: "Request", Value: ui.OptionalCode(a.Does())}}
 		for _, name := range slices.Sorted(maps.Keys(c.Headers)) {
 			facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.OptionalCode(c.Headers[name])})
 		}
-		return append(facts, ui.Fact{Name: "Tried again", Value: ui.Text(ui.Count(c.Retries, "time", "times"))})
+		return append(facts, ui.Fact{Name: "Retries", Value: ui.Text(strconv.Itoa(c.Retries))})
 	}
 	return []ui.Fact{{Name: "Workflow", Value: ui.LinkTo(workflowPath(c.Workflow), c.Workflow)}}
 }
@@ -61,29 +62,29 @@ func (a action) payload() ui.Node {
 	if a.Config.Payload == "" {
 		return nil
 	}
-	return ui.Part("Payload", ui.CodeBlock("template of the payload", ui.Printable(a.Config.Payload)))
+	return ui.Part("Payload", ui.CodeBlock("payload template", ui.Printable(a.Config.Payload)))
 }
 
 // running returns the form that carries the action out.
 func (s *actionSection) running(v httpauth.Identity, a action) ui.Node {
 	if !a.Enabled {
-		return ui.Part("Run", ui.Empty("It is switched off."))
+		return ui.Part("Run", ui.Empty("This action is disabled."))
 	}
 	to, fields := ActionPath(a.ID)+"/run", ui.Group{ui.Hidden("type", a.Type), ui.Hidden("name", a.Name)}
 	switch a.Type {
 	case present.TypeScript:
-		return ui.Part("Run", ui.PostForm(v, to, fields, ui.TextareaField("args", "args", "Further arguments, one a line", ""), ui.SubmitButton("Run the program")))
+		return ui.Part("Run", ui.PostForm(v, to, fields, ui.TextareaField("args", "args", "Additional arguments, one per line", ""), ui.SubmitButton("Run program")))
 	case present.TypeWebhook:
 		for _, name := range a.variables() {
 			fields = append(fields, ui.Field("var-"+name, "var."+name, "Value of {{"+name+"}}", ""))
 		}
 		var instead ui.Node
 		if a.carries() {
-			instead = ui.TextareaField("payload", "payload", "Payload in place of the stored one, a JSON object (may be empty)", "")
+			instead = ui.TextareaField("payload", "payload", "Payload to send instead, a JSON object (optional)", "")
 		}
-		return ui.Part("Send", ui.PostForm(v, to, fields, instead, ui.SubmitButton("Send the request")))
+		return ui.Part("Send", ui.PostForm(v, to, fields, instead, ui.SubmitButton("Send request")))
 	}
-	return ui.Part("Run", ui.PostForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.SubmitButton("Run the workflow")))
+	return ui.Part("Run", ui.PostForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.SubmitButton("Run workflow")))
 }
 
 // carries reports a request that has a payload.
@@ -122,7 +123,7 @@ func named(s string) bool {
 	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789-.") == ""
 }
 
-var errPayload = fault.New(fault.Invalid, "action_payload_invalid", "the payload is no JSON object; go back and correct it, or leave it empty to send the stored one")
+var errPayload = fault.New(fault.Invalid, "action_payload_invalid", "the payload is not a JSON object; correct it, or leave it empty to send the stored payload")
 
 func (s *actionSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, name := r.PathValue("id"), ui.Printable(r.PostFormValue("name"))
@@ -172,9 +173,9 @@ func (s *actionSection) past(ctx context.Context, v httpauth.Identity, id string
 		Executions []projects.Execution `json:"executions"`
 	}
 	if err := s.Calls.Read(ctx, v, "list_action_executions", ui.Args{"actionId": id}, &answer); err != nil {
-		return ui.Part("History", ui.ErrorNotice(err))
+		return ui.Part("Executions", ui.ErrorNotice(err))
 	}
-	return ui.Part("History", ExecutionTable("what came of this action", answer.Executions, "It was never carried out."))
+	return ui.Part("Executions", ExecutionTable("executions of this action", answer.Executions, "No executions yet."))
 }
 
 // deciding returns which rule holds for the action, and what the user may do about it.
@@ -186,29 +187,29 @@ func (s *actionSection) deciding(ctx context.Context, v httpauth.Identity, a act
 	if err := s.Calls.Read(ctx, v, "get_action_permissions", ui.Args{"actionId": a.ID}, &now); err != nil {
 		return ui.Part("Rule", ui.ErrorNotice(err))
 	}
-	from := map[string]string{"action": "its own rule", "type": "the rule for all of its type", "global": "the rule for all actions"}[now.From]
+	from := map[string]string{"action": "rule for this action", "type": "rule for its type", "global": "rule for all actions"}[now.From]
 	if from == "" {
-		from = "there is no rule"
+		from = "no rule"
 	}
-	held := ui.P(ui.Text(fmt.Sprintf("It holds: %s (%s).", level(now.Level), from)))
+	held := ui.P(ui.Text(fmt.Sprintf("Current rule: %s (%s).", level(now.Level), from)))
 	if !s.Calls.Serves(v, "action_rule_set") {
 		return ui.Part("Rule", held)
 	}
-	to, turn, word := ActionPath(a.ID), "Switch off", "false"
+	to, turn, word := ActionPath(a.ID), "Disable", "false"
 	if !a.Enabled {
-		turn, word = "Switch on", "true"
+		turn, word = "Enable", "true"
 	}
 	called, name := ui.Printable(a.Name), ui.Hidden("name", a.Name)
-	return ui.Part("Rule", held, ui.PostForm(v, to+"/rule", ui.SelectField("level", "level", "Rule of this action", "require_confirm", levels()...), ui.SubmitButton("Set rule")),
+	return ui.Part("Rule", held, ui.PostForm(v, to+"/rule", ui.SelectField("level", "level", "Rule for this action", "require_confirm", levels()...), ui.SubmitButton("Set rule")),
 		ui.Div(ui.Class("buttons"), ui.ActionForm(v, to+"/switch", turn, called, name, ui.Hidden("enabled", word)),
 			ui.PostForm(v, to+"/remove", name, ui.Danger("Remove action", ui.Aria("label", "Remove action "+called)))))
 }
 
 func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, on := r.PathValue("id"), r.PostFormValue("enabled") == "true"
-	title := "Switch off "
+	title := "Disable "
 	if on {
-		title = "Switch on "
+		title = "Enable "
 	}
 	s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: ActionPath(id)})
 }

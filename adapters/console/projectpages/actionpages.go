@@ -44,9 +44,9 @@ type action struct{ present.Action }
 
 func (a action) state() ui.Node {
 	if a.Enabled {
-		return ui.Badge(ui.Good, "on")
+		return ui.Badge(ui.Good, "Enabled")
 	}
-	return ui.Badge(ui.Plain, "off")
+	return ui.Badge(ui.Plain, "Disabled")
 }
 
 func (s *actionSection) listed(ctx context.Context, v httpauth.Identity, args ui.Args) ([]action, error) {
@@ -62,8 +62,8 @@ func table(all []action) ui.Node {
 	for _, a := range all {
 		rows = append(rows, ui.Row(ui.LinkTo(ActionPath(a.ID), ui.Printable(a.Name)), ui.Text(a.Type), ui.OptionalCode(a.Does()), a.state(), ui.OptionalText(a.Description)))
 	}
-	return ui.DataTable("actions", []string{"Name", "Type", "What it does", "State", "Description"}, rows,
-		"No action is stored. On the command line, countersign action save stores a program, a webhook or a workflow.")
+	return ui.DataTable("actions", []string{"Name", "Type", "Command or request", "Status", "Description"}, rows,
+		"No actions. To store a program, webhook or workflow as an action, run: countersign action save")
 }
 
 // ActionsPart returns the part of a project's page about its actions, and those of no project.
@@ -86,7 +86,7 @@ func (s *actionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.
 		return
 	}
 	s.Show(w, r, v, ui.Page{Title: "Actions and webhooks", Crumbs: crumbs(), Live: []string{"ai-tool-result"}, Body: []ui.Node{
-		ui.Search(ActionsPath, ui.SelectField("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.SubmitButton("Show")), table(all), s.rules(r.Context(), v)}})
+		ui.Search(ActionsPath, ui.SelectField("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.SubmitButton("Filter")), table(all), s.rules(r.Context(), v)}})
 }
 
 // kinds returns the types of actions to choose from, after the word for none.
@@ -96,7 +96,7 @@ func kinds(none string) []ui.Choice {
 
 // levels returns what a rule may say.
 func levels() []ui.Choice {
-	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run unasked"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
+	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run without asking"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
 }
 
 // level returns a rule's word for users.
@@ -122,15 +122,15 @@ func (s *actionSection) rules(ctx context.Context, v httpauth.Identity) ui.Node 
 		case one.ActionID != "":
 			of = ui.LinkTo(ActionPath(one.ActionID), one.ActionID)
 		case one.Type != "":
-			of = ui.Text("every " + string(one.Type))
+			of = ui.Text("all actions of type " + string(one.Type))
 		}
 		rows = append(rows, ui.Row(of, ui.Text(level(string(one.Level))), ui.When(one.CreatedAt)))
 	}
-	table := ui.DataTable("rules", []string{"For", "Rule", "Since"}, rows, "There is no rule: every action asks.")
+	table := ui.DataTable("rules", []string{"Actions", "Rule", "Since"}, rows, "No rules. Every action asks.")
 	if !s.Calls.Serves(v, "action_rule_set") {
 		return ui.Part("Rules", table)
 	}
-	return ui.Part("Rules", table, ui.PostForm(v, ActionsPath+"/rule", ui.SelectField("rule-type", "type", "For all", "", kinds("actions")...),
+	return ui.Part("Rules", table, ui.PostForm(v, ActionsPath+"/rule", ui.SelectField("rule-type", "type", "Actions of type", "", kinds("all")...),
 		ui.SelectField("rule-level", "level", "Rule", "require_confirm", levels()...), ui.SubmitButton("Set rule")))
 }
 
@@ -139,7 +139,7 @@ func (s *actionSection) setRule(w http.ResponseWriter, r *http.Request, v httpau
 	if id := r.PathValue("id"); id != "" {
 		args["actionId"], back = id, ActionPath(id)
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: "Set the rule", Tool: "action_rule_set", Args: args, Back: back})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Set rule", Tool: "action_rule_set", Args: args, Back: back})
 }
 
 // decode reads a JSON document.

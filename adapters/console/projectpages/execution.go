@@ -37,7 +37,7 @@ func ExecutionTable(caption string, all []projects.Execution, empty string) ui.N
 		rows = append(rows, ui.Row(ui.A(ui.Href(executionPath(e.ID)), ui.When(e.StartedAt)), ui.OptionalText(string(e.Kind)), ui.OptionalText(e.Name), StatusBadge(string(e.Status)),
 			ui.Text(ui.Took(e.DurationMS)), ui.OptionalText(startedBy(e)), ui.OptionalText(why)))
 	}
-	return ui.DataTable(caption, []string{"Started", "Kind", "What", "State", "Took", "Asked for by", "Why it ended so"}, rows, empty)
+	return ui.DataTable(caption, []string{"Started", "Type", "Name", "Status", "Duration", "Started by", "Reason"}, rows, empty)
 }
 
 // stepTable returns the steps of a run, in order; nil for what has none.
@@ -56,14 +56,14 @@ func stepTable(e projects.Execution) ui.Node {
 			ended = fmt.Sprintf("exit code %d", *s.ExitCode)
 		}
 		if s.Reason != "" {
-			ended = "its input files are " + s.Reason
+			ended = "input files " + s.Reason
 		}
 		if s.Tries > 1 {
-			ended += fmt.Sprintf(" (started %d times)", s.Tries)
+			ended += fmt.Sprintf(" (%d attempts)", s.Tries)
 		}
 		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(i+1)), ui.OptionalText(name), StatusBadge(string(s.Status)), ui.Text(ui.Took(s.DurationMS)), ui.OptionalText(ended)))
 	}
-	return ui.DataTable("steps of this run", []string{"Step", "Name", "State", "Took", "End"}, rows, "")
+	return ui.DataTable("steps of this execution", []string{"Step", "Name", "Status", "Duration", "Result"}, rows, "")
 }
 
 // keptOutput returns the output that was kept of a run; nil for none.
@@ -80,7 +80,7 @@ func keptOutput(e projects.Execution) ui.Node {
 	}
 	var dropped ui.Node
 	if e.Dropped > 0 {
-		dropped = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d lines before these are not kept.", e.Dropped)))
+		dropped = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d earlier lines were not stored.", e.Dropped)))
 	}
 	return ui.Part("Output", dropped, ui.Printed("output", b.String()))
 }

@@ -2,6 +2,7 @@ package projectpages
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/http"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -9,10 +10,13 @@ import (
 	"github.com/countersign-dev/countersign/app/projects"
 )
 
-// states returns those that an execution may be in.
+// states returns the statuses of executions to choose from.
 func states() []ui.Choice {
-	return []ui.Choice{{Value: "", Text: "any"}, {Value: "running", Text: "running"}, {Value: "completed", Text: "completed"}, {Value: "failed", Text: "failed"}, {Value: "cancelled", Text: "cancelled"},
-		{Value: "timed_out", Text: "timed out"}, {Value: "pending_confirm", Text: "waits to be confirmed"}, {Value: "denied", Text: "denied"}}
+	choices := []ui.Choice{{Value: "", Text: "any"}}
+	for _, word := range []string{"running", "completed", "failed", "cancelled", "timed_out", "pending_confirm", "denied"} {
+		choices = append(choices, ui.Choice{Value: word, Text: statusText(word)})
+	}
+	return choices
 }
 
 func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -27,15 +31,15 @@ func (s *actionSection) history(w http.ResponseWriter, r *http.Request, v httpau
 		s.Fail(w, v, err)
 		return
 	}
-	limits := []ui.Choice{{Value: "", Text: "the last 20"}, {Value: "50", Text: "the last 50"}, {Value: "200", Text: "the last 200"}}
+	limits := []ui.Choice{{Value: "", Text: "20"}, {Value: "50", Text: "50"}, {Value: "200", Text: "200"}}
 	var more ui.Node
 	if answer.More {
-		more = ui.P(ui.Class("quiet"), ui.Text(ui.Count(answer.Total, "execution", "executions")+" in all; not all are shown."))
+		more = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("Showing %d of %d executions.", len(answer.Executions), answer.Total)))
 	}
-	s.Show(w, r, v, ui.Page{Title: "History", Crumbs: crumbs(), Live: []string{"ai-tool-state", "ai-tool-result"}, Body: []ui.Node{
-		ui.Search(ExecutionsPath, ui.SelectField("type", "type", "What", q.Get("type"), kinds("everything")...), ui.SelectField("state", "state", "State", q.Get("state"), states()...),
-			ui.SelectField("limit", "limit", "How many", q.Get("limit"), limits...), ui.SubmitButton("Show")),
-		ExecutionTable("what was run, the last first", answer.Executions, "Nothing of that kind was run."), more}})
+	s.Show(w, r, v, ui.Page{Title: "Executions", Crumbs: crumbs(), Live: []string{"ai-tool-state", "ai-tool-result"}, Body: []ui.Node{
+		ui.Search(ExecutionsPath, ui.SelectField("type", "type", "Type", q.Get("type"), kinds("all")...), ui.SelectField("state", "state", "Status", q.Get("state"), states()...),
+			ui.SelectField("limit", "limit", "Limit", q.Get("limit"), limits...), ui.SubmitButton("Filter")),
+		ExecutionTable("executions, newest first", answer.Executions, "No matching executions."), more}})
 }
 
 func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -45,7 +49,7 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 		s.Fail(w, v, err)
 		return
 	}
-	p := ui.Page{Title: "Execution", Crumbs: crumbs(ui.PageLink{Text: "History", Href: ExecutionsPath})}
+	p := ui.Page{Title: "Execution", Crumbs: crumbs(ui.PageLink{Text: "Executions", Href: ExecutionsPath})}
 	var e projects.Execution
 	if decode(doc, &e) != nil || e.Kind == "" { // a call, or a process
 		p.Title, p.Live, p.Body = "Call "+ui.Printable(id), []string{"ai-tool-state", "ai-tool-result"}, []ui.Node{ui.JSONValue(doc)}
@@ -53,9 +57,9 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 		return
 	}
 	p.Title = ui.Printable(string(e.Kind) + " " + e.Name)
-	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(string(e.Status))}, ui.Fact{Name: "Started", Value: ui.When(e.StartedAt)},
-		ui.Fact{Name: "Took", Value: ui.OptionalText(ui.Took(e.DurationMS))}, ui.Fact{Name: "Asked for by", Value: ui.OptionalText(startedBy(e))},
-		ui.Fact{Name: "Why it ended so", Value: ui.OptionalText(e.Error)}, ui.Fact{Name: "Of", Value: subject(e)}), given(e.Parameters), stepTable(e)}
+	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "Status", Value: StatusBadge(string(e.Status))}, ui.Fact{Name: "Started", Value: ui.When(e.StartedAt)},
+		ui.Fact{Name: "Duration", Value: ui.OptionalText(ui.Took(e.DurationMS))}, ui.Fact{Name: "Started by", Value: ui.OptionalText(startedBy(e))},
+		ui.Fact{Name: "Reason", Value: ui.OptionalText(e.Error)}, ui.Fact{Name: "Source", Value: subject(e)}), given(e.Parameters), stepTable(e)}
 	if isGoing(e) {
 		p.Live = []string{"tick"}
 		p.Body = append(p.Body, printing(r.Context(), s.Calls, v, e))
@@ -68,9 +72,9 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 func subject(e projects.Execution) ui.Node {
 	switch {
 	case e.WorkflowID != "":
-		return ui.LinkTo(workflowPath(e.WorkflowID), "its workflow")
+		return ui.LinkTo(workflowPath(e.WorkflowID), "View workflow")
 	case e.ActionID != "":
-		return ui.LinkTo(ActionPath(e.ActionID), "its action")
+		return ui.LinkTo(ActionPath(e.ActionID), "View action")
 	}
 	return nil
 }
@@ -79,5 +83,5 @@ func given(parameters json.RawMessage) ui.Node {
 	if len(parameters) == 0 {
 		return nil
 	}
-	return ui.Disclosure("What it was given", false, ui.JSONValue(parameters))
+	return ui.Disclosure("Parameters", false, ui.JSONValue(parameters))
 }

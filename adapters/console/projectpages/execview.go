@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
@@ -61,7 +62,7 @@ func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity,
 
 // LatestOutput returns the end of what a process prints now, and the way to all of it; nil when it is not to be read.
 func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, id string) ui.Node {
-	return latestOutput(ctx, runner, v, "What it prints", id)
+	return latestOutput(ctx, runner, v, "Output", id)
 }
 
 func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, title, id string) ui.Node {
@@ -72,7 +73,7 @@ func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identit
 	if err != nil {
 		return nil
 	}
-	return ui.Part(title, ui.P(ui.LinkTo(processPath(id), "All of it, as it comes")), ui.Printed("the last lines of output", outputText(p)))
+	return ui.Part(title, ui.P(ui.LinkTo(processPath(id), "Live output")), ui.Printed("the last lines of output", outputText(p)))
 }
 
 // WatchOutput is work.Task.Watch for a task that runs one program: its latest output.
@@ -108,19 +109,19 @@ type ended struct {
 func (e ended) show() ui.Node {
 	ending := fmt.Sprintf("exit code %d", e.Exit)
 	if e.Signal != "" {
-		ending = "ended by signal " + e.Signal
+		ending = "stopped by signal " + e.Signal
 	}
 	var cut ui.Node
 	if e.Cut {
-		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("It printed %d KB in all; the middle is left out.", (e.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("Output truncated: the middle is left out of %d KB.", (e.Total+1023)>>10)))
 	}
-	return ui.Group{ui.Facts(ui.Fact{Name: "End", Value: ui.Text(ending)}, ui.Fact{Name: "Time", Value: ui.OptionalText(ui.Took(e.Duration))}), cut,
+	return ui.Group{ui.Facts(ui.Fact{Name: "Result", Value: ui.Text(ending)}, ui.Fact{Name: "Duration", Value: ui.OptionalText(ui.Took(e.Duration))}), cut,
 		stream("Standard output", ui.Deref(e.Stdout)), stream("Standard error", e.Stderr)}
 }
 
 func stream(title, text string) ui.Node {
 	if strings.TrimSpace(text) == "" {
-		return ui.Part(title, ui.Empty("nothing"))
+		return ui.Part(title, ui.Empty("No output."))
 	}
 	return ui.Part(title, ui.Printed(strings.ToLower(title), text))
 }
@@ -135,7 +136,7 @@ func ScriptResult(o tool.Outcome) ui.Node {
 		Message    string   `json:"message"`
 	}
 	if json.Unmarshal(doc, &begun) == nil && begun.Background && begun.ID != "" {
-		return ui.Group{wrong(o), ui.Notice(ui.Plain, ui.P(ui.Text(begun.Message)), ui.P(ui.LinkTo(processPath(begun.ID), "See what it prints"))),
+		return ui.Group{wrong(o), ui.Notice(ui.Plain, ui.P(ui.Text(begun.Message)), ui.P(ui.LinkTo(processPath(begun.ID), "View output"))),
 			initial(begun.Initial)}
 	}
 	var e ended
@@ -175,7 +176,7 @@ func initial(lines []string) ui.Node {
 	if len(lines) == 0 {
 		return nil
 	}
-	return ui.Part("Its first lines", ui.Printed("first lines of output", strings.Join(lines, "\n")))
+	return ui.Part("First lines", ui.Printed("first lines of output", strings.Join(lines, "\n")))
 }
 
 // documentOf returns the value of an outcome, or the details of its failure.
@@ -213,7 +214,7 @@ func ActionResult(o tool.Outcome) ui.Node {
 	if json.Unmarshal(documentOf(o), &done) != nil || done.Execution == "" {
 		return nil
 	}
-	return ui.Group{wrong(o), right(o), ui.P(ui.LinkTo(executionPath(done.Execution), "Its place in the history")), StoredResult(done.Result)}
+	return ui.Group{wrong(o), right(o), ui.P(ui.LinkTo(executionPath(done.Execution), "View execution")), StoredResult(done.Result)}
 }
 
 // StoredResult returns what an action came to, as it is stored: a program's streams, or an answer.
@@ -248,23 +249,23 @@ func answered(doc json.RawMessage) ui.Node {
 		Again    int               `json:"retryAttempts"`
 	}
 	if json.Unmarshal(doc, &a) != nil || a.Status == 0 {
-		return ui.Part("What came of it", ui.JSONValue(doc))
+		return ui.Part("Result", ui.JSONValue(doc))
 	}
-	facts := []ui.Fact{{Name: "Status", Value: ui.Text(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))}, {Name: "Time", Value: ui.OptionalText(ui.Took(a.Duration))}}
+	facts := []ui.Fact{{Name: "Status", Value: ui.Text(fmt.Sprintf("%d %s", a.Status, http.StatusText(a.Status)))}, {Name: "Duration", Value: ui.OptionalText(ui.Took(a.Duration))}}
 	if a.Again > 0 {
-		facts = append(facts, ui.Fact{Name: "Tried again", Value: ui.Text(ui.Count(a.Again, "time", "times"))})
+		facts = append(facts, ui.Fact{Name: "Retries", Value: ui.Text(strconv.Itoa(a.Again))})
 	}
 	for _, name := range slices.Sorted(maps.Keys(a.Headers)) {
 		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.OptionalCode(a.Headers[name])})
 	}
 	var cut ui.Node
 	if a.Cut {
-		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("The answer went on: %d KB of it were read.", (a.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("Response truncated: %d KB were read.", (a.Total+1023)>>10)))
 	}
-	return ui.Part("What it answered", ui.Facts(facts...), cut, ui.Printed("answer", a.Body))
+	return ui.Part("Response", ui.Facts(facts...), cut, ui.Printed("answer", a.Body))
 }
 
-// StatusBadge returns the badge of how something stands that runs or ran.
+// StatusBadge returns the badge of the status of an execution, a process or a service.
 func StatusBadge(word string) ui.Node {
 	tone := ui.Plain
 	switch word {
@@ -275,5 +276,17 @@ func StatusBadge(word string) ui.Node {
 	case "failed", "timed_out", "denied":
 		tone = ui.Bad
 	}
-	return ui.Badge(tone, strings.ReplaceAll(word, "_", " "))
+	return ui.Badge(tone, statusText(word))
+}
+
+// statusText returns a status as pages show it: "Timed out" for "timed_out".
+func statusText(word string) string {
+	switch word {
+	case "":
+		return ""
+	case "pending_confirm":
+		return "Waiting for approval"
+	}
+	text := strings.ReplaceAll(word, "_", " ")
+	return strings.ToUpper(text[:1]) + text[1:]
 }

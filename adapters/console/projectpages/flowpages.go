@@ -85,7 +85,7 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 		rows = append(rows, ui.Row(ui.LinkTo(workflowPath(w.ID), ui.Printable(w.Name)), ui.OptionalText(of), ui.Text(ui.Count(w.Steps, "step", "steps")),
 			ui.When(ui.Deref(w.Ran)), ui.OptionalText(ui.Deref(w.Description))))
 	}
-	return ui.DataTable("workflows", []string{"Name", "Project", "Steps", "Last run", "Description"}, rows, "There is no workflow yet.")
+	return ui.DataTable("workflows", []string{"Name", "Project", "Steps", "Last execution", "Description"}, rows, "No workflows yet.")
 }
 
 // WorkflowsPart returns the part of a project's page about its workflows.
@@ -117,7 +117,7 @@ func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		return
 	}
 	registered, names := s.projects(r.Context(), v)
-	choices := []ui.Choice{{Value: "", Text: "none: it is global"}}
+	choices := []ui.Choice{{Value: "", Text: "none (global)"}}
 	for _, p := range registered {
 		choices = append(choices, ui.Choice{Value: string(p.ID), Text: ui.Printable(p.Name)})
 	}
@@ -127,8 +127,8 @@ func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 
 // creating returns the form that makes a workflow. of says of which project.
 func (s *workflowSection) creating(v httpauth.Identity, of ui.Node) ui.Node {
-	return ui.Disclosure("Create a workflow", false, ui.PostForm(v, WorkflowListPath, ui.Field("workflow-name", "name", "Name of the new workflow", "", ui.Required()),
-		ui.Field("workflow-description", "description", "What it is for (may be empty)", ""), of, ui.SubmitButton("Create workflow")))
+	return ui.Disclosure("Create workflow …", false, ui.PostForm(v, WorkflowListPath, ui.Field("workflow-name", "name", "Workflow name", "", ui.Required()),
+		ui.Field("workflow-description", "description", "Description (optional)", ""), of, ui.SubmitButton("Create workflow")))
 }
 
 func (s *workflowSection) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -151,5 +151,5 @@ func created(o tool.Outcome) ui.Node {
 	if made.Warning != "" {
 		warned = ui.Notice(ui.Warn, ui.P(ui.OptionalText(made.Warning)))
 	}
-	return ui.Group{ui.Notice(ui.Good, ui.P(ui.Text("The workflow is there, and has no steps yet. "), ui.LinkTo(workflowPath(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
+	return ui.Group{ui.Notice(ui.Good, ui.P(ui.Text("Workflow created. It has no steps yet. "), ui.LinkTo(workflowPath(made.ID), "Add steps to "+ui.Printable(made.Name)))), warned}
 }

@@ -30,7 +30,7 @@ func (a *about) gitLink() ui.Node {
 	if !a.Calls.Serves(a.v, gitwork.Changes.Name) {
 		return nil
 	}
-	return ui.P(ui.LinkTo(gitPath(a.of, a.dir), "Stage, commit, branch, stash, push and pull"))
+	return ui.P(ui.LinkTo(gitPath(a.of, a.dir), "Work with git: stage, commit, branch, stash, push, pull"))
 }
 
 // git is the page of git: what differs, hunk by hunk, and what can be done about it.
@@ -45,12 +45,12 @@ func (s *Section) git(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 	var found gitwork.ChangesAnswer
 	switch err := a.read(gitwork.Changes.Name, ui.Args{"path": a.dir}, &found); {
 	case err != nil && fault.From(err).Code == codeNoRepository:
-		p.Body = []ui.Node{ui.Empty("This directory is no git repository.")}
+		p.Body = []ui.Node{ui.Empty("Not a git repository.")}
 	case err != nil:
 		p.Body = []ui.Node{ui.ErrorNotice(err)}
 	default:
-		p.Body = []ui.Node{a.gitFacts(found), a.gitFiles("Staged", "unstage", "Unstage", found.Staged, "Nothing is staged."), a.committing(found),
-			a.gitFiles("Not staged", "stage", "Stage", found.Unstaged, "Nothing else differs from the last commit."), a.syncing(found), a.branching(found), a.stashing(found)}
+		p.Body = []ui.Node{a.gitFacts(found), a.gitFiles("Staged", "unstage", "Unstage", found.Staged, "No staged changes."), a.committing(found),
+			a.gitFiles("Not staged", "stage", "Stage", found.Unstaged, "No unstaged changes."), a.syncing(found), a.branching(found), a.stashing(found)}
 	}
 	s.Show(w, r, v, p)
 }
@@ -58,22 +58,22 @@ func (s *Section) git(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 func (a *about) gitFacts(found gitwork.ChangesAnswer) ui.Node {
 	branch := ui.OptionalText(found.Branch)
 	if found.Branch == "" {
-		branch = ui.Text("none: the head is detached")
+		branch = ui.Text("none (detached HEAD)")
 	}
 	upstream := ui.Text("none")
 	if found.Upstream != "" {
-		upstream = ui.Group{ui.OptionalCode(found.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind, as far as it was fetched)", found.Ahead, found.Behind))}
+		upstream = ui.Group{ui.OptionalCode(found.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind, as of the last fetch)", found.Ahead, found.Behind))}
 	}
 	out := ui.Group{ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(found.Top)}, ui.Fact{Name: "Branch", Value: branch}, ui.Fact{Name: "Commit", Value: ui.OptionalCode(found.Head[:min(len(found.Head), 12)])},
 		ui.Fact{Name: "Upstream", Value: upstream}, ui.Fact{Name: "In progress", Value: ui.OptionalText(found.Doing)})}
 	if len(found.Conflicted) > 0 {
-		out = append(out, ui.Notice(ui.Bad, ui.P(ui.Text("Files with conflicts, to be resolved by hand: "+ui.Printable(strings.Join(found.Conflicted, ", "))))))
+		out = append(out, ui.Notice(ui.Bad, ui.P(ui.Text("Resolve the conflicts in these files: "+ui.Printable(strings.Join(found.Conflicted, ", "))))))
 	}
 	if len(found.Filters) > 0 {
-		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text("The repository's own configuration names programs that files go through, which are not run from here; stage with git by hand: "+ui.Printable(strings.Join(found.Filters, ", "))))))
+		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text("The repository configures filter programs, which Countersign does not run. Stage with git in a terminal. Filters: "+ui.Printable(strings.Join(found.Filters, ", "))))))
 	}
 	if found.MoreUntracked > 0 {
-		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(fmt.Sprintf("%d more files that git does not know are not looked into.", found.MoreUntracked)))))
+		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(fmt.Sprintf("%d more untracked files are not shown.", found.MoreUntracked)))))
 	}
 	return out
 }
@@ -93,7 +93,7 @@ func (a *about) gitFiles(title, to, verb string, files []gitwork.ChangedFile, em
 		if f.Binary {
 			line = ui.Printable(f.Path) + ": " + what + ", binary"
 		}
-		fields = append(fields, box(id, "file", f.Path, "All of "+line))
+		fields = append(fields, box(id, "file", f.Path, "Whole file "+line))
 		var hunks ui.Group
 		for n, h := range f.Hunks {
 			label := fmt.Sprintf("Hunk %d of %s", n+1, ui.Printable(f.Path))
@@ -101,16 +101,16 @@ func (a *about) gitFiles(title, to, verb string, files []gitwork.ChangedFile, em
 				hunks = append(hunks, box(fmt.Sprintf("%s-%d", id, n), "hunk", h.ID, label))
 			}
 			if h.Text == "" {
-				hunks = append(hunks, ui.P(ui.Class("quiet"), ui.Text("Its lines are left out here; countersign git changes FILE shows them.")))
+				hunks = append(hunks, ui.P(ui.Class("quiet"), ui.Text("This hunk is too long to show. To see it, run: countersign git changes FILE")))
 			} else {
 				hunks = append(hunks, ui.Diff(strings.ToLower(title)+": "+label, ui.Output(h.Head+"\n"+h.Text)))
 			}
 		}
 		if len(hunks) > 0 {
-			fields = append(fields, ui.Disclosure("Lines of "+ui.Printable(f.Path), len(files) <= 10, hunks))
+			fields = append(fields, ui.Disclosure("Changes in "+ui.Printable(f.Path), len(files) <= 10, hunks))
 		}
 	}
-	return ui.Part(title, ui.PostForm(a.v, gitAt(a.of.ID, "/"+to), fields, ui.SubmitButton(verb+" what is ticked")),
+	return ui.Part(title, ui.PostForm(a.v, gitAt(a.of.ID, "/"+to), fields, ui.SubmitButton(verb+" selected")),
 		ui.Div(ui.Class("buttons"), ui.ActionForm(a.v, gitAt(a.of.ID, "/"+to), verb+" all", "files of "+ui.Printable(a.of.Name), ui.Hidden("worktree", a.dir), ui.Hidden("file", "."))))
 }
 
@@ -127,7 +127,7 @@ func (a *about) committing(found gitwork.ChangesAnswer) ui.Node {
 	if len(found.Staged) == 0 {
 		return nil
 	}
-	return ui.Part("Commit", a.form("commit", ui.TextareaField("commit-message", "message", "What the change does", ""),
+	return ui.Part("Commit", a.form("commit", ui.TextareaField("commit-message", "message", "Commit message", ""),
 		ui.CheckboxField("commit-hooks", "hooks", "Run the repository's hooks", false), ui.SubmitButton("Commit")))
 }
 
@@ -137,9 +137,9 @@ func (a *about) syncing(found gitwork.ChangesAnswer) ui.Node {
 	}
 	return ui.Part("Remote", ui.P(ui.Text("The plan shows the commits and the URL.")),
 		ui.Div(ui.Class("buttons"), a.form("push", ui.SubmitButton("Push", ui.Aria("label", "Push "+ui.Printable(found.Branch)))), ui.If(found.Upstream != "", a.form("pull", ui.SubmitButton("Pull", ui.Aria("label", "Pull into "+ui.Printable(found.Branch)))))),
-		ui.Disclosure("Otherwise …", false, a.form("push", ui.Field("push-remote", "remote", "Remote (empty: as git is configured)", ""),
-			ui.CheckboxField("push-force", "force", "Commits on the remote's branch that were seen here may be replaced (--force-with-lease)", false),
-			ui.CheckboxField("push-hooks", "hooks", "Run the repository's pre-push hook", false), ui.SubmitButton("Push so")),
+		ui.Disclosure("More options …", false, a.form("push", ui.Field("push-remote", "remote", "Remote (default: from git configuration)", ""),
+			ui.CheckboxField("push-force", "force", "Overwrite fetched commits on the remote branch (--force-with-lease)", false),
+			ui.CheckboxField("push-hooks", "hooks", "Run the pre-push hook", false), ui.SubmitButton("Push with options")),
 			ui.If(found.Upstream != "", a.form("pull", ui.Hidden("merge", "true"), ui.SubmitButton("Pull with a merge commit")))))
 }
 
@@ -157,8 +157,8 @@ func (a *about) branching(found gitwork.ChangesAnswer) ui.Node {
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalText(b.Upstream), state, can))
 	}
-	return ui.Part("Branches", ui.DataTable("branches", []string{"Name", "Commit", "Follows", "State", "Change"}, rows, "There is no commit yet."),
-		ui.Disclosure("New branch …", false, a.form("switch", ui.Field("branch-name", "name", "Name", "", ui.Required()), ui.Field("branch-from", "from", "From (empty: what is checked out)", ""), ui.Hidden("create", "true"), ui.SubmitButton("Make it and switch to it"))))
+	return ui.Part("Branches", ui.DataTable("branches", []string{"Name", "Commit", "Upstream", "Status", "Actions"}, rows, "No commits yet."),
+		ui.Disclosure("New branch …", false, a.form("switch", ui.Field("branch-name", "name", "Name", "", ui.Required()), ui.Field("branch-from", "from", "Start point (default: current branch)", ""), ui.Hidden("create", "true"), ui.SubmitButton("Create and switch"))))
 }
 
 func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
@@ -167,13 +167,13 @@ func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
 		act := func(label, action string) ui.Node {
 			return ui.ActionForm(a.v, gitAt(a.of.ID, "/stash"), label, one.Name, ui.Hidden("worktree", a.dir), ui.Hidden("action", action), ui.Hidden("stash", one.Commit))
 		}
-		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Bring back", "pop"), act("Bring back and keep", "apply"), act("Forget", "drop")}))
+		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Pop", "pop"), act("Apply", "apply"), act("Drop", "drop")}))
 	}
 	var aside ui.Node
 	if len(found.Staged)+len(found.Unstaged) > 0 {
-		aside = a.form("stash", ui.Hidden("action", "push"), ui.Field("stash-message", "message", "What it is (may be empty)", ""), ui.SubmitButton("Lay changes aside"))
+		aside = a.form("stash", ui.Hidden("action", "push"), ui.Field("stash-message", "message", "Message (optional)", ""), ui.SubmitButton("Stash changes"))
 	}
-	return ui.Part("Stashes", ui.DataTable("stashes", []string{"Name", "What", "Change"}, rows, "Nothing was laid aside."), aside)
+	return ui.Part("Stashes", ui.DataTable("stashes", []string{"Name", "Message", "Actions"}, rows, "No stashes."), aside)
 }
 
 // gitDo calls a tool of git as the form of the page says.
@@ -206,7 +206,7 @@ func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 		title = "Switch to " + ui.Printable(form.Get("name"))
 		args = args.Set("name", form.Get("name")).Set("from", form.Get("from")).Flag("create", form.Get("create"))
 	case gitwork.Stash.Name:
-		title = map[string]string{"push": "Lay changes aside", "pop": "Bring changes back", "apply": "Bring changes back"}[form.Get("action")]
+		title = map[string]string{"push": "Stash changes", "pop": "Pop stash", "apply": "Apply stash", "drop": "Drop stash"}[form.Get("action")]
 		args = args.Set("action", form.Get("action")).Set("message", form.Get("message")).Set("stash", form.Get("stash"))
 	case gitwork.Push.Name:
 		title = "Push"

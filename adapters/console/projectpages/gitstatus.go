@@ -48,26 +48,26 @@ func (a *about) standing() ui.Node {
 	err := a.read("get_worktree_status", ui.Args{"worktree_path": a.dir}, &st)
 	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
-		return ui.Part(title, ui.Empty("This directory is no git repository."))
+		return ui.Part(title, ui.Empty("Not a git repository."))
 	case err != nil:
 		return ui.Part(title, ui.ErrorNotice(err))
 	}
 	branch := ui.OptionalText(st.Branch)
 	if st.Detached {
-		branch = ui.Text("none: the head is detached")
+		branch = ui.Text("none (detached HEAD)")
 	}
 	upstream := ui.Text("none")
 	if st.Upstream != "" {
 		upstream = ui.Group{ui.OptionalCode(st.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
 	}
-	return ui.Part(title, ui.Facts(ui.Fact{Name: "State", Value: badge(st.Changes)}, ui.Fact{Name: "Branch", Value: branch},
+	return ui.Part(title, ui.Facts(ui.Fact{Name: "Status", Value: badge(st.Changes)}, ui.Fact{Name: "Branch", Value: branch},
 		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.gitLink(), a.staged(st.StagedN))
 }
 
 // staged returns the diff of what is staged, with how much each file changes.
 func (a *about) staged(files int) ui.Node {
 	if files == 0 {
-		return ui.Empty("Nothing is staged.")
+		return ui.Empty("No staged changes.")
 	}
 	var d struct {
 		Diff  string `json:"diff"`
@@ -99,10 +99,10 @@ func (a *about) staged(files int) ui.Node {
 	}
 	var cut ui.Node
 	if d.Truncated {
-		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("The diff has %d KB; a part of it is left out.", (d.Total+1023)>>10)))
+		cut = ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("Diff truncated; it has %d KB in total.", (d.Total+1023)>>10)))
 	}
 	return ui.Group{ui.H3(ui.Text(fmt.Sprintf("Staged: +%d −%d lines", d.Plus, d.Minus))),
-		ui.DataTable("staged files", []string{"File", "Lines"}, rows, "No file is staged."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
+		ui.DataTable("staged files", []string{"File", "Lines"}, rows, "No staged files."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
 }
 
 // worktrees returns the repository's work trees, each with a page of its own.
@@ -124,7 +124,7 @@ func (a *about) worktrees() ui.Node {
 		}
 		rows = append(rows, ui.Row(path, ui.OptionalText(t.Branch), ui.OptionalCode(t.Commit()), ui.Text(strings.Join(t.Marks(), ", "))))
 	}
-	return ui.Part(title, ui.DataTable("git worktrees", []string{"Directory", "Branch", "Commit", "State"}, rows, "There are none."))
+	return ui.Part(title, ui.DataTable("git worktrees", []string{"Directory", "Branch", "Commit", "Status"}, rows, "No worktrees."))
 }
 
 // settings returns what the user may change of the project: what it is called, and what its processes and webhooks may.
@@ -135,24 +135,24 @@ func (a *about) settings() ui.Node {
 	set, to := a.of.Settings, at(a.of.ID)
 	return ui.Group{ui.Part("Settings", ui.PostForm(a.v, to+"/settings",
 		ui.Field("name", "name", "Name", a.of.Name), ui.Field("description", "description", "Description", a.of.Description),
-		ui.TextareaField("env", "env", "Variables that its processes inherit beyond the usual, one a line", strings.Join(set.EnvPass, "\n")),
-		ui.CheckboxField("loopback", "loopback", "Webhooks may reach this machine, at the hosts below", set.AllowLoopback),
-		ui.TextareaField("hosts", "hosts", "Hosts that webhooks may reach although they are private or plain (host:port, one a line)", strings.Join(set.AllowHosts, "\n")),
-		ui.SubmitButton("Save"))),
-		ui.Part("Unregister", ui.PostForm(a.v, to+"/unregister", ui.Danger("Unregister", ui.Aria("label", "Unregister "+ui.Printable(a.of.Name))),
-			ui.P(ui.Class("quiet"), ui.Text("The project and its actions are forgotten; the directory and its workflows stay."))))}
+		ui.TextareaField("env", "env", "Additional environment variables to pass, one per line", strings.Join(set.EnvPass, "\n")),
+		ui.CheckboxField("loopback", "loopback", "Allow webhooks to this machine, to the hosts below", set.AllowLoopback),
+		ui.TextareaField("hosts", "hosts", "Private or plain-HTTP hosts that webhooks can reach (host:port), one per line", strings.Join(set.AllowHosts, "\n")),
+		ui.SubmitButton("Save project"))),
+		ui.Part("Unregister project", ui.PostForm(a.v, to+"/unregister", ui.Danger("Unregister project", ui.Aria("label", "Unregister project "+ui.Printable(a.of.Name))),
+			ui.P(ui.Class("quiet"), ui.Text("Removes the project and its actions from Countersign. The directory and the workflows are kept."))))}
 }
 
 func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"project": id, "name": r.PostFormValue("name"), "description": r.PostFormValue("description"),
 		"env_pass": list(r.PostFormValue("env")), "webhook_allow_loopback": r.PostFormValue("loopback") == "true", "webhook_allow_hosts": list(r.PostFormValue("hosts"))}
-	s.Calls.Do(w, r, v, ui.Task{Title: "Change project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Save project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
 }
 
 // list returns the lines of a field; none is an empty list, which says that nothing is wanted.
 func list(text string) []string { return append([]string{}, ui.Lines(text)...) }
 
 func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.Calls.Do(w, r, v, ui.Task{Title: "Unregister the project", Tool: toolRemove, Args: ui.Args{"project": r.PathValue("id")}, Back: root})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Unregister project", Tool: toolRemove, Args: ui.Args{"project": r.PathValue("id")}, Back: root})
 }

@@ -64,9 +64,9 @@ func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 			ui.OptionalText(endOf(p)), ui.OptionalText(p.Client), s.stopping(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Background processes", Crumbs: processCrumbs(), Live: []string{"background-process-status", "ai-tool-result"}, Body: []ui.Node{
-		ui.P(ui.Text("What runs in the background for any client on this machine, and what ended lately.")),
-		ui.DataTable("background processes", []string{"Script", "Project", "State", "Started", "End", "Started by", "Stop"}, rows,
-			"Nothing runs in the background. Scripts of a project can be run there: its page has a button for each.")}})
+		ui.P(ui.Text("Background processes of all clients, and those that ended recently.")),
+		ui.DataTable("background processes", []string{"Script", "Project", "Status", "Started", "Result", "Started by", "Actions"}, rows,
+			"No background processes. To start one, open a project and run a script in the background.")}})
 }
 
 func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: ProjectsPath}} }
@@ -100,7 +100,7 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 		return
 	}
 	p := s.about(r.Context(), v, id, out)
-	body := []ui.Node{ui.Facts(ui.Fact{Name: "State", Value: StatusBadge(out.Status)}, ui.Fact{Name: "End", Value: ui.OptionalText(endOf(p))},
+	body := []ui.Node{ui.Facts(ui.Fact{Name: "Status", Value: StatusBadge(out.Status)}, ui.Fact{Name: "Result", Value: ui.OptionalText(endOf(p))},
 		ui.Fact{Name: "Project", Value: ui.OptionalCode(p.ProjectPath)}, ui.Fact{Name: "Command", Value: ui.OptionalCode(p.Command)},
 		ui.Fact{Name: "Started", Value: ui.When(out.StartedAt)}, ui.Fact{Name: "Started by", Value: ui.OptionalText(p.Client)},
 		ui.Fact{Name: "Process", Value: ui.Text(fmt.Sprintf("pid %d", out.PID))}), ui.Div(ui.Class("buttons"), s.stopping(v, p))}
@@ -109,7 +109,7 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 		if lines < most {
 			more = ui.Group{ui.Text("; "), ui.LinkTo(processPath(id)+"?all=yes", fmt.Sprintf("show up to %d lines", most))}
 		}
-		body = append(body, ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d lines before these are not shown", left)), more))
+		body = append(body, ui.P(ui.Class("quiet"), ui.Text(fmt.Sprintf("%d earlier lines are not shown", left)), more))
 	}
 	title := ui.Printable(out.ScriptName)
 	if title == "" {
@@ -123,7 +123,7 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 func output(out projects.OutputAnswer) ui.Node {
 	if !isRunning(out.Status) {
 		if len(out.Lines) == 0 {
-			return ui.Empty("It printed nothing.")
+			return ui.Empty("No output.")
 		}
 		return ui.Printed("output", outputText(out))
 	}

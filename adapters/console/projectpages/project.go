@@ -27,7 +27,7 @@ type known struct {
 	} `json:"settings"`
 }
 
-var errUnknown = fault.New(fault.NotFound, "project_unregistered", "no project of this id is registered; the list of projects shows those that are")
+var errUnknown = fault.New(fault.NotFound, "project_unregistered", "project not found; see the list of registered projects")
 
 // about is a page about one project that is being made.
 type about struct {
@@ -124,7 +124,7 @@ func (a *about) scripts() ui.Node {
 	for i, script := range all.Scripts {
 		rows = append(rows, ui.Row(ui.OptionalText(script.Name), ui.OptionalCode(script.Command), a.runs(fmt.Sprint("script-", i), script.Name)))
 	}
-	return ui.Part("Scripts", ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "There is no package.json here, or it has no scripts."))
+	return ui.Part("Scripts", ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "No package.json with scripts."))
 }
 
 // tasks returns what else the directory's files can run, each with a button that runs it, and the members of its workspace.
@@ -147,7 +147,7 @@ func (a *about) tasks() ui.Node {
 			name = t.ID()
 		}
 		if t.Command == "" && len(t.Needs) > 0 {
-			command = ui.Text("first " + ui.Printable(strings.Join(t.Needs, ", ")))
+			command = ui.Text("runs " + ui.Printable(strings.Join(t.Needs, ", ")))
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(t.Name), ui.Text(string(t.Runner)), command, ui.OptionalText(t.Description), a.runsTask(fmt.Sprint("task-", i), name)))
 	}
@@ -161,12 +161,12 @@ func (a *about) tasks() ui.Node {
 			list = append(list, ui.Row(ui.OptionalText(m.Name), ui.OptionalCode(m.Dir), ui.Text(ui.Printable(strings.Join(m.Needs, ", "))), ui.Text(ui.Printable(strings.Join(m.Tasks, ", ")))))
 		}
 		members = ui.Group{ui.H3(ui.Text("Workspace: " + ui.Printable(strings.Join(w.Tools, ", ")))),
-			ui.DataTable("members of the workspace", []string{"Member", "Directory", "Needs", "Tasks"}, list, "It has no members."),
-			ui.Disclosure("Run a task in many members …", false, ui.PostForm(a.v, at(a.of.ID)+"/run", ui.Hidden("worktree", a.dir),
-				ui.Field("members-task", "task", "Task", "", ui.Required()), ui.TextareaField("members-members", "members", "Members, one a line: names, directories or patterns, !NAME leaves out (empty: all)", ""),
-				ui.Field("members-since", "since", "Only those that changed since this commit, and those that need them (may be empty)", ""), ui.SubmitButton("Run in members")))}
+			ui.DataTable("members of the workspace", []string{"Member", "Directory", "Needs", "Tasks"}, list, "No members."),
+			ui.Disclosure("Run a task in several members …", false, ui.PostForm(a.v, at(a.of.ID)+"/run", ui.Hidden("worktree", a.dir),
+				ui.Field("members-task", "task", "Task", "", ui.Required()), ui.TextareaField("members-members", "members", "Members, one per line: names, directories or patterns; !NAME excludes (default: all)", ""),
+				ui.Field("members-since", "since", "Only members changed since this commit, and members that need them (optional)", ""), ui.SubmitButton("Run in members")))}
 	}
-	return ui.Part("Tasks", ui.DataTable("tasks of other files", []string{"Name", "Runner", "Command", "About", "Run"}, rows, "No file of a task runner (Makefile, Taskfile, just, Cargo, Go …) was found here."), notes, members)
+	return ui.Part("Tasks", ui.DataTable("tasks of other files", []string{"Name", "Runner", "Command", "Description", "Run"}, rows, "No task files such as Makefile, Taskfile, justfile, Cargo.toml or go.mod."), notes, members)
 }
 
 // runsTask returns what runs a task, as runs does for a script.
@@ -175,11 +175,11 @@ func (a *about) runsTask(id, name string) ui.Node {
 	fields := ui.Group{ui.Hidden("task", name), ui.Hidden("worktree", a.dir)}
 	return ui.Group{
 		ui.ActionForm(a.v, to, "Run", called, fields),
-		ui.Disclosure("With arguments …", false, ui.PostForm(a.v, to, fields,
-			ui.TextareaField(id+"-args", "args", "Arguments, one a line", ""),
-			ui.CheckboxField(id+"-background", "background", "In the background, where it outlives this server", false),
-			ui.NumberField(id+"-timeout", "timeout", "End it after so many seconds (empty: 300, in the background never)", ""),
-			ui.SubmitButton("Run", ui.Aria("label", "Run "+called+" with these arguments")))),
+		ui.Disclosure("More options …", false, ui.PostForm(a.v, to, fields,
+			ui.TextareaField(id+"-args", "args", "Arguments, one per line", ""),
+			ui.CheckboxField(id+"-background", "background", "Run in the background (continues when the server stops)", false),
+			ui.NumberField(id+"-timeout", "timeout", "Timeout in seconds (default 300; none in the background)", ""),
+			ui.SubmitButton("Run", ui.Aria("label", "Run "+called+" with options")))),
 	}
 }
 
@@ -190,13 +190,13 @@ func (a *about) runs(id, script string) ui.Node {
 	return ui.Group{
 		ui.ActionForm(a.v, to, "Run", called, fields),
 		ui.ActionForm(a.v, to, "Run in the background", called, fields, ui.Hidden("background", "true")),
-		ui.Disclosure("With arguments …", false, ui.PostForm(a.v, to, fields,
-			ui.TextareaField(id+"-args", "args", "Arguments, one a line", ""),
-			ui.CheckboxField(id+"-background", "background", "In the background, where it outlives this server", false),
-			ui.Field(id+"-pattern", "pattern", "In the background: wait for a line that matches (a regular expression; may be empty)", ""),
-			ui.NumberField(id+"-patience", "patience", "… for so many seconds (empty: 30)", ""),
-			ui.NumberField(id+"-timeout", "timeout", "End it after so many seconds (empty: 300, in the background never)", ""),
-			ui.SubmitButton("Run", ui.Aria("label", "Run "+called+" with these arguments")))),
+		ui.Disclosure("More options …", false, ui.PostForm(a.v, to, fields,
+			ui.TextareaField(id+"-args", "args", "Arguments, one per line", ""),
+			ui.CheckboxField(id+"-background", "background", "Run in the background (continues when the server stops)", false),
+			ui.Field(id+"-pattern", "pattern", "Background: wait for output that matches (regular expression, optional)", ""),
+			ui.NumberField(id+"-patience", "patience", "Background: seconds to wait (default 30)", ""),
+			ui.NumberField(id+"-timeout", "timeout", "Timeout in seconds (default 300; none in the background)", ""),
+			ui.SubmitButton("Run", ui.Aria("label", "Run "+called+" with options")))),
 	}
 }
 

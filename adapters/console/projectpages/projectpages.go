@@ -66,21 +66,21 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		rows = append(rows, ui.Row(ui.LinkTo(at(string(p.ID)), ui.Printable(p.Name)), words(p.ProjectType), words(p.PackageManager), words(p.CurrentBranch), states[i],
 			ui.Text(ui.Count(p.WorkflowCount, "workflow", "workflows")), ui.OptionalCode(p.Path)))
 	}
-	empty := "No project is registered. Register a directory below, and agents can look at it and ask to run its scripts."
+	empty := "No projects registered. Register a directory below so that agents can read it and propose to run its scripts."
 	if query != "" {
-		empty = "No registered project has that in its name, path or description."
+		empty = "No matching projects."
 	}
 	s.Show(w, r, v, ui.Page{Title: "Projects", Body: []ui.Node{ways(),
 		ui.Search(root, ui.Field("q", "q", "Find projects", query), ui.SubmitButton("Find")),
-		ui.DataTable("registered projects", []string{"Name", "Type", "Package manager", "Branch", "State", "Workflows", "Directory"}, rows, empty),
+		ui.DataTable("registered projects", []string{"Name", "Type", "Package manager", "Branch", "Status", "Workflows", "Directory"}, rows, empty),
 		s.registering(v)}})
 }
 
 // ways returns the other pages of the section.
 func ways() ui.Node {
 	links := []ui.PageLink{{Text: "Background processes", Href: ProcessesPath}, {Text: "Workflows", Href: WorkflowListPath}, {Text: "Step templates", Href: TemplatesPath},
-		{Text: "Actions and webhooks", Href: ActionsPath}, {Text: "History", Href: ExecutionsPath}}
-	return ui.Nav(ui.Class("crumbs"), ui.Aria("label", "More about projects"), ui.Ul(ui.Map(links, func(l ui.PageLink) ui.Node { return ui.Li(ui.LinkTo(l.Href, l.Text)) })))
+		{Text: "Actions and webhooks", Href: ActionsPath}, {Text: "Executions", Href: ExecutionsPath}}
+	return ui.Nav(ui.Class("crumbs"), ui.Aria("label", "Related pages"), ui.Ul(ui.Map(links, func(l ui.PageLink) ui.Node { return ui.Li(ui.LinkTo(l.Href, l.Text)) })))
 }
 
 // words returns what is known of something, or that nothing is.
@@ -99,7 +99,7 @@ func (s *Section) states(ctx context.Context, v httpauth.Identity, all []project
 	var g errgroup.Group
 	g.SetLimit(atOnce)
 	for i := range all {
-		out[i] = ui.Text("not looked at")
+		out[i] = ui.Text("not checked")
 		if i < looked {
 			g.Go(func() error {
 				out[i] = s.state(ctx, v, all[i].Path)
@@ -128,11 +128,11 @@ const codeNoRepository fault.Code = "not_a_git_repo"
 func unknown(err error) ui.Node {
 	switch f := fault.From(err); {
 	case f.Code == codeNoRepository:
-		return ui.Text("no git repository")
+		return ui.Text("not a git repository")
 	case f.Kind == fault.Timeout, f.Kind == fault.Canceled:
-		return ui.Text("not looked at")
+		return ui.Text("not checked")
 	case f.Kind == fault.Denied, f.Kind == fault.NotFound:
-		return ui.Badge(ui.Bad, "directory not there")
+		return ui.Badge(ui.Bad, "directory not found")
 	}
 	return ui.Badge(ui.Bad, "git failed")
 }
@@ -148,16 +148,16 @@ const (
 // registering returns the form that makes a directory a project.
 func (s *Section) registering(v httpauth.Identity) ui.Node {
 	if !s.Calls.Serves(v, toolAdd) {
-		return ui.Part("Register a directory", ui.Empty("This is done on the command line here: countersign project add DIRECTORY. The console does it when the server is started with --toolsets all."))
+		return ui.Part("Register project", ui.Empty("To register a directory, run: countersign project add DIRECTORY. To do this in the console, start the server with --toolsets all."))
 	}
-	return ui.Part("Register a directory", ui.PostForm(v, root+"/register",
-		ui.Field("path", "path", "Directory (an absolute path on this machine)", "", ui.Required()),
-		ui.Field("name", "name", "Name (empty: the directory's)", ""), ui.Field("description", "description", "Description (may be empty)", ""),
-		ui.SubmitButton("Register")))
+	return ui.Part("Register project", ui.PostForm(v, root+"/register",
+		ui.Field("path", "path", "Directory (absolute path)", "", ui.Required()),
+		ui.Field("name", "name", "Name (default: directory name)", ""), ui.Field("description", "description", "Description (optional)", ""),
+		ui.SubmitButton("Register project")))
 }
 
 func (s *Section) register(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	path := r.PostFormValue("path")
 	args := ui.Args{"path": path}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Register " + path, Tool: toolAdd, Args: args, Back: root})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Register project " + path, Tool: toolAdd, Args: args, Back: root})
 }

@@ -83,8 +83,8 @@ func (b *bench) project(name string) (dir, at string) {
 func TestNothingThereYet(t *testing.T) {
 	b := newBench(t, nil)
 	for path, want := range map[string]string{
-		"/projects": "No project is registered", "/projects/workflows": "There is no workflow yet", "/projects/processes": "Nothing runs in the background",
-		"/projects/actions": "No action is stored", "/projects/executions": "Nothing of that kind was run", "/projects/templates": "Store a template of your own",
+		"/projects": "No projects registered", "/projects/workflows": "No workflows yet", "/projects/processes": "No background processes",
+		"/projects/actions": "No actions.", "/projects/executions": "No matching executions", "/projects/templates": "Create template",
 	} {
 		b.Get(path).See(want).Sound()
 	}
@@ -113,7 +113,7 @@ func TestWithoutTheWorkbench(t *testing.T) {
 	site := consolerig.New(t, narrow, mounts)
 	site.Get("/projects").See("countersign project add").Sound()
 	p := site.Get(at).See("shop", "tsc -p .").Sound()
-	assert.False(t, p.Has("Save"))
+	assert.False(t, p.Has("Save project"))
 	p.Press("Run build").Approve().See("built in")
 	assert.Equal(t, http.StatusNotFound, site.Open("/projects/none").Status)
 }
@@ -121,27 +121,27 @@ func TestWithoutTheWorkbench(t *testing.T) {
 func TestRegisterChangeUnregister(t *testing.T) {
 	b := newBench(t, nil)
 	dir := b.Dir("shop", shop)
-	p := b.Get("/projects").Press("Register", "path", filepath.Join(b.Top, "nowhere"))
+	p := b.Get("/projects").Press("Register project", "path", filepath.Join(b.Top, "nowhere"))
 	p.See("nowhere") // refused, and told where
 	require.Contains(t, p.Path, "/work/")
-	b.Get("/projects").Press("Register", "path", dir, "name", "Shop <b>", "description", "sells").See("Register "+dir+": done", "Shop <b>", "no git repository", "npm").Sound()
+	b.Get("/projects").Press("Register project", "path", dir, "name", "Shop <b>", "description", "sells").See("Register project "+dir+": done", "Shop <b>", "not a git repository", "npm").Sound()
 
 	at := regexp.MustCompile(`href="(/projects/[0-9a-f-]{36})"`).FindStringSubmatch(b.Get("/projects").HTML)[1]
-	page := b.Get(at).See("Shop <b>", "sells", "This directory is no git repository", ">=22").Sound().Safe("Shop <b>")
-	page = page.Press("Save", "name", "Shop two", "env", "CI\nDEBUG", "loopback", "true", "hosts", "127.0.0.1:8080").See("Shop two")
-	_, _, sent := page.Filled("Save")
+	page := b.Get(at).See("Shop <b>", "sells", "Not a git repository", ">=22").Sound().Safe("Shop <b>")
+	page = page.Press("Save project", "name", "Shop two", "env", "CI\nDEBUG", "loopback", "true", "hosts", "127.0.0.1:8080").See("Shop two")
+	_, _, sent := page.Filled("Save project")
 	assert.Equal(t, []string{"Shop two", "sells", "CI\nDEBUG", "true", "127.0.0.1:8080"},
 		[]string{sent.Get("name"), sent.Get("description"), sent.Get("env"), sent.Get("loopback"), sent.Get("hosts")})
 	sent.Del("loopback")
 	sent.Set("env", "")
 	b.Send(at+"/settings", sent)
-	_, _, sent = b.Get(at).Filled("Save")
+	_, _, sent = b.Get(at).Filled("Save project")
 	assert.Equal(t, []string{"", ""}, []string{sent.Get("env"), sent.Get("loopback")})
-	b.Get(at).Press("Save", "env", "not a name").See("env_pass")
+	b.Get(at).Press("Save project", "env", "not a name").See("env_pass")
 
-	asked := b.Get(at).Press("Unregister Shop two").See("unregister project \"Shop two\"")
+	asked := b.Get(at).Press("Unregister project Shop two").See("unregister project \"Shop two\"")
 	require.DirExists(t, dir)
-	asked.Approve().See("No project is registered")
+	asked.Approve().See("No projects registered")
 	require.DirExists(t, dir)
 }
 
@@ -161,20 +161,20 @@ func TestScripts(t *testing.T) {
 	failed := b.Get(at).Press("Run fail").Approve().See("exit code 3", "it broke <b>here</b>")
 	failed.Safe("<b>here</b>")
 
-	b.Get(at).Press("Run echo with these arguments", "args", "--flag=a b\r\n\r\n$(touch x); 'quote' \"<i>\"\r\n", "timeout", "20").Approve().
+	b.Get(at).Press("Run echo with options", "args", "--flag=a b\r\n\r\n$(touch x); 'quote' \"<i>\"\r\n", "timeout", "20").Approve().
 		See("[--flag=a b]", "[$(touch x); 'quote' \"<i>\"]").Safe("<i>")
 	assert.NoFileExists(t, filepath.Join(dir, "x"))
-	b.Get(at).Press("Run echo with these arguments", "timeout", "soon").See("timeoutMs")
+	b.Get(at).Press("Run echo with options", "timeout", "soon").See("timeoutMs")
 	b.Get(at).Press("Run serve").See("runs until it is stopped")
-	b.Get(at).Press("Run echo with these arguments", "pattern", "x").See("runInBackground")
+	b.Get(at).Press("Run echo with options", "pattern", "x").See("runInBackground")
 	require.NoError(t, os.Remove(filepath.Join(dir, "package.json")))
-	b.Get(at).See("There is no package.json here").Miss("package_json_invalid")
+	b.Get(at).See("No package.json with scripts").Miss("package_json_invalid")
 }
 
 func TestGit(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	b.Get(at).See("clean", "main", "Nothing is staged")
+	b.Get(at).See("clean", "main", "No staged changes")
 	b.Get("/projects").See("clean", "main")
 	b.Write(dir, "a <b>.txt", "one\n")
 	b.git(dir, "add", "-A")
@@ -229,10 +229,10 @@ func TestMuchOutput(t *testing.T) {
 	p := b.Get(at).Press("Run build").Approve().See("Done.", "line 20000 of", "the middle is left out")
 	p.Safe("<b>")
 	assert.Less(t, len(p.HTML), 400_000)
-	b.Get(at).Press("Run in the background build").Approve().See("See what it prints")
-	b.Rig.Soon(func() bool { return strings.Contains(b.Open("/projects/processes").Text(), "completed") }, "it ends")
+	b.Get(at).Press("Run in the background build").Approve().See("View output")
+	b.Rig.Soon(func() bool { return strings.Contains(b.Open("/projects/processes").Text(), "Completed") }, "it ends")
 	one := b.Get(regexp.MustCompile(`href="(/projects/processes/[^"]+)"`).FindStringSubmatch(b.Get("/projects/processes").HTML)[1]).
-		See("19700 lines before these are not shown", "line 20000 of").Miss("line 19000 of").Sound()
-	all := b.Get(one.Path+"?all=yes").See("18000 lines before these", "line 19000 of")
+		See("19700 earlier lines are not shown", "line 20000 of").Miss("line 19000 of").Sound()
+	all := b.Get(one.Path+"?all=yes").See("18000 earlier lines", "line 19000 of")
 	assert.Less(t, len(all.HTML), 400_000)
 }

@@ -43,9 +43,9 @@ func (b *bench) until(path string, wants ...string) (p consolerig.Page) {
 func TestBackgroundProcesses(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	b.Get(at).Press("Run serve with these arguments", "background", "true", "pattern", "listening", "patience", "20").Approve().See("runs in the background", "listening <now>").Safe("<now>")
-	list := b.Get("/projects/processes").See("serve", "running", dir, "console/1").Sound()
-	p := b.Get(link(t, list, "/projects/processes/[^\"]+")).See("serve", "running", "listening <now>").Safe("<now>").Sound()
+	b.Get(at).Press("Run serve with options", "background", "true", "pattern", "listening", "patience", "20").Approve().See("runs in the background", "listening <now>").Safe("<now>")
+	list := b.Get("/projects/processes").See("serve", "Running", dir, "console/1").Sound()
+	p := b.Get(link(t, list, "/projects/processes/[^\"]+")).See("serve", "Running", "listening <now>").Safe("<now>").Sound()
 	assert.Contains(t, p.HTML, `data-event="background-process-output"`)
 	assert.Regexp(t, `data-stream="/api/v1/events\?events=background-process-output&amp;process=[^"]+&amp;since=1"`, p.HTML)
 
@@ -54,14 +54,14 @@ func TestBackgroundProcesses(t *testing.T) {
 	stop := regexp.MustCompile(`Stop serve \(pid \d+\)`).FindString(p.HTML)
 	ended := p.Press(stop).See("stop ").Approve()
 	require.Contains(t, ended.Path, p.Path)
-	ended.See("stopped", "bye").Miss("Kill")
+	ended.See("Stopped", "bye").Miss("Kill")
 	assert.NotContains(t, ended.HTML, "data-stream", "nothing comes any more")
 
 	b.Get(at).Press("Run in the background serve").Approve()
-	list = b.until("/projects/processes", "running")
+	list = b.until("/projects/processes", "Running")
 	kill := regexp.MustCompile(`Kill serve \(pid \d+\)`).FindString(list.HTML)
 	list.Press(kill).Approve()
-	b.until("/projects/processes", "stopped").Miss("running")
+	b.until("/projects/processes", "Stopped").Miss("Running")
 	b.Get("/projects/executions/"+url.PathEscape(strings.TrimPrefix(p.Path, "/projects/processes/"))).See("serve", "stopped")
 }
 
@@ -69,13 +69,13 @@ func TestBackgroundProcesses(t *testing.T) {
 func TestServicesOnTheProjectsPage(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	b.Get(at).Miss("All up")
+	b.Get(at).Miss("Start all")
 	b.Write(dir, "services.yaml", "services:\n  web: {command: sh serve.sh}\n")
-	b.Get(at).See("not started").Sound().Press("Up service web").See("sh serve.sh").Approve()
-	p := b.until(at, "running").Miss("All up")
+	b.Get(at).See("Not started").Sound().Press("Start service web").See("sh serve.sh").Approve()
+	p := b.until(at, "Running").Miss("Start all")
 	b.until(link(t, p, "/projects/processes/[^\"]+"), "listening <now>")
-	p.Press("All down services of shop").See("web").Approve()
-	b.until(at, "stopped", "All up")
+	p.Press("Stop all services of shop").See("web").Approve()
+	b.until(at, "Stopped", "Start all")
 }
 
 // TestOthersProcesses: what another server's client has started is there too, and may be stopped: with the warning whose work that ends.
@@ -87,7 +87,7 @@ func TestOthersProcesses(t *testing.T) {
 	other.Do("run_npm_script", map[string]any{"projectPath": dir, "scriptName": "serve", "runInBackground": true})
 	list := b.Get("/projects/processes").See("serve", "agent/2")
 	list.Press(regexp.MustCompile(`Stop serve \(pid \d+\)`).FindString(list.HTML)).See("started by another client", "high risk").Approve()
-	b.until("/projects/processes", "stopped")
+	b.until("/projects/processes", "Stopped")
 }
 
 // TestOutputWhileItRuns: a page about work shows what its program prints while it does.
@@ -99,7 +99,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 	_, _, sent := asked.Filled("Approve: run script build of shop: tsc -p .")
 	b.SendOff(asked.Path+"/answer", sent)
 	p := b.until(asked.Path, "first words", "It runs").Safe("\x1b")
-	b.Get(link(t, p, "/projects/processes/[^\"]+")).See("build", "running", "first words").Miss("Stop", "Kill")
+	b.Get(link(t, p, "/projects/processes/[^\"]+")).See("build", "Running", "first words").Miss("Stop", "Kill")
 	b.Write(dir, "go", "")
 	p.Settled().See("Done.", "last words")
 
@@ -114,14 +114,14 @@ func TestWorkflows(t *testing.T) {
 	dir, at := b.project("shop")
 	made := b.Get(at).Press("Create workflow", "name", "Release <1>", "description", "all of it").Approve().See("has no steps yet")
 	flow := link(t, made, "/projects/workflows/[^\"]+")
-	b.Get(flow).See("Release <1>", "It has no steps yet", "It has never run").Safe("Release <1>").Sound()
+	b.Get(flow).See("Release <1>", "No steps yet", "No executions yet").Safe("Release <1>").Sound()
 	b.Get(flow).Press("Add step", "name", "wait", "command", "sh wait.sh").Approve()
 	b.Get(flow).Press("Add step", "name", "first", "command", `echo begin "a&b"`, "order", "0", "timeout", "60").Approve()
 	p := b.Get(flow).See(`1 first echo begin "a&b" 1m0s`, "2 wait sh wait.sh 5 min").Sound()
 	p.Press("Add step", "name", "bad", "command", "rm -rf /").See("rm -rf /").Miss("Approve")
 	p.Press("Add step", "name", "bad", "command", "echo", "cwd", "/etc").See("code ")
 
-	template := p.Press("Fill in", "template", regexp.MustCompile(`id="template".*?<option value="([^"]+)"`).FindStringSubmatch(p.HTML)[1])
+	template := p.Press("Use template", "template", regexp.MustCompile(`id="template".*?<option value="([^"]+)"`).FindStringSubmatch(p.HTML)[1])
 	_, _, sent := template.Filled("Add step")
 	assert.NotEmpty(t, sent.Get("command"), "a template fills the form")
 
@@ -130,19 +130,19 @@ func TestWorkflows(t *testing.T) {
 	_, _, answer := asked.Filled(label(asked))
 	b.SendOff(asked.Path+"/answer", answer)
 	b.until(asked.Path, "now <i>waiting</i>", "step 2 of 2: wait").Safe("<i>waiting")
-	running := b.until(flow, "now <i>waiting</i>", "Running now", "completed", "running").Safe("<i>waiting").Sound()
+	running := b.until(flow, "now <i>waiting</i>", "Running now", "Completed", "Running").Safe("<i>waiting").Sound()
 	assert.Contains(t, running.HTML, `data-live="tick"`)
 	assert.False(t, running.Has("Run workflow"))
-	b.Get(link(t, running, "/projects/executions/[^\"]+")).See("running", "now <i>waiting</i>", "2 wait")
+	b.Get(link(t, running, "/projects/executions/[^\"]+")).See("Running", "now <i>waiting</i>", "2 wait")
 	b.Write(dir, "go", "")
-	asked.Site.Open(asked.Path).Settled().See("The run is completed: 2 of 2 steps", "over")
-	past := b.Get(flow).See("completed", "workflow").Sound()
+	asked.Site.Open(asked.Path).Settled().See("Execution completed: 2 of 2 steps", "over")
+	past := b.Get(flow).See("Completed", "workflow").Sound()
 	b.Get(link(t, past, "/projects/executions/[^\"]+")).See("[RUN] wait: sh wait.sh", "stdout: now <i>waiting</i>", "[OK] wait", "exit code 0").Safe("<i>waiting").Sound()
 	b.Get("/projects/executions?type=workflow&state=completed").See("Release <1>").Sound()
 
 	b.Write(dir, "wait.sh", "echo no >&2; exit 4\n")
-	b.Get(flow).Press("Run workflow").Approve().See("exit code 4", "The run is partial")
-	b.Get(flow).See("failed", "exit code 4")
+	b.Get(flow).Press("Run workflow").Approve().See("exit code 4", "Execution partial")
+	b.Get(flow).See("Failed", "exit code 4")
 }
 
 // label returns the name of the button that approves.
@@ -158,30 +158,30 @@ func TestChangingWorkflows(t *testing.T) {
 	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello"})
 	flow := link(t, b.Get("/projects/workflows").Press("Create workflow", "name", "parent").Approve(), "/projects/workflows/[^\"]+")
 	b.Get(flow).Press("Add workflow as a step", "name", "start it", "nowait", "true").See("does not wait for it")
-	p := b.Get(flow).Press("Save", "name", "Parent", "description", "of one", "history", "7").See("Parent", "of one")
-	_, _, sent := p.Filled("Save")
+	p := b.Get(flow).Press("Save workflow", "name", "Parent", "description", "of one", "history", "7").See("Parent", "of one")
+	_, _, sent := p.Filled("Save workflow")
 	assert.Equal(t, "7", sent.Get("history"))
 
-	p = p.Press("Set the address", "url", "https://hooks.example.com/a?token=s3cr3t", "headers", "Authorization: Bearer abc123\nX-Kind: release", "trigger", "onFailure")
-	p.See("https://hooks.example.com/a?token=", "when it fails", "Header Authorization").Miss("s3cr3t", "abc123")
-	b.Send(flow+"/webhook", url.Values{"url": {" "}}).See("address that is told is missing")
-	b.Get(flow).See("when it fails").Press("Tell nobody any more of the end of its runs").See("told to nobody")
+	p = p.Press("Save webhook", "url", "https://hooks.example.com/a?token=s3cr3t", "headers", "Authorization: Bearer abc123\nX-Kind: release", "trigger", "onFailure")
+	p.See("https://hooks.example.com/a?token=", "on failure", "Header Authorization").Miss("s3cr3t", "abc123")
+	b.Send(flow+"/webhook", url.Values{"url": {" "}}).See("URL of the completion webhook is missing")
+	b.Get(flow).See("on failure").Press("Remove webhook of completed executions").See("No completion webhook")
 
-	opened := b.Get(flow).Press("Open it", "signed", "true").See("Keep these now", "Token", "Secret that signs")
+	opened := b.Get(flow).Press("Enable incoming webhook", "signed", "true").See("Copy these values now", "Token", "Signing secret")
 	token := regexp.MustCompile(`Token</dt><dd><code>([0-9a-f]{64})</code>`).FindStringSubmatch(opened.HTML)
 	require.NotNil(t, token)
-	p = b.Get(flow).See("Signed requests from outside start it").Miss(token[1])
+	p = b.Get(flow).See("Requests must be signed").Miss(token[1])
 	p.Press("Remove step start it").Approve()
-	b.Get(flow).See("changed since", "It has no steps yet").Press("Close to requests from outside").See("Requests from outside do not start it")
-	b.Get(flow).Press("Remove workflow Parent").Approve().See("Remove workflow Parent: done").Miss("of one")
+	b.Get(flow).See("off because the workflow changed", "No steps yet").Press("Disable incoming webhook").See("Incoming webhook disabled")
+	b.Get(flow).Press("Delete workflow Parent").Approve().See("Delete workflow Parent: done").Miss("of one")
 	assert.Equal(t, http.StatusNotFound, b.Open(flow).Status)
 }
 
 func TestTemplates(t *testing.T) {
 	b := newBench(t, nil)
 	b.Get("/projects/templates").Press("Find", "category", "docker").See("docker").Miss("eslint")
-	b.Get("/projects/templates").Press("Store", "name", "Mine <b>", "command", "{pm} run <what>", "category", "testing").Approve().See("Mine <b>", "{pm} run <what>").Safe("Mine <b>")
-	b.Get("/projects/templates?q=Mine").Press("Remove template Mine <b>").Approve().See("Remove a template: done").Miss("Mine")
+	b.Get("/projects/templates").Press("Create template", "name", "Mine <b>", "command", "{pm} run <what>", "category", "testing").Approve().See("Mine <b>", "{pm} run <what>").Safe("Mine <b>")
+	b.Get("/projects/templates?q=Mine").Press("Remove template Mine <b>").Approve().See("Remove template: done").Miss("Mine")
 	assert.Equal(t, http.StatusBadRequest, b.Open("/projects/templates?category=nothing").Status)
 }
 
@@ -213,43 +213,43 @@ func TestWebhooks(t *testing.T) {
 		"url": to.URL + "/x?token=s3cr3tvalue&of={{who}}", "headers": map[string]string{"Authorization": "Bearer hunter2hunter2"}, "payloadTemplate": `{"text": "{{text}}", "who": "{{who}}"}`}})
 	p := b.Get(link(t, b.Get(at).See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`, "always ask").
 		Miss("hunter2", "s3cr3tvalue").Safe("Tell <all>").Sound()
-	asked := p.Press("Send the request", "var.who", "Ada", "var.text", `say "hi" <b>`).See("send webhook", "Ada", "127.0.0.1").Miss("hunter2", "s3cr3tvalue")
+	asked := p.Press("Send request", "var.who", "Ada", "var.text", `say "hi" <b>`).See("send webhook", "Ada", "127.0.0.1").Miss("hunter2", "s3cr3tvalue")
 	assert.Empty(t, got())
 	done := asked.Approve().See("Done.", "200", "thanks <b>").Safe("<b>")
 	require.Len(t, got(), 1)
 	assert.Equal(t, `Bearer hunter2hunter2 {"text": "say \"hi\" <b>", "who": "Ada"}`, got()[0])
-	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("webhook Tell <all>", "completed", "Ada", "200").Miss("hunter2").Sound()
+	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("webhook Tell <all>", "Completed", "Ada", "200").Miss("hunter2").Sound()
 
-	b.Get(p.Path).Press("Send the request", "payload", `["no object"]`).See("no JSON object")
-	b.Get(p.Path).Press("Send the request", "payload", `{"all": "mine"}`).Approve().See("Done.")
+	b.Get(p.Path).Press("Send request", "payload", `["no object"]`).See("not a JSON object")
+	b.Get(p.Path).Press("Send request", "payload", `{"all": "mine"}`).Approve().See("Done.")
 	var sent map[string]string
 	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(got()[1], "Bearer hunter2hunter2 ")), &sent))
 	assert.Equal(t, map[string]string{"all": "mine"}, sent)
 
-	b.Get(p.Path).Press("Switch off Tell <all>").See("It is switched off").Press("Switch on Tell <all>")
-	b.Get(p.Path).Press("Set rule", "level", "deny").See("never run", "its own rule")
-	b.Get(p.Path).Press("Send the request").Miss("Approve").See("code ")
+	b.Get(p.Path).Press("Disable Tell <all>").See("This action is disabled").Press("Enable Tell <all>")
+	b.Get(p.Path).Press("Set rule", "level", "deny").See("never run", "rule for this action")
+	b.Get(p.Path).Press("Send request").Miss("Approve").See("code ")
 	assert.Len(t, got(), 2)
-	b.Get("/projects/actions").See("never run").Press("Set rule", "type", "webhook", "level", "auto_approve").See("run unasked", "every webhook").Sound()
-	b.Get(p.Path).Press("Set rule", "level", "").See("run unasked", "the rule for all of its type")
-	b.Get("/projects/actions?type=script").See("No action is stored")
-	b.Get(p.Path).Press("Remove action Tell <all>").Approve().See("No action is stored")
+	b.Get("/projects/actions").See("never run").Press("Set rule", "type", "webhook", "level", "auto_approve").See("run without asking", "all actions of type webhook").Sound()
+	b.Get(p.Path).Press("Set rule", "level", "").See("run without asking", "rule for its type")
+	b.Get("/projects/actions?type=script").See("No actions.")
+	b.Get(p.Path).Press("Remove action Tell <all>").Approve().See("No actions.")
 }
 
 func TestProgramsAndWorkflowsAsActions(t *testing.T) {
 	b := newBench(t, nil)
 	dir, _ := b.project("shop")
 	b.core.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "sh", "args": []string{"echo.sh", "one"}, "env": map[string]string{"MODE": "v4lue"}}})
-	p := b.Get(link(t, b.Get("/projects/actions"), "/projects/actions/[^\"]+")).See("sh echo.sh one", "MODE", "never carried out").Miss("v4lue").Sound()
-	done := p.Press("Run the program", "args", "two words\nthree").Approve().See("Done.", "[one] [two words] [three]")
+	p := b.Get(link(t, b.Get("/projects/actions"), "/projects/actions/[^\"]+")).See("sh echo.sh one", "MODE", "No executions yet").Miss("v4lue").Sound()
+	done := p.Press("Run program", "args", "two words\nthree").Approve().See("Done.", "[one] [two words] [three]")
 	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("script Echo", "[two words]").Sound()
-	b.Get(p.Path).See("completed")
+	b.Get(p.Path).See("Completed")
 
 	id := b.core.Do("create_workflow", map[string]any{"name": "flow"})["workflowId"].(string)
 	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello", "cwd": dir})
 	a := b.core.ByPerson("action_save", map[string]any{"type": "workflow", "name": "Flow", "workflow": map[string]any{"workflowId": id}})
-	b.Get("/projects/actions/"+a["id"].(string)).See("Flow", id).Press("Run the workflow").See("echo hello").Approve()
-	b.Get("/projects/workflows/" + id).See("completed")
+	b.Get("/projects/actions/"+a["id"].(string)).See("Flow", id).Press("Run workflow").See("echo hello").Approve()
+	b.Get("/projects/workflows/" + id).See("Completed")
 }
 
 // TestPendingCallsAreHistoryToo: a call of an agent that waits for the user is found by its state.
@@ -259,7 +259,7 @@ func TestPendingCallsAreHistoryToo(t *testing.T) {
 	a := b.core.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "true"}})
 	o := b.core.Ask("run_script", map[string]any{"actionId": a["id"]})
 	require.Error(t, o.Err)
-	list := b.Get("/projects/executions?state=pending_confirm").See("Echo", "pending confirm")
+	list := b.Get("/projects/executions?state=pending_confirm").See("Echo", "Waiting for approval")
 	b.Get(link(t, list, "/projects/executions/[^\"]+")).See("Call ", "run_script").Sound()
 }
 
@@ -279,7 +279,7 @@ func TestRealNPM(t *testing.T) {
 	require.NoError(t, os.Remove(filepath.Join(b.Home, "bin", "npm")))
 	require.NoError(t, os.Symlink(npm, filepath.Join(b.Home, "bin", "npm")))
 	_, id := b.core.Project("real", "-- package.json --\n{\"name\": \"real\", \"private\": true, \"scripts\": {\"hello\": \"node hello.js\"}}\n-- hello.js --\nconsole.log('\\x1b[32mhello from node\\x1b[0m', process.argv.slice(2))\n")
-	b.Get("/projects/"+string(id)).Press("Run hello with these arguments", "args", "a b").Approve().See("Done.", "hello from node [ 'a b' ]").Safe("\x1b")
+	b.Get("/projects/"+string(id)).Press("Run hello with options", "args", "a b").Approve().See("Done.", "hello from node [ 'a b' ]").Safe("\x1b")
 }
 
 // TestGitIsWorkedWithOnItsPage: hunks ticked one by one, committed, a branch made, changes laid aside.
@@ -293,16 +293,16 @@ func TestGitIsWorkedWithOnItsPage(t *testing.T) {
 	b.git(dir, "commit", "-q", "-a", "-m", "longer")
 	b.Rig.Write(dir, "new.txt", "new <b>file</b>\n")
 	b.Rig.Write(dir, "fail.sh", "exit 4\n")
-	b.Get(at).See("Stage, commit, branch")
-	page := b.Get(desk).See("new.txt", "+new <b>file</b>", "Nothing is staged").Sound().Safe("<b>file</b>")
-	page.Press("Stage what is ticked", "file", "fail.sh").Approve()
-	page = b.Get(desk).See("All of fail.sh: modified").Sound()
+	b.Get(at).See("stage, commit, branch")
+	page := b.Get(desk).See("new.txt", "+new <b>file</b>", "No staged changes").Sound().Safe("<b>file</b>")
+	page.Press("Stage selected", "file", "fail.sh").Approve()
+	page = b.Get(desk).See("Whole file fail.sh: modified").Sound()
 	page.Press("Commit", "message", "fail otherwise").See("fail otherwise", "exit 4").Approve()
-	b.Get(desk).See("Nothing is staged")
-	b.Get(desk).Press("Make it and switch to it", "name", "topic").Approve()
-	b.Get(desk).See("topic").Press("Lay changes aside", "message", "for later").Approve()
-	b.Get(desk).See("for later", "Nothing else differs").Sound().Press("Bring back stash@{0}").Approve()
-	b.Get(desk).See("new.txt", "Nothing was laid aside")
+	b.Get(desk).See("No staged changes")
+	b.Get(desk).Press("Create and switch", "name", "topic").Approve()
+	b.Get(desk).See("topic").Press("Stash changes", "message", "for later").Approve()
+	b.Get(desk).See("for later", "No unstaged changes").Sound().Press("Pop stash@{0}").Approve()
+	b.Get(desk).See("new.txt", "No stashes")
 	b.Get(desk).Press("Stage all files of shop").Approve()
 	b.Get(desk).Press("Unstage all files of shop").Approve()
 	assert.Equal(t, http.StatusNotFound, b.Send(desk+"/gc", nil).Status)

@@ -31,26 +31,26 @@ func (a *about) services() ui.Node {
 	running := 0
 	for _, s := range all.Services {
 		called := "service " + ui.Printable(s.Name)
-		buttons := ui.Group{button("up", "Up", called, s.Name)}
+		buttons := ui.Group{button("up", "Start", called, s.Name)}
 		if isRunning(s.Status) {
 			running++
-			buttons = ui.Group{button("restart", "Restart", called, s.Name), button("down", "Down", called, s.Name)}
+			buttons = ui.Group{button("restart", "Restart", called, s.Name), button("down", "Stop", called, s.Name)}
 		}
 		log := ui.Text("–")
 		if s.ProcessID != "" {
-			log = ui.LinkTo(processPath(string(s.ProcessID)), "log of "+ui.Printable(s.Name))
+			log = ui.LinkTo(processPath(string(s.ProcessID)), "Log of "+ui.Printable(s.Name))
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(s.Name), ui.OptionalCode(s.Command), StatusBadge(s.Status), ui.OptionalText(strings.Join(s.DependsOn, ", ")), log, buttons))
 	}
 	var whole ui.Group
 	if running < len(all.Services) {
-		whole = append(whole, button("up", "All up", "services of "+ui.Printable(a.of.Name), ""))
+		whole = append(whole, button("up", "Start all", "services of "+ui.Printable(a.of.Name), ""))
 	}
 	if running > 0 {
-		whole = append(whole, button("down", "All down", "services of "+ui.Printable(a.of.Name), ""))
+		whole = append(whole, button("down", "Stop all", "services of "+ui.Printable(a.of.Name), ""))
 	}
-	return ui.Part("Services", ui.P(ui.Class("quiet"), ui.Text("As "+ui.Printable(all.File)+" has them: they start in order, each when those that it depends on are ready.")),
-		ui.DataTable("services", []string{"Service", "Command", "State", "After", "Log", "Change"}, rows, "It names no service."), ui.Div(ui.Class("buttons"), whole))
+	return ui.Part("Services", ui.P(ui.Class("quiet"), ui.Text("Defined in "+ui.Printable(all.File)+". Each service starts when the services it depends on are ready.")),
+		ui.DataTable("services", []string{"Service", "Command", "Status", "Depends on", "Log", "Actions"}, rows, "No services."), ui.Div(ui.Class("buttons"), whole))
 }
 
 // serve starts or stops services.
@@ -61,7 +61,7 @@ func (s *Section) serve(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 		return
 	}
 	dir, name := cmp.Or(r.PostFormValue("worktree"), of.Path), r.PostFormValue("name")
-	args, what := ui.Args{"projectPath": dir}, "the services"
+	args, what := ui.Args{"projectPath": dir}, "all services"
 	if name != "" {
 		args["names"], what = []string{name}, "service "+ui.Printable(name)
 	}

@@ -69,20 +69,20 @@ func (s *workflowSection) templates(w http.ResponseWriter, r *http.Request, v ht
 		rows = append(rows, ui.Row(ui.OptionalText(t.Name), ui.OptionalText(t.Category), ui.Group{ui.OptionalCode(t.Command), ui.Text(" "), ui.Risk(t.Risk)}, ui.OptionalText(t.Description), remove))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Step templates", Crumbs: workflowCrumbs(""), Body: []ui.Node{
-		ui.Search(TemplatesPath, ui.Field("q", "q", "Find", q.Get("q")), ui.SelectField("category", "category", "Category", q.Get("category"), categories()...), ui.SubmitButton("Find")),
-		ui.DataTable("step templates", []string{"Name", "Category", "Command", "Description", "Change"}, rows, "There is no such template."),
-		ui.Part("Store a template of your own", ui.PostForm(v, TemplatesPath, ui.Field("template-name", "name", "Name of the template", "", ui.Required()),
-			ui.Field("template-command", "command", "Command (may hold {pm} and <placeholders>)", "", ui.Required()),
-			ui.SelectField("template-category", "category", "Category of the template", "custom", categories()[1:]...), ui.Field("template-description", "description", "Description (may be empty)", ""),
-			ui.SubmitButton("Store")))}})
+		ui.Search(TemplatesPath, ui.Field("q", "q", "Find templates", q.Get("q")), ui.SelectField("category", "category", "Category", q.Get("category"), categories()...), ui.SubmitButton("Find")),
+		ui.DataTable("step templates", []string{"Name", "Category", "Command", "Description", "Actions"}, rows, "No matching templates."),
+		ui.Part("Create template", ui.PostForm(v, TemplatesPath, ui.Field("template-name", "name", "Template name", "", ui.Required()),
+			ui.Field("template-command", "command", "Command (can contain {pm} and <placeholders>)", "", ui.Required()),
+			ui.SelectField("template-category", "category", "Template category", "custom", categories()[1:]...), ui.Field("template-description", "description", "Description (optional)", ""),
+			ui.SubmitButton("Create template")))}})
 }
 
 func (s *workflowSection) createTemplate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name := r.PostFormValue("name")
 	args := ui.Args{"name": name, "command": r.PostFormValue("command")}.Set("category", r.PostFormValue("category")).Set("description", r.PostFormValue("description"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Store template " + ui.Printable(name), Tool: "create_step_template", Args: args, Back: TemplatesPath})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Create template " + ui.Printable(name), Tool: "create_step_template", Args: args, Back: TemplatesPath})
 }
 
 func (s *workflowSection) removeTemplate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a template", Tool: "step_template_remove", Args: ui.Args{"templateId": r.PathValue("id")}, Back: TemplatesPath})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove template", Tool: "step_template_remove", Args: ui.Args{"templateId": r.PathValue("id")}, Back: TemplatesPath})
 }

@@ -68,9 +68,9 @@ func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpaut
 
 func of(project string) ui.Node {
 	if project == "" {
-		return ui.Text("none: it is global")
+		return ui.Text("none (global)")
 	}
-	return ui.LinkTo(projectPath(project), "its project")
+	return ui.LinkTo(projectPath(project), "View project")
 }
 
 // steps returns what the workflow does, in order.
@@ -90,10 +90,10 @@ func (s *workflowSection) steps(v httpauth.Identity, f flow) ui.Node {
 				return ui.ActionForm(v, workflowPath(f.ID)+"/change-step", word, called, ui.Hidden("node", n.ID), ui.Hidden("order", strconv.Itoa(to)))
 			}
 			if i > 0 {
-				change = append(change, move("Up", i-1))
+				change = append(change, move("Move up", i-1))
 			}
 			if i < len(f.Nodes)-1 {
-				change = append(change, move("Down", i+1))
+				change = append(change, move("Move down", i+1))
 			}
 		}
 		if removes {
@@ -105,7 +105,7 @@ func (s *workflowSection) steps(v httpauth.Identity, f flow) ui.Node {
 		}
 		rows = append(rows, ui.Row(ui.Text(strconv.Itoa(i+1)), ui.OptionalText(n.Name), does(n), ui.OptionalCode(n.Config.Cwd), ui.Text(limit), ui.OptionalText(n.When(names)), change))
 	}
-	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "What it does", "Directory", "At most", "When", "Change"}, rows, "It has no steps yet."))
+	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "Command", "Directory", "Timeout", "Conditions", "Actions"}, rows, "No steps yet."))
 }
 
 // toolChangeStep is the tool that changes and moves steps.
@@ -129,11 +129,11 @@ func (s *workflowSection) changingStep(r *http.Request, v httpauth.Identity, f f
 	if n.Config.Timeout > 0 {
 		limit = strconv.FormatInt(n.Config.Timeout/1000, 10)
 	}
-	form := ui.Group{ui.Hidden("node", n.ID), ui.Hidden("whole", "true"), ui.Field("change-name", "name", "Name of the step", n.Name, ui.Required())}
+	form := ui.Group{ui.Hidden("node", n.ID), ui.Hidden("whole", "true"), ui.Field("change-name", "name", "Step name", n.Name, ui.Required())}
 	if n.Starts() == "" {
 		form = append(form, ui.Field("change-command", "command", "Command", n.Config.Command, ui.Required()),
-			ui.Field("change-cwd", "cwd", "Directory inside the project (empty: the project's)", n.Config.Cwd),
-			ui.NumberField("change-timeout", "timeout", "End it after so many seconds (empty: as it is)", limit))
+			ui.Field("change-cwd", "cwd", "Directory in the project (default: project root)", n.Config.Cwd),
+			ui.NumberField("change-timeout", "timeout", "Timeout in seconds (empty: no change)", limit))
 	}
 	form = append(form, s.when("change", f, at, n), ui.SubmitButton("Save step"))
 	return ui.Group{ui.Div(ui.ID("change-step")), ui.Part("Change step "+ui.Printable(n.Name), ui.PostForm(v, workflowPath(f.ID)+"/change-step", form))}
@@ -148,10 +148,10 @@ func (s *workflowSection) when(form string, f flow, at int, n present.Step) ui.N
 	case n.Config.Needs != nil:
 		waits = waitsForNone
 	}
-	out := ui.Group{ui.SelectField(form+"-waits", "waits", "It begins", waits, ui.Choice{Value: waitsForAll, Text: "when all steps before it are done"},
-		ui.Choice{Value: waitsForNone, Text: "at once"}, ui.Choice{Value: waitsForSome, Text: "when the steps chosen below are done"})}
+	out := ui.Group{ui.SelectField(form+"-waits", "waits", "Start", waits, ui.Choice{Value: waitsForAll, Text: "after all earlier steps"},
+		ui.Choice{Value: waitsForNone, Text: "immediately"}, ui.Choice{Value: waitsForSome, Text: "after the steps selected below"})}
 	for i, before := range f.Nodes[:at] {
-		out = append(out, ui.CheckboxField(form+"-needs-"+strconv.Itoa(i), "needs-"+before.ID, "after step "+strconv.Itoa(i+1)+", "+ui.Printable(before.Name), slices.Contains(n.Config.Needs, before.ID)))
+		out = append(out, ui.CheckboxField(form+"-needs-"+strconv.Itoa(i), "needs-"+before.ID, "After step "+strconv.Itoa(i+1)+", "+ui.Printable(before.Name), slices.Contains(n.Config.Needs, before.ID)))
 	}
 	if n.Starts() != "" {
 		return out
@@ -164,9 +164,9 @@ func (s *workflowSection) when(form string, f flow, at int, n present.Step) ui.N
 	if n.Config.RetryDelay > 0 {
 		delay = strconv.FormatInt(n.Config.RetryDelay, 10)
 	}
-	return append(out, ui.NumberField(form+"-retry", "retry", "Try it again so often when it fails (empty: never)", again),
-		ui.NumberField(form+"-delay", "delay", "Milliseconds before it is tried again (empty: 1000)", delay),
-		ui.Field(form+"-files", "files", "Skip it while these files are unchanged (patterns, parted by blanks; empty: never)", strings.Join(n.Config.Files, " ")))
+	return append(out, ui.NumberField(form+"-retry", "retry", "Retries after a failure (default 0)", again),
+		ui.NumberField(form+"-delay", "delay", "Delay before a retry in milliseconds (default 1000)", delay),
+		ui.Field(form+"-files", "files", "Skip while these files are unchanged (patterns separated by spaces, optional)", strings.Join(n.Config.Files, " ")))
 }
 
 // chosenWhen puts what those fields say among the arguments of a call; everything, where the step was there before.
@@ -210,7 +210,7 @@ func chosenWhen(r *http.Request, args ui.Args, whole bool) ui.Args {
 func (s *workflowSection) changeStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}.Number("order", r.PostFormValue("order"))
-	title := "Move a step"
+	title := "Move step"
 	if r.PostFormValue("whole") != "" {
 		title = "Change step " + ui.Printable(r.PostFormValue("name"))
 		args = chosenWhen(r, args.Set("name", r.PostFormValue("name")).Set("command", r.PostFormValue("command")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout"))), true)
@@ -256,20 +256,20 @@ func (s *workflowSection) settingInputs(v httpauth.Identity, f flow) ui.Node {
 	to := workflowPath(f.ID) + "/inputs"
 	var rows []ui.Node
 	for _, in := range f.Inputs {
-		preset := "(has to be said)"
+		preset := "(required)"
 		if in.Default != nil {
 			preset = *in.Default
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(in.Name), ui.Text(ui.Printable(in.Takes())), ui.OptionalText(preset), ui.OptionalText(in.Description),
 			ui.ActionForm(v, to, "Remove", "input "+ui.Printable(in.Name), ui.Hidden("name", in.Name), ui.Hidden("remove", "true"))))
 	}
-	return ui.Part("Inputs", ui.P(ui.Class("quiet"), ui.Text("What a run may be given; steps find it in the environment variable of that name.")),
-		ui.DataTable("inputs", []string{"Name", "Takes", "Default", "Description", "Change"}, rows, "It takes no inputs."),
-		ui.Disclosure("Add or replace an input …", false, ui.PostForm(v, to, ui.Field("new-input-name", "name", "Name, as of an environment variable", "", ui.Required()),
-			ui.SelectField("new-input-type", "type", "It is", "", ui.Choice{Value: "", Text: "a text"}, ui.Choice{Value: "number", Text: "a number"}, ui.Choice{Value: "boolean", Text: "true or false"}, ui.Choice{Value: "choice", Text: "one of the choices below"}),
-			ui.TextareaField("new-input-choices", "choices", "Choices, one a line", ""),
-			ui.CheckboxField("new-input-optional", "optional", "A run need not say it: the default below is taken then", false), ui.Field("new-input-default", "default", "Default (may be empty)", ""),
-			ui.Field("new-input-description", "description", "What it is, in a sentence (may be empty)", ""), ui.SubmitButton("Save input"))))
+	return ui.Part("Inputs", ui.P(ui.Class("quiet"), ui.Text("Values that you can set for an execution. Steps read them from environment variables of the same name.")),
+		ui.DataTable("inputs", []string{"Name", "Type", "Default", "Description", "Actions"}, rows, "No inputs."),
+		ui.Disclosure("Add or replace input …", false, ui.PostForm(v, to, ui.Field("new-input-name", "name", "Name (of the environment variable)", "", ui.Required()),
+			ui.SelectField("new-input-type", "type", "Type", "", ui.Choice{Value: "", Text: "text"}, ui.Choice{Value: "number", Text: "number"}, ui.Choice{Value: "boolean", Text: "true or false"}, ui.Choice{Value: "choice", Text: "choice (listed below)"}),
+			ui.TextareaField("new-input-choices", "choices", "Choices, one per line", ""),
+			ui.CheckboxField("new-input-optional", "optional", "Optional (the default below is used)", false), ui.Field("new-input-default", "default", "Default (optional)", ""),
+			ui.Field("new-input-description", "description", "Description (optional)", ""), ui.SubmitButton("Save input"))))
 }
 
 func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -283,7 +283,7 @@ func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v ht
 	if preset := r.PostFormValue("default"); preset != "" || r.PostFormValue("optional") == "true" {
 		in.Default = &preset
 	}
-	all, title := append([]present.WorkflowInput{}, f.Inputs...), "Set input "+ui.Printable(in.Name)
+	all, title := append([]present.WorkflowInput{}, f.Inputs...), "Save input "+ui.Printable(in.Name)
 	place := slices.IndexFunc(all, func(have present.WorkflowInput) bool { return have.Name == in.Name })
 	switch {
 	case r.PostFormValue("remove") == "true":
@@ -305,7 +305,7 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Identity, f flow) 
 	all, _ := s.projects(r.Context(), v)
 	here := "the workflow's project"
 	if f.Project == "" {
-		here = "nowhere: each step says where"
+		here = "none (each step names a directory)"
 	}
 	choices := []ui.Choice{{Value: "", Text: here}}
 	for _, p := range all {
@@ -314,7 +314,7 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Identity, f flow) 
 		}
 	}
 	return ui.Part("Run", ui.PostForm(v, workflowPath(f.ID)+"/run", ui.Hidden("name", f.Name),
-		ui.SelectField("project_path", "project_path", "Steps that name no directory run in", "", choices...), inputs(f), forcing(f), ui.SubmitButton("Run workflow")))
+		ui.SelectField("project_path", "project_path", "Default directory of steps", "", choices...), inputs(f), forcing(f), ui.SubmitButton("Run workflow")))
 }
 
 // forcing returns the box that has steps run too whose files are unchanged; nil where there are none.
@@ -322,7 +322,7 @@ func forcing(f flow) ui.Node {
 	if !slices.ContainsFunc(f.Nodes, func(n present.Step) bool { return len(n.Config.Files) > 0 }) {
 		return nil
 	}
-	return ui.CheckboxField("force", "force", "Run steps too whose input files are unchanged", false)
+	return ui.CheckboxField("force", "force", "Also run steps whose input files are unchanged", false)
 }
 
 func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -348,18 +348,18 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Identity, f flow) u
 		places = append(places, ui.Choice{Value: strconv.Itoa(i), Text: fmt.Sprintf("before step %d, %s", i+1, ui.Printable(n.Name))})
 	}
 	body := ui.Group{
-		ui.Search(workflowPath(f.ID), ui.SelectField("template", "template", "Begin with a template", chosen.ID, choices...), ui.SubmitButton("Fill in")),
-		ui.PostForm(v, workflowPath(f.ID)+"/steps", ui.Field("step-name", "name", "Name of the step", chosen.Name, ui.Required()),
-			ui.Field("step-command", "command", "Command ({pm} stands for the project's package manager)", chosen.Command, ui.Required()),
-			ui.Field("step-cwd", "cwd", "Directory inside the project (empty: the project's)", ""), ui.SelectField("step-order", "order", "Place", "", places...),
-			ui.NumberField("step-timeout", "timeout", "End it after so many seconds (empty: 300)", ""),
-			ui.Disclosure("When and how often", false, s.when("step", f, len(f.Nodes), present.Step{})), ui.SubmitButton("Add step"))}
+		ui.Search(workflowPath(f.ID), ui.SelectField("template", "template", "Template", chosen.ID, choices...), ui.SubmitButton("Use template")),
+		ui.PostForm(v, workflowPath(f.ID)+"/steps", ui.Field("step-name", "name", "Step name", chosen.Name, ui.Required()),
+			ui.Field("step-command", "command", "Command ({pm}: the project's package manager)", chosen.Command, ui.Required()),
+			ui.Field("step-cwd", "cwd", "Directory in the project (default: project root)", ""), ui.SelectField("step-order", "order", "Position", "", places...),
+			ui.NumberField("step-timeout", "timeout", "Timeout in seconds (default 300)", ""),
+			ui.Disclosure("Conditions and retries", false, s.when("step", f, len(f.Nodes), present.Step{})), ui.SubmitButton("Add step"))}
 	if s.Calls.Serves(v, "workflow_trigger_add") {
 		if all, err := s.listed(r.Context(), v, ""); err == nil {
 			body = append(body, s.triggering(v, f, all, places))
 		}
 	}
-	return ui.Part("Add a step", body)
+	return ui.Part("Add step", body)
 }
 
 // triggering returns the form that makes another workflow a step of this one.
@@ -373,10 +373,10 @@ func (s *workflowSection) triggering(v httpauth.Identity, f flow, all []workflow
 	if len(others) == 0 {
 		return nil
 	}
-	return ui.Disclosure("Add another workflow as a step", false, ui.PostForm(v, workflowPath(f.ID)+"/triggers", ui.Field("trigger-name", "name", "Name of the step", "", ui.Required()),
-		ui.SelectField("trigger-target", "target", "Workflow", "", others...), ui.SelectField("trigger-order", "order", "Place", "", places...),
-		ui.CheckboxField("trigger-nowait", "nowait", "Nobody waits for it: it runs after the other steps", false),
-		ui.CheckboxField("trigger-continue", "continue", "Go on when it fails", false), ui.SubmitButton("Add workflow as a step")))
+	return ui.Disclosure("Add workflow as a step …", false, ui.PostForm(v, workflowPath(f.ID)+"/triggers", ui.Field("trigger-name", "name", "Step name", "", ui.Required()),
+		ui.SelectField("trigger-target", "target", "Workflow", "", others...), ui.SelectField("trigger-order", "order", "Position", "", places...),
+		ui.CheckboxField("trigger-nowait", "nowait", "Run last, ignore the result", false),
+		ui.CheckboxField("trigger-continue", "continue", "Continue on failure", false), ui.SubmitButton("Add workflow as a step")))
 }
 
 func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -396,7 +396,7 @@ func (s *workflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v h
 
 func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
-	s.Calls.Do(w, r, v, ui.Task{Title: "Remove a step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowPath(id)})
 }
 
 // changing returns the form that renames the workflow, and the button that forgets it.
@@ -408,20 +408,20 @@ func (s *workflowSection) changing(v httpauth.Identity, f flow) ui.Node {
 	if f.History > 0 {
 		kept = strconv.Itoa(f.History)
 	}
-	return ui.Group{ui.Part("Change", ui.PostForm(v, workflowPath(f.ID)+"/change", ui.Field("name", "name", "Name of the workflow", f.Name),
-		ui.Field("description", "description", "Description", f.Description), ui.NumberField("history", "history", "How many runs are kept (empty: 50)", kept),
-		ui.SubmitButton("Save"))),
-		ui.Part("Remove", ui.PostForm(v, workflowPath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Remove workflow", ui.Aria("label", "Remove workflow "+ui.Printable(f.Name))),
-			ui.P(ui.Class("quiet"), ui.Text("Its history stays."))))}
+	return ui.Group{ui.Part("Settings", ui.PostForm(v, workflowPath(f.ID)+"/change", ui.Field("name", "name", "Workflow name", f.Name),
+		ui.Field("description", "description", "Description", f.Description), ui.NumberField("history", "history", "Executions to keep (default 50)", kept),
+		ui.SubmitButton("Save workflow"))),
+		ui.Part("Delete workflow", ui.PostForm(v, workflowPath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Delete workflow", ui.Aria("label", "Delete workflow "+ui.Printable(f.Name))),
+			ui.P(ui.Class("quiet"), ui.Text("Its executions are kept."))))}
 }
 
 func (s *workflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description")).Number("max_history", r.PostFormValue("history"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Change the workflow", Tool: "workflow_change", Args: args, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Save workflow", Tool: "workflow_change", Args: args, Back: workflowPath(id)})
 }
 
 func (s *workflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.Calls.Do(w, r, v, ui.Task{Title: "Remove workflow " + ui.Printable(r.PostFormValue("name")), Tool: "workflow_remove",
+	s.Calls.Do(w, r, v, ui.Task{Title: "Delete workflow " + ui.Printable(r.PostFormValue("name")), Tool: "workflow_remove",
 		Args: ui.Args{"workflow_id": r.PathValue("id")}, Back: WorkflowListPath})
 }

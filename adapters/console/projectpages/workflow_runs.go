@@ -39,9 +39,9 @@ func (h history) going() (projects.Execution, bool) {
 
 func (h history) table() ui.Node {
 	if h.err != nil {
-		return ui.Part("History", ui.ErrorNotice(h.err))
+		return ui.Part("Executions", ui.ErrorNotice(h.err))
 	}
-	return ui.Part("History", ExecutionTable("runs of this workflow", h.runs, "It has never run."))
+	return ui.Part("Executions", ExecutionTable("executions of this workflow", h.runs, "No executions yet."))
 }
 
 // going returns how far a run is: its steps, and what the one that runs prints.
@@ -50,7 +50,7 @@ func (s *workflowSection) going(ctx context.Context, v httpauth.Identity, id str
 	if err := s.Calls.Read(ctx, v, "get_execution_status", ui.Args{"executionId": id}, &e); err != nil {
 		return nil
 	}
-	return ui.Part("Running now", ui.P(ui.Text("This page follows it. "), ui.LinkTo(executionPath(id), "All of it"), ui.Text(" "), ui.LinkTo(workflowPath(e.WorkflowID), "Look again")),
+	return ui.Part("Running now", ui.P(ui.Text("This page updates automatically. "), ui.LinkTo(executionPath(id), "View execution"), ui.Text(" "), ui.LinkTo(workflowPath(e.WorkflowID), "Reload")),
 		stepTable(e), printing(ctx, s.Calls, v, e))
 }
 
@@ -62,7 +62,7 @@ func printing(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, e
 	}
 	var out ui.Group
 	for _, step := range at {
-		if shown := latestOutput(ctx, runner, v, "What "+ui.Printable(step.Name)+" prints", step.ProcessID); shown != nil {
+		if shown := latestOutput(ctx, runner, v, "Output of "+ui.Printable(step.Name), step.ProcessID); shown != nil {
 			out = append(out, shown)
 		}
 	}
@@ -100,7 +100,7 @@ func ran(o tool.Outcome) ui.Node {
 	if json.Unmarshal(doc, &out) != nil || out.ID == "" {
 		return nil
 	}
-	return ui.Group{wrong, ui.Notice(tone, ui.P(ui.Text(fmt.Sprintf("The run is %s: %d of %d steps were begun. ", out.Status, out.Done, out.Total)),
-		ui.LinkTo(executionPath(out.ID), "Its steps and its output"))),
-		ui.Part("The last lines", ui.Printed("the last lines of output", strings.Join(out.Summary, "\n")))}
+	return ui.Group{wrong, ui.Notice(tone, ui.P(ui.Text(fmt.Sprintf("Execution %s: %d of %d steps started. ", out.Status, out.Done, out.Total)),
+		ui.LinkTo(executionPath(out.ID), "View steps and output"))),
+		ui.Part("Last lines of output", ui.Printed("the last lines of output", strings.Join(out.Summary, "\n")))}
 }

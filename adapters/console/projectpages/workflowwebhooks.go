@@ -38,33 +38,33 @@ func (s *workflowSection) hooks(v httpauth.Identity, f flow) ui.Node {
 	to := workflowPath(f.ID)
 	var quiet, closing ui.Node
 	if f.Webhook != nil {
-		quiet = ui.ActionForm(v, to+"/webhook", "Tell nobody any more", "of the end of its runs", ui.Hidden("off", "true"))
+		quiet = ui.ActionForm(v, to+"/webhook", "Remove webhook", "of completed executions", ui.Hidden("off", "true"))
 	}
 	if f.Incoming != nil {
-		closing = ui.ActionForm(v, to+"/incoming", "Close", "to requests from outside", ui.Hidden("off", "true"))
+		closing = ui.ActionForm(v, to+"/incoming", "Disable", "incoming webhook", ui.Hidden("off", "true"))
 	}
 	return ui.Part("Webhooks", told(f.Webhook), quiet,
-		ui.Disclosure("Tell an address when a run ends", false, ui.PostForm(v, to+"/webhook", ui.Field("hook-url", "url", "Address (https://…)", "", ui.Required()),
-			ui.SelectField("hook-trigger", "trigger", "When", "always", ui.Choice{Value: "always", Text: "always"}, ui.Choice{Value: "onSuccess", Text: "when it succeeds"},
-				ui.Choice{Value: "onFailure", Text: "when it fails"}),
-			ui.TextareaField("hook-headers", "headers", "Headers, NAME: VALUE, one a line; they are kept secret (may be empty)", ""),
-			ui.TextareaField("hook-payload", "payload", "Payload with {{names}} (empty: a JSON object that tells it all)", ""), ui.SubmitButton("Set the address"))),
+		ui.Disclosure("Completion webhook", false, ui.PostForm(v, to+"/webhook", ui.Field("hook-url", "url", "URL (https://…)", "", ui.Required()),
+			ui.SelectField("hook-trigger", "trigger", "When", "always", ui.Choice{Value: "always", Text: "always"}, ui.Choice{Value: "onSuccess", Text: "on success"},
+				ui.Choice{Value: "onFailure", Text: "on failure"}),
+			ui.TextareaField("hook-headers", "headers", "Headers (NAME: VALUE), one per line, stored as secrets (optional)", ""),
+			ui.TextareaField("hook-payload", "payload", "Payload template with {{variables}} (default: JSON with all fields)", ""), ui.SubmitButton("Save webhook"))),
 		opened(f), closing,
-		ui.Disclosure("Let requests from outside start it", false, ui.PostForm(v, to+"/incoming",
-			ui.P(ui.Text("A token is made, and shown once. Whoever changes the workflow closes it until it is opened again. "), ui.InlineCode("countersign webhooks serve"), ui.Text(" answers the requests.")),
-			ui.CheckboxField("in-signed", "signed", "Take signed requests alone; a secret is made for it", true), ui.SubmitButton("Open it"))))
+		ui.Disclosure("Incoming webhook", false, ui.PostForm(v, to+"/incoming",
+			ui.P(ui.Text("Creates a token, which is shown once. Any change to the workflow disables the webhook until you enable it again. To accept requests, run: "), ui.InlineCode("countersign webhooks serve")),
+			ui.CheckboxField("in-signed", "signed", "Require signed requests (creates a secret)", true), ui.SubmitButton("Enable", ui.Aria("label", "Enable incoming webhook")))))
 }
 
 // told says where the end of runs is told.
 func told(h *outgoing) ui.Node {
 	if h == nil || !h.Enabled {
-		return ui.P(ui.Text("The end of its runs is told to nobody."))
+		return ui.P(ui.Text("No completion webhook."))
 	}
-	when := map[string]string{"onSuccess": "when it succeeds", "onFailure": "when it fails"}[h.Trigger]
+	when := map[string]string{"onSuccess": "on success", "onFailure": "on failure"}[h.Trigger]
 	if when == "" {
 		when = "always"
 	}
-	facts := []ui.Fact{{Name: "Tells the end of runs to", Value: ui.OptionalCode(h.URL)}, {Name: "When", Value: ui.Text(when)}}
+	facts := []ui.Fact{{Name: "Completion webhook", Value: ui.OptionalCode(h.URL)}, {Name: "When", Value: ui.Text(when)}}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 		facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.OptionalCode(h.Headers[name])})
 	}
@@ -82,23 +82,23 @@ func payload(template string) ui.Node {
 func opened(f flow) ui.Node {
 	switch {
 	case f.Incoming == nil || !f.Incoming.Enabled:
-		return ui.P(ui.Text("Requests from outside do not start it."))
+		return ui.P(ui.Text("Incoming webhook disabled."))
 	case f.Incoming.Allowed != f.Revision:
-		return ui.Notice(ui.Warn, ui.P(ui.Text("It was opened to requests from outside, and changed since: they do not start it until it is opened again.")))
+		return ui.Notice(ui.Warn, ui.P(ui.Text("The incoming webhook is off because the workflow changed. Review it and enable the webhook again.")))
 	case f.Incoming.Signed:
-		return ui.P(ui.Text("Signed requests from outside start it."))
+		return ui.P(ui.Text("Incoming webhook enabled. Requests must be signed."))
 	}
-	return ui.P(ui.Text("Requests from outside that bring its token start it."))
+	return ui.P(ui.Text("Incoming webhook enabled. Requests must contain its token."))
 }
 
-var errAddress = fault.New(fault.Invalid, "workflow_address_missing", "the address that is told is missing; go back and give one that begins with https://")
+var errAddress = fault.New(fault.Invalid, "workflow_address_missing", "the URL of the completion webhook is missing; enter one that starts with https://")
 
 func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}
-	title := "Tell nobody of the end of its runs"
+	title := "Remove completion webhook"
 	if r.PostFormValue("off") != "true" {
-		if title = "Tell an address when a run ends"; strings.TrimSpace(r.PostFormValue("url")) == "" {
+		if title = "Save completion webhook"; strings.TrimSpace(r.PostFormValue("url")) == "" {
 			s.Fail(w, v, errAddress)
 			return
 		}
@@ -121,22 +121,22 @@ const endpoint = "http://127.0.0.1:9876/webhook/"
 func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	if r.PostFormValue("off") == "true" {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Close the workflow to requests from outside", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: workflowPath(id)})
+		s.Calls.Do(w, r, v, ui.Task{Title: "Disable incoming webhook", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: workflowPath(id)})
 		return
 	}
-	facts := []ui.Fact{{Name: "Address", Value: ui.InlineCode(endpoint + id)}}
+	facts := []ui.Fact{{Name: "URL", Value: ui.InlineCode(endpoint + id)}}
 	args := ui.Args{"workflow_id": id, "enabled": true, "token": secret()}
 	facts = append(facts, ui.Fact{Name: "Token", Value: ui.InlineCode(args["token"].(string))})
 	if r.PostFormValue("signed") == "true" {
 		args["require_signature"], args["secret"] = true, secret()
-		facts = append(facts, ui.Fact{Name: "Secret that signs", Value: ui.InlineCode(args["secret"].(string))})
+		facts = append(facts, ui.Fact{Name: "Signing secret", Value: ui.InlineCode(args["secret"].(string))})
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: "Open the workflow to requests from outside", Tool: "workflow_incoming_set", Args: args, Back: workflowPath(id),
+	s.Calls.Do(w, r, v, ui.Task{Title: "Enable incoming webhook", Tool: "workflow_incoming_set", Args: args, Back: workflowPath(id),
 		Show: func(o tool.Outcome) ui.Node {
 			if o.Err != nil {
 				return nil
 			}
-			return ui.Group{ui.Notice(ui.Warn, ui.P(ui.Text("Keep these now: they are not shown anywhere else, and not again once this page is forgotten."))), ui.Facts(facts...)}
+			return ui.Group{ui.Notice(ui.Warn, ui.P(ui.Text("Copy these values now. They are not shown again."))), ui.Facts(facts...)}
 		}})
 }
 
