@@ -17,7 +17,7 @@ func become(program string, argv, set []string) error {
 	case errors.As(err, &ended):
 		return command.Exit(ended.ExitCode())
 	case err != nil:
-		return errNoServer.Sayf("%s did not start: %v", program, err).Because(err)
+		return errNoServer.WithMessage("%s did not start: %v", program, err).WithCause(err)
 	}
 	return nil
 }
