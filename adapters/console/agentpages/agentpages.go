@@ -17,12 +17,12 @@ import (
 // root is the path of the section.
 const root = "/deployments"
 
-// Section is the pages of deployments.
+// Section is the deployments section of the console.
 type Section struct{ ui.SectionBase }
 
-// New is the section, over a desk.
-func New(desk *ui.CallRunner) *Section {
-	return &Section{ui.SectionBase{Calls: desk, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
+// New returns the section, which makes its calls with runner.
+func New(runner *ui.CallRunner) *Section {
+	return &Section{ui.SectionBase{Calls: runner, Path: root, Title: "Deployments", Toolset: "deployments", Probe: "status"}}
 }
 
 // Mount adds the pages to a mux, behind the authentication of users.
@@ -49,7 +49,7 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 // place is the subject of a page: a config repository, a profile, agents and a machine. Empty fields use the server configuration.
 type place struct{ repo, profile, target, machine string }
 
-// everywhere is the target that stands for all of them.
+// everywhere is the value that selects all agents.
 const everywhere = "all"
 
 func placeOf(q url.Values) place {
@@ -60,12 +60,12 @@ func placeOf(q url.Values) place {
 	return p
 }
 
-// fields are the place as names and values, in their order.
+// fields returns the names and values of the place in a fixed order.
 func (p place) fields() [][2]string {
 	return [][2]string{{"repo", p.repo}, {"profile", p.profile}, {"target", p.target}, {"machine", p.machine}}
 }
 
-// at is the path of a page about the place; pairs are further parameters.
+// at returns the path of a page about the place; pairs are more parameters.
 func (p place) at(path string, pairs ...string) string {
 	q := url.Values{}
 	for _, f := range p.fields() {
@@ -82,7 +82,7 @@ func (p place) at(path string, pairs ...string) string {
 	return root + path + "?" + q.Encode()
 }
 
-// args are the arguments that say so, as far as the tool takes them.
+// args returns the place as arguments, without those that the tool does not take.
 func (p place) args(of tool.Name) ui.Args {
 	args := ui.Args{}
 	for _, f := range p.fields() {
@@ -108,7 +108,7 @@ func takes(of tool.Name, field string) bool {
 	return true
 }
 
-// hidden are the place in a form.
+// hidden returns the place as hidden form fields.
 func (p place) hidden() ui.Node {
 	var out ui.Group
 	for _, f := range p.fields() {
@@ -119,25 +119,25 @@ func (p place) hidden() ui.Node {
 	return out
 }
 
-// form asks for another place. It leads to the same page.
+// form returns the form that selects another place for the same page.
 func (p place) form(path string, more ...ui.Node) ui.Node {
 	target := p.target
 	if target == "" {
 		target = everywhere
 	}
 	return ui.Search(root+path,
-		ui.Field("repo", "repo", "Config repository (empty: the usual one)", p.repo), ui.Field("profile", "profile", "Profile (empty: default)", p.profile),
-		ui.SelectField("target", "target", "Agent", target, ui.Choice{Value: everywhere, Text: "all agents"}, ui.Choice{Value: "codex", Text: "Codex"},
+		ui.Field("repo", "repo", "Config repository (optional)", p.repo), ui.Field("profile", "profile", "Profile (optional)", p.profile),
+		ui.SelectField("target", "target", "Agent", target, ui.Choice{Value: everywhere, Text: "All agents"}, ui.Choice{Value: "codex", Text: "Codex"},
 			ui.Choice{Value: "claude_code", Text: "Claude Code"}, ui.Choice{Value: "cursor", Text: "Cursor"}, ui.Choice{Value: "vscode", Text: "VS Code"}),
-		ui.Field("machine", "machine", "Machine (empty: this one)", p.machine), ui.Group(more), ui.SubmitButton("Look"))
+		ui.Field("machine", "machine", "Machine (optional)", p.machine), ui.Group(more), ui.SubmitButton("Show"))
 }
 
-// crumbs is the way to a page below the overview.
+// crumbs returns the breadcrumb of a page below the overview.
 func (p place) crumbs(more ...ui.PageLink) []ui.PageLink {
 	return append([]ui.PageLink{{Text: "Deployments", Href: p.at("")}}, more...)
 }
 
-// reading calls a tool that only reads about a place.
+// reading calls read-only tools about a place.
 type reading struct {
 	*Section
 	ctx context.Context //nolint:containedctx // it lives as long as the request
@@ -149,7 +149,7 @@ func (s *Section) reading(r *http.Request, v httpauth.Identity, p place) reading
 	return reading{s, r.Context(), v, p}
 }
 
-// read is what a tool says about the place. extra may be nil.
+// read returns the report of a tool about the place. extra may be nil.
 func read[T any](r reading, name tool.Name, extra ui.Args) (planner.Report[T], error) {
 	args := r.at.args(name)
 	for k, v := range extra {
@@ -160,15 +160,15 @@ func read[T any](r reading, name tool.Name, extra ui.Args) (planner.Report[T], e
 	return out, err
 }
 
-// serves reports whether the tool is served; those of the toolset authoring often are not.
+// serves reports whether the tool is enabled; the tools of the toolset authoring often are not.
 func (r reading) serves(name tool.Name) bool { return r.Calls.Serves(r.v, name) }
 
-// unserved says how what is missing here comes to be served.
+// unserved returns a notice that explains how to enable the missing tools.
 func unserved(what string) ui.Node {
-	return ui.Notice(ui.Plain, ui.P(ui.Text(what+" are not served here. Start the server with "), ui.InlineCode("--toolsets deployments,authoring"), ui.Text(" to see them.")))
+	return ui.Notice(ui.Plain, ui.P(ui.Text(what+" are not enabled. To enable them, start the server with "), ui.InlineCode("--toolsets deployments,authoring"), ui.Text(".")))
 }
 
-// warned is warnings, each once.
+// warned returns the warnings without duplicates.
 func warned(lists ...[]string) ui.Node {
 	var out ui.Group
 	seen := map[string]bool{}
@@ -186,12 +186,12 @@ func warned(lists ...[]string) ui.Node {
 	return ui.Notice(ui.Warn, ui.Ul(out))
 }
 
-// trouble is what went wrong with a part of a page, with what the tool says about it.
+// trouble returns the error of one part of a page with its details.
 func trouble(err error) ui.Node {
 	f := fault.From(err)
 	out := ui.Group{ui.Problem(f)}
 	if details, encoded := tool.Encode(f.Details); encoded == nil && f.Details != nil {
-		out = append(out, ui.Disclosure("What it says about that", false, ui.JSONValue(details)))
+		out = append(out, ui.Disclosure("Error details", false, ui.JSONValue(details)))
 	}
 	return out
 }

@@ -33,13 +33,13 @@ func TestOnlyTheCoreIsServed(t *testing.T) {
 	w := open(t, func(c *local.Config) { c.Toolsets = []string{"deployments"} })
 	w.Get("/deployments").Sound().See("5 to create").Miss("not served")
 	w.deployed()
-	p := w.Get("/deployments/snapshots").Sound().See("Snapshots are not served here.", "--toolsets deployments,authoring")
-	back := p.Press("See what that would change").Sound().See("5 to delete")
-	back.Press(button(back)).See("Go back to initial: done")
+	p := w.Get("/deployments/snapshots").Sound().See("Snapshots are not enabled.", "--toolsets deployments,authoring")
+	back := p.Press("Preview rollback").Sound().See("5 to delete")
+	back.Press(button(back)).See("Roll back to initial: done")
 	assert.Empty(t, w.reads(file(w.project, "AGENTS.md")))
-	w.Get("/deployments/modules").Sound().See("Modules are not served here.")
-	w.Get("/deployments/module?id=x").Sound().See("Modules are not served here.")
-	w.Get("/deployments/snapshots/1").Sound().See("Snapshots are not served here.")
+	w.Get("/deployments/modules").Sound().See("Modules are not enabled.")
+	w.Get("/deployments/module?id=x").Sound().See("Modules are not enabled.")
+	w.Get("/deployments/snapshots/1").Sound().See("Snapshots are not enabled.")
 }
 
 func TestNoRepositoryYet(t *testing.T) {
@@ -48,22 +48,22 @@ func TestNoRepositoryYet(t *testing.T) {
 	p := w.Get("/deployments?repo="+url.QueryEscape(file(w.home, "nowhere"))).Sound().See("nowhere", "countersign agents init")
 	assert.Contains(t, p.HTML, `value="`+file(w.home, "nowhere")+`"`)
 	w.Get("/deployments/plan?repo=%2Fnowhere").Sound().See("/nowhere")
-	w.Get("/deployments/modules?repo=%2Fnowhere").Sound().See("no modules, or there is none")
+	w.Get("/deployments/modules?repo=%2Fnowhere").Sound().See("No modules, or no config repository.")
 	w.Get("/deployments?profile=unknown").Sound().See("unknown")
 }
 
 func TestOverviewAndDrift(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.Get("/deployments").Sound().See("Plan and deploy: 5 to create, 0 to update, 0 to delete", "claude_code, codex", "5 not deployed yet", "not made yet", "Machine ada")
+	w.Get("/deployments").Sound().See("Plan and deploy: 5 to create, 0 to update, 0 to delete", "claude_code, codex", "5 not deployed yet", "not created yet", "Machine ada")
 	w.deployed()
-	w.Get("/deployments").Sound().See("nothing to change", "5 up to date", "Every deployed file is up to date.").Miss("1 missing", "not deployed yet")
+	w.Get("/deployments").Sound().See("nothing to change", "5 up to date", "No drift.").Miss("1 missing", "not deployed yet")
 
 	w.write(file(w.project, "AGENTS.md"), "# Rules\n\nBe <b>rude</b>.\n")
 	require.NoError(t, os.Remove(file(w.home, ".agents/skills/hello/SKILL.md")))
 	w.write(file(w.home, ".agents/skills/mine.md"), "mine\n")
 	p := w.Get("/deployments").Sound().See("3 up to date 1 edited here 1 missing 1 extra", "overwrites or deletes edits made here", "1 to create, 1 to update, 0 to delete", "prompt:hello", "instructions:base", "mine.md",
-		"What a deployment would change in", "-Be <b>rude</b>.", "+Be kind & careful.")
+		"Planned change:", "-Be <b>rude</b>.", "+Be kind & careful.")
 	p.Safe("<b>rude</b>")
 	w.Get("/deployments?only=missing").Sound().See("skills/hello/SKILL.md", "1 edited here 1 missing 1 extra").Miss("mine.md")
 	w.Get("/deployments?target=claude_code").Sound().See("nothing to change").Miss("hello/SKILL.md", "AGENTS.md")
@@ -84,7 +84,7 @@ func TestAPlanIsDeployed(t *testing.T) {
 			assert.Contains(t, done.Path, "/deployments?done=", "one decision is enough")
 			assert.Equal(t, helloSkill("Say hello."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 			assert.Contains(t, w.reads(file(w.project, "AGENTS.md")), "Be kind & careful.")
-			w.Get("/deployments/plan").Sound().See("Plan: nothing to change", "Everything is as it should be.")
+			w.Get("/deployments/plan").Sound().See("Plan: nothing to change", "No changes.")
 			assert.False(t, w.Get("/deployments/plan").Has("Deploy: nothing to change"))
 			waiting, err := w.door.Confirmations(t.Context(), "")
 			require.NoError(t, err)
@@ -109,7 +109,7 @@ func TestAPlanIsDeployed(t *testing.T) {
 func TestOneAgentAlone(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	p := w.Get("/deployments/plan").Press("Look", "target", "claude_code").See("Plan: 2 to create")
+	p := w.Get("/deployments/plan").Press("Show", "target", "claude_code").See("Plan: 2 to create")
 	p.Press(button(p)).See("done")
 	assert.NotEmpty(t, w.reads(file(w.home, ".claude/commands/check.md")))
 	assert.Empty(t, w.reads(file(w.project, "AGENTS.md")))
@@ -126,7 +126,7 @@ func TestThePlanHasChanged(t *testing.T) {
 			w.repo.Write("-- modules/hello.md --\nSay <i>something else</i>.\n")
 			refused := p.Press(button(p))
 			assert.Equal(t, http.StatusConflict, refused.Status)
-			refused.Sound().See("is not what this page showed before", "code deployment_plan_changed", "+Say <i>something else</i>.").Safe("<i>something")
+			refused.Sound().See("the plan changed since you opened this page", "code deployment_plan_changed", "+Say <i>something else</i>.").Safe("<i>something")
 			assert.Empty(t, w.reads(file(w.project, "AGENTS.md")))
 			refused.Press(button(refused)).See("done")
 			assert.Equal(t, helloSkill("Say <i>something else</i>."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
@@ -134,8 +134,8 @@ func TestThePlanHasChanged(t *testing.T) {
 	}
 }
 
-// TestSomebodysOwnWork: it is named, and overwritten only where the box is ticked.
-func TestSomebodysOwnWork(t *testing.T) {
+// TestUnmanagedFilesNeedTheBox: unmanaged files are named, and overwritten only if the box is ticked.
+func TestUnmanagedFilesNeedTheBox(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(*local.Config){"by token": func(*local.Config) {}, "by people alone": human} {
 		t.Run(name, func(t *testing.T) {
@@ -143,7 +143,7 @@ func TestSomebodysOwnWork(t *testing.T) {
 			w := open(t, how)
 			own := file(w.home, ".agents/skills/hello/SKILL.md")
 			w.write(own, "my own\n")
-			p := w.Get("/deployments/plan").Sound().See("overwrites a file that no deployment wrote", "1 file is somebody's own work", "-my own", "+Say hello.")
+			p := w.Get("/deployments/plan").Sound().See("overwrites a file that no deployment wrote", "1 file is unmanaged", "-my own", "+Say hello.")
 			refused := p.Press(button(p))
 			assert.Equal(t, http.StatusBadRequest, refused.Status)
 			refused.Sound().See("code deployment_adopt_unticked")
@@ -157,22 +157,22 @@ func TestSomebodysOwnWork(t *testing.T) {
 	}
 }
 
-// TestSomebodysOwnWorkIsLeft: the rest of the page is deployed by a button of its own, and that alone. One that nobody has edited has no such button.
-func TestSomebodysOwnWorkIsLeft(t *testing.T) {
+// TestUnmanagedFilesAreSkipped: a second button deploys the other files of the plan, and nothing else. A plan without unmanaged or modified files has no such button.
+func TestUnmanagedFilesAreSkipped(t *testing.T) {
 	t.Parallel()
 	for name, how := range map[string]func(*local.Config){"by token": func(*local.Config) {}, "by people alone": human} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := open(t, how)
-			assert.NotContains(t, w.Get("/deployments/plan").Text(), "Deploy the rest")
+			assert.NotContains(t, w.Get("/deployments/plan").Text(), "Deploy other files")
 			own := file(w.home, ".agents/skills/hello/SKILL.md")
 			w.write(own, "my own\n")
-			p := w.Get("/deployments/plan").Sound().See("Or leave 1 file that is somebody's own work as it is, and do the rest.")
-			label := regexp.MustCompile(`Deploy the rest: [^<]*`).FindString(p.HTML)
+			p := w.Get("/deployments/plan").Sound().See("Or skip 1 unmanaged or modified file and deploy the other files.")
+			label := regexp.MustCompile(`Deploy other files: [^<]*`).FindString(p.HTML)
 			w.repo.Write("-- modules/check.md --\n---\ndescription: check other things\nallowed-tools: []\n---\nCheck.\n")
 			refused := p.Press(label)
 			assert.Equal(t, http.StatusConflict, refused.Status)
-			refused.Sound().See("is not what this page showed before")
+			refused.Sound().See("the plan changed since you opened this page")
 			refused.Press(label).See("done")
 			assert.Equal(t, "my own\n", w.reads(own))
 			assert.Contains(t, w.reads(file(w.home, ".claude/commands/check.md")), "check other things")
@@ -186,14 +186,14 @@ func TestSnapshotsAndTheWayBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := open(t, how)
-			w.Get("/deployments/snapshots").Sound().See("Nothing was deployed yet.")
+			w.Get("/deployments/snapshots").Sound().See("No deployments yet.")
 			w.deployed()
 			w.repo.Write("-- modules/hello.md --\nSay goodbye.\n")
 			w.deployed()
 			list := w.Get("/deployments/snapshots").Sound().See("deploy", "applied", "claude_code, codex", "before the first deployment")
 			links := hrefs(list.Main(), "/deployments/rollback?")
 			require.Len(t, links, 3, "newest first, and then the beginning")
-			w.Get(strings.Split(hrefs(list.Main(), "/deployments/snapshots/")[1], "?")[0]).Sound().See("What was written", "prompt:hello", "See what going back to it would change")
+			w.Get(strings.Split(hrefs(list.Main(), "/deployments/snapshots/")[1], "?")[0]).Sound().See("Changed files", "prompt:hello", "Preview rollback to this snapshot")
 
 			back := w.Get(links[1]).Sound().See("0 to create, 1 to update, 0 to delete", "hello/SKILL.md")
 			w.write(file(w.home, ".agents/skills/hello/SKILL.md"), "edited meanwhile\n")
@@ -201,7 +201,7 @@ func TestSnapshotsAndTheWayBack(t *testing.T) {
 			assert.Equal(t, http.StatusConflict, refused.Status)
 			refused.Sound().See("code deployment_plan_changed")
 			assert.Equal(t, "edited meanwhile\n", w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
-			done := refused.Press(button(refused)).See("Go back to", "done", "rollback to")
+			done := refused.Press(button(refused)).See("Roll back to", "done", "rollback to")
 			assert.Contains(t, done.Path, "/deployments/snapshots?done=", "one decision is enough")
 			assert.Equal(t, helloSkill("Say hello."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 
@@ -231,12 +231,12 @@ func TestEditsGoBack(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			w := open(t, how)
-			w.Get("/deployments/evolve").Sound().See("No deployed file has an edit that could be proposed.")
+			w.Get("/deployments/evolve").Sound().See("No edits to propose.")
 			w.deployed()
 			w.write(file(w.project, ".claude/commands/check.md"), "---\ndescription: check things\nallowed-tools: []\n---\nCheck <b>nothing</b>.\n")
 			require.NoError(t, os.Remove(file(w.home, ".agents/skills/hello/SKILL.md")))
 			p := w.Get("/deployments/evolve").Sound().See("command:check", "+Check <b>nothing</b>.", "-Check <everything>.", "edited here", "Drift that cannot be proposed (1)", "it is not there", "prompt:hello").Safe("<b>nothing")
-			done := p.Press("Propose 1 on a new branch").See("Propose edits on a new branch: done")
+			done := p.Press("Propose 1 edit on a new branch").See("Propose edits on a new branch: done")
 			assert.Contains(t, done.Path, "/deployments/evolve?done=")
 			assert.Contains(t, w.repo.Git("branch", "--list", "evolve/*"), "evolve/propose-global-command_check-")
 			branch := strings.TrimSpace(w.repo.Git("branch", "--list", "evolve/*"))
@@ -244,14 +244,14 @@ func TestEditsGoBack(t *testing.T) {
 
 			again := w.Get("/deployments/evolve")
 			require.NoError(t, os.Remove(file(w.project, "AGENTS.md")))
-			refused := again.Press("Recreate 1 missing")
+			refused := again.Press("Recreate 1 missing file")
 			assert.Equal(t, http.StatusConflict, refused.Status)
-			refused.Sound().See("code deployment_plan_changed").Press("Recreate 2 missing").See("Recreate missing files: done", "No deployed file is missing.")
+			refused.Sound().See("code deployment_plan_changed").Press("Recreate 2 missing files").See("Recreate missing files: done", "No missing files.")
 			assert.Equal(t, helloSkill("Say hello."), w.reads(file(w.home, ".agents/skills/hello/SKILL.md")))
 
 			w.repo.Write("-- modules/hello.md --\ndirty\n")
 			p = w.Get("/deployments/evolve")
-			p.Press("Propose 1 on a new branch", "scope", "machine", "branch", "mine").See("uncommitted changes")
+			p.Press("Propose 1 edit on a new branch", "scope", "machine", "branch", "mine").See("uncommitted changes")
 			assert.Empty(t, w.repo.Git("branch", "--list", "mine"))
 		})
 	}
@@ -261,9 +261,9 @@ func TestModulesAndOverlays(t *testing.T) {
 	t.Parallel()
 	w := open(t)
 	w.deployed()
-	p := w.Get("/deployments/modules").Sound().See("instructions:base", "prompt:hello", "2 files", "Nothing is locked", "Nothing breaks it.", file(w.home, ".agentpack/repo"))
-	one := w.Get(hrefs(p.Main(), "/deployments/module?")[1]).Sound().See("Module instructions:base", file(w.project, "AGENTS.md"), "overlays/instructions_base--", "there is none")
-	assert.Equal(t, 3, strings.Count(one.Main(), "there is none"))
+	p := w.Get("/deployments/modules").Sound().See("instructions:base", "prompt:hello", "2 files", "No lockfile", "No policy violations.", file(w.home, ".agentpack/repo"))
+	one := w.Get(hrefs(p.Main(), "/deployments/module?")[1]).Sound().See("Module instructions:base", file(w.project, "AGENTS.md"), "overlays/instructions_base--", "no overlay")
+	assert.Equal(t, 3, strings.Count(one.Main(), "no overlay"))
 
 	require.NoError(t, w.call("agents_overlay_edit", `{"yes":true,"module_id":"instructions:base"}`).Err)
 	w.Get("/deployments/module?id=instructions:base").Sound().See("up to date")
@@ -273,23 +273,23 @@ func TestModulesAndOverlays(t *testing.T) {
 	w.write(overlays[0], "# Rules\n\nBe <i>ours</i>.\n")
 	w.repo.Write("-- modules/base/AGENTS.md --\n# Rules\n\nBe theirs.\n")
 	w.repo.Commit("theirs")
-	w.Get("/deployments/module?id=instructions:base").Sound().See("has to be looked at", "code deployment_rebase_conflict", "AGENTS.md")
+	w.Get("/deployments/module?id=instructions:base").Sound().See("needs attention", "code deployment_rebase_conflict", "AGENTS.md")
 	assert.Equal(t, "# Rules\n\nBe <i>ours</i>.\n", w.reads(overlays[0]), "looking writes nothing")
 
 	require.NoError(t, w.call("agents_lock", `{"yes":true}`).Err)
-	w.Get("/deployments/modules").Sound().See("instructions", "local 1 file, ").Miss("Nothing is locked")
+	w.Get("/deployments/modules").Sound().See("instructions", "local 1 file, ").Miss("No lockfile")
 	w.Get("/deployments/module?id=%3Cscript%3E").Sound().See("Module <script>").Safe("<script>alert")
 }
 
-// TestWhatWasInterrupted is said on top, and is finished or taken back from there.
+// TestWhatWasInterrupted is shown above the page, with buttons that finish and undo it.
 func TestWhatWasInterrupted(t *testing.T) {
 	t.Parallel()
-	for label, after := range map[string]string{"Finish it the interrupted deploy": helloSkill("Say hello."), "Take it back the interrupted deploy": ""} {
+	for label, after := range map[string]string{"Finish deployment": helloSkill("Say hello."), "Undo deployment": ""} {
 		t.Run(label, func(t *testing.T) {
 			t.Parallel()
 			w := open(t)
 			w.interrupt()
-			p := w.Get("/deployments").Sound().See("The deploy of", "Nothing can be deployed before")
+			p := w.Get("/deployments").Sound().See("The deployment of", "before you deploy again")
 			assert.Regexp(t, `was interrupted after [1-9]\d* of `, p.Text())
 			plan := w.Get("/deployments/plan")
 			refused := plan.Press(button(plan))
@@ -310,8 +310,8 @@ func TestHealthIsMended(t *testing.T) {
 	require.NoError(t, cmd.Run())
 	w.deployed()
 	w.write(file(w.project, ".agentpack.manifest.codex.json"), "{}") // as an earlier version left it
-	p := w.Get("/deployments").Sound().See(".agentpack.manifest*.json", "Have git ignore the manifests of deployments")
-	p.Press("Have git ignore the manifests of deployments").See("done").Miss("doctor --fix")
+	p := w.Get("/deployments").Sound().See(".agentpack.manifest*.json", "Add ownership manifests to .gitignore")
+	p.Press("Add ownership manifests to .gitignore").See("done").Miss("doctor --fix")
 	assert.Contains(t, w.reads(file(w.project, ".gitignore")), ".agentpack.manifest*.json")
 }
 
@@ -349,7 +349,7 @@ func TestManyFiles(t *testing.T) {
 	}
 	w.repo.Write("-- agentpack.yaml --\nversion: 1\nprofiles:\n  default:\n    include_tags: [base]\ntargets:\n  codex:\n    mode: files\n    scope: user\nmodules:\n" +
 		"  - id: 'skill:many'\n    type: skill\n    tags: [base]\n    source: {local_path: {path: modules/many}}\n-- modules/many/SKILL.md --\n---\nname: many\ndescription: d\n---\n" + files.String())
-	p := w.Get("/deployments/plan").Sound().See("Plan: 501 to create", "f000.md", "f499.md", "Show its lines").Miss("are too many to be listed")
+	p := w.Get("/deployments/plan").Sound().See("Plan: 501 to create", "f000.md", "f499.md", "Show diff").Miss("are not listed")
 	assert.Less(t, len(p.HTML), 4<<20)
 	lines := hrefs(p.Main(), "/deployments/plan?file=")
 	one := w.Get(lines[len(lines)-1]).Sound().See("f499.md", "+line").Miss("f000.md")
@@ -358,7 +358,7 @@ func TestManyFiles(t *testing.T) {
 	assert.Equal(t, http.StatusNotFound, w.Open(lines[0]).Status)
 	assert.Less(t, len(w.Get("/deployments").HTML), 2<<20)
 	require.NoError(t, os.RemoveAll(file(w.home, ".agents/skills")))
-	assert.Less(t, len(w.Get("/deployments").Sound().See("Files now 501 ", "What a deployment would change in").HTML), 2<<20)
+	assert.Less(t, len(w.Get("/deployments").Sound().See("Files 501 ", "Planned change:").HTML), 2<<20)
 }
 
 // helloSkill is the prompt of that text as it is deployed.

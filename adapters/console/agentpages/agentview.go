@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/canon"
 )
 
-// told is the note, or else the reason of the change.
+// told returns the note of the change, or its reason if it has no note.
 func told(c present.Change) ui.Node {
 	switch n := c.Note(); {
 	case c.Adopts():
@@ -22,16 +22,16 @@ func told(c present.Change) ui.Node {
 	return ui.Text(ui.Printable(c.Reason))
 }
 
-// badge is what would happen to the file.
+// badge returns the badge of the operation on the file.
 func badge(c present.Change) ui.Node {
 	tone := map[string]string{"create": ui.Good, "update": ui.Warn, "delete": ui.Bad}[c.Op]
 	return ui.Badge(cmp.Or(tone, ui.Plain), c.Op)
 }
 
-// Plan is what a deployment, or a way back, would change.
+// Plan is the plan of a deployment or rollback.
 type Plan struct{ present.Plan }
 
-// NewPlan is a plan of those changes alone.
+// NewPlan returns a plan with only those changes.
 func NewPlan(changes []present.Change) Plan { return Plan{present.Plan{Changes: changes}} }
 
 // Unedited returns the plan without unmanaged and modified files.
@@ -82,7 +82,7 @@ type File struct {
 	Unified *string `json:"unified"`
 }
 
-// Preview is the data of the tool preview. Its diffs stand in the order of their changes.
+// Preview is the data of the tool preview. Its diffs are in the order of their changes.
 type Preview struct {
 	Plan Plan `json:"plan"`
 	Diff struct {
@@ -91,7 +91,7 @@ type Preview struct {
 	} `json:"diff"`
 }
 
-// Diffs are the diffs by Change.Key, as far as they are those of these very changes.
+// Diffs returns the diffs by Change.Key, without those of other changes.
 func (p Preview) Diffs(changes []present.Change) map[string]File {
 	same := make(map[string]string, len(changes))
 	for _, c := range changes {
@@ -115,7 +115,7 @@ func origins(e deployments.ExplainData) map[string][]deployments.ExplainedModule
 	return out
 }
 
-// origin is modules for people.
+// origin returns the modules as text.
 func origin(modules []deployments.ExplainedModule) ui.Node {
 	var out ui.Group
 	for i, m := range modules {
@@ -130,15 +130,15 @@ func origin(modules []deployments.ExplainedModule) ui.Node {
 	return out
 }
 
-// Table is the changes of a plan, one a line; origins may be nil.
+// Table returns the changes of a plan, one per row; origins may be nil.
 func (p Plan) Table(caption string, origins map[string][]deployments.ExplainedModule) ui.Node {
 	heads := []string{"Change", "Agent", "File"}
 	notes := slices.ContainsFunc(p.Changes, func(c present.Change) bool { return c.Reason != "" || c.Note() != "" })
 	if notes {
-		heads = append(heads, "What to know")
+		heads = append(heads, "Notes")
 	}
 	if origins != nil {
-		heads = append(heads, "Comes from")
+		heads = append(heads, "Origin")
 	}
 	rows := make([]ui.Node, len(p.Changes))
 	for i, c := range p.Changes {
@@ -153,15 +153,15 @@ func (p Plan) Table(caption string, origins map[string][]deployments.ExplainedMo
 	}
 	var more ui.Node
 	if p.Omitted > 0 {
-		more = ui.Notice(ui.Bad, ui.P(ui.Text(strconv.Itoa(p.Omitted)+" more changes are too many to be listed here; countersign agents plan lists all of them.")))
+		more = ui.Notice(ui.Bad, ui.P(ui.Text(strconv.Itoa(p.Omitted)+" more changes are not listed; to list all of them, run countersign agents plan.")))
 	}
-	return ui.Group{ui.DataTable(caption, heads, rows, "Everything is as it should be."), more}
+	return ui.Group{ui.DataTable(caption, heads, rows, "No changes."), more}
 }
 
-// MaxLines is how many bytes of diffs a page holds. Every line of a diff is an element of the page, so that pages are several times as long.
+// MaxLines is the maximum number of diff bytes on a page. Each diff line is an element, so the page is several times longer.
 const MaxLines = 192 << 10
 
-// Lines are the changes of a plan with every line of them. They are open when there are few. Where the page is full, alone leads to a page of that file.
+// Lines returns the changes of a plan with their diffs, open if there are few. If the page is full, alone returns a link to a page of one file.
 func (p Plan) Lines(diffs map[string]File, alone func(present.Change) ui.Node) ui.Node {
 	const few = 8
 	var out ui.Group
@@ -182,7 +182,7 @@ func (p Plan) Lines(diffs map[string]File, alone func(present.Change) ui.Node) u
 	return out
 }
 
-// Size is how many bytes the file's diff has.
+// Size returns the number of bytes of the file's diff.
 func (f File) Size() int {
 	if f.Unified == nil {
 		return 0
@@ -190,16 +190,16 @@ func (f File) Size() int {
 	return len(*f.Unified)
 }
 
-// diff is the diff of one change, or why there is none.
+// diff returns the diff of one change, or the reason why there is none.
 func diff(c present.Change, diffs map[string]File) ui.Node {
 	f, known := diffs[c.Key()]
 	switch {
 	case c.Op == "delete":
 		return ui.P(ui.Class("quiet"), ui.Text("The file is deleted."))
 	case !known || f.Unified == nil:
-		return ui.P(ui.Class("quiet"), ui.Text("There is no text to show: it is too long, no text, or has changed meanwhile. The warnings on this page say more."))
+		return ui.P(ui.Class("quiet"), ui.Text("No diff: the file is too long, not text, or changed since. See the warnings on this page."))
 	case *f.Unified == "":
-		return ui.P(ui.Class("quiet"), ui.Text("Its text stays as it is: "+ui.Printable(c.Reason)+"."))
+		return ui.P(ui.Class("quiet"), ui.Text("Text unchanged: "+ui.Printable(c.Reason)+"."))
 	}
 	return ui.Diff("diff of "+ui.Printable(c.Path), ui.Printable(*f.Unified))
 }

@@ -53,11 +53,11 @@ func TestWhatNeedsAdoptIsNamed(t *testing.T) {
 	t.Parallel()
 	assert.Len(t, agentviewPlan().Adoptions(), 2)
 	out := rendered(t, agentviewPlan().Table("Changes", nil))
-	for _, want := range []string{"overwrites a file that no deployment wrote", "deletes a file with edits made since it was deployed", "file missing", "What to know"} {
+	for _, want := range []string{"overwrites a file that no deployment wrote", "deletes a file with edits made since it was deployed", "file missing", "Notes"} {
 		assert.Contains(t, out, want)
 	}
-	assert.NotContains(t, rendered(t, agentpages.NewPlan([]present.Change{{Op: "create", Path: "/a"}}).Table("Changes", nil)), "What to know")
-	assert.Contains(t, rendered(t, agentpages.Plan{Plan: present.Plan{Omitted: 3}}.Table("Changes", nil)), "3 more changes are too many")
+	assert.NotContains(t, rendered(t, agentpages.NewPlan([]present.Change{{Op: "create", Path: "/a"}}).Table("Changes", nil)), "Notes")
+	assert.Contains(t, rendered(t, agentpages.Plan{Plan: present.Plan{Omitted: 3}}.Table("Changes", nil)), "3 more changes are not listed")
 	for kind, note := range map[string]string{"managed_update": "", "merge_update": "adds to the file and keeps the rest unchanged", "drifted_update": "overwrites edits made since it was deployed"} {
 		assert.Equal(t, note, present.Change{UpdateKind: kind}.Note())
 	}
@@ -77,7 +77,7 @@ func TestDiffsBelongToTheirChanges(t *testing.T) {
 	out := rendered(t, p.Lines(diffs, nil))
 	assert.Contains(t, out, "+a")
 	assert.NotContains(t, out, "+b")
-	assert.Contains(t, out, "There is no text to show")
+	assert.Contains(t, out, "No diff: ")
 	assert.Contains(t, out, "The file is deleted.")
 }
 

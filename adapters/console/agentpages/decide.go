@@ -18,9 +18,9 @@ import (
 const markField = "shown"
 
 // ErrShown is returned for a decision about a plan that has changed.
-var ErrShown = fault.New(fault.Conflict, "deployment_plan_changed", "what would be done is not what this page showed before; nothing was done. Look at it as it is now, and decide again")
+var ErrShown = fault.New(fault.Conflict, "deployment_plan_changed", "the plan changed since you opened this page, and nothing was done; review the new plan and decide again")
 
-// posted is the fields of a form.
+// posted returns the fields of a form.
 func posted(r *http.Request) url.Values {
 	if err := r.ParseForm(); err != nil { // what cannot be read is not there
 		return url.Values{}
@@ -34,7 +34,7 @@ func decision(v httpauth.Identity, action, label, mark string, fields ...ui.Node
 		ui.Div(ui.Class("buttons"), ui.SubmitButton(label, ui.Class("go"), ui.Data("patience", "700")))))
 }
 
-// again answers with a page anew, on top of it why nothing was done.
+// again answers with a page again, with the error above it.
 func again(w http.ResponseWriter, v httpauth.Identity, p ui.Page, err error) {
 	p.Section, p.Notice = root, trouble(err)
 	p.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
@@ -54,7 +54,7 @@ func (s *Section) decided(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	http.Redirect(w, r, job.Next(), http.StatusSeeOther)
 }
 
-// marked reads a plan that is asked about, and gives the mark of its data.
+// marked returns the mark of the plan of an approval request.
 func marked[T interface{ Mark() string }](plan json.RawMessage) string {
 	var p planner.Report[T]
 	if json.Unmarshal(plan, &p) != nil {

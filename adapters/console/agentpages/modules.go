@@ -14,10 +14,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// noOverlay is the code with which the tools say that there is no overlay.
+// noOverlay is the error code of the tools for a missing overlay.
 const noOverlay fault.Code = "deployment_overlay_missing"
 
-// segment is a text as one part of a path.
+// segment escapes a text for use as one part of a path.
 func segment(s string) string { return url.PathEscape(s) }
 
 func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -32,7 +32,7 @@ func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	s.Show(w, r, v, ui.Page{Title: "Modules", Crumbs: p.crumbs(), Body: body})
 }
 
-// known is every module, with what it is locked to, what of it is deployed, and how it does.
+// known returns every module with its locked version, its deployed files and its events.
 func (r reading) known() ui.Node {
 	scores, err := read[struct {
 		Modules []deployments.ModuleScore `json:"modules"`
@@ -56,10 +56,10 @@ func (r reading) known() ui.Node {
 		rows[i] = ui.Row(ui.LinkTo(r.at.at("/module", "id", m.ID), ui.Printable(m.ID)), kind, locked, ui.Text(ui.Count(len(deployed[m.ID]), "file", "files")), events)
 	}
 	return ui.Group{warned(scores.Warnings), unpinned,
-		ui.DataTable("Modules of the config repository", []string{"Module", "Type", "Locked to", "Deployed now", "Recorded"}, rows, "The config repository has no modules, or there is none.")}
+		ui.DataTable("Modules of the config repository", []string{"Module", "Type", "Locked version", "Deployed", "Events"}, rows, "No modules, or no config repository.")}
 }
 
-// pins are what the lockfile says, or why it says nothing.
+// pins returns the locked modules by ID, or the reason why there are none.
 func (r reading) pins() (map[string]authoring.AuditModule, ui.Node) {
 	out := map[string]authoring.AuditModule{}
 	if !r.serves("agents_policy_audit") {
@@ -69,7 +69,7 @@ func (r reading) pins() (map[string]authoring.AuditModule, ui.Node) {
 		Modules []authoring.AuditModule `json:"modules"`
 	}](r, "agents_policy_audit", nil)
 	if err != nil {
-		return out, ui.P(ui.Class("quiet"), ui.Text("Nothing is locked: "+ui.Printable(fault.From(err).Message)))
+		return out, ui.P(ui.Class("quiet"), ui.Text("No lockfile: "+ui.Printable(fault.From(err).Message)))
 	}
 	for _, p := range audit.Data.Modules {
 		out[p.ID] = p
@@ -77,7 +77,7 @@ func (r reading) pins() (map[string]authoring.AuditModule, ui.Node) {
 	return out, warned(audit.Warnings)
 }
 
-// deployed is the files that deployments own now, by module, as the newest snapshot has them.
+// deployed returns the managed files of the newest snapshot by module.
 func (r reading) deployed() map[string][]string {
 	out := map[string][]string{}
 	list, err := read[snapshotList](r, "agents_snapshots_list", nil)
@@ -97,7 +97,7 @@ func (r reading) deployed() map[string][]string {
 	return out
 }
 
-// rules is what breaks the repository's own policy. A repository that breaks it is told of by an error with the report in its details.
+// rules returns the policy violations of the repository. The tool reports violations as an error with the report in its details.
 func (r reading) rules() ui.Node {
 	type lint struct {
 		Issues []struct {
@@ -111,18 +111,18 @@ func (r reading) rules() ui.Node {
 	if err != nil {
 		details, encoded := tool.Encode(fault.From(err).Details)
 		if encoded != nil || json.Unmarshal(details, &found.Data) != nil || len(found.Data.Issues) == 0 {
-			return ui.Part("Policy of the repository", trouble(err))
+			return ui.Part("Repository policy", trouble(err))
 		}
 	}
 	rows := make([]ui.Node, len(found.Data.Issues))
 	for i, issue := range found.Data.Issues {
 		rows[i] = ui.Row(ui.Badge(ui.Bad, issue.Rule), ui.InlineCode(ui.Printable(issue.Path)), ui.Text(ui.Printable(issue.Message)))
 	}
-	return ui.Part("Policy of the repository", ui.Facts(ui.Fact{Name: "Config repository", Value: ui.OptionalCode(found.Data.Root)}), warned(found.Warnings),
-		ui.DataTable("What breaks the policy", []string{"Rule", "File", "What is wrong"}, rows, "Nothing breaks it."))
+	return ui.Part("Repository policy", ui.Facts(ui.Fact{Name: "Config repository", Value: ui.OptionalCode(found.Data.Root)}), warned(found.Warnings),
+		ui.DataTable("Policy violations", []string{"Rule", "File", "Problem"}, rows, "No policy violations."))
 }
 
-// module is one module: its files, and its overlays with what keeps them from being up to date.
+// module shows one module: its files and its overlays.
 func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p, id := placeOf(r.URL.Query()), r.URL.Query().Get("id")
 	look := s.reading(r, v, p)
@@ -135,20 +135,20 @@ func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 	for _, f := range look.deployed()[id] {
 		files = append(files, ui.Li(ui.InlineCode(ui.Printable(f))))
 	}
-	var deployed ui.Node = ui.Empty("Nothing of it is deployed.")
+	var deployed ui.Node = ui.Empty("Not deployed.")
 	if len(files) > 0 {
 		deployed = ui.Ul(files)
 	}
-	body := []ui.Node{ui.Part("Deployed now", deployed)}
+	body := []ui.Node{ui.Part("Deployed files", deployed)}
 	var overlays ui.Group
 	for _, scope := range []string{"global", "machine", "project"} {
 		overlays = append(overlays, look.overlay(id, scope))
 	}
-	body = append(body, ui.Part("Overlays", ui.P(ui.Text("An overlay changes a module for everybody, one machine or one project. Files in it are edited by hand, or by proposals.")), overlays))
+	body = append(body, ui.Part("Overlays", ui.P(ui.Text("An overlay changes a module for all machines, one machine or one project. Edit its files yourself, or propose edits of deployed files.")), overlays))
 	s.Show(w, r, v, ui.Page{Title: "Module " + ui.Printable(id), Crumbs: crumbs, Body: body})
 }
 
-// overlay is where a module's overlay is, and whether it is up to date.
+// overlay returns the directory of a module's overlay, and whether it is up to date.
 func (r reading) overlay(id, scope string) ui.Node {
 	about := ui.Args{"module_id": id, "scope": scope}
 	where, err := read[struct {
@@ -157,7 +157,7 @@ func (r reading) overlay(id, scope string) ui.Node {
 	if err != nil {
 		return ui.Card(scope, trouble(err))
 	}
-	state := ui.Node(ui.Badge(ui.Plain, "not asked about"))
+	state := ui.Node(ui.Badge(ui.Plain, "not checked"))
 	var problem ui.Node
 	if r.serves("agents_overlay_rebase") {
 		rebased, err := read[struct {
@@ -169,14 +169,14 @@ func (r reading) overlay(id, scope string) ui.Node {
 		n := len(rebased.Data.Report.Updated) + len(rebased.Data.Report.Deleted)
 		switch {
 		case err != nil && fault.From(err).Code == noOverlay:
-			state = ui.Badge(ui.Plain, "there is none")
+			state = ui.Badge(ui.Plain, "no overlay")
 		case err != nil:
-			state, problem = ui.Badge(ui.Bad, "has to be looked at"), trouble(err)
+			state, problem = ui.Badge(ui.Bad, "needs attention"), trouble(err)
 		case n > 0:
 			state = ui.Badge(ui.Warn, "a rebase would change "+ui.Count(n, "file", "files"))
 		default:
 			state = ui.Badge(ui.Good, "up to date")
 		}
 	}
-	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "State", Value: state}), problem)
+	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "Status", Value: state}), problem)
 }

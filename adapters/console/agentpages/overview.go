@@ -18,17 +18,17 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	p := placeOf(r.URL.Query())
 	kinds := slices.DeleteFunc(r.URL.Query()["only"], func(k string) bool { return k == "" })
 	look := s.reading(r, v, p)
-	body := []ui.Node{p.form("", ui.SelectField("only", "only", "Drift", first(kinds), ui.Choice{Text: "all of it"}, ui.Choice{Value: "missing", Text: "missing"},
-		ui.Choice{Value: "modified", Text: "modified"}, ui.Choice{Value: "extra", Text: "extra"})), look.interrupted()}
+	body := []ui.Node{p.form("", ui.SelectField("only", "only", "Drift", first(kinds), ui.Choice{Text: "All"}, ui.Choice{Value: "missing", Text: "Missing"},
+		ui.Choice{Value: "modified", Text: "Modified"}, ui.Choice{Value: "extra", Text: "Extra"})), look.interrupted()}
 	extra := ui.Args{}
 	if len(kinds) > 0 {
 		extra["only"] = kinds
 	}
 	doctor, ill := read[deployments.DoctorData](look, "doctor", nil)
 	status, err := read[status](look, "status", extra)
-	if err != nil { // there may be no config repository yet: the page says so, and where else to look
-		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.Text("A config repository is made with "),
-			ui.InlineCode("countersign agents init"), ui.Text("; or name another one above.")), look.health(doctor, ill))})
+	if err != nil { // there may be no config repository yet
+		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.Text("To create a config repository, run "),
+			ui.InlineCode("countersign agents init"), ui.Text(", or enter another repository above.")), look.health(doctor, ill))})
 		return
 	}
 	preview, err := read[Preview](look, "preview", ui.Args{"diff": true})
@@ -48,19 +48,19 @@ func first(list []string) string {
 	return list[0]
 }
 
-// ways leads to what can be done.
+// ways returns links to the actions.
 func (r reading) ways(st status, p Plan) ui.Node {
 	links := ui.Group{ui.LinkTo(r.at.at("/plan"), "Plan and deploy: "+p.Files().Words())}
-	for _, l := range []ui.PageLink{{Text: "Take edits back into the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and rollback", Href: r.at.at("/snapshots")},
+	for _, l := range []ui.PageLink{{Text: "Propose edits to the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and rollback", Href: r.at.at("/snapshots")},
 		{Text: "Modules and overlays", Href: r.at.at("/modules")}} {
 		links = append(links, ui.Text(" · "), ui.LinkTo(l.Href, l.Text))
 	}
-	return ui.Group{ui.Nav(ui.Aria("label", "What you can do"), ui.P(links)),
+	return ui.Group{ui.Nav(ui.Aria("label", "Actions"), ui.P(links)),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(st.Targets, ", "))},
-			ui.Fact{Name: "Files now", Value: stateBadges(st.States, ui.Badge(ui.Plain, "none"))})}
+			ui.Fact{Name: "Files", Value: stateBadges(st.States, ui.Badge(ui.Plain, "none"))})}
 }
 
-// agents is each agent's directories, and how the files in them are.
+// agents returns the directories of each agent and the states of their files.
 func agents(st status, doctor deployments.DoctorData) ui.Node {
 	differ := map[string]ui.Node{}
 	for _, c := range st.ByRoot {
@@ -68,19 +68,19 @@ func agents(st status, doctor deployments.DoctorData) ui.Node {
 	}
 	var rows []ui.Node
 	for _, d := range doctor.Roots {
-		state := ui.Badge(ui.Good, "there")
+		state := ui.Badge(ui.Good, "exists")
 		switch {
 		case slices.Equal(d.Issues, []string{"missing"}):
-			state = ui.Badge(ui.Plain, "not made yet")
+			state = ui.Badge(ui.Plain, "not created yet")
 		case len(d.Issues) > 0:
 			state = ui.Badge(ui.Bad, strings.ReplaceAll(strings.Join(d.Issues, ", "), "_", " "))
 		}
 		rows = append(rows, ui.Row(ui.Text(ui.Printable(d.Target)), ui.InlineCode(ui.Printable(d.Root)), state, orUpToDate(differ[d.Target+" "+d.Root])))
 	}
-	return ui.Part("Agents", ui.DataTable("Directories of agents", []string{"Agent", "Directory", "Directory is", "Files in it"}, rows, "No agent is configured."))
+	return ui.Part("Agents", ui.DataTable("Agent directories", []string{"Agent", "Directory", "Status", "Files"}, rows, "No agents configured."))
 }
 
-// orUpToDate is what differs in a directory, or that nothing does.
+// orUpToDate returns the differences of a directory, or an "up to date" badge if there are none.
 func orUpToDate(differs ui.Node) ui.Node {
 	if differs == nil {
 		return ui.Badge(stateTone("up_to_date"), present.StateWords("up_to_date"))
@@ -88,7 +88,7 @@ func orUpToDate(differs ui.Node) ui.Node {
 	return differs
 }
 
-// drift is every file that is not as it should be, with what a deployment would make of it.
+// drift returns every drifted file with its planned change.
 func (r reading) drift(st status, pv Preview) ui.Node {
 	explained, _ := read[deployments.ExplainData](r, deployments.Explain.Name, ui.Args{"kind": "status"}) // without it, only the modules are not named
 	modules := map[string][]string{}
@@ -114,21 +114,21 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 		c, planned := changes[fileKey(d.Target, d.Path)]
 		size := diffs[fileKey(d.Target, d.Path)].Size()
 		if left -= size; planned && left >= 0 && size > 0 {
-			out = append(out, ui.Disclosure("What a deployment would change in "+ui.Printable(d.Path), false, diff(c, diffs)))
+			out = append(out, ui.Disclosure("Planned change: "+ui.Printable(d.Path), false, diff(c, diffs)))
 		} else if planned && size > 0 {
-			out = append(out, ui.P(ui.LinkTo(r.at.at("/plan", "file", fileKey(d.Target, d.Path)), "What a deployment would change in "+ui.Printable(d.Path))))
+			out = append(out, ui.P(ui.LinkTo(r.at.at("/plan", "file", fileKey(d.Target, d.Path)), "Planned change: "+ui.Printable(d.Path))))
 		}
 	}
 	if st.Omitted > 0 {
-		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(st.Omitted)+" more files are too many to be listed here."))))
+		out = append(out, ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(st.Omitted)+" more files are not listed."))))
 	}
 	if len(out) == 0 {
-		out = append(out, ui.Empty("Every deployed file is up to date."))
+		out = append(out, ui.Empty("No drift."))
 	}
 	return ui.Part("Drift", out)
 }
 
-// health is what stands in the way of deployments, and what to do about it.
+// health returns the problems that doctor found, and how to fix them.
 func (r reading) health(doctor planner.Report[deployments.DoctorData], ill error) ui.Node {
 	if ill != nil {
 		return ui.Part("Health", trouble(ill))
@@ -141,15 +141,15 @@ func (r reading) health(doctor planner.Report[deployments.DoctorData], ill error
 	}
 	var todo, mend ui.Node
 	if len(next) > 0 {
-		todo = ui.Group{ui.P(ui.Text("What doctor suggests (directories are also made by a deployment):")), ui.Ul(next)}
+		todo = ui.Group{ui.P(ui.Text("Suggested commands (a deployment also creates missing directories):")), ui.Ul(next)}
 	}
 	if mends && r.serves("agents_doctor_fix") {
-		mend = ui.ActionForm(r.v, root+"/mend", "Have git ignore the manifests of deployments", "", r.at.hidden())
+		mend = ui.ActionForm(r.v, root+"/mend", "Add ownership manifests to .gitignore", "", r.at.hidden())
 	}
 	return ui.Part("Health", ui.Facts(ui.Fact{Name: "Machine", Value: ui.OptionalText(doctor.Data.MachineID)}), warned(doctor.Warnings), todo, mend)
 }
 
-// interrupted is an operation that was begun and never finished, with the two ways to go on.
+// interrupted returns an interrupted operation with the buttons that finish and undo it; nil if there is none.
 func (r reading) interrupted() ui.Node {
 	if !r.serves("agents_pending") {
 		return nil
@@ -162,17 +162,26 @@ func (r reading) interrupted() ui.Node {
 	if i == nil {
 		return nil
 	}
-	of := "the interrupted " + ui.Printable(string(i.Kind))
-	return ui.Notice(ui.Bad, ui.P(ui.Text("The "+ui.Printable(string(i.Kind))+" of "), ui.When(i.StartedAt), ui.Text(" was interrupted after "+strconv.Itoa(i.Done)+" of "+
-		strconv.Itoa(i.Total)+" writes. Nothing can be deployed before it is finished or taken back.")),
-		ui.ActionForm(r.v, root+"/recover", "Finish it", of, r.at.hidden(), ui.Hidden("kind", "resume")),
-		ui.ActionForm(r.v, root+"/recover", "Take it back", of, r.at.hidden(), ui.Hidden("kind", "undo")))
+	what := operation(string(i.Kind))
+	return ui.Notice(ui.Bad, ui.P(ui.Text("The "+what+" of "), ui.When(i.StartedAt), ui.Text(" was interrupted after "+strconv.Itoa(i.Done)+" of "+
+		strconv.Itoa(i.Total)+" writes. Finish or undo it before you deploy again.")),
+		ui.Div(ui.Class("buttons"),
+			ui.ActionForm(r.v, root+"/recover", "Finish "+what, "", r.at.hidden(), ui.Hidden("kind", "resume"), ui.Hidden("operation", string(i.Kind))),
+			ui.ActionForm(r.v, root+"/recover", "Undo "+what, "", r.at.hidden(), ui.Hidden("kind", "undo"), ui.Hidden("operation", string(i.Kind)))))
+}
+
+// operation returns the noun of a kind of operation.
+func operation(kind string) string {
+	return cmp.Or(map[string]string{"deploy": "deployment", "rollback": "rollback"}[kind], "operation")
 }
 
 func (s *Section) settle(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	kind := r.PostFormValue("kind")
-	title := map[string]string{"resume": "Finish what was interrupted", "undo": "Take back what was interrupted"}[kind]
+	title := map[string]string{"resume": "Finish ", "undo": "Undo "}[kind]
+	if title != "" {
+		title += operation(r.PostFormValue("operation"))
+	}
 	args := p.args("agents_recover").Set("kind", kind)
 	args["yes"] = true
 	s.Calls.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Recover"), Tool: "agents_recover", Args: args, Back: p.at("")})
@@ -182,5 +191,5 @@ func (s *Section) mend(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	p := placeOf(posted(r))
 	args := p.args("agents_doctor_fix")
 	args["yes"] = true
-	s.Calls.Do(w, r, v, ui.Task{Title: "Have git ignore the manifests of deployments", Tool: "agents_doctor_fix", Args: args, Back: p.at("")})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add ownership manifests to .gitignore", Tool: "agents_doctor_fix", Args: args, Back: p.at("")})
 }

@@ -14,11 +14,11 @@ import (
 )
 
 // ErrAdopt is returned for a deployment that would overwrite unmanaged or modified files without permission.
-var ErrAdopt = fault.New(fault.Invalid, "deployment_adopt_unticked", "some of the files were not written by a deployment, or were edited since; tick the box that lets them be overwritten, "+
-	"or take the edits back into the config repository first. Nothing was done")
+var ErrAdopt = fault.New(fault.Invalid, "deployment_adopt_unticked", "the plan overwrites unmanaged or modified files, so nothing was deployed; tick the box that allows it, "+
+	"or propose the edits to the config repository first")
 
-// ErrFile reports a file that a deployment would not change.
-var ErrFile = fault.New(fault.NotFound, "deployment_file_unchanged", "a deployment would not change this file; go back to the plan and look at it as it is now")
+// ErrFile is returned for a file that is not in the plan.
+var ErrFile = fault.New(fault.NotFound, "deployment_file_unchanged", "the plan does not change this file; open the current plan")
 
 func (s *Section) plan(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
@@ -34,7 +34,7 @@ func (s *Section) plan(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	s.Show(w, r, v, shown)
 }
 
-// planned is what a deployment would change now, and the page that shows every line of it.
+// planned returns the current plan and the page that shows it with every diff.
 func (s *Section) planned(r *http.Request, v httpauth.Identity, p place) (Plan, ui.Page, error) {
 	look := s.reading(r, v, p)
 	plan, err := read[Plan](look, "plan", nil)
@@ -50,23 +50,23 @@ func (s *Section) planned(r *http.Request, v httpauth.Identity, p place) (Plan, 
 	return d, ui.Page{Title: "Plan: " + d.Files().Words(), Crumbs: p.crumbs(), Body: []ui.Node{
 		p.form("/plan"), warned(plan.Warnings, preview.Warnings),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)}),
-		d.Table("What a deployment would change", origins(explained.Data)),
-		ui.Part("Every line", look.lines(d, preview.Data)),
+		d.Table("Planned changes", origins(explained.Data)),
+		ui.Part("Diffs", look.lines(d, preview.Data)),
 		look.deploying(d),
 	}}, nil
 }
 
-// lines are every line of a plan.
+// lines returns the diffs of a plan.
 func (r reading) lines(d Plan, preview Preview) ui.Node {
 	if len(d.Changes) == 0 {
-		return ui.Empty("There is nothing to change.")
+		return ui.Empty("No changes.")
 	}
 	return d.Lines(preview.Diffs(d.Changes), func(c present.Change) ui.Node {
-		return ui.A(ui.Href(r.at.at("/plan", "file", c.Key())), ui.Aria("label", "Show the lines of "+ui.Printable(c.Path)), ui.Text("Show its lines"))
+		return ui.A(ui.Href(r.at.at("/plan", "file", c.Key())), ui.Aria("label", "Show the diff of "+ui.Printable(c.Path)), ui.Text("Show diff"))
 	})
 }
 
-// alone is the page of one file of the plan, where there are too many lines for one page.
+// alone shows one file of a plan that is too long for one page.
 func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Identity, p place, file string) {
 	preview, err := read[Preview](s.reading(r, v, p), "preview", ui.Args{"diff": true})
 	if err != nil {
@@ -81,23 +81,23 @@ func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 	}
 	one := NewPlan(changes[i : i+1])
 	s.Show(w, r, v, ui.Page{Title: "Plan of one file", Crumbs: p.crumbs(ui.PageLink{Text: "Plan", Href: p.at("/plan")}), Body: []ui.Node{
-		one.Table("What a deployment would change", nil), diff(changes[i], preview.Data.Diffs(changes))}})
+		one.Table("Planned changes", nil), diff(changes[i], preview.Data.Diffs(changes))}})
 }
 
-// deploying is the form in which a person deploys what the page shows.
+// deploying returns the form that deploys the shown plan.
 func (r reading) deploying(d Plan) ui.Node {
 	var adopt ui.Node
 	if n := len(d.Adoptions()); n > 0 {
 		adopt = ui.Group{
-			ui.Notice(ui.Bad, ui.P(ui.Text(ui.Count(n, "file is", "files are")+" somebody's own work: not written by a deployment, or edited since. "),
-				ui.LinkTo(r.at.at("/evolve"), "Take edits back into the config repository instead"))),
-			ui.CheckboxField("adopt", "adopt", "Overwrite or delete "+ui.Count(n, "file that is somebody's own work", "files that are somebody's own work"), false),
+			ui.Notice(ui.Bad, ui.P(ui.Text(ui.Count(n, "file is", "files are")+" unmanaged, or edited since the last deployment. "),
+				ui.LinkTo(r.at.at("/evolve"), "Propose edits to the config repository instead"))),
+			ui.CheckboxField("adopt", "adopt", "Overwrite or delete "+ui.Count(n, "unmanaged or modified file", "unmanaged or modified files"), false),
 		}
 	}
 	if d.Summary.Empty() {
 		return nil
 	}
-	return ui.Part("Deploy", ui.P(ui.Text("Exactly what this page shows is done, whole or not at all, and kept in a snapshot that you can go back to.")),
+	return ui.Part("Deploy", ui.P(ui.Text("Applies exactly this plan, all or nothing, and takes a snapshot to roll back to.")),
 		decision(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt), r.leaving(d))
 }
 
@@ -107,8 +107,8 @@ func (r reading) leaving(d Plan) ui.Node {
 	if len(rest.Changes) == 0 || len(d.Adoptions()) == 0 || d.Omitted > 0 || !r.serves("agents_deploy_unedited") {
 		return nil
 	}
-	return ui.Group{ui.P(ui.Text("Or leave " + ui.Count(len(d.Adoptions()), "file that is somebody's own work as it is", "files that are somebody's own work as they are") + ", and do the rest.")),
-		decision(r.v, root+"/deploy-unedited", "Deploy the rest: "+rest.Files().Words(), rest.Mark(), r.at.hidden())}
+	return ui.Group{ui.P(ui.Text("Or skip " + ui.Count(len(d.Adoptions()), "unmanaged or modified file", "unmanaged or modified files") + " and deploy the other files.")),
+		decision(r.v, root+"/deploy-unedited", "Deploy other files: "+rest.Files().Words(), rest.Mark(), r.at.hidden())}
 }
 
 // deployUnedited applies what the plan page showed, except for unmanaged and modified files.
@@ -126,7 +126,7 @@ func (s *Section) deployUnedited(w http.ResponseWriter, r *http.Request, v httpa
 	}
 	args := p.args("agents_deploy_unedited")
 	args["yes"] = true
-	s.decided(w, r, v, ui.Task{Title: "Deploy the rest: " + rest.Files().Words(), Tool: "agents_deploy_unedited", Args: args, Back: p.at("")}, marked[Plan])
+	s.decided(w, r, v, ui.Task{Title: "Deploy other files: " + rest.Files().Words(), Tool: "agents_deploy_unedited", Args: args, Back: p.at("")}, marked[Plan])
 }
 
 // deploy applies what the plan page showed: its token comes from the tool deploy, which computes the plan again.

@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/deployments/planner"
 )
 
-// initial is where the way back ends: before the first deployment.
+// initial is the name of the state before the first deployment.
 const initial = "initial"
 
 type snapshotList struct {
@@ -34,33 +34,33 @@ func (s *Section) snapshots(w http.ResponseWriter, r *http.Request, v httpauth.I
 	s.Show(w, r, v, ui.Page{Title: "Snapshots", Crumbs: p.crumbs(), Body: body})
 }
 
-// goBack asks where to go back to, where snapshots cannot be listed.
+// goBack returns the form that asks for a snapshot, for servers that cannot list snapshots.
 func goBack(p place) ui.Node {
 	var hidden ui.Node
 	if p.repo != "" {
 		hidden = ui.Hidden("repo", p.repo)
 	}
-	return ui.Search(root+"/rollback", hidden, ui.Field("to", "to", "Snapshot to go back to (initial: before the first deployment)", initial), ui.SubmitButton("See what that would change"))
+	return ui.Search(root+"/rollback", hidden, ui.Field("to", "to", "Snapshot (initial: before the first deployment)", initial), ui.SubmitButton("Preview rollback"))
 }
 
-// history is the snapshots, newest first.
+// history returns the snapshots, newest first.
 func (p place) history(l snapshotList) ui.Node {
 	rows := make([]ui.Node, 0, len(l.Snapshots)+1)
 	for _, snap := range slices.Backward(l.Snapshots) {
 		rows = append(rows, ui.Row(ui.LinkTo(p.at("/snapshots/"+segment(snap.ID)), ui.Printable(snap.ID)), ui.When(snap.CreatedAt), ui.Text(snap.What()),
 			ui.Text(ui.Printable(snap.Status)), ui.Text(ui.Printable(strings.Join(snap.Targets, ", "))), ui.Text(strconv.Itoa(snap.Changes)), ui.Text(strconv.Itoa(snap.Managed)),
-			ui.A(ui.Href(p.at("/rollback", "to", snap.ID)), ui.Aria("label", "Go back to "+ui.Printable(snap.ID)), ui.Text("Go back"))))
+			ui.A(ui.Href(p.at("/rollback", "to", snap.ID)), ui.Aria("label", "Roll back to "+ui.Printable(snap.ID)), ui.Text("Roll back"))))
 	}
 	if len(rows) > 0 {
 		rows = append(rows, ui.Row(ui.Text(initial), ui.Text("–"), ui.Text("before the first deployment"), nil, nil, nil, nil,
-			ui.A(ui.Href(p.at("/rollback", "to", initial)), ui.Aria("label", "Go back to before the first deployment"), ui.Text("Go back"))))
+			ui.A(ui.Href(p.at("/rollback", "to", initial)), ui.Aria("label", "Roll back to before the first deployment"), ui.Text("Roll back"))))
 	}
 	var more ui.Node
 	if l.Omitted > 0 {
-		more = ui.P(ui.Text(strconv.Itoa(l.Omitted) + " older ones are too many to be listed here."))
+		more = ui.P(ui.Text(strconv.Itoa(l.Omitted) + " older snapshots are not listed."))
 	}
-	return ui.Group{ui.DataTable("Snapshots, newest first", []string{"Snapshot", "Made", "What was done", "State", "Agents", "Changes", "Files after it", "Way back"}, rows,
-		"Nothing was deployed yet."), more}
+	return ui.Group{ui.DataTable("Snapshots, newest first", []string{"Snapshot", "Created", "Operation", "Status", "Agents", "Changes", "Managed files", "Roll back"}, rows,
+		"No deployments yet."), more}
 }
 
 func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -83,16 +83,16 @@ func (s *Section) snapshot(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	}
 	var more ui.Node
 	if d.Omitted > 0 {
-		more = ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(d.Omitted)+" more files are too many to be listed here.")))
+		more = ui.Notice(ui.Warn, ui.P(ui.Text(strconv.Itoa(d.Omitted)+" more files are not listed.")))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Snapshot " + ui.Printable(d.ID), Crumbs: crumbs, Body: []ui.Node{
 		warned(one.Warnings),
-		ui.Facts(ui.Fact{Name: "Made", Value: ui.When(d.CreatedAt)}, ui.Fact{Name: "What was done", Value: ui.Text(d.What())}, ui.Fact{Name: "State", Value: ui.OptionalText(d.Status)},
+		ui.Facts(ui.Fact{Name: "Created", Value: ui.When(d.CreatedAt)}, ui.Fact{Name: "Operation", Value: ui.Text(d.What())}, ui.Fact{Name: "Status", Value: ui.OptionalText(d.Status)},
 			ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(d.Targets, ", "))}, ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)},
 			ui.Fact{Name: "Project", Value: ui.OptionalCode(d.Project)}),
-		ui.P(ui.LinkTo(p.at("/rollback", "to", d.ID), "See what going back to it would change")),
-		ui.Part("What was written", NewPlan(d.FileChanges).Table("What was written", nil)),
-		ui.Part("What deployments owned after it", ui.DataTable("Files that deployments owned after it", []string{"Agent", "File", "Modules"}, files, "Nothing.")), more,
+		ui.P(ui.LinkTo(p.at("/rollback", "to", d.ID), "Preview rollback to this snapshot")),
+		ui.Part("Changed files", NewPlan(d.FileChanges).Table("Changed files", nil)),
+		ui.Part("Managed files", ui.DataTable("Managed files after this operation", []string{"Agent", "File", "Modules"}, files, "No managed files.")), more,
 	}})
 }
 
@@ -112,7 +112,7 @@ func (s *Section) back(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	s.Show(w, r, v, shown)
 }
 
-// wayBack is what a rollback would change now, and the page that shows it.
+// wayBack returns the current plan of a rollback and the page that shows it.
 func (s *Section) wayBack(r *http.Request, v httpauth.Identity, p place, to string) (returning, ui.Page, error) {
 	args := p.args("rollback").Set("to", to)
 	args["yes"] = true
@@ -125,15 +125,15 @@ func (s *Section) wayBack(r *http.Request, v httpauth.Identity, p place, to stri
 		return would.Data, ui.Page{}, err
 	}
 	d := would.Data
-	body := []ui.Node{warned(would.Warnings), ui.P(ui.Text("Files become as they were after "), ui.InlineCode(ui.Printable(to)),
-		ui.Text(". Edits made since are kept in a new snapshot.")), d.Table("What going back would change", nil)}
+	body := []ui.Node{warned(would.Warnings), ui.P(ui.Text("Restores the files of snapshot "), ui.InlineCode(ui.Printable(to)),
+		ui.Text(". Edits made since then are kept in a new snapshot.")), d.Table("Planned changes", nil)}
 	if !d.Summary.Empty() {
-		body = append(body, decision(v, root+"/rollback", "Go back: "+d.Files().Words(), d.Mark(), p.hidden(), ui.Hidden("to", to)))
+		body = append(body, decision(v, root+"/rollback", "Roll back: "+d.Files().Words(), d.Mark(), p.hidden(), ui.Hidden("to", to)))
 	}
-	return d, ui.Page{Title: "Go back to " + ui.Printable(to) + ": " + d.Files().Words(), Crumbs: p.crumbs(ui.PageLink{Text: "Snapshots", Href: p.at("/snapshots")}), Body: body}, nil
+	return d, ui.Page{Title: "Roll back to " + ui.Printable(to) + ": " + d.Files().Words(), Crumbs: p.crumbs(ui.PageLink{Text: "Snapshots", Href: p.at("/snapshots")}), Body: body}, nil
 }
 
-// rollback goes back, when that still changes what the page showed.
+// rollback rolls back if the plan is still the shown one.
 func (s *Section) rollback(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(posted(r))
 	to := r.PostFormValue("to")
@@ -148,5 +148,5 @@ func (s *Section) rollback(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	}
 	args := p.args("rollback").Set("to", to)
 	args["yes"] = true
-	s.decided(w, r, v, ui.Task{Title: "Go back to " + ui.Printable(to), Tool: "rollback", Args: args, Back: p.at("/snapshots")}, marked[returning])
+	s.decided(w, r, v, ui.Task{Title: "Roll back to " + ui.Printable(to), Tool: "rollback", Args: args, Back: p.at("/snapshots")}, marked[returning])
 }

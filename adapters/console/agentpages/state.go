@@ -14,12 +14,12 @@ import (
 // fileKey names a deployed file, as Change.Key does.
 func fileKey(target, path string) string { return target + " " + path }
 
-// stateTone is the tone of a state's badge.
+// stateTone returns the tone of a state's badge.
 func stateTone(state string) string {
 	return cmp.Or(map[string]string{"up_to_date": ui.Good, "edited_here": ui.Warn, "conflict": ui.Bad, "missing": ui.Bad}[state], ui.Plain)
 }
 
-// driftBadge is the state of a file, in the words that are the same everywhere; of one that no deployment manages, its kind.
+// driftBadge returns the badge of a file's state; for an unmanaged file, of its kind.
 func driftBadge(d planner.DriftItem) ui.Node {
 	state := string(d.State)
 	if d.OwnedBy != "" {
@@ -34,7 +34,7 @@ func driftBadge(d planner.DriftItem) ui.Node {
 	return ui.Badge(ui.Plain, d.Kind)
 }
 
-// stateBadges are the counts of files by state, and of extra files; otherwise for none.
+// stateBadges returns the numbers of files by state; otherwise if there are none.
 func stateBadges(c present.StateCounts, otherwise ui.Node) ui.Node {
 	var out ui.Group
 	for _, n := range c.Each() {
@@ -65,10 +65,10 @@ type status struct {
 	Targets []string `json:"targets"`
 }
 
-// Snapshot is what was done once, and can be gone back to.
+// Snapshot is a past operation that you can roll back to.
 type Snapshot struct{ deployments.SnapshotData }
 
-// What is what was done, in words.
+// What describes the operation.
 func (s Snapshot) What() string {
 	if s.RolledBackTo != "" {
 		return s.Kind + " to " + ui.Printable(s.RolledBackTo)
@@ -89,7 +89,7 @@ type whole struct {
 	FileChanges []present.Change `json:"file_changes"`
 }
 
-// Candidate is an edit of a deployed file that can go back into the config repository.
+// Candidate is an edit of a deployed file that can be proposed to the config repository.
 type Candidate struct {
 	Module  string     `json:"module_id"`
 	Target  string     `json:"target"`
@@ -99,7 +99,7 @@ type Candidate struct {
 	Unified string     `json:"unified"`
 }
 
-// What is the file, or the keys of it.
+// What returns the file and its keys.
 func (c Candidate) What() ui.Node {
 	out := ui.Group{ui.InlineCode(ui.Printable(c.Path))}
 	for _, key := range c.Keys {
@@ -108,7 +108,7 @@ func (c Candidate) What() ui.Node {
 	return out
 }
 
-// stateBadge is the badge of a state; nothing where there is none.
+// stateBadge returns the badge of a state; empty for an unknown state.
 func stateBadge(state string) ui.Node {
 	if words := present.StateWords(state); words != "" {
 		return ui.Badge(stateTone(state), words)
@@ -116,7 +116,7 @@ func stateBadge(state string) ui.Node {
 	return ui.Text("")
 }
 
-// Proposal is the data of the tool evolve_propose before anything is done.
+// Proposal is the data of a dry run of the tool evolve_propose.
 type Proposal struct {
 	Candidates []Candidate              `json:"candidates"`
 	Omitted    int                      `json:"candidates_omitted"`
@@ -124,10 +124,10 @@ type Proposal struct {
 	Left       int                      `json:"skipped_omitted"`
 }
 
-// Mark names what would be proposed, as Plan.Mark does.
+// Mark returns a hash of the proposal, as Plan.Mark does.
 func (p Proposal) Mark() string { return mark([]any{p.Candidates, p.Omitted}) }
 
-// Restoration is the data of the tool evolve_restore before anything is done.
+// Restoration is the data of a dry run of the tool evolve_restore.
 type Restoration struct {
 	Restored []struct {
 		Modules []string `json:"module_ids"`
@@ -137,5 +137,5 @@ type Restoration struct {
 	Omitted int `json:"restored_omitted"`
 }
 
-// Mark names what would be recreated, as Plan.Mark does.
+// Mark returns a hash of the restoration, as Plan.Mark does.
 func (r Restoration) Mark() string { return mark([]any{r.Restored, r.Omitted}) }

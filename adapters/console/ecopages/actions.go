@@ -11,43 +11,43 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// formAction is a step that a form of these pages asks for: a call of a tool about the ecosystem of the address, with the fields of the form.
+// formAction is an action with a form: a call of a tool about the ecosystem of the address, with the fields of the form.
 type formAction struct {
 	path  string // below the ecosystem's own
-	title string // with the ecosystem's name behind it
+	title string // followed by the ecosystem's name
 	tool  tool.Name
-	from  string // part of the pages its form is on, to go back to from a preview
-	back  string // part of the pages to go on to
-	// fields of the form, which are members of the arguments: a text; "x?" a tick; "x*" the names ticked as x.NAME; "x/" the lines of a text. What is
-	// empty is left out.
+	from  string // the page of its form, which a preview returns to
+	back  string // the page that follows
+	// fields of the form, which are members of the arguments: a text; "x?" a checkbox; "x*" the names of checked x.NAME; "x/" the lines of a
+	// text. Empty fields are left out.
 	fields []string
 }
 
 func formActions() []formAction {
 	release := []string{"message", "push?", "strict?", "skip_validation?", "independent?", "github?"}
 	return []formAction{
-		{"use", "Work on", "ecosystem_use", "", "", nil},
+		{"use", "Select", "ecosystem_use", "", "", nil},
 		{"install", "Install", "amof_install_ecosystem", "", "runs", []string{"push?"}},
 		{"sync", "Sync", "amof_sync_ecosystem", "", "runs", []string{"repos*"}},
 		{"push", "Push", "amof_push_ecosystem", "", "runs", []string{"message", "commit_all?", "repos*"}},
-		{"journal", "Write into the journal of", "amof_create_journal", "", "", []string{"title", "body"}},
+		{"journal", "Add a journal entry to", "amof_create_journal", "", "", []string{"title", "body"}},
 		{"ticket-start", "Start a ticket of", "amof_ticket_start", "tickets", "tickets", []string{"ticket_id", "repos*"}},
 		{"ticket-switch", "Switch the ticket of", "amof_ticket_switch", "tickets", "tickets", []string{"ticket_id"}},
 		{"ticket-end", "End a ticket of", "amof_ticket_end", "tickets", "tickets", []string{"ticket_id", "cleanup", "force?"}},
-		{"ticket-pr", "Open requests of a ticket of", "ecosystem_ticket_propose", "tickets", "tickets", []string{"ticket_id", "title"}},
+		{"ticket-pr", "Open pull requests for a ticket of", "ecosystem_ticket_propose", "tickets", "tickets", []string{"ticket_id", "title"}},
 		{"cancel", "Cancel a run of", "amof_cancel_run", "runs", "runs", []string{"run_id"}},
 		{"bump", "Release a new version of", "amof_release_bump", "releases", "runs", append([]string{"bump_type", "pre_release"}, release...)},
 		{"promote", "Promote the version of", "amof_release_promote", "releases", "runs", append([]string{"target"}, release...)},
 		{"deploy", "Deploy the environment of", "amof_spin_deploy", "environment", "runs", []string{"environment", "args/"}},
-		{"destroy", "Take down the environment of", "amof_spin_destroy", "environment", "runs", []string{"environment"}},
-		{"ask", "Ask the provisioner of", "ecosystem_spin_ask", "environment", "environment", []string{"action", "environment"}},
+		{"destroy", "Destroy the environment of", "amof_spin_destroy", "environment", "runs", []string{"environment"}},
+		{"ask", "Check the provisioner status of", "ecosystem_spin_ask", "environment", "environment", []string{"action", "environment"}},
 		{"archive", "Archive", "amof_archive_ecosystem", "trash", "runs", []string{"message", "delete_workspace?", "cleanup_features?", "offline?"}},
 		{"discard", "Discard", "amof_discard_ecosystem", "trash", "runs", nil},
 		{"restore", "Restore", "ecosystem_restore", "trash", "runs", []string{"trash_id"}},
 	}
 }
 
-// Handlers do what the forms ask for, and show and change the mode.
+// Handlers returns the handlers of the forms and of the session mode.
 func (k Base) Handlers() ui.Handlers {
 	all := ui.Handlers{"GET " + RootPath + "/-/policy": k.policy, "POST " + RootPath + "/-/mode": k.setMode, "POST " + RootPath + "/-/create": k.create}
 	for _, d := range formActions() {
@@ -56,7 +56,7 @@ func (k Base) Handlers() ui.Handlers {
 	return all
 }
 
-// doing does one of them.
+// doing returns the handler of an action.
 func (k Base) doing(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		if err := r.ParseForm(); err != nil {
@@ -69,7 +69,7 @@ func (k Base) doing(d formAction) httpauth.Handler {
 	}
 }
 
-// next returns the path of the page to go on to.
+// next returns the path of the page that follows.
 func (d formAction) next(name string, form url.Values) string {
 	to := d.back
 	if form.Get("mode") == "plan" || form.Get(fieldPreview) != "" {
@@ -81,10 +81,10 @@ func (d formAction) next(name string, form url.Values) string {
 	return (&EcosystemPage{Name: name}).place(to)
 }
 
-// fieldPreview is a field of forms that only show what they would do, because of the session's mode.
+// fieldPreview is the field of forms that only preview because of the session mode.
 const fieldPreview = "preview"
 
-// arguments returns those of the tool, from the fields of a form.
+// arguments returns the arguments of the tool from the fields of a form.
 func (d formAction) arguments(name string, form url.Values) map[string]any {
 	args := map[string]any{"ecosystem": name}
 	fields := d.fields
@@ -104,7 +104,7 @@ func (d formAction) arguments(name string, form url.Values) map[string]any {
 	return args
 }
 
-// given returns a member of the arguments, and what a form has for it; nil for nothing.
+// given returns the name and the value of an argument; the value is nil if the form has none.
 func given(field string, form url.Values) (string, any) {
 	member := strings.TrimRight(field, "?*/")
 	switch value := form.Get(member); field[len(member):] {
@@ -128,7 +128,7 @@ func given(field string, form url.Values) (string, any) {
 	return member, nil
 }
 
-// ticked returns the names in a form's boxes, in a lasting order.
+// ticked returns the names of a form's checked boxes, sorted.
 func ticked(member string, form url.Values) []string {
 	var names []string
 	for key := range form {
@@ -140,7 +140,7 @@ func ticked(member string, form url.Values) []string {
 	return names
 }
 
-// linesOf returns those of a text that have something in them.
+// linesOf returns the non-blank lines of a text.
 func linesOf(text string) []string {
 	var out []string
 	for _, line := range ui.Lines(text) {
@@ -151,8 +151,8 @@ func linesOf(text string) []string {
 	return out
 }
 
-// ActionForm returns the form of an action: its fields, its button, one for a preview of it, and what the mode makes of it. what tells apart buttons that read the
-// same, for those who hear only them.
+// ActionForm returns the form of an action: its fields, its button, a preview button, and what the mode allows. what distinguishes buttons with
+// the same text for screen readers.
 func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) ui.Node {
 	var d formAction
 	for _, each := range formActions() {
@@ -171,7 +171,7 @@ func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) 
 	return ui.PostForm(a.V, PagePath(a.Name, path), ui.Group(fields), a.Gate.buttons(button, label+" "+what, d.tool))
 }
 
-// RepoCheckboxes are boxes to choose some of the repositories for an action, which doing says in a word; none ticked means all.
+// RepoCheckboxes returns checkboxes that select repositories for an action; doing is its verb. No selection means all repositories.
 func RepoCheckboxes(path, doing string, names []string) ui.Node {
 	var boxes ui.Group
 	for i, n := range names {
@@ -180,5 +180,5 @@ func RepoCheckboxes(path, doing string, names []string) ui.Node {
 	if len(boxes) == 0 {
 		return nil
 	}
-	return ui.Disclosure(doing+" only some repositories", false, ui.FieldSet(ui.Legend(ui.Text("None ticked means all of them")), boxes))
+	return ui.Disclosure(doing+" selected repositories", false, ui.FieldSet(ui.Legend(ui.Text("Default: all repositories")), boxes))
 }

@@ -34,7 +34,7 @@ func TestPagesInABrowser(t *testing.T) {
 	p.Press("Overview")
 	at("/ecosystems/shop")
 	p.Choose("#mode", "execute")
-	p.Press("Change the mode")
+	p.Press("Change mode")
 	p.WaitText("main", "Set mode execute")
 	p.Press("Preview: Install shop")
 	p.WaitText("main", "nothing was changed")

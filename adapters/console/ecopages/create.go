@@ -9,18 +9,18 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// What is wrong with forms of these pages.
+// Errors of the forms of these pages.
 var (
-	errForm = fault.New(fault.Invalid, "ecosystem_form_invalid", "the form cannot be read; go back, and send it again")
-	errLine = fault.New(fault.Invalid, "ecosystem_repo_line_invalid", "a repository is one line: NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written")
+	errForm = fault.New(fault.Invalid, "ecosystem_form_invalid", "cannot read the form; go back and submit it again")
+	errLine = fault.New(fault.Invalid, "ecosystem_repo_line_invalid", "invalid repository line; use NAME=URL or NAME=URL#BRANCH, followed by readonly for a read-only repository")
 )
 
 // CreateForm returns the form of a new ecosystem.
 func (g gate) CreateForm(v httpauth.Identity) ui.Node {
-	return ui.PostForm(v, RootPath+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "What it is for", ""),
-		ui.Field("new-provisioner", "provisioner", "Provisioner: local, noop, or a directory of provisioners/ (may be empty)", ""),
-		ui.TextareaField("new-repos", "repos", "Repositories, one a line: NAME=URL or NAME=URL#BRANCH, with readonly behind it where nothing may be written", ""),
-		g.buttons(ui.SubmitButton("Create the ecosystem"), "create the ecosystem", "amof_create_ecosystem"))
+	return ui.PostForm(v, RootPath+"/-/create", ui.Field("new-name", "name", "Name", ""), ui.Field("new-description", "description", "Description (optional)", ""),
+		ui.Field("new-provisioner", "provisioner", "Provisioner (optional): local, noop or a directory in provisioners/", ""),
+		ui.TextareaField("new-repos", "repos", "Repositories, one per line: NAME=URL or NAME=URL#BRANCH, then readonly for read-only access", ""),
+		g.buttons(ui.SubmitButton("Create ecosystem"), "create the ecosystem", "amof_create_ecosystem"))
 }
 
 func (k Base) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -39,14 +39,14 @@ func (k Base) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity
 	k.Calls.Do(w, r, v, ui.Task{Title: "Create " + name, Tool: "amof_create_ecosystem", Args: args, Back: RootPath})
 }
 
-// reposOf returns the repositories of lines.
+// reposOf parses repositories, one per line.
 func reposOf(text string) ([]map[string]any, error) {
 	repos := []map[string]any{}
 	for _, line := range linesOf(text) {
 		spec, access, _ := strings.Cut(line, " ")
 		name, location, ok := strings.Cut(spec, "=")
 		if access = strings.TrimSpace(access); !ok || name == "" || location == "" || access != "" && access != "readonly" {
-			return nil, errLine.WithMessage("%q is no repository: write NAME=URL, or NAME=URL#BRANCH, with readonly behind it where nothing may be written", line)
+			return nil, errLine.WithMessage("invalid repository line %q; use NAME=URL or NAME=URL#BRANCH, followed by readonly for a read-only repository", line)
 		}
 		location, branch, _ := strings.Cut(location, "#")
 		repo := map[string]any{"name": name, "url": location}

@@ -8,13 +8,13 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// section is the pages of ecosystems.
+// section is the ecosystems section of the console.
 type section struct{ base Base }
 
 // New returns the section.
 func New(base *ui.CallRunner) *section { return &section{base: NewBase(base)} }
 
-// Mount adds the pages to a mux, through what lets users in.
+// Mount adds the pages to a mux, behind the authentication of users.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	const one = "GET " + RootPath + "/{name}"
 	stages := NewStages(s.base)

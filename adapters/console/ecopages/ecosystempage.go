@@ -12,16 +12,16 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// RootPath is the path of the section. Below it, "-" can be no ecosystem's name.
+// RootPath is the path of the section. Below it, "-" is not an ecosystem name.
 const RootPath = "/ecosystems"
 
-// The events after which these pages look anew: a run got on, and a call ended that wanted to change something.
+// The events after which these pages reload: the progress of a run, and the end of a call that changes something.
 const (
 	liveRuns  = "run-progress"
 	liveCalls = "ai-tool-result"
 )
 
-// Base calls the tools of ecosystems. New makes it.
+// Base calls the tools of ecosystems. NewBase creates it.
 type Base struct{ ui.SectionBase }
 
 // NewBase returns a Base for the ecosystem pages.
@@ -38,18 +38,18 @@ func PagePath(name string, parts ...string) string {
 	return path
 }
 
-// EcosystemPage is a page about one ecosystem that is being made.
+// EcosystemPage builds a page about one ecosystem.
 type EcosystemPage struct {
 	Base
 	W    http.ResponseWriter
 	R    *http.Request
 	V    httpauth.Identity
-	Name string // of the ecosystem, as the address has it
+	Name string // of the ecosystem, from the address
 	Gate gate
 	body []ui.Node
 }
 
-// Open begins a page about the ecosystem of the address. Without it, an answer was given.
+// Open begins a page about the ecosystem of the address. If it reports false, it has answered with an error.
 func (d Base) Open(w http.ResponseWriter, r *http.Request, v httpauth.Identity) (*EcosystemPage, bool) {
 	g, err := d.Gate(r, v)
 	if err != nil {
@@ -66,7 +66,7 @@ func (a *EcosystemPage) Read(name tool.Name, extra map[string]any, into any) err
 	return a.Base.Calls.Read(a.R.Context(), a.V, name, args, into)
 }
 
-// Need is Read of what there is no page without: where it fails, that is the answer.
+// Need calls Read. If that fails, Need answers with the error and reports false.
 func (a *EcosystemPage) Need(name tool.Name, extra map[string]any, into any) bool {
 	if err := a.Read(name, extra, into); err != nil {
 		a.Fail(a.W, a.V, err)
@@ -78,14 +78,14 @@ func (a *EcosystemPage) Need(name tool.Name, extra map[string]any, into any) boo
 // Add puts parts on the page.
 func (a *EcosystemPage) Add(nodes ...ui.Node) { a.body = append(a.body, nodes...) }
 
-// part is one of the pages about an ecosystem.
+// part is one of the tabs of an ecosystem.
 type part struct{ path, title string }
 
 func parts() []part {
 	return []part{{"", "Overview"}, {"tickets", "Tickets"}, {"runs", "Runs"}, {"releases", "Releases"}, {"environment", "Environment"}, {"trash", "Archive and trash"}}
 }
 
-// place returns the path of that part; empty is the overview.
+// place returns the path of a tab; empty is the overview.
 func (a *EcosystemPage) place(part string) string {
 	if part == "" {
 		return PagePath(a.Name)
@@ -93,7 +93,7 @@ func (a *EcosystemPage) place(part string) string {
 	return PagePath(a.Name, part)
 }
 
-// Write answers with the page, as that part of the pages about the ecosystem (empty: the overview). live are the events after which it looks anew.
+// Write answers with the page as a tab of the ecosystem (empty: the overview). live lists the events after which it reloads.
 func (a *EcosystemPage) Write(in string, live ...string) {
 	title, crumbs := ui.Printable(a.Name), []ui.PageLink{{Text: "Ecosystems", Href: RootPath}}
 	var tabs ui.Group
@@ -104,12 +104,12 @@ func (a *EcosystemPage) Write(in string, live ...string) {
 			title = p.title + " of " + title
 		}
 	}
-	body := append([]ui.Node{ui.Nav(ui.Class("parts"), ui.Aria("label", "Parts of "+ui.Printable(a.Name)), ui.Ul(tabs)), a.Gate.Panel(a.V, a.place(in))}, a.body...)
+	body := append([]ui.Node{ui.Nav(ui.Class("parts"), ui.Aria("label", "Sections of "+ui.Printable(a.Name)), ui.Ul(tabs)), a.Gate.Panel(a.V, a.place(in))}, a.body...)
 	ui.Page{Title: title, Section: RootPath, Crumbs: crumbs, Notice: a.Came(a.R), Live: live, Body: body}.Write(a.W, http.StatusOK, a.V)
 }
 
-// Came tells what came of the last thing that was done from this page: what its tool says, the run that carries it out, and the preview that a dry
-// run is; nil when nothing was done.
+// Came returns the result of the last action from this page: the message of its tool, a link to its run, or the plan of a dry run; nil if there was
+// no action.
 func (d Base) Came(r *http.Request) ui.Node {
 	j, ok := d.Calls.Find(r.URL.Query().Get("done"))
 	if !ok {
@@ -120,7 +120,7 @@ func (d Base) Came(r *http.Request) ui.Node {
 		return nil
 	}
 	if now.Outcome.DryRun {
-		return ui.Group{ui.Notice(ui.Warn, ui.P(said(j.Task.Title+": nothing was changed. This is what would be done."))), ui.Plan(now.Outcome.Value)}
+		return ui.Group{ui.Notice(ui.Warn, ui.P(said(j.Task.Title+": preview only, nothing was changed."))), ui.Plan(now.Outcome.Value)}
 	}
 	var answer struct {
 		RunID     string                   `json:"run_id"`
@@ -132,13 +132,13 @@ func (d Base) Came(r *http.Request) ui.Node {
 	if json.Unmarshal(now.Outcome.Value, &answer) != nil {
 		return d.Calls.Notice(r)
 	}
-	links := ui.LinkTo("/work/"+j.ID, "See what came of it")
+	links := ui.LinkTo("/work/"+j.ID, "View result")
 	if answer.RunID != "" && answer.Ecosystem != "" {
 		links = ui.LinkTo(PagePath(answer.Ecosystem, "runs", answer.RunID), "Follow run "+ShortID(answer.RunID))
 	}
 	notice := ui.Notice(ui.Good, ui.P(said(j.Task.Title+": "+FirstNonEmpty(answer.Text.Summary, answer.Message, "done")+". "), links))
 	if len(answer.Lines) > 0 {
-		notice = ui.Group{notice, ui.Printed("what the provisioner said", strings.Join(answer.Lines, "\n"))}
+		notice = ui.Group{notice, ui.Printed("Provisioner output", strings.Join(answer.Lines, "\n"))}
 	}
 	return notice
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Environment shows what is deployed, and deploys it, takes it down, and asks its provisioner.
+// Environment shows the deployed environment and its actions.
 func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
@@ -21,7 +21,7 @@ func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.I
 	if which != "" {
 		extra["environment"] = which
 	}
-	a.Add(ui.Search(PagePath(a.Name, "environment"), ui.Field("environment", "environment", "Environment (empty: default)", which), ui.SubmitButton("Show")))
+	a.Add(ui.Search(PagePath(a.Name, "environment"), ui.Field("environment", "environment", "Environment (default: default)", which), ui.SubmitButton("Show")))
 	var now environment.StatusAnswer
 	if err := a.Read(environment.Status.Name, extra, &now); err != nil {
 		if f := fault.From(err); f.Kind == fault.NotFound {
@@ -36,17 +36,17 @@ func (s stages) Environment(w http.ResponseWriter, r *http.Request, v httpauth.I
 	a.Write("environment", liveRuns, liveCalls)
 }
 
-// environmentFacts returns what is deployed in an environment.
+// environmentFacts returns the status of an environment.
 func environmentFacts(name string, n environment.StatusAnswer) ui.Node {
 	var run, health, wrong ui.Node
 	if id := ui.Deref(n.RunID); id != "" {
 		run = ui.LinkTo(PagePath(name, "runs", id), ShortID(id))
 	}
 	if n.Healthy != nil {
-		health = ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[*n.Healthy], map[bool]string{true: "every service runs", false: "a service does not run"}[*n.Healthy])
+		health = ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[*n.Healthy], map[bool]string{true: "all services running", false: "a service is not running"}[*n.Healthy])
 	}
 	if n.Error != "" || n.Interrupted {
-		wrong = ui.Notice(ui.Bad, ui.P(said(FirstNonEmpty(n.Error, "what was under way here was interrupted"))))
+		wrong = ui.Notice(ui.Bad, ui.P(said(FirstNonEmpty(n.Error, "the last operation was interrupted"))))
 	}
 	var outputs []ui.Fact
 	names := make([]string, 0, len(n.Outputs))
@@ -62,24 +62,24 @@ func environmentFacts(name string, n environment.StatusAnswer) ui.Node {
 		services = append(services, ui.Row(said(s.Repo), mono(s.Command), ui.Badge(map[bool]string{true: ui.Good, false: ui.Bad}[s.Running], FirstNonEmpty(s.Status, "unknown")),
 			said(strconv.Itoa(s.PID)), ui.When(s.StartedAt), mono(s.Log)))
 	}
-	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Is", Value: RunStatusBadge(FirstNonEmpty(string(n.State), "none"))}, ui.Fact{Name: "Since", Value: when(n.Since)},
-		ui.Fact{Name: "Provisioner", Value: ui.OptionalText(ui.Deref(n.Provisioner))}, ui.Fact{Name: "By run", Value: run}, ui.Fact{Name: "Health", Value: health})}
+	shown := ui.Group{wrong, ui.Facts(ui.Fact{Name: "Status", Value: RunStatusBadge(FirstNonEmpty(string(n.State), "none"))}, ui.Fact{Name: "Since", Value: when(n.Since)},
+		ui.Fact{Name: "Provisioner", Value: ui.OptionalText(ui.Deref(n.Provisioner))}, ui.Fact{Name: "Run", Value: run}, ui.Fact{Name: "Health", Value: health})}
 	if len(outputs) > 0 {
 		shown = append(shown, ui.Card("Outputs", ui.Facts(outputs...)))
 	}
 	if len(services) > 0 {
-		shown = append(shown, ui.DataTable("Services", []string{"Service", "Command", "Is", "Process", "Started", "Log"}, services, ""))
+		shown = append(shown, ui.DataTable("Services", []string{"Service", "Command", "Status", "Process", "Started", "Log"}, services, ""))
 	}
 	return shown
 }
 
-// environmentActions returns what can be done with an environment.
+// environmentActions returns the actions on an environment.
 func environmentActions(a *EcosystemPage, environment string) ui.Node {
 	in := ui.Hidden("environment", environment)
 	return ui.Part("Actions",
-		ui.Card("Deploy", a.ActionForm("deploy", "Deploy", a.Name, in, ui.TextareaField("deploy-args", "args", "Arguments for the provisioner, one a line (may be empty)", ""))),
-		ui.Card("Take down", ui.P(ui.Text("Stops what is deployed and removes it.")), a.ActionForm("destroy", "Take down", a.Name, in)),
-		ui.Card("Ask the provisioner", ui.P(ui.Text("Its own programs for plan and status are run; they say more than is recorded here.")),
+		ui.Card("Deploy", a.ActionForm("deploy", "Deploy", a.Name, in, ui.TextareaField("deploy-args", "args", "Provisioner arguments, one per line (optional)", ""))),
+		ui.Card("Destroy", ui.P(ui.Text("Stops and removes what is deployed.")), a.ActionForm("destroy", "Destroy", a.Name, in)),
+		ui.Card("Provisioner status", ui.P(ui.Text("Runs the plan or status program of the provisioner and shows its output.")),
 			ui.PostForm(a.V, PagePath(a.Name, "ask"), in, WithNote(ui.Div(ui.Class("buttons"),
-				ui.SubmitButton("What would it do?", ui.Name("action"), ui.Value("plan")), ui.SubmitButton("How does it stand?", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))
+				ui.SubmitButton("Preview", ui.Name("action"), ui.Value("plan")), ui.SubmitButton("Check status", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))
 }

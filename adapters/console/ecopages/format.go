@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
-// FirstNonEmpty returns the first of some words that is not empty.
+// FirstNonEmpty returns the first word that is not empty.
 func FirstNonEmpty(words ...string) string {
 	for _, w := range words {
 		if w != "" {
@@ -18,16 +18,16 @@ func FirstNonEmpty(words ...string) string {
 	return ""
 }
 
-// ShortID returns the beginning of an identifier, by which users know it.
+// ShortID returns the first 8 characters of an identifier.
 func ShortID(id string) string { return id[:min(len(id), 8)] }
 
-// said is text that others wrote.
+// said returns text from other sources.
 func said(s string) ui.Node { return ui.Text(ui.Printable(s)) }
 
-// mono is Said as it stands in files and on command lines.
+// mono is said in code font.
 func mono(s string) ui.Node { return ui.InlineCode(ui.Printable(s)) }
 
-// YesText says that something is so; nil when not, so that Facts leaves it out.
+// YesText returns "yes" if so is true, and nil otherwise, so that Facts leaves it out.
 func YesText(so bool) ui.Node {
 	if !so {
 		return nil
@@ -35,7 +35,7 @@ func YesText(so bool) ui.Node {
 	return ui.Text("yes")
 }
 
-// when returns a moment that may not have come; nil then.
+// when returns a time; nil if there is none.
 func when(t *time.Time) ui.Node {
 	if t == nil {
 		return nil
@@ -43,7 +43,7 @@ func when(t *time.Time) ui.Node {
 	return ui.When(*t)
 }
 
-// number returns a number that may be missing; empty then.
+// number returns a number as text; empty if it is missing.
 func number(n *int) string {
 	if n == nil {
 		return ""
@@ -51,7 +51,7 @@ func number(n *int) string {
 	return strconv.Itoa(*n)
 }
 
-// list are lines one below the other; nil for none.
+// list returns a list of lines; nil if there are none.
 func list(lines []string) ui.Node {
 	if len(lines) == 0 {
 		return nil
@@ -59,7 +59,7 @@ func list(lines []string) ui.Node {
 	return ui.Ul(ui.Map(lines, func(l string) ui.Node { return ui.Li(said(l)) }))
 }
 
-// RepoStatusBadges are badges for how a repository stands: OK, or words joined by +.
+// RepoStatusBadges returns badges for the status of a repository: OK, or words joined by +.
 func RepoStatusBadges(status string) ui.Node {
 	var out ui.Group
 	for _, word := range strings.Split(status, "+") {
@@ -69,13 +69,13 @@ func RepoStatusBadges(status string) ui.Node {
 	return out
 }
 
-// RunStatusBadge returns the badge of how far a run or an environment is.
+// RunStatusBadge returns the badge of the status of a run or an environment.
 func RunStatusBadge(status string) ui.Node {
 	tone := map[string]string{"success": ui.Good, "deployed": ui.Good, "failed": ui.Bad, "running": ui.Warn, "deploying": ui.Warn, "destroying": ui.Warn}[status]
 	return ui.Badge(FirstNonEmpty(tone, ui.Plain), status)
 }
 
-// WithNote returns an element and a quiet line below it; no line where there are no words.
+// WithNote returns an element and a quiet line below it; no line if words is empty.
 func WithNote(n ui.Node, words string) ui.Node {
 	if words == "" {
 		return n

@@ -14,14 +14,14 @@ import (
 	"github.com/countersign-dev/countersign/app/ecosystems/workspace"
 )
 
-// item is an ecosystem in the list, with what is counted of it.
+// item is an ecosystem in the list with its numbers of tickets and runs.
 type item struct {
 	ecosystems.EcosystemItem
-	tickets int // open ones; negative: not counted
-	running int // runs that are under way or wait
+	tickets int // open tickets; negative: not counted
+	running int // running and queued runs
 }
 
-// mostCounted is of how many ecosystems the tickets are counted, which looks at their worktrees.
+// mostCounted is the maximum number of ecosystems whose tickets are counted, because counting reads their worktrees.
 const mostCounted = 24
 
 // list shows the ecosystems of the workspace.
@@ -52,11 +52,11 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	}
 	s.countTickets(r, v, items)
 	body := []ui.Node{g.Panel(v, RootPath),
-		ui.P(ui.Text("Workspace "), mono(all.Root), ui.Text(". "), ui.LinkTo(RootPath+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ones too", true: "Hide retired ones"}[retired])),
-		ui.DataTable("Ecosystems", []string{"Ecosystem", "Is", "Repositories", "Open tickets", "Runs under way", "Provisioner", "About"},
-			ui.Map(items, item.row), "There is no ecosystem here yet. The form below makes one."),
-		ui.Part("Runs under way", runTable(active.Runs, nil, "Nothing is under way.")),
-		ui.Part("A new ecosystem", g.CreateForm(v))}
+		ui.P(ui.Text("Workspace "), mono(all.Root), ui.Text(". "), ui.LinkTo(RootPath+"?retired="+strconv.FormatBool(!retired), map[bool]string{false: "Show retired ecosystems", true: "Hide retired ecosystems"}[retired])),
+		ui.DataTable("Ecosystems", []string{"Ecosystem", "Status", "Repositories", "Open tickets", "Active runs", "Provisioner", "Description"},
+			ui.Map(items, item.row), "No ecosystems. Create one below."),
+		ui.Part("Active runs", runTable(active.Runs, nil, "No active runs.")),
+		ui.Part("Create ecosystem", g.CreateForm(v))}
 	ui.Page{Title: "Ecosystems", Section: RootPath, Notice: s.base.Came(r), Live: []string{liveRuns}, Body: body}.Write(w, http.StatusOK, v)
 }
 
@@ -85,7 +85,7 @@ func (i item) row() ui.Node {
 	return ui.Row(name, is, WithNote(said(strconv.Itoa(len(i.Repos))), strings.Join(i.Repos, ", ")), said(tickets), said(strconv.Itoa(i.running)), said(ui.Deref(i.Provisioner)), said(i.Description))
 }
 
-// countTickets asks for the tickets of installed ecosystems, side by side.
+// countTickets counts the tickets of installed ecosystems concurrently.
 func (s *section) countTickets(r *http.Request, v httpauth.Identity, all []item) {
 	var g errgroup.Group
 	g.SetLimit(4)
@@ -102,8 +102,8 @@ func (s *section) countTickets(r *http.Request, v httpauth.Identity, all []item)
 			if s.base.Calls.Read(r.Context(), v, workspace.ListTickets.Name, map[string]any{"ecosystem": all[i].Name}, &found) == nil {
 				all[i].tickets = found.Count
 			}
-			return nil // one that cannot be counted has no number
+			return nil // a failed count leaves the number unknown
 		})
 	}
-	_ = g.Wait() // none fails
+	_ = g.Wait() // its functions return no errors
 }

@@ -10,15 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// gate is how far this session may go, and how each tool is treated on the way (amof contract §11, §12).
+// gate is the session mode and what each mode allows for each tool (amof contract §11, §12).
 type gate struct {
-	Mode    string // ask, plan or execute: of a call that says none
-	Most    string // the operator's ceiling
-	problem string // why the settings cannot be read: no change is allowed then
+	Mode    string // ask, plan or execute: of calls without a mode
+	Most    string // the maximum mode of the server
+	problem string // why the settings cannot be read; then no change is allowed
 	rows    []ecosystems.PolicyRow
 }
 
-// Gate asks how far the session of a visitor may go.
+// Gate returns the session mode of a user.
 func (d Base) Gate(r *http.Request, v httpauth.Identity) (gate, error) {
 	var scope ecosystems.ScopeAnswer
 	var matrix ecosystems.PublishedPolicy
@@ -29,13 +29,13 @@ func (d Base) Gate(r *http.Request, v httpauth.Identity) (gate, error) {
 	return gate{Mode: scope.Mode, Most: scope.MaxMode, problem: scope.Problem, rows: matrix.Rows}, err
 }
 
-// modes returns all of them, each with what it means.
+// modes returns all modes with their meanings.
 func modes() []ui.Choice {
-	return []ui.Choice{{Value: "ask", Text: "ask: changes are only explained"}, {Value: "plan", Text: "plan: changes are only shown"},
-		{Value: "execute", Text: "execute: changes are made"}}
+	return []ui.Choice{{Value: "ask", Text: "ask: explain changes"}, {Value: "plan", Text: "plan: preview changes"},
+		{Value: "execute", Text: "execute: make changes"}}
 }
 
-// upTo returns the modes that nothing forbids.
+// upTo returns the modes up to the maximum mode.
 func (g gate) upTo() []ui.Choice {
 	all := modes()
 	for i, m := range all {
@@ -46,18 +46,18 @@ func (g gate) upTo() []ui.Choice {
 	return all
 }
 
-// Panel says which mode the session is in, and changes it; back is the page to come back to.
+// Panel returns the form that shows and changes the session mode; back is the page that follows.
 func (g gate) Panel(v httpauth.Identity, back string) ui.Node {
 	var wrong, ceiling ui.Node
 	if g.problem != "" {
-		wrong = ui.Notice(ui.Bad, ui.P(ui.Text("The settings cannot be read, so nothing may be changed: "+g.problem)))
+		wrong = ui.Notice(ui.Bad, ui.P(ui.Text("Cannot read the settings, so no changes are allowed: "+g.problem)))
 	}
 	if g.Most != "" && g.Most != "execute" {
-		ceiling = ui.P(ui.Class("quiet"), ui.Text("This server was started with a ceiling of "+g.Most+"; only its operator can raise that (--max-mode)."))
+		ceiling = ui.P(ui.Class("quiet"), ui.Text("The maximum mode of this server is "+g.Most+". To raise it, restart the server with --max-mode."))
 	}
-	return ui.Section(ui.Class("card"), ui.Aria("label", "Mode of this session"), wrong,
-		ui.PostForm(v, RootPath+"/-/mode", ui.Class("filter"), ui.Hidden("back", back), ui.SelectField("mode", "mode", "Mode of this session", g.Mode, g.upTo()...),
-			ui.SubmitButton("Change the mode"), ui.LinkTo(RootPath+"/-/policy", "What each mode does with every tool")), ceiling)
+	return ui.Section(ui.Class("card"), ui.Aria("label", "Session mode"), wrong,
+		ui.PostForm(v, RootPath+"/-/mode", ui.Class("filter"), ui.Hidden("back", back), ui.SelectField("mode", "mode", "Session mode", g.Mode, g.upTo()...),
+			ui.SubmitButton("Change mode"), ui.LinkTo(RootPath+"/-/policy", "Tools and modes")), ceiling)
 }
 
 func (d Base) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -65,10 +65,10 @@ func (d Base) setMode(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 	if back != RootPath && !strings.HasPrefix(back, RootPath+"/") {
 		back = RootPath
 	}
-	d.Calls.Do(w, r, v, ui.Task{Title: "Change the mode to " + mode, Tool: "amof_set_mode", Args: map[string]any{"mode": mode}, Back: back})
+	d.Calls.Do(w, r, v, ui.Task{Title: "Change mode to " + mode, Tool: "amof_set_mode", Args: map[string]any{"mode": mode}, Back: back})
 }
 
-// buttons are that of an action, which is about what, one for a preview of it, and what the mode makes of it.
+// buttons returns the button of an action on what, a preview button, and what the mode allows.
 func (g gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
 	var preview ui.Node
 	if g.Most != "ask" && g.Mode != "plan" {
@@ -77,7 +77,7 @@ func (g gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
 	return WithNote(ui.Div(ui.Class("buttons"), button, preview), g.Hint(name))
 }
 
-// Hint says what a press on the button of that tool does, in the mode there is.
+// Hint describes what the button of that tool does in the current mode.
 func (g gate) Hint(name tool.Name) string {
 	for _, r := range g.rows {
 		if r.Tool == string(name) {
@@ -86,29 +86,29 @@ func (g gate) Hint(name tool.Name) string {
 	}
 	switch g.Mode {
 	case "ask":
-		return "In mode ask it is refused."
+		return "Mode ask denies it."
 	case "plan":
-		return "In mode plan it is a dry run."
+		return "Mode plan previews it."
 	}
 	return ""
 }
 
-// inMode returns what becomes of the tool in that mode.
+// inMode describes what that mode does with a call of the tool.
 func inMode(r ecosystems.PolicyRow, mode string) string {
 	does := map[string]string{"ask": r.Ask, "plan": r.Plan, "execute": r.Execute}[mode]
-	words := map[string]string{"blocked": "it is refused", "explain": "it is not done, only explained", "dry-run": "it is a dry run, which shows what it would do",
-		"execute": "it is done at once", "yes": "it is done at once"}[does]
+	words := map[string]string{"blocked": "denies it", "explain": "explains it and changes nothing", "dry-run": "previews it and changes nothing",
+		"execute": "runs it", "yes": "runs it"}[does]
 	if does == "execute" {
-		words = FirstNonEmpty(map[string]string{"simple": "you confirm it, then it is done", "preview": "you confirm its plan, then it is done",
-			"type": "you type the ecosystem's name to confirm it, then it is done"}[r.Confirm], words)
+		words = FirstNonEmpty(map[string]string{"simple": "runs it after you approve", "preview": "runs it after you approve its plan",
+			"type": "runs it after you type the ecosystem name to approve"}[r.Confirm], words)
 	}
 	if words == "" {
 		return ""
 	}
-	return "In mode " + mode + " " + words + "."
+	return "Mode " + mode + " " + words + "."
 }
 
-// policy shows how every tool is treated in each mode.
+// policy shows what each mode does with every tool.
 func (d Base) policy(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	g, err := d.Gate(r, v)
 	if err != nil {
@@ -118,13 +118,13 @@ func (d Base) policy(w http.ResponseWriter, r *http.Request, v httpauth.Identity
 	rows := ui.Map(g.rows, func(r ecosystems.PolicyRow) ui.Node {
 		return ui.Row(mono(r.Tool), said(r.Safety), said(r.Ask), said(r.Plan), said(r.Execute), said(r.Confirm))
 	})
-	ui.Page{Title: "What each mode does", Section: RootPath, Crumbs: []ui.PageLink{{Text: "Ecosystems", Href: RootPath}}, Notice: d.Came(r), Body: []ui.Node{
+	ui.Page{Title: "Tools and modes", Section: RootPath, Crumbs: []ui.PageLink{{Text: "Ecosystems", Href: RootPath}}, Notice: d.Came(r), Body: []ui.Node{
 		g.Panel(v, RootPath+"/-/policy"),
 		ui.Part("Modes", ui.Facts(
-			ui.Fact{Name: "ask", Value: ui.Text("The default. What reads runs. What would change something is refused; what is dangerous is explained: what it would do, to what, and what else there is.")},
-			ui.Fact{Name: "plan", Value: ui.Text("What would change something is worked out and shown as a dry run. Nothing is changed, also nothing that is safe.")},
-			ui.Fact{Name: "execute", Value: ui.Text("Safe changes are made at once. Dangerous ones are confirmed first: simply, after a look at the plan, or by typing the name.")})),
-		ui.P(ui.Class("quiet"), ui.Text("A call's own mode beats the session's, which beats the default. The preview buttons of these pages call in mode plan.")),
-		ui.Part("Tools", ui.DataTable("Tools and modes", []string{"Tool", "Class", "In ask", "In plan", "In execute", "Confirmation"}, rows, "There are none.")),
+			ui.Fact{Name: "ask", Value: ui.Text("The default. Reads run. Changes are denied; for dangerous changes, the plan and the alternatives are shown.")},
+			ui.Fact{Name: "plan", Value: ui.Text("Changes are computed and shown as a dry run. Nothing is changed.")},
+			ui.Fact{Name: "execute", Value: ui.Text("Safe changes run. Dangerous changes need your approval: yes or no, with the plan, or by typing the ecosystem name.")})),
+		ui.P(ui.Class("quiet"), ui.Text("The mode of a call overrides the session mode, which overrides the default. Preview buttons call in mode plan.")),
+		ui.Part("Tools", ui.DataTable("Tools and modes", []string{"Tool", "Class", "Mode ask", "Mode plan", "Mode execute", "Approval"}, rows, "No tools.")),
 	}}.Write(w, http.StatusOK, v)
 }

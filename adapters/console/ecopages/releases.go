@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Releases shows which version there is, whether another one can be made, those there were, and makes the next one.
+// Releases shows the current version, the release checks and the release history, and makes the next version.
 func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
@@ -29,12 +29,12 @@ func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 	}
 	a.Add(versionFacts(now))
 	a.Add(checks(a))
-	a.Add(ui.Part("The next version", ui.Card("A new version", bump(a)), ui.Card("The next stage of this version", promote(a, now))))
+	a.Add(ui.Part("Next version", ui.Card("New version", bump(a)), ui.Card("Next stage", promote(a, now))))
 	a.Add(releaseLog(a))
 	a.Write("releases", liveRuns, liveCalls)
 }
 
-// versionFacts returns the version an ecosystem is at, and which may follow.
+// versionFacts returns the current version and the possible next versions.
 func versionFacts(n releases.StatusResult) ui.Node {
 	var repos, commits, next []ui.Node
 	for _, r := range n.Repos {
@@ -49,17 +49,17 @@ func versionFacts(n releases.StatusResult) ui.Node {
 	}
 	return ui.Part("Version", ui.Facts(ui.Fact{Name: "Current version", Value: said(n.Version)}, ui.Fact{Name: "Tag", Value: ui.OptionalCode(ui.Deref(n.Tag))}, ui.Fact{Name: "Stage", Value: ui.OptionalText(n.Stage)},
 		ui.Fact{Name: "Commits since", Value: said(strconv.Itoa(n.Commits))}, ui.Fact{Name: "Uncommitted changes", Value: YesText(n.Dirty)},
-		ui.Fact{Name: "Versions differ between the repositories", Value: YesText(n.Drift)}),
-		ui.DataTable("Repositories", []string{"Repository", "Branch", "Head", "Its tag", "Commits since", "Next", "Is"}, repos, "There are none to release."),
-		ui.Disclosure("Recent commits", false, ui.DataTable("Recent commits", []string{"Repository", "Commit", "Subject"}, commits, "There are none since.")),
-		ui.Disclosure("Versions that may follow", false, ui.DataTable("Versions that may follow", []string{"Version", "By"}, next, "There is none.")))
+		ui.Fact{Name: "Versions differ between repositories", Value: YesText(n.Drift)}),
+		ui.DataTable("Repositories", []string{"Repository", "Branch", "Head", "Tag", "Commits since", "Next", "Status"}, repos, "No repositories to release."),
+		ui.Disclosure("Recent commits", false, ui.DataTable("Recent commits", []string{"Repository", "Commit", "Subject"}, commits, "No commits since.")),
+		ui.Disclosure("Next versions", false, ui.DataTable("Next versions", []string{"Version", "How"}, next, "No next version.")))
 }
 
-// checks returns what speaks for and against a release.
+// checks returns the results of the release checks.
 func checks(a *EcosystemPage) ui.Node {
 	var found releases.Validation
 	if err := a.Read(releases.Validate.Name, nil, &found); err != nil {
-		return ui.Part("Can it be released?", ui.Problem(fault.From(err)))
+		return ui.Part("Release checks", ui.Problem(fault.From(err)))
 	}
 	var rows []ui.Node
 	add := func(lines []string, tone, word string) {
@@ -70,41 +70,41 @@ func checks(a *EcosystemPage) ui.Node {
 	add(found.Errors, ui.Bad, "error")
 	add(found.Warnings, ui.Warn, "warning")
 	add(found.Passed, ui.Good, "passed")
-	return ui.Part("Can it be released?", ui.DataTable("Checks", []string{"Check", "What it found"}, rows, "There is nothing to check."))
+	return ui.Part("Release checks", ui.DataTable("Checks", []string{"Result", "Check"}, rows, "No checks."))
 }
 
-// making returns the fields that both ways of making a version have.
+// making returns the fields that the forms bump and promote share.
 func making(id string) ui.Node {
-	return ui.Group{ui.Field(id+"-message", "message", "Message, for the tag (may be empty)", ""), ui.CheckboxField(id+"-push", "push", "Push branches and tags afterwards", false),
-		ui.CheckboxField(id+"-github", "github", "Make releases on GitHub, too (needs gh and a push)", false), ui.CheckboxField(id+"-independent", "independent", "Give each repository its own version", false),
-		ui.CheckboxField(id+"-strict", "strict", "Take warnings for errors", false), ui.CheckboxField(id+"-skip", "skip_validation", "Release in spite of what the checks find", false)}
+	return ui.Group{ui.Field(id+"-message", "message", "Tag message (optional)", ""), ui.CheckboxField(id+"-push", "push", "Push branches and tags afterwards", false),
+		ui.CheckboxField(id+"-github", "github", "Create GitHub releases (needs gh and a push)", false), ui.CheckboxField(id+"-independent", "independent", "Give each repository its own version", false),
+		ui.CheckboxField(id+"-strict", "strict", "Treat warnings as errors", false), ui.CheckboxField(id+"-skip", "skip_validation", "Release even if checks fail", false)}
 }
 
 func bump(a *EcosystemPage) ui.Node {
 	return a.ActionForm("bump", "Release", "a new version of "+a.Name,
-		ui.SelectField("bump-type", "bump_type", "How far it goes", "patch", ui.Choice{Value: "auto", Text: "as the commits say"}, ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
+		ui.SelectField("bump-type", "bump_type", "Version part", "patch", ui.Choice{Value: "auto", Text: "as the commits say"}, ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
 			ui.Choice{Value: "major", Text: "major: something is different"}),
-		ui.SelectField("bump-pre", "pre_release", "As", "", ui.Choice{Text: "a stable version"}, ui.Choice{Value: "alpha", Text: "an alpha version"},
-			ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}), making("bump"))
+		ui.SelectField("bump-pre", "pre_release", "Stage", "", ui.Choice{Text: "Stable"}, ui.Choice{Value: "alpha", Text: "Alpha"},
+			ui.Choice{Value: "beta", Text: "Beta"}, ui.Choice{Value: "rc", Text: "Release candidate"}), making("bump"))
 }
 
 func promote(a *EcosystemPage, n releases.StatusResult) ui.Node {
 	if !strings.Contains(n.Version, "-") {
-		return ui.Empty("The current version is a stable one: there is no next stage.")
+		return ui.Empty("The current version is stable; there is no next stage.")
 	}
 	return a.ActionForm("promote", "Promote", "the version of "+a.Name,
-		ui.SelectField("promote-target", "target", "To", "", ui.Choice{Text: "the stable version"}, ui.Choice{Value: "beta", Text: "a beta version"}, ui.Choice{Value: "rc", Text: "a release candidate"}),
+		ui.SelectField("promote-target", "target", "Next stage", "", ui.Choice{Text: "Stable"}, ui.Choice{Value: "beta", Text: "Beta"}, ui.Choice{Value: "rc", Text: "Release candidate"}),
 		making("promote"))
 }
 
 func releaseLog(a *EcosystemPage) ui.Node {
 	var past releases.ReleaseLog
 	if err := a.Read(releases.Log.Name, map[string]any{"limit": 30}, &past); err != nil {
-		return ui.Part("Releases so far", ui.Problem(fault.From(err)))
+		return ui.Part("Release history", ui.Problem(fault.From(err)))
 	}
 	var rows []ui.Node
 	for _, p := range past.Records {
 		rows = append(rows, ui.Row(mono(p.Tag), when(p.Date), said(p.Stage), said(ui.Deref(p.Action)), said(number(p.Commits)), said(ui.Deref(p.Origin))))
 	}
-	return ui.Part("Releases so far", ui.DataTable("Releases", []string{"Version", "Released", "Stage", "By way of", "Commits", "By"}, rows, "Nothing is released yet."))
+	return ui.Part("Release history", ui.DataTable("Releases", []string{"Version", "Released", "Stage", "Method", "Commits", "Released by"}, rows, "No releases yet."))
 }

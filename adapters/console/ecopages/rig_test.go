@@ -204,7 +204,7 @@ func (r *room) does(typed, path string, fields ...string) leaf {
 func (r *room) mode(mode string) {
 	r.t.Helper()
 	l := r.post("/ecosystems/-/mode", "mode", mode, "back", "/ecosystems")
-	require.Contains(r.t, l.text(), "Change the mode to "+mode+": Set mode "+mode)
+	require.Contains(r.t, l.text(), "Change mode to "+mode+": Set mode "+mode)
 }
 
 // quiet waits until no run of the ecosystem is under way, and gives the page of its runs.

@@ -11,27 +11,27 @@ import (
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 )
 
-// How many lines of a log a page shows, unless it is asked for others, and at most.
+// The number of log lines on a page: the default, and the maximum.
 const (
 	logLines     = 200
-	liveLines    = 20 // of one that goes on: as many as are in sight at once
+	liveLines    = 20 // for an active run: as many as fit on a screen
 	mostLogLines = 1000
 )
 
-// isOpen reports a run that has not ended.
+// isOpen reports whether the run has not finished.
 func isOpen(r runs.RunItem) bool {
 	return r.Status == "queued" || r.Status == "paused" || r.Status == "running"
 }
 
-// runTable shows runs. With cancel, those that are open can be ended.
+// runTable returns a table of runs. If cancel is not nil, it adds its actions.
 func runTable(all []runs.RunItem, cancel func(runs.RunItem) ui.Node, empty string) ui.Node {
-	heads := []string{"Run", "Ecosystem", "What", "Is", "Asked for", "Started", "Ended", "Exit code"}
+	heads := []string{"Run", "Ecosystem", "Action", "Status", "Requested", "Started", "Finished", "Exit code"}
 	if cancel != nil {
 		heads = append(heads, "Actions")
 	}
 	var rows []ui.Node
 	for _, r := range all {
-		is := WithNote(RunStatusBadge(string(r.Status)), map[bool]string{true: "place " + number(r.Position) + " in its queue"}[r.Status == "queued" && r.Position != nil])
+		is := WithNote(RunStatusBadge(string(r.Status)), map[bool]string{true: "position " + number(r.Position) + " in the queue"}[r.Status == "queued" && r.Position != nil])
 		cells := []ui.Node{ui.LinkTo(PagePath(r.Ecosystem, "runs", r.ID), ShortID(r.ID)), ui.LinkTo(PagePath(r.Ecosystem), r.Ecosystem), said(strings.ReplaceAll(r.Action, "_", " ")), is,
 			ui.When(r.CreatedAt), when(r.StartedAt), when(r.FinishedAt), said(number(r.ExitCode))}
 		if cancel != nil {
@@ -42,7 +42,7 @@ func runTable(all []runs.RunItem, cancel func(runs.RunItem) ui.Node, empty strin
 	return ui.DataTable("Runs", heads, rows, empty)
 }
 
-// cancel ends a run that is open.
+// cancel returns the button that cancels an active run; nil if the run has finished.
 func cancel(a *EcosystemPage, r runs.RunItem) ui.Node {
 	if !isOpen(r) {
 		return nil
@@ -67,17 +67,17 @@ func (s *section) runs(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	if !a.Need(runs.List.Name, args, &all) {
 		return
 	}
-	choices := []ui.Choice{{Text: "any"}}
+	choices := []ui.Choice{{Text: "Any"}}
 	for _, word := range []string{"queued", "paused", "running", "success", "failed", "cancelled"} {
 		choices = append(choices, ui.Choice{Value: word, Text: word})
 	}
-	a.Add(ui.Search(PagePath(a.Name, "runs"), ui.SelectField("run-status", "status", "Those that are", q.Get("status"), choices...),
-		ui.Field("run-action", "action", "That did (install, sync, push, …)", q.Get("action")), ui.SubmitButton("Show")),
-		runTable(all.Runs, func(r runs.RunItem) ui.Node { return cancel(a, r) }, "There is no such run."))
+	a.Add(ui.Search(PagePath(a.Name, "runs"), ui.SelectField("run-status", "status", "Status", q.Get("status"), choices...),
+		ui.Field("run-action", "action", "Action (install, sync, push, …)", q.Get("action")), ui.SubmitButton("Show")),
+		runTable(all.Runs, func(r runs.RunItem) ui.Node { return cancel(a, r) }, "No matching runs."))
 	a.Write("runs", liveRuns, liveCalls)
 }
 
-// logText returns the log as lines, each with its moment, and its level where that is out of the ordinary.
+// logText returns the log as lines with their times, and with their levels except info.
 func logText(l runs.LogsAnswer) string {
 	var b strings.Builder
 	for _, e := range l.Events {
@@ -90,7 +90,7 @@ func logText(l runs.LogsAnswer) string {
 	return b.String()
 }
 
-// run shows one run and what it says, as it says it.
+// run shows one run with its log, live while it is active.
 func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	a, ok := s.base.Open(w, r, v)
 	if !ok {
@@ -124,18 +124,18 @@ func (s *section) run(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 		return
 	}
 	a.Add(ui.Part("Run "+ShortID(now.ID), ui.Facts(
-		ui.Fact{Name: "What", Value: said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Is", Value: RunStatusBadge(string(now.Status))},
-		ui.Fact{Name: "Said last", Value: lastOf(now)}, ui.Fact{Name: "Place in the queue", Value: ui.OptionalText(number(now.Position))}, ui.Fact{Name: "Asked for", Value: ui.When(now.CreatedAt)},
-		ui.Fact{Name: "Started", Value: when(now.StartedAt)}, ui.Fact{Name: "Ended", Value: when(now.FinishedAt)}, ui.Fact{Name: "Exit code", Value: ui.OptionalText(number(now.ExitCode))},
-		ui.Fact{Name: "Id", Value: mono(now.ID)}), ended(now), cancel(a, runs.RunItem{ID: now.ID, Status: now.Status})))
+		ui.Fact{Name: "Action", Value: said(strings.ReplaceAll(now.Action, "_", " "))}, ui.Fact{Name: "Status", Value: RunStatusBadge(string(now.Status))},
+		ui.Fact{Name: "Last message", Value: lastOf(now)}, ui.Fact{Name: "Queue position", Value: ui.OptionalText(number(now.Position))}, ui.Fact{Name: "Requested", Value: ui.When(now.CreatedAt)},
+		ui.Fact{Name: "Started", Value: when(now.StartedAt)}, ui.Fact{Name: "Finished", Value: when(now.FinishedAt)}, ui.Fact{Name: "Exit code", Value: ui.OptionalText(number(now.ExitCode))},
+		ui.Fact{Name: "ID", Value: mono(now.ID)}), ended(now), cancel(a, runs.RunItem{ID: now.ID, Status: now.Status})))
 	a.Add(logPart(PagePath(a.Name, "runs", now.ID), now, heard, q))
 	if len(now.Result) > 0 && string(now.Result) != "null" {
-		a.Add(ui.Part("What came of it", ui.JSONValue(now.Result)))
+		a.Add(ui.Part("Result", ui.JSONValue(now.Result)))
 	}
 	a.Write("runs", liveOf(now)...)
 }
 
-// lastOf returns what a run that goes on said last.
+// lastOf returns the last message of an active run.
 func lastOf(now runs.StatusAnswer) ui.Node {
 	if now.Terminal {
 		return nil
@@ -143,7 +143,7 @@ func lastOf(now runs.StatusAnswer) ui.Node {
 	return ui.OptionalText(ui.Deref(now.Last))
 }
 
-// ended says why a run did not end well.
+// ended returns the error of a failed run; nil if there is none.
 func ended(now runs.StatusAnswer) ui.Node {
 	if now.Error == "" {
 		return nil
@@ -151,7 +151,7 @@ func ended(now runs.StatusAnswer) ui.Node {
 	return ui.Notice(ui.Bad, ui.P(said(now.Error)), ui.P(ui.Class("quiet"), said(FirstNonEmpty(now.Code, string(now.Status)))))
 }
 
-// liveOf returns the events after which the page of a run looks anew; none after its end.
+// liveOf returns the events after which the page of a run reloads; none after the run has finished.
 func liveOf(now runs.StatusAnswer) []string {
 	if now.Terminal {
 		return nil
@@ -159,7 +159,7 @@ func liveOf(now runs.StatusAnswer) []string {
 	return []string{liveRuns, "tick"}
 }
 
-// logPart returns the log, and ways to other parts of it.
+// logPart returns the log and links to other parts of it.
 func logPart(path string, now runs.StatusAnswer, heard runs.LogsAnswer, q url.Values) ui.Node {
 	var ways ui.Group
 	way := func(words string, set url.Values) {
@@ -169,19 +169,19 @@ func logPart(path string, now runs.StatusAnswer, heard runs.LogsAnswer, q url.Va
 		ways = append(ways, ui.Li(ui.LinkTo(path+"?"+set.Encode(), words)))
 	}
 	if heard.Truncated {
-		way("Show more of the earlier lines", url.Values{"tail": {strconv.Itoa(mostLogLines)}})
+		way("Show earlier lines", url.Values{"tail": {strconv.Itoa(mostLogLines)}})
 	}
-	way("Only what is later than this", url.Values{"since": {strconv.FormatInt(heard.Next, 10)}, "tail": {strconv.Itoa(mostLogLines)}})
+	way("Show only newer lines", url.Values{"since": {strconv.FormatInt(heard.Next, 10)}, "tail": {strconv.Itoa(mostLogLines)}})
 	if q.Get("level") == "" {
-		way("Only warnings", url.Values{"level": {"warning"}})
-		way("Only errors", url.Values{"level": {"error"}})
+		way("Show only warnings", url.Values{"level": {"warning"}})
+		way("Show only errors", url.Values{"level": {"error"}})
 	}
 	if len(q) > 0 {
-		ways = append(ways, ui.Li(ui.LinkTo(path, "From the beginning of this page")))
+		ways = append(ways, ui.Li(ui.LinkTo(path, "Show all levels")))
 	}
 	body := ui.CodeBlock("log of run "+ShortID(now.ID), logText(heard))
 	if len(heard.Events) == 0 {
-		body = ui.Empty("There is nothing in this part of the log.")
+		body = ui.Empty("No matching log lines.")
 	}
-	return ui.Part("Log", body, ui.P(ui.Class("quiet"), said(ui.Count(int(heard.Total), "line", "lines")+" in all.")), ui.Ul(ways))
+	return ui.Part("Log", body, ui.P(ui.Class("quiet"), said(ui.Count(int(heard.Total), "line", "lines")+" in total.")), ui.Ul(ways))
 }

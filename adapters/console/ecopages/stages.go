@@ -1,7 +1,7 @@
 package ecopages
 
-// stages is these pages.
+// stages is the pages of releases, environments and the trash.
 type stages struct{ base Base }
 
-// NewStages is these pages, over a Base.
+// NewStages returns the pages backed by base.
 func NewStages(base Base) stages { return stages{base} }

@@ -21,7 +21,7 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 		return
 	}
 	if !d.Installed {
-		a.Add(ui.Notice(ui.Plain, ui.P(ui.Text("It is not installed, so there are no tickets. "), ui.LinkTo(PagePath(a.Name), "Install it first"))))
+		a.Add(ui.Notice(ui.Plain, ui.P(ui.Text("Not installed, so there are no tickets. "), ui.LinkTo(PagePath(a.Name), "Install the ecosystem"))))
 		a.Write("tickets", liveRuns)
 		return
 	}
@@ -32,13 +32,13 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	for i, t := range all.Tickets {
 		rows = append(rows, ticketRow(a, i, t))
 	}
-	a.Add(ui.Part("Tickets", ui.DataTable("Tickets", []string{"Ticket", "Started", "Repositories", "Actions"}, rows, "There is no ticket. The form below starts one.")))
+	a.Add(ui.Part("Tickets", ui.DataTable("Tickets", []string{"Ticket", "Started", "Repositories", "Actions"}, rows, "No tickets. Start one below.")))
 	if ui.Deref(all.Active) != "" {
-		a.Add(ui.Part("Leave tickets", ui.P(ui.Text("The repositories go back to the branches of the manifest; the tickets stay.")),
-			a.ActionForm("ticket-switch", "Leave tickets", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
+		a.Add(ui.Part("Leave ticket", ui.P(ui.Text("Switches the repositories back to the manifest branches. The tickets are kept.")),
+			a.ActionForm("ticket-switch", "Leave ticket", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
 	}
-	a.Add(ui.Part("Start a ticket", ui.P(ui.Text("Makes its branch in a worktree of every repository that may be written to.")),
-		a.ActionForm("ticket-start", "Start", "the ticket", ui.Field("ticket-id", "ticket_id", "Ticket, for example PROJ-12", ""), RepoCheckboxes("ticket", "Start in", repoNames(d, true)))))
+	a.Add(ui.Part("Start ticket", ui.P(ui.Text("Creates a branch and a worktree in every writable repository.")),
+		a.ActionForm("ticket-start", "Start ticket", "of "+a.Name, ui.Field("ticket-id", "ticket_id", "Ticket ID (for example PROJ-12)", ""), RepoCheckboxes("ticket", "Start in", repoNames(d, true)))))
 	a.Write("tickets", liveRuns, liveCalls)
 }
 
@@ -64,9 +64,9 @@ func ticketRow(a *EcosystemPage, i int, t workspace.TicketItem) ui.Node {
 	}
 	id := "end-" + strconv.Itoa(i)
 	end := ui.Disclosure("End "+t.ID, false, a.ActionForm("ticket-end", "End", t.ID, ui.Hidden("ticket_id", t.ID),
-		ui.SelectField(id, "cleanup", "What goes with "+t.ID, "none", ui.Choice{Value: "none", Text: "nothing"},
-			ui.Choice{Value: "local", Text: "worktrees and branches here"}, ui.Choice{Value: "all", Text: "branches at the remotes, too"}),
-		ui.CheckboxField(id+"-force", "force", "Also with work that is nowhere else (it is kept under refs)", false)))
-	requests := ui.Disclosure("Open requests for "+t.ID, false, a.ActionForm("ticket-pr", "Open requests", "for "+t.ID, ui.Hidden("ticket_id", t.ID), ui.Field(id+"-title", "title", "Title (may be empty)", "")))
+		ui.SelectField(id, "cleanup", "Cleanup of "+t.ID, "none", ui.Choice{Value: "none", Text: "None"},
+			ui.Choice{Value: "local", Text: "Local worktrees and branches"}, ui.Choice{Value: "all", Text: "Local and remote branches"}),
+		ui.CheckboxField(id+"-force", "force", "End even with unsaved work (keeps a backup)", false)))
+	requests := ui.Disclosure("Open pull requests for "+t.ID, false, a.ActionForm("ticket-pr", "Open pull requests", "for "+t.ID, ui.Hidden("ticket_id", t.ID), ui.Field(id+"-title", "title", "Title (optional)", "")))
 	return ui.Row(name, ui.When(t.CreatedAt), ui.Ul(repos), ui.Group{change, requests, end})
 }

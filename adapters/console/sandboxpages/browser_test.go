@@ -56,13 +56,13 @@ func TestSandboxesInABrowser(t *testing.T) {
 	require.DirExists(t, dirs["fix-login"])
 	p.WaitFor(`performance.now() > 1500 && !("held" in document.body.dataset)`) // what has just moved under a pointer takes no press
 	p.Press("Approve: delete sandbox fix-login of origins-shop with unsaved work: 1 change (kept under backup refs)")
-	p.WaitFor(`/the sandbox was deleted|changes that were not committed/.test(document.querySelector("main").innerText)`) // on a page of its own if it took long
+	p.WaitFor(`/the sandbox was deleted|uncommitted changes/.test(document.querySelector("main").innerText)`) // on a page of its own if it took long
 	p.Go(b.web.URL + at)
-	p.WaitText("main", "changes that were not committed")
+	p.WaitText("main", "uncommitted changes")
 	p.Axe()
 	require.NoDirExists(t, dirs["fix-login"])
-	p.Press("Delete the 1 sandbox that can go: project origins-shop")
-	p.WaitText("h1", "Clean-up of origins-shop")
+	p.Press("Delete 1 sandbox: project origins-shop")
+	p.WaitText("h1", "Cleanup of origins-shop")
 	p.WaitText("main", "done")
 	p.Axe()
 	p.Shot("cleaned")

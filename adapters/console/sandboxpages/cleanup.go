@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// cleanup returns which sandboxes can go, and why the others stay.
+// cleanup returns which sandboxes can be deleted, and why the others are kept.
 func cleanup(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	if len(all) == 0 {
 		return nil
@@ -25,23 +25,23 @@ func cleanup(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.Sand
 	var rows []ui.Node
 	going := 0
 	for _, b := range all {
-		verdict := ui.Badge(ui.Plain, "stays")
+		verdict := ui.Badge(ui.Plain, "kept")
 		if b.Removable {
 			going++
-			verdict = ui.Badge(ui.Warn, "can go")
+			verdict = ui.Badge(ui.Warn, "can be deleted")
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(b.Name), verdict, ui.OptionalText(b.Cleanup)))
 	}
 	var press ui.Node
 	if going > 0 {
-		label := "Delete the " + ui.Count(going, "sandbox", "sandboxes") + " that can go"
+		label := "Delete " + ui.Count(going, "sandbox", "sandboxes")
 		press = ui.PostForm(v, at(of.Name, "/clean"), ui.Danger(label, ui.Aria("label", label+": project "+ui.Printable(of.Name))),
-			ui.P(ui.Class("quiet"), ui.Text("Never one that holds work which is nowhere else, also not when it came there meanwhile.")))
+			ui.P(ui.Class("quiet"), ui.Text("Sandboxes with unsaved work are never deleted; this is checked again before each delete.")))
 	}
-	return ui.Part("Clean-up", ui.DataTable("what a clean-up takes and what it leaves", []string{"Sandbox", "Verdict", "Why"}, rows, ""), press)
+	return ui.Part("Cleanup", ui.DataTable("Cleanup", []string{"Sandbox", "Result", "Reason"}, rows, ""), press)
 }
 
-// atOnce is how many sandboxes one press deletes.
+// atOnce is the maximum number of sandboxes that one press deletes.
 const atOnce = 20
 
 func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -61,10 +61,10 @@ func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 	})
 }
 
-// cleaned is what came of a clean-up, sandbox by sandbox.
+// cleaned shows the result of a cleanup, sandbox by sandbox.
 func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
-		p := ui.Page{Title: "Clean-up of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
+		p := ui.Page{Title: "Cleanup of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
 		var rows []ui.Node
 		for _, id := range r.URL.Query()["job"] {
 			j, ok := s.Calls.Find(id)
@@ -74,63 +74,63 @@ func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 			var state ui.Node
 			switch now := j.Now(); {
 			case now.State == ui.JobRunning:
-				p.Live, state = []string{"tick"}, ui.Text("is being done")
+				p.Live, state = []string{"tick"}, ui.Text("running")
 			case now.State == ui.JobAsking:
-				state = ui.LinkTo("/work/"+id, "waits to be confirmed")
+				state = ui.LinkTo("/work/"+id, "waiting for approval")
 			case now.Outcome.Err != nil:
-				state = ui.Group{ui.Badge(ui.Bad, "stays"), ui.Text(" "), ui.OptionalText(fault.From(now.Outcome.Err).Message)}
+				state = ui.Group{ui.Badge(ui.Bad, "kept"), ui.Text(" "), ui.OptionalText(fault.From(now.Outcome.Err).Message)}
 			default:
 				state = ui.Badge(ui.Good, "done")
 			}
 			rows = append(rows, ui.Row(ui.LinkTo("/work/"+id, j.Task.Title), state))
 		}
-		p.Body = []ui.Node{ui.DataTable("deletions", []string{"What", "State"}, rows, "Nothing could go."), ui.P(ui.LinkTo(at(of.Name, ""), "Back to "+ui.Printable(of.Name)))}
+		p.Body = []ui.Node{ui.DataTable("Deletions", []string{"Deletion", "Status"}, rows, "No sandboxes to delete."), ui.P(ui.LinkTo(at(of.Name, ""), "Back to "+ui.Printable(of.Name)))}
 		s.Show(w, r, v, p)
 	})
 }
 
-// Bytes of a server's log: those at the end of its project's page, and those on a page of their own.
+// The maximum number of bytes of a server log on the page of the project and on the log page.
 const (
 	fewBytes = 4 << 10
 	allBytes = ui.MaxPrinted
 )
 
-// errLog reports a log that cannot be read.
-var errLog = fault.New(fault.Unavailable, "server_log_unreadable", "the server's log cannot be read")
+// errLog is returned for a log that cannot be read.
+var errLog = fault.New(fault.Unavailable, "server_log_unreadable", "cannot read the server log")
 
-// end returns the last bytes of a file, and how many there are before them. Secrets were masked when it was written. A file that is not there is empty;
-// what is no plain file is not opened: reading it could last for ever.
+// end returns the last bytes of a file, and the number of bytes before them. Secrets were redacted when the log was written. A missing file
+// is empty; a file that is not regular is not opened, because reading it might never end.
 func end(path string, most int64) (text string, before int64, err error) {
 	info, err := os.Stat(path)
 	if path == "" || errors.Is(err, fs.ErrNotExist) {
 		return "", 0, nil
 	}
 	if err != nil || !info.Mode().IsRegular() {
-		return "", 0, errLog.WithMessage("the log %s cannot be read", path).WithCause(err)
+		return "", 0, errLog.WithMessage("cannot read the log %s", path).WithCause(err)
 	}
 	f, err := os.Open(path)
 	if err != nil {
-		return "", 0, errLog.WithMessage("the log %s cannot be read", path).WithCause(err)
+		return "", 0, errLog.WithMessage("cannot read the log %s", path).WithCause(err)
 	}
 	defer func() { _ = f.Close() }() // it was only read
 	before = max(info.Size()-most, 0)
 	part, err := io.ReadAll(io.NewSectionReader(f, before, most))
 	if err != nil {
-		return "", 0, errLog.WithMessage("the log %s cannot be read any more", path).WithCause(err)
+		return "", 0, errLog.WithMessage("cannot read the log %s: it changed while it was read", path).WithCause(err)
 	}
 	return string(part), before, nil
 }
 
-// tail returns the end of the server's log, and the way to more of it.
+// tail returns the end of the server log and a link to the full log.
 func tail(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 	text, before, err := end(p.Log, fewBytes)
 	switch {
 	case err != nil:
 		return ui.Part("Server log", ui.ErrorNotice(err))
 	case text == "":
-		return ui.Part("Server log", ui.Empty("The server has printed nothing."))
+		return ui.Part("Server log", ui.Empty("No output."))
 	}
-	return ui.Part("Server log", ui.P(ui.LinkTo(at(of.Name, "/log"), "More of it")), ui.LeftOut(int(before)), ui.CodeBlock("the end of the server's log", ui.Output(text)))
+	return ui.Part("Server log", ui.P(ui.LinkTo(at(of.Name, "/log"), "Full log")), ui.LeftOut(int(before)), ui.CodeBlock("End of the server log", ui.Output(text)))
 }
 
 func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -145,9 +145,9 @@ func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 			s.Fail(w, v, err)
 			return
 		}
-		body := ui.Empty("The server has printed nothing.")
+		body := ui.Empty("No output.")
 		if text != "" {
-			body = ui.CodeBlock("the server's log", ui.Output(text))
+			body = ui.CodeBlock("Server log", ui.Output(text))
 		}
 		var live []string
 		if p.Server.Running {
@@ -159,12 +159,12 @@ func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 }
 
 func (s *section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.Show(w, r, v, ui.Page{Title: "Upkeep", Crumbs: crumbs(), Body: []ui.Node{s.duplicates(r.Context(), v),
-		ui.Part("Orphans", ui.P(ui.Text("Servers that are gone and still recorded, servers that nobody recorded, and work that was cut off: the record is brought in line with what runs.")),
+	s.Show(w, r, v, ui.Page{Title: "Maintenance", Crumbs: crumbs(), Body: []ui.Node{s.duplicates(r.Context(), v),
+		ui.Part("Orphans", ui.P(ui.Text("Removes the records of servers that stopped, stops servers without a record, and finishes interrupted operations.")),
 			ui.ActionForm(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
 }
 
-// duplicates is repositories that are there more than once, and servers that nobody manages.
+// duplicates returns the repositories that are recorded more than once, and the servers that Countersign did not start.
 func (s *section) duplicates(ctx context.Context, v httpauth.Identity) ui.Node {
 	var found sandboxes.DuplicateList
 
@@ -184,7 +184,7 @@ func (s *section) duplicates(ctx context.Context, v httpauth.Identity) ui.Node {
 		rows = append(rows, ui.Row(ui.Text(fmt.Sprint(f.PID)), ui.OptionalCode(f.Directory)))
 	}
 	if len(rows) > 0 {
-		body = append(body, ui.P(ui.Text("These agent servers were not started here, and are left alone:")), ui.DataTable("agent servers of others", []string{"Process", "Directory"}, rows, ""))
+		body = append(body, ui.P(ui.Text("Agent servers that Countersign did not start, and does not change:")), ui.DataTable("Other agent servers", []string{"Process", "Directory"}, rows, ""))
 	}
 	return ui.Part("Duplicates", body)
 }
@@ -193,7 +193,7 @@ func (s *section) orphans(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	s.Calls.Do(w, r, v, ui.Task{Title: "Clean up orphans", Tool: sandboxes.Orphans.Name, Back: root + "/-/upkeep", Show: orphaned})
 }
 
-// orphaned is work.Task.Show for orphans that were cleaned up.
+// orphaned is the Task.Show of a cleanup of orphans.
 func orphaned(o tool.Outcome) ui.Node {
 	var found sandboxes.OrphanList
 
@@ -208,10 +208,10 @@ func orphaned(o tool.Outcome) ui.Node {
 	if found.Status != "success" {
 		tone = ui.Warn
 	}
-	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(found.Message))), ui.DataTable("orphans", []string{"Project", "Process", "Why"}, rows, "There were none.")}
+	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(found.Message))), ui.DataTable("Orphans", []string{"Project", "Process", "Reason"}, rows, "No orphans.")}
 }
 
-// models returns the default model of the agent servers, and the choice.
+// models returns the default model of the agent servers and the form that changes it.
 func (s *section) models(ctx context.Context, v httpauth.Identity) ui.Node {
 	var m sandboxes.ModelAnswer
 
@@ -221,7 +221,7 @@ func (s *section) models(ctx context.Context, v httpauth.Identity) ui.Node {
 	current := ui.Deref(m.Current)
 	shown := ui.OptionalCode(current)
 	if shown == nil {
-		shown = ui.Text("none is set")
+		shown = ui.Text("not set")
 	}
 	var warned ui.Node
 	if m.Warning != "" {
@@ -232,7 +232,7 @@ func (s *section) models(ctx context.Context, v httpauth.Identity) ui.Node {
 		options = append(options, ui.Option(ui.Value(name)))
 	}
 	return ui.Part("Model", ui.Facts(ui.Fact{Name: "Default model", Value: shown}, ui.Fact{Name: "Configured in", Value: ui.OptionalCode(m.Path)}), warned,
-		ui.PostForm(v, root+"/-/model", ui.Field("model", "model", "Model of servers that start from now on (provider/model)", current, ui.Required(), ui.List("models")),
+		ui.PostForm(v, root+"/-/model", ui.Field("model", "model", "Model for new servers (provider/model)", current, ui.Required(), ui.List("models")),
 			ui.DataList(ui.ID("models"), options), ui.SubmitButton("Set model")))
 }
 

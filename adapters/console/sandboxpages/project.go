@@ -35,7 +35,7 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		return
 	}
 	sandboxList, err := s.sandboxList(r, v, of.URL)
-	body := []ui.Node{facts(p, of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show the deploy key", "of "+ui.Printable(of.Name)))}
+	body := []ui.Node{facts(p, of), ui.Div(ui.Class("buttons"), servers(v, of), ui.ActionForm(v, at(of.Name, "/key"), "Show deploy key", "of "+ui.Printable(of.Name)))}
 	if err != nil {
 		body = append(body, ui.Part("Sandboxes", ui.ErrorNotice(err)))
 	} else {
@@ -45,11 +45,11 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		Body: append(body, s.kept(r, v, of), tail(p, of), destroying(v, of))})
 }
 
-// facts returns how the project and its server stand.
+// facts returns the status of the project and its server.
 func facts(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
-	health := ui.Text("it does not run")
+	health := ui.Text("not running")
 	if p.Server.Running {
-		health = ui.Badge(ui.Bad, "does not answer")
+		health = ui.Badge(ui.Bad, "no response")
 		if p.Healthy {
 			health = ui.Badge(ui.Good, "healthy")
 		}
@@ -62,11 +62,11 @@ func facts(p sandboxes.ProjectView, of sandboxes.ProjectItem) ui.Node {
 		ui.Fact{Name: "Server", Value: ui.Badge(map[bool]string{true: ui.Good, false: ui.Plain}[p.Server.Running], p.Server.Status)}, ui.Fact{Name: "Health", Value: health},
 		ui.Fact{Name: "Address", Value: ui.OptionalCode(ui.Deref(p.Server.URL))}, ui.Fact{Name: "Port", Value: number(p.Server.Port)},
 		ui.Fact{Name: "Process", Value: number(p.Server.PID)}, ui.Fact{Name: "Version", Value: ui.OptionalText(p.Server.Version)},
-		ui.Fact{Name: "Last error", Value: ui.OptionalText(p.Server.Error)}, ui.Fact{Name: "Last seen well", Value: moment(p.LastHealth)},
-		ui.Fact{Name: "Recorded since", Value: ui.When(p.CreatedAt)})}
+		ui.Fact{Name: "Last error", Value: ui.OptionalText(p.Server.Error)}, ui.Fact{Name: "Last healthy", Value: moment(p.LastHealth)},
+		ui.Fact{Name: "Created", Value: ui.When(p.CreatedAt)})}
 }
 
-// about answers for a project that is not there, or goes on with it.
+// about calls next with the project of the address, or answers with an error if there is none.
 func (s *section) about(w http.ResponseWriter, r *http.Request, v httpauth.Identity, next func(of sandboxes.ProjectItem)) {
 	of, err := s.find(r, v)
 	if err != nil {
@@ -89,13 +89,13 @@ func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 	})
 }
 
-// destroying returns the buttons that take the whole project away from this machine.
+// destroying returns the buttons that delete the project from this machine.
 func destroying(v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
 	to, called := at(of.Name, "/destroy"), ui.Printable(of.Name)
-	return ui.Part("Destroy", ui.P(ui.Text("The server is stopped; the clone and all sandboxes are deleted from this machine. The remote is untouched. While there is work that is nowhere else, this is refused with the list of it.")),
+	return ui.Part("Destroy", ui.P(ui.Text("Stops the server, and deletes the clone and all sandboxes from this machine. The remote does not change. If there is unsaved work, nothing is deleted and the work is listed.")),
 		ui.PostForm(v, to, ui.Danger("Destroy", ui.Aria("label", "Destroy "+called))),
-		ui.Disclosure("Work that is nowhere else may be lost …", false, ui.PostForm(v, to, ui.Hidden("force", "true"),
-			ui.P(ui.Text("What would be lost is shown, and the project's name has to be typed.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))
+		ui.Disclosure("Destroy with unsaved work …", false, ui.PostForm(v, to, ui.Hidden("force", "true"),
+			ui.P(ui.Text("Shows what would be lost. To approve, you type the project name.")), ui.Danger("Destroy with force", ui.Aria("label", "Destroy with force: "+called)))))
 }
 
 func (s *section) destroy(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -111,7 +111,7 @@ func (s *section) key(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 	})
 }
 
-// keyed is work.Task.Show for a deploy key.
+// keyed is the Task.Show of a deploy key.
 func keyed(o tool.Outcome) ui.Node {
 	var k sandboxes.KeyAnswer
 

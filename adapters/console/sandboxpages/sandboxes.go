@@ -19,7 +19,7 @@ func (s *section) sandboxList(r *http.Request, v httpauth.Identity, url string) 
 	return all.Sandboxes, err
 }
 
-// state returns what a sandbox holds beside what it was made from.
+// state returns badges for the changes and commits of a sandbox.
 func state(b sandboxes.SandboxItem) ui.Node {
 	var words []string
 	for _, n := range []struct {
@@ -51,7 +51,7 @@ func state(b sandboxes.SandboxItem) ui.Node {
 	return out
 }
 
-// recorded reports a sandbox that was made here, and can be changed here.
+// recorded reports whether Countersign created the sandbox and can change it.
 func recorded(b sandboxes.SandboxItem) bool { return b.CreatedAt != nil || len(b.Leases) > 0 }
 
 func table(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
@@ -59,10 +59,10 @@ func table(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.Sandbo
 	for i, b := range all {
 		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), ui.Group{state(b), working(b.Agent)}, ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
 	}
-	return ui.Part("Sandboxes", ui.DataTable("sandboxes", []string{"Name", "Branch", "State", "Commit", "More", "Change"}, rows, "It has no sandboxes. Make one below: agents work there side by side."))
+	return ui.Part("Sandboxes", ui.DataTable("sandboxes", []string{"Name", "Branch", "Status", "Commit", "Details", "Actions"}, rows, "No sandboxes. Create one below: each agent works in its own."))
 }
 
-// working returns what the sandbox's agent is doing.
+// working returns the status of the sandbox's agent.
 func working(a *sandboxes.AgentView) ui.Node {
 	if a == nil {
 		return nil
@@ -81,7 +81,7 @@ func working(a *sandboxes.AgentView) ui.Node {
 	return out
 }
 
-// titled returns the sandbox's name; it leads to its work where that was made here.
+// titled returns the sandbox's name, with a link to its page if Countersign created it.
 func titled(of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
 	if !recorded(b) || b.Prunable {
 		return ui.OptionalText(b.Name)
@@ -89,9 +89,9 @@ func titled(of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
 	return ui.LinkTo(workPath(of, b.Name), ui.Printable(b.Name))
 }
 
-// more returns where the sandbox is, and what it has leased for itself.
+// more returns the directory and the leases of the sandbox.
 func more(b sandboxes.SandboxItem) ui.Node {
-	facts := []ui.Fact{{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Made", Value: moment(b.CreatedAt)}}
+	facts := []ui.Fact{{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Created", Value: moment(b.CreatedAt)}}
 	if b.Isolation != "" {
 		facts = append(facts, ui.Fact{Name: "Isolation", Value: ui.OptionalText(b.Isolation)})
 	}
@@ -104,10 +104,10 @@ func more(b sandboxes.SandboxItem) ui.Node {
 	return ui.Disclosure("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
 }
 
-// sandboxActions returns what can be done with the sandbox. ids of fields begin with id.
+// sandboxActions returns the actions on the sandbox. IDs of fields begin with id.
 func sandboxActions(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem, id string) ui.Node {
 	if !recorded(b) {
-		return ui.Text("It was not made here.")
+		return ui.Text("Not created by Countersign.")
 	}
 	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
 	agent := ui.Node(ui.Disclosure("Agent …", false, ui.PostForm(v, at(of.Name, "/agent"), box, agentField(id+"-agent", ""), promptField(id+"-prompt"), ui.SubmitButton("Start agent", ui.Aria("label", "Start an agent in "+called)))))
@@ -115,26 +115,26 @@ func sandboxActions(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.P
 		agent = ui.ActionForm(v, at(of.Name, "/agent"), "Stop "+b.Agent.Agent, "in "+called, box, ui.Hidden("stop", "true"))
 	}
 	return ui.Group{ui.ActionForm(v, at(of.Name, "/reset"), "Reset", called, box), ui.ActionForm(v, at(of.Name, "/delete"), "Delete", called, box),
-		ui.Disclosure("Although something is lost …", false,
-			ui.PostForm(v, at(of.Name, "/reset"), box, ui.CheckboxField(id+"-ignored", "ignored", "Delete ignored files too (node_modules, .env); they are kept nowhere", true),
+		ui.Disclosure("Force reset or delete …", false,
+			ui.PostForm(v, at(of.Name, "/reset"), box, ui.CheckboxField(id+"-ignored", "ignored", "Also delete ignored files (node_modules, .env), without a backup", true),
 				ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))),
 			ui.PostForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
-				ui.P(ui.Text("Work that is nowhere else may go; it is shown first, and kept under a backup ref.")),
+				ui.P(ui.Text("Shows the unsaved work first, and keeps a backup of it.")),
 				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called)))), agent, isolating(b, v, of, id+"-isolate")}
 }
 
-// isolating has what keeps the sandbox's programs inside changed.
+// isolating returns the form that changes the isolation of the sandbox.
 func isolating(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem, id string) ui.Node {
 	return ui.Disclosure("Isolation …", false, ui.PostForm(v, at(of.Name, "/isolate"), ui.Hidden("box", b.Name), isolationFields(id, "none"),
 		ui.SubmitButton("Change isolation", ui.Aria("label", "Change the isolation of sandbox "+ui.Printable(b.Name)))))
 }
 
-// isolationFields returns the choice of what keeps a sandbox's programs inside; none is the word for nothing.
+// isolationFields returns the fields that choose an isolation; none is the value for no isolation.
 func isolationFields(id, none string) ui.Node {
-	return ui.Group{ui.SelectField(id, "isolate", "What keeps its commands and agent inside (the plan says how far)", "", ui.Choice{Value: none, Text: "nothing"}, ui.Choice{Value: "landlock", Text: "landlock"},
-		ui.Choice{Value: "landlock-offline", Text: "landlock, without TCP"}, ui.Choice{Value: "bubblewrap", Text: "bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "bubblewrap, without network"},
-		ui.Choice{Value: "container", Text: "a container"}, ui.Choice{Value: "container-offline", Text: "a container, without network"}),
-		ui.Field(id+"-image", "image", "Image of the container (empty: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255"))}
+	return ui.Group{ui.SelectField(id, "isolate", "Isolation (the plan shows its limits)", "", ui.Choice{Value: none, Text: "None"}, ui.Choice{Value: "landlock", Text: "Landlock"},
+		ui.Choice{Value: "landlock-offline", Text: "Landlock, no TCP"}, ui.Choice{Value: "bubblewrap", Text: "Bubblewrap"}, ui.Choice{Value: "bubblewrap-offline", Text: "Bubblewrap, no network"},
+		ui.Choice{Value: "container", Text: "Container"}, ui.Choice{Value: "container-offline", Text: "Container, no network"}),
+		ui.Field(id+"-image", "image", "Container image (default: docker.io/library/buildpack-deps:scm)", "", ui.MaxLength("255"))}
 }
 
 func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -146,18 +146,18 @@ func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 }
 
 func creating(v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
-	return ui.Part("Make a sandbox", ui.PostForm(v, at(of.Name, "/create"),
+	return ui.Part("Create sandbox", ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
-		ui.Field("box-branch", "branch", "Branch (empty: a new one)", ""),
-		ui.Field("box-command", "command", "Command to run in it once it is there (may be empty; it is shown before it runs)", ""),
+		ui.Field("box-branch", "branch", "Branch (default: new)", ""),
+		ui.Field("box-command", "command", "Start command (optional; shown before it runs)", ""),
 		isolationFields("box-isolate", ""),
-		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Make sandbox")))
+		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Create sandbox")))
 }
 
-// agentField returns the choice of an agent; none is the word for none, empty for the one that was started last.
+// agentField returns the field that chooses an agent; none is the text for no agent, empty for the last started agent.
 func agentField(id, none string) ui.Node {
 	choices := []ui.Choice{{Value: "claude", Text: "claude"}, {Value: "codex", Text: "codex"}, {Value: "opencode", Text: "opencode, in an agent server"}}
-	first := ui.Choice{Text: "the one that was started last"}
+	first := ui.Choice{Text: "Last started agent"}
 	if none != "" {
 		first = ui.Choice{Text: none}
 	}
@@ -165,7 +165,7 @@ func agentField(id, none string) ui.Node {
 }
 
 func promptField(id string) ui.Node {
-	return ui.Field(id, "prompt", "Prompt: what the agent is to do (the command is shown before it runs)", "")
+	return ui.Field(id, "prompt", "Prompt (optional; the command is shown before it runs)", "")
 }
 
 func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -182,13 +182,13 @@ func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 func (s *section) create(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
-		s.Calls.Do(w, r, v, ui.Task{Title: "Make sandbox " + ui.Printable(name), Tool: sandboxes.SandboxCreate.Name, Back: at(of.Name, ""), Show: made,
+		s.Calls.Do(w, r, v, ui.Task{Title: "Create sandbox " + ui.Printable(name), Tool: sandboxes.SandboxCreate.Name, Back: at(of.Name, ""), Show: made,
 			Args: ui.Args{"git_url": of.URL, "name": name}.Set("branch", r.PostFormValue("branch")).Set("start_command", r.PostFormValue("command")).
 				Set("agent", r.PostFormValue("agent")).Set("prompt", r.PostFormValue("prompt")).Set("isolate", isolation(r))})
 	})
 }
 
-// isolation returns what the form says of it, with the image of a container.
+// isolation returns the isolation that the form chooses, with the image of a container.
 func isolation(r *http.Request) string {
 	kind, image := r.PostFormValue("isolate"), strings.TrimSpace(r.PostFormValue("image"))
 	if image != "" && strings.HasPrefix(kind, "container") {
@@ -197,16 +197,16 @@ func isolation(r *http.Request) string {
 	return kind
 }
 
-// ran returns what the command printed, and how it ended.
+// ran returns the output and the exit status of the command.
 func ran(c sandboxes.CommandResult) ui.Node {
 	end := fmt.Sprintf("exit code %d", c.ExitCode)
 	if c.TimedOut {
-		end = "it took too long and was ended"
+		end = "timed out and was stopped"
 	}
-	return ui.Group{ui.Facts(ui.Fact{Name: "Command", Value: ui.OptionalCode(c.Command)}, ui.Fact{Name: "End", Value: ui.Text(end)}), ui.Printed("output of "+ui.Printable(c.Command), c.Output)}
+	return ui.Group{ui.Facts(ui.Fact{Name: "Command", Value: ui.OptionalCode(c.Command)}, ui.Fact{Name: "Status", Value: ui.Text(end)}), ui.Printed("output of "+ui.Printable(c.Command), c.Output)}
 }
 
-// made is work.Task.Show for a sandbox that was made, or restored.
+// made is the Task.Show of a sandbox that was created or restored.
 func made(o tool.Outcome) ui.Node {
 	var b sandboxes.SandboxCreated
 
@@ -217,14 +217,14 @@ func made(o tool.Outcome) ui.Node {
 	if b.Status != "success" {
 		tone = ui.Warn
 	}
-	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(b.Message)), ui.P(ui.LinkTo(at(b.Project, ""), "See "+ui.Printable(b.Project)))),
+	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(b.Message)), ui.P(ui.LinkTo(at(b.Project, ""), "Open "+ui.Printable(b.Project)))),
 		ui.Facts(ui.Fact{Name: "Name", Value: ui.OptionalText(b.Worktree.Name)}, ui.Fact{Name: "Branch", Value: ui.OptionalText(b.Worktree.Branch)}, ui.Fact{Name: "Directory", Value: ui.OptionalCode(b.Worktree.Directory)},
 			ui.Fact{Name: "Copied", Value: ui.OptionalText(strings.Join(b.Copied, ", "))}, ui.Fact{Name: "Note", Value: ui.OptionalText(b.Note)}, ui.Fact{Name: "Warning", Value: ui.OptionalText(b.Warning)})}
 	if b.Agent != nil {
 		body = append(body, ui.Part("Agent", working(b.Agent)))
 	}
 	for _, c := range b.Setup {
-		body = append(body, ui.Part("Set-up", ran(c)))
+		body = append(body, ui.Part("Setup", ran(c)))
 	}
 	if b.Start != nil {
 		body = append(body, ui.Part("Start command", ran(*b.Start)))
@@ -251,7 +251,7 @@ func deletion(of sandboxes.ProjectItem, name, force string) ui.Task {
 	return ui.Task{Title: "Delete sandbox " + ui.Printable(name), Tool: sandboxes.SandboxDelete.Name, Args: ui.Args{"git_url": of.URL, "name": name}.Flag("force", force), Back: at(of.Name, "")}
 }
 
-// kept returns the work that was kept of sandboxes that were deleted or reset.
+// kept returns the backups of deleted and reset sandboxes.
 func (s *section) kept(r *http.Request, v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
 	if !s.Calls.Serves(v, sandboxes.SandboxBackups.Name) {
 		return nil
@@ -265,17 +265,17 @@ func (s *section) kept(r *http.Request, v httpauth.Identity, of sandboxes.Projec
 	for i, b := range all.Backups {
 		what := "commits"
 		if b.Stash {
-			what = "changes that were not committed"
+			what = "uncommitted changes"
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(b.Sandbox), ui.Text(what), ui.When(b.At), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalCode(b.Ref),
-			ui.PostForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "As sandbox", b.Sandbox), ui.SubmitButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
+			ui.PostForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "Sandbox name", b.Sandbox), ui.SubmitButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
 	}
-	return ui.Part("Backups", ui.DataTable("backups", []string{"Sandbox", "What", "When", "Commit", "Ref", "Restore"}, rows, "No work was kept: none was deleted or reset away."))
+	return ui.Part("Backups", ui.DataTable("Backups", []string{"Sandbox", "Content", "Saved", "Commit", "Ref", "Actions"}, rows, "No backups."))
 }
 
 func (s *section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Restore kept work", Tool: sandboxes.SandboxRestore.Name, Back: at(of.Name, ""), Show: made,
+		s.Calls.Do(w, r, v, ui.Task{Title: "Restore backup", Tool: sandboxes.SandboxRestore.Name, Back: at(of.Name, ""), Show: made,
 			Args: ui.Args{"git_url": of.URL, "ref": r.PostFormValue("ref")}.Set("name", r.PostFormValue("box"))})
 	})
 }

@@ -1,5 +1,5 @@
-// Package sandboxpages provides the console's pages for sandbox projects: their agent servers, and the worktrees beside their clones with the content of
-// each. Everything shown and done is a tool call through the core.
+// Package sandboxpages provides the console's pages for sandbox projects: their agent servers, and their sandboxes with
+// their changes. Everything shown and done is a tool call through the core.
 //
 // Its API may change at any time.
 package sandboxpages
@@ -17,10 +17,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// root is the path of the section. Below it, "-" can be no project's name.
+// root is the path of the section. Below it, "-" is not a project name.
 const root = "/sandboxes"
 
-// section is the pages of sandboxes.
+// section is the sandboxes section of the console.
 type section struct{ ui.SectionBase }
 
 // New returns the section.
@@ -28,7 +28,7 @@ func New(runner *ui.CallRunner) *section {
 	return &section{ui.SectionBase{Calls: runner, Path: root, Title: "Sandboxes", Toolset: "sandboxes", Probe: sandboxes.ProjectList.Name}}
 }
 
-// Mount adds the pages to a mux, through what lets users in.
+// Mount adds the pages to a mux, behind the authentication of users.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + root:                        s.list,
@@ -60,10 +60,10 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	})
 }
 
-// at returns a page of a project, or below it.
+// at returns the path of the page of a project, or of a page below it.
 func at(name, below string) string { return root + "/" + url.PathEscape(name) + below }
 
-var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "no project of this name is recorded; the list of sandboxes shows those that are")
+var errUnknown = fault.New(fault.NotFound, "page_sandbox_missing", "sandbox project not found; the sandboxes page lists the recorded projects")
 
 // find returns the project of the address.
 func (s *section) find(r *http.Request, v httpauth.Identity) (sandboxes.ProjectItem, error) {
@@ -87,7 +87,7 @@ func running(so bool) ui.Node {
 	return ui.Badge(ui.Plain, "stopped")
 }
 
-// number returns a number that may not be known.
+// number returns a number; nil if it is not known.
 func number(p *int) ui.Node {
 	if p == nil {
 		return nil
@@ -107,8 +107,8 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 			ui.Text(ui.Count(p.Worktrees, "sandbox", "sandboxes")), servers(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
-		ui.P(ui.LinkTo(root+"/-/upkeep", "Duplicates, orphans and models")),
-		ui.DataTable("projects by git URL", []string{"Project", "Git URL", "Server", "Port", "Sandboxes", "Change"}, rows, "No project is recorded. Start one below: it is cloned, and served by an agent server of its own."),
+		ui.P(ui.LinkTo(root+"/-/upkeep", "Maintenance")),
+		ui.DataTable("Sandbox projects", []string{"Project", "Git URL", "Server", "Port", "Sandboxes", "Actions"}, rows, "No sandbox projects. Start one below: Countersign clones it and runs an agent server for it."),
 		gatewayPart(v, all.Gateway), starting(v)}})
 }
 
@@ -135,14 +135,14 @@ func gatewayPart(v httpauth.Identity, g *sandboxes.GatewayBrief) ui.Node {
 	if g.Running {
 		buttons = append(buttons, do("stop", "Stop"))
 	}
-	return ui.Part("Gateway", ui.Facts(ui.Fact{Name: "State", Value: running(g.Running)}, ui.Fact{Name: "Port", Value: number(g.Port)}, ui.Fact{Name: "Process", Value: number(g.PID)},
+	return ui.Part("Gateway", ui.Facts(ui.Fact{Name: "Status", Value: running(g.Running)}, ui.Fact{Name: "Port", Value: number(g.Port)}, ui.Fact{Name: "Process", Value: number(g.PID)},
 		ui.Fact{Name: "Active projects", Value: ui.Text(fmt.Sprint(g.Active))}), ui.Div(ui.Class("buttons"), buttons))
 }
 
 // starting returns the form that starts a project.
 func starting(v httpauth.Identity) ui.Node {
-	return ui.Part("Start a project", ui.PostForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
-		ui.Field("user_ssh_key", "user_ssh_key", "Path of an SSH key of yours (empty: a deploy key is made where one is needed)", ""), ui.SubmitButton("Start project")))
+	return ui.Part("Start project", ui.PostForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
+		ui.Field("user_ssh_key", "user_ssh_key", "SSH key path (optional; default: a new deploy key)", ""), ui.SubmitButton("Start project")))
 }
 
 func (s *section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -159,7 +159,7 @@ func (s *section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	s.Calls.Do(w, r, v, task)
 }
 
-// started is work.Task.Show for a project's start: it runs, or this is what is still missing.
+// started is the Task.Show of the start of a project.
 func started(o tool.Outcome) ui.Node {
 	var p sandboxes.ProjectStarted
 	if o.Err != nil || decode(o.Value, &p) != nil || p.Project == "" {
@@ -169,9 +169,9 @@ func started(o tool.Outcome) ui.Node {
 	if p.Status != "success" {
 		tone = ui.Warn
 	}
-	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(p.Message)), ui.P(ui.LinkTo(at(p.Project, ""), "See "+ui.Printable(p.Project)))),
+	body := ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(p.Message)), ui.P(ui.LinkTo(at(p.Project, ""), "Open "+ui.Printable(p.Project)))),
 		ui.Facts(ui.Fact{Name: "Server", Value: ui.OptionalCode(p.ServerURL)}, ui.Fact{Name: "Gateway", Value: ui.OptionalText(p.GatewayError)},
-			ui.Fact{Name: "Register the key at", Value: ui.OptionalCode(p.RegisterURL)}, ui.Fact{Name: "The host said", Value: ui.OptionalText(p.ErrorDetail)})}
+			ui.Fact{Name: "Register key at", Value: ui.OptionalCode(p.RegisterURL)}, ui.Fact{Name: "Git host message", Value: ui.OptionalText(p.ErrorDetail)})}
 	if p.PublicKey != "" {
 		body = append(body, ui.CodeBlock("public key", ui.Printable(p.PublicKey)))
 	}
@@ -185,10 +185,10 @@ func started(o tool.Outcome) ui.Node {
 }
 
 func exposed() ui.Node {
-	return ui.Notice(ui.Warn, ui.P(ui.Text("The server listens on more than this machine: others can reach it.")))
+	return ui.Notice(ui.Warn, ui.P(ui.Text("The server listens on a network address: other machines can reach it.")))
 }
 
-// moment returns a moment that may not have been.
+// moment returns a time; nil if there is none.
 func moment(t *time.Time) ui.Node {
 	if t == nil {
 		return nil

@@ -50,10 +50,10 @@ func (b *bench) project(name string) (at, url, dir string) {
 
 func TestNothingThereYet(t *testing.T) {
 	b := newBench(t)
-	b.web.Get("/sandboxes").See("No project is recorded").Miss("Gateway").Sound()
-	assert.Contains(t, b.web.Get("/sandboxes/-/upkeep").See("0 projects", "none is set").Sound().HTML, `<option value="opencode/big-pickle">`)
+	b.web.Get("/sandboxes").See("No sandbox projects").Miss("Gateway").Sound()
+	assert.Contains(t, b.web.Get("/sandboxes/-/upkeep").See("0 projects", "not set").Sound().HTML, `<option value="opencode/big-pickle">`)
 	for _, path := range []string{"/sandboxes/none", "/sandboxes/none/log", "/sandboxes/none/cleaned", "/sandboxes/%2e%2e", "/sandboxes/%3Cb%3E"} {
-		assert.Equal(t, http.StatusNotFound, b.web.Open(path).See("no project of this name").Status, path)
+		assert.Equal(t, http.StatusNotFound, b.web.Open(path).See("sandbox project not found").Status, path)
 	}
 	for _, path := range []string{"server", "destroy", "key", "create", "reset", "delete", "restore", "clean", "merge", "update", "push", "archive"} {
 		assert.Equal(t, http.StatusNotFound, b.web.Send("/sandboxes/none/"+path, nil).Status, path)
@@ -76,22 +76,22 @@ func TestServers(t *testing.T) {
 	origin, _ := b.Origin("shop", nil)
 	b.web.Get("/sandboxes").Press("Start project", "git_url", filepath.Join(b.Top, "nowhere")).Settled().See("code ")
 	p := b.web.Get("/sandboxes").Press("Start project", "git_url", origin).Settled().See("the project runs", "http://127.0.0.1:4")
-	at := regexp.MustCompile(`href="(/sandboxes/[^"]+)">See `).FindStringSubmatch(p.HTML)[1]
+	at := regexp.MustCompile(`href="(/sandboxes/[^"]+)">Open `).FindStringSubmatch(p.HTML)[1]
 	list := b.web.Get("/sandboxes").See("running", "origins-shop", "Gateway", "Active projects 1").Sound()
 	assert.True(t, list.Has("Restart the gateway"))
-	b.web.Get(at).See("healthy", "1.18.33-fake", "It has no sandboxes", "No work was kept", "Server log").Sound()
+	b.web.Get(at).See("healthy", "1.18.33-fake", "No sandboxes", "No backups.", "Server log").Sound()
 	b.web.Get(at + "/log").See(b.Memory).Sound()
 
 	before := b.Running()
 	b.web.Get(at).Press("Restart the server of origins-shop").Settled().See("the project runs")
 	require.NotEqual(t, before[0].PID, b.Running()[0].PID)
-	b.web.Get(at).Press("Stop the server of origins-shop").Settled().See("stopped", "it does not run").Miss("healthy")
+	b.web.Get(at).Press("Stop the server of origins-shop").Settled().See("stopped", "Health not running").Miss("Health healthy")
 	b.web.Get("/sandboxes").Press("Start the server of origins-shop").Settled().See("the project runs")
 	b.web.Get("/sandboxes").Press("Stop the gateway").Settled()
 	b.web.Get("/sandboxes").See("stopped").Press("Restart the gateway").Settled()
-	b.web.Get(at).Press("Show the deploy key of origins-shop").See("ssh-ed25519", "Add the public key")
+	b.web.Get(at).Press("Show deploy key of origins-shop").See("ssh-ed25519", "Add the public key")
 
-	b.web.Get(at).Press("Destroy origins-shop").Settled().See("No project is recorded")
+	b.web.Get(at).Press("Destroy origins-shop").Settled().See("No sandbox projects")
 	assert.Empty(t, b.Running())
 }
 
@@ -126,7 +126,7 @@ func TestHostileLog(t *testing.T) {
 	assert.Less(t, len(all.HTML), 400_000)
 
 	require.NoError(t, os.Remove(logs[0]))
-	b.web.Get(at).See("The server has printed nothing")
+	b.web.Get(at).See("No output.")
 	require.NoError(t, os.Mkdir(logs[0], 0o700))
 	b.web.Get(at).See("code server_log_unreadable")
 	assert.Equal(t, http.StatusServiceUnavailable, b.web.Open(at+"/log").Status)
@@ -136,17 +136,17 @@ func TestHostileLog(t *testing.T) {
 func TestSandboxes(t *testing.T) {
 	b := newBench(t)
 	at, _, dir := b.project("shop")
-	b.web.Get(at).Press("Make sandbox", "box", "fix-login").Settled().See("fix-login", "sandbox/fix-login")
-	b.web.Get(at).Press("Make sandbox", "box", "fix-login").Settled().See("code sandbox_exists")
-	b.web.Get(at).Press("Make sandbox", "box", "no name").Settled().See("code ")
-	asked := b.web.Get(at).Press("Make sandbox", "box", "second", "command", "printf '\\033[32m<b>port\\033[0m '$SANDBOX_PORT; exit 3").See("SANDBOX_PORT")
+	b.web.Get(at).Press("Create sandbox", "box", "fix-login").Settled().See("fix-login", "sandbox/fix-login")
+	b.web.Get(at).Press("Create sandbox", "box", "fix-login").Settled().See("code sandbox_exists")
+	b.web.Get(at).Press("Create sandbox", "box", "no name").Settled().See("code ")
+	asked := b.web.Get(at).Press("Create sandbox", "box", "second", "command", "printf '\\033[32m<b>port\\033[0m '$SANDBOX_PORT; exit 3").See("SANDBOX_PORT")
 	asked.Approve().See("start command failed", "exit code 3", "<b>port 4").Safe("<b>port")
 
 	tree := filepath.Join(dir, "worktrees", "fix-login")
 	if _, err := os.Stat(tree); err != nil {
 		tree = regexp.MustCompile(`<code>([^<]*/fix-login)</code>`).FindStringSubmatch(b.web.Get(at).HTML)[1]
 	}
-	p := b.web.Get(at).See("fix-login", "clean", "SANDBOX_PORT", "SANDBOX_DB_NAME", "stays", "less than 7 days").Sound()
+	p := b.web.Get(at).See("fix-login", "clean", "SANDBOX_PORT", "SANDBOX_DB_NAME", "kept", "less than 7 days").Sound()
 	b.Write(tree, "new <i>.txt", "work\n")
 	b.Write(tree, "README.md", "changed\n")
 	b.Write(tree, "cache", "ignored\n")
@@ -158,7 +158,7 @@ func TestSandboxes(t *testing.T) {
 	b.web.Get(at).Press("Delete with force: sandbox fix-login").See("2 changes", "kept under backup refs").Approve().See("Backups")
 	assert.NoDirExists(t, tree)
 
-	kept := b.web.Get(at).See("changes that were not committed").Sound()
+	kept := b.web.Get(at).See("uncommitted changes").Sound()
 	ref := regexp.MustCompile(`Restore (refs/[^"]+)`).FindStringSubmatch(kept.HTML)[1]
 	kept.Press("Restore "+ref, "box", "again").Settled().See("the work was restored", "again")
 	b.web.Get(at).See("again", "sandbox/again")
@@ -182,16 +182,16 @@ func TestWorkComesBack(t *testing.T) {
 	b.Write(tree, "rough.txt", "rough\n")
 	b.web.Get(at).See("fix").Safe("<em>")
 	page := b.web.Get(at+"/work/fix").See("Fix <em> it", "added <i>.txt (+1 -0)", "work <b>", "?? rough.txt", "1 commit ahead, 0 behind", "rough").Safe("<em>").Safe("<i>").Safe("<b>").Sound()
-	page.See("Nobody has commented on this work").Press("Comment on sandbox fix", "text", "Why <b>?", "path", "<i>.txt", "line", "1").See("Why <b>?").Approve().See("Comment on sandbox fix: done")
-	b.web.Get(at+"/work/fix").See("<i>.txt:1", "Why <b>?").Safe("<b>").Safe("<i>").Press("Settle comment 1").Settled().See("Settle a comment on sandbox fix: done")
-	page = b.web.Get(at + "/work/fix").See("settled").Sound()
+	page.See("No comments.").Press("Comment on sandbox fix", "text", "Why <b>?", "path", "<i>.txt", "line", "1").See("Why <b>?").Approve().See("Comment on sandbox fix: done")
+	b.web.Get(at+"/work/fix").See("<i>.txt:1", "Why <b>?").Safe("<b>").Safe("<i>").Press("Resolve comment 1").Settled().See("Resolve a comment on sandbox fix: done")
+	page = b.web.Get(at + "/work/fix").See("resolved").Sound()
 	page.Press("Merge sandbox fix").Settled().See("code sandbox_uncommitted", "rough.txt")
 	page.Press("Merge sandbox fix", "method", "squash", "message", "Fixed", "committed_only", "true").See("merge sandbox/fix into main", "Fix <em> it", "work <b>").Safe("<em>").Approve().See("Merge sandbox fix: done")
 	assert.Equal(t, "Fixed", b.Git(filepath.Join(dir, "repo"), "log", "-1", "--format=%s", "main"))
 	require.NoError(t, os.Remove(filepath.Join(tree, "rough.txt")))
 	page = b.web.Get(at + "/work/fix").See("1 commit ahead, 1 behind")
 	page.Press("Rebase sandbox fix").Settled().See("Update sandbox fix: done")
-	b.web.Get(at + "/work/fix").See("Nothing differs from the base").Press("Archive sandbox fix").Settled().See("Archive sandbox fix: done")
+	b.web.Get(at + "/work/fix").See("No differences from the base").Press("Archive sandbox fix").Settled().See("Archive sandbox fix: done")
 	assert.NoDirExists(t, tree)
 	assert.Equal(t, http.StatusNotFound, b.web.Open(at+"/work/fix").Status)
 }
@@ -207,14 +207,14 @@ func TestCleanUp(t *testing.T) {
 	}
 	b.age(t, "old", "older", "worked")
 	b.Write(dirs["worked"], "new.txt", "work\n")
-	p := b.web.Get(at).See("old can go it is clean", "older can go", "young stays it is less than 7 days old", "worked stays 1 file has changes").Sound()
+	p := b.web.Get(at).See("old can be deleted it is clean", "older can be deleted", "young kept it is less than 7 days old", "worked kept 1 file has changes").Sound()
 	b.Write(dirs["older"], "late.txt", "work\n") // after the page was made
-	after := p.Press("Delete the 2 sandboxes that can go: project origins-shop").See("Delete sandbox old done")
+	after := p.Press("Delete 2 sandboxes: project origins-shop").See("Delete sandbox old done")
 	after.Miss("Delete sandbox older done")
 	assert.NoDirExists(t, dirs["old"])
 	assert.DirExists(t, dirs["older"])
-	b.web.Get(at).See("older stays 1 file has changes").Miss("can go")
-	after.Site.Send(at+"/clean", nil).See("Nothing could go")
+	b.web.Get(at).See("older kept 1 file has changes").Miss("can be deleted")
+	after.Site.Send(at+"/clean", nil).See("No sandboxes to delete.")
 }
 
 // age has sandboxes made a month ago.
@@ -239,7 +239,7 @@ func TestDestroyWithWork(t *testing.T) {
 	asked := b.web.Get(at).Press("Destroy with force: origins-shop").Settled().See("lose unsaved work in 1 place", "only.txt", "to approve")
 	assert.DirExists(t, dir)
 	typed := regexp.MustCompile(`name="(typed_value)"`).FindStringSubmatch(asked.HTML)[1]
-	asked.Approve(typed, "origins-shop").See("No project is recorded")
+	asked.Approve(typed, "origins-shop").See("No sandbox projects")
 	assert.NoDirExists(t, dir)
 }
 
@@ -258,7 +258,7 @@ func TestUpkeep(t *testing.T) {
 	require.NoError(t, process.Kill())
 	b.Soon(func() bool { return len(b.Running()) < 3 }, "it is gone")
 	b.web.Get("/sandboxes/-/upkeep").Press("Clean up orphans").Settled().See("orphans were found")
-	b.web.Get("/sandboxes/-/upkeep").Press("Clean up orphans").Settled().See("0 orphans were found", "There were none")
+	b.web.Get("/sandboxes/-/upkeep").Press("Clean up orphans").Settled().See("0 orphans were found", "No orphans.")
 
 	set := b.web.Get("/sandboxes/-/upkeep").Press("Set model", "model", "anthropic/claude-fake-1").Settled().See("anthropic/claude-fake-1").Sound()
 	set.Press("Set model", "model", "<b>").Settled().See("code ").Safe("<b>")
