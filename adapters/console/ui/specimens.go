@@ -27,6 +27,9 @@ func Specimens(w http.ResponseWriter, _ *http.Request, v httpauth.Identity) {
 			Panel("Facts", Facts(Fact{"Asked by", TextNode("claude-code/2.1")}, Fact{"Tool", InlineCode("run_script")}, Fact{"Expires", When(time.Date(2026, 3, 1, 9, 0, 0, 0, time.UTC))})),
 			Panel("Nothing there", Empty("Nothing waits.")))),
 		Part("Tabs", Tabs("Parts of an example", SpecimensPath, PageLink{"Overview", SpecimensPath}, PageLink{"Runs", "#main"}, PageLink{"Releases", "#said"})),
+		Part("Graphs", Graph("steps of an example", []GraphNode{{Text: "install", Note: "Completed, 4.2s", Tone: Good, Href: "#main"}, {Text: "lint", Note: "Completed, 1.1s", Tone: Good, After: []int{0}},
+			{Text: "test", Note: "Running", Tone: Warn, After: []int{0}}, {Text: "publish", Note: "Pending", Tone: Plain, After: []int{1, 2}}})),
+		Part("Danger", DangerPanel("Delete example", P(TextNode("The actions that are hard to undo are the last part of a page.")), Div(Class("buttons"), Button(Type("button"), Class("danger"), TextNode("Delete"))))),
 		Part("Tables", DataTable("A table", []string{"When", "What", "Status"}, []Node{
 			Row(TextNode("09:00"), LinkTo("#main", "run npm test in shop"), Badge(Good, "done")),
 			Row(TextNode("09:02"), LinkTo("#main", "delete three files of shop"), Badge(Bad, "failed"))}, "")),
