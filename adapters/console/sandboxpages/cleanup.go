@@ -17,11 +17,8 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// cleanup returns which sandboxes can be deleted, and why the others are kept.
-func cleanup(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
-	if len(all) == 0 {
-		return nil
-	}
+// removable returns which sandboxes can be deleted, and why the others are kept.
+func removable(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
 	var rows []ui.Node
 	going := 0
 	for _, b := range all {
@@ -38,7 +35,7 @@ func cleanup(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.Sand
 		press = ui.PostForm(v, at(of.Name, "/clean"), ui.Danger(label, ui.Aria("label", label+": project "+ui.Printable(of.Name))),
 			ui.P(ui.Class("quiet"), ui.Text("Sandboxes with unsaved work are never deleted; this is checked again before each delete.")))
 	}
-	return ui.Part("Cleanup", ui.DataTable("Cleanup", []string{"Sandbox", "Result", "Reason"}, rows, ""), press)
+	return ui.Group{ui.DataTable("Cleanup", []string{"Sandbox", "Result", "Reason"}, rows, "No sandboxes."), press}
 }
 
 // atOnce is the maximum number of sandboxes that one press deletes.
@@ -64,7 +61,7 @@ func (s *section) clean(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 // cleaned shows the result of a cleanup, sandbox by sandbox.
 func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
-		p := ui.Page{Title: "Cleanup of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")})}
+		p := ui.Page{Title: "Cleanup of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "/cleanup")})}
 		var rows []ui.Node
 		for _, id := range r.URL.Query()["job"] {
 			j, ok := s.Calls.Find(id)
@@ -84,7 +81,7 @@ func (s *section) cleaned(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 			}
 			rows = append(rows, ui.Row(ui.LinkTo("/work/"+id, j.Task.Title), state))
 		}
-		p.Body = []ui.Node{ui.DataTable("Deletions", []string{"Deletion", "Status"}, rows, "No sandboxes to delete."), ui.P(ui.LinkTo(at(of.Name, ""), "Back to "+ui.Printable(of.Name)))}
+		p.Body = []ui.Node{ui.DataTable("Deletions", []string{"Deletion", "Status"}, rows, "No sandboxes to delete."), ui.P(ui.LinkTo(at(of.Name, "/cleanup"), "Back to "+ui.Printable(of.Name)))}
 		s.Show(w, r, v, p)
 	})
 }
@@ -153,13 +150,13 @@ func (s *section) log(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 		if p.Server.Running {
 			live = []string{"tick"}
 		}
-		s.Show(w, r, v, ui.Page{Title: "Server log of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "")}), Live: live,
+		s.Show(w, r, v, ui.Page{Title: "Server log of " + ui.Printable(of.Name), Crumbs: crumbs(ui.PageLink{Text: ui.Printable(of.Name), Href: at(of.Name, "/server")}), Live: live,
 			Body: []ui.Node{ui.Facts(ui.Fact{Name: "File", Value: ui.OptionalCode(p.Log)}), ui.LeftOut(int(before)), body}})
 	})
 }
 
 func (s *section) upkeep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.Show(w, r, v, ui.Page{Title: "Maintenance", Crumbs: crumbs(), Body: []ui.Node{s.duplicates(r.Context(), v),
+	s.Show(w, r, v, ui.Page{Title: "Maintenance", Crumbs: crumbs(), Body: []ui.Node{sectionTabs(root + "/-/upkeep"), s.duplicates(r.Context(), v),
 		ui.Part("Orphans", ui.P(ui.Text("Removes the records of servers that stopped, stops servers without a record, and finishes interrupted operations.")),
 			ui.ActionForm(v, root+"/-/orphans", "Clean up orphans", "")), s.models(r.Context(), v)}})
 }

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 
+	"golang.org/x/sync/errgroup"
+
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/app/sandboxes"
@@ -54,12 +56,76 @@ func state(b sandboxes.SandboxItem) ui.Node {
 // recorded reports whether Countersign created the sandbox and can change it.
 func recorded(b sandboxes.SandboxItem) bool { return b.CreatedAt != nil || len(b.Leases) > 0 }
 
-func table(v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
-	var rows []ui.Node
-	for i, b := range all {
-		rows = append(rows, ui.Row(titled(of, b), ui.OptionalText(b.Branch), ui.Group{state(b), working(b.Agent)}, ui.OptionalCode(b.Head[:min(len(b.Head), 12)]), more(b), sandboxActions(b, v, of, fmt.Sprint("box-", i))))
+// mostCompared is the maximum number of sandboxes on a page that are compared with their base.
+const mostCompared = 12
+
+// cards returns a card for each sandbox. Those with changes are compared with their base.
+func (s *section) cards(r *http.Request, v httpauth.Identity, of sandboxes.ProjectItem, all []sandboxes.SandboxItem) ui.Node {
+	if len(all) == 0 {
+		return ui.Empty("No sandboxes. Create one below: each agent works in its own.")
 	}
-	return ui.Part("Sandboxes", ui.DataTable("sandboxes", []string{"Name", "Branch", "Status", "Commit", "Details", "Actions"}, rows, "No sandboxes. Create one below: each agent works in its own."))
+	sizes := make([]*sandboxes.SandboxComparison, len(all))
+	var g errgroup.Group
+	g.SetLimit(4)
+	compared := 0
+	for i, b := range all {
+		if !recorded(b) || b.Prunable || !b.Dirty && b.Ahead == 0 || compared >= mostCompared {
+			continue
+		}
+		compared++
+		g.Go(func() error {
+			var d sandboxes.SandboxComparison
+			if s.Calls.Read(r.Context(), v, sandboxes.SandboxDiff.Name, ui.Args{"git_url": of.URL, "name": b.Name, "stat": true}, &d) == nil {
+				sizes[i] = &d
+			}
+			return nil // a card without a size is complete
+		})
+	}
+	_ = g.Wait() // its functions return no errors
+	cards := make(ui.Group, len(all))
+	for i, b := range all {
+		cards[i] = card(v, of, b, sizes[i])
+	}
+	return ui.Div(ui.Class("grid"), cards)
+}
+
+// card returns one sandbox with its status, the size of its changes, and links to its pages; size may be nil.
+func card(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem, size *sandboxes.SandboxComparison) ui.Node {
+	var facts []string
+	if size != nil {
+		facts = append(facts, fmt.Sprintf("%s, +%d −%d", ui.Count(size.FileCount, "file", "files"), size.Added, size.Deleted))
+	}
+	if b.Ahead > 0 || b.Behind > 0 {
+		facts = append(facts, fmt.Sprintf("%d ahead, %d behind", b.Ahead, b.Behind))
+	}
+	if b.Isolation != "" {
+		facts = append(facts, ui.Printable(b.Isolation))
+	}
+	var line, agent, made ui.Node
+	if len(facts) > 0 {
+		line = ui.P(ui.Text(strings.Join(facts, " · ")))
+	}
+	if b.Agent != nil {
+		agent = ui.P(working(b.Agent))
+	}
+	if b.CreatedAt != nil {
+		made = ui.P(ui.Class("quiet"), ui.Text("Created "), ui.When(*b.CreatedAt))
+	}
+	return ui.Article(ui.Class("card"), ui.H2(titled(of, b)), ui.P(state(b)), ui.P(ui.OptionalCode(b.Branch)), line, agent, made, cardActions(v, of, b))
+}
+
+// cardActions returns the buttons and links of a card.
+func cardActions(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
+	switch {
+	case !recorded(b):
+		return ui.P(ui.Class("quiet"), ui.Text("Not created by Countersign."))
+	case b.Prunable:
+		return ui.Div(ui.Class("buttons"), ui.PostForm(v, at(of.Name, "/delete"), ui.Hidden("box", b.Name), ui.Danger("Delete", ui.Aria("label", "Delete sandbox "+ui.Printable(b.Name)))))
+	}
+	link := func(href, text string) ui.Node {
+		return ui.A(ui.Class("button"), ui.Href(href), ui.Aria("label", text+" sandbox "+ui.Printable(b.Name)), ui.Text(text))
+	}
+	return ui.Div(ui.Class("buttons"), link(workPath(of, b.Name), "Review"), link(workPath(of, b.Name)+"/manage", "Manage"))
 }
 
 // working returns the status of the sandbox's agent.
@@ -74,9 +140,9 @@ func working(a *sandboxes.AgentView) ui.Node {
 	case a.ExitCode != nil && *a.ExitCode != 0:
 		tone, text = ui.Bad, fmt.Sprintf("%s, exit code %d", text, *a.ExitCode)
 	}
-	out := ui.Group{ui.Text(" "), ui.Badge(tone, text)}
+	out := ui.Group{ui.Badge(tone, text)}
 	if a.LastLine != "" {
-		out = append(out, ui.P(ui.OptionalCode(a.LastLine)))
+		out = append(out, ui.Br(), ui.OptionalCode(a.LastLine))
 	}
 	return out
 }
@@ -89,44 +155,80 @@ func titled(of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
 	return ui.LinkTo(workPath(of, b.Name), ui.Printable(b.Name))
 }
 
-// more returns the directory and the leases of the sandbox.
-func more(b sandboxes.SandboxItem) ui.Node {
-	facts := []ui.Fact{{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Created", Value: moment(b.CreatedAt)}}
-	if b.Isolation != "" {
-		facts = append(facts, ui.Fact{Name: "Isolation", Value: ui.OptionalText(b.Isolation)})
-	}
-	if b.Agent != nil {
-		facts = append(facts, ui.Fact{Name: "Log of " + b.Agent.Agent, Value: ui.OptionalCode(b.Agent.Log)})
-	}
-	for _, name := range slices.Sorted(maps.Keys(b.Leases)) {
-		facts = append(facts, ui.Fact{Name: ui.Printable(name), Value: ui.OptionalCode(b.Leases[name])})
-	}
-	return ui.Disclosure("Directory and leases of "+ui.Printable(b.Name), false, ui.Facts(facts...))
+// manage shows the directory, agent and isolation of a sandbox, and the forms that reset and delete it.
+func (s *section) manage(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
+	s.about(w, r, v, func(of sandboxes.ProjectItem) {
+		all, err := s.sandboxList(r, v, of.URL)
+		if err != nil {
+			s.Fail(w, v, err)
+			return
+		}
+		i := slices.IndexFunc(all, func(b sandboxes.SandboxItem) bool { return b.Name == r.PathValue("box") && recorded(b) })
+		if i < 0 {
+			s.Fail(w, v, errSandbox)
+			return
+		}
+		s.showWork(w, r, v, of, all[i].Name, "/manage", more(all[i]), agentPart(v, of, all[i]), isolating(all[i], v, of),
+			ui.DangerPanel("Reset or delete", resetting(v, of, all[i]), deleting(v, of, all[i])))
+	})
 }
 
-// sandboxActions returns the actions on the sandbox. IDs of fields begin with id.
-func sandboxActions(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem, id string) ui.Node {
-	if !recorded(b) {
-		return ui.Text("Not created by Countersign.")
+// more returns the directory and the leases of the sandbox.
+func more(b sandboxes.SandboxItem) ui.Node {
+	facts := []ui.Fact{{Name: "Status", Value: state(b)}, {Name: "Branch", Value: ui.OptionalCode(b.Branch)}, {Name: "Commit", Value: ui.OptionalCode(b.Head[:min(len(b.Head), 12)])},
+		{Name: "Directory", Value: ui.OptionalCode(b.Directory)}, {Name: "Created", Value: moment(b.CreatedAt)}}
+	var leases []ui.Fact
+	for _, name := range slices.Sorted(maps.Keys(b.Leases)) {
+		leases = append(leases, ui.Fact{Name: ui.Printable(name), Value: ui.OptionalCode(b.Leases[name])})
 	}
+	if len(leases) == 0 {
+		return ui.Facts(facts...)
+	}
+	return ui.Group{ui.Facts(facts...), ui.Disclosure("Ports and names", false, ui.Facts(leases...))}
+}
+
+// agentPart returns the status of the sandbox's agent, and the form that starts or stops it.
+func agentPart(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
 	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
-	agent := ui.Node(ui.Disclosure("Agent …", false, ui.PostForm(v, at(of.Name, "/agent"), box, agentField(id+"-agent", ""), promptField(id+"-prompt"), ui.SubmitButton("Start agent", ui.Aria("label", "Start an agent in "+called)))))
-	if b.Agent != nil && b.Agent.Running() && b.Agent.Session == "" {
-		agent = ui.ActionForm(v, at(of.Name, "/agent"), "Stop "+b.Agent.Agent, "in "+called, box, ui.Hidden("stop", "true"))
+	start := ui.PostForm(v, at(of.Name, "/agent"), box, agentField("agent", ""), promptField("prompt"), ui.SubmitButton("Start agent", ui.Aria("label", "Start agent in "+called)))
+	if b.Agent == nil {
+		return ui.Part("Agent", start)
 	}
-	return ui.Group{ui.ActionForm(v, at(of.Name, "/reset"), "Reset", called, box), ui.ActionForm(v, at(of.Name, "/delete"), "Delete", called, box),
-		ui.Disclosure("Force reset or delete …", false,
-			ui.PostForm(v, at(of.Name, "/reset"), box, ui.CheckboxField(id+"-ignored", "ignored", "Also delete ignored files (node_modules, .env), without a backup", true),
-				ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))),
-			ui.PostForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
-				ui.P(ui.Text("Shows the unsaved work first, and keeps a backup of it.")),
-				ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called)))), agent, isolating(b, v, of, id+"-isolate")}
+	if b.Agent.Running() && b.Agent.Session == "" {
+		start = ui.ActionForm(v, at(of.Name, "/agent"), "Stop "+b.Agent.Agent, "in "+called, box, ui.Hidden("stop", "true"))
+	}
+	return ui.Part("Agent", ui.Facts(ui.Fact{Name: "Status", Value: working(b.Agent)}, ui.Fact{Name: "Log", Value: ui.OptionalCode(b.Agent.Log)}), start)
+}
+
+// resetting returns the forms that reset the sandbox.
+func resetting(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
+	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
+	return ui.Group{ui.P(ui.Text("Resets the sandbox to its default branch. Its work is backed up first.")),
+		ui.ActionForm(v, at(of.Name, "/reset"), "Reset", called, box),
+		ui.Disclosure("Force reset …", false, ui.PostForm(v, at(of.Name, "/reset"), box,
+			ui.CheckboxField("ignored", "ignored", "Also delete ignored files (node_modules, .env), without a backup", true),
+			ui.Danger("Reset", ui.Aria("label", "Reset "+called+" with ignored files"))))}
+}
+
+// deleting returns the forms that delete the sandbox.
+func deleting(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
+	box, called := ui.Hidden("box", b.Name), "sandbox "+ui.Printable(b.Name)
+	return ui.Group{ui.P(ui.Text("Deletes the sandbox and its directory. If it has unsaved work, nothing is deleted and the work is listed.")),
+		ui.PostForm(v, at(of.Name, "/delete"), box, ui.Danger("Delete", ui.Aria("label", "Delete "+called))),
+		ui.Disclosure("Delete with unsaved work …", false, ui.PostForm(v, at(of.Name, "/delete"), box, ui.Hidden("force", "true"),
+			ui.P(ui.Text("Shows the unsaved work first, and keeps a backup of it.")),
+			ui.Danger("Delete with force", ui.Aria("label", "Delete with force: "+called))))}
 }
 
 // isolating returns the form that changes the isolation of the sandbox.
-func isolating(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem, id string) ui.Node {
-	return ui.Disclosure("Isolation …", false, ui.PostForm(v, at(of.Name, "/isolate"), ui.Hidden("box", b.Name), isolationFields(id, "none"),
-		ui.SubmitButton("Change isolation", ui.Aria("label", "Change the isolation of sandbox "+ui.Printable(b.Name)))))
+func isolating(b sandboxes.SandboxItem, v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
+	now := b.Isolation
+	if now == "" {
+		now = "none"
+	}
+	return ui.Part("Isolation", ui.Facts(ui.Fact{Name: "Current isolation", Value: ui.OptionalText(now)}),
+		ui.PostForm(v, at(of.Name, "/isolate"), ui.Hidden("box", b.Name), isolationFields("isolation", "none"),
+			ui.SubmitButton("Change isolation", ui.Aria("label", "Change isolation of sandbox "+ui.Printable(b.Name)))))
 }
 
 // isolationFields returns the fields that choose an isolation; none is the value for no isolation.
@@ -140,15 +242,16 @@ func isolationFields(id, none string) ui.Node {
 func (s *section) isolate(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
-		s.Calls.Do(w, r, v, ui.Task{Title: "Change the isolation of sandbox " + ui.Printable(name), Tool: sandboxes.SandboxIsolate.Name, Back: at(of.Name, ""),
+		s.Calls.Do(w, r, v, ui.Task{Title: "Change the isolation of sandbox " + ui.Printable(name), Tool: sandboxes.SandboxIsolate.Name, Back: workPath(of, name) + "/manage",
 			Args: ui.Args{"git_url": of.URL, "name": name, "isolate": isolation(r)}})
 	})
 }
 
-func creating(v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
-	return ui.Part("Create sandbox", ui.PostForm(v, at(of.Name, "/create"),
+// creating returns the form that creates a sandbox.
+func creating(v httpauth.Identity, of sandboxes.ProjectItem, open bool) ui.Node {
+	return ui.Disclosure("New sandbox …", open, ui.PostForm(v, at(of.Name, "/create"),
 		ui.Field("box-name", "box", "Name (letters, digits, _ and -)", "", ui.Required(), ui.MaxLength("64")),
-		ui.Field("box-branch", "branch", "Branch (default: new)", ""),
+		ui.Field("box-branch", "branch", "Branch (default: new; pr:NUMBER for a pull request)", ""),
 		ui.Field("box-command", "command", "Start command (optional; shown before it runs)", ""),
 		isolationFields("box-isolate", ""),
 		agentField("box-agent", "none"), promptField("box-prompt"), ui.SubmitButton("Create sandbox")))
@@ -174,7 +277,7 @@ func (s *section) agent(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 		if r.PostFormValue("stop") != "" {
 			title = "Stop the agent in sandbox "
 		}
-		s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(name), Tool: sandboxes.SandboxAgent.Name, Back: at(of.Name, ""),
+		s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(name), Tool: sandboxes.SandboxAgent.Name, Back: workPath(of, name) + "/manage",
 			Args: ui.Args{"git_url": of.URL, "name": name}.Set("agent", r.PostFormValue("agent")).Set("prompt", r.PostFormValue("prompt")).Flag("stop", r.PostFormValue("stop"))})
 	})
 }
@@ -235,7 +338,7 @@ func made(o tool.Outcome) ui.Node {
 func (s *section) reset(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
 		name := r.PostFormValue("box")
-		s.Calls.Do(w, r, v, ui.Task{Title: "Reset sandbox " + ui.Printable(name), Tool: sandboxes.SandboxReset.Name, Back: at(of.Name, ""),
+		s.Calls.Do(w, r, v, ui.Task{Title: "Reset sandbox " + ui.Printable(name), Tool: sandboxes.SandboxReset.Name, Back: workPath(of, name) + "/manage",
 			Args: ui.Args{"git_url": of.URL, "name": name}.Flag("clean_ignored", r.PostFormValue("ignored"))})
 	})
 }
@@ -254,12 +357,12 @@ func deletion(of sandboxes.ProjectItem, name, force string) ui.Task {
 // kept returns the backups of deleted and reset sandboxes.
 func (s *section) kept(r *http.Request, v httpauth.Identity, of sandboxes.ProjectItem) ui.Node {
 	if !s.Calls.Serves(v, sandboxes.SandboxBackups.Name) {
-		return nil
+		return ui.Empty("The tool sandbox_backups is not enabled.")
 	}
 	var all sandboxes.BackupList
 
 	if err := s.Calls.Read(r.Context(), v, sandboxes.SandboxBackups.Name, ui.Args{"git_url": of.URL}, &all); err != nil {
-		return ui.Part("Backups", ui.ErrorNotice(err))
+		return ui.ErrorNotice(err)
 	}
 	var rows []ui.Node
 	for i, b := range all.Backups {
@@ -270,12 +373,12 @@ func (s *section) kept(r *http.Request, v httpauth.Identity, of sandboxes.Projec
 		rows = append(rows, ui.Row(ui.OptionalText(b.Sandbox), ui.Text(what), ui.When(b.At), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalCode(b.Ref),
 			ui.PostForm(v, at(of.Name, "/restore"), ui.Hidden("ref", b.Ref), ui.Field(fmt.Sprint("kept-", i), "box", "Sandbox name", b.Sandbox), ui.SubmitButton("Restore", ui.Aria("label", "Restore "+ui.Printable(b.Ref))))))
 	}
-	return ui.Part("Backups", ui.DataTable("Backups", []string{"Sandbox", "Content", "Saved", "Commit", "Ref", "Actions"}, rows, "No backups."))
+	return ui.DataTable("Backups", []string{"Sandbox", "Content", "Saved", "Commit", "Ref", "Actions"}, rows, "No backups.")
 }
 
 func (s *section) restore(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	s.about(w, r, v, func(of sandboxes.ProjectItem) {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Restore backup", Tool: sandboxes.SandboxRestore.Name, Back: at(of.Name, ""), Show: made,
+		s.Calls.Do(w, r, v, ui.Task{Title: "Restore backup", Tool: sandboxes.SandboxRestore.Name, Back: at(of.Name, "/backups"), Show: made,
 			Args: ui.Args{"git_url": of.URL, "ref": r.PostFormValue("ref")}.Set("name", r.PostFormValue("box"))})
 	})
 }

@@ -31,32 +31,39 @@ func New(runner *ui.CallRunner) *section {
 // Mount adds the pages to a mux, behind the authentication of users.
 func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
-		"GET " + root:                        s.list,
-		"POST " + root + "/-/start":          s.begin,
-		"GET " + root + "/-/upkeep":          s.upkeep,
-		"POST " + root + "/-/orphans":        s.orphans,
-		"POST " + root + "/-/gateway":        s.gateway,
-		"POST " + root + "/-/model":          s.setModel,
-		"GET " + root + "/{name}":            s.show,
-		"GET " + root + "/{name}/log":        s.log,
-		"POST " + root + "/{name}/server":    s.server,
-		"POST " + root + "/{name}/destroy":   s.destroy,
-		"POST " + root + "/{name}/key":       s.key,
-		"POST " + root + "/{name}/create":    s.create,
-		"POST " + root + "/{name}/agent":     s.agent,
-		"POST " + root + "/{name}/isolate":   s.isolate,
-		"POST " + root + "/{name}/reset":     s.reset,
-		"POST " + root + "/{name}/delete":    s.remove,
-		"POST " + root + "/{name}/restore":   s.restore,
-		"GET " + root + "/{name}/work/{box}": s.work,
-		"POST " + root + "/{name}/seen":      s.seen,
-		"POST " + root + "/{name}/comment":   s.comment,
-		"POST " + root + "/{name}/merge":     s.merge,
-		"POST " + root + "/{name}/update":    s.update,
-		"POST " + root + "/{name}/push":      s.push,
-		"POST " + root + "/{name}/archive":   s.archive,
-		"POST " + root + "/{name}/clean":     s.clean,
-		"GET " + root + "/{name}/cleaned":    s.cleaned,
+		"GET " + root:                                 s.list,
+		"POST " + root + "/-/start":                   s.begin,
+		"GET " + root + "/-/upkeep":                   s.upkeep,
+		"POST " + root + "/-/orphans":                 s.orphans,
+		"POST " + root + "/-/gateway":                 s.gateway,
+		"POST " + root + "/-/model":                   s.setModel,
+		"GET " + root + "/{name}":                     s.show,
+		"GET " + root + "/{name}/cleanup":             s.cleanup,
+		"GET " + root + "/{name}/backups":             s.backups,
+		"GET " + root + "/{name}/server":              s.serverTab,
+		"GET " + root + "/{name}/log":                 s.log,
+		"POST " + root + "/{name}/server":             s.server,
+		"POST " + root + "/{name}/destroy":            s.destroy,
+		"POST " + root + "/{name}/key":                s.key,
+		"POST " + root + "/{name}/create":             s.create,
+		"POST " + root + "/{name}/agent":              s.agent,
+		"POST " + root + "/{name}/isolate":            s.isolate,
+		"POST " + root + "/{name}/reset":              s.reset,
+		"POST " + root + "/{name}/delete":             s.remove,
+		"POST " + root + "/{name}/restore":            s.restore,
+		"GET " + root + "/{name}/work/{box}":          s.work,
+		"GET " + root + "/{name}/work/{box}/comments": s.discussion,
+		"GET " + root + "/{name}/work/{box}/merge":    s.integration,
+		"GET " + root + "/{name}/work/{box}/manage":   s.manage,
+		"POST " + root + "/{name}/apply":              s.apply,
+		"POST " + root + "/{name}/seen":               s.seen,
+		"POST " + root + "/{name}/comment":            s.comment,
+		"POST " + root + "/{name}/merge":              s.merge,
+		"POST " + root + "/{name}/update":             s.update,
+		"POST " + root + "/{name}/push":               s.push,
+		"POST " + root + "/{name}/archive":            s.archive,
+		"POST " + root + "/{name}/clean":              s.clean,
+		"GET " + root + "/{name}/cleaned":             s.cleaned,
 	})
 }
 
@@ -107,9 +114,14 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 			ui.Text(ui.Count(p.Worktrees, "sandbox", "sandboxes")), servers(v, p)))
 	}
 	s.Show(w, r, v, ui.Page{Title: "Sandboxes", Live: []string{"ai-tool-result"}, Body: []ui.Node{
-		ui.P(ui.LinkTo(root+"/-/upkeep", "Maintenance")),
+		sectionTabs(root), s.Calls.PolicyNotice(r.Context(), v, "Start projects", sandboxes.ProjectStart.Name),
 		ui.DataTable("Sandbox projects", []string{"Project", "Git URL", "Server", "Port", "Sandboxes", "Actions"}, rows, "No sandbox projects. Start one below: Countersign clones it and runs an agent server for it."),
-		gatewayPart(v, all.Gateway), starting(v)}})
+		starting(v), gatewayPart(v, all.Gateway)}})
+}
+
+// sectionTabs returns links to the pages about all projects.
+func sectionTabs(here string) ui.Node {
+	return ui.Tabs("Sections of sandboxes", here, ui.PageLink{Text: "Projects", Href: root}, ui.PageLink{Text: "Maintenance", Href: root + "/-/upkeep"})
 }
 
 // servers returns the buttons that start and stop a project's server.
@@ -142,13 +154,18 @@ func gatewayPart(v httpauth.Identity, g *sandboxes.GatewayBrief) ui.Node {
 // starting returns the form that starts a project.
 func starting(v httpauth.Identity) ui.Node {
 	return ui.Part("Start project", ui.PostForm(v, root+"/-/start", ui.Field("git_url", "git_url", "Git URL (ssh or https)", "", ui.Required()),
-		ui.Field("user_ssh_key", "user_ssh_key", "SSH key path (optional; default: a new deploy key)", ""), ui.SubmitButton("Start project")))
+		ui.Field("user_ssh_key", "user_ssh_key", "SSH key path (optional; default: a new deploy key)", ""),
+		ui.CheckboxField("clone_only", "clone_only", "Clone only, without an agent server", false), ui.SubmitButton("Start project")))
 }
 
 func (s *section) begin(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	url := r.PostFormValue("git_url")
-	s.Calls.Do(w, r, v, ui.Task{Title: "Start " + ui.Printable(url), Tool: sandboxes.ProjectStart.Name,
-		Args: ui.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key")), Back: root, Show: started})
+	task := ui.Task{Title: "Start " + ui.Printable(url), Tool: sandboxes.ProjectStart.Name, Back: root, Show: started,
+		Args: ui.Args{"git_url": url}.Set("user_ssh_key", r.PostFormValue("user_ssh_key"))}
+	if r.PostFormValue("clone_only") == "true" {
+		task.Title, task.Tool = "Clone "+ui.Printable(url), sandboxes.ProjectClone.Name
+	}
+	s.Calls.Do(w, r, v, task)
 }
 
 func (s *section) gateway(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {

@@ -52,10 +52,10 @@ func TestNothingThereYet(t *testing.T) {
 	b := newBench(t)
 	b.web.Get("/sandboxes").See("No sandbox projects").Miss("Gateway").Sound()
 	assert.Contains(t, b.web.Get("/sandboxes/-/upkeep").See("0 projects", "not set").Sound().HTML, `<option value="opencode/big-pickle">`)
-	for _, path := range []string{"/sandboxes/none", "/sandboxes/none/log", "/sandboxes/none/cleaned", "/sandboxes/%2e%2e", "/sandboxes/%3Cb%3E"} {
+	for _, path := range []string{"/sandboxes/none", "/sandboxes/none/log", "/sandboxes/none/cleaned", "/sandboxes/none/cleanup", "/sandboxes/none/backups", "/sandboxes/none/server", "/sandboxes/none/work/x/manage", "/sandboxes/%2e%2e", "/sandboxes/%3Cb%3E"} {
 		assert.Equal(t, http.StatusNotFound, b.web.Open(path).See("sandbox project not found").Status, path)
 	}
-	for _, path := range []string{"server", "destroy", "key", "create", "reset", "delete", "restore", "clean", "merge", "update", "push", "archive"} {
+	for _, path := range []string{"server", "destroy", "key", "create", "reset", "delete", "restore", "clean", "merge", "update", "push", "apply", "archive"} {
 		assert.Equal(t, http.StatusNotFound, b.web.Send("/sandboxes/none/"+path, nil).Status, path)
 	}
 }
@@ -79,7 +79,10 @@ func TestServers(t *testing.T) {
 	at := regexp.MustCompile(`href="(/sandboxes/[^"]+)">Open `).FindStringSubmatch(p.HTML)[1]
 	list := b.web.Get("/sandboxes").See("running", "origins-shop", "Gateway", "Active projects 1").Sound()
 	assert.True(t, list.Has("Restart the gateway"))
-	b.web.Get(at).See("healthy", "1.18.33-fake", "No sandboxes", "No backups.", "Server log").Sound()
+	b.web.Get(at).See("healthy", "No sandboxes").Sound()
+	b.web.Get(at+"/server").See("healthy", "1.18.33-fake", "Server log").Sound()
+	b.web.Get(at + "/backups").See("No backups.").Sound()
+	b.web.Get(at + "/cleanup").See("No sandboxes.").Sound()
 	b.web.Get(at + "/log").See(b.Memory).Sound()
 
 	before := b.Running()
@@ -89,9 +92,9 @@ func TestServers(t *testing.T) {
 	b.web.Get("/sandboxes").Press("Start the server of origins-shop").Settled().See("the project runs")
 	b.web.Get("/sandboxes").Press("Stop the gateway").Settled()
 	b.web.Get("/sandboxes").See("stopped").Press("Restart the gateway").Settled()
-	b.web.Get(at).Press("Show deploy key of origins-shop").See("ssh-ed25519", "Add the public key")
+	b.web.Get(at+"/server").Press("Show deploy key of origins-shop").See("ssh-ed25519", "Add the public key")
 
-	b.web.Get(at).Press("Destroy origins-shop").Settled().See("No sandbox projects")
+	b.web.Get(at + "/server").Press("Destroy origins-shop").Settled().See("No sandbox projects")
 	assert.Empty(t, b.Running())
 }
 
@@ -102,7 +105,7 @@ func TestServersThatDoNotStart(t *testing.T) {
 	b.web.Get(at).Press("Stop the server of origins-shop").Settled()
 	t.Setenv(fakeserver.Variable, "exit=3")
 	b.web.Get(at).Press("Start the server of origins-shop").Settled().See("ended before it answered", "code sandbox_opencode_start_failed")
-	b.web.Get(at).See("failed", "Last error").Sound()
+	b.web.Get(at+"/server").See("failed", "Last error").Sound()
 }
 
 func TestHostileLog(t *testing.T) {
@@ -120,15 +123,15 @@ func TestHostileLog(t *testing.T) {
 		text.WriteString("\x1b[31mred\x1b[0m <script>alert(1)</script> \x00\xff and more of it on this line\n")
 	}
 	require.NoError(t, os.WriteFile(logs[0], []byte(text.String()+"the last line"), 0o600))
-	few := b.web.Get(at).See("the last line", "red <script>alert(1)</script>", "KB before it are left out").Safe("<script>alert").Sound()
+	few := b.web.Get(at+"/server").See("the last line", "red <script>alert(1)</script>", "KB before it are left out").Safe("<script>alert").Sound()
 	all := b.web.Get(at + "/log").See("the last line").Safe("<script>alert").Sound()
 	assert.Less(t, len(few.HTML), 60_000)
 	assert.Less(t, len(all.HTML), 400_000)
 
 	require.NoError(t, os.Remove(logs[0]))
-	b.web.Get(at).See("No output.")
+	b.web.Get(at + "/server").See("No output.")
 	require.NoError(t, os.Mkdir(logs[0], 0o700))
-	b.web.Get(at).See("code server_log_unreadable")
+	b.web.Get(at + "/server").See("code server_log_unreadable")
 	assert.Equal(t, http.StatusServiceUnavailable, b.web.Open(at+"/log").Status)
 	require.NoError(t, os.Remove(logs[0]))
 }
@@ -144,30 +147,32 @@ func TestSandboxes(t *testing.T) {
 
 	tree := filepath.Join(dir, "worktrees", "fix-login")
 	if _, err := os.Stat(tree); err != nil {
-		tree = regexp.MustCompile(`<code>([^<]*/fix-login)</code>`).FindStringSubmatch(b.web.Get(at).HTML)[1]
+		tree = regexp.MustCompile(`<code>([^<]*/fix-login)</code>`).FindStringSubmatch(b.web.Get(at + "/work/fix-login/manage").HTML)[1]
 	}
-	p := b.web.Get(at).See("fix-login", "clean", "SANDBOX_PORT", "SANDBOX_DB_NAME", "kept", "less than 7 days").Sound()
+	b.web.Get(at+"/cleanup").See("kept", "less than 7 days").Sound()
+	p := b.web.Get(at+"/work/fix-login/manage").See("fix-login", "clean", "SANDBOX_PORT", "SANDBOX_DB_NAME").Sound()
 	b.Write(tree, "new <i>.txt", "work\n")
 	b.Write(tree, "README.md", "changed\n")
 	b.Write(tree, "cache", "ignored\n")
-	b.web.Get(at).See("2 changed", "2 files have changes that are not committed").Sound()
+	b.web.Get(at).See("2 changed", "2 files, +2 −1").Sound()
+	b.web.Get(at + "/cleanup").See("2 files have changes that are not committed").Sound()
 
 	refused := p.Press("Delete sandbox fix-login").Settled().See("code sandbox_dirty", "new <i>.txt", "README.md").Safe("new <i>").Miss("Approve")
 	assert.DirExists(t, tree)
 	require.Contains(t, refused.Path, "/work/")
-	b.web.Get(at).Press("Delete with force: sandbox fix-login").See("2 changes", "kept under backup refs").Approve().See("Backups")
+	b.web.Get(at+"/work/fix-login/manage").Press("Delete with force: sandbox fix-login").See("2 changes", "kept under backup refs").Approve().See("Backups")
 	assert.NoDirExists(t, tree)
 
-	kept := b.web.Get(at).See("uncommitted changes").Sound()
+	kept := b.web.Get(at + "/backups").See("uncommitted changes").Sound()
 	ref := regexp.MustCompile(`Restore (refs/[^"]+)`).FindStringSubmatch(kept.HTML)[1]
 	kept.Press("Restore "+ref, "box", "again").Settled().See("the work was restored", "again")
 	b.web.Get(at).See("again", "sandbox/again")
 
-	b.web.Get(at).Press("Change the isolation of sandbox second", "isolate", "none").Settled().See("Change the isolation of sandbox second: done")
+	b.web.Get(at+"/work/second/manage").Press("Change isolation of sandbox second", "isolate", "none").Settled().See("Change the isolation of sandbox second: done")
 	b.web.Send(at+"/isolate", url.Values{"box": {"second"}, "isolate": {"chroot"}}).Settled().See("is no isolation")
-	b.web.Get(at).Press("Reset sandbox second").Settled().See("Reset sandbox second: done")
-	b.web.Get(at).Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
-	b.web.Get(at).Press("Delete sandbox second").Settled().See("Delete sandbox second: done")
+	b.web.Get(at + "/work/second/manage").Press("Reset sandbox second").Settled().See("Reset sandbox second: done")
+	b.web.Get(at+"/work/second/manage").Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
+	b.web.Get(at + "/work/second/manage").Press("Delete sandbox second").Settled().See("Delete sandbox second: done")
 	b.web.Send(at+"/delete", url.Values{"box": {"nothing"}}).Settled().See("no sandbox \"nothing\"")
 }
 
@@ -181,19 +186,23 @@ func TestWorkComesBack(t *testing.T) {
 	b.Git(tree, "commit", "-q", "-m", "Fix <em> it")
 	b.Write(tree, "rough.txt", "rough\n")
 	b.web.Get(at).See("fix").Safe("<em>")
-	page := b.web.Get(at+"/work/fix").See("Fix <em> it", "added <i>.txt (+1 -0)", "work <b>", "?? rough.txt", "1 commit ahead, 0 behind", "rough").Safe("<em>").Safe("<i>").Safe("<b>").Sound()
-	page.See("No comments.").Press("Comment on sandbox fix", "text", "Why <b>?", "path", "<i>.txt", "line", "1").See("Why <b>?").Approve().See("Comment on sandbox fix: done")
-	b.web.Get(at+"/work/fix").See("<i>.txt:1", "Why <b>?").Safe("<b>").Safe("<i>").Press("Resolve comment 1").Settled().See("Resolve a comment on sandbox fix: done")
-	page = b.web.Get(at + "/work/fix").See("resolved").Sound()
+	b.web.Get(at+"/work/fix").See("Fix <em> it", "added <i>.txt (+1 -0)", "work <b>", "?? rough.txt", "1 commit ahead, 0 behind", "rough").Safe("<em>").Safe("<i>").Safe("<b>").Sound()
+	b.web.Get(at+"/work/fix/comments").See("No comments.").Press("Comment on sandbox fix", "text", "Why <b>?", "path", "<i>.txt", "line", "1").See("Why <b>?").Approve().See("Comment on sandbox fix: done")
+	b.web.Get(at+"/work/fix/comments").See("<i>.txt:1", "Why <b>?").Safe("<b>").Safe("<i>").Press("Resolve comment 1").Settled().See("Resolve a comment on sandbox fix: done")
+	b.web.Get(at + "/work/fix/comments").See("resolved").Sound()
+	page := b.web.Get(at + "/work/fix/merge").Sound()
 	page.Press("Merge sandbox fix").Settled().See("code sandbox_uncommitted", "rough.txt")
 	page.Press("Merge sandbox fix", "method", "squash", "message", "Fixed", "committed_only", "true").See("merge sandbox/fix into main", "Fix <em> it", "work <b>").Safe("<em>").Approve().See("Merge sandbox fix: done")
 	assert.Equal(t, "Fixed", b.Git(filepath.Join(dir, "repo"), "log", "-1", "--format=%s", "main"))
 	require.NoError(t, os.Remove(filepath.Join(tree, "rough.txt")))
-	page = b.web.Get(at + "/work/fix").See("1 commit ahead, 1 behind")
+	page = b.web.Get(at + "/work/fix/merge").See("1 commit ahead, 1 behind")
 	page.Press("Rebase sandbox fix").Settled().See("Update sandbox fix: done")
-	b.web.Get(at + "/work/fix").See("No differences from the base").Press("Archive sandbox fix").Settled().See("Archive sandbox fix: done")
+	b.web.Get(at + "/work/fix").See("No differences from the base")
+	b.web.Get(at + "/work/fix/merge").Press("Archive sandbox fix").Settled().See("Archive sandbox fix: done")
 	assert.NoDirExists(t, tree)
-	assert.Equal(t, http.StatusNotFound, b.web.Open(at+"/work/fix").Status)
+	for _, below := range []string{"", "/comments", "/merge", "/manage"} {
+		assert.Equal(t, http.StatusNotFound, b.web.Open(at+"/work/fix"+below).Status)
+	}
 }
 
 // TestCleanUp takes what is clean and old, and nothing else, also when work comes to it at the last moment.
@@ -207,13 +216,13 @@ func TestCleanUp(t *testing.T) {
 	}
 	b.age(t, "old", "older", "worked")
 	b.Write(dirs["worked"], "new.txt", "work\n")
-	p := b.web.Get(at).See("old can be deleted it is clean", "older can be deleted", "young kept it is less than 7 days old", "worked kept 1 file has changes").Sound()
+	p := b.web.Get(at+"/cleanup").See("old can be deleted it is clean", "older can be deleted", "young kept it is less than 7 days old", "worked kept 1 file has changes").Sound()
 	b.Write(dirs["older"], "late.txt", "work\n") // after the page was made
 	after := p.Press("Delete 2 sandboxes: project origins-shop").See("Delete sandbox old done")
 	after.Miss("Delete sandbox older done")
 	assert.NoDirExists(t, dirs["old"])
 	assert.DirExists(t, dirs["older"])
-	b.web.Get(at).See("older kept 1 file has changes").Miss("can be deleted")
+	b.web.Get(at + "/cleanup").See("older kept 1 file has changes").Miss("can be deleted")
 	after.Site.Send(at+"/clean", nil).See("No sandboxes to delete.")
 }
 
@@ -235,8 +244,8 @@ func TestDestroyWithWork(t *testing.T) {
 	at, url, dir := b.project("shop")
 	made := b.Do("opencode_sandbox_create", map[string]any{"git_url": url, "name": "fix"})
 	b.Write(made["worktree"].(map[string]any)["directory"].(string), "only.txt", "here\n")
-	b.web.Get(at).Press("Destroy origins-shop").Settled().See("code sandbox_unpushed_work", "only.txt").Miss("Approve")
-	asked := b.web.Get(at).Press("Destroy with force: origins-shop").Settled().See("lose unsaved work in 1 place", "only.txt", "to approve")
+	b.web.Get(at+"/server").Press("Destroy origins-shop").Settled().See("code sandbox_unpushed_work", "only.txt").Miss("Approve")
+	asked := b.web.Get(at+"/server").Press("Destroy with force: origins-shop").Settled().See("lose unsaved work in 1 place", "only.txt", "to approve")
 	assert.DirExists(t, dir)
 	typed := regexp.MustCompile(`name="(typed_value)"`).FindStringSubmatch(asked.HTML)[1]
 	asked.Approve(typed, "origins-shop").See("No sandbox projects")
