@@ -123,7 +123,7 @@ func (g group) drawChanges(found gitwork.ChangesAnswer, stat bool) {
 				if !stat {
 					g.Line("  hunk %s  %s", h.ID, command.Plain(h.Head))
 					for line := range strings.Lines(h.Text) {
-						g.Line("    %s", command.Plain(strings.TrimSuffix(line, "\n")))
+						g.Line("    %s", command.Block(strings.TrimSuffix(line, "\n"))) // with its indentation
 					}
 				}
 			}
