@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"syscall"
@@ -204,10 +205,16 @@ func outputNewest(t *testing.T, r *fixture) {
 	result, err := r.Run(t.Context(), r.script(t, "seq 1 12345"), func(s process.State) { id = s.ID })
 	require.NoError(t, err)
 	assert.True(t, strings.HasSuffix(string(result.Stdout), "12344\n12345\n"))
-	assert.Equal(t, process.MaxLines, strings.Count(string(result.Stdout), "\n"))
 	all, err := os.ReadFile(seq(t, r, printed))
 	require.NoError(t, err)
-	assert.Equal(t, int64(len(all)), int64(len(result.Stdout))+result.Dropped, "what is missing is counted")
+	head, rest, ok := strings.Cut(string(result.Stdout), "[... 345 lines are left out ...]\n")
+	require.True(t, ok, "the beginning is kept, and what is missing is counted")
+	assert.True(t, strings.HasPrefix(string(all), head))
+	assert.True(t, strings.HasSuffix(string(all), rest))
+	assert.Equal(t, process.HeadLines, strings.Count(head, "\n"))
+	assert.Equal(t, process.MaxLines, strings.Count(rest, "\n"))
+	assert.Equal(t, int64(len(all)), int64(len(head)+len(rest))+result.Dropped)
+	assert.Equal(t, int64(len(all)), result.Printed)
 	chunk, err := r.Output(t.Context(), id, 0)
 	require.NoError(t, err)
 	assert.Equal(t, int64(printed), chunk.Total)
@@ -220,9 +227,18 @@ func outputNewest(t *testing.T, r *fixture) {
 
 	result, err = r.Run(t.Context(), r.script(t, "yes $(head -c 999 /dev/zero | tr '\\0' y) | head -n 5000"), func(s process.State) { id = s.ID })
 	require.NoError(t, err)
-	assert.LessOrEqual(t, len(result.Stdout), process.MaxBytes)
-	assert.Greater(t, len(result.Stdout), process.MaxBytes*7/8)
-	assert.Equal(t, int64(5000*1000), int64(len(result.Stdout))+result.Dropped)
+	head, rest, ok = strings.Cut(string(result.Stdout), "[... ")
+	require.True(t, ok)
+	assert.Equal(t, process.HeadBytes/1000*1000, len(head), "the beginning, in whole lines")
+	number, tail, ok := strings.Cut(rest, " lines are left out ...]\n")
+	require.True(t, ok)
+	missing, err := strconv.Atoi(number)
+	require.NoError(t, err)
+	assert.Equal(t, 5000, strings.Count(head+tail, "\n")+missing)
+	assert.LessOrEqual(t, len(tail), process.MaxBytes)
+	assert.Greater(t, len(tail), process.MaxBytes*7/8)
+	assert.Equal(t, int64(5000*1000), int64(len(head)+len(tail))+result.Dropped, "what is missing is counted")
+	assert.Equal(t, int64(5000*1000), result.Printed)
 	chunk, err = r.Output(t.Context(), id, 0)
 	require.NoError(t, err)
 	assert.Equal(t, int64(5000), chunk.Total)

@@ -228,6 +228,6 @@ func exitOf(s *os.ProcessState) process.Exit {
 func (c *child) result() process.Result {
 	s := c.rec.State
 	r := process.Result{Status: s.Status, Exit: s.Exit, Elapsed: time.Since(c.began)}
-	r.Stdout, r.Stderr, r.Dropped = c.spool.Result()
+	r.Stdout, r.Stderr, r.Dropped, r.Printed = c.spool.Result()
 	return r
 }

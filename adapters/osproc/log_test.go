@@ -129,6 +129,6 @@ func TestLogIsNoWayElsewhere(t *testing.T) {
 	end()
 	require.ErrorContains(t, s.Err(), "not a file")
 	assert.Equal(t, "mine\n", contents(t, victim))
-	stdout, _, _ := s.Result()
+	stdout, _, _, _ := s.Result()
 	assert.Equal(t, "text\n", string(stdout), "and nothing else is lost")
 }

@@ -40,7 +40,10 @@ type ring struct {
 	kept    int   // bytes of those that do
 	printed int64 // bytes ever read
 	open    [process.Stderr + 1]bool
-	wake    chan struct{} // holds one when there is something to take
+	lines   [process.Stderr + 1]int64 // ever pushed
+	head    batch                     // the first lines, at most HeadLines and HeadBytes
+	full    bool                      // head is complete
+	wake    chan struct{}             // holds one when there is something to take
 }
 
 func newRing() *ring { return &ring{wake: make(chan struct{}, 1)} }
@@ -48,6 +51,10 @@ func newRing() *ring { return &ring{wake: make(chan struct{}, 1)} }
 // push adds whole lines. It only copies: the process is waiting.
 func (r *ring) push(stream process.Stream, data []byte, lines int) {
 	r.mu.Lock()
+	r.lines[stream] += int64(lines)
+	if !r.full {
+		r.begin(stream, data, lines)
+	}
 	b := &r.now
 	b.data = append(b.data, data...)
 	b.records = append(b.records, outputRecord{stream, len(data), lines})
@@ -70,6 +77,30 @@ func (r *ring) push(stream process.Stream, data []byte, lines int) {
 	case r.wake <- struct{}{}:
 	default:
 	}
+}
+
+// begin adds whole lines to the head, as far as they have room there.
+func (r *ring) begin(stream process.Stream, data []byte, lines int) {
+	if room := process.HeadBytes - len(r.head.data); len(data) > room {
+		r.full = true
+		data = data[:bytes.LastIndexByte(data[:room], '\n')+1]
+		lines = bytes.Count(data, []byte{'\n'})
+	}
+	if room := process.HeadLines - r.head.lines; lines > room {
+		r.full = true
+		end := 0
+		for range room {
+			end += bytes.IndexByte(data[end:], '\n') + 1
+		}
+		data, lines = data[:end], room
+	}
+	if lines == 0 {
+		return
+	}
+	r.head.data = append(r.head.data, data...)
+	r.head.records = append(r.head.records, outputRecord{stream, len(data), lines})
+	r.head.lines += lines
+	r.head.total += int64(lines)
 }
 
 // take empties the ring. What it gives is good until the next take.

@@ -31,7 +31,7 @@ func runEnds(t *testing.T, r *fixture) {
 		have, err := r.Run(t.Context(), r.script(t, text), func(s process.State) { running = s })
 		require.NoError(t, err, text)
 		assert.Positive(t, have.Elapsed)
-		have.Elapsed = 0
+		have.Elapsed, want.Printed = 0, int64(len(want.Stdout)+len(want.Stderr))
 		assert.Equal(t, want, have, text)
 
 		assert.Equal(t, process.Running, running.Status)

@@ -2,6 +2,7 @@ package osproc
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"strings"
 	"sync"
@@ -82,20 +83,46 @@ func (s *Spool) Err() error {
 	return errors.Join(s.err, s.log.err)
 }
 
-// Result returns the kept output by stream, and how many bytes of it are missing. Both together have at most MaxBytes and MaxLines; a last line
-// has an end if it was printed with one.
-func (s *Spool) Result() (stdout, stderr []byte, dropped int64) {
+// Result returns the kept output by stream, how many bytes of it are missing, and how many were printed. Both together have at most MaxBytes and MaxLines of the newest; where that is
+// not all, the head stands before them, and a line between them says how many are missing. A last line has an end if it was printed with one.
+func (s *Spool) Result() (stdout, stderr []byte, dropped, printed int64) {
 	var kept [process.Stderr + 1][]byte
 	skip, standFor := s.files.excess()
-	for _, l := range s.files.lines()[skip:] {
+	newest := s.files.lines()[skip:]
+	if len(newest) > 0 && newest[0].Number > 1 {
+		missing := s.ring.lines
+		for _, l := range newest {
+			missing[l.Stream]--
+		}
+		for _, l := range s.head(newest[0].Number) {
+			kept[l.stream] = append(append(kept[l.stream], l.text...), '\n')
+			missing[l.stream]--
+			standFor += int64(l.raw)
+		}
+		for stream, n := range missing {
+			if n > 0 {
+				kept[stream] = fmt.Appendf(kept[stream], "[... %d lines are left out ...]\n", n)
+			}
+		}
+	}
+	for _, l := range newest {
 		kept[l.Stream] = append(append(kept[l.Stream], l.Text...), '\n')
 	}
+	dropped, printed = s.ring.printed-standFor, s.ring.printed
 	for stream := range kept {
 		if n := len(kept[stream]); n > 0 && s.ring.open[stream] {
 			kept[stream] = kept[stream][:n-1]
+			printed--
 		}
 	}
-	return kept[process.Stdout], kept[process.Stderr], s.ring.printed - standFor
+	return kept[process.Stdout], kept[process.Stderr], dropped, printed
+}
+
+// head returns the first lines before that number, clean and masked.
+func (s *Spool) head(before int64) []line {
+	first := cleaner{redactor: s.cleaner.redactor, secrets: s.cleaner.secrets}
+	lines, _ := first.clean(s.ring.head)
+	return lines[:min(int64(len(lines)), before-1)]
 }
 
 // parse appends the lines of a segment's text, of which the first has that number. What stands after the last line end is not complete.

@@ -7,6 +7,7 @@ import (
 	"io"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -82,7 +83,7 @@ func TestDrainKeepsLines(t *testing.T) {
 		for i := range want {
 			require.True(t, want[i] == have[i], "line %d has %d bytes, not %d", i, len(have[i]), len(want[i])) // the lines themselves are too long to show
 		}
-		stdout, stderr, dropped := s.Result()
+		stdout, stderr, dropped, _ := s.Result()
 		require.Empty(t, stderr)
 		require.Equal(t, int64(cut), dropped)
 		require.Equal(t, len(text), len(stdout)+cut)
@@ -113,7 +114,7 @@ func TestDrainTellsWhyItEnds(t *testing.T) {
 	require.ErrorIs(t, s.Drain(process.Stderr, io.MultiReader(strings.NewReader("one\ntwo"), iotest.ErrReader(failure))), failure)
 	end()
 	assert.Equal(t, []string{"one", "two"}, texts(t, dir), "and what was read is kept")
-	_, stderr, dropped := s.Result()
+	_, stderr, dropped, _ := s.Result()
 	assert.Equal(t, "one\ntwo", string(stderr))
 	assert.Zero(t, dropped)
 }
@@ -205,8 +206,19 @@ func TestFlood(t *testing.T) {
 	all := texts(t, dir)
 	assert.Len(t, all, process.MaxLines)
 	assert.Equal(t, fmt.Sprint("line ", lines), all[len(all)-1])
-	stdout, _, dropped := s.Result()
-	assert.Equal(t, printed, int64(len(stdout))+dropped)
+	stdout, _, dropped, total := s.Result()
+	assert.Equal(t, printed, total)
+	head, tail, ok := bytes.Cut(stdout, []byte("[... "))
+	require.True(t, ok, "a line says what is missing")
+	number, tail, ok := bytes.Cut(tail, []byte(" lines are left out ...]\n"))
+	require.True(t, ok)
+	assert.Equal(t, printed, int64(len(head)+len(tail))+dropped)
+	assert.True(t, bytes.HasPrefix(head, []byte("line 1\nline 2\n")), "the beginning is kept")
+	assert.Equal(t, process.HeadLines, bytes.Count(head, []byte("\n")))
+	assert.Equal(t, process.MaxLines, bytes.Count(tail, []byte("\n")))
+	missing, err := strconv.Atoi(string(number))
+	require.NoError(t, err)
+	assert.Equal(t, lines, bytes.Count(head, []byte("\n"))+missing+process.MaxLines)
 	files, err := filepath.Glob(filepath.Join(dir, "*"))
 	require.NoError(t, err)
 	assert.LessOrEqual(t, len(files), process.MaxLines/1000+1, "old files are removed")

@@ -9,13 +9,21 @@ const (
 	MaxLineBytes = 16 << 10 // longer lines are cut
 )
 
-// Result is a process that ran to its end while the caller waited. Output beyond MaxBytes is missing at the beginning.
+// How much of the beginning of an output a Result has beside the newest, up to whichever limit is reached first.
+const (
+	HeadLines = 2000
+	HeadBytes = 64 << 10
+)
+
+// Result is a process that ran to its end while the caller waited. Output beyond MaxBytes or MaxLines is missing between the head and the newest:
+// a line in each stream says how many of its lines are missing there.
 type Result struct {
 	Status  Status // final
 	Exit    Exit
 	Stdout  []byte
 	Stderr  []byte
 	Dropped int64 // missing bytes of both streams
+	Printed int64 // bytes of both streams, with these
 	Elapsed time.Duration
 }
 

@@ -241,7 +241,7 @@ func (r Runner) Wait(ctx context.Context, sc tool.Scope, what string, spec proce
 		return ProcessResult{}, err
 	}
 	e := ProcessResult{ProcessID: id, ExitCode: result.Exit.Code, Signal: result.Exit.Signal, DurationMS: result.Elapsed.Milliseconds()}
-	e.TotalBytes = int64(len(result.Stdout)+len(result.Stderr)) + result.Dropped
+	e.TotalBytes = result.Printed
 	var cut bool
 	e.Stdout, e.Stderr, cut = streams(result.Stdout, result.Stderr, OutputBudget(sc))
 	e.Truncated = cut || result.Dropped > 0
