@@ -27,12 +27,16 @@ type route struct {
 var (
 	links  = regexp.MustCompile(`<a [^>]*href="(/[^"]*)"`)
 	posts  = regexp.MustCompile(`<form method="post" action="(/[^"]*)"`)
+	tabs   = regexp.MustCompile(`\btab=[a-z-]+`)
 	idents = regexp.MustCompile(`[0-9a-f]{8}-[0-9a-f-]{27}|\b[a-z]{2,6}_[A-Za-z0-9_-]{6,}|\b[0-9a-f]{12,}\b|[A-Z0-9]{20,}|T\d{6}Z|\d+`)
 )
 
 // shape returns a path without what tells pages of one kind apart.
 func shape(path string) string {
-	path, _, _ = strings.Cut(path, "?")
+	path, query, _ := strings.Cut(path, "?")
+	if tab := tabs.FindString(query); tab != "" { // a page of its own
+		path += "?" + tab
+	}
 	path = regexp.MustCompile(`^/tools/[^/]+`).ReplaceAllString(path, "/tools/*") // one for every tool
 	return idents.ReplaceAllString(path, "*")
 }
@@ -209,7 +213,7 @@ func TestEveryPageInABrowser(t *testing.T) {
 		p.Go(b.pages() + path)
 		assert.Equal(t, 1, p.Count("h1"), path)
 		p.Axe()
-		p.Shot(fmt.Sprintf("page %03d %s", i, shape(path)))
+		p.Shot(fmt.Sprintf("page %03d %s", i, strings.ReplaceAll(shape(path), "?", " ")))
 		p.Narrow(true)
 		p.Narrow(false)
 	}

@@ -67,8 +67,8 @@ func table(all []action) ui.Node {
 }
 
 // ActionsPart returns the part of a project's page about its actions, and those of no project.
-func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, project string) ui.Node {
-	all, err := NewActionSection(of).listed(r.Context(), v, ui.Args{"projectId": project})
+func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, project known) ui.Node {
+	all, err := NewActionSection(of).listed(r.Context(), v, ui.Args{"projectId": project.ID})
 	if err != nil {
 		return ui.Part("Actions and webhooks", ui.ErrorNotice(err))
 	}

@@ -47,7 +47,7 @@ func TestProjectsInABrowser(t *testing.T) {
 	p.Narrow(true)
 	look(at, "project narrow", "tsc -p .")
 	p.Narrow(false)
-	git := "/projects/git/" + filepath.Base(at)
+	git := at + "?tab=changes"
 	look(git, "git", "Whole file build.sh: modified")
 	p.Narrow(true)
 	look(git, "git narrow", "Whole file build.sh: modified")

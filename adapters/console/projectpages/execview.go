@@ -267,16 +267,20 @@ func answered(doc json.RawMessage) ui.Node {
 
 // StatusBadge returns the badge of the status of an execution, a process or a service.
 func StatusBadge(word string) ui.Node {
-	tone := ui.Plain
+	return ui.Badge(statusTone(word), statusText(word))
+}
+
+// statusTone returns the tone of a status.
+func statusTone(word string) string {
 	switch word {
 	case "completed", "exited":
-		tone = ui.Good
+		return ui.Good
 	case "running", "queued", "pending_confirm", "starting", "stopping":
-		tone = ui.Warn
+		return ui.Warn
 	case "failed", "timed_out", "denied":
-		tone = ui.Bad
+		return ui.Bad
 	}
-	return ui.Badge(tone, statusText(word))
+	return ui.Plain
 }
 
 // statusText returns a status as pages show it: "Timed out" for "timed_out".

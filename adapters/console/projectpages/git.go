@@ -14,45 +14,53 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// gitAt returns the address of git in a project, or of what is done there.
+// gitAt returns the path that git forms of a project post to.
 func gitAt(id, more string) string { return root + "/git/" + url.PathEscape(id) + more }
 
-// gitPath returns the page of git in a project's work tree.
-func gitPath(of known, dir string) string {
-	if dir == of.Path {
-		return gitAt(of.ID, "")
-	}
-	return gitAt(of.ID, "?worktree="+url.QueryEscape(dir))
-}
-
-// gitLink leads to the page on which the user works with git.
-func (a *about) gitLink() ui.Node {
-	if !a.Calls.Serves(a.v, gitwork.Changes.Name) {
-		return nil
-	}
-	return ui.P(ui.LinkTo(gitPath(a.of, a.dir), "Work with git: stage, commit, branch, stash, push, pull"))
-}
-
-// git is the page of git: what differs, hunk by hunk, and what can be done about it.
-func (s *Section) git(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	of, err := s.find(r, v)
-	if err != nil {
-		s.Fail(w, v, err)
-		return
-	}
-	a := &about{Section: s, r: r, v: v, of: of, dir: cmp.Or(r.URL.Query().Get("worktree"), of.Path)}
-	p := ui.Page{Title: "Git of " + ui.Printable(of.Name), Crumbs: []ui.PageLink{{Text: "Projects", Href: root}, {Text: ui.Printable(of.Name), Href: in(of, a.dir)}}, Live: []string{"ai-tool-result"}}
-	var found gitwork.ChangesAnswer
-	switch err := a.read(gitwork.Changes.Name, ui.Args{"path": a.dir}, &found); {
+// found reads the uncommitted changes, the branches and the stashes. It returns a node to show instead if that fails.
+func (a *about) found() (found gitwork.ChangesAnswer, instead ui.Node) {
+	err := a.read(gitwork.Changes.Name, ui.Args{"path": a.dir}, &found)
+	switch {
 	case err != nil && fault.From(err).Code == codeNoRepository:
-		p.Body = []ui.Node{ui.Empty("Not a git repository.")}
+		return found, ui.Empty("Not a git repository.")
 	case err != nil:
-		p.Body = []ui.Node{ui.ErrorNotice(err)}
-	default:
-		p.Body = []ui.Node{a.gitFacts(found), a.gitFiles("Staged", "unstage", "Unstage", found.Staged, "No staged changes."), a.committing(found),
-			a.gitFiles("Not staged", "stage", "Stage", found.Unstaged, "No unstaged changes."), a.syncing(found), a.branching(found), a.stashing(found)}
+		return found, ui.ErrorNotice(err)
 	}
-	s.Show(w, r, v, p)
+	return found, nil
+}
+
+// changes returns the tab of uncommitted changes, hunk by hunk, with the forms that stage, commit, stash, push and pull.
+func (a *about) changes() ui.Node {
+	if !a.Calls.Serves(a.v, gitwork.Changes.Name) {
+		return a.standing()
+	}
+	found, instead := a.found()
+	if instead != nil {
+		return instead
+	}
+	return ui.Group{a.gitFacts(found), a.Calls.PolicyNotice(a.r.Context(), a.v, "Change the repository", gitwork.Stage.Name), a.gitFiles("Staged", "unstage", "Unstage", found.Staged, "No staged changes."), a.committing(found),
+		a.gitFiles("Not staged", "stage", "Stage", found.Unstaged, "No unstaged changes."), a.stashingChanges(found), a.syncing(found)}
+}
+
+// branches returns the tab of branches, stashes and worktrees.
+func (a *about) branches() ui.Node {
+	if !a.Calls.Serves(a.v, gitwork.Changes.Name) {
+		return a.worktrees()
+	}
+	found, instead := a.found()
+	if instead != nil {
+		return instead
+	}
+	return ui.Group{a.branching(found), a.stashes(found), a.worktrees()}
+}
+
+// git redirects to the tab of changes.
+func (s *Section) git(w http.ResponseWriter, r *http.Request, _ httpauth.Identity) {
+	to := at(r.PathValue("id"))
+	if tree := r.URL.Query().Get("worktree"); tree != "" {
+		to += "?worktree=" + url.QueryEscape(tree)
+	}
+	http.Redirect(w, r, ui.TabPath(to, tabChanges), http.StatusSeeOther)
 }
 
 func (a *about) gitFacts(found gitwork.ChangesAnswer) ui.Node {
@@ -78,7 +86,7 @@ func (a *about) gitFacts(found gitwork.ChangesAnswer) ui.Node {
 	return out
 }
 
-// gitFiles returns files with a box each, and one for every hunk of those that can be taken in part.
+// gitFiles returns changed files with checkboxes, and with one for each hunk that can be staged separately.
 func (a *about) gitFiles(title, to, verb string, files []gitwork.ChangedFile, empty string) ui.Node {
 	if len(files) == 0 {
 		return ui.Part(title, ui.Empty(empty))
@@ -114,7 +122,7 @@ func (a *about) gitFiles(title, to, verb string, files []gitwork.ChangedFile, em
 		ui.Div(ui.Class("buttons"), ui.ActionForm(a.v, gitAt(a.of.ID, "/"+to), verb+" all", "files of "+ui.Printable(a.of.Name), ui.Hidden("worktree", a.dir), ui.Hidden("file", "."))))
 }
 
-// box returns a check box that sends a value of its own.
+// box returns a checkbox with a value.
 func box(id, name, value, label string) ui.Node {
 	return ui.Div(ui.Class("check"), ui.Input(ui.ID(id), ui.Type("checkbox"), ui.Name(name), ui.Value(value)), ui.Label(ui.For(id), ui.Text(label)))
 }
@@ -127,15 +135,15 @@ func (a *about) committing(found gitwork.ChangesAnswer) ui.Node {
 	if len(found.Staged) == 0 {
 		return nil
 	}
-	return ui.Part("Commit", a.form("commit", ui.TextareaField("commit-message", "message", "Commit message", ""),
-		ui.CheckboxField("commit-hooks", "hooks", "Run the repository's hooks", false), ui.SubmitButton("Commit")))
+	return ui.Panel("Commit", a.form("commit", ui.TextareaField("commit-message", "message", "Commit message", ""),
+		ui.CheckboxField("commit-amend", "amend", "Replace the last commit", false), ui.CheckboxField("commit-hooks", "hooks", "Run the repository's hooks", false), ui.SubmitButton("Commit")))
 }
 
 func (a *about) syncing(found gitwork.ChangesAnswer) ui.Node {
 	if found.Branch == "" {
 		return nil
 	}
-	return ui.Part("Remote", ui.P(ui.Text("The plan shows the commits and the URL.")),
+	return ui.Panel("Remote", ui.P(ui.Text("The plan shows the commits and the URL.")),
 		ui.Div(ui.Class("buttons"), a.form("push", ui.SubmitButton("Push", ui.Aria("label", "Push "+ui.Printable(found.Branch)))), ui.If(found.Upstream != "", a.form("pull", ui.SubmitButton("Pull", ui.Aria("label", "Pull into "+ui.Printable(found.Branch)))))),
 		ui.Disclosure("More options …", false, a.form("push", ui.Field("push-remote", "remote", "Remote (default: from git configuration)", ""),
 			ui.CheckboxField("push-force", "force", "Overwrite fetched commits on the remote branch (--force-with-lease)", false),
@@ -158,10 +166,11 @@ func (a *about) branching(found gitwork.ChangesAnswer) ui.Node {
 		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalText(b.Upstream), state, can))
 	}
 	return ui.Part("Branches", ui.DataTable("branches", []string{"Name", "Commit", "Upstream", "Status", "Actions"}, rows, "No commits yet."),
-		ui.Disclosure("New branch …", false, a.form("switch", ui.Field("branch-name", "name", "Name", "", ui.Required()), ui.Field("branch-from", "from", "Start point (default: current branch)", ""), ui.Hidden("create", "true"), ui.SubmitButton("Create and switch"))))
+		ui.Disclosure("New branch …", false, a.form("switch", ui.Field("branch-name", "name", "Branch name", "", ui.Required()), ui.Field("branch-from", "from", "Start point (default: current branch)", ""), ui.Hidden("create", "true"), ui.SubmitButton("Create and switch"))))
 }
 
-func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
+// stashes returns the stashes, with buttons that apply and drop them.
+func (a *about) stashes(found gitwork.ChangesAnswer) ui.Node {
 	var rows []ui.Node
 	for _, one := range found.Stashes {
 		act := func(label, action string) ui.Node {
@@ -169,14 +178,18 @@ func (a *about) stashing(found gitwork.ChangesAnswer) ui.Node {
 		}
 		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Pop", "pop"), act("Apply", "apply"), act("Drop", "drop")}))
 	}
-	var aside ui.Node
-	if len(found.Staged)+len(found.Unstaged) > 0 {
-		aside = a.form("stash", ui.Hidden("action", "push"), ui.Field("stash-message", "message", "Message (optional)", ""), ui.SubmitButton("Stash changes"))
-	}
-	return ui.Part("Stashes", ui.DataTable("stashes", []string{"Name", "Message", "Actions"}, rows, "No stashes."), aside)
+	return ui.Part("Stashes", ui.DataTable("stashes", []string{"Name", "Message", "Actions"}, rows, "No stashes."))
 }
 
-// gitDo calls a tool of git as the form of the page says.
+// stashingChanges returns the form that stashes the uncommitted changes; nil if there are none.
+func (a *about) stashingChanges(found gitwork.ChangesAnswer) ui.Node {
+	if len(found.Staged)+len(found.Unstaged) == 0 {
+		return nil
+	}
+	return ui.Disclosure("Stash changes …", false, a.form("stash", ui.Hidden("action", "push"), ui.Field("stash-message", "message", "Message (optional)", ""), ui.SubmitButton("Stash changes")))
+}
+
+// gitDo calls the git tool that a form names.
 func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	of, err := s.find(r, v)
 	if err != nil {
@@ -185,7 +198,7 @@ func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 	}
 	dir := cmp.Or(r.PostFormValue("worktree"), of.Path)
 	args, form := ui.Args{"path": dir}, r.PostForm
-	name, title := tool.Name("git_"+r.PathValue("do")), ""
+	name, title, tab := tool.Name("git_"+r.PathValue("do")), "", tabChanges
 	switch name {
 	case gitwork.Stage.Name, gitwork.Unstage.Name:
 		title = map[tool.Name]string{gitwork.Stage.Name: "Stage changes", gitwork.Unstage.Name: "Unstage changes"}[name]
@@ -197,15 +210,22 @@ func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 		}
 	case gitwork.Commit.Name:
 		title = "Commit"
-		args["message"] = strings.ReplaceAll(form.Get("message"), "\r\n", "\n")
-		args = args.Flag("hooks", form.Get("hooks"))
+		if text := strings.ReplaceAll(form.Get("message"), "\r\n", "\n"); text != "" || form.Get("amend") != "true" {
+			args["message"] = text
+		}
+		args = args.Flag("hooks", form.Get("hooks")).Flag("amend", form.Get("amend"))
 	case gitwork.Branch.Name:
+		tab = tabBranches
 		title = "Branch " + ui.Printable(form.Get("name"))
 		args = args.Set("name", form.Get("name")).Flag("delete", form.Get("delete"))
 	case gitwork.Switch.Name:
+		tab = tabBranches
 		title = "Switch to " + ui.Printable(form.Get("name"))
 		args = args.Set("name", form.Get("name")).Set("from", form.Get("from")).Flag("create", form.Get("create"))
 	case gitwork.Stash.Name:
+		if form.Get("action") != "push" {
+			tab = tabBranches
+		}
 		title = map[string]string{"push": "Stash changes", "pop": "Pop stash", "apply": "Apply stash", "drop": "Drop stash"}[form.Get("action")]
 		args = args.Set("action", form.Get("action")).Set("message", form.Get("message")).Set("stash", form.Get("stash"))
 	case gitwork.Push.Name:
@@ -218,5 +238,5 @@ func (s *Section) gitDo(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 		http.NotFound(w, r)
 		return
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Git") + " in " + ui.Printable(of.Name), Tool: name, Args: args, Back: gitPath(of, dir)})
+	s.Calls.Do(w, r, v, ui.Task{Title: cmp.Or(title, "Git") + " in " + ui.Printable(of.Name), Tool: name, Args: args, Back: ui.TabPath(in(of, dir), tab)})
 }

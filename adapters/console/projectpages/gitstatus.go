@@ -11,7 +11,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// badge returns the state of a work tree in a few words.
+// badge returns the git status of a worktree.
 func badge(c present.Changes) ui.Node {
 	if c.Clean {
 		return ui.Badge(ui.Good, "clean")
@@ -27,7 +27,7 @@ func badge(c present.Changes) ui.Node {
 	return ui.Badge(tone, strings.Join(parts, ", "))
 }
 
-// files returns the names of what is changed, list by list.
+// files returns the names of changed files, list by list.
 func files(c present.Changes) ui.Node {
 	var out ui.Group
 	for _, l := range c.Lists() {
@@ -41,9 +41,9 @@ func files(c present.Changes) ui.Node {
 	return out
 }
 
-// standing returns what git says of the work tree: its branch, its changes, and the diff of what is staged.
+// standing returns the git status: the branch, the changed files, and the diff of the staged ones.
 func (a *about) standing() ui.Node {
-	const title = "Git"
+	const title = "Git status"
 	var st present.GitStatus
 	err := a.read("get_worktree_status", ui.Args{"worktree_path": a.dir}, &st)
 	switch {
@@ -61,10 +61,10 @@ func (a *about) standing() ui.Node {
 		upstream = ui.Group{ui.OptionalCode(st.Upstream), ui.Text(fmt.Sprintf(" (%d ahead, %d behind)", st.Ahead, st.Behind))}
 	}
 	return ui.Part(title, ui.Facts(ui.Fact{Name: "Status", Value: badge(st.Changes)}, ui.Fact{Name: "Branch", Value: branch},
-		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.gitLink(), a.staged(st.StagedN))
+		ui.Fact{Name: "Commit", Value: ui.OptionalCode(st.Head)}, ui.Fact{Name: "Upstream", Value: upstream}), files(st.Changes), a.staged(st.StagedN))
 }
 
-// staged returns the diff of what is staged, with how much each file changes.
+// staged returns the diff of the staged files, with the number of changed lines of each.
 func (a *about) staged(files int) ui.Node {
 	if files == 0 {
 		return ui.Empty("No staged changes.")
@@ -105,7 +105,7 @@ func (a *about) staged(files int) ui.Node {
 		ui.DataTable("staged files", []string{"File", "Lines"}, rows, "No staged files."), cut, ui.Diff("diff of what is staged", ui.Output(d.Diff))}
 }
 
-// worktrees returns the repository's work trees, each with a page of its own.
+// worktrees returns the worktrees of the repository with links to their pages.
 func (a *about) worktrees() ui.Node {
 	const title = "Worktrees"
 	var all present.Worktrees
@@ -127,30 +127,27 @@ func (a *about) worktrees() ui.Node {
 	return ui.Part(title, ui.DataTable("git worktrees", []string{"Directory", "Branch", "Commit", "Status"}, rows, "No worktrees."))
 }
 
-// settings returns what the user may change of the project: what it is called, and what its processes and webhooks may.
+// settings returns the form that changes the project, and the one that unregisters it.
 func (a *about) settings() ui.Node {
-	if !a.Calls.Serves(a.v, toolChange) {
-		return nil
-	}
 	set, to := a.of.Settings, at(a.of.ID)
-	return ui.Group{ui.Part("Settings", ui.PostForm(a.v, to+"/settings",
+	return ui.Group{ui.Panel("General", ui.PostForm(a.v, to+"/settings",
 		ui.Field("name", "name", "Name", a.of.Name), ui.Field("description", "description", "Description", a.of.Description),
 		ui.TextareaField("env", "env", "Additional environment variables to pass, one per line", strings.Join(set.EnvPass, "\n")),
 		ui.CheckboxField("loopback", "loopback", "Allow webhooks to this machine, to the hosts below", set.AllowLoopback),
 		ui.TextareaField("hosts", "hosts", "Private or plain-HTTP hosts that webhooks can reach (host:port), one per line", strings.Join(set.AllowHosts, "\n")),
 		ui.SubmitButton("Save project"))),
-		ui.Part("Unregister project", ui.PostForm(a.v, to+"/unregister", ui.Danger("Unregister project", ui.Aria("label", "Unregister project "+ui.Printable(a.of.Name))),
-			ui.P(ui.Class("quiet"), ui.Text("Removes the project and its actions from Countersign. The directory and the workflows are kept."))))}
+		ui.DangerPanel("Unregister project", ui.P(ui.Text("Removes the project and its actions from Countersign. The directory and the workflows are kept.")),
+			ui.PostForm(a.v, to+"/unregister", ui.Danger("Unregister project", ui.Aria("label", "Unregister project "+ui.Printable(a.of.Name)))))}
 }
 
 func (s *Section) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"project": id, "name": r.PostFormValue("name"), "description": r.PostFormValue("description"),
 		"env_pass": list(r.PostFormValue("env")), "webhook_allow_loopback": r.PostFormValue("loopback") == "true", "webhook_allow_hosts": list(r.PostFormValue("hosts"))}
-	s.Calls.Do(w, r, v, ui.Task{Title: "Save project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: at(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Save project " + ui.Printable(r.PostFormValue("name")), Tool: toolChange, Args: args, Back: ui.TabPath(at(id), tabSettings)})
 }
 
-// list returns the lines of a field; none is an empty list, which says that nothing is wanted.
+// list returns the lines of a field; an empty list, which clears the setting, if there are none.
 func list(text string) []string { return append([]string{}, ui.Lines(text)...) }
 
 func (s *Section) unregister(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {

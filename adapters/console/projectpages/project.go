@@ -5,16 +5,18 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
+	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// known is what is stored of a project.
+// known is the stored data of a project.
 type known struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -29,16 +31,16 @@ type known struct {
 
 var errUnknown = fault.New(fault.NotFound, "project_unregistered", "project not found; see the list of registered projects")
 
-// about is a page about one project that is being made.
+// about makes a page about one project.
 type about struct {
 	*Section
 	r   *http.Request
 	v   httpauth.Identity
 	of  known
-	dir string // the work tree that is looked at: the project's own, or another one
+	dir string // the directory that the page shows: the project's, or another worktree
 }
 
-// find returns the project of the address.
+// find returns the project that the request names.
 func (s *Section) find(r *http.Request, v httpauth.Identity) (known, error) {
 	var p known
 	id := r.PathValue("id")
@@ -55,7 +57,7 @@ func (s *Section) find(r *http.Request, v httpauth.Identity) (known, error) {
 	return p, cmp.Or(err, error(errUnknown))
 }
 
-// read calls a tool about this page's project that only reads.
+// read calls a tool that only reads.
 func (a *about) read(name tool.Name, args ui.Args, into any) error {
 	return a.Calls.Read(a.r.Context(), a.v, name, args, into)
 }
@@ -71,14 +73,52 @@ func (s *Section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	if a.dir != of.Path {
 		p.Crumbs, p.Title = append(p.Crumbs, ui.PageLink{Text: p.Title, Href: at(of.ID)}), "Worktree "+ui.Printable(a.dir)
 	}
-	p.Body = []ui.Node{a.facts(), a.scripts(), a.tasks(), a.services(), a.standing(), a.worktrees()}
-	if a.dir == of.Path {
-		p.Body = append(p.Body, WorkflowsPart(s.SectionBase, r, v, of.ID), ActionsPart(s.SectionBase, r, v, of.ID), a.settings())
-	}
+	p.Body = []ui.Node{a.tabs()}
 	s.Show(w, r, v, p)
 }
 
-// facts returns what the directory says of itself.
+// The tabs of a project's page, besides those of workflows.
+const (
+	tabChanges   = "changes"
+	tabBranches  = "branches"
+	tabWorkflows = "workflows"
+	tabActions   = "actions"
+)
+
+// tabs returns the tab bar and the tab that the request selects. The page of another worktree than the project's has only those about the directory.
+func (a *about) tabs() ui.Node {
+	tabs := []ui.Tab{
+		{Text: "Overview", Body: func() ui.Node { return ui.Group{a.facts(), a.scripts(), a.tasks(), a.services()} }},
+		{Key: tabChanges, Text: "Changes", Body: a.changes},
+		{Key: tabBranches, Text: "Branches", Body: a.branches},
+	}
+	if a.dir == a.of.Path {
+		tabs = append(tabs, ui.Tab{Key: tabWorkflows, Text: "Workflows", Body: func() ui.Node { return WorkflowsPart(a.SectionBase, a.r, a.v, a.of.ID) }},
+			ui.Tab{Key: tabActions, Text: "Actions", Body: func() ui.Node { return ActionsPart(a.SectionBase, a.r, a.v, a.of) }},
+			ui.Tab{Key: tabExecutions, Text: "Executions", Body: a.executions})
+		if a.Calls.Serves(a.v, toolChange) {
+			tabs = append(tabs, ui.Tab{Key: tabSettings, Text: "Settings", Body: a.settings})
+		}
+	}
+	return ui.Tabbed(a.r, "Parts of this project", in(a.of, a.dir), tabs...)
+}
+
+// maxExecutions is the number of latest executions among which those of a project are found.
+const maxExecutions = 200
+
+// executions returns the executions in the project, newest first.
+func (a *about) executions() ui.Node {
+	var answer struct {
+		Executions []projects.Execution `json:"executions"`
+	}
+	if err := a.read("list_action_executions", ui.Args{"limit": maxExecutions}, &answer); err != nil {
+		return ui.ErrorNotice(err)
+	}
+	mine := slices.DeleteFunc(answer.Executions, func(e projects.Execution) bool { return e.ProjectID != a.of.ID })
+	return ui.Group{ExecutionTable("executions in this project, newest first", mine, "No executions yet."), ui.P(ui.LinkTo(ExecutionsPath, "Executions of all projects"))}
+}
+
+// facts returns what is known about the directory: its type, its tools and its git status.
 func (a *about) facts() ui.Node {
 	var d struct {
 		Remote   *string  `json:"gitRemote"`
@@ -103,13 +143,22 @@ func (a *about) facts() ui.Node {
 	if d.Monorepo {
 		mono = cmp.Or(mono, "yes")
 	}
-	return ui.Group{warned, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(a.of.Path)}, ui.Fact{Name: "Description", Value: ui.OptionalText(a.of.Description)},
+	branch, status := ui.Deref(d.Branch), ui.Node(nil)
+	var st present.GitStatus
+	if err := a.read("get_worktree_status", ui.Args{"worktree_path": a.dir}, &st); err != nil {
+		status = unknown(err)
+	} else {
+		branch = st.Branch
+		status = ui.Group{badge(st.Changes), ui.Text(" "), ui.LinkTo(ui.TabPath(in(a.of, a.dir), tabChanges), "View changes")}
+	}
+	return ui.Group{warned, ui.Panel("Details", ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(a.dir)}, ui.Fact{Name: "Description", Value: ui.OptionalText(a.of.Description)},
 		ui.Fact{Name: "Type", Value: ui.OptionalText(ui.Deref(d.Type))}, ui.Fact{Name: "Package manager", Value: ui.OptionalText(manager)},
 		ui.Fact{Name: "Node", Value: ui.OptionalText(ui.Deref(d.Node))}, ui.Fact{Name: "Monorepo", Value: ui.OptionalText(mono)},
-		ui.Fact{Name: "Branch", Value: ui.OptionalText(ui.Deref(d.Branch))}, ui.Fact{Name: "Remote", Value: ui.OptionalCode(ui.Deref(d.Remote))})}
+		ui.Fact{Name: "Branch", Value: ui.OptionalText(branch)}, ui.Fact{Name: "Git status", Value: status},
+		ui.Fact{Name: "Remote", Value: ui.OptionalCode(ui.Deref(d.Remote))}))}
 }
 
-// scripts returns those of the package.json, each with a button that runs it.
+// scripts returns the scripts of package.json, each with buttons that run it.
 func (a *about) scripts() ui.Node {
 	var all struct {
 		Scripts []struct {
@@ -117,17 +166,17 @@ func (a *about) scripts() ui.Node {
 			Command string `json:"command"`
 		} `json:"scripts"`
 	}
-	if err := a.read("list_project_scripts", ui.Args{"project_path": a.dir}, &all); err != nil && !strings.HasSuffix(err.Error(), "has no package.json, and so no scripts") { // which is nothing wrong
+	if err := a.read("list_project_scripts", ui.Args{"project_path": a.dir}, &all); err != nil && !strings.HasSuffix(err.Error(), "has no package.json, and so no scripts") { // no error: there is none to run
 		return ui.Part("Scripts", ui.ErrorNotice(err))
 	}
 	var rows []ui.Node
 	for i, script := range all.Scripts {
 		rows = append(rows, ui.Row(ui.OptionalText(script.Name), ui.OptionalCode(script.Command), a.runs(fmt.Sprint("script-", i), script.Name)))
 	}
-	return ui.Part("Scripts", ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "No package.json with scripts."))
+	return ui.Part("Scripts", a.Calls.PolicyNotice(a.r.Context(), a.v, "Run scripts", "run_npm_script"), ui.DataTable("scripts of package.json", []string{"Name", "Command", "Run"}, rows, "No package.json with scripts."))
 }
 
-// tasks returns what else the directory's files can run, each with a button that runs it, and the members of its workspace.
+// tasks returns the tasks of other files, each with a button that runs it, and the members of the workspace.
 func (a *about) tasks() ui.Node {
 	var all projects.TaskList
 	if err := a.read(projects.ListTasks.Name, ui.Args{"project_path": a.dir}, &all); err != nil {
@@ -169,7 +218,7 @@ func (a *about) tasks() ui.Node {
 	return ui.Part("Tasks", ui.DataTable("tasks of other files", []string{"Name", "Runner", "Command", "Description", "Run"}, rows, "No task files such as Makefile, Taskfile, justfile, Cargo.toml or go.mod."), notes, members)
 }
 
-// runsTask returns what runs a task, as runs does for a script.
+// runsTask returns the forms that run a task.
 func (a *about) runsTask(id, name string) ui.Node {
 	to, called := at(a.of.ID)+"/run", "task "+ui.Printable(name)
 	fields := ui.Group{ui.Hidden("task", name), ui.Hidden("worktree", a.dir)}
@@ -183,7 +232,7 @@ func (a *about) runsTask(id, name string) ui.Node {
 	}
 }
 
-// runs returns what runs a script: at once, in the background, or with more said about it. ids of its fields begin with id.
+// runs returns the forms that run a script: with the defaults, in the background, or with options. The ids of its fields start with id.
 func (a *about) runs(id, script string) ui.Node {
 	to, called := at(a.of.ID)+"/run", ui.Printable(script)
 	fields := ui.Group{ui.Hidden("script", script), ui.Hidden("worktree", a.dir)}
@@ -231,7 +280,7 @@ func (s *Section) run(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 		Watch: WatchOutput(s.Calls, v), Show: ScriptResult})
 }
 
-// in returns the page of a project's work tree.
+// in returns the path of the page of a project, or of one of its worktrees.
 func in(of known, dir string) string {
 	if dir == of.Path {
 		return at(of.ID)

@@ -113,7 +113,8 @@ func TestWithoutTheWorkbench(t *testing.T) {
 	site := consolerig.New(t, narrow, mounts)
 	site.Get("/projects").See("countersign project add").Sound()
 	p := site.Get(at).See("shop", "tsc -p .").Sound()
-	assert.False(t, p.Has("Save project"))
+	p.Miss("Settings")
+	site.Get(at + "?tab=changes").See("No staged changes").Sound()
 	p.Press("Run build").Approve().See("built in")
 	assert.Equal(t, http.StatusNotFound, site.Open("/projects/none").Status)
 }
@@ -127,7 +128,10 @@ func TestRegisterChangeUnregister(t *testing.T) {
 	b.Get("/projects").Press("Register project", "path", dir, "name", "Shop <b>", "description", "sells").See("Register project "+dir+": done", "Shop <b>", "not a git repository", "npm").Sound()
 
 	at := regexp.MustCompile(`href="(/projects/[0-9a-f-]{36})"`).FindStringSubmatch(b.Get("/projects").HTML)[1]
-	page := b.Get(at).See("Shop <b>", "sells", "Not a git repository", ">=22").Sound().Safe("Shop <b>")
+	b.Get(at).See("Shop <b>", "sells", "not a git repository", ">=22").Sound().Safe("Shop <b>")
+	b.Get(at + "?tab=changes").See("Not a git repository").Sound()
+	settings := at + "?tab=settings"
+	page := b.Get(settings).Sound().Safe("Shop <b>")
 	page = page.Press("Save project", "name", "Shop two", "env", "CI\nDEBUG", "loopback", "true", "hosts", "127.0.0.1:8080").See("Shop two")
 	_, _, sent := page.Filled("Save project")
 	assert.Equal(t, []string{"Shop two", "sells", "CI\nDEBUG", "true", "127.0.0.1:8080"},
@@ -135,11 +139,11 @@ func TestRegisterChangeUnregister(t *testing.T) {
 	sent.Del("loopback")
 	sent.Set("env", "")
 	b.Send(at+"/settings", sent)
-	_, _, sent = b.Get(at).Filled("Save project")
+	_, _, sent = b.Get(settings).Filled("Save project")
 	assert.Equal(t, []string{"", ""}, []string{sent.Get("env"), sent.Get("loopback")})
-	b.Get(at).Press("Save project", "env", "not a name").See("env_pass")
+	b.Get(settings).Press("Save project", "env", "not a name").See("env_pass")
 
-	asked := b.Get(at).Press("Unregister project Shop two").See("unregister project \"Shop two\"")
+	asked := b.Get(settings).Press("Unregister project Shop two").See("unregister project \"Shop two\"")
 	require.DirExists(t, dir)
 	asked.Approve().See("No projects registered")
 	require.DirExists(t, dir)
@@ -174,15 +178,18 @@ func TestScripts(t *testing.T) {
 func TestGit(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	b.Get(at).See("clean", "main", "No staged changes")
+	b.Get(at).See("clean", "main")
+	b.Get(at+"?tab=changes").See("No staged changes", "No unstaged changes").Sound()
 	b.Get("/projects").See("clean", "main")
 	b.Write(dir, "a <b>.txt", "one\n")
 	b.git(dir, "add", "-A")
 	b.Write(dir, "build.sh", "echo other\n")
 	b.Write(dir, "new\x1b[31m.txt", "two\n")
 	b.git(dir, "worktree", "add", "-q", filepath.Join(b.Top, "tree"), "-b", "side")
-	p := b.Get(at).See("1 staged, 1 modified, 1 untracked", "Staged: +1 −0 lines", "a <b>.txt", "+one", "Worktrees", "side").Sound()
-	p.Safe("a <b>.txt")
+	b.Get(at).See("1 staged, 1 modified, 1 untracked").Sound()
+	changes := b.Get(at+"?tab=changes").See("Whole file a <b>.txt", "+one").Sound()
+	assert.NotContains(t, changes.HTML, "a <b>.txt")
+	b.Get(at+"?tab=branches").See("Worktrees", "side").Sound()
 	b.Get("/projects").See("1 staged, 1 modified, 1 untracked")
 
 	tree := b.Get(at+"?worktree="+url.QueryEscape(filepath.Join(b.Top, "tree"))).See("Worktree "+filepath.Join(b.Top, "tree"), "clean", "side", "tsc -p .").Sound()

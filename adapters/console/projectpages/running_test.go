@@ -112,15 +112,18 @@ func TestOutputWhileItRuns(t *testing.T) {
 func TestWorkflows(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	made := b.Get(at).Press("Create workflow", "name", "Release <1>", "description", "all of it").Approve().See("has no steps yet")
+	made := b.Get(at+"?tab=workflows").Press("Create workflow", "name", "Release <1>", "description", "all of it").Approve().See("has no steps yet")
 	flow := link(t, made, "/projects/workflows/[^\"]+")
-	b.Get(flow).See("Release <1>", "No steps yet", "No executions yet").Safe("Release <1>").Sound()
-	b.Get(flow).Press("Add step", "name", "wait", "command", "sh wait.sh").Approve()
-	b.Get(flow).Press("Add step", "name", "first", "command", `echo begin "a&b"`, "order", "0", "timeout", "60").Approve()
-	p := b.Get(flow).See(`1 first echo begin "a&b" 1m0s`, "2 wait sh wait.sh 5 min").Sound()
+	b.Get(flow).See("Release <1>", "No steps yet").Safe("Release <1>").Sound()
+	b.Get(flow + "?tab=executions").See("No executions yet").Sound()
+	steps := flow + "?tab=steps"
+	b.Get(steps).Press("Add step", "name", "wait", "command", "sh wait.sh").Approve()
+	b.Get(steps).Press("Add step", "name", "first", "command", `echo begin "a&b"`, "order", "0", "timeout", "60").Approve()
+	p := b.Get(steps).See(`1 first echo begin "a&b" 1m0s`, "2 wait sh wait.sh 5 min").Sound()
 	p.Press("Add step", "name", "bad", "command", "rm -rf /").See("rm -rf /").Miss("Approve")
 	p.Press("Add step", "name", "bad", "command", "echo", "cwd", "/etc").See("code ")
 
+	require.Contains(t, b.Get(flow).Sound().See("No executions yet").HTML, `<title>wait, sh wait.sh<`, "the graph of the steps")
 	template := p.Press("Use template", "template", regexp.MustCompile(`id="template".*?<option value="([^"]+)"`).FindStringSubmatch(p.HTML)[1])
 	_, _, sent := template.Filled("Add step")
 	assert.NotEmpty(t, sent.Get("command"), "a template fills the form")
@@ -136,13 +139,16 @@ func TestWorkflows(t *testing.T) {
 	b.Get(link(t, running, "/projects/executions/[^\"]+")).See("Running", "now <i>waiting</i>", "2 wait")
 	b.Write(dir, "go", "")
 	asked.Site.Open(asked.Path).Settled().See("Execution completed: 2 of 2 steps", "over")
-	past := b.Get(flow).See("Completed", "workflow").Sound()
+	b.Get(flow).See("Last execution", "Completed").Sound()
+	past := b.Get(flow+"?tab=executions").See("Completed", "workflow").Sound()
 	b.Get(link(t, past, "/projects/executions/[^\"]+")).See("[RUN] wait: sh wait.sh", "stdout: now <i>waiting</i>", "[OK] wait", "exit code 0").Safe("<i>waiting").Sound()
 	b.Get("/projects/executions?type=workflow&state=completed").See("Release <1>").Sound()
 
 	b.Write(dir, "wait.sh", "echo no >&2; exit 4\n")
 	b.Get(flow).Press("Run workflow").Approve().See("exit code 4", "Execution partial")
-	b.Get(flow).See("Failed", "exit code 4")
+	b.Get(flow+"?tab=executions").See("Failed", "exit code 4")
+	assert.Regexp(t, `class="box bad" href="[^"]*"><title>wait, Failed, `, b.Get(flow).HTML)
+	assert.Regexp(t, `class="box good" href="[^"]*"><title>first, Completed, `, b.Get(flow).HTML)
 }
 
 // label returns the name of the button that approves.
@@ -157,23 +163,26 @@ func TestChangingWorkflows(t *testing.T) {
 	id := b.core.Do("create_workflow", map[string]any{"name": "child"})["workflowId"].(string)
 	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello"})
 	flow := link(t, b.Get("/projects/workflows").Press("Create workflow", "name", "parent").Approve(), "/projects/workflows/[^\"]+")
-	b.Get(flow).Press("Add workflow as a step", "name", "start it", "nowait", "true").See("does not wait for it")
-	p := b.Get(flow).Press("Save workflow", "name", "Parent", "description", "of one", "history", "7").See("Parent", "of one")
+	b.Get(flow+"?tab=steps").Press("Add workflow as a step", "name", "start it", "nowait", "true").See("does not wait for it")
+	p := b.Get(flow+"?tab=settings").Press("Save workflow", "name", "Parent", "description", "of one", "history", "7").See("Parent")
 	_, _, sent := p.Filled("Save workflow")
 	assert.Equal(t, "7", sent.Get("history"))
 
-	p = p.Press("Save webhook", "url", "https://hooks.example.com/a?token=s3cr3t", "headers", "Authorization: Bearer abc123\nX-Kind: release", "trigger", "onFailure")
+	b.Get(flow).See("of one")
+	webhooks := flow + "?tab=webhooks"
+	p = b.Get(webhooks).Press("Save webhook", "url", "https://hooks.example.com/a?token=s3cr3t", "headers", "Authorization: Bearer abc123\nX-Kind: release", "trigger", "onFailure")
 	p.See("https://hooks.example.com/a?token=", "on failure", "Header Authorization").Miss("s3cr3t", "abc123")
 	b.Send(flow+"/webhook", url.Values{"url": {" "}}).See("URL of the completion webhook is missing")
-	b.Get(flow).See("on failure").Press("Remove webhook of completed executions").See("No completion webhook")
+	b.Get(webhooks).See("on failure").Press("Remove webhook of completed executions").See("No completion webhook")
 
-	opened := b.Get(flow).Press("Enable incoming webhook", "signed", "true").See("Copy these values now", "Token", "Signing secret")
+	opened := b.Get(webhooks).Press("Enable incoming webhook", "signed", "true").See("Copy these values now", "Token", "Signing secret")
 	token := regexp.MustCompile(`Token</dt><dd><code>([0-9a-f]{64})</code>`).FindStringSubmatch(opened.HTML)
 	require.NotNil(t, token)
-	p = b.Get(flow).See("Requests must be signed").Miss(token[1])
-	p.Press("Remove step start it").Approve()
-	b.Get(flow).See("off because the workflow changed", "No steps yet").Press("Disable incoming webhook").See("Incoming webhook disabled")
-	b.Get(flow).Press("Delete workflow Parent").Approve().See("Delete workflow Parent: done").Miss("of one")
+	p = b.Get(webhooks).See("Requests must be signed").Miss(token[1])
+	b.Get(flow + "?tab=steps").Press("Remove step start it").Approve()
+	b.Get(flow).See("No steps yet")
+	b.Get(webhooks).See("off because the workflow changed").Press("Disable incoming webhook").See("Incoming webhook disabled")
+	b.Get(flow + "?tab=settings").Press("Delete workflow Parent").Approve().See("Delete workflow Parent: done").Miss("of one")
 	assert.Equal(t, http.StatusNotFound, b.Open(flow).Status)
 }
 
@@ -211,7 +220,7 @@ func TestWebhooks(t *testing.T) {
 	b.core.ByPerson("project_change", map[string]any{"project": dir, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{to.Listener.Addr().String()}})
 	b.core.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell <all>", "project": dir, "webhook": map[string]any{
 		"url": to.URL + "/x?token=s3cr3tvalue&of={{who}}", "headers": map[string]string{"Authorization": "Bearer hunter2hunter2"}, "payloadTemplate": `{"text": "{{text}}", "who": "{{who}}"}`}})
-	p := b.Get(link(t, b.Get(at).See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`, "always ask").
+	p := b.Get(link(t, b.Get(at+"?tab=actions").See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`, "always ask").
 		Miss("hunter2", "s3cr3tvalue").Safe("Tell <all>").Sound()
 	asked := p.Press("Send request", "var.who", "Ada", "var.text", `say "hi" <b>`).See("send webhook", "Ada", "127.0.0.1").Miss("hunter2", "s3cr3tvalue")
 	assert.Empty(t, got())
@@ -249,7 +258,7 @@ func TestProgramsAndWorkflowsAsActions(t *testing.T) {
 	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello", "cwd": dir})
 	a := b.core.ByPerson("action_save", map[string]any{"type": "workflow", "name": "Flow", "workflow": map[string]any{"workflowId": id}})
 	b.Get("/projects/actions/"+a["id"].(string)).See("Flow", id).Press("Run workflow").See("echo hello").Approve()
-	b.Get("/projects/workflows/" + id).See("Completed")
+	b.Get("/projects/workflows/" + id).See("Completed").Sound()
 }
 
 // TestPendingCallsAreHistoryToo: a call of an agent that waits for the user is found by its state.
@@ -286,26 +295,29 @@ func TestRealNPM(t *testing.T) {
 func TestGitIsWorkedWithOnItsPage(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	desk := strings.Replace(at, "/projects/", "/projects/git/", 1)
+	desk, branches := at+"?tab=changes", at+"?tab=branches"
+	assert.Equal(t, desk, b.Get(strings.Replace(at, "/projects/", "/projects/git/", 1)).Path, "the path of older links")
 	b.git(dir, "config", "user.name", "Ada")
 	b.git(dir, "config", "user.email", "ada@example.com")
 	b.Rig.Write(dir, "build.sh", "echo first\necho \"built in $PWD\"\necho \"a warning\" >&2\necho 4\necho 5\n")
 	b.git(dir, "commit", "-q", "-a", "-m", "longer")
 	b.Rig.Write(dir, "new.txt", "new <b>file</b>\n")
 	b.Rig.Write(dir, "fail.sh", "exit 4\n")
-	b.Get(at).See("stage, commit, branch")
+	b.Get(at).See("View changes")
 	page := b.Get(desk).See("new.txt", "+new <b>file</b>", "No staged changes").Sound().Safe("<b>file</b>")
 	page.Press("Stage selected", "file", "fail.sh").Approve()
 	page = b.Get(desk).See("Whole file fail.sh: modified").Sound()
 	page.Press("Commit", "message", "fail otherwise").See("fail otherwise", "exit 4").Approve()
 	b.Get(desk).See("No staged changes")
-	b.Get(desk).Press("Create and switch", "name", "topic").Approve()
+	b.Get(branches).Press("Create and switch", "name", "topic").Approve()
+	b.Get(branches).See("topic").Sound()
 	b.Get(desk).See("topic").Press("Stash changes", "message", "for later").Approve()
-	b.Get(desk).See("for later", "No unstaged changes").Sound().Press("Pop stash@{0}").Approve()
-	b.Get(desk).See("new.txt", "No stashes")
+	b.Get(desk).See("No unstaged changes").Sound()
+	b.Get(branches).See("for later").Sound().Press("Pop stash@{0}").Approve().See("No stashes")
+	b.Get(desk).See("new.txt")
 	b.Get(desk).Press("Stage all files of shop").Approve()
 	b.Get(desk).Press("Unstage all files of shop").Approve()
-	assert.Equal(t, http.StatusNotFound, b.Send(desk+"/gc", nil).Status)
+	assert.Equal(t, http.StatusNotFound, b.Send(strings.Replace(at, "/projects/", "/projects/git/", 1)+"/gc", nil).Status)
 }
 
 // TestTasksAreRunFromTheProjectsPage, in the directory and in the members of its workspace.

@@ -1,6 +1,7 @@
 package projectpages
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -42,7 +43,12 @@ func does(s present.Step) ui.Node {
 }
 
 func (s *workflowSection) find(r *http.Request, v httpauth.Identity) (f flow, err error) {
-	err = s.Calls.Read(r.Context(), v, "get_workflow", ui.Args{"workflow_id": r.PathValue("id")}, &f)
+	return s.load(r.Context(), v, r.PathValue("id"))
+}
+
+// load returns the workflow with that ID.
+func (s *workflowSection) load(ctx context.Context, v httpauth.Identity, id string) (f flow, err error) {
+	err = s.Calls.Read(ctx, v, "get_workflow", ui.Args{"workflow_id": id}, &f)
 	return f, err
 }
 
@@ -53,17 +59,43 @@ func (s *workflowSection) show(w http.ResponseWriter, r *http.Request, v httpaut
 		return
 	}
 	past := s.history(r.Context(), v, f.ID)
+	now, going := past.going()
 	p := ui.Page{Title: ui.Printable(f.Name), Crumbs: workflowCrumbs(f.ID), Live: []string{"ai-tool-state", "ai-tool-result"}}
-	p.Body = []ui.Node{ui.Facts(ui.Fact{Name: "Description", Value: ui.OptionalText(f.Description)}, ui.Fact{Name: "Project", Value: of(f.Project)},
-		ui.Fact{Name: "Changed", Value: ui.When(f.Updated)})}
-	if now, ok := past.going(); ok {
+	if tab := r.URL.Query().Get(ui.TabParam); going && (tab == "" || tab == tabExecutions) {
 		p.Live = []string{"tick"}
-		p.Body = append(p.Body, s.going(r.Context(), v, now.ID), s.steps(v, f), past.table())
-		s.Show(w, r, v, p)
-		return
 	}
-	p.Body = append(p.Body, s.running(r, v, f), s.steps(v, f), s.changingStep(r, v, f), s.adding(r, v, f), past.table(), s.settingInputs(v, f), s.hooks(v, f), s.changing(v, f))
+	p.Body = []ui.Node{ui.Tabbed(r, "Parts of this workflow", workflowPath(f.ID),
+		ui.Tab{Text: "Overview", Body: func() ui.Node {
+			if going {
+				return ui.Group{s.going(r.Context(), v, f, now.ID), facts(f)}
+			}
+			return ui.Group{s.lastExecution(r.Context(), v, f, past), s.running(r, v, f), facts(f)}
+		}},
+		ui.Tab{Key: tabSteps, Text: "Steps", Body: func() ui.Node {
+			return ui.Group{s.steps(r.Context(), v, f), s.changingStep(r, v, f), s.adding(r, v, f)}
+		}},
+		ui.Tab{Key: tabExecutions, Text: "Executions", Body: past.table},
+		ui.Tab{Key: tabInputs, Text: "Inputs", Body: func() ui.Node { return s.settingInputs(v, f) }},
+		ui.Tab{Key: tabWebhooks, Text: "Webhooks", Body: func() ui.Node { return s.hooks(v, f) }},
+		ui.Tab{Key: tabSettings, Text: "Settings", Body: s.changing(v, f)})}
 	s.Show(w, r, v, p)
+}
+
+// The tabs of workflows and projects.
+const (
+	tabSteps      = "steps"
+	tabExecutions = "executions"
+	tabInputs     = "inputs"
+	tabWebhooks   = "webhooks"
+	tabSettings   = "settings"
+)
+
+// workflowTab returns the path of a tab of a workflow's page.
+func workflowTab(id, tab string) string { return ui.TabPath(workflowPath(id), tab) }
+
+func facts(f flow) ui.Node {
+	return ui.Panel("Details", ui.Facts(ui.Fact{Name: "Description", Value: ui.OptionalText(f.Description)}, ui.Fact{Name: "Project", Value: of(f.Project)},
+		ui.Fact{Name: "Changed", Value: ui.When(f.Updated)}))
 }
 
 func of(project string) ui.Node {
@@ -73,8 +105,8 @@ func of(project string) ui.Node {
 	return ui.LinkTo(projectPath(project), "View project")
 }
 
-// steps returns what the workflow does, in order.
-func (s *workflowSection) steps(v httpauth.Identity, f flow) ui.Node {
+// steps returns the table of the steps, with buttons that change them.
+func (s *workflowSection) steps(ctx context.Context, v httpauth.Identity, f flow) ui.Node {
 	removes, changes := s.Calls.Serves(v, "workflow_step_remove"), s.Calls.Serves(v, toolChangeStep)
 	names := map[string]string{}
 	for _, n := range f.Nodes {
@@ -85,7 +117,7 @@ func (s *workflowSection) steps(v httpauth.Identity, f flow) ui.Node {
 		var change ui.Group
 		called := "step " + ui.Printable(n.Name)
 		if changes {
-			change = append(change, ui.A(ui.Href(workflowPath(f.ID)+"?step="+url.QueryEscape(n.ID)+"#change-step"), ui.Aria("label", "Change "+called), ui.Text("Change")))
+			change = append(change, ui.A(ui.Class("button"), ui.Href(stepPath(f.ID, n.ID)), ui.Aria("label", "Change "+called), ui.Text("Change")))
 			move := func(word string, to int) ui.Node {
 				return ui.ActionForm(v, workflowPath(f.ID)+"/change-step", word, called, ui.Hidden("node", n.ID), ui.Hidden("order", strconv.Itoa(to)))
 			}
@@ -105,7 +137,12 @@ func (s *workflowSection) steps(v httpauth.Identity, f flow) ui.Node {
 		}
 		rows = append(rows, ui.Row(ui.Text(strconv.Itoa(i+1)), ui.OptionalText(n.Name), does(n), ui.OptionalCode(n.Config.Cwd), ui.Text(limit), ui.OptionalText(n.When(names)), change))
 	}
-	return ui.Part("Steps", ui.DataTable("steps in order", []string{"Step", "Name", "Command", "Directory", "Timeout", "Conditions", "Actions"}, rows, "No steps yet."))
+	return ui.Part("Steps", s.Calls.PolicyNotice(ctx, v, "Changing steps", "add_workflow_step"), ui.DataTable("steps in order", []string{"Step", "Name", "Command", "Directory", "Timeout", "Conditions", "Actions"}, rows, "No steps yet."))
+}
+
+// stepPath returns the path of the form that changes a step.
+func stepPath(workflow, step string) string {
+	return workflowTab(workflow, tabSteps) + "&step=" + url.QueryEscape(step) + "#change-step"
 }
 
 // toolChangeStep is the tool that changes and moves steps.
@@ -136,7 +173,7 @@ func (s *workflowSection) changingStep(r *http.Request, v httpauth.Identity, f f
 			ui.NumberField("change-timeout", "timeout", "Timeout in seconds (empty: no change)", limit))
 	}
 	form = append(form, s.when("change", f, at, n), ui.SubmitButton("Save step"))
-	return ui.Group{ui.Div(ui.ID("change-step")), ui.Part("Change step "+ui.Printable(n.Name), ui.PostForm(v, workflowPath(f.ID)+"/change-step", form))}
+	return ui.Group{ui.Div(ui.ID("change-step")), ui.Panel("Change step "+ui.Printable(n.Name), ui.PostForm(v, workflowPath(f.ID)+"/change-step", form))}
 }
 
 // when returns the fields of a form for when and how often a step is run that stands at that place.
@@ -218,7 +255,7 @@ func (s *workflowSection) changeStep(w http.ResponseWriter, r *http.Request, v h
 			args["cwd"] = r.PostFormValue("cwd")
 		}
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: toolChangeStep, Args: args, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: toolChangeStep, Args: args, Back: workflowTab(id, tabSteps)})
 }
 
 // inputs returns the fields for what a run may be given.
@@ -248,11 +285,9 @@ func inputs(f flow) ui.Node {
 	return out
 }
 
-// settingInputs returns what runs may be given, and the form that adds an input or takes the place of the one of that name.
+// settingInputs returns the inputs, and the form that adds or replaces one.
 func (s *workflowSection) settingInputs(v httpauth.Identity, f flow) ui.Node {
-	if !s.Calls.Serves(v, "workflow_change") {
-		return nil
-	}
+	changes := s.Calls.Serves(v, "workflow_change")
 	to := workflowPath(f.ID) + "/inputs"
 	var rows []ui.Node
 	for _, in := range f.Inputs {
@@ -260,16 +295,22 @@ func (s *workflowSection) settingInputs(v httpauth.Identity, f flow) ui.Node {
 		if in.Default != nil {
 			preset = *in.Default
 		}
-		rows = append(rows, ui.Row(ui.OptionalText(in.Name), ui.Text(ui.Printable(in.Takes())), ui.OptionalText(preset), ui.OptionalText(in.Description),
-			ui.ActionForm(v, to, "Remove", "input "+ui.Printable(in.Name), ui.Hidden("name", in.Name), ui.Hidden("remove", "true"))))
+		var remove ui.Node
+		if changes {
+			remove = ui.ActionForm(v, to, "Remove", "input "+ui.Printable(in.Name), ui.Hidden("name", in.Name), ui.Hidden("remove", "true"))
+		}
+		rows = append(rows, ui.Row(ui.OptionalText(in.Name), ui.Text(ui.Printable(in.Takes())), ui.OptionalText(preset), ui.OptionalText(in.Description), remove))
 	}
-	return ui.Part("Inputs", ui.P(ui.Class("quiet"), ui.Text("Values that you can set for an execution. Steps read them from environment variables of the same name.")),
-		ui.DataTable("inputs", []string{"Name", "Type", "Default", "Description", "Actions"}, rows, "No inputs."),
-		ui.Disclosure("Add or replace input …", false, ui.PostForm(v, to, ui.Field("new-input-name", "name", "Name (of the environment variable)", "", ui.Required()),
-			ui.SelectField("new-input-type", "type", "Type", "", ui.Choice{Value: "", Text: "text"}, ui.Choice{Value: "number", Text: "number"}, ui.Choice{Value: "boolean", Text: "true or false"}, ui.Choice{Value: "choice", Text: "choice (listed below)"}),
-			ui.TextareaField("new-input-choices", "choices", "Choices, one per line", ""),
-			ui.CheckboxField("new-input-optional", "optional", "Optional (the default below is used)", false), ui.Field("new-input-default", "default", "Default (optional)", ""),
-			ui.Field("new-input-description", "description", "Description (optional)", ""), ui.SubmitButton("Save input"))))
+	list := ui.Part("Inputs", ui.P(ui.Class("quiet"), ui.Text("Values that you can set for an execution. Steps read them from environment variables of the same name.")),
+		ui.DataTable("inputs", []string{"Name", "Type", "Default", "Description", "Actions"}, rows, "No inputs."))
+	if !changes {
+		return list
+	}
+	return ui.Group{list, ui.Panel("Add or replace input", ui.PostForm(v, to, ui.Field("new-input-name", "name", "Name (of the environment variable)", "", ui.Required()),
+		ui.SelectField("new-input-type", "type", "Type", "", ui.Choice{Value: "", Text: "text"}, ui.Choice{Value: "number", Text: "number"}, ui.Choice{Value: "boolean", Text: "true or false"}, ui.Choice{Value: "choice", Text: "choice (listed below)"}),
+		ui.TextareaField("new-input-choices", "choices", "Choices, one per line", ""),
+		ui.CheckboxField("new-input-optional", "optional", "Optional (the default below is used)", false), ui.Field("new-input-default", "default", "Default (optional)", ""),
+		ui.Field("new-input-description", "description", "Description (optional)", ""), ui.SubmitButton("Save input")))}
 }
 
 func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -294,7 +335,7 @@ func (s *workflowSection) setInputs(w http.ResponseWriter, r *http.Request, v ht
 	default:
 		all = append(all, in)
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_change", Args: ui.Args{"workflow_id": f.ID, "inputs": all}, Back: workflowPath(f.ID)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_change", Args: ui.Args{"workflow_id": f.ID, "inputs": all}, Back: workflowTab(f.ID, tabInputs)})
 }
 
 // running returns the form that runs the workflow.
@@ -313,8 +354,8 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Identity, f flow) 
 			choices = append(choices, ui.Choice{Value: p.Path, Text: ui.Printable(p.Name)})
 		}
 	}
-	return ui.Part("Run", ui.PostForm(v, workflowPath(f.ID)+"/run", ui.Hidden("name", f.Name),
-		ui.SelectField("project_path", "project_path", "Default directory of steps", "", choices...), inputs(f), forcing(f), ui.SubmitButton("Run workflow")))
+	return ui.Panel("Run", s.Calls.PolicyNotice(r.Context(), v, "Run this workflow", "run_workflow"), ui.PostForm(v, workflowPath(f.ID)+"/run", ui.Hidden("name", f.Name),
+		ui.SelectField("project_path", "project_path", "Default directory of steps", "", choices...), inputs(f), forcing(f), ui.Div(ui.Class("buttons"), ui.Primary("Run workflow"))))
 }
 
 // forcing returns the box that has steps run too whose files are unchanged; nil where there are none.
@@ -348,7 +389,7 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Identity, f flow) u
 		places = append(places, ui.Choice{Value: strconv.Itoa(i), Text: fmt.Sprintf("before step %d, %s", i+1, ui.Printable(n.Name))})
 	}
 	body := ui.Group{
-		ui.Search(workflowPath(f.ID), ui.SelectField("template", "template", "Template", chosen.ID, choices...), ui.SubmitButton("Use template")),
+		ui.Search(workflowPath(f.ID), ui.Hidden(ui.TabParam, tabSteps), ui.SelectField("template", "template", "Template", chosen.ID, choices...), ui.SubmitButton("Use template")),
 		ui.PostForm(v, workflowPath(f.ID)+"/steps", ui.Field("step-name", "name", "Step name", chosen.Name, ui.Required()),
 			ui.Field("step-command", "command", "Command ({pm}: the project's package manager)", chosen.Command, ui.Required()),
 			ui.Field("step-cwd", "cwd", "Directory in the project (default: project root)", ""), ui.SelectField("step-order", "order", "Position", "", places...),
@@ -359,7 +400,7 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Identity, f flow) u
 			body = append(body, s.triggering(v, f, all, places))
 		}
 	}
-	return ui.Part("Add step", body)
+	return ui.Panel("Add step", body)
 }
 
 // triggering returns the form that makes another workflow a step of this one.
@@ -384,23 +425,23 @@ func (s *workflowSection) addStep(w http.ResponseWriter, r *http.Request, v http
 	args := ui.Args{"workflow_id": id, "name": name, "command": r.PostFormValue("command")}.Set("cwd", r.PostFormValue("cwd")).
 		Number("order", r.PostFormValue("order")).Number("timeout", ui.Milliseconds(r.PostFormValue("timeout")))
 	args = chosenWhen(r, args, false)
-	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "add_workflow_step", Args: args, Back: workflowTab(id, tabSteps)})
 }
 
 func (s *workflowSection) addTrigger(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id, name := r.PathValue("id"), r.PostFormValue("name")
 	args := ui.Args{"workflow_id": id, "name": name, "target_workflow_id": r.PostFormValue("target")}.Number("order", r.PostFormValue("order")).
 		Flag("no_wait", r.PostFormValue("nowait")).Flag("continue_on_failure", r.PostFormValue("continue"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Add step " + ui.Printable(name), Tool: "workflow_trigger_add", Args: args, Back: workflowTab(id, tabSteps)})
 }
 
 func (s *workflowSection) removeStep(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
-	s.Calls.Do(w, r, v, ui.Task{Title: "Remove step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Remove step", Tool: "workflow_step_remove", Args: ui.Args{"workflow_id": id, "node_id": r.PostFormValue("node")}, Back: workflowTab(id, tabSteps)})
 }
 
-// changing returns the form that renames the workflow, and the button that forgets it.
-func (s *workflowSection) changing(v httpauth.Identity, f flow) ui.Node {
+// changing returns the tab that renames and deletes the workflow; nil if that is not enabled.
+func (s *workflowSection) changing(v httpauth.Identity, f flow) func() ui.Node {
 	if !s.Calls.Serves(v, "workflow_change") {
 		return nil
 	}
@@ -408,17 +449,19 @@ func (s *workflowSection) changing(v httpauth.Identity, f flow) ui.Node {
 	if f.History > 0 {
 		kept = strconv.Itoa(f.History)
 	}
-	return ui.Group{ui.Part("Settings", ui.PostForm(v, workflowPath(f.ID)+"/change", ui.Field("name", "name", "Workflow name", f.Name),
-		ui.Field("description", "description", "Description", f.Description), ui.NumberField("history", "history", "Executions to keep (default 50)", kept),
-		ui.SubmitButton("Save workflow"))),
-		ui.Part("Delete workflow", ui.PostForm(v, workflowPath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Delete workflow", ui.Aria("label", "Delete workflow "+ui.Printable(f.Name))),
-			ui.P(ui.Class("quiet"), ui.Text("Its executions are kept."))))}
+	return func() ui.Node {
+		return ui.Group{ui.Panel("General", ui.PostForm(v, workflowPath(f.ID)+"/change", ui.Field("name", "name", "Workflow name", f.Name),
+			ui.Field("description", "description", "Description", f.Description), ui.NumberField("history", "history", "Executions to keep (default 50)", kept),
+			ui.SubmitButton("Save workflow"))),
+			ui.DangerPanel("Delete workflow", ui.P(ui.Text("Deletes the workflow with its steps and webhooks. Its executions are kept.")),
+				ui.PostForm(v, workflowPath(f.ID)+"/remove", ui.Hidden("name", f.Name), ui.Danger("Delete workflow", ui.Aria("label", "Delete workflow "+ui.Printable(f.Name)))))}
+	}
 }
 
 func (s *workflowSection) change(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	args := ui.Args{"workflow_id": id}.Set("name", r.PostFormValue("name")).Set("description", r.PostFormValue("description")).Number("max_history", r.PostFormValue("history"))
-	s.Calls.Do(w, r, v, ui.Task{Title: "Save workflow", Tool: "workflow_change", Args: args, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: "Save workflow", Tool: "workflow_change", Args: args, Back: workflowTab(id, tabSettings)})
 }
 
 func (s *workflowSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {

@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// outgoing is where the end of a workflow's runs is told, as it may be shown.
+// outgoing is a completion webhook with redacted secrets.
 type outgoing struct {
 	Enabled bool              `json:"enabled"`
 	URL     string            `json:"url"`
@@ -23,39 +23,39 @@ type outgoing struct {
 	Payload string            `json:"payloadTemplate"`
 }
 
-// incoming is how requests from outside start a workflow, as it may be shown.
+// incoming is an incoming webhook without its secrets.
 type incoming struct {
 	Enabled bool  `json:"enabled"`
 	Signed  bool  `json:"requireSignature"`
 	Allowed int64 `json:"approvedRevision"`
 }
 
-// hooks is both, and the forms that set them.
+// hooks returns both webhooks, and the forms that set them.
 func (s *workflowSection) hooks(v httpauth.Identity, f flow) ui.Node {
 	if !s.Calls.Serves(v, "workflow_webhook_set") {
-		return ui.Part("Webhooks", told(f.Webhook), opened(f))
+		return ui.Group{ui.Panel("Completion webhook", told(f.Webhook)), ui.Panel("Incoming webhook", opened(f))}
 	}
 	to := workflowPath(f.ID)
-	var quiet, closing ui.Node
+	var remove, disable ui.Node
 	if f.Webhook != nil {
-		quiet = ui.ActionForm(v, to+"/webhook", "Remove webhook", "of completed executions", ui.Hidden("off", "true"))
+		remove = ui.ActionForm(v, to+"/webhook", "Remove webhook", "of completed executions", ui.Hidden("off", "true"))
 	}
 	if f.Incoming != nil {
-		closing = ui.ActionForm(v, to+"/incoming", "Disable", "incoming webhook", ui.Hidden("off", "true"))
+		disable = ui.ActionForm(v, to+"/incoming", "Disable", "incoming webhook", ui.Hidden("off", "true"))
 	}
-	return ui.Part("Webhooks", told(f.Webhook), quiet,
-		ui.Disclosure("Completion webhook", false, ui.PostForm(v, to+"/webhook", ui.Field("hook-url", "url", "URL (https://…)", "", ui.Required()),
+	return ui.Group{ui.Panel("Completion webhook", ui.P(ui.Class("quiet"), ui.Text("Sends a request when an execution ends.")), told(f.Webhook), remove,
+		ui.Disclosure("Set completion webhook …", f.Webhook == nil, ui.PostForm(v, to+"/webhook", ui.Field("hook-url", "url", "URL (https://…)", "", ui.Required()),
 			ui.SelectField("hook-trigger", "trigger", "When", "always", ui.Choice{Value: "always", Text: "always"}, ui.Choice{Value: "onSuccess", Text: "on success"},
 				ui.Choice{Value: "onFailure", Text: "on failure"}),
 			ui.TextareaField("hook-headers", "headers", "Headers (NAME: VALUE), one per line, stored as secrets (optional)", ""),
-			ui.TextareaField("hook-payload", "payload", "Payload template with {{variables}} (default: JSON with all fields)", ""), ui.SubmitButton("Save webhook"))),
-		opened(f), closing,
-		ui.Disclosure("Incoming webhook", false, ui.PostForm(v, to+"/incoming",
-			ui.P(ui.Text("Creates a token, which is shown once. Any change to the workflow disables the webhook until you enable it again. To accept requests, run: "), ui.InlineCode("countersign webhooks serve")),
-			ui.CheckboxField("in-signed", "signed", "Require signed requests (creates a secret)", true), ui.SubmitButton("Enable", ui.Aria("label", "Enable incoming webhook")))))
+			ui.TextareaField("hook-payload", "payload", "Payload template with {{variables}} (default: JSON with all fields)", ""), ui.SubmitButton("Save webhook")))),
+		ui.Panel("Incoming webhook", ui.P(ui.Class("quiet"), ui.Text("Lets requests from other programs start the workflow.")), opened(f), disable,
+			ui.Disclosure("Enable incoming webhook …", f.Incoming == nil, ui.PostForm(v, to+"/incoming",
+				ui.P(ui.Text("Creates a token, which is shown once. Any change to the workflow disables the webhook until you enable it again. To accept requests, run: "), ui.InlineCode("countersign webhooks serve")),
+				ui.CheckboxField("in-signed", "signed", "Require signed requests (creates a secret)", true), ui.SubmitButton("Enable", ui.Aria("label", "Enable incoming webhook")))))}
 }
 
-// told says where the end of runs is told.
+// told returns the completion webhook.
 func told(h *outgoing) ui.Node {
 	if h == nil || !h.Enabled {
 		return ui.P(ui.Text("No completion webhook."))
@@ -64,7 +64,7 @@ func told(h *outgoing) ui.Node {
 	if when == "" {
 		when = "always"
 	}
-	facts := []ui.Fact{{Name: "Completion webhook", Value: ui.OptionalCode(h.URL)}, {Name: "When", Value: ui.Text(when)}}
+	facts := []ui.Fact{{Name: "URL", Value: ui.OptionalCode(h.URL)}, {Name: "When", Value: ui.Text(when)}}
 	for _, name := range slices.Sorted(maps.Keys(h.Headers)) {
 		facts = append(facts, ui.Fact{Name: "Header " + ui.Printable(name), Value: ui.OptionalCode(h.Headers[name])})
 	}
@@ -78,7 +78,7 @@ func payload(template string) ui.Node {
 	return ui.CodeBlock("payload", ui.Printable(template))
 }
 
-// opened says whether requests from outside start the workflow.
+// opened returns the status of the incoming webhook.
 func opened(f flow) ui.Node {
 	switch {
 	case f.Incoming == nil || !f.Incoming.Enabled:
@@ -112,16 +112,16 @@ func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v h
 			args["headers"] = headers
 		}
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_webhook_set", Args: args, Back: workflowPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: "workflow_webhook_set", Args: args, Back: workflowTab(id, tabWebhooks)})
 }
 
-// endpoint is where requests from outside arrive by default, without the workflow's id (packageflow contract §1.9).
+// endpoint is the default URL of incoming webhooks, without the ID of the workflow (packageflow contract §1.9).
 const endpoint = "http://127.0.0.1:9876/webhook/"
 
 func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	id := r.PathValue("id")
 	if r.PostFormValue("off") == "true" {
-		s.Calls.Do(w, r, v, ui.Task{Title: "Disable incoming webhook", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: workflowPath(id)})
+		s.Calls.Do(w, r, v, ui.Task{Title: "Disable incoming webhook", Tool: "workflow_incoming_set", Args: ui.Args{"workflow_id": id, "enabled": false}, Back: workflowTab(id, tabWebhooks)})
 		return
 	}
 	facts := []ui.Fact{{Name: "URL", Value: ui.InlineCode(endpoint + id)}}
@@ -131,7 +131,7 @@ func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v 
 		args["require_signature"], args["secret"] = true, secret()
 		facts = append(facts, ui.Fact{Name: "Signing secret", Value: ui.InlineCode(args["secret"].(string))})
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: "Enable incoming webhook", Tool: "workflow_incoming_set", Args: args, Back: workflowPath(id),
+	s.Calls.Do(w, r, v, ui.Task{Title: "Enable incoming webhook", Tool: "workflow_incoming_set", Args: args, Back: workflowTab(id, tabWebhooks),
 		Show: func(o tool.Outcome) ui.Node {
 			if o.Err != nil {
 				return nil
@@ -140,11 +140,11 @@ func (s *workflowSection) setIncoming(w http.ResponseWriter, r *http.Request, v 
 		}})
 }
 
-// secretBytes is how many random bytes a token and a secret have.
+// secretBytes is the number of random bytes in a token and in a secret.
 const secretBytes = 32
 
 func secret() string {
 	var b [secretBytes]byte
-	_, _ = rand.Read(b[:]) // it never fails
+	_, _ = rand.Read(b[:]) // never fails
 	return hex.EncodeToString(b[:])
 }

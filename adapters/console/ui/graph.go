@@ -118,7 +118,7 @@ func box(n GraphNode, x, y int) Node {
 		el("rect", Attr("x", strconv.Itoa(x)), Attr("y", strconv.Itoa(y)), Attr("width", strconv.Itoa(boxWidth)), Attr("height", strconv.Itoa(boxHeight)), Attr("rx", "8")),
 		line("name", shortened(Printable(n.Text), boxText), 21), line("note", shortened(Printable(n.Note), boxText+4), 38)}
 	if n.Href != "" {
-		return A(Class("box "+n.Tone), Href(n.Href), named(full), content)
+		return A(Class("box "+n.Tone), Href(n.Href), content)
 	}
 	return el("g", Class("box "+n.Tone), Role("img"), named(full), content)
 }
