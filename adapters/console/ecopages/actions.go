@@ -26,13 +26,16 @@ type formAction struct {
 func formActions() []formAction {
 	release := []string{"message", "push?", "strict?", "skip_validation?", "independent?", "github?"}
 	return []formAction{
-		{"use", "Select", "ecosystem_use", "", "", nil},
+		{"use", "Select", "ecosystem_use", "manifest", "manifest", nil},
 		{"install", "Install", "amof_install_ecosystem", "", "runs", []string{"push?"}},
 		{"sync", "Sync", "amof_sync_ecosystem", "", "runs", []string{"repos*"}},
 		{"push", "Push", "amof_push_ecosystem", "", "runs", []string{"message", "commit_all?", "repos*"}},
-		{"journal", "Add a journal entry to", "amof_create_journal", "", "", []string{"title", "body"}},
+		{"exec", "Run a command in", "ecosystem_exec", "", "runs", []string{"saved", "command/", "changed", "dirty?", "repos*"}},
+		{"journal", "Add a journal entry to", "amof_create_journal", "manifest", "manifest", []string{"title", "body"}},
 		{"ticket-start", "Start a ticket of", "amof_ticket_start", "tickets", "tickets", []string{"ticket_id", "repos*"}},
 		{"ticket-switch", "Switch the ticket of", "amof_ticket_switch", "tickets", "tickets", []string{"ticket_id"}},
+		{"ticket-sync", "Update a ticket of", "ecosystem_ticket_sync", "tickets", "tickets", []string{"ticket_id"}},
+		{"ticket-merge", "Merge a ticket of", "ecosystem_ticket_merge", "tickets", "tickets", []string{"ticket_id", "message", "squash?", "push?", "committed_only?"}},
 		{"ticket-end", "End a ticket of", "amof_ticket_end", "tickets", "tickets", []string{"ticket_id", "cleanup", "force?"}},
 		{"ticket-pr", "Open pull requests for a ticket of", "ecosystem_ticket_propose", "tickets", "tickets", []string{"ticket_id", "title"}},
 		{"cancel", "Cancel a run of", "amof_cancel_run", "runs", "runs", []string{"run_id"}},
@@ -162,7 +165,7 @@ func (a *EcosystemPage) ActionForm(path, label, what string, fields ...ui.Node) 
 	}
 	spoken := ui.Aria("label", label+" "+what)
 	button := ui.SubmitButton(label, spoken)
-	if path == "discard" || path == "destroy" || path == "archive" {
+	if path == "discard" || path == "destroy" || path == "archive" || path == "ticket-end" {
 		button = ui.Danger(label, spoken)
 	}
 	if a.Gate.Mode == "plan" {

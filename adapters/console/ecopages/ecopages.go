@@ -19,7 +19,7 @@ func (s *section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 	const one = "GET " + RootPath + "/{name}"
 	stages := NewStages(s.base)
 	handlers := ui.Handlers{"GET " + RootPath: s.list, one: s.overview, one + "/tickets": s.tickets, one + "/runs": s.runs, one + "/runs/{run}": s.run,
-		one + "/releases": stages.Releases, one + "/environment": stages.Environment, one + "/trash": stages.Trash}
+		one + "/releases": stages.Releases, one + "/environment": stages.Environment, one + "/manifest": s.manifest, one + "/trash": stages.Trash}
 	maps.Copy(handlers, s.base.Handlers())
 	s.base.Mount(mux, person, handlers)
 }

@@ -18,7 +18,8 @@ import (
 
 // pages returns all pages about the ecosystem shop.
 func pages() []string {
-	return []string{"/ecosystems/shop", "/ecosystems/shop/tickets", "/ecosystems/shop/runs", "/ecosystems/shop/releases", "/ecosystems/shop/environment", "/ecosystems/shop/trash"}
+	return []string{"/ecosystems/shop", "/ecosystems/shop/tickets", "/ecosystems/shop/runs", "/ecosystems/shop/releases", "/ecosystems/shop/environment", "/ecosystems/shop/manifest",
+		"/ecosystems/shop/trash"}
 }
 
 func TestNothingIsThere(t *testing.T) {
@@ -58,7 +59,8 @@ func TestModes(t *testing.T) {
 	r.mode("ask")
 	l := r.get("/ecosystems/shop")
 	assert.Contains(t, l.text(), "Mode ask explains it and changes nothing.", "of what is dangerous")
-	assert.Contains(t, l.text(), "Mode ask denies it.", "of what is safe")
+	assert.Contains(t, l.text(), "Set mode to execute", "what allows changes is offered")
+	assert.Contains(t, r.get("/ecosystems/shop/manifest").text(), "Mode ask denies it.", "of what is safe")
 	l = r.post("/ecosystems/shop/install")
 	for _, words := range []string{"the mode is ask", "set_mode", "What it would do", "all of it or nothing", "What could be done instead"} {
 		assert.Contains(t, l.text(), words)
@@ -114,17 +116,18 @@ func TestTheWholeLife(t *testing.T) {
 	l := r.get("/ecosystems")
 	assert.Regexp(t, `shop installed 3 api, web, lib 0 0 noop a shop`, l.text())
 	l = r.get("/ecosystems/shop")
-	for _, words := range []string{"The manifest is valid.", "read-only", "0 ahead, 0 behind", "workspace/shop"} {
+	for _, words := range []string{"read-only", "0 ahead, 0 behind", "workspace/shop", "No tickets.", "Commits since"} {
 		assert.Contains(t, l.text(), words)
 	}
 
+	assert.Contains(t, r.get("/ecosystems/shop/manifest").text(), "The manifest is valid.")
 	l = r.post("/ecosystems/shop/use")
-	assert.Contains(t, l.path, "/ecosystems/shop?done=")
+	assert.Contains(t, l.path, "/ecosystems/shop/manifest?done=")
 	assert.Contains(t, r.get("/ecosystems").text(), "shop selected")
 
 	l = r.post("/ecosystems/shop/journal", "title", "Why two queues", "body", "first line\r\nsecond line")
 	assert.Contains(t, l.text(), "Add a journal entry to shop")
-	assert.Contains(t, r.get("/ecosystems/shop").text(), "1 entry")
+	assert.Contains(t, r.get("/ecosystems/shop/manifest").text(), "1 entry")
 	files, err := os.ReadDir(r.at("ws/ecosystems/shop/journal"))
 	require.NoError(t, err)
 	text, err := os.ReadFile(r.at("ws/ecosystems/shop/journal/" + files[0].Name()))
@@ -153,6 +156,10 @@ func (r *room) tickets() {
 	assert.Contains(t, l.text(), "T-1 active")
 	l = r.post("/ecosystems/shop/ticket-start", "ticket_id", "T-1")
 	assert.Regexp(t, "^/work/", l.path, "it is there already")
+	l = r.post("/ecosystems/shop/ticket-sync", "ticket_id", "T-1")
+	assert.Contains(t, l.text(), "T-1")
+	l = r.post("/ecosystems/shop/ticket-merge", "ticket_id", "T-9")
+	assert.Contains(t, l.text(), "T-9", "there is no such ticket")
 	l = r.post("/ecosystems/shop/ticket-end", "ticket_id", "T-2", "cleanup", "local")
 	require.Contains(t, l.html, "plan_hash", "what is cleaned up is confirmed: %s", l.text())
 	l = r.post(l.path+"/answer", "decision", "approve", "plan_hash", l.hidden("plan_hash"))
@@ -174,6 +181,8 @@ func (r *room) pushes() {
 	assert.Contains(t, l.text(), "Follow run")
 	r.quiet("shop")
 	assert.Contains(t, r.git("origin/api.git", "log", "--oneline", "feature/T-1"), "better")
+	r.does("", "/ecosystems/shop/exec", "command", "cat\r\nmain.txt", "repos.api", "true")
+	assert.Contains(t, r.quiet("shop").text(), "exec success")
 	l = r.post("/ecosystems/shop/sync")
 	assert.Contains(t, l.text(), "Sync shop: Queued sync")
 	l = r.quiet("shop")
@@ -369,5 +378,5 @@ func TestAPreviewMakesNoEcosystem(t *testing.T) {
 	assert.Contains(t, r.get("/ecosystems?retired=true").text(), "old not installed retired")
 	l = r.get("/ecosystems/old")
 	assert.Contains(t, l.text(), "Not installed: the repositories are not cloned yet.")
-	assert.Contains(t, l.text(), "Retired yes")
+	assert.Contains(t, r.get("/ecosystems/old/manifest").text(), "Retired yes")
 }

@@ -82,7 +82,8 @@ func (a *EcosystemPage) Add(nodes ...ui.Node) { a.body = append(a.body, nodes...
 type part struct{ path, title string }
 
 func parts() []part {
-	return []part{{"", "Overview"}, {"tickets", "Tickets"}, {"runs", "Runs"}, {"releases", "Releases"}, {"environment", "Environment"}, {"trash", "Archive and trash"}}
+	return []part{{"", "Overview"}, {"tickets", "Tickets"}, {"runs", "Runs"}, {"releases", "Releases"}, {"environment", "Environment"},
+		{"manifest", "Manifest"}, {"trash", "Archive and trash"}}
 }
 
 // place returns the path of a tab; empty is the overview.
@@ -96,15 +97,15 @@ func (a *EcosystemPage) place(part string) string {
 // Write answers with the page as a tab of the ecosystem (empty: the overview). live lists the events after which it reloads.
 func (a *EcosystemPage) Write(in string, live ...string) {
 	title, crumbs := ui.Printable(a.Name), []ui.PageLink{{Text: "Ecosystems", Href: RootPath}}
-	var tabs ui.Group
+	var tabs []ui.PageLink
 	for _, p := range parts() {
-		tabs = append(tabs, ui.Li(ui.A(ui.Href(a.place(p.path)), ui.If(p.path == in, ui.Aria("current", "page")), ui.Text(p.title))))
+		tabs = append(tabs, ui.PageLink{Text: p.title, Href: a.place(p.path)})
 		if p.path == in && in != "" {
 			crumbs = append(crumbs, ui.PageLink{Text: title, Href: PagePath(a.Name)})
 			title = p.title + " of " + title
 		}
 	}
-	body := append([]ui.Node{ui.Nav(ui.Class("parts"), ui.Aria("label", "Sections of "+ui.Printable(a.Name)), ui.Ul(tabs)), a.Gate.Panel(a.V, a.place(in))}, a.body...)
+	body := append([]ui.Node{ui.Tabs("Sections of "+a.Name, a.place(in), tabs...), a.Gate.Panel(a.V, a.place(in))}, a.body...)
 	ui.Page{Title: title, Section: RootPath, Crumbs: crumbs, Notice: a.Came(a.R), Live: live, Body: body}.Write(a.W, http.StatusOK, a.V)
 }
 

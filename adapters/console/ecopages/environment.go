@@ -76,10 +76,10 @@ func environmentFacts(name string, n environment.StatusAnswer) ui.Node {
 // environmentActions returns the actions on an environment.
 func environmentActions(a *EcosystemPage, environment string) ui.Node {
 	in := ui.Hidden("environment", environment)
-	return ui.Part("Actions",
+	return ui.Group{ui.Part("Actions", ui.Div(ui.Class("grid"),
 		ui.Card("Deploy", a.ActionForm("deploy", "Deploy", a.Name, in, ui.TextareaField("deploy-args", "args", "Provisioner arguments, one per line (optional)", ""))),
-		ui.Card("Destroy", ui.P(ui.Text("Stops and removes what is deployed.")), a.ActionForm("destroy", "Destroy", a.Name, in)),
 		ui.Card("Provisioner status", ui.P(ui.Text("Runs the plan or status program of the provisioner and shows its output.")),
 			ui.PostForm(a.V, PagePath(a.Name, "ask"), in, WithNote(ui.Div(ui.Class("buttons"),
-				ui.SubmitButton("Preview", ui.Name("action"), ui.Value("plan")), ui.SubmitButton("Check status", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))
+				ui.SubmitButton("Preview", ui.Name("action"), ui.Value("plan")), ui.SubmitButton("Check status", ui.Name("action"), ui.Value("status"))), a.Gate.Hint("ecosystem_spin_ask")))))),
+		ui.DangerPanel("Destroy environment", ui.P(ui.Text("Stops and removes what is deployed.")), a.ActionForm("destroy", "Destroy", a.Name, in))}
 }

@@ -56,7 +56,7 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		ui.DataTable("Ecosystems", []string{"Ecosystem", "Status", "Repositories", "Open tickets", "Active runs", "Provisioner", "Description"},
 			ui.Map(items, item.row), "No ecosystems. Create one below."),
 		ui.Part("Active runs", runTable(active.Runs, nil, "No active runs.")),
-		ui.Part("Create ecosystem", g.CreateForm(v))}
+		ui.Disclosure("New ecosystem …", len(items) == 0, g.CreateForm(v))}
 	ui.Page{Title: "Ecosystems", Section: RootPath, Notice: s.base.Came(r), Live: []string{liveRuns}, Body: body}.Write(w, http.StatusOK, v)
 }
 

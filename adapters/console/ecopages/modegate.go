@@ -48,14 +48,18 @@ func (g gate) upTo() []ui.Choice {
 
 // Panel returns the form that shows and changes the session mode; back is the page that follows.
 func (g gate) Panel(v httpauth.Identity, back string) ui.Node {
-	var wrong, ceiling ui.Node
+	var wrong, ceiling, raise ui.Node
 	if g.problem != "" {
 		wrong = ui.Notice(ui.Bad, ui.P(ui.Text("Cannot read the settings, so no changes are allowed: "+g.problem)))
 	}
 	if g.Most != "" && g.Most != "execute" {
 		ceiling = ui.P(ui.Class("quiet"), ui.Text("The maximum mode of this server is "+g.Most+". To raise it, restart the server with --max-mode."))
 	}
-	return ui.Section(ui.Class("card"), ui.Aria("label", "Session mode"), wrong,
+	most := g.upTo()[len(g.upTo())-1].Value
+	if effect := map[string]string{"ask": "Mode ask: changes are explained, not made. ", "plan": "Mode plan: changes are previewed, not made. "}[g.Mode]; effect != "" && most == "execute" {
+		raise = ui.Notice(ui.Plain, ui.P(ui.Text(effect)), ui.PostForm(v, RootPath+"/-/mode", ui.Hidden("back", back), ui.Hidden("mode", most), ui.SubmitButton("Set mode to execute")))
+	}
+	return ui.Section(ui.Aria("label", "Session mode"), wrong, raise,
 		ui.PostForm(v, RootPath+"/-/mode", ui.Class("filter"), ui.Hidden("back", back), ui.SelectField("mode", "mode", "Session mode", g.Mode, g.upTo()...),
 			ui.SubmitButton("Change mode"), ui.LinkTo(RootPath+"/-/policy", "Tools and modes")), ceiling)
 }
@@ -74,7 +78,19 @@ func (g gate) buttons(button ui.Node, what string, name tool.Name) ui.Node {
 	if g.Most != "ask" && g.Mode != "plan" {
 		preview = ui.SubmitButton("Preview", ui.Name("mode"), ui.Value("plan"), ui.Aria("label", "Preview: "+what))
 	}
-	return WithNote(ui.Div(ui.Class("buttons"), button, preview), g.Hint(name))
+	return ui.Group{ui.Div(ui.Class("buttons"), button, preview), g.hint(name)}
+}
+
+// hint returns the Hint of a tool. If the mode does not make the change, a link leads to the field that sets the mode.
+func (g gate) hint(name tool.Name) ui.Node {
+	words := g.Hint(name)
+	if words == "" {
+		return nil
+	}
+	if g.Mode == "execute" {
+		return ui.P(ui.Class("quiet"), said(words))
+	}
+	return ui.P(ui.Class("quiet"), said(words+" "), ui.LinkTo("#mode", "Change session mode"))
 }
 
 // Hint describes what the button of that tool does in the current mode.

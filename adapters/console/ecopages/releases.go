@@ -29,7 +29,7 @@ func (s stages) Releases(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 	}
 	a.Add(versionFacts(now))
 	a.Add(checks(a))
-	a.Add(ui.Part("Next version", ui.Card("New version", bump(a)), ui.Card("Next stage", promote(a, now))))
+	a.Add(ui.Part("Next version", ui.Div(ui.Class("grid"), ui.Card("New version", bump(a)), ui.Card("Next stage", promote(a, now)))))
 	a.Add(releaseLog(a))
 	a.Write("releases", liveRuns, liveCalls)
 }

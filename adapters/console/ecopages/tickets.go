@@ -28,11 +28,15 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	if !a.Need(workspace.ListTickets.Name, nil, &all) {
 		return
 	}
-	var rows []ui.Node
+	cards := make(ui.Group, len(all.Tickets))
 	for i, t := range all.Tickets {
-		rows = append(rows, ticketRow(a, i, t))
+		cards[i] = ticketCard(a, i, t)
 	}
-	a.Add(ui.Part("Tickets", ui.DataTable("Tickets", []string{"Ticket", "Started", "Repositories", "Actions"}, rows, "No tickets. Start one below.")))
+	if len(cards) == 0 {
+		a.Add(ui.Empty("No tickets. Start one below."))
+	} else {
+		a.Add(ui.Div(ui.Class("grid"), cards))
+	}
 	if ui.Deref(all.Active) != "" {
 		a.Add(ui.Part("Leave ticket", ui.P(ui.Text("Switches the repositories back to the manifest branches. The tickets are kept.")),
 			a.ActionForm("ticket-switch", "Leave ticket", "of "+a.Name, ui.Hidden("ticket_id", "main"))))
@@ -42,31 +46,35 @@ func (s *section) tickets(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	a.Write("tickets", liveRuns, liveCalls)
 }
 
-func ticketRow(a *EcosystemPage, i int, t workspace.TicketItem) ui.Node {
-	name := ui.Group{said(t.ID)}
+// ticketCard returns a ticket with its repositories and its actions; what ends it is last.
+func ticketCard(a *EcosystemPage, i int, t workspace.TicketItem) ui.Node {
+	var badges ui.Group
 	if t.Active {
-		name = append(name, ui.Text(" "), ui.Badge(ui.Good, "active"))
+		badges = append(badges, ui.Badge(ui.Good, "active"), ui.Text(" "))
 	}
 	if t.Phase != "" {
-		name = append(name, ui.Text(" "), ui.Badge(ui.Plain, t.Phase))
+		badges = append(badges, ui.Badge(ui.Plain, t.Phase))
 	}
-	var repos ui.Group
-	for _, r := range t.Repos {
+	repos := ui.Map(t.Repos, func(r workspace.TicketRepo) ui.Node {
 		tone := ui.Warn
 		if r.Status == "ok" {
 			tone = ui.Good
 		}
-		repos = append(repos, ui.Li(said(r.Name+" "), mono(r.Branch), ui.Text(" "), WithNote(ui.Badge(tone, FirstNonEmpty(r.Status, r.Problem, "unknown")), r.Worktree)))
-	}
+		return ui.Li(said(r.Name+" "), mono(r.Branch), ui.Text(" "), WithNote(ui.Badge(tone, FirstNonEmpty(r.Status, r.Problem, "unknown")), r.Worktree))
+	})
 	var change ui.Node
 	if !t.Active {
-		change = ui.ActionForm(a.V, PagePath(a.Name, "ticket-switch"), "Switch", "to "+t.ID, ui.Hidden("ticket_id", t.ID))
+		change = a.ActionForm("ticket-switch", "Switch", "to "+t.ID, ui.Hidden("ticket_id", t.ID))
 	}
-	id := "end-" + strconv.Itoa(i)
-	end := ui.Disclosure("End "+t.ID, false, a.ActionForm("ticket-end", "End", t.ID, ui.Hidden("ticket_id", t.ID),
-		ui.SelectField(id, "cleanup", "Cleanup of "+t.ID, "none", ui.Choice{Value: "none", Text: "None"},
-			ui.Choice{Value: "local", Text: "Local worktrees and branches"}, ui.Choice{Value: "all", Text: "Local and remote branches"}),
-		ui.CheckboxField(id+"-force", "force", "End even with unsaved work (keeps a backup)", false)))
-	requests := ui.Disclosure("Open pull requests for "+t.ID, false, a.ActionForm("ticket-pr", "Open pull requests", "for "+t.ID, ui.Hidden("ticket_id", t.ID), ui.Field(id+"-title", "title", "Title (optional)", "")))
-	return ui.Row(name, ui.When(t.CreatedAt), ui.Ul(repos), ui.Group{change, requests, end})
+	ticket, id := ui.Hidden("ticket_id", t.ID), "ticket-"+strconv.Itoa(i)
+	return ui.Article(ui.Class("card"), ui.H2(said(t.ID)), ui.P(badges), ui.P(ui.Class("quiet"), ui.Text("Started "), ui.When(t.CreatedAt)), ui.Ul(ui.Class("rows"), repos), change,
+		ui.Disclosure("Update "+t.ID, false, a.ActionForm("ticket-sync", "Update", t.ID, ticket, ui.P(ui.Text("Brings new commits of the base branches into the ticket.")))),
+		ui.Disclosure("Open pull requests for "+t.ID, false, a.ActionForm("ticket-pr", "Open pull requests", "for "+t.ID, ticket, ui.Field(id+"-title", "title", "Title (optional)", ""))),
+		ui.Disclosure("Merge "+t.ID, false, a.ActionForm("ticket-merge", "Merge", t.ID, ticket, ui.Field(id+"-message", "message", "Commit message (optional)", ""),
+			ui.CheckboxField(id+"-squash", "squash", "Squash into one commit per repository", false), ui.CheckboxField(id+"-push", "push", "Push the base branches afterwards", false),
+			ui.CheckboxField(id+"-committed", "committed_only", "Leave uncommitted changes in the ticket", false))),
+		ui.Disclosure("End "+t.ID, false, a.ActionForm("ticket-end", "End", t.ID, ticket,
+			ui.SelectField(id, "cleanup", "Cleanup of "+t.ID, "none", ui.Choice{Value: "none", Text: "None"},
+				ui.Choice{Value: "local", Text: "Local worktrees and branches"}, ui.Choice{Value: "all", Text: "Local and remote branches"}),
+			ui.CheckboxField(id+"-force", "force", "End even with unsaved work (keeps a backup)", false))))
 }

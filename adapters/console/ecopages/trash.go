@@ -20,9 +20,6 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 	if !a.Need(ecosystems.Describe.Name, nil, &d) || !a.Need(push.Trash.Name, nil, &all) {
 		return
 	}
-	if d.Installed {
-		a.Add(ui.Part("Archive or discard", archive(a), discard(a)))
-	}
 	var entries, archives []ui.Node
 	for _, t := range all.Trash {
 		entries = append(entries, ui.Row(mono(t.ID), said(t.Why), ui.When(t.At), ui.When(t.Until), unsavedCommits(t),
@@ -31,9 +28,12 @@ func (s stages) Trash(w http.ResponseWriter, r *http.Request, v httpauth.Identit
 	for _, each := range all.Archives {
 		archives = append(archives, ui.Row(mono(each.ID), mono(each.File), list(each.Bundles)))
 	}
-	a.Add(ui.Part("Trash", ui.P(ui.Text("You can restore an archived or discarded workspace for 7 days. "+a.Gate.Hint("ecosystem_restore"))),
+	a.Add(ui.Part("Trash", ui.P(ui.Text("You can restore an archived or discarded workspace for 7 days.")), a.Gate.hint("ecosystem_restore"),
 		ui.DataTable("Trash", []string{"Entry", "Reason", "Removed", "Restore until", "Branches", "Actions"}, entries, "The trash is empty.")),
 		ui.Part("Archives", ui.DataTable("Archives", []string{"Archive", "File", "Bundles"}, archives, "No archives.")))
+	if d.Installed {
+		a.Add(ui.DangerPanel("Archive or discard", archive(a), discard(a)))
+	}
 	a.Write("trash", liveRuns, liveCalls)
 }
 
@@ -50,15 +50,16 @@ func unsavedCommits(t push.TrashItem) ui.Node {
 	return ui.Ul(rows)
 }
 
+// archive returns the form that archives the workspace.
 func archive(a *EcosystemPage) ui.Node {
-	return ui.Card("Archive", ui.P(ui.Text("Pushes all commits, records the workspace and removes it. Nothing is removed until all commits are saved elsewhere.")),
+	return ui.Group{ui.H3(ui.Text("Archive")), ui.P(ui.Text("Pushes all commits, records the workspace and removes it. Nothing is removed until all commits are saved elsewhere.")),
 		a.ActionForm("archive", "Archive", a.Name, ui.Field("archive-message", "message", "Reason (optional)", ""), ui.CheckboxField("archive-workspace", "delete_workspace", "Also delete the workspace branch", false),
 			ui.CheckboxField("archive-features", "cleanup_features", "Also delete merged ticket branches on the remotes", false),
-			ui.CheckboxField("archive-offline", "offline", "Save commits in bundles on this machine instead of pushing", false)))
+			ui.CheckboxField("archive-offline", "offline", "Save commits in bundles on this machine instead of pushing", false))}
 }
 
 // discard returns the form that discards the workspace.
 func discard(a *EcosystemPage) ui.Node {
-	return ui.Card("Discard", ui.P(ui.Text("Removes the workspace, its tickets and their branches without pushing. The plan lists what would be lost. To approve, you type "),
-		mono(a.Name), ui.Text(". The workspace stays in the trash for 7 days.")), a.ActionForm("discard", "Discard", a.Name))
+	return ui.Group{ui.H3(ui.Text("Discard")), ui.P(ui.Text("Removes the workspace, its tickets and their branches without pushing. The plan lists what would be lost. To approve, you type "),
+		mono(a.Name), ui.Text(". The workspace stays in the trash for 7 days.")), a.ActionForm("discard", "Discard", a.Name)}
 }
