@@ -232,7 +232,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	s.AddFilterFlags(root.PersistentFlags())
 	root.PersistentFlags().BoolVarP(&s.Yes, "yes", "y", false, "approve without asking (except high risk, or where a name must be typed)")
 	root.PersistentFlags().StringVar(&s.Typed, "confirm-name", "", "the name to type where an approval asks for one")
-	root.PersistentFlags().StringVar(&s.Typed, "type", "", "the former name of --confirm-name")
+	root.PersistentFlags().StringVar(&s.Typed, "type", "", "former name of --confirm-name")
 	_ = root.PersistentFlags().MarkHidden("type")
 	for _, flag := range []string{"jq", "template", "confirm-name"} {
 		_ = root.RegisterFlagCompletionFunc(flag, cobra.NoFileCompletions)
@@ -280,7 +280,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 	add("work", packcmd.PackCommand(s), agentcmd.AgentsCommand(s, p.Version), admincmd.ToolsCommand(s))
 	add("projects", projectcmd.Commands(s)...)
 	add("projects", sandboxcmd.Command(s), ecocmd.Command(s))
-	add("govern", admincmd.TokenCommand(s, p.Web), admincmd.PolicyCommand(s), admincmd.ApprovalsCommand(s), admincmd.ConfirmationsCommand(s), admincmd.ApproveCommand(s), admincmd.DenyCommand(s), admincmd.GrantsCommand(s), admincmd.KeysCommand(s), admincmd.RunsCommand(s), admincmd.OwnersCommand(s), admincmd.NotifyCommand(s), admincmd.AuditCommand(s), admincmd.BackupCommand(s), admincmd.RestoreCommand(s, p.Web))
+	add("govern", admincmd.TokenCommand(s, p.Web), admincmd.PolicyCommand(s), admincmd.ApprovalsCommand(s), admincmd.ConfirmationsCommand(s), admincmd.ApproveCommand(s), admincmd.DenyCommand(s), admincmd.GrantsCommand(s), admincmd.KeysCommand(s), admincmd.CallsCommand(s), admincmd.RunsCommand(s), admincmd.OwnersCommand(s), admincmd.NotifyCommand(s), admincmd.AuditCommand(s), admincmd.BackupCommand(s), admincmd.RestoreCommand(s, p.Web))
 	for _, c := range root.Commands() { // what users try first
 		c.SuggestFor = map[string][]string{"up": {"init", "setup", "start"}, "doctor": {"health", "check", "diagnose"}, "approvals": {"pending", "review"}, "run": {"task", "make", "just"}}[c.Name()]
 	}

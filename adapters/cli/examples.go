@@ -113,10 +113,10 @@ countersign pack show login-bug
 countersign pack show --max-tokens 8000
 countersign policy allow list_projects
 countersign policy approval human
-countersign policy auto add list_projects
-countersign policy auto off
-countersign policy auto on
-countersign policy auto remove list_projects
+countersign policy auto-approve add list_projects
+countersign policy auto-approve off
+countersign policy auto-approve on
+countersign policy auto-approve remove list_projects
 countersign policy block git_push
 countersign policy confirm run_script
 countersign policy max-mode plan
@@ -137,8 +137,8 @@ countersign project status shop
 countersign project tasks shop
 countersign project worktrees shop
 countersign ps
-countersign runs list --tool run_script --status failed
-countersign runs show call_mec6iivhzyey34nc
+countersign calls list --tool run_script --status failed
+countersign calls show call_mec6iivhzyey34nc
 countersign sandbox gateway status
 countersign services down web
 countersign services logs web --follow

@@ -17,7 +17,7 @@ var topicOf = map[string]string{
 	"up": "http", "serve": "http", "login": "http", "token": "http", "connect": "hosts", "mcp": "hosts",
 	"pack": "packs", "tour": "packs", "agents": "deployments", "eco": "ecosystems", "sandbox": "sandboxes",
 	"project": "projects", "action": "projects", "workflow": "projects", "template": "projects", "webhooks": "projects", "run": "projects", "services": "projects", "git": "projects",
-	"ps": "projects", "logs": "projects", "stop": "projects", "tools": "permissions", "policy": "permissions", "runs": "audit-log",
+	"ps": "projects", "logs": "projects", "stop": "projects", "tools": "permissions", "policy": "permissions", "calls": "audit-log", "runs": "audit-log",
 	"approvals": "approving", "approve": "approving", "deny": "approving", "confirmations": "approving", "grants": "approving", "keys": "security-keys",
 	"audit": "audit-log", "notify": "notifications", "owners": "environment",
 	"backup": "backups", "restore": "backups",

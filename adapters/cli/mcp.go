@@ -17,12 +17,12 @@ const mcpName = "mcp"
 func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 	var list bool
 	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, started by an agent host", Args: command.Args(0, 0), Version: p.Version,
-		Long: "Serve MCP on stdin and stdout, for an agent host to start. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE);\n" +
-			"an unknown toolset, tool or mode stops the start.",
+		Long: "Serve MCP on stdin and stdout, for an agent host to start. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE).\n" +
+			"An unknown toolset, tool or mode is a startup error.",
 		Example: `  claude mcp add countersign -- countersign mcp
   countersign mcp --toolsets packs --read-only
   countersign mcp --list-tools`}
-	c.Flags().BoolVar(&list, listTools, false, "print the tools these flags would serve, and end")
+	c.Flags().BoolVar(&list, listTools, false, "print the tools that these flags enable, and exit")
 	admincmd.HostFlag(c)
 	admincmd.AddServerFlags(c, "packs,deployments as far as there are tools")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {

@@ -319,7 +319,7 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 				require.True(t, r.IsError, r.Text)
 			}
 			for _, q := range b.questions(0) {
-				assert.NotEqual(t, before, q.ID, "it does not wait any more")
+				assert.NotEqual(t, before, q.ID, "it not pending")
 			}
 			p.Press("Approvals")
 			p.WaitText("main", "No pending approvals")

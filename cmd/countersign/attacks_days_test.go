@@ -99,7 +99,7 @@ func TestAnApproverIsKilled(t *testing.T) {
 			id := v.questions(1)[0].ID
 			a.leaves() // and leaves its question to the next of the same
 			s := v.sits(140, 60, "approve", id)
-			s.sees("echo done > mark", "approve?")
+			s.sees("echo done > mark", "Approve?")
 			s.types(typed)
 			require.NoError(t, s.cmd.Process.Kill())
 			<-s.exited

@@ -493,7 +493,7 @@ func TestAGrantIsNotWidened(t *testing.T) {
 	assert.Contains(t, shown, "grant "+list.Grants[0].ID)
 	marked, _, code := v.try("audit", "list", "--unattended", "--grant", list.Grants[0].ID)
 	require.Zero(t, code)
-	assert.Contains(t, marked, "no person asked: dated_grant "+list.Grants[0].ID)
+	assert.Contains(t, marked, "not asked: dated_grant "+list.Grants[0].ID)
 
 	v.sql(t, `UPDATE dated_grants SET body = CAST(json_set(CAST(body AS TEXT), '$.any_entry', json('true')) AS BLOB)`)
 	asks("a row that was edited", v.agent("--host", "codex"), mark)

@@ -61,7 +61,7 @@ func TestAPersonBacksUpAndRestores(t *testing.T) {
 	seen, code = typedAt(t, run("restore", file), "y")
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "does not come back")
-	assert.Contains(t, seen, "is restored; what was there is in")
+	assert.Contains(t, seen, "its former content is in")
 	out, err = run("audit", "verify").CombinedOutput()
 	require.NoError(t, err, string(out))
 }

@@ -107,7 +107,7 @@ func TestWatchAsksInATerminal(t *testing.T) {
 		require.NoError(t, err)
 	}
 	w.until("watching " + filepath.Join(w.home, ".agentpack/repo"))
-	assert.Contains(t, w.until("approve?"), "+# One")
+	assert.Contains(t, w.until("Approve?"), "+# One")
 	assert.Empty(t, w.deployed())
 	types("y\n")
 	w.until("deployed: 1 created")
@@ -115,7 +115,7 @@ func TestWatchAsksInATerminal(t *testing.T) {
 	assert.Equal(t, "# One\n", w.deployed())
 
 	w.changes(w.module, "# Another\n")
-	assert.Contains(t, w.until("approve?"), "+# Another", "an answer is about one plan")
+	assert.Contains(t, w.until("Approve?"), "+# Another", "an answer is about one plan")
 	types("n\n")
 	w.until("denied")
 	w.until("waiting for changes")

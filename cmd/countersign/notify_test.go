@@ -92,7 +92,7 @@ func TestPeopleAreToldOnce(t *testing.T) {
 	require.Len(t, standing.Channels, 1)
 	assert.Regexp(t, `^http://127\.0\.0\.1:\d+$`, standing.Channels[0].Where)
 	assert.NotEmpty(t, standing.Channels[0].SentAt)
-	assert.Contains(t, v.must("status"), "2 calls wait for you")
+	assert.Contains(t, v.must("status"), "2 approvals, the first since")
 	for _, listing := range [][]string{{"notify"}, {"notify", "--json"}, {"policy", "show"}, {"status"}} {
 		assert.NotContains(t, v.must(listing...), "a-path-that-is-a-secret")
 	}

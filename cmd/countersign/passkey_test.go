@@ -97,7 +97,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	b := newBureau(t)
 	_, problems, code := b.try("policy", "require", "passkey", "for", "run_script", "high")
 	require.Zero(t, code, problems)
-	assert.Contains(t, problems, "no passkey is enrolled yet, so nothing that needs one can be approved; enrol one first: countersign login /keys")
+	assert.Contains(t, problems, "no passkey is enrolled, so calls that need one could not be approved; enrol one first: countersign login /keys")
 	mark := args{"project_path": b.shop(map[string]string{"mark": "echo done > mark"}, nil), "script_name": "mark"}
 	agent := b.serve("--confirm-wait", "0s")
 	agent.fails("CONFIRMATION_PENDING", "run_script", mark)
@@ -129,7 +129,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	agent.fails("CONFIRMATION_PENDING", "run_script", mark)
 
 	s := b.sits(200, 90, "approve", enrolment)
-	s.sees(`enrol the passkey "laptop"`, "approve? [y/n")
+	s.sees(`enrol the passkey "laptop"`, "Approve? [y/n")
 	s.types("y\n")
 	<-s.exited
 	require.Zero(t, s.cmd.ProcessState.ExitCode())

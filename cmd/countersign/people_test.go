@@ -70,7 +70,7 @@ func (w *workshop) withdraw(id string) {
 	w.t.Helper()
 	out, problems, code := w.try("deny", id)
 	require.Equal(w.t, 6, code, problems)
-	require.Contains(w.t, out, "withdrew "+id)
+	require.Contains(w.t, out, "cancelled "+id)
 }
 
 // question is what waits for the user.
@@ -155,7 +155,7 @@ func TestAPersonElsewhereSaysNo(t *testing.T) {
 		_, problems, code = w.try(command, "cf_x")
 		assert.NotZero(t, code)
 		assert.Contains(t, problems, "no confirmation cf_x is waiting")
-		assert.Contains(t, problems, "hint: countersign approvals list shows those that wait")
+		assert.Contains(t, problems, "hint: run countersign approvals list to see the pending ones")
 	}
 
 	h.send("two", "run_script", hi)
@@ -221,7 +221,7 @@ func TestAlwaysIsNotForHighRisk(t *testing.T) {
 	require.Equal(t, "high", q.Risk)
 	seen, code := w.atTerminal("y", "approve", q.ID, "--always")
 	assert.Equal(t, 2, code)
-	assert.Contains(t, seen, "asked about every time")
+	assert.Contains(t, seen, "must be approved each time")
 	seen, code = w.atTerminal("a", "approve", q.ID)
 	assert.Zero(t, code)
 	assert.NotContains(t, seen, "always")
@@ -250,8 +250,8 @@ func TestACommandAsksOnce(t *testing.T) {
 	assert.NoDirExists(t, filepath.Join(v.home, ".agentpack"))
 	seen, code = v.atTerminal("y", "agents", "init")
 	require.Zero(t, code, seen)
-	assert.NotContains(t, seen, "go ahead?")
-	before, _, asked := strings.Cut(seen, "approve?")
+	assert.NotContains(t, seen, "Approve?")
+	before, _, asked := strings.Cut(seen, "Approve?")
 	require.True(t, asked, seen)
 	assert.Contains(t, before, ".agentpack/repo")
 	assert.DirExists(t, filepath.Join(v.home, ".agentpack"))

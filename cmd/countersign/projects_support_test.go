@@ -181,7 +181,7 @@ func (w *workshop) typed(into any, arguments ...string) {
 	require.NoError(w.t, json.Unmarshal([]byte(text), into), text)
 }
 
-// run is a line of countersign runs.
+// run is a line of countersign calls.
 type run struct {
 	CallID string          `json:"callId"`
 	Tool   string          `json:"toolName"`

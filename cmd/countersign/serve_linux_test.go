@@ -28,7 +28,7 @@ func TestServersOfTwoNamespaces(t *testing.T) {
 	var ended *exec.ExitError
 	require.ErrorAs(t, err, &ended, "%s", said)
 	assert.Equal(t, 4, ended.ExitCode(), "%s", said)
-	assert.Contains(t, string(said), "a server of this COUNTERSIGN_HOME is on record at "+w.pages())
+	assert.Contains(t, string(said), "a server for this COUNTERSIGN_HOME is recorded at "+w.pages())
 	assert.Contains(t, string(said), "another container of this machine")
 	assert.Contains(t, string(said), "countersign owners forget ")
 	assert.FileExists(t, w.record(), "what the first one recorded is not overwritten")
@@ -40,7 +40,7 @@ func TestServersOfTwoNamespaces(t *testing.T) {
 	assert.FileExists(t, w.record())
 	said, err = contained("login", "--print").CombinedOutput()
 	require.Error(t, err, "%s", said)
-	assert.Contains(t, string(said), "countersign serve starts one", "nothing holds the home")
+	assert.Contains(t, string(said), "start one with countersign up", "nothing holds the home")
 
 	again := served(w.place)
 	state := again.end(os.Interrupt)

@@ -141,7 +141,7 @@ func TestServeFromItsStartToItsEnd(t *testing.T) {
 
 	_, problems, code = w.run("serve", "--addr", "127.0.0.1:0")
 	assert.Equal(t, 4, code)
-	assert.Contains(t, problems, "a server runs already at "+w.pages())
+	assert.Contains(t, problems, "a server is already running at "+w.pages())
 
 	elsewhere := newPlace(t)
 	_, problems, code = elsewhere.run("serve", "--addr", w.said.Address)
@@ -157,7 +157,7 @@ func TestServeFromItsStartToItsEnd(t *testing.T) {
 	assert.NoFileExists(t, w.record())
 	_, problems, code = w.run("login")
 	assert.Equal(t, 4, code)
-	assert.Contains(t, problems, "countersign serve starts one")
+	assert.Contains(t, problems, "start one with countersign up")
 }
 
 // TestServeAfterADeathByViolence: the record that is left is known to be nobody's, and who was logged in still is.
@@ -169,7 +169,7 @@ func TestServeAfterADeathByViolence(t *testing.T) {
 	assert.FileExists(t, first.record())
 	_, problems, code := p.run("login", "--print")
 	assert.Equal(t, 4, code, "a dead server is none")
-	assert.Contains(t, problems, "countersign serve starts one")
+	assert.Contains(t, problems, "start one with countersign up")
 
 	port := first.said.Address[strings.LastIndex(first.said.Address, ":")+1:]
 	second := served(p, "--addr", "127.0.0.1:"+port)
@@ -225,7 +225,7 @@ func TestTokensOfAServerThatRuns(t *testing.T) {
 	assert.Regexp(t, "^cs_[A-Za-z0-9_-]{43}$", made.Token)
 	assert.JSONEq(t, `{"toolsets":["packs"],"read_only":true,"max_mode":"plan"}`, string(made.Scope))
 	out, _, _ = w.run("token", "list")
-	assert.Contains(t, out, "packs; only read; up to plan")
+	assert.Contains(t, out, "packs; read-only; up to plan")
 	assert.NotContains(t, out, made.Token)
 	audit, _, _ := w.run("audit", "export")
 	assert.Contains(t, audit, made.ID)

@@ -154,7 +154,7 @@ func TestATouchApproves(t *testing.T) {
 
 	h.send("screen", "run_script", u.mark)
 	s = u.sits(140, 60, "approvals")
-	s.sees("1 waiting")
+	s.sees("1 pending")
 	s.types("\r")
 	s.sees("approving needs a touched security key or a passkey", "echo done")
 	held, blocked = make(chan struct{}), make(chan struct{})
@@ -164,13 +164,13 @@ func TestATouchApproves(t *testing.T) {
 	})
 	s.types("a")
 	<-held
-	s.sees("touch your security key", "Esc gives up")
+	s.sees("touch your security key", "Esc: cancel")
 	s.types("\x1b")
 	s.sees("nothing was decided")
 	close(blocked)
 	u.key.Before(nil)
 	s.types("a")
-	s.sees("approved", "Nothing waits")
+	s.sees("approved", "No pending approvals")
 	s.types("q")
 	assert.Zero(t, s.leaves())
 	_, failed = h.answer("screen")
@@ -257,7 +257,7 @@ func TestTouchAttacks(t *testing.T) {
 		"one yes for several": func(t *testing.T) {
 			seen, code := u.atTerminal("y", "approve", id, "cf_other")
 			assert.Equal(t, 2, code, seen)
-			assert.Contains(t, seen, "is approved alone: it needs a touched security key")
+			assert.Contains(t, seen, "cannot be approved together with others: it needs a touched security key")
 		},
 		"a signature for another plan": func(t *testing.T) {
 			other := plan

@@ -49,7 +49,7 @@ var statusNames = []string{"", "pending_confirmation", "executing", "completed",
 var (
 	ErrStatus        = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
 	ErrMove          = fault.New(fault.State, "run_move_forbidden", "invalid status change for this call")
-	ErrRecordUnknown = fault.New(fault.NotFound, "run_unknown", "there is no such run; countersign runs lists those there are")
+	ErrRecordUnknown = fault.New(fault.NotFound, "run_unknown", "call not found; to list calls: countersign calls")
 	ErrTaken         = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
 )
 
@@ -98,7 +98,7 @@ func (s Status) Reaches(to Status) bool {
 
 // UnknownRecordError returns ErrRecordUnknown for that ID.
 func UnknownRecordError(id string) error {
-	return ErrRecordUnknown.WithMessage("there is no run %q; countersign runs lists those there are", id)
+	return ErrRecordUnknown.WithMessage("call %q not found; to list calls: countersign calls", id)
 }
 
 // DuplicateRecordError returns ErrTaken for that call.

@@ -56,16 +56,16 @@ func pending(ctx context.Context, s *command.Shell) error {
 		rows = append(rows, []string{v.ID, v.Tool, v.Strength.String(), v.State, asker, time.Since(v.IssuedAt).Round(time.Second).String() + " ago",
 			time.Until(v.ExpiresAt).Round(time.Second).String(), v.Prompt})
 	}
-	s.Table([]string{"id", "tool", "strength", "state", "asked by", "asked", "expires in", "what would be done"}, rows, "strength", "state", "asked", "asked by")
-	s.Note("countersign approvals shows them; or countersign approve ID, countersign deny ID")
+	s.Table([]string{"id", "tool", "strength", "state", "asked by", "asked", "expires in", "plan"}, rows, "strength", "state", "asked", "asked by")
+	s.Note("to decide: countersign approvals, countersign approve ID or countersign deny ID")
 	return nil
 }
 
 // ApprovalsCommand returns the command approvals.
 func ApprovalsCommand(s *command.Shell) *cobra.Command {
-	c := &cobra.Command{Use: "approvals", Short: "Approve or deny pending requests on a live screen", Args: command.Subcommand,
-		Long: "Decide on what waits for an answer: a list that keeps itself up to date, each question with its plan, risk and arguments, and keys to approve or deny\n" +
-			"it (? shows them). Without a terminal, and with --json, it prints what approvals list does.",
+	c := &cobra.Command{Use: "approvals", Short: "Review pending approvals in a full-screen view", Args: command.Subcommand,
+		Long: "Review pending approval requests in a full-screen view that updates itself. Each request has its plan, diffs, risk and arguments; keys approve or deny\n" +
+			"it (? lists the keys). Without a terminal, or with --json, it prints the same as approvals list.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return approvals(cmd.Context(), s) }}
 	c.AddCommand(listCommand(s))
 	return c
@@ -86,18 +86,18 @@ func approvals(ctx context.Context, s *command.Shell) error {
 // ApproveCommand returns the command approve. It needs a terminal: its purpose is that the user sees the plan.
 func ApproveCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "approve ID...", Short: "Approve a pending request, after showing its plan", Args: identified, ValidArgsFunction: completeWaiting(s),
-		Long: "Approve a waiting confirmation, after showing its plan. --for allows the same in any session until then, without asking: the same tool, plan and arguments,\n" +
-			"asked by the same agent host. An empty answer leaves the question waiting; n denies. Several ids of one session and tool are shown one after the other, and approved with one answer."}
+		Long: "Approve a pending request, after showing its plan. --for also allows the same call (tool, plan and arguments, from the same agent host) in any session, without\n" +
+			"asking, for that time. Enter leaves the request pending; n denies it. With several IDs, of one session and tool, all plans are shown and you approve them together."}
 	var said confirm.Decision
 	var length string
 	var wide confirm.Until
-	c.Flags().StringVar(&length, "for", "", "allow the same for that long, in any session (8h, 30m, 3d; at most 30d); not for high risk, nor for what hands power on or opens something")
-	c.Flags().BoolVar(&wide.AnyArgs, "any-arguments", false, "with --for: whatever the arguments")
-	c.Flags().BoolVar(&wide.AnyEntry, "any-host", false, "with --for: whichever agent host asks")
-	c.Flags().StringVar(&said.Typed, "typed", "", "the former name of --confirm-name")
+	c.Flags().StringVar(&length, "for", "", "allow the same call in any session for this time (30m, 8h, 3d; at most 30d); not for high risk, nor for calls that give access")
+	c.Flags().BoolVar(&wide.AnyArgs, "any-arguments", false, "with --for: with any arguments")
+	c.Flags().BoolVar(&wide.AnyEntry, "any-host", false, "with --for: from any agent host")
+	c.Flags().StringVar(&said.Typed, "typed", "", "former name of --confirm-name")
 	_ = c.Flags().MarkHidden("typed")
-	c.Flags().BoolVar(&said.Always, "always", false, "allow the same again for the rest of the session that asked; not for high risk, nor where a name is typed")
-	c.Flags().BoolVar(&said.Revealed, "reveal", false, "show what is masked in the plan, to you alone, before you decide")
+	c.Flags().BoolVar(&said.Always, "always", false, "allow the same call until the session ends, for 12 hours at most; not for high risk, nor where a name must be typed")
+	c.Flags().BoolVar(&said.Revealed, "reveal", false, "show the redacted parts of the plan before you decide; they are not stored")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if length != "" {
 			u, err := command.ParseUntil(length)
@@ -114,15 +114,15 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 			if wide.AnyEntry {
 				line += " --any-host"
 			}
-			return command.ErrUsage.WithMessage("--any-arguments and --any-host belong to --for").WithDetails(command.Hint(line))
+			return command.ErrUsage.WithMessage("--any-arguments and --any-host need --for").WithDetails(command.Hint(line))
 		}
 		said.Typed = cmp.Or(said.Typed, s.Typed)
 		if said.Always && said.Until != nil {
-			return command.ErrUsage.WithMessage("--always is for the rest of a session and --for across sessions; say one of them").WithDetails(command.Hint("countersign approve " + args[0] + " --for 8h"))
+			return command.ErrUsage.WithMessage("--always and --for exclude each other: --always is for one session, --for is for all sessions").WithDetails(command.Hint("countersign approve " + args[0] + " --for 8h"))
 		}
 		if len(args) > 1 {
 			if said.Always || said.Until != nil || said.Revealed || said.Typed != "" {
-				return command.ErrUsage.WithMessage("several at once are approved once and no more; --for, --always, --confirm-name and --reveal are for a single one").WithDetails(command.Hint("countersign approve " + args[0]))
+				return command.ErrUsage.WithMessage("--for, --always, --confirm-name and --reveal need a single ID").WithDetails(command.Hint("countersign approve " + args[0]))
 			}
 			return approveAll(cmd.Context(), s, args)
 		}
@@ -135,7 +135,7 @@ func ApproveCommand(s *command.Shell) *cobra.Command {
 // identified requires the ID of a pending request, and explains how to find it.
 func identified(cmd *cobra.Command, args []string) error {
 	if err := command.Args(1, -1)(cmd, args); err != nil {
-		return fault.From(err).WithDetails(command.Hint("countersign approvals decides on all that waits, countersign approvals list shows it with its ids"))
+		return fault.From(err).WithDetails(command.Hint("countersign approvals list shows the pending requests with their IDs"))
 	}
 	return nil
 }
@@ -143,12 +143,12 @@ func identified(cmd *cobra.Command, args []string) error {
 // DenyCommand returns the command deny.
 func DenyCommand(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "deny ID...", Short: "Deny pending requests", Args: identified, ValidArgsFunction: completeWaiting(s),
-		Long: "Deny what waits for an answer; whoever asked is told, with --reason. That takes a person at a terminal: without one the questions are only withdrawn,\n" +
-			"no reason is passed on, and the exit code is 6."}
-	reason := c.Flags().String("reason", "", fmt.Sprintf("why not: whoever asked is told, up to %d characters", confirm.MaxReason))
+		Long: "Deny pending requests; the client receives the denial and the --reason. Denying needs a terminal: without one the requests are only cancelled,\n" +
+			"the reason is not sent, and the exit code is 6."}
+	reason := c.Flags().String("reason", "", fmt.Sprintf("reason, sent to the client, at most %d characters", confirm.MaxReason))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if n := utf8.RuneCountInString(*reason); n > confirm.MaxReason {
-			return command.ErrUsage.WithMessage("--reason has %d characters, more than %d", n, confirm.MaxReason)
+			return command.ErrUsage.WithMessage("--reason has %d characters; use at most %d", n, confirm.MaxReason)
 		}
 		return deny(cmd.Context(), s, args, *reason)
 	}
@@ -163,11 +163,11 @@ func approve(ctx context.Context, s *command.Shell, given confirm.Decision) erro
 	}
 	lasting := AllowsSessionGrant(v)
 	if given.Always && !lasting {
-		return command.ErrUsage.WithMessage("--always: %s is of a kind that is asked about every time", given.ID).WithDetails(command.Hint("countersign approve " + given.ID))
+		return command.ErrUsage.WithMessage("--always: %s must be approved each time", given.ID).WithDetails(command.Hint("countersign approve " + given.ID))
 	}
 	dated := AllowsDatedGrant(v)
 	if given.Until != nil && !dated {
-		return command.ErrUsage.WithMessage("--for: %s is of a kind that is asked about every time", given.ID).WithDetails(command.Hint("countersign approve " + given.ID))
+		return command.ErrUsage.WithMessage("--for: %s must be approved each time", given.ID).WithDetails(command.Hint("countersign approve " + given.ID))
 	}
 	if given.Always {
 		s.Say(command.SessionGrantText(v))
@@ -197,18 +197,18 @@ func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 		alone := ""
 		switch {
 		case slices.Contains(ids[:i], id):
-			alone = "it is named twice"
+			alone = "its ID is given twice"
 		case v.Strength >= policy.Typed:
-			alone = "a name is typed for it"
+			alone = "a name must be typed"
 		case v.Risk == policy.RiskHigh.String() || v.MustReveal:
-			alone = "it is of high risk"
+			alone = "its risk is high"
 		case v.Needs > policy.ProvingPerson:
 			alone = "it needs " + v.Needs.Words()
 		case i > 0 && (v.Tool != views[0].Tool || v.Session != views[0].Session):
-			alone = "it is of another session or tool than " + views[0].ID
+			alone = "it has another session or tool than " + views[0].ID
 		}
 		if alone != "" {
-			return command.ErrUsage.WithMessage("%s is approved alone: %s", id, alone).WithDetails(command.Hint("countersign approve " + id))
+			return command.ErrUsage.WithMessage("%s cannot be approved together with others: %s", id, alone).WithDetails(command.Hint("countersign approve " + id))
 		}
 		views = append(views, v)
 	}
@@ -217,7 +217,7 @@ func approveAll(ctx context.Context, s *command.Shell, ids []string) error {
 		return err
 	}
 	if !yes {
-		s.Line("nothing was approved; countersign deny ID denies")
+		s.Line("nothing was approved; to deny a request: countersign deny ID")
 		return nil
 	}
 	var failed error
@@ -255,17 +255,17 @@ func deny(ctx context.Context, s *command.Shell, ids []string, reason string) er
 			failed = cmp.Or(failed, err)
 			continue
 		}
-		s.Line("withdrew %s; %s does not run", v.ID, v.Tool)
+		s.Line("cancelled %s; %s does not run", v.ID, v.Tool)
 	}
 	if failed != nil || s.Interactive() {
 		return failed
 	}
-	what := "nobody denied this"
+	what := "not denied"
 	if reason != "" {
-		what += ", and the reason is not passed on"
+		what += ", and the reason is not sent"
 	}
-	return command.ErrUnanswered.WithMessage("%s: without a terminal a question is only withdrawn, and whoever asked may ask again", what).
-		WithDetails(command.Hint("a person denies at a terminal (countersign deny ID --reason TEXT), or in the console"))
+	return command.ErrUnanswered.WithMessage("%s: without a terminal a request is only cancelled, and the client can repeat the call", what).
+		WithDetails(command.Hint("deny it in a terminal (countersign deny ID --reason TEXT) or in the console"))
 }
 
 // lookUp returns the pending approval request with that ID.
@@ -289,14 +289,14 @@ func lookUp(ctx context.Context, s *command.Shell, id string) (confirm.View, err
 // notWaiting returns the error for a request that is no longer pending, with its result if known.
 func notWaiting(ctx context.Context, a *app.App, id string) error {
 	if r, err := a.CallRecord(ctx, id); err == nil && r.ConfirmationID == id && r.Status.Final() {
-		what := runStatusText(r)
+		what := callStatusText(r)
 		if r.Decision != "" {
 			what += ", decided by " + command.Plain(r.Decision)
 		}
-		return confirm.ErrNotFound.WithMessage("no confirmation %s is waiting for an answer any more: %s", id, what).WithDetails(command.Hint("countersign runs show " + id + " shows the call"))
+		return confirm.ErrNotFound.WithMessage("approval request %s is not pending: %s", id, what).WithDetails(command.Hint("countersign calls show " + id + " shows the call record"))
 	}
-	return confirm.ErrNotFound.WithMessage("no confirmation %s is waiting for an answer; it may have expired or been answered", id).
-		WithDetails(command.Hint("countersign approvals list shows those that wait"))
+	return confirm.ErrNotFound.WithMessage("approval request %s is not pending: it expired or was already decided", id).
+		WithDetails(command.Hint("run countersign approvals list to see the pending ones"))
 }
 
 func settle(ctx context.Context, s *command.Shell, said confirm.Decision) error {
@@ -316,18 +316,18 @@ func settle(ctx context.Context, s *command.Shell, said confirm.Decision) error 
 		return s.PrintJSON(v)
 	}
 	if said.Approve {
-		s.Line("approved %s; %s runs now if its call still waits, else when the client repeats the call before %s", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
+		s.Line("approved %s; %s runs when the client continues or retries the call before %s", v.ID, v.Tool, v.ExpiresAt.UTC().Format(time.RFC3339))
 		if said.Always {
-			s.Line("the same again is not asked about any more in the session that asked")
+			s.Line("session grant added: the same call no longer asks")
 		}
 		if said.Until != nil {
 			now := time.Now()
-			s.Line("the same again is not asked about until %s, in any session; countersign grants revoke %s ends that", command.Moment(now.Add(said.Until.For), now), v.ID)
+			s.Line("the same call is allowed in any session until %s; to revoke: countersign grants revoke %s", command.Moment(now.Add(said.Until.For), now), v.ID)
 		}
 		return nil
 	}
 	s.Line("denied %s; %s does not run", v.ID, v.Tool)
-	s.Note("%s is told so where its call still waits; the same call again asks again, and countersign policy block %s has it refused", cmp.Or(command.Plain(v.Client), "whoever asked"), v.Tool)
+	s.Note("%s receives the denial; if it repeats the call, you are asked again; to block the tool: countersign policy block %s", cmp.Or(command.Plain(v.Client), "the client"), v.Tool)
 	return nil
 }
 
@@ -337,7 +337,7 @@ func outdated(s *command.Shell, err error) {
 	if !ok || s.JSON {
 		return
 	}
-	s.Note("what has changed since that plan was made:")
+	s.Note("changes since that plan was computed:")
 	command.DifferenceLines(changed.Differences, func(line string, tint command.Tint) { s.Line("%s", s.Tinted(line, tint)) })
 }
 

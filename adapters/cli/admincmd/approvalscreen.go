@@ -20,7 +20,7 @@ import (
 )
 
 // ErrScreen is returned for a terminal without full-screen support.
-var ErrScreen = fault.New(fault.Unavailable, "terminal_unusable", "this terminal cannot be drawn on")
+var ErrScreen = fault.New(fault.Unavailable, "terminal_unusable", "this terminal has no full-screen support; use countersign approve ID")
 
 // screenFiles returns the terminal's own input and output; false if the view cannot be drawn on them. Pipes are rejected: decisions made here count
 // as made at the keyboard of a terminal.

@@ -69,9 +69,9 @@ func (m *model) foot() line {
 		}
 		return line{m.asking.prompt + " " + typed, command.Heading}
 	case m.touch != "":
-		return line{oneLine(m.touch) + " (Esc gives up) …", command.Heading}
+		return line{oneLine(m.touch) + " (Esc: cancel) …", command.Heading}
 	case m.busy:
-		return line{"working out the plan as it is now …", command.Faded}
+		return line{"computing the current plan …", command.Faded}
 	case m.problem != "":
 		return line{oneLine(m.problem), command.Removed}
 	}
@@ -80,11 +80,11 @@ func (m *model) foot() line {
 
 func (m *model) list() []line {
 	title := "Countersign · approvals"
-	right := fmt.Sprintf("%d waiting", len(m.items))
+	right := fmt.Sprintf("%d pending", len(m.items))
 	if len(m.items) == 0 {
-		nothing := "Nothing waits for an answer. This list keeps itself up to date."
+		nothing := "No pending approvals. New requests appear here automatically."
 		if !m.loaded {
-			nothing, right = "Looking …", ""
+			nothing, right = "Loading …", ""
 		}
 		return m.framed(title, right, wrap(line{text: nothing}, m.width), "q quit  ? help")
 	}
@@ -106,7 +106,7 @@ func (m *model) list() []line {
 type cellsOf [6]string
 
 func headings() cellsOf {
-	return cellsOf{"", "TOOL", "RISK", "ASKED BY", "LEFT", "WHAT WOULD BE DONE"}
+	return cellsOf{"", "TOOL", "RISK", "ASKED BY", "LEFT", "PLAN"}
 }
 
 // columns returns the widths.
@@ -189,10 +189,10 @@ func (m *model) question() []line {
 		keys = strings.Replace(keys, "d deny", "r reveal  d deny", 1)
 	}
 	if m.outcomeText != "" {
-		right, keys = "does not wait any more", "q back"
+		right, keys = "not pending", "q back"
 	}
 	if len(body) > page {
-		keys += fmt.Sprintf("  (%d–%d of %d, Space goes on)", m.top+1, last, len(body))
+		keys += fmt.Sprintf("  (%d–%d of %d, Space: next page)", m.top+1, last, len(body))
 	}
 	return m.framed(oneLine(m.item.Tool), right, body[m.top:last], keys)
 }
@@ -209,7 +209,7 @@ func (m *model) lines() []line {
 		add("", 0)
 	}
 	if len(m.after) > 0 {
-		add("What has changed since the plan below was made:", command.Heading)
+		add("Changes since the plan below was computed:", command.Heading)
 		for _, l := range m.after {
 			add(l.text, l.tint)
 		}
@@ -230,7 +230,7 @@ func (m *model) lines() []line {
 		add("asked by  "+oneLine(m.item.Client), 0)
 	}
 	if m.item.Strength >= policy.Typed {
-		add("approving asks for the name "+oneLine(m.item.Target)+" to be typed", command.Changed)
+		add("to approve, type the name "+oneLine(m.item.Target), command.Changed)
 	}
 	if m.item.Needs > policy.ProvingPerson {
 		add("approving needs "+m.item.Needs.Words(), command.Changed)
@@ -245,7 +245,7 @@ func (m *model) lines() []line {
 		add(redacted, command.Changed)
 	}
 	if told := m.item.Suggestion(m.earlier); m.item.Dated && told != "" {
-		add(told+" u allows it until a time that you say, without asking.", command.Heading)
+		add(told+" u allows it until a time that you set, without asking.", command.Heading)
 	}
 	m.plan(add)
 	m.body, m.bodyAt = out, m.width
@@ -270,7 +270,7 @@ func (m *model) plan(add func(text string, tint command.Tint)) {
 	}
 	if args := string(m.item.Arguments); args != "" && args != "{}" {
 		add("", 0)
-		add("arguments, as they were sent", command.Heading)
+		add("arguments, as sent", command.Heading)
 		for _, l := range command.ArgumentLines(m.item.Arguments) {
 			add("  | "+clean(l), 0)
 		}
@@ -280,14 +280,14 @@ func (m *model) plan(add func(text string, tint command.Tint)) {
 func (m *model) help() []line {
 	var body []line
 	for _, l := range []string{
-		"In the list", "  ↑ ↓  j k        move", "  Enter           open a question", "  q  Esc          quit", "",
-		"In a question", "  ↑ ↓  j k        a line", "  PgUp PgDn Space a page", "  g G             its beginning, its end",
-		"  a               approve what is shown; where a name is asked for, it is typed", "  A               approve, and do not ask about the same again in that session",
-		"  u               approve, and allow the same until a time, in any session",
-		"  t               approve with a touch of your security key, where one is enrolled and in your ssh agent",
-		"  r               reveal what is masked, to you alone",
-		"  d               deny; whoever asked is told the reason you type", "  q  Esc          back to the list", "",
-		"What is approved is the very plan that is shown. When it is out of date, the", "approval is refused, and what has changed is shown.",
+		"In the list", "  ↑ ↓  j k        move", "  Enter           open a request", "  q  Esc          quit", "",
+		"In a request", "  ↑ ↓  j k        one line", "  PgUp PgDn Space one page", "  g G             beginning, end",
+		"  a               approve this plan, after you type the name if one is required", "  A               approve, and add a session grant for the same call",
+		"  u               approve, and allow the same call in any session until a time",
+		"  t               approve with a touch of your security key, if one is enrolled and in your ssh agent",
+		"  r               show the redacted parts; they are not stored",
+		"  d               deny, with an optional reason for the client", "  q  Esc          back to the list", "",
+		"Only the plan that is shown is approved. If it changed, the", "approval is denied and the difference is shown.",
 	} {
 		tint := command.Tint(0)
 		if l != "" && !strings.HasPrefix(l, " ") && !strings.ContainsAny(l, ".,") {
@@ -295,5 +295,5 @@ func (m *model) help() []line {
 		}
 		body = append(body, wrap(line{l, tint}, m.width)...)
 	}
-	return m.framed("Countersign · keys", "", body, "any key goes back")
+	return m.framed("Countersign · keys", "", body, "any key: back")
 }

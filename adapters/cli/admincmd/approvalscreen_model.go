@@ -78,7 +78,7 @@ type effect struct {
 // news updates the pending requests. If the request being read is no longer pending, its result is requested.
 func (m *model) news(items []ApprovalItem, err error) (e effect) {
 	if m.problem = ""; err != nil {
-		m.problem = "what waits cannot be read: " + fault.From(err).Message
+		m.problem = "cannot read the pending approvals: " + fault.From(err).Message
 		return e
 	}
 	selected := ""
@@ -91,7 +91,7 @@ func (m *model) news(items []ApprovalItem, err error) (e effect) {
 	}
 	m.chosen = max(0, min(m.chosen, len(items)-1))
 	if m.screen == reading && m.outcomeText == "" && (!m.busy || m.touch != "") && m.index(m.item.ID) < 0 {
-		return m.lost("it does not wait for an answer any more")
+		return m.lost("it is no longer pending")
 	}
 	return e
 }
@@ -135,7 +135,7 @@ func (m *model) revealed(i ApprovalItem, err error) effect {
 		m.notice = line{fault.From(err).Message, command.Removed}
 		return effect{}
 	}
-	m.item, m.bodyAt, m.ended, m.notice = i, 0, false, line{"nothing is masked any more; keep it to yourself", command.Changed}
+	m.item, m.bodyAt, m.ended, m.notice = i, 0, false, line{"the redacted parts are shown; they may contain secrets", command.Changed}
 	return effect{diffs: &i}
 }
 
@@ -164,7 +164,7 @@ func (m *model) touched(a confirm.Decision, p confirm.Proof, err error) effect {
 func touchless(err error) string {
 	f := fault.From(err)
 	if f.Kind == fault.Canceled {
-		return "given up; nothing was decided"
+		return "cancelled; nothing was decided"
 	}
 	return f.Message
 }
@@ -205,11 +205,11 @@ func said(a confirm.Decision, v confirm.View) string {
 	case !a.Approve:
 		return "denied; " + tool + " does not run"
 	case a.Until != nil:
-		return "approved, and the same again is not asked about for " + a.Until.For.String() + "; countersign grants revoke " + v.ID + " ends that"
+		return "approved; the same call is allowed for " + a.Until.For.String() + "; to revoke: countersign grants revoke " + v.ID
 	case a.Always:
-		return "approved, and the same again is not asked about any more in the session that asked"
+		return "approved; session grant added: the same call no longer asks"
 	}
-	return "approved; " + tool + " runs at once where its call still waits, and otherwise when it is repeated"
+	return "approved; " + tool + " runs when the client continues or retries the call"
 }
 
 // differences returns the differences between the shown plan and the current one.
@@ -280,7 +280,7 @@ func (m *model) pick(key string) effect {
 	case "?":
 		m.screen, m.before = helping, listing
 	case "a", "A", "d":
-		m.notice = line{"open it first (Enter): what is answered is what was seen", command.Changed}
+		m.notice = line{"press Enter to open it before you decide", command.Changed}
 	}
 	m.chosen = max(0, min(m.chosen, last))
 	return effect{}
@@ -337,7 +337,7 @@ func (m *model) read(key string) effect {
 		item := m.item
 		return effect{reveal: &item}
 	case key == "d":
-		m.ask("why not? (Enter denies, Esc does not)", confirm.MaxReason, func(typed string) confirm.Decision {
+		m.ask("Reason (optional; Enter: deny, Esc: back)", confirm.MaxReason, func(typed string) confirm.Decision {
 			return confirm.Decision{ID: m.item.ID, Reason: typed, Shown: m.item.PlanHash}
 		})
 	}
@@ -347,7 +347,7 @@ func (m *model) read(key string) effect {
 
 // unread is the message to a user who approves before the end was shown.
 func unread() line {
-	return line{"read it to its end first: Space goes on, G goes there", command.Changed}
+	return line{"read the whole plan first (Space: next page, G: end)", command.Changed}
 }
 
 // approve approves, once the end was shown, the name was typed if required, and a security key touched if policy or the user wants that.
@@ -362,13 +362,13 @@ func (m *model) approve(always, touch bool) effect {
 		m.notice = line{m.item.Unmet, command.Changed}
 		return effect{}
 	case m.item.MustReveal && !m.item.Revealed:
-		m.notice = line{"what is masked may run, so nothing was approved: r reveals it, then a approves", command.Changed}
+		m.notice = line{"nothing was approved: press r to show the redacted parts, which may run, then a", command.Changed}
 		return effect{}
 	case always && !m.item.Always:
-		m.notice = line{"this is of a kind that is asked about every time; a approves it once", command.Changed}
+		m.notice = line{"this call must be approved each time; press a to approve it once", command.Changed}
 		return effect{}
 	case m.item.Strength >= policy.Typed:
-		m.ask(fmt.Sprintf("type %s to approve (Esc does not):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Decision {
+		m.ask(fmt.Sprintf("type %s to approve (Esc: cancel):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Decision {
 			yes.Typed = typed
 			return yes
 		})
@@ -395,14 +395,14 @@ func (m *model) until() {
 		return
 	}
 	if !m.item.Dated {
-		m.notice = line{"this is of a kind that is asked about every time; a approves it once", command.Changed}
+		m.notice = line{"this call must be approved each time; press a to approve it once", command.Changed}
 		return
 	}
 	id, plan := m.item.ID, m.item.PlanHash
-	m.asking = &question{prompt: "allow the same for how long? (Enter: 8h; " + command.UntilHint + ")", most: maxTyped, then: func(typed string) effect {
+	m.asking = &question{prompt: "allow the same call for how long? (Enter: 8h; " + command.UntilHint + ")", most: maxTyped, then: func(typed string) effect {
 		u, err := command.ParseUntil(typed)
 		if err == nil && u.AnyArgs && m.item.Reach.Loose.IsZero() {
-			err = confirm.ErrUngrantable.WithMessage("the arguments of %s decide what it does, so they cannot be left out", m.item.Tool)
+			err = confirm.ErrUngrantable.WithMessage("the arguments of %s determine what it does, so any-arguments is not available", m.item.Tool)
 		}
 		if err != nil {
 			m.notice = line{fault.From(err).Message, command.Changed}
@@ -410,9 +410,9 @@ func (m *model) until() {
 		}
 		bound, unbound := m.item.Bound(u)
 		until := command.Moment(m.now.Add(u.For), m.now)
-		m.terms = []line{{"allowed until " + until + ", without asking: " + oneLine(bound), command.Changed}, {"not bound: " + oneLine(unbound), command.Changed}}
+		m.terms = []line{{"allowed without asking until " + until + ": " + oneLine(bound), command.Changed}, {"not bound: " + oneLine(unbound), command.Changed}}
 		m.bodyAt, m.top = 0, 0
-		m.asking = &question{prompt: "approve, and allow that until " + until + "? (y does, Esc does not)", most: maxTyped, then: func(typed string) effect {
+		m.asking = &question{prompt: "approve, and allow this until " + until + "? (y: approve, Esc: cancel)", most: maxTyped, then: func(typed string) effect {
 			if m.terms, m.bodyAt = nil, 0; typed != "y" && typed != "yes" || m.item.ID != id || m.item.PlanHash != plan {
 				m.notice = line{"nothing was approved", command.Changed}
 				return effect{}
@@ -445,7 +445,7 @@ func (m *model) typing(key, text string) effect {
 		}
 		a := q.answer(strings.TrimSpace(string(q.typed)))
 		if a.Approve && a.Typed == "" {
-			m.notice = line{"nothing was typed, so nothing was approved", command.Changed}
+			m.notice = line{"no name was typed; nothing was approved", command.Changed}
 			return effect{}
 		}
 		return m.says(a, q.touch)

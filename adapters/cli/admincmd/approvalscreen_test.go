@@ -108,7 +108,7 @@ func TestAPanicGivesTheTerminalBack(t *testing.T) {
 	p := newTTY(t)
 	assert.PanicsWithValue(t, "broken", func() {
 		_ = RunApprovals(t.Context(), p.terminal(), counter{func(context.Context) ([]ApprovalItem, error) {
-			if strings.Contains(p.text(), "Nothing waits") {
+			if strings.Contains(p.text(), "No pending approvals") {
 				panic("broken")
 			}
 			return nil, nil
@@ -124,7 +124,7 @@ func TestWhoeverEndsTheViewGetsTheTerminalBack(t *testing.T) {
 	go func() {
 		ended <- RunApprovals(ctx, p.terminal(), counter{func(context.Context) ([]ApprovalItem, error) { return nil, nil }})
 	}()
-	require.Eventually(t, func() bool { return bytes.Contains([]byte(p.text()), []byte("Nothing waits")) }, time.Minute, 10*time.Millisecond)
+	require.Eventually(t, func() bool { return bytes.Contains([]byte(p.text()), []byte("No pending approvals")) }, time.Minute, 10*time.Millisecond)
 	termios, err := unix.IoctlGetTermios(int(p.program.Fd()), unix.TCGETS)
 	require.NoError(t, err)
 	assert.Zero(t, termios.Lflag&unix.ICANON)
@@ -249,11 +249,11 @@ func TestItIsDrawnWhole(t *testing.T) {
 		i.Prompt, i.Plan = strings.Repeat("=", 74)+"waits.", json.RawMessage(`{"context":{"lines":[`+strings.Repeat(`"one of many",`, 40)+`"the last"]}}`)
 	}))
 	p := sits(t, d, 80, 12)
-	p.sees(80, 12, "1 waiting")
+	p.sees(80, 12, "1 pending")
 	p.types("\r")
 	p.sees(80, 12, strings.Repeat("=", 74)+"waits.", "a approve")
 	p.types("a")
-	p.sees(80, 12, "read it to its end first")
+	p.sees(80, 12, "read the whole plan first")
 	p.types("\x0c")
 	p.types("G")
 	p.sees(80, 12, "the last")
@@ -270,7 +270,7 @@ func TestItIsDrawnWhole(t *testing.T) {
 func TestAModeThatMeasuresOtherwiseIsNotTaken(t *testing.T) {
 	t.Parallel()
 	p := sits(t, newFixedSource(), 80, 12)
-	p.sees(80, 12, "Nothing waits")
+	p.sees(80, 12, "No pending approvals")
 	p.types("\x1b[?2027;2$y")
 	p.types("?")
 	p.sees(80, 12, "In the list")
@@ -284,7 +284,7 @@ func TestNothingThatIsDrawnGoesIntoAFile(t *testing.T) {
 	trace := filepath.Join(t.TempDir(), "trace")
 	t.Setenv("TEA_TRACE", trace)
 	p := sits(t, newFixedSource(), 80, 12)
-	p.sees(80, 12, "Nothing waits")
+	p.sees(80, 12, "No pending approvals")
 	p.types("q")
 	p.leaves()
 	assert.NoFileExists(t, trace)
@@ -294,7 +294,7 @@ func TestNothingThatIsDrawnGoesIntoAFile(t *testing.T) {
 func TestATerminalThatIsGoneEndsTheView(t *testing.T) {
 	t.Parallel()
 	p := sits(t, newFixedSource(), 80, 12)
-	p.sees(80, 12, "Nothing waits")
+	p.sees(80, 12, "No pending approvals")
 	require.NoError(t, p.keys.Close())
 	require.NoError(t, <-p.ended)
 

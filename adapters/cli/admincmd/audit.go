@@ -31,7 +31,7 @@ type query struct {
 
 // AuditCommand returns the command group audit.
 func AuditCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "audit", Short: "Show the audit log, and verify that it was not changed", Args: command.Subcommand, RunE: command.Alone}
+	group := &cobra.Command{Use: "audit", Short: "List, verify and export the audit log", Args: command.Subcommand, RunE: command.Alone}
 	var q query
 	list := &cobra.Command{Use: "list", Short: "List the last records, oldest first", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditList(cmd.Context(), s, q) }}
@@ -45,11 +45,11 @@ func AuditCommand(s *command.Shell) *cobra.Command {
 }
 
 func (q *query) flags(c *cobra.Command) {
-	c.Flags().StringVar(&q.since, "since", "", "only records since then: a time (2026-03-01T09:00:00Z, 2026-03-01) or an age (90m, 24h)")
+	c.Flags().StringVar(&q.since, "since", "", "only records since this time (2026-03-01T09:00:00Z, 2026-03-01) or age (90m, 24h)")
 	c.Flags().StringVar(&q.tool, "tool", "", "only records of this tool")
-	c.Flags().BoolVar(&q.unattended, "unattended", false, "only changes that were let through without a person")
-	c.Flags().StringVar(&q.grant, "grant", "", "only calls that the grant of this id let through (countersign grants lists them)")
-	c.Flags().IntVar(&q.limit, "limit", 0, "at most this many, the last ones (list: 20; export: all)")
+	c.Flags().BoolVar(&q.unattended, "unattended", false, "only changes that ran without asking")
+	c.Flags().StringVar(&q.grant, "grant", "", "only calls that the grant with this ID allowed (see countersign grants)")
+	c.Flags().IntVar(&q.limit, "limit", 0, "maximum number of records, from the end (list: 20; export: all)")
 }
 
 // begin returns the time the query starts at, zero for the beginning.
@@ -65,7 +65,7 @@ func (q query) begin() (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, command.ErrUsage.WithMessage("--since %q is neither a time nor an age", q.since).WithDetails(command.Hint("write 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
+	return time.Time{}, command.ErrUsage.WithMessage("invalid --since %q: use a time or an age", q.since).WithDetails(command.Hint("for example 2026-03-01T09:00:00Z, 2026-03-01, 90m or 24h"))
 }
 
 // late is how much later than its successor in the chain a record may be: reads are written in batches, by several processes.
@@ -170,7 +170,7 @@ func auditRow(r audit.Record) []string {
 	by := e.Client
 	switch {
 	case e.Unattended():
-		by += " (no person asked: " + strings.TrimSpace(cmp.Or(e.ApprovedBy, e.Rule)+" "+e.Grant) + ")"
+		by += " (not asked: " + strings.TrimSpace(cmp.Or(e.ApprovedBy, e.Rule)+" "+e.Grant) + ")"
 	case e.ApprovedBy != "":
 		by += " (" + e.ApprovedBy + ")"
 	}

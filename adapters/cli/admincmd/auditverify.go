@@ -39,10 +39,10 @@ func problems(faults []error) []problem {
 func verifyCommand(s *command.Shell) *cobra.Command {
 	var news bool
 	c := &cobra.Command{Use: "verify", Short: "Verify the audit log's chain, signatures and anchors", Args: command.Args(0, 0),
-		Long: "Hold the whole audit against its chain, against the end that the key of this machine has signed, and against every anchor, and say which records each\n" +
-			"one vouches for. Exit codes: 0 it is whole · 4 it was cut, edited, rebuilt or replaced, or its key is gone · 7 an anchor could not be asked.\n\n" +
-			"--new goes on where the last verification ended, which takes moments however long the audit is. It does not find what was done since to the records\n" +
-			"before that, nor to the indexes: verify without it from time to time. Where none has been, or the audit is not the one it read, everything is read.",
+		Long: "Check the hash chain of the whole audit log, the signature of its last record, and every anchor, and show which records each one\n" +
+			"confirms. Exit codes: 0: intact; 4: it was truncated, edited, rebuilt or replaced, or its key is missing; 7: an anchor could not be read.\n\n" +
+			"--new continues where the last verification ended, and is fast for a log of any length. It does not find later changes to earlier records or to\n" +
+			"indexes, so verify without it from time to time. If there was no verification, or the log is not the one that was verified, everything is read.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return auditVerify(cmd.Context(), s, news) }}
 	c.Flags().BoolVar(&news, "new", false, "read only the records since the last verification")
 	return c
@@ -71,19 +71,19 @@ func auditVerify(ctx context.Context, s *command.Shell, news bool) error {
 	}
 	switch {
 	case r.Before > 0 && (worst == nil || errors.Is(worst, audit.ErrUnchecked)):
-		s.Line("the audit is intact since record %d: %d new records continue its chain; all records were last verified at %s", r.Before, r.Records-r.Before, at(*r.Full))
+		s.Line("the audit log is intact since record %d: %d new records in the chain; all records were last verified at %s", r.Before, r.Records-r.Before, at(*r.Full))
 	case worst == nil || errors.Is(worst, audit.ErrUnchecked):
-		s.Line("the audit is intact: %d records, one unbroken chain", r.Records)
+		s.Line("the audit log is intact: %d records in one unbroken chain", r.Records)
 	case errors.Is(worst, audit.ErrBroken):
-		s.Note("%d records before it hold", r.Records)
+		s.Note("%d records before it are intact", r.Records)
 	default:
-		s.Note("%d records make one chain, and it is not the one that was written", r.Records)
+		s.Note("%d records make one chain, but not the one that was written", r.Records)
 	}
 	if m := r.Removed; m != nil {
-		s.Line("%d reads before %s were removed by retention (records %d to %d; record %d says so)", m.Reads, at(m.Before), m.From, m.To, m.Record)
+		s.Line("%d reads before %s were removed by retention (records %d to %d; see record %d)", m.Reads, at(m.Before), m.From, m.To, m.Record)
 	}
 	if d := r.Retention; d.Days > 0 && d.Allowed > 0 {
-		s.Line("reads are kept %s, as record %d allows", app.KeptFor(d.Days), d.Allowed)
+		s.Line("reads are kept %s (record %d)", app.KeptFor(d.Days), d.Allowed)
 	}
 	for _, k := range r.Keys {
 		s.Line("signed by %s: records %d to %d", k.Key, k.From, k.To)
@@ -104,13 +104,13 @@ func vouching(v audit.Vouch) string {
 	line := "anchor " + command.Plain(v.Anchor.String()) + ": "
 	switch {
 	case v.To > 0:
-		line += fmt.Sprintf("vouches for records 1 to %d, as they were at %s", v.To, at(v.At))
+		line += fmt.Sprintf("confirms records 1 to %d, as of %s", v.To, at(v.At))
 	case v.Note != "" && v.Problem == "":
-		line += "vouches for nothing"
+		line += "confirms nothing"
 	case v.Problem == "":
-		line += "knows nothing of this record yet"
+		line += "does not have this record yet"
 	default:
-		line += "vouches for nothing"
+		line += "confirms nothing"
 	}
 	if v.To > 0 && v.Behind > 0 {
 		line += fmt.Sprintf(", not yet for the last %d", v.Behind)
@@ -122,10 +122,10 @@ func vouching(v audit.Vouch) string {
 		line += "; " + command.Plain(v.Note)
 	}
 	if v.Odd > 0 {
-		line += fmt.Sprintf("; %d entries are no heads", v.Odd)
+		line += fmt.Sprintf("; %d entries are invalid", v.Odd)
 	}
 	if v.Failures > 0 {
-		line += fmt.Sprintf("; could not be written to %d times: %s", v.Failures, command.Plain(v.Failure))
+		line += fmt.Sprintf("; %d writes failed: %s", v.Failures, command.Plain(v.Failure))
 	}
 	return line
 }
@@ -145,7 +145,7 @@ func at(t time.Time) string { return t.UTC().Format(time.DateTime) + " UTC" }
 func record(s *command.Shell) (command.Record, error) {
 	core, err := s.Opened()
 	if err == nil && core.Record == nil {
-		err = command.ErrUsage.WithMessage("the audit of this program is signed by nobody")
+		err = command.ErrUsage.WithMessage("this program does not sign its audit log")
 	}
 	return core.Record, err
 }
@@ -190,7 +190,7 @@ func statusCommand(s *command.Shell) *cobra.Command {
 func places(s *command.Shell, st audit.LogStatus) {
 	var rows [][]string
 	for _, a := range st.Anchors {
-		since, state := "", "in step"
+		since, state := "", "up to date"
 		if a.Put > 0 {
 			since = at(a.At)
 		}
@@ -209,8 +209,8 @@ func places(s *command.Shell, st audit.LogStatus) {
 
 func anchorCommands(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "anchor", Short: "Manage where signed heads of the audit log are stored", Args: command.Subcommand, RunE: command.Alone,
-		Long: "Signed heads of the audit are put beside its key, into the system's journal where there is one, and where you say: a file on other media, or a branch\n" +
-			"of a Git repository, which should be protected against forced pushes. audit verify holds the record against all of them."}
+		Long: "A signed head of the audit log is stored beside its key, in the system journal if there is one, and in the anchors that you add: a file on other media, or a\n" +
+			"branch of a Git repository that is protected against forced pushes. audit verify compares the log with all of them."}
 	anchor := func(args []string) audit.Anchor {
 		a := audit.Anchor{Kind: args[0]}
 		if len(args) > 1 {
@@ -228,13 +228,13 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResult(s, a, "heads of the audit are put into %s from now on", a)
+			return printResult(s, a, "added anchor %s; signed heads of the audit log are stored there from now on", a)
 		}}
-	remove := &cobra.Command{Use: "remove file PATH | git URL | journal", Short: "Remove an anchor; what it holds stays", Args: command.Args(1, 2),
+	remove := &cobra.Command{Use: "remove file PATH | git URL | journal", Short: "Remove an anchor; its content is kept", Args: command.Args(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			rec, err := record(s)
 			if err == nil {
-				err = loosened(cmd.Context(), s, "the audit is not held against "+anchor(args).String()+" any more")
+				err = loosened(cmd.Context(), s, "audit verify no longer checks "+anchor(args).String()+" any more")
 			}
 			if err != nil {
 				return err
@@ -243,7 +243,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResult(s, a, "%s is no anchor of the audit any more; that is on record", a)
+			return printResult(s, a, "removed anchor %s; the removal is recorded", a)
 		}}
 	list := &cobra.Command{Use: "list", Short: "List the anchors and their last records", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -259,7 +259,7 @@ func anchorCommands(s *command.Shell) *cobra.Command {
 				return s.PrintJSON(st.Anchors)
 			}
 			if len(st.Anchors) == 0 {
-				s.Note("no anchors yet; the first record puts a head beside the key")
+				s.Note("no anchors yet; the first record stores a head beside the key")
 			}
 			places(s, st)
 			return nil
@@ -274,7 +274,7 @@ func keyCommands(s *command.Shell) *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rec, err := record(s)
 			if err == nil {
-				err = loosened(cmd.Context(), s, "the audit is signed with a new key from now on, and the old one is gone")
+				err = loosened(cmd.Context(), s, "the audit log is signed with a new key from now on; the old key is deleted")
 			}
 			if err != nil {
 				return err
@@ -283,15 +283,15 @@ func keyCommands(s *command.Shell) *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return printResult(s, map[string]audit.Key{"key": key}, "the audit is signed with %s from now on; that is on record", key)
+			return printResult(s, map[string]audit.Key{"key": key}, "the audit log is signed with %s from now on; the change is recorded", key)
 		}})
 	return group
 }
 
 func pruneCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "prune", Example: "  countersign policy keep-reads 90\n  countersign audit prune", Short: "Remove the reads that are older than policy keep-reads says, and put that on record", Args: command.Args(0, 0),
-		Long: "Verify the whole audit, and remove the records of reads that are older than what a person has set with countersign policy keep-reads. Nothing is removed from an\n" +
-			"audit that is not in order, and nothing but reads that succeeded without asking. A server does the same once a day.",
+	return &cobra.Command{Use: "prune", Example: "  countersign policy keep-reads 90\n  countersign audit prune", Short: "Remove reads that are older than the limit of policy keep-reads; the removal is recorded", Args: command.Args(0, 0),
+		Long: "Verify the whole audit log, and remove records of reads that are older than the limit set with countersign policy keep-reads. Nothing is removed if the log is\n" +
+			"not intact, and only reads that succeeded without asking are removed. A server does this once a day.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			rec, err := record(s)
 			if err != nil {
@@ -306,32 +306,32 @@ func pruneCommand(s *command.Shell) *cobra.Command {
 				return err
 			}
 			if days == 0 {
-				return command.ErrUsage.WithMessage("reads are kept for all time, so there is nothing to remove").WithDetails(command.Hint("countersign policy keep-reads DAYS sets for how long; a person approves it"))
+				return command.ErrUsage.WithMessage("reads are kept forever; there is nothing to remove").WithDetails(command.Hint("to set a limit, which you approve: countersign policy keep-reads DAYS"))
 			}
 			done, err := rec.Prune(cmd.Context(), days, 1)
 			if err != nil {
 				return err
 			}
 			if done.Removed == 0 {
-				return printResult(s, done, "no read is older than %s", at(done.Before))
+				return printResult(s, done, "no reads older than %s", at(done.Before))
 			}
-			return printResult(s, done, "%d reads before %s were removed; that is on record", done.Removed, at(done.Before))
+			return printResult(s, done, "removed %d reads before %s; the removal is recorded", done.Removed, at(done.Before))
 		}}
 }
 
 func acceptCommand(s *command.Shell) *cobra.Command {
 	var reason string
 	c := &cobra.Command{Use: "accept", Short: "Accept an explained contradiction; it is recorded with your reason", Args: command.Args(0, 0),
-		Long: "Say that what audit verify finds has an explanation: the database was lost and begun anew, an older copy was put back on purpose, a file of an anchor is\n" +
-			"gone. What was found and the reason go on record, and audit verify holds the record against what is put into the anchors from then on. A chain that\n" +
-			"is broken in itself stays broken.",
+		Long: "Accept findings of audit verify that have an explanation: the database was lost and created again, an older copy was restored on purpose, or an anchor's\n" +
+			"file is missing. The findings and the reason are recorded, and audit verify compares the log with later heads only. A broken hash chain cannot be\n" +
+			"accepted.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if reason == "" {
-				return command.Usage(cmd, "a reason is missing (--reason TEXT)")
+				return command.Usage(cmd, "--reason TEXT is required")
 			}
 			rec, err := record(s)
 			if err == nil {
-				err = loosened(cmd.Context(), s, "what contradicts the audit now counts no more")
+				err = loosened(cmd.Context(), s, "the current contradictions are ignored from now on")
 			}
 			if err != nil {
 				return err
@@ -341,11 +341,11 @@ func acceptCommand(s *command.Shell) *cobra.Command {
 				return err
 			}
 			if n == 0 {
-				return printResult(s, map[string]int{"accepted": 0}, "nothing contradicts the audit")
+				return printResult(s, map[string]int{"accepted": 0}, "nothing contradicts the audit log")
 			}
-			return printResult(s, map[string]int{"accepted": n}, "%d contradictions were accepted; that is on record", n)
+			return printResult(s, map[string]int{"accepted": n}, "accepted %d contradictions; the decision is recorded", n)
 		}}
-	c.Flags().StringVar(&reason, "reason", "", "why: it goes on record")
+	c.Flags().StringVar(&reason, "reason", "", "reason, which is recorded")
 	return c
 }
 
@@ -363,10 +363,10 @@ func loosened(ctx context.Context, s *command.Shell, what string) error {
 		return nil
 	}
 	if !s.Interactive() {
-		return command.ErrUnanswered.WithMessage("%s: that wants a person's yes at a terminal", what).WithDetails(command.Hint("run it yourself, in a terminal; --yes does not answer for a person"))
+		return command.ErrUnanswered.WithMessage("%s: this needs your approval in a terminal", what).WithDetails(command.Hint("run it in a terminal; --yes cannot approve it"))
 	}
 	s.Say(what)
-	yes, err := s.YesNo(ctx, "go ahead?")
+	yes, err := s.YesNo(ctx, "Approve?")
 	if err == nil && !yes {
 		err = command.ErrUnanswered.WithMessage("nothing was changed")
 	}

@@ -56,37 +56,37 @@ type connectCommand struct {
 func ConnectCommand(s *command.Shell, web Machine) *cobra.Command {
 	g, f := connectCommand{s, web}, &flags{}
 	c := &cobra.Command{Use: "connect [HOST]", Short: "Add Countersign to an agent host's MCP configuration", Args: command.Args(0, 1),
-		Long: "Put Countersign into the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
-			"diff first, a copy of the file is kept, and the rest of the file, comments included, stays as it is. Without HOST the hosts are listed.\n\n" +
-			"The host starts this very program. The entry raises the host's limit on the time of a call where it has one, and says how long a call waits for a\n" +
-			"person: less, so that the agent is told to repeat it before the host gives up.\n\n" +
-			"With --http it connects to a server that runs (countersign up) instead, with a token made for that host, for the toolsets that are served by\n" +
-			"themselves unless --toolsets says otherwise. Connecting it without --http again revokes that token.\n\n" +
-			"With --sandbox it connects to the gateway to the agent servers of sandboxes, by an entry of the name countersign-gateway (--name gives it another, so that\n" +
-			"there can be several), with a token that lets in to one project alone. NAME is a project or a sandbox (PROJECT/SANDBOX); for an isolated sandbox it is that one\n" +
-			"alone. --remove takes the entry away. Entries that were made with the token for all projects work on, until they are connected anew.\n\n" +
-			"With --forms a form that the host shows may approve what is below high risk and fits into it. Any program that runs as you can start that entry\n" +
-			"and answer the form itself, so this is asked about on its own; --forms=off takes it back, asks nobody and leaves the entry as it is.\n\n" +
-			"What is not named stays as it is in an entry there is: its toolsets, how long it waits, and arguments that you have added.",
-		Example: `  countersign connect                         which hosts there are, and whether they are connected
+		Long: "Add Countersign to the MCP configuration of an agent host: claude-code, codex, cursor, vscode, gemini-cli or opencode. The change is shown as a\n" +
+			"diff first, the file is copied, and the rest of the file, comments included, is not changed. Without HOST the hosts are listed.\n\n" +
+			"The host starts this program. The entry raises the host's time limit for calls, if it has one, and sets how long a call waits for an\n" +
+			"approval: less than that limit, so that the agent is told to retry before the host stops waiting.\n\n" +
+			"With --http it connects to a running server (countersign up) instead, with a new access token for that host, for the toolsets that are enabled by\n" +
+			"default or named with --toolsets. Connecting the host without --http again revokes that token.\n\n" +
+			"With --sandbox it connects to the gateway of the agent servers in sandboxes, with an entry named countersign-gateway (use --name to have\n" +
+			"several), and a token for one project only. NAME is a project or a sandbox (PROJECT/SANDBOX); the token of an isolated sandbox is for that\n" +
+			"sandbox only. --remove removes the entry. Entries with the token for all projects keep working until they are connected again.\n\n" +
+			"With --forms you can also approve in a form that the host shows, if the plan is below high risk and fits into it. Any program that runs as you can\n" +
+			"start that entry and fill in the form itself, so you approve this separately. --forms=off disables it without asking and does not change the entry.\n\n" +
+			"In an existing entry, everything that you do not name is kept: its toolsets, its waiting time, and arguments that you added.",
+		Example: `  countersign connect                         list the hosts and whether they are connected
   countersign connect claude-code
-  countersign connect claude-code --forms     let the host's own form approve, too
+  countersign connect claude-code --forms     also approve in the host's own form
   countersign connect codex --scope project --toolsets packs,projects
-  countersign connect codex --sandbox acme-shop   the agents in sandboxes, through their gateway
-  countersign connect cursor --print          only say what to write where
+  countersign connect codex --sandbox acme-shop   connect to the agents in sandboxes through their gateway
+  countersign connect cursor --print          print the entry and the file without writing
   countersign connect cursor --remove`,
 		ValidArgsFunction: g.complete}
-	c.Flags().StringVar(&f.Scope, "scope", "user", "whose configuration: user, or project (a file that the repository shares)")
-	c.Flags().StringVar(&f.Name, "name", "countersign", "what the host calls the server")
-	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to serve to the host, separated by commas, or all (default: those the entry has, else those that are served by themselves)")
-	c.Flags().BoolVar(&f.http, "http", false, "connect to the server that runs, over HTTP, with a token made for the host")
+	c.Flags().StringVar(&f.Scope, "scope", "user", "scope of the configuration: user, or project (a file in the repository)")
+	c.Flags().StringVar(&f.Name, "name", "countersign", "name of the server in the host's configuration")
+	c.Flags().StringSliceVar(&f.Toolsets, "toolsets", nil, "toolsets to enable, separated by commas, or all (default: those of the entry, else those enabled by default)")
+	c.Flags().BoolVar(&f.http, "http", false, "connect to the running server over HTTP, with a new access token for the host")
 	c.Flags().StringVar(&f.URL, "url", "", "connect to the server at this address, over HTTP")
-	c.Flags().StringVar(&f.Sandbox, "sandbox", "", "connect to the gateway to the agent server of this project or sandbox, over HTTP, with a token for that alone")
-	c.Flags().BoolVar(&f.print, "print", false, "print what to write where, and the host's own command, and write nothing")
-	c.Flags().BoolVar(&f.Remove, "remove", false, "take the entry away")
-	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry of that name that is not Countersign's")
+	c.Flags().StringVar(&f.Sandbox, "sandbox", "", "connect to the gateway for the agent server of this project or sandbox, over HTTP, with a token for it alone")
+	c.Flags().BoolVar(&f.print, "print", false, "print the entry, its file and the host's own command, and write nothing")
+	c.Flags().BoolVar(&f.Remove, "remove", false, "remove the entry")
+	c.Flags().BoolVar(&f.Force, "force", false, "replace or remove an entry with that name that Countersign did not write")
 	c.Flags().BoolVar(&f.DryRun, "dry-run", false, "show the change and write nothing")
-	c.Flags().StringVar(&f.forms, "forms", "", "whether the host's own form may approve: on (also without a value) or off")
+	c.Flags().StringVar(&f.forms, "forms", "", "approvals in the host's own form: on (also without a value) or off")
 	c.Flags().Lookup("forms").NoOptDefVal = formsOn
 	for _, other := range []string{"print", "remove", "dry-run", "http", "url", "sandbox"} {
 		c.MarkFlagsMutuallyExclusive("forms", other)
@@ -143,9 +143,9 @@ func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 	case f.Host == "" && (f.print || f.Remove || f.DryRun || f.Force || f.forms != ""):
 		return command.Usage(cmd, "name the host")
 	case f.forms != "" && f.forms != formsOn && f.forms != formsOff:
-		return command.Usage(cmd, "--forms is on or off, and not %q", f.forms)
+		return command.Usage(cmd, "invalid --forms %q: use on or off", f.forms)
 	case f.forms == formsOn && f.Scope == "project":
-		return command.Usage(cmd, "a project's file is shared with everybody who has the repository; forms are switched on for an entry of your own (--scope user)")
+		return command.Usage(cmd, "a project file is shared with everyone who has the repository; enable forms for your own entry (--scope user)")
 	}
 	if len(f.Toolsets) == 0 {
 		return nil
@@ -160,7 +160,7 @@ func (g connectCommand) check(cmd *cobra.Command, f *flags) error {
 	}
 	for _, name := range f.Toolsets {
 		if name != "all" && !slices.Contains(names, name) {
-			return command.Usage(cmd, "there is no toolset %q; there are: %s", name, strings.Join(names, ", "))
+			return command.Usage(cmd, "unknown toolset %q; use one of: %s", name, strings.Join(names, ", "))
 		}
 	}
 	return nil
@@ -174,7 +174,7 @@ func (g connectCommand) address() (string, error) {
 	}
 	at, ok := RunningServer(core, g.web)
 	if !ok {
-		return "", ErrStopped.WithDetails(command.Hint("start one with countersign up, or name its address with --url"))
+		return "", ErrStopped.WithDetails(command.Hint("start one with countersign up, or give its address with --url"))
 	}
 	return strings.TrimSuffix(at.URL, "/") + "/mcp", nil
 }
@@ -229,18 +229,18 @@ func (g connectCommand) tell(d mcpclients.ConnectResult) {
 	case "not_connected":
 		g.Line("%s has no server %s (%s)", d.Title, d.Server, file)
 	case "removed":
-		g.Line("took the server %s out of %s (%s)", d.Server, d.Title, file)
+		g.Line("removed server %s from %s (%s)", d.Server, d.Title, file)
 	default:
 		g.Line("connected %s (%s)", d.Title, file)
 	}
 	if d.Backup != "" {
-		g.Note("a copy of what was there is %s", command.Plain(d.Backup))
+		g.Note("the former file is kept as %s", command.Plain(d.Backup))
 	}
 	if d.Revoked != "" && d.Applied {
 		g.Note("revoked the token %s", d.Revoked)
 	}
 	if d.LetInBy != "" && d.Applied {
-		g.Note("it comes in by the token named %s; countersign token revoke %s shuts it out", d.LetInBy, d.LetInBy)
+		g.Note("it uses access token %s; to revoke: countersign token revoke %s", d.LetInBy, d.LetInBy)
 	}
 	if d.Next != "" {
 		g.Note("next: %s", d.Next)
@@ -255,7 +255,7 @@ func (g connectCommand) serving(d mcpclients.ConnectResult, f *flags) {
 	if len(d.Toolsets) == 0 || f.Remove || f.Sandbox != "" {
 		return
 	}
-	g.Note("it serves the toolsets: %s", command.Plain(strings.Join(d.Toolsets, ", ")))
+	g.Note("enabled toolsets: %s", command.Plain(strings.Join(d.Toolsets, ", ")))
 	if slices.Contains(d.Toolsets, "all") || slices.Contains(d.Toolsets, more) {
 		return
 	}
@@ -271,7 +271,7 @@ func (g connectCommand) serving(d mcpclients.ConnectResult, f *flags) {
 	case f.URL != "":
 		argv = append(argv, "--url", f.URL)
 	}
-	g.Note("to have it serve projects, too: %s", command.Plain(present.CommandLine(argv)))
+	g.Note("to enable projects, too: %s", command.Plain(present.CommandLine(argv)))
 }
 
 // preview shows the plan; alone, nothing follows it.
@@ -323,7 +323,7 @@ func (g connectCommand) list(ctx context.Context, a asked) error {
 		rows = append(rows, []string{h.Host, state(h) + g.said(ctx, h), found, h.File})
 	}
 	g.Table([]string{"host", "state", "found here", "file"}, rows)
-	g.Note("countersign connect HOST connects one; --remove takes it out again")
+	g.Note("to connect one: countersign connect HOST; to remove it: --remove")
 	g.Unasked(ctx)
 	return nil
 }
@@ -369,17 +369,17 @@ func (g connectCommand) byHand(ctx context.Context, a asked) error {
 		return err
 	}
 	h := hosts[0]
-	g.Note("put this into %s:", command.Plain(h.File))
+	g.Note("add this to %s:", command.Plain(h.File))
 	g.Line("%s", strings.TrimSuffix(command.Block(h.Snippet), "\n"))
 	if len(h.Command) > 0 {
-		g.Note("or have %s do it:", h.Title)
+		g.Note("or run the command of %s:", h.Title)
 		g.Line("%s", command.Plain(present.CommandLine(h.Command)))
 	}
 	switch {
 	case a.Sandbox != "":
-		g.Note("<token> stands for the gateway's token; countersign sandbox gateway access NAME shows it")
+		g.Note("replace <token> with the gateway's token; to show it: countersign sandbox gateway access NAME")
 	case a.URL != "":
-		g.Note("<token> stands for a token; countersign connect %s --http makes one", h.Host)
+		g.Note("replace <token> with an access token; to create one: countersign connect %s --http", h.Host)
 	}
 	return nil
 }

@@ -33,10 +33,10 @@ func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string
 	case err != nil:
 		return tool.Outcome{}, err
 	case wanted == formsOn && counts:
-		g.remark("its forms count already (host entry %s)", entry)
+		g.remark("its forms are already enabled (host entry %s)", entry)
 		return tool.Outcome{}, nil
 	case wanted == formsOff && !stored && said:
-		g.remark("its forms do not count (host entry %s)", entry)
+		g.remark("its forms are not enabled (host entry %s)", entry)
 		return tool.Outcome{}, nil
 	case wanted == formsOff && !stored:
 		return tool.Outcome{}, nil
@@ -52,15 +52,15 @@ func (g connectCommand) setForms(ctx context.Context, host, entry, wanted string
 		return o, err
 	}
 	if wanted == formsOff {
-		g.remark("its forms count no more (host entry %s)", entry)
+		g.remark("disabled its forms (host entry %s)", entry)
 		return o, nil
 	}
 	if counts, err = a.FormsOn(ctx, entry); err == nil && !counts {
-		g.remark("warning: its forms do not count yet: the settings below your account's own directory do not have them; store them there too, without COUNTERSIGN_HOME")
+		g.remark("warning: its forms are not enabled yet: the settings in your account's home directory do not list them; enable them there, too, without COUNTERSIGN_HOME")
 		return o, nil
 	}
-	g.remark("its forms may approve now what is below high risk (host entry %s); any program that runs as you can start that entry and answer them itself", entry)
-	g.remark("countersign connect %s --forms=off takes that back", host)
+	g.remark("its forms can approve plans below high risk now (host entry %s); any program that runs as you can start that entry and fill them in itself", entry)
+	g.remark("to disable them: countersign connect %s --forms=off", host)
 	return o, err
 }
 
@@ -105,5 +105,5 @@ func (g connectCommand) said(ctx context.Context, h mcpclients.HostStatus) strin
 	if on, err := a.FormsOn(ctx, h.HostEntry); err != nil || !on {
 		return ""
 	}
-	return "; its forms may approve"
+	return "; forms enabled"
 }

@@ -157,7 +157,7 @@ func (d *CoreApprovals) Fate(ctx context.Context, i ApprovalItem) string {
 			}
 		}
 		if !time.Now().Before(i.ExpiresAt) {
-			return "it has expired; nobody answered in time"
+			return "expired without a decision"
 		}
 		select {
 		case <-ctx.Done():
@@ -175,25 +175,25 @@ func (d *CoreApprovals) outcomeText(ctx context.Context, i ApprovalItem, verdict
 	}
 	switch verdict {
 	case "approve":
-		return "somebody approved it " + where + " before you"
+		return "already approved " + where + " before you"
 	case "deny":
 		said := ""
 		if record, err := d.core.App.CallRecord(ctx, i.ID); err == nil && record.Said != "" {
 			said = ": " + record.Said
 		}
-		return "somebody denied it " + where + " before you" + said
+		return "already denied " + where + " before you" + said
 	}
 	switch by {
 	case "client":
-		return "whoever asked does not wait for it any more"
+		return "the client no longer waits for it"
 	case "granted":
-		return "what somebody allowed until a time has let its call run"
+		return "a grant until a date allowed its call"
 	case "superseded":
-		return "a newer question of the same session took its place"
+		return "a newer request of the same session replaced it"
 	case "changed":
-		return "its plan was out of date; whoever asked has to ask again"
+		return "its plan changed; the client must repeat the call"
 	}
-	return "it was withdrawn (" + by + ")"
+	return "cancelled (" + by + ")"
 }
 
 // Diffs returns the diffs that were computed when the request was made.

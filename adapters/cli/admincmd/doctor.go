@@ -23,7 +23,7 @@ import (
 )
 
 // ErrUnhealthy is returned by doctor if a check failed; warnings are no failure.
-var ErrUnhealthy = fault.New(fault.State, "doctor_found_failures", "something here does not work")
+var ErrUnhealthy = fault.New(fault.State, "doctor_found_failures", "a check failed")
 
 // The results of a check. A check that could not be made is skipped.
 const (
@@ -71,20 +71,20 @@ type doctor struct {
 // DoctorCommand returns the command doctor.
 func DoctorCommand(s *command.Shell, m Machine) *cobra.Command {
 	var full, fix bool
-	c := &cobra.Command{Use: "doctor", Short: "Find out what does not work here, and repair it with --fix", Args: command.Args(0, 0),
+	c := &cobra.Command{Use: "doctor", Short: "Check this installation, and repair it with --fix", Args: command.Args(0, 0),
 		Long: "Check this installation: Countersign's home and its free space, the database, the audit log, the keys, the policy, the server and its port, interrupted\n" +
-			"processes, git and node, connected agent hosts, and notification channels. For whatever is wrong it says what to do.\n\n" +
-			"--fix repairs what a program can: it makes the home and its keys private, and connects hosts again whose entry starts another program. Each change\n" +
-			"of a host's file is shown first and asked about, as by countersign connect.\n\n" +
+			"processes, git and node, connected agent hosts, and notification channels. For each problem it prints what to do.\n\n" +
+			"--fix repairs what a program can: it makes the home and its keys private, and reconnects hosts whose entry starts another program. Each change\n" +
+			"of a host's file is shown first and needs your approval, as in countersign connect.\n\n" +
 			"Exit codes: 0 nothing failed (there may be warnings) · 4 a check failed.",
 		Example: `  countersign doctor
   countersign doctor --fix
   countersign doctor --json`}
-	c.Flags().BoolVar(&full, "full", false, "verify the whole audit log, and not only the records since the last verification")
-	c.Flags().BoolVar(&fix, "fix", false, "repair what can be repaired, after asking")
+	c.Flags().BoolVar(&full, "full", false, "verify the whole audit log, not only the records since the last verification")
+	c.Flags().BoolVar(&fix, "fix", false, "repair problems, after asking")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		if fix && s.JSON {
-			return command.Usage(cmd, "--fix asks questions; it cannot be combined with --json")
+			return command.Usage(cmd, "--fix asks questions, so it cannot be combined with --json")
 		}
 		return examine(cmd.Context(), s, m, full, fix)
 	}
@@ -114,7 +114,7 @@ func examine(ctx context.Context, s *command.Shell, m Machine, full, fix bool) e
 
 	core, err := s.Opened()
 	if err != nil {
-		record(finding{Check: "config", State: failing, Summary: fault.From(err).Message, Advice: "the other checks need it; countersign help environment lists the settings"})
+		record(finding{Check: "config", State: failing, Summary: fault.From(err).Message, Advice: "the other checks need it; to list the settings: countersign help environment"})
 	} else {
 		report.Home = core.Home
 		d := doctor{connectCommand{s, m}, core, full}
@@ -126,7 +126,7 @@ func examine(ctx context.Context, s *command.Shell, m Machine, full, fix bool) e
 			return err
 		}
 	} else if failed == 0 {
-		s.Note("nothing failed; countersign %s, home %s", m.Version, command.Plain(report.Home))
+		s.Note("no check failed; countersign %s, home %s", m.Version, command.Plain(report.Home))
 	}
 	switch failed {
 	case 0:
@@ -189,21 +189,21 @@ func (d doctor) examine(ctx context.Context, record func(finding)) {
 // home checks that only its owner can reach the home, and what is in it.
 func (d doctor) home() finding {
 	home := d.core.Home
-	f := finding{Check: "home", State: healthy, Summary: home + ", which only you can read"}
+	f := finding{Check: "home", State: healthy, Summary: home + ", readable by you only"}
 	info, err := os.Stat(home)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		f.Summary = home + " does not exist yet; it is created when it is needed"
+		f.Summary = home + " does not exist yet; it is created when needed"
 		return f
 	case err != nil:
-		f.State, f.Summary, f.Advice = failing, fmt.Sprintf("%s cannot be read: %v", home, errors.Unwrap(err)), "give it back to your user, or name another directory with COUNTERSIGN_HOME"
+		f.State, f.Summary, f.Advice = failing, fmt.Sprintf("cannot read %s: %v", home, errors.Unwrap(err)), "make your user its owner, or set COUNTERSIGN_HOME to another directory"
 		return f
 	case !info.IsDir():
-		f.State, f.Summary, f.Advice = failing, home+" is not a directory", "move it away, or name another directory with COUNTERSIGN_HOME"
+		f.State, f.Summary, f.Advice = failing, home+" is not a directory", "move it away, or set COUNTERSIGN_HOME to another directory"
 		return f
 	}
 	if probe, err := os.CreateTemp(home, ".doctor-*"); err != nil {
-		f.State, f.Summary, f.Advice = failing, fmt.Sprintf("nothing can be written to %s: %v", home, errors.Unwrap(err)), "free space on its disk, or make it writable for your user"
+		f.State, f.Summary, f.Advice = failing, fmt.Sprintf("cannot write to %s: %v", home, errors.Unwrap(err)), "free space on its disk, or make it writable for your user"
 		return f
 	} else {
 		err := errors.Join(probe.Close(), os.Remove(probe.Name()))
@@ -224,8 +224,8 @@ func (d doctor) home() finding {
 		}
 	}
 	if len(open) > 0 {
-		f.State, f.Summary = failing, "other users of this machine have access to "+strings.Join(open, ", ")
-		f.Advice = "countersign doctor --fix makes them private"
+		f.State, f.Summary = failing, "other users of this machine can access "+strings.Join(open, ", ")
+		f.Advice = "to make them private: countersign doctor --fix"
 		f.fix = func(context.Context) error {
 			var all error
 			for _, path := range open {
@@ -264,19 +264,19 @@ func (d doctor) space() finding {
 	f := finding{Check: "disk", State: healthy, Summary: bytesSaid(int64(min(free, 1<<62))) + " free for the home"}
 	switch {
 	case err != nil:
-		f.State, f.Summary = skipped, fmt.Sprintf("free space cannot be read: %v", err)
+		f.State, f.Summary = skipped, fmt.Sprintf("cannot read the free space: %v", err)
 	case free < noSpace:
-		f.State, f.Advice = failing, "without space nothing can be recorded, and so nothing can be done; free some"
+		f.State, f.Advice = failing, "free some space: calls that cannot be recorded are not run"
 	case free < littleSpace:
-		f.State, f.Advice = warning, "free some space before it runs out: what cannot be recorded is not done"
+		f.State, f.Advice = warning, "free some space before it runs out: calls that cannot be recorded are not run"
 	}
 	return f
 }
 
 func (d doctor) database(ctx context.Context) finding {
-	f := finding{Check: "database", State: healthy, Summary: "no damage found"}
+	f := finding{Check: "database", State: healthy, Summary: "no damage"}
 	if d.core.Damage == nil {
-		f.State, f.Summary = skipped, "this program keeps no database file"
+		f.State, f.Summary = skipped, "this program has no database file"
 		return f
 	}
 	damage, err := d.core.Damage(ctx)
@@ -284,23 +284,23 @@ func (d doctor) database(ctx context.Context) finding {
 	case err != nil:
 		f.State, f.Summary = failing, fault.From(err).Message
 	case len(damage) > 0:
-		f.State, f.Summary = failing, "it is damaged: "+strings.Join(damage, "; ")
+		f.State, f.Summary = failing, "damaged: "+strings.Join(damage, "; ")
 	default:
 		return f
 	}
-	f.Advice = "countersign restore FILE puts a backup back; without one, move the file away to start with an empty database"
+	f.Advice = "restore a backup with countersign restore FILE; without one, move the file away to start with an empty database"
 	if d.core.Copies != nil {
 		if copies := d.core.Copies(); len(copies) > 0 {
-			f.Advice += fmt.Sprintf("; %s is the database as it was before the upgrade of %s", copies[0].Path, clock(copies[0].At))
+			f.Advice += fmt.Sprintf("; %s is a copy from before the upgrade of %s", copies[0].Path, clock(copies[0].At))
 		}
 	}
 	return f
 }
 
 func (d doctor) audit(ctx context.Context) finding {
-	check, how := d.core.App.CheckNewAudit, "countersign audit verify reads all of it"
+	check, how := d.core.App.CheckNewAudit, "to verify all of it: countersign audit verify"
 	if d.full {
-		check, how = d.core.App.CheckAudit, "countersign audit verify says more"
+		check, how = d.core.App.CheckAudit, "for details: countersign audit verify"
 	}
 	r, err := check(ctx)
 	if err == nil {
@@ -308,11 +308,11 @@ func (d doctor) audit(ctx context.Context) finding {
 	}
 	f := finding{Check: "audit log", State: healthy, Summary: counted(int(r.Records), "record") + ", one unbroken chain"}
 	if r.Before > 0 {
-		f.Summary = fmt.Sprintf("%s, verified in full at %s, intact since", counted(int(r.Records), "record"), at(*r.Full))
+		f.Summary = fmt.Sprintf("%s, verified in full at %s and intact since", counted(int(r.Records), "record"), at(*r.Full))
 	}
 	switch {
 	case errors.Is(err, audit.ErrUnchecked):
-		f.State, f.Summary, f.Advice = warning, fault.From(err).Message, "an anchor cannot be asked; countersign audit status lists the anchors"
+		f.State, f.Summary, f.Advice = warning, fault.From(err).Message, "cannot read an anchor; to list the anchors: countersign audit status"
 	case err != nil:
 		f.State, f.Summary, f.Advice = failing, fault.From(err).Message, how
 	}
@@ -320,21 +320,21 @@ func (d doctor) audit(ctx context.Context) finding {
 }
 
 func (d doctor) policy(ctx context.Context) finding {
-	f := finding{Check: "policy", State: healthy, Summary: "people approve"}
+	f := finding{Check: "policy", State: healthy, Summary: "you approve"}
 	rules, err := d.core.App.PolicyInForce(ctx)
 	switch {
 	case err != nil:
 		f.State, f.Summary = failing, fault.From(err).Message
 	case len(rules.Missing) > 0:
-		f.State, f.Summary, f.Advice = warning, strings.Join(rules.Missing, "; "), "countersign policy show lists the rules in force"
+		f.State, f.Summary, f.Advice = warning, strings.Join(rules.Missing, "; "), "to list the rules in force: countersign policy show"
 	case rules.Approval.ByCaller():
-		f.State, f.Summary, f.Advice = warning, "nobody is asked: the caller approves its own calls", "countersign policy show says who set that"
+		f.State, f.Summary, f.Advice = warning, "clients approve their own calls", "to see which setting does this: countersign policy show"
 	}
 	return f
 }
 
 func (d doctor) processes(ctx context.Context) finding {
-	f := finding{Check: "processes", State: healthy, Summary: "no operation is left over from a process of another machine or container"}
+	f := finding{Check: "processes", State: healthy, Summary: "no unfinished operations from processes of other machines or containers"}
 	all, err := d.core.App.Owners(ctx)
 	if err != nil {
 		f.State, f.Summary = failing, fault.From(err).Message
@@ -347,8 +347,8 @@ func (d doctor) processes(ctx context.Context) finding {
 		}
 	}
 	if len(lost) > 0 {
-		f.State, f.Summary = warning, counted(len(lost), "process")+" with operations in progress cannot be seen from here: "+strings.Join(lost, ", ")
-		f.Advice = "if one has ended for certain: countersign owners forget " + lost[0]
+		f.State, f.Summary = warning, counted(len(lost), "process")+" with operations in progress in another container or on another machine: "+strings.Join(lost, ", ")
+		f.Advice = "if you are sure that one ended: countersign owners forget " + lost[0]
 	}
 	return f
 }
@@ -356,16 +356,16 @@ func (d doctor) processes(ctx context.Context) finding {
 func (d doctor) notifications(ctx context.Context) finding {
 	f := finding{Check: "notifications", State: healthy}
 	if d.core.Notify == nil {
-		f.State, f.Summary = skipped, "this program sends none"
+		f.State, f.Summary = skipped, "not supported by this program"
 		return f
 	}
 	all, err := d.core.Notify.State(ctx)
 	switch {
 	case err != nil:
-		f.State, f.Summary, f.Advice = failing, fault.From(err).Message, "countersign help notifications describes the settings"
+		f.State, f.Summary, f.Advice = failing, fault.From(err).Message, "see countersign help notifications"
 		return f
 	case len(all) == 0:
-		f.Summary = "no channel is set up; only an open console tells you what waits"
+		f.Summary = "no channel is configured; only an open console shows new requests"
 		f.Advice = "countersign help notifications"
 		return f
 	}
@@ -378,7 +378,7 @@ func (d doctor) notifications(ctx context.Context) finding {
 	}
 	f.Summary = strings.Join(names, ", ")
 	if len(broken) > 0 {
-		f.State, f.Summary, f.Advice = warning, strings.Join(broken, "; "), "countersign notify test sends a message on every channel"
+		f.State, f.Summary, f.Advice = warning, strings.Join(broken, "; "), "to send a test message: countersign notify test"
 	}
 	return f
 }
@@ -395,7 +395,7 @@ func (d doctor) server(ctx context.Context) finding {
 		var dialer net.Dialer
 		conn, err := dialer.DialContext(ctx, "tcp", s.Address)
 		if err != nil {
-			f.State, f.Summary = failing, fmt.Sprintf("process %d is recorded as the server at %s, but does not answer: %v", s.PID, s.Address, err)
+			f.State, f.Summary = failing, fmt.Sprintf("process %d is recorded as the server at %s but does not respond: %v", s.PID, s.Address, err)
 			f.Advice = "stop that process, then countersign up"
 			return f
 		}
@@ -405,19 +405,19 @@ func (d doctor) server(ctx context.Context) finding {
 	var config net.ListenConfig
 	l, err := config.Listen(ctx, "tcp", defaultAddress)
 	if err != nil {
-		f.State, f.Summary = warning, fmt.Sprintf("none is running, and its usual address is not available: %v", err)
-		f.Advice = "countersign up --addr 127.0.0.1:0 takes any free port"
+		f.State, f.Summary = warning, fmt.Sprintf("not running, and its default address is not available: %v", err)
+		f.Advice = "to use any free port: countersign up --addr 127.0.0.1:0"
 		return f
 	}
 	_ = l.Close()
-	f.Summary, f.Advice = "none is running", "countersign up starts it"
+	f.Summary, f.Advice = "not running", "to start it: countersign up"
 	return f
 }
 
 func (d doctor) git(ctx context.Context) finding {
 	f := finding{Check: "git", State: healthy}
 	if d.core.GitVersion == nil {
-		f.State, f.Summary = skipped, "this program does not use it"
+		f.State, f.Summary = skipped, "not used by this program"
 		return f
 	}
 	version, err := d.core.GitVersion(ctx)
@@ -426,7 +426,7 @@ func (d doctor) git(ctx context.Context) finding {
 	case err != nil:
 		f.State, f.Summary, f.Advice = failing, fault.From(err).Message, fmt.Sprintf("install git %d.%d or newer", oldestGit[0], oldestGit[1])
 	case olderThan(version, oldestGit):
-		f.State, f.Summary = warning, fmt.Sprintf("%s is older than %d.%d, so that some commands fail", version, oldestGit[0], oldestGit[1])
+		f.State, f.Summary = warning, fmt.Sprintf("%s is older than %d.%d, so some commands fail", version, oldestGit[0], oldestGit[1])
 		f.Advice = "install a newer git"
 	}
 	return f
@@ -464,7 +464,7 @@ func (d doctor) hosts(ctx context.Context) []finding {
 		case "connected":
 		case "outdated":
 			f.State = failing
-			f.Summary = "its entry starts another program or uses another home: " + h.Detail
+			f.Summary = "its entry starts another program or another home: " + h.Detail
 			f.Advice = "countersign connect " + h.Host
 			f.fix = func(ctx context.Context) error {
 				return d.connect(ctx, &flags{wanted: wanted{asked: asked{Host: h.Host, Scope: "user", Name: "countersign"}}})
@@ -472,7 +472,7 @@ func (d doctor) hosts(ctx context.Context) []finding {
 		case "unreadable":
 			f.State, f.Advice = failing, "mend "+h.File+" by hand"
 		case "other_entry":
-			f.State, f.Advice = warning, "countersign connect "+h.Host+" --name ANOTHER adds an entry beside it"
+			f.State, f.Advice = warning, "countersign connect "+h.Host+" --name ANOTHER adds a second entry"
 		default:
 			if h.Installed && len(h.Servers) == 0 {
 				missing = append(missing, h.Host)
@@ -484,10 +484,10 @@ func (d doctor) hosts(ctx context.Context) []finding {
 		found = append(found, f)
 	}
 	if len(missing) > 0 {
-		found = append(found, finding{Check: "hosts", State: healthy, Summary: "found here, but not connected: " + strings.Join(missing, ", "), Advice: "countersign connect " + missing[0]})
+		found = append(found, finding{Check: "hosts", State: healthy, Summary: "installed but not connected: " + strings.Join(missing, ", "), Advice: "countersign connect " + missing[0]})
 	}
 	if len(found) == 0 {
-		found = append(found, finding{Check: "hosts", State: healthy, Summary: "none is connected", Advice: "countersign connect lists them"})
+		found = append(found, finding{Check: "hosts", State: healthy, Summary: "no host is connected", Advice: "to list the hosts: countersign connect"})
 	}
 	return found
 }

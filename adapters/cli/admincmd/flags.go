@@ -16,15 +16,15 @@ type option struct {
 // options returns the flags of every server about its tools and its policy.
 func options(toolsets string) []option {
 	return []option{
-		{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to serve, separated by commas, or all (default " + toolsets + "; control is always served)"},
-		{flag: "tools", variable: "COUNTERSIGN_TOOLS", usage: "single tools to serve, alone or besides --toolsets"},
-		{flag: "exclude-tools", variable: "COUNTERSIGN_EXCLUDE_TOOLS", usage: "tools not to serve, whatever else says"},
-		{flag: "read-only", variable: "COUNTERSIGN_READ_ONLY", usage: "serve nothing that changes anything", bare: true},
-		{flag: "mode", variable: "COUNTERSIGN_MODE", usage: "mode to start in: ask, plan or execute (default: each toolset's own)"},
-		{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "highest mode anybody can set: ask, plan or execute"},
-		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who approves: human; caller is refused unless a person or the system's file says so, too"},
-		{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long a confirmation may be answered: 1m to 10m (default 5m)"},
-		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for a person: 0s to 24h (default 45s; connect writes what the host allows)"},
+		{flag: "toolsets", variable: "COUNTERSIGN_TOOLSETS", usage: "toolsets to enable, separated by commas, or all (default " + toolsets + "; control is always enabled)"},
+		{flag: "tools", variable: "COUNTERSIGN_TOOLS", usage: "single tools to enable, alone or in addition to --toolsets"},
+		{flag: "exclude-tools", variable: "COUNTERSIGN_EXCLUDE_TOOLS", usage: "tools to disable; overrides the other flags"},
+		{flag: "read-only", variable: "COUNTERSIGN_READ_ONLY", usage: "enable read-only tools only", bare: true},
+		{flag: "mode", variable: "COUNTERSIGN_MODE", usage: "initial mode: ask, plan or execute (default: depends on the toolset)"},
+		{flag: "max-mode", variable: "COUNTERSIGN_MAX_MODE", usage: "maximum mode: ask, plan or execute"},
+		{flag: "approval", variable: "COUNTERSIGN_APPROVAL", usage: "who approves: human or caller; caller must also be set by you or in the system's configuration file"},
+		{flag: "confirm-ttl", variable: "COUNTERSIGN_CONFIRM_TTL", usage: "how long an approval token is valid, 1m to 10m (default 5m)"},
+		{flag: "confirm-wait", variable: "COUNTERSIGN_CONFIRM_WAIT", usage: "how long a call waits for an approval, 0s to 24h (default 45s; connect writes the maximum of the host)"},
 		{flag: "permission-level", variable: "COUNTERSIGN_PERMISSION_LEVEL", usage: "read_only, execute_with_confirm or full_access"},
 	}
 }
@@ -37,7 +37,7 @@ const serveHost = "host"
 
 // HostFlag adds the flag with which a host's configuration names the entry that started the server.
 func HostFlag(c *cobra.Command) {
-	c.Flags().String(serveHost, "", "name of the host entry that starts this server: its questions are picked up by it alone, and its forms count where you switched them on")
+	c.Flags().String(serveHost, "", "name of the host entry that starts this server; it scopes approval requests and the forms that you enabled")
 }
 
 // AddServerFlags adds the flags of a server to its command. toolsets describes what is enabled by default.

@@ -19,23 +19,23 @@ import (
 
 // GrantsCommand returns the command group grants.
 func GrantsCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "grants", Short: "List and revoke what is allowed for a session or until a date", Args: command.Subcommand, RunE: command.Alone,
-		Long: "List and revoke what is allowed without asking, for the rest of a session or until a date. It is given where a plan is approved, so that it is bound to what was seen:\n\n" +
-			"  countersign approve ID --always                    the same again, for the rest of that session\n" +
-			"  countersign approve ID --for 8h                    the same again, in any session\n" +
+	group := &cobra.Command{Use: "grants", Short: "Manage session grants and grants until a date", Args: command.Subcommand, RunE: command.Alone,
+		Long: "List and revoke permissions to repeat a call without asking, in one session or until a date. You give one when you approve a plan, so it is bound to that plan:\n\n" +
+			"  countersign approve ID --always                    the same call, in that session\n" +
+			"  countersign approve ID --for 8h                    the same call, in any session\n" +
 			"  countersign approve ID --for 8h --any-arguments    the same script with any arguments\n" +
-			"  A and u in countersign approvals                   the same with a key\n\n" +
-			"countersign policy allow TOOL lets a tool run without asking for good."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List what is allowed for a session or until a date, oldest first", Args: command.Args(0, 0),
+			"  A and u in countersign approvals                   the same, with a key\n\n" +
+			"To let a tool always run without asking: countersign policy allow TOOL"}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List grants, oldest first", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listGrants(cmd.Context(), s) }},
-		&cobra.Command{Use: "revoke ID...", SuggestFor: []string{"remove", "rm", "delete"}, Short: "Revoke grants: the next call asks again", Args: command.Args(1, -1), ValidArgsFunction: completeGrants(s),
+		&cobra.Command{Use: "revoke ID...", SuggestFor: []string{"remove", "rm", "delete"}, Short: "Revoke grants, so that the next call asks again", Args: command.Args(1, -1), ValidArgsFunction: completeGrants(s),
 			RunE: func(cmd *cobra.Command, args []string) error { return revokeGrants(cmd.Context(), s, args) }})
 	return group
 }
 
 func listGrants(ctx context.Context, s *command.Shell) error {
 	return adminListing(s, func(a *app.App) ([]confirm.ListedGrant, error) { return a.SessionGrants(ctx) }, func(all []confirm.ListedGrant) any { return confirm.ListGrants(all) },
-		"nothing is always allowed; approve --always allows the same again for the rest of a session, approve --for 8h until then; so do the buttons in the console",
+		"no grants; to add one when you approve: countersign approve ID --always (this session) or --for 8h (any session)",
 		func(all []confirm.ListedGrant) {
 			var rows, dated [][]string
 			now := time.Now()
@@ -47,14 +47,14 @@ func listGrants(ctx context.Context, s *command.Shell) error {
 				dated = append(dated, datedRow(g, now))
 			}
 			if len(rows) > 0 {
-				s.Line("for the rest of a session:")
+				s.Line("session grants:")
 				s.Table([]string{"id", "tool", "of it", "session", "allowed by", "age", "ends in"}, rows, "age", "session")
 			}
 			if len(dated) > 0 {
-				s.Line("until a date, in any session:")
+				s.Line("grants until a date:")
 				s.Table([]string{"id", "tool", "what", "asked by", "arguments", "allowed by", "age", "uses", "last use", "ends"}, dated, "last use", "uses", "age", "arguments", "asked by")
 			}
-			s.Note("countersign grants revoke ID has the next call ask again")
+			s.Note("to revoke one: countersign grants revoke ID")
 		})
 }
 
@@ -88,7 +88,7 @@ func grantRows(ctx context.Context, s *command.Shell) ([][]string, error) {
 	var rows [][]string
 	now := time.Now()
 	for _, g := range all {
-		what, by := command.Plain(g.String())+", for the rest of a session", g.By
+		what, by := command.Plain(g.String())+", in one session", g.By
 		if d := g.Dated; d != nil {
 			what = fmt.Sprintf("%s: %s, until %s, used %d times", g.Tool, command.Plain(d.What), command.Moment(g.ExpiresAt, now), d.Uses)
 			if d.Uses > 0 {
@@ -115,7 +115,7 @@ func revokeGrants(ctx context.Context, s *command.Shell, ids []string) error {
 	for _, id := range ids {
 		g, err := a.RevokeSessionGrant(ctx, id, command.ByTerminal)
 		if err != nil {
-			failed = fault.From(err).WithDetails(command.Hint("countersign grants list shows what is allowed"))
+			failed = fault.From(err).WithDetails(command.Hint("to list the grants: countersign grants list"))
 			continue
 		}
 		ended = append(ended, g)
@@ -127,7 +127,7 @@ func revokeGrants(ctx context.Context, s *command.Shell, ids []string) error {
 		return failed
 	}
 	for _, g := range ended {
-		s.Line("revoked %s; %s asks again, from its next call on", g.ID, g.Tool)
+		s.Line("revoked %s; the next call of %s asks again", g.ID, g.Tool)
 	}
 	return failed
 }

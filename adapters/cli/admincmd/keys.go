@@ -23,12 +23,12 @@ import (
 func KeysCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "keys", Short: "Manage passkeys and security keys for approvals", Args: command.Subcommand, RunE: command.Alone}
 	var o adding
-	add := &cobra.Command{Use: "add", Short: "Enrol a security key that your ssh agent has", Args: command.Args(0, 0),
-		Long: "Enrol a security key (sk-ssh-ed25519 or sk-ecdsa, made by ssh-keygen -t ed25519-sk) that your ssh agent has: touching it then approves, in a terminal.\n" +
-			"The first security key is approved in the console, every further one with a key that is enrolled already. A passkey is enrolled in the console.",
+	add := &cobra.Command{Use: "add", Short: "Enrol a security key from your ssh agent", Args: command.Args(0, 0),
+		Long: "Enrol a security key (sk-ssh-ed25519 or sk-ecdsa, from ssh-keygen -t ed25519-sk) from your ssh agent. You can then approve in a terminal by touching it.\n" +
+			"You approve the first security key in the console, and each further one with an enrolled key. Passkeys are enrolled in the console.",
 		RunE: func(cmd *cobra.Command, _ []string) error { return addKey(cmd.Context(), s, o) }}
-	add.Flags().StringVar(&o.name, "name", "", "what the key is called (default: as the ssh agent has it)")
-	add.Flags().StringVar(&o.which, "key", "", "which key of the ssh agent: its fingerprint, as ssh-add -l shows it")
+	add.Flags().StringVar(&o.name, "name", "", "name of the key (default: its name in the ssh agent)")
+	add.Flags().StringVar(&o.which, "key", "", "fingerprint of the key in the ssh agent, as shown by ssh-add -l")
 	group.AddCommand(
 		&cobra.Command{Use: "list", Short: "List the enrolled keys", Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error { return listKeys(cmd.Context(), s) }},
 		add,
@@ -45,7 +45,7 @@ type keyList struct {
 
 func listKeys(ctx context.Context, s *command.Shell) error {
 	return adminListing(s, func(a *app.App) ([]app.Key, error) { return a.Keys(ctx) }, func(all []app.Key) any { return keyList{Count: len(all), Keys: all} },
-		"no key is enrolled; countersign keys add enrols a security key, and the console (countersign login /keys) a passkey", func(all []app.Key) {
+		"no keys; to enrol a security key: countersign keys add; a passkey: countersign login /keys", func(all []app.Key) {
 			var rows [][]string
 			for _, k := range all {
 				counts, since := "yes", ""
@@ -67,7 +67,7 @@ type adding struct{ name, which string }
 // addKey enrols a security key of the user's ssh agent. It must be touched once before the approval: a key that signs without a touch proves nothing.
 func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	if !s.Interactive() {
-		return command.ErrUnanswered.WithMessage("enrolling a security key needs a terminal, and somebody who touches the key").WithDetails(command.Hint("run countersign keys add yourself, in a terminal"))
+		return command.ErrUnanswered.WithMessage("enrolling a security key needs a terminal and a touch of the key").WithDetails(command.Hint("run countersign keys add in a terminal"))
 	}
 	core, err := s.Opened()
 	if err != nil {
@@ -85,7 +85,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 	} else if k.Name == "" {
 		k.Name = "security key"
 	}
-	s.Say(fmt.Sprintf("touch the security key %s now, so that it is known to want a touch (Ctrl-C gives up) …", command.Plain(k.Name)))
+	s.Say(fmt.Sprintf("touch the security key %s now to verify that it requires a touch (Ctrl-C cancels) …", command.Plain(k.Name)))
 	if _, err := core.SecurityKeys.Sign(ctx, k, canon.SumBytes("enrolled.trial.v1", k.Public)); err != nil {
 		return err
 	}
@@ -94,7 +94,7 @@ func addKey(ctx context.Context, s *command.Shell, o adding) error {
 		return err
 	}
 	s.Line("enrolled the security key %s (%s)", command.Plain(k.Name), k.Credential)
-	s.Note("countersign policy require touch for high has it asked for whatever is of high risk")
+	s.Note("to require it for high risk: countersign policy require touch for high")
 	return nil
 }
 
@@ -115,25 +115,25 @@ func choose(ctx context.Context, s *command.Shell, core command.Core, which stri
 	case len(fresh) == 1:
 		return fresh[0], nil
 	case len(fresh) == 0 && which != "":
-		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has no security key %s", command.Plain(which)).WithDetails(command.Hint("ssh-add -l shows those it has"))
+		return enrolled.Key{}, command.ErrUntouchable.WithMessage("security key %s not found in your ssh agent", command.Plain(which)).WithDetails(command.Hint("to list its keys: ssh-add -l"))
 	case len(fresh) == 0 && len(there) > 0:
-		return enrolled.Key{}, enrolled.ErrTaken.WithMessage("every security key that your ssh agent has is enrolled already; countersign keys list shows them")
+		return enrolled.Key{}, enrolled.ErrTaken.WithMessage("all security keys of your ssh agent are already enrolled; to list them: countersign keys list")
 	case len(fresh) == 0 && plain > 0:
-		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has only plain keys (%d): every program that reaches it signs with them, and nobody has to be there, so they prove nothing", plain).
-			WithDetails(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
+		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has only plain keys (%d): any program with access to it can sign with them, so they prove nothing", plain).
+			WithDetails(command.Hint("create a key that requires a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
 	case len(fresh) == 0:
-		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has no keys").WithDetails(command.Hint("make a key that wants a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
+		return enrolled.Key{}, command.ErrUntouchable.WithMessage("your ssh agent has no keys").WithDetails(command.Hint("create a key that requires a touch (ssh-keygen -t ed25519-sk), and add it (ssh-add)"))
 	}
 	for i, k := range fresh {
 		s.Say(fmt.Sprintf("%3d  %s  %s", i+1, k.Credential, command.Plain(k.Name)))
 	}
-	word, err := s.Ask(ctx, fmt.Sprintf("which of them? [1-%d]", len(fresh)))
+	word, err := s.Ask(ctx, fmt.Sprintf("Which key? [1-%d]", len(fresh)))
 	if err != nil {
 		return enrolled.Key{}, err
 	}
 	n, err := strconv.Atoi(word)
 	if err != nil || n < 1 || n > len(fresh) {
-		return enrolled.Key{}, command.ErrUnanswered.WithMessage("%q is none of them, so nothing was enrolled", command.Plain(word))
+		return enrolled.Key{}, command.ErrUnanswered.WithMessage("invalid choice %q; nothing was enrolled", command.Plain(word))
 	}
 	return fresh[n-1], nil
 }

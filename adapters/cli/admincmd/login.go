@@ -44,9 +44,9 @@ func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Cr
 	if !s.Interactive() {
 		what := "logging a browser in to the console"
 		if c.Kind == access.Token {
-			what = "making a token"
+			what = "creating a token"
 		}
-		return made, command.ErrUnanswered.WithMessage("%s needs a person at a terminal; nothing was made", what).WithDetails(command.Hint("run this at a terminal"))
+		return made, command.ErrUnanswered.WithMessage("%s needs a terminal; nothing was created", what).WithDetails(command.Hint("run it in a terminal"))
 	}
 	s.Patient = true // what requires a passkey is approved in the console, while this process waits with the secret
 	made, _, err = command.Do(ctx, s, control.CreateCredential, c.Request())
@@ -57,16 +57,16 @@ func issue(ctx context.Context, s *command.Shell, core command.Core, c access.Cr
 func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 	var printed bool
 	c := &cobra.Command{Use: "login [PATH]", Aliases: []string{"console"}, Short: "Open the console of the running server with a new one-time link", Args: command.Args(0, 1),
-		Long: "Make a one-time link that logs a browser in to the console of the server that runs, and open it. The link is good for one browser, for five minutes. PATH is\n" +
-			"the page to go to then.",
+		Long: "Create a one-time link that logs a browser in to the console of the running server, and open it. The link is for one browser and expires in 5 minutes. PATH is\n" +
+			"the page to open.",
 		Example: `  countersign login
   countersign login /approvals
   countersign login --print`}
-	c.Flags().BoolVar(&printed, "print", false, "print the link and open no browser")
+	c.Flags().BoolVar(&printed, "print", false, "print the link without opening a browser")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		wanted := strings.Join(args, "")
 		if wanted != "" && !strings.HasPrefix(wanted, "/") {
-			return command.Usage(cmd, "a page of the console begins with /: /approvals")
+			return command.Usage(cmd, "invalid page; use a path that starts with /, for example /approvals")
 		}
 		core, err := s.Opened()
 		if err != nil {
@@ -74,7 +74,7 @@ func LoginCommand(s *command.Shell, m Machine) *cobra.Command {
 		}
 		at, ok := RunningServer(core, m)
 		if !ok {
-			return ErrStopped.WithMessage("no server of %s runs", core.Home).WithDetails(command.Hint("countersign serve starts one"))
+			return ErrStopped.WithMessage("no server is running for %s; start one with countersign up", core.Home)
 		}
 		l, err := newLink(m, at, wanted, func(c access.Credential) (access.Credential, error) { return issue(cmd.Context(), s, core, c) })
 		if err != nil {

@@ -28,12 +28,12 @@ type resultList struct {
 // NotifyCommand returns the command group notify.
 func NotifyCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "notify", Short: "List and test notification channels", Args: command.Subcommand, RunE: command.Alone,
-		Long: "You are told when a call waits for a person, once more before it runs out, and when it has run out: by the notifications of this desktop, by ntfy, by a\n" +
-			"signed webhook and by mail, as the part notify of config.yaml says. A message names the tool, the risk, and the project, and says where to answer; it never holds\n" +
+		Long: "Countersign notifies you when a call needs your approval, once more before the request expires, and when it has expired: on this desktop, by ntfy, by a\n" +
+			"signed webhook or by mail, as configured under notify in config.yaml. A message names the tool, the risk, the project and where to decide; it never contains\n" +
 			"a plan, arguments or a token."}
 	group.AddCommand(&cobra.Command{Use: "list", Short: "List the channels and their status", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listChannels(cmd.Context(), s) }},
-		&cobra.Command{Use: "test [CHANNEL]", Short: "Send a test message, on that channel or on all of them", Args: command.Args(0, 1), ValidArgsFunction: completeChannels(s),
+		&cobra.Command{Use: "test [CHANNEL]", Short: "Send a test message on one channel or on all", Args: command.Args(0, 1), ValidArgsFunction: completeChannels(s),
 			RunE: func(cmd *cobra.Command, args []string) error {
 				name := ""
 				if len(args) > 0 {
@@ -48,7 +48,7 @@ func NotifyCommand(s *command.Shell) *cobra.Command {
 func notifier(s *command.Shell) (command.Notify, error) {
 	core, err := s.Opened()
 	if err == nil && core.Notify == nil {
-		err = command.ErrUsage.WithMessage("this program tells nobody of anything")
+		err = command.ErrUsage.WithMessage("this program sends no notifications")
 	}
 	return core.Notify, err
 }
@@ -66,7 +66,7 @@ func listChannels(ctx context.Context, s *command.Shell) error {
 		return s.PrintJSON(channelList{Count: len(all), Channels: all})
 	}
 	if len(all) == 0 {
-		s.Note("no channel is set up, so only an open console tells you; the part notify of config.yaml sets them up")
+		s.Note("no channel is configured; add channels under notify in config.yaml")
 		return nil
 	}
 	var rows [][]string
@@ -87,7 +87,7 @@ func ChannelStatus(c notice.Channel) string {
 		}
 		return times + " did not arrive: " + command.Plain(c.Failure) + " (" + at(c.FailedAt) + ")"
 	case c.SentAt.IsZero():
-		return "nothing was sent yet; countersign notify test tries it"
+		return "nothing was sent yet; to test it: countersign notify test"
 	}
 	return "sent at " + at(c.SentAt)
 }
@@ -112,7 +112,7 @@ func testChannels(ctx context.Context, s *command.Shell, name string) error {
 			return err
 		}
 	} else if len(all) == 0 {
-		s.Note("no channel is set up; the part notify of config.yaml sets them up")
+		s.Note("no channel is configured; add channels under notify in config.yaml")
 	}
 	for _, r := range all {
 		switch {

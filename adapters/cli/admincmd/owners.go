@@ -22,20 +22,20 @@ type ownerList struct {
 func OwnersCommand(s *command.Shell) *cobra.Command {
 	group := &cobra.Command{Use: "owners", Short: "List processes with operations in progress, and clean up after dead ones",
 		Args: command.Subcommand, RunE: command.Alone,
-		Long: "Runs, background processes, sandboxes and servers belong to the process that looks after them. Of one in another container or on another machine nobody here\n" +
-			"can see whether it still runs: what it owns is left alone until it ends that itself, until the machine starts anew, or until a person says that it has ended."}
-	group.AddCommand(&cobra.Command{Use: "list", Short: "List recorded processes that run, or whose state is unknown here", Args: command.Args(0, 0),
+		Long: "Each call, run, background process, sandbox and server is recorded with the process that owns it. Countersign cannot see whether a process in another\n" +
+			"container or on another machine still runs, so it leaves its operations alone until that process ends them, the machine restarts, or you run owners forget."}
+	group.AddCommand(&cobra.Command{Use: "list", Short: "List processes that run, or whose status is unknown here", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return listOwners(cmd.Context(), s) }},
-		&cobra.Command{Use: "forget OWNER", Short: "Declare a process ended, so that its operations can be cleaned up", Args: command.Args(1, 1), ValidArgsFunction: completeOwners(s),
-			Long: "Say that an owner that cannot be seen from here has ended for certain. What it had under way counts as interrupted from now on: it is failed, ended or taken\n" +
-				"over by whoever comes across it. A person is asked, in this terminal or wherever approvals are answered, and that goes on record.",
+		&cobra.Command{Use: "forget OWNER", Short: "Mark a process as ended, so that its operations are cleaned up", Args: command.Args(1, 1), ValidArgsFunction: completeOwners(s),
+			Long: "Mark a process in another container or on another machine as ended. Its operations count as interrupted from then on, and are failed, stopped or taken over by the\n" +
+				"next command that needs them. You approve this in a terminal or in the console, and it is recorded.",
 			RunE: func(cmd *cobra.Command, args []string) error { return forgetOwner(cmd.Context(), s, args[0]) }})
 	return group
 }
 
 func listOwners(ctx context.Context, s *command.Shell) error {
 	return adminListing(s, func(a *app.App) ([]app.Owner, error) { return a.Owners(ctx) }, func(all []app.Owner) any { return ownerList{Count: len(all), Owners: all} },
-		"no process has anything under way here, and none of another container or machine is on record", func(all []app.Owner) {
+		"no processes with operations in progress", func(all []app.Owner) {
 			stamp := func(t time.Time) string {
 				if t.IsZero() {
 					return ""
@@ -66,7 +66,7 @@ func forgetOwner(ctx context.Context, s *command.Shell, name string) error {
 	if s.JSON {
 		return s.Show(o)
 	}
-	s.Line("owner %s counts as ended; what it left is settled by whoever comes across it", name)
+	s.Line("process %s is marked as ended; its operations are cleaned up by the next command that needs them", name)
 	return nil
 }
 

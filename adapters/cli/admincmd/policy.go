@@ -20,9 +20,9 @@ import (
 
 // PolicyCommand returns the command group policy.
 func PolicyCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "policy", Short: "Show and change what runs, what asks, and what is denied", Args: command.Subcommand, RunE: command.Alone,
-		Long: "Show and change what may run, what asks and what is blocked. What is set here holds until it is changed, for every client. To allow one script or plan for some\n" +
-			"time only, approve it so: countersign approve ID --for 8h (countersign grants --help)."}
+	group := &cobra.Command{Use: "policy", Short: "Show and set which calls run, ask or are denied", Args: command.Subcommand, RunE: command.Alone,
+		Long: "Show and set which calls run, ask or are denied. Settings apply to every client until you change them. To allow one script or plan for a limited\n" +
+			"time, approve it with: countersign approve ID --for 8h (see countersign grants --help)."}
 	group.AddCommand(
 		&cobra.Command{Use: "show", Short: "Show the policy in force", Args: command.Args(0, 0),
 			RunE: func(cmd *cobra.Command, _ []string) error { return showPolicy(cmd.Context(), s) }},
@@ -30,50 +30,50 @@ func PolicyCommand(s *command.Shell) *cobra.Command {
 			ValidArgs: []cobra.Completion{"read_only", "execute_with_confirm", "full_access"},
 			RunE:      func(cmd *cobra.Command, args []string) error { return setLevel(cmd.Context(), s, args[0]) }},
 		setting(s, "allow", "Let a tool run without asking (type-to-confirm still asks)", policy.Allowed),
-		setting(s, "confirm", "Have a tool always ask", policy.AlwaysConfirm, "ask"),
-		setting(s, "block", "Block a tool, whatever else says", policy.Blocked, "deny", "forbid"),
-		setting(s, "reset", "Forget what was set for a tool", policy.SettingNone, "unset", "remove"),
+		setting(s, "confirm", "Make a tool always ask", policy.AlwaysConfirm, "ask"),
+		setting(s, "block", "Block a tool; overrides all other settings", policy.Blocked, "deny", "forbid"),
+		setting(s, "reset", "Remove the setting of a tool", policy.SettingNone, "unset", "remove"),
 		&cobra.Command{Use: "approval WHO", Short: "Set who approves plans: human (you) or caller (the client, with a token; for scripts and CI)", Args: command.Args(1, 1),
 			ValidArgs: []cobra.Completion{"human", "caller"},
 			RunE: func(cmd *cobra.Command, args []string) error {
 				var who policy.Approval
 				if err := who.UnmarshalText([]byte(args[0])); err != nil || who == policy.ApprovalUnset {
-					return command.ErrUsage.WithMessage("%q cannot approve", args[0]).WithDetails(command.Hint("human or caller"))
+					return command.ErrUsage.WithMessage("unknown approver %q", args[0]).WithDetails(command.Hint("human or caller"))
 				}
 				return change(cmd.Context(), s, func(set *app.Settings) error {
 					set.Approval = who
 					return nil
 				})
 			}},
-		&cobra.Command{Use: "max-mode MODE", Short: "Set the highest mode of any call: ask, plan or execute", Args: command.Args(1, 1),
+		&cobra.Command{Use: "max-mode MODE", Short: "Set the maximum mode: ask, plan or execute", Args: command.Args(1, 1),
 			ValidArgs: []cobra.Completion{"ask", "plan", "execute"},
 			RunE: func(cmd *cobra.Command, args []string) error {
 				var mode policy.Mode
 				if err := mode.UnmarshalText([]byte(args[0])); err != nil || mode == policy.ModeUnset {
-					return command.ErrUsage.WithMessage("%q is no mode", args[0]).WithDetails(command.Hint("ask, plan or execute"))
+					return command.ErrUsage.WithMessage("unknown mode %q", args[0]).WithDetails(command.Hint("ask, plan or execute"))
 				}
 				return change(cmd.Context(), s, func(set *app.Settings) error {
 					set.MaxMode = mode
 					return nil
 				})
 			}},
-		keepReadsCommand(s), requireCommand(s), autoCommand(s))
+		keepReadsCommand(s), requireCommand(s), autoApproveCommand(s), autoCommand(s))
 	return group
 }
 
 // keepReadsCommand returns the command that sets for how long the audit log keeps records of reads.
 func keepReadsCommand(s *command.Shell) *cobra.Command {
-	return &cobra.Command{Use: "keep-reads DAYS|all", Example: "  countersign policy keep-reads 90\n  countersign policy keep-reads all", Short: "Set after how many days records of reads go from the audit log; all keeps them", Args: command.Args(1, 1),
+	return &cobra.Command{Use: "keep-reads DAYS|all", Example: "  countersign policy keep-reads 90\n  countersign policy keep-reads all", Short: "Set how many days the audit log keeps reads; all keeps them forever", Args: command.Args(1, 1),
 		ValidArgs: []cobra.Completion{"all", "30", "90", "365"},
-		Long: "Records of reads that succeeded without asking anybody go from the audit after so many days; requests, decisions, changes, settings, denials and failures stay\n" +
-			"for ever. A server removes them while it runs, and countersign audit prune at once. What was removed is on record and signed, and audit verify proves that it was\n" +
-			"nothing but reads. To keep them for a shorter time wants a person's approval.",
+		Long: "Set how many days the audit log keeps records of reads that succeeded without asking. Requests, decisions, changes, settings, denials and failures are kept\n" +
+			"forever. A running server removes old reads; countersign audit prune removes them at once. Each removal is recorded and signed, and audit verify checks that only\n" +
+			"reads were removed. A shorter time needs your approval.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			days, err := strconv.Atoi(args[0])
 			if args[0] == "all" {
 				days, err = 0, nil
 			} else if err != nil || days < 1 || days > app.MostKeepReadsDays {
-				return command.ErrUsage.WithMessage("%q is no number of days", args[0]).WithDetails(command.Hint(fmt.Sprintf("1 to %d, or all", app.MostKeepReadsDays)))
+				return command.ErrUsage.WithMessage("invalid number of days %q", args[0]).WithDetails(command.Hint(fmt.Sprintf("1 to %d, or all", app.MostKeepReadsDays)))
 			}
 			return change(cmd.Context(), s, func(set *app.Settings) error {
 				set.KeepReadsDays = days
@@ -86,13 +86,13 @@ func keepReadsCommand(s *command.Shell) *cobra.Command {
 func requireCommand(s *command.Shell) *cobra.Command {
 	return &cobra.Command{Use: "require PROOF [for] high|type|TOOL...", Short: "Require a proof for approvals: person, touch, passkey, or none", Args: command.Args(2, -1),
 		ValidArgs: []cobra.Completion{"person", "touch", "passkey", "none"},
-		Long: "Have approvals of plans of high risk (high), of plans for which a name is typed (type), or of single tools come with a proof:\n" +
-			"person is an answer in a terminal or the console, touch a touched security key, passkey a passkey; none takes the requirement away.",
+		Long: "Require a proof for approvals of high risk (high), of plans that need a typed name (type), or of single tools:\n" +
+			"person is a decision in a terminal or the console, touch a touched security key, passkey a passkey; none removes the requirement.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			var needs policy.Proving
 			if args[0] != "none" {
 				if err := needs.UnmarshalText([]byte(args[0])); err != nil || needs == policy.ProvingNone {
-					return command.ErrUsage.WithMessage("%q is no proof", args[0]).WithDetails(command.Hint("person, touch, passkey or none"))
+					return command.ErrUsage.WithMessage("unknown proof %q", args[0]).WithDetails(command.Hint("person, touch, passkey or none"))
 				}
 			}
 			keys := args[1:]
@@ -141,7 +141,7 @@ func lacking(ctx context.Context, s *command.Shell, needs policy.Proving) {
 	if needs == policy.ProvingTouch {
 		none, way = "no security key and no passkey is", "countersign keys add, or "+way
 	}
-	s.Note("%s enrolled yet, so nothing that needs one can be approved; enrol one first: %s", none, way)
+	s.Note("%s enrolled, so calls that need one could not be approved; enrol one first: %s", none, way)
 }
 
 func setting(s *command.Shell, verb, short string, to policy.Setting, alike ...string) *cobra.Command {
@@ -167,8 +167,13 @@ func setting(s *command.Shell, verb, short string, to policy.Setting, alike ...s
 		}}
 }
 
+// autoCommand returns the former name of auto-approve.
 func autoCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "auto", Short: "Manage the auto-approve list of tools", Args: command.Subcommand, RunE: command.Alone}
+	return formerName(autoApproveCommand(s), "auto")
+}
+
+func autoApproveCommand(s *command.Shell) *cobra.Command {
+	group := &cobra.Command{Use: "auto-approve", Short: "Manage the auto-approve list of tools", Args: command.Subcommand, RunE: command.Alone}
 	turn := func(name, short string, on bool) *cobra.Command {
 		return &cobra.Command{Use: name, Short: short, Args: command.Args(0, 0), RunE: func(cmd *cobra.Command, _ []string) error {
 			return change(cmd.Context(), s, func(set *app.Settings) error {
@@ -177,8 +182,8 @@ func autoCommand(s *command.Shell) *cobra.Command {
 			})
 		}}
 	}
-	group.AddCommand(turn("on", "Answer for the tools on the list", true), turn("off", "Ask again for every tool", false),
-		&cobra.Command{Use: "add TOOL...", Short: "Put tools on the list", Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
+	group.AddCommand(turn("on", "Enable the auto-approve list", true), turn("off", "Disable the auto-approve list", false),
+		&cobra.Command{Use: "add TOOL...", Short: "Add tools to the list", Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
 			RunE: func(cmd *cobra.Command, names []string) error {
 				if err := allKnown(s, names); err != nil {
 					return err
@@ -190,7 +195,7 @@ func autoCommand(s *command.Shell) *cobra.Command {
 					return nil
 				})
 			}},
-		&cobra.Command{Use: "remove TOOL...", Short: "Take tools off the list", Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
+		&cobra.Command{Use: "remove TOOL...", Short: "Remove tools from the list", Args: command.Args(1, -1), ValidArgsFunction: completeTools(s),
 			RunE: func(cmd *cobra.Command, names []string) error {
 				return change(cmd.Context(), s, func(set *app.Settings) error {
 					set.Auto.Tools = slices.DeleteFunc(set.Auto.Tools, func(n string) bool { return slices.Contains(names, n) })
@@ -212,7 +217,7 @@ func allKnown(s *command.Shell, names []string) error {
 func setLevel(ctx context.Context, s *command.Shell, word string) error {
 	var level policy.Level
 	if err := level.UnmarshalText([]byte(word)); err != nil || level == policy.LevelUnset {
-		return command.ErrUsage.WithMessage("%q is no permission level", word).WithDetails(command.Hint("read_only, execute_with_confirm or full_access"))
+		return command.ErrUsage.WithMessage("unknown permission level %q", word).WithDetails(command.Hint("read_only, execute_with_confirm or full_access"))
 	}
 	return change(ctx, s, func(set *app.Settings) error {
 		set.Level = level
@@ -232,7 +237,7 @@ func change(ctx context.Context, s *command.Shell, edit func(*app.Settings) erro
 	if saved.Level == policy.ReadOnly {
 		for _, name := range slices.Sorted(maps.Keys(saved.Tools)) {
 			if saved.Tools[name] == policy.Allowed {
-				s.Note("warning: %s is allowed although the level is read_only", name)
+				s.Note("warning: %s is allowed although the permission level is read_only", name)
 			}
 		}
 	}
@@ -255,14 +260,14 @@ func showPolicy(ctx context.Context, s *command.Shell) error {
 	if len(p.Auto.Tools) > 0 {
 		auto += ": " + strings.Join(p.Auto.Tools, ", ")
 	}
-	who := "human: a person approves"
+	who := "human: you approve"
 	if p.Approval.ByCaller() {
-		who = "caller: no person is asked"
+		who = "caller: clients approve their own calls"
 	}
 	rows := [][]string{
 		{"approval", who, by("approval")},
-		{"permission level", cmp.Or(p.Level.String(), "unset: nothing may change"), by("permission_level")},
-		{"mode", cmp.Or(p.OperatorMode.String(), "the toolset's own"), by("mode")},
+		{"permission level", cmp.Or(p.Level.String(), "not set: no changes allowed"), by("permission_level")},
+		{"mode", cmp.Or(p.OperatorMode.String(), "default of the toolset"), by("mode")},
 		{"maximum mode", p.Ceiling.String(), by("max_mode")},
 		{"auto-approve", auto, by("auto_approve")},
 	}
@@ -276,7 +281,7 @@ func showPolicy(ctx context.Context, s *command.Shell) error {
 		rows = append(rows, []string{"approving " + key + " needs", p.Require[key].String(), by("require " + key)})
 	}
 	for _, entry := range p.Forms {
-		rows = append(rows, []string{"forms of " + command.Plain(entry), "may approve what is below high risk", "your settings"})
+		rows = append(rows, []string{"forms of " + command.Plain(entry), "can approve plans below high risk", "your settings"})
 	}
 	a, err := s.App()
 	if err != nil {

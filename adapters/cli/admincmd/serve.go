@@ -52,20 +52,20 @@ func ServeCommand(s *command.Shell, m Machine) *cobra.Command {
 	var o ServeOptions
 	var list, open, silent bool
 	c := &cobra.Command{Use: "serve", Short: "Serve the console, the API and MCP over HTTP, on this machine", Args: command.Args(0, 0),
-		Long: "Serve the web console, the JSON API and MCP over HTTP until Ctrl-C. People log their browsers in by one-time links (countersign login prints more), programs\n" +
-			"have tokens (countersign token create). Without --addr it serves at " + defaultAddress + ", which other machines do not reach. Every flag about tools has an\n" +
+		Long: "Serve the web console, the JSON API and MCP over HTTP until Ctrl-C. Browsers log in with one-time links (countersign login creates more), programs\n" +
+			"with access tokens (countersign token create). Without --addr it listens on " + defaultAddress + ", which other machines cannot reach. Every flag about tools has an\n" +
 			"environment variable (--max-mode is COUNTERSIGN_MAX_MODE).",
 		Example: `  countersign serve
   countersign serve --addr 127.0.0.1:0 --json
   countersign serve --addr 192.168.1.5:8317 --tls-cert cert.pem --tls-key key.pem --allowed-host tools.example.org`}
-	c.Flags().StringVar(&o.Addr, "addr", defaultAddress, "IP address and port to serve at; port 0 is any free one")
-	c.Flags().StringSliceVar(&o.Hosts, "allowed-host", nil, "a further name under which it is reached: a host name, an IP address, or the https origin of a proxy in front")
-	c.Flags().StringVar(&o.Cert, "tls-cert", "", "file of the certificate to speak TLS with (PEM)")
-	c.Flags().StringVar(&o.Key, "tls-key", "", "file of the certificate's private key (PEM)")
-	c.Flags().BoolVar(&o.Plain, "allow-plain-http", false, "serve without TLS also where other machines reach it: something in front has to speak TLS")
+	c.Flags().StringVar(&o.Addr, "addr", defaultAddress, "IP address and port to listen on; port 0 is any free port")
+	c.Flags().StringSliceVar(&o.Hosts, "allowed-host", nil, "an additional name of the server: a host name, an IP address, or the https origin of a proxy")
+	c.Flags().StringVar(&o.Cert, "tls-cert", "", "certificate file for TLS (PEM)")
+	c.Flags().StringVar(&o.Key, "tls-key", "", "private key file of the certificate (PEM)")
+	c.Flags().BoolVar(&o.Plain, "allow-plain-http", false, "serve without TLS on an address that other machines can reach; a proxy must provide TLS")
 	c.Flags().BoolVar(&open, "open", false, "open the console in the browser (default on a terminal)")
-	c.Flags().BoolVar(&silent, "no-open", false, "open no browser")
-	c.Flags().BoolVar(&list, "list-tools", false, "print the tools these flags would serve, and end")
+	c.Flags().BoolVar(&silent, "no-open", false, "do not open a browser")
+	c.Flags().BoolVar(&list, "list-tools", false, "print the tools that these flags enable, and exit")
 	c.MarkFlagsMutuallyExclusive("open", "no-open")
 	AddServerFlags(c, "all")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
@@ -116,7 +116,7 @@ func (v server) run(ctx context.Context, o ServeOptions) error {
 		return fault.From(err)
 	}
 	if !v.JSON {
-		v.Note("the server has ended")
+		v.Note("the server stopped")
 	}
 	return nil
 }
@@ -146,18 +146,18 @@ func (v server) announce(ctx context.Context, core command.Core, at Server) erro
 			return err
 		}
 	} else {
-		v.Line("Countersign serves at %s; Ctrl-C ends it", at.Console)
+		v.Line("Countersign is running at %s; press Ctrl-C to stop it", at.Console)
 		if l.URL == "" {
-			v.Line("console  %s; countersign login, in a terminal, makes a link that logs a browser in", ConsoleURL(at.URL))
+			v.Line("console  %s; for a login link: countersign login", ConsoleURL(at.URL))
 		} else {
 			v.Line("console  %s", l.URL)
-			v.Line("         for one browser, until %s; countersign login makes another", l.ExpiresAt.Local().Format(time.TimeOnly))
+			v.Line("         for one browser, until %s; for another link: countersign login", l.ExpiresAt.Local().Format(time.TimeOnly))
 		}
 		v.Line("MCP      %s/mcp", at.URL)
 		v.Line("token    countersign token create NAME")
 	}
 	if v.open && l.URL != "" && !v.Browse(ctx, v.Lookup, l.URL) && !v.JSON {
-		v.Note("no browser could be opened here; open the link yourself")
+		v.Note("could not open a browser; open the link yourself")
 	}
 	return nil
 }

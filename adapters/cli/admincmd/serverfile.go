@@ -22,8 +22,8 @@ const ServerLockFile = "serve.lock"
 
 // The errors about running servers.
 var (
-	ErrRunning = fault.New(fault.Conflict, "server_running", "a server runs already")
-	ErrStopped = fault.New(fault.State, "server_stopped", "no server runs")
+	ErrRunning = fault.New(fault.Conflict, "server_running", "a server is already running")
+	ErrStopped = fault.New(fault.State, "server_stopped", "no server is running")
 )
 
 // Server describes the server of one home.
@@ -83,7 +83,7 @@ func hold(core command.Core, m Machine) (release func(), err error) {
 	if other, ok := recorded(core.Home); ok {
 		return nil, running(other, "")
 	}
-	return nil, ErrRunning.WithMessage("another server of %s is just starting; countersign login opens it when it runs", core.Home)
+	return nil, ErrRunning.WithMessage("another server for %s is starting; to open it: countersign login", core.Home)
 }
 
 // claim records the server, which holds its home.
@@ -124,8 +124,8 @@ func release(home string, s Server) error {
 // running returns the error about a running server; where is its location if it cannot be observed from here.
 func running(s Server, where string) error {
 	if where != "" {
-		return ErrRunning.WithMessage("a server of this COUNTERSIGN_HOME is on record at %s since %s: it is %s", ConsoleURL(s.URL), s.StartedAt.Local().Format(time.DateTime), where)
+		return ErrRunning.WithMessage("a server for this COUNTERSIGN_HOME is recorded at %s since %s: it is %s", ConsoleURL(s.URL), s.StartedAt.Local().Format(time.DateTime), where)
 	}
-	return ErrRunning.WithMessage("a server runs already at %s (process %d, since %s); countersign login opens it, and a server of another COUNTERSIGN_HOME can run beside it",
+	return ErrRunning.WithMessage("a server is already running at %s (process %d, since %s); to open it: countersign login",
 		ConsoleURL(s.URL), s.PID, s.StartedAt.Local().Format(time.DateTime))
 }

@@ -34,7 +34,7 @@ type serverStatus struct {
 
 // StatusCommand returns the command status.
 func StatusCommand(s *command.Shell, m Machine) *cobra.Command {
-	return &cobra.Command{Use: "status", Short: "Show pending approvals, the server, who approves, and your notifications", Args: command.Args(0, 0),
+	return &cobra.Command{Use: "status", Short: "Show pending approvals, the server, settings and notifications", Args: command.Args(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error { return status(cmd.Context(), s, m) }}
 }
 
@@ -96,42 +96,42 @@ func status(ctx context.Context, s *command.Shell, m Machine) error {
 func (n serverStatus) print(s *command.Shell) {
 	switch n.Waiting {
 	case 0:
-		s.Line("waiting   no pending approvals")
+		s.Line("pending   no pending approvals")
 	case 1:
-		s.Line("waiting   1 call waits for you since %s, until %s; countersign approvals", clock(n.Oldest), clock(n.NextToEnd))
+		s.Line("pending   1 approval since %s, expires %s; to decide: countersign approvals", clock(n.Oldest), clock(n.NextToEnd))
 	default:
-		s.Line("waiting   %d calls wait for you, the first since %s, the next to run out at %s; countersign approvals", n.Waiting, clock(n.Oldest), clock(n.NextToEnd))
+		s.Line("pending   %d approvals, the first since %s, the next expires %s; to decide: countersign approvals", n.Waiting, clock(n.Oldest), clock(n.NextToEnd))
 	}
 	if n.Server == "" {
-		s.Line("server    none runs; countersign up starts it")
+		s.Line("server    not running; to start it: countersign up")
 	} else {
 		s.Line("server    %s", n.Console)
 	}
 	if n.Approval.ByCaller() {
-		s.Line("approval  no person is asked: whoever calls approves; countersign policy show says who set that")
+		s.Line("approval  clients approve their own calls; to see which setting does this: countersign policy show")
 	} else {
-		s.Line("approval  people approve")
+		s.Line("approval  you approve")
 	}
 	for _, entry := range n.Forms {
-		s.Line("forms     of %s may approve what is below high risk; the command connect with --forms=off takes that back", command.Plain(entry))
+		s.Line("forms     of %s can approve plans below high risk; to disable them: countersign connect HOST --forms=off", command.Plain(entry))
 	}
 	if n.KeepReadsDays > 0 {
-		s.Line("audit     keeps reads %s, and everything else", app.KeptFor(n.KeepReadsDays))
+		s.Line("audit     reads are kept %s, everything else forever", app.KeptFor(n.KeepReadsDays))
 	}
 	for _, w := range n.Warnings {
-		s.Line("warning   %s; countersign policy show says what holds", w)
+		s.Line("warning   %s; for the policy in force: countersign policy show", w)
 	}
 	if n.ChannelErr != "" {
-		s.Line("told by   %s", n.ChannelErr)
+		s.Line("notify    %s", n.ChannelErr)
 	}
 	if len(n.Channels) == 0 && n.ChannelErr == "" {
-		s.Line("told by   an open console alone; countersign notify lists what else there is")
+		s.Line("notify    open console only; for other channels: countersign notify")
 	}
 	for _, c := range n.Copies {
-		s.Line("copy      %s: the database before the upgrade of %s (schema %d)", command.Plain(c.Path), clock(c.At), c.Schema)
+		s.Line("copy      %s: the database from before the upgrade of %s (schema %d)", command.Plain(c.Path), clock(c.At), c.Schema)
 	}
 	for _, c := range n.Channels {
-		s.Line("told by   %s: %s", c.Name, ChannelStatus(c))
+		s.Line("notify    %s: %s", c.Name, ChannelStatus(c))
 	}
 }
 

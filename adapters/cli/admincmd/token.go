@@ -31,19 +31,19 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 	var ceiling string
 	var expires time.Duration
 	c := &cobra.Command{Use: "create NAME", Short: "Create a token and print it once", Args: command.Args(1, 1),
-		Long: "Make a token for a program and print it, this once: it is not stored. What the program may do is what the server serves, less what the flags take away.",
+		Long: "Create an access token for a program and print it once; it is not stored. The program can use the tools that the server enables, limited by the flags.",
 		Example: `  countersign token create ci --toolsets packs,deployments --max-mode plan --expires 720h
   countersign token create dashboard --read-only`}
-	c.Flags().StringSliceVar(&scope.Toolsets, "toolsets", nil, "only tools of these toolsets, and control (default: all that the server serves)")
-	c.Flags().BoolVar(&scope.ReadOnly, "read-only", false, "nothing that changes anything")
-	c.Flags().StringVar(&ceiling, "max-mode", "", "highest mode its calls have: ask, plan or execute")
-	c.Flags().DurationVar(&expires, "expires", 0, "how long it is good: 720h (default: until it is revoked)")
+	c.Flags().StringSliceVar(&scope.Toolsets, "toolsets", nil, "only tools of these toolsets, and control (default: all enabled toolsets)")
+	c.Flags().BoolVar(&scope.ReadOnly, "read-only", false, "read-only tools only")
+	c.Flags().StringVar(&ceiling, "max-mode", "", "maximum mode of its calls: ask, plan or execute")
+	c.Flags().DurationVar(&expires, "expires", 0, "how long it is valid, for example 720h (default: until it is revoked)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if err := scope.Ceiling.UnmarshalText([]byte(ceiling)); err != nil {
 			return command.Usage(cmd, "--max-mode: %s", fault.From(err).Message)
 		}
 		if cmd.Flags().Changed("expires") && expires <= 0 {
-			return command.Usage(cmd, "--expires has to be longer than nothing")
+			return command.Usage(cmd, "--expires must be positive")
 		}
 		core, err := s.Opened()
 		if err != nil {
@@ -66,7 +66,7 @@ func create(s *command.Shell, m Machine) *cobra.Command {
 			return s.PrintJSON(created{made, secret})
 		}
 		s.Line("%s", secret)
-		s.Note("this is the token of %s, printed this once; programs send it as Authorization: Bearer TOKEN. countersign token revoke %s ends it", command.Plain(made.Name), made.ID)
+		s.Note("this is the access token %s, shown once; programs send it as Authorization: Bearer TOKEN; to revoke it: countersign token revoke %s", command.Plain(made.Name), made.ID)
 		return nil
 	}
 	return c
@@ -80,7 +80,7 @@ func known(cmd *cobra.Command, core command.Core, names []string) error {
 	}
 	for _, name := range names {
 		if !slices.Contains(there, name) {
-			return command.Usage(cmd, "there is no toolset %q; there are: %s", name, strings.Join(there, ", "))
+			return command.Usage(cmd, "unknown toolset %q; use one of: %s", name, strings.Join(there, ", "))
 		}
 	}
 	return nil
@@ -89,7 +89,7 @@ func known(cmd *cobra.Command, core command.Core, names []string) error {
 // namedServe adds a hint if a name is taken.
 func namedServe(err error) error {
 	if f := fault.From(err); f.Is(access.ErrTaken) {
-		return f.WithDetails(command.Hint("countersign token revoke NAME ends the one there is; or choose another name"))
+		return f.WithDetails(command.Hint("revoke the existing one with countersign token revoke NAME, or choose another name"))
 	}
 	return err
 }
@@ -103,7 +103,7 @@ type serveListing struct {
 func list(s *command.Shell) *cobra.Command {
 	var all bool
 	c := &cobra.Command{Use: "list", Short: "List valid tokens", Args: command.Args(0, 0)}
-	c.Flags().BoolVar(&all, "all", false, "also browsers that are logged in, and one-time log-ins that wait for theirs")
+	c.Flags().BoolVar(&all, "all", false, "also list browser sessions and unused login links")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		good, err := credentials(cmd.Context(), s, all)
 		if err != nil {
@@ -113,7 +113,7 @@ func list(s *command.Shell) *cobra.Command {
 			return s.PrintJSON(serveListing{len(good), good})
 		}
 		if len(good) == 0 {
-			s.Note("no tokens; countersign token create NAME makes one")
+			s.Note("no tokens; to create one: countersign token create NAME")
 			return nil
 		}
 		var rows [][]string
@@ -141,12 +141,12 @@ func credentials(ctx context.Context, s *command.Shell, all bool) ([]access.Cred
 
 // reach describes a scope.
 func reach(s access.Scope) string {
-	what := "everything served"
+	what := "all enabled tools"
 	if len(s.Toolsets) > 0 {
 		what = strings.Join(s.Toolsets, ", ")
 	}
 	if s.ReadOnly {
-		what += "; only read"
+		what += "; read-only"
 	}
 	if mode := s.Ceiling.String(); mode != "" {
 		what += "; up to " + mode
@@ -171,7 +171,7 @@ func revoke(s *command.Shell) *cobra.Command {
 			ended, err := core.Access.Revoke(cmd.Context(), command.ByTerminal, args[0])
 			if err != nil {
 				if f := fault.From(err); f.Is(access.ErrMissing) {
-					return f.WithDetails(command.Hint("countersign token list --all shows what there is"))
+					return f.WithDetails(command.Hint("to list all credentials: countersign token list --all"))
 				}
 				return err
 			}

@@ -33,7 +33,7 @@ type toolView struct {
 // decided describes a decision for users.
 func decided(o policy.Result) string {
 	if o.Rule == "" { // the settings could not be read
-		return "not known"
+		return "unknown"
 	}
 	switch o.Verdict {
 	case policy.Allow:
@@ -96,7 +96,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 		sorted[group] = append(sorted[group], []string{string(v.Name), v.Permission, v.Risk, decided(v.Decision), summary(v.Description)})
 	}
 	if len(rows) > 0 {
-		s.Table([]string{"toolset", "tool", "class", "confirm", "now", "what it does"}, rows, "class", "confirm", "toolset")
+		s.Table([]string{"toolset", "tool", "class", "confirm", "now", "description"}, rows, "class", "confirm", "toolset")
 	}
 	slices.Sort(groups)
 	for i, group := range groups {
@@ -104,7 +104,7 @@ func PrintTools(ctx context.Context, s *command.Shell) error {
 			s.Line("")
 		}
 		s.Line("%s", group)
-		s.Table([]string{"tool", "permission", "risk", "now", "what it does"}, sorted[group], "risk", "permission")
+		s.Table([]string{"tool", "permission", "risk", "now", "description"}, sorted[group], "risk", "permission")
 	}
 	return nil
 }

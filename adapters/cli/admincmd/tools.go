@@ -21,11 +21,11 @@ const maxArgs = 4 << 20
 
 // ToolsCommand returns the command group tools.
 func ToolsCommand(s *command.Shell) *cobra.Command {
-	group := &cobra.Command{Use: "tools", Short: "List the tools, show one, or call one by hand", Args: command.Subcommand, RunE: command.Alone}
+	group := &cobra.Command{Use: "tools", Short: "List, show and call tools", Args: command.Subcommand, RunE: command.Alone}
 	group.AddCommand(
 		&cobra.Command{Use: "list", Short: "List every tool with its toolset and class", Args: command.Args(0, 0),
 			RunE: func(cmd *cobra.Command, _ []string) error { return PrintTools(cmd.Context(), s) }},
-		&cobra.Command{Use: "show NAME", Short: "Show one tool: what it does, its class and its arguments", Args: command.Args(1, 1),
+		&cobra.Command{Use: "show NAME", Short: "Show one tool: its description, class and arguments", Args: command.Args(1, 1),
 			ValidArgsFunction: completeTools(s),
 			RunE:              func(cmd *cobra.Command, args []string) error { return showTool(cmd.Context(), s, args[0]) }},
 		callCommand(s))
@@ -57,15 +57,15 @@ func find(s *command.Shell, name string) (tool.Spec, error) {
 	}
 	spec, ok := a.Spec(tool.Name(name))
 	if !ok {
-		hint := command.Hint("countersign tools list shows those there are")
+		hint := command.Hint("to list the tools: countersign tools list")
 		var known []string
 		for _, toolset := range a.Toolsets() {
 			known = append(known, toolset.Served...)
 		}
 		if near := spelling.Nearest(name, known); near != "" {
-			hint = command.Hint("did you mean " + near + "? countersign tools list shows all")
+			hint = command.Hint("did you mean " + near + "? To list all tools: countersign tools list")
 		}
-		return spec, tool.ErrUnknown.WithMessage("there is no tool %q", name).WithDetails(hint)
+		return spec, tool.ErrUnknown.WithMessage("tool %q not found", name).WithDetails(hint)
 	}
 	return spec, nil
 }
@@ -94,7 +94,7 @@ func showTool(ctx context.Context, s *command.Shell, name string) error {
 func callCommand(s *command.Shell) *cobra.Command {
 	var args string
 	var dryRun bool
-	c := &cobra.Command{Use: "call NAME", Short: "Call any tool by hand, with its approvals", Args: command.Args(1, 1),
+	c := &cobra.Command{Use: "call NAME", Short: "Call any tool, with its approvals", Args: command.Args(1, 1),
 		Example: `  countersign tools call list_toolsets
   countersign tools call output --args '{"name":"login-bug"}'
   countersign tools call input --args @pack.json`,
@@ -102,8 +102,8 @@ func callCommand(s *command.Shell) *cobra.Command {
 		RunE: func(cmd *cobra.Command, names []string) error {
 			return call(cmd.Context(), s, names[0], args, dryRun)
 		}}
-	c.Flags().StringVar(&args, "args", "{}", "arguments as a JSON object; @FILE reads them from a file, - from stdin")
-	c.Flags().BoolVar(&dryRun, "dry-run", false, "work out what would be done and show it; change nothing of yours")
+	c.Flags().StringVar(&args, "args", "{}", "arguments as a JSON object; @FILE: from a file, -: from stdin")
+	c.Flags().BoolVar(&dryRun, "dry-run", false, "dry run: show the plan and change nothing")
 	return c
 }
 
@@ -136,15 +136,15 @@ func readArgs(s *command.Shell, args string) (json.RawMessage, error) {
 		raw, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, command.ErrUsage.WithMessage("the arguments cannot be read: %v", err)
+		return nil, command.ErrUsage.WithMessage("cannot read the arguments: %v", err)
 	}
 	var object map[string]json.RawMessage
 	if err := json.Unmarshal(raw, &object); err != nil || object == nil {
-		problem := "it is another kind of value"
+		problem := "it is not an object"
 		if err != nil {
 			problem = err.Error()
 		}
-		return nil, command.ErrUsage.WithMessage("--args is no JSON object: %s", problem).WithDetails(command.Hint(`write it like --args '{"name":"value"}'`))
+		return nil, command.ErrUsage.WithMessage("--args is not a JSON object: %s", problem).WithDetails(command.Hint(`for example --args '{"name":"value"}'`))
 	}
 	return raw, nil
 }

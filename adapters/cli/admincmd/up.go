@@ -18,7 +18,7 @@ import (
 )
 
 // ErrHome is returned if the home cannot be created.
-var ErrHome = fault.New(fault.Unavailable, "home_unusable", "the directory for everything of Countersign's cannot be made")
+var ErrHome = fault.New(fault.Unavailable, "home_unusable", "cannot create Countersign's home directory")
 
 // logVariable sets what a server logs.
 const logVariable = "COUNTERSIGN_LOG"
@@ -37,9 +37,9 @@ func UpCommand(s *command.Shell, web Machine) *cobra.Command {
 	}
 	c := ServeCommand(s, served)
 	c.Use, c.Short = "up", "Set Countersign up, serve the console, and open it"
-	c.Long = "Make what Countersign needs in its home (~/.countersign, or COUNTERSIGN_HOME), serve the console, the API and MCP over HTTP on this machine, open the\n" +
-		"console in the browser by a one-time link, and say how each agent host is connected. Ctrl-C ends it. Where a server runs already, its console is\n" +
-		"opened, unless a flag asks for another server. It takes every flag of serve."
+	c.Long = "Create Countersign's home (~/.countersign, or COUNTERSIGN_HOME), serve the console, the API and MCP over HTTP on this machine, open the\n" +
+		"console in the browser with a one-time link, and print how to connect each agent host. Ctrl-C stops it. If a server is already running, its console is\n" +
+		"opened; with a flag for a different server, the command fails. It takes every flag of serve."
 	c.Example = `  countersign up
   countersign up --no-open
   countersign up --addr 127.0.0.1:0`
@@ -88,14 +88,14 @@ func overruled(cmd *cobra.Command, at Server) error {
 	if len(without) == 0 {
 		return nil
 	}
-	return ErrRunning.WithMessage("a server runs already at %s (process %d), without %s", ConsoleURL(at.URL), at.PID, strings.Join(without, ", ")).
-		WithDetails(command.Hint("stop it first with Ctrl-C where it was started, or leave the flags out to open its console"))
+	return ErrRunning.WithMessage("a server is already running at %s (process %d), without %s", ConsoleURL(at.URL), at.PID, strings.Join(without, ", ")).
+		WithDetails(command.Hint("stop it with Ctrl-C where it was started, or omit the flags to open its console"))
 }
 
 // again opens the console of the server that is already running.
 func (g connectCommand) again(cmd *cobra.Command, at Server) error {
 	if !g.JSON {
-		g.Line("Countersign is up already at %s (process %d)", ConsoleURL(at.URL), at.PID)
+		g.Line("Countersign is already running at %s (process %d)", ConsoleURL(at.URL), at.PID)
 	}
 	login := LoginCommand(g.Shell, g.web)
 	open, _ := cmd.Flags().GetBool("open")
@@ -114,11 +114,11 @@ func (g connectCommand) settle(home string) error {
 	switch {
 	case err != nil:
 		if err := os.MkdirAll(home, 0o700); err != nil {
-			return ErrHome.WithMessage("%s cannot be made: %v", home, errors.Unwrap(err)).WithDetails(command.Hint("COUNTERSIGN_HOME names another directory")).WithCause(err)
+			return ErrHome.WithMessage("cannot create %s: %v", home, errors.Unwrap(err)).WithDetails(command.Hint("set COUNTERSIGN_HOME to another directory")).WithCause(err)
 		}
-		g.Note("made %s, where everything of Countersign's is kept", command.Plain(home))
+		g.Note("created %s for Countersign's data", command.Plain(home))
 	case info.IsDir() && info.Mode().Perm()&0o077 != 0:
-		g.Note("warning: others on this machine may look into %s; chmod 700 keeps them out", command.Plain(home))
+		g.Note("warning: other users of this machine can read %s; to prevent this: chmod 700", command.Plain(home))
 	}
 	return nil
 }
@@ -130,7 +130,7 @@ func (g connectCommand) invite(ctx context.Context) error {
 	}
 	o, err := g.Call(ctx, mcpclients.ListHosts.Name, asked{})
 	if err != nil {
-		g.Note("countersign connect lists the hosts that can be connected")
+		g.Note("to list the hosts: countersign connect")
 		return nil // the server still works
 	}
 	hosts, err := g.hosts(o)
@@ -138,7 +138,7 @@ func (g connectCommand) invite(ctx context.Context) error {
 		return err
 	}
 	g.Line("")
-	g.Line("Connect your agents; each command shows what it changes, and asks:")
+	g.Line("To connect your agents (each command shows its changes and asks):")
 	for _, h := range hosts {
 		g.Line("  %-32s  %s%s", fmt.Sprintf("countersign connect %s", h.Host), h.Title, standing(h))
 	}
@@ -156,9 +156,9 @@ func (g connectCommand) findable() {
 	switch {
 	case err != nil:
 	case strings.Contains(self, "go-build"): // from go run: it is deleted when that ends
-		g.Note("countersign is not on your PATH; go install ./cmd/countersign puts it into $(go env GOPATH)/bin")
+		g.Note("countersign is not on your PATH; go install ./cmd/countersign installs it into $(go env GOPATH)/bin")
 	default:
-		g.Note("countersign is not on your PATH; it is %s", command.Plain(filepath.Clean(self)))
+		g.Note("countersign is not on your PATH; this program is %s", command.Plain(filepath.Clean(self)))
 	}
 }
 
@@ -168,11 +168,11 @@ func standing(h mcpclients.HostStatus) string {
 	case h.State == "connected":
 		return ": connected"
 	case h.State == "unreadable":
-		return ": its configuration cannot be read"
+		return ": cannot read its configuration"
 	case len(h.Servers) > 0:
 		return ": " + state(h)
 	case h.Installed:
-		return ": found on this machine"
+		return ": installed"
 	}
 	return ""
 }

@@ -164,7 +164,7 @@ type change struct {
 }
 
 // question is what a person is asked before something changes.
-const question = "go ahead?"
+const question = "Approve?"
 
 // Alter carries out a change: shown and asked about first, unless --yes answers or nobody can be asked. Where people approve, the question is the approval
 // of the whole plan, and there is no other. It reports whether it was done.

@@ -34,7 +34,7 @@ func (g group) deploy() *cobra.Command {
 		}
 		return g.deployShown(cmd, adopt, *all)
 	})
-	c.Flags().BoolVar(&apply, "apply", false, "carry it out, once you said yes to what it shows")
+	c.Flags().BoolVar(&apply, "apply", false, "apply the plan after you approve it")
 	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote, or that were edited since")
 	c.Flags().BoolVar(&leave, "leave-edited", false, "leave the files alone that --adopt would overwrite, and deploy the rest")
 	all = listAll(c)

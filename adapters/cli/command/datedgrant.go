@@ -103,7 +103,7 @@ func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Unt
 		}
 		said, err := ParseUntil(word)
 		if err == nil && said.AnyArgs && v.Reach.Loose.IsZero() {
-			err = ErrUsage.WithMessage("the arguments of %s decide what it does, so they cannot be left out", Plain(v.Tool))
+			err = ErrUsage.WithMessage("the arguments of %s determine what it does, so any-arguments is not available", Plain(v.Tool))
 		}
 		if err != nil {
 			s.Say(Plain(err.Error()))

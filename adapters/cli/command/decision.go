@@ -151,7 +151,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 	always, dated := d.Always && v.AllowsSessionGrant(), d.Dated && v.Datable()
 	if dated && seen {
 		if told := v.Suggestion(d.Before); told != "" {
-			s.Say(told + " u allows it until a time that you say, without asking.")
+			s.Say(told + " u allows it until a time that you set, without asking.")
 		}
 	}
 	switch {
@@ -266,7 +266,7 @@ func asking(v confirm.View, named, always, touchable bool) string {
 	if always {
 		offers += "/a: always in this session"
 	}
-	return "approve? [y/N" + offers + "]"
+	return "Approve? [y/N" + offers + "]"
 }
 
 // tintedLine is one line of a displayed approval request.
@@ -325,7 +325,7 @@ func (s *Shell) requestLines(v confirm.View) (lines []tintedLine) {
 		add("    | "+strings.TrimSuffix(l, "\n"), tintOf(l))
 	}
 	if args := string(v.Arguments); args != "" && args != "{}" {
-		add("arguments, as they were sent:", 0)
+		add("arguments, as sent:", 0)
 		for _, l := range ArgumentLines(v.Arguments) {
 			add("  | "+l, 0)
 		}

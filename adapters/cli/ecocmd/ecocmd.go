@@ -159,7 +159,7 @@ func (g *group) changing(use, short string, name tool.Name, with func(command.Ar
 
 // dry gives a command that changes something --dry-run.
 func (g *group) dry(c *cobra.Command) *cobra.Command {
-	c.Flags().BoolVar(&g.dryRun, "dry-run", false, "show what would be done, and do nothing")
+	c.Flags().BoolVar(&g.dryRun, "dry-run", false, "show the plan without applying it")
 	return c
 }
 

@@ -29,7 +29,7 @@ func TestRefusalsAreInWordsOfTheCommandLine(t *testing.T) {
 	}
 	bare := ecosystem.ErrNotInstalled.WithMessage("it is not there")
 	assert.IsType(t, command.Hint(""), fault.From(ecocmd.NewRunner(nil).Explain(bare)).Details, "what says no way out gets one")
-	unserved := tool.ErrUnknown.WithMessage("there is no tool %q here", "amof_sync_ecosystem")
+	unserved := tool.ErrUnknown.WithMessage("tool %q not found here", "amof_sync_ecosystem")
 	assert.Contains(t, ecocmd.NewRunner(nil).Explain(unserved).Error(), "amof_sync_ecosystem", "a tool that is not served is named as it is")
 }
 

@@ -213,7 +213,7 @@ func (g View) preview(a answer) {
 	for _, warning := range a.Texts("warnings") {
 		g.Note("warning: %s", command.Plain(CommandText(warning)))
 	}
-	g.Note("nothing was done; without --dry-run it is")
+	g.Note("dry run: nothing was changed")
 }
 
 // releasePreview shows a release that would be made. What was committed and checked is counted, unless all is asked for.
@@ -230,7 +230,7 @@ func (g View) releasePreview(a, p answer) {
 	if !g.All {
 		g.Note("%s and %s are not listed; --all lists them", plural(commits, "commit"), plural(checks, "passed check"))
 	}
-	g.Note("nothing was done; without --dry-run it is")
+	g.Note("dry run: nothing was changed")
 }
 
 // others returns the members of some objects besides their name, in a lasting order.
@@ -520,7 +520,7 @@ func (g View) Policy(a answer) {
 	g.rows(a.List("rows"), "no=num", "tool", "scope", "safety", "ask", "plan", "execute", "confirmation=confirm")
 }
 
-// Runs shows runs, one a line.
+// Runs shows runs, one per line.
 func (g View) Runs(a answer) {
 	all := short(a.List("runs"), "run_id")
 	if len(all) == 0 {
@@ -536,7 +536,7 @@ func (g View) Run(a answer) {
 	g.Results(a.Object("result"))
 }
 
-// Results shows the repositories of a run's result, one a line, with whatever each of them says.
+// Results shows the repositories of a run's result, one per line, with whatever each of them says.
 func (g View) Results(result answer) {
 	all := result.List("repos")
 	for _, r := range all {

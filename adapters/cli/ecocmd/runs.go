@@ -51,7 +51,7 @@ func (g *group) runLogs() *cobra.Command {
 	var follow bool
 	var level string
 	c := g.ofRun("logs", "Show the log of a run", nil)
-	c.Long = "Show what a run said.\n\nWith --follow it goes on until the run ends, and the run's exit code is the command's: 0, 1 for one that failed, 124 for one that took too long,\n" +
+	c.Long = "Show the log of a run.\n\nWith --follow it goes on until the run ends, and the run's exit code is the command's: 0, 1 for one that failed, 124 for one that took too long,\n" +
 		"130 for one that was cancelled. Ctrl-C ends the following, not the run; exit code 130."
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends; its exit code is the command's")
 	c.Flags().IntVarP(&tail, "tail", "n", 50, "how many of the last lines, at most 1000")

@@ -64,7 +64,7 @@ func (g group) touch() *cobra.Command {
 	c := &cobra.Command{Use: "touch [PACK]", Short: "Extend the expiry of a pack", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		Example: "  countersign pack touch login-bug --extend 2d"}
 	c.Flags().StringVar(&ttl, "ttl", "", "so long from now: 90m, 24h, 7d")
-	c.Flags().StringVar(&extend, "extend", "", "so much longer than it had")
+	c.Flags().StringVar(&extend, "extend", "", "extend the expiry by this duration")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if (ttl == "") == (extend == "") {
 			return command.Usage(cmd, "give exactly one of --ttl and --extend")

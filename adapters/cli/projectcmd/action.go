@@ -76,7 +76,7 @@ func (g actionGroup) drawList(found []present.Action, projects map[string]string
 		}
 		rows = append(rows, []string{a.ID, a.Name, a.Type, state, projects[a.Project], a.Does()})
 	}
-	g.Table([]string{"id", "name", "type", "", "project", "what it does"}, rows)
+	g.Table([]string{"id", "name", "type", "", "project", "description"}, rows)
 }
 
 func (g actionGroup) show() *cobra.Command {

@@ -55,7 +55,7 @@ func (g group) logs() *cobra.Command {
 			"of it, or the name of a script that runs once.",
 		Example: `  countersign logs dev -f
   countersign logs bp_3f2a -n 500`}
-	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines: 1 to 2000")
+	c.Flags().IntVarP(&lines, "lines", "n", 100, "number of lines from the end, 1 to 2000")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -166,7 +166,7 @@ func (g group) stop() *cobra.Command {
 		}) {
 			g.Line("%s", command.Plain(s.Message))
 			if s.Escalate && !force {
-				g.Note("it did not heed the first signal and was killed")
+				g.Note("did not stop on SIGTERM, so it was killed")
 			}
 		})
 	}

@@ -117,7 +117,7 @@ func (g workflowGroup) incoming() *cobra.Command {
 		}
 		call, made := command.Arguments{"workflow_id": id, "enabled": !off}, opened{WorkflowID: id, URL: endpoint + id}
 		if off {
-			return command.CallAndShow(ctx, g.Runner, "workflow_incoming_set", call, func(w changed) { g.Line("requests start %s no more", command.Plain(w.Name)) })
+			return command.CallAndShow(ctx, g.Runner, "workflow_incoming_set", call, func(w changed) { g.Line("incoming webhook disabled for %s", command.Plain(w.Name)) })
 		}
 		made.Token = secret()
 		call["token"] = made.Token

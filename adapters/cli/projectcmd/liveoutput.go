@@ -184,7 +184,7 @@ func (l *live) end() bool {
 	close(l.over)
 	l.tasks.Wait()
 	if l.lost && l.lines {
-		l.g.Note("not all of what it printed is here")
+		l.g.Note("output truncated")
 	}
 	return l.lines
 }

@@ -230,7 +230,7 @@ func (g group) servicesLogs() *cobra.Command {
 	var follow bool
 	c := &cobra.Command{Use: "logs [NAME...]", Short: "Show the output of services, with the service's name on each line", ValidArgsFunction: g.completeServices(&p)}
 	g.placeFlags(c, &p, true)
-	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines of each: 1 to 2000")
+	c.Flags().IntVarP(&lines, "lines", "n", 100, "number of lines from the end for each service, 1 to 2000")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until they have ended")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()

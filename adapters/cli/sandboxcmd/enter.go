@@ -127,7 +127,7 @@ func (g sandboxGroup) become(to place, argv []string, shell bool) error {
 		return err
 	}
 	if err := os.Chdir(to.Directory); err != nil {
-		return errNoDirectory.WithMessage("nobody can go to %s: %v", to.Directory, err)
+		return errNoDirectory.WithMessage("cannot enter %s: %v", to.Directory, err)
 	}
 	if shell {
 		within := ""

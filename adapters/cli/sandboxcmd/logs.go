@@ -30,8 +30,8 @@ func (g group) logs() *cobra.Command {
 	c := &cobra.Command{Use: "logs [URL]", Short: "Show the log of a project's server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
 		Long:    "Show what a project's server printed. Secrets were masked when it was written down.\n\nWith --follow it goes on until Ctrl-C; exit code 130.",
 		Example: "  countersign sandbox logs acme-shop -n 20\n  countersign sandbox logs acme-shop -f"}
-	c.Flags().IntVarP(&lines, "lines", "n", 100, "the last so many lines")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it is interrupted")
+	c.Flags().IntVarP(&lines, "lines", "n", 100, "number of lines from the end")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow until interrupted")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if lines < 1 || lines > mostLines {
 			return command.Usage(cmd, "-n %d: 1 to %d lines can be shown", lines, mostLines)

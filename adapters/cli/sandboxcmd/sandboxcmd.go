@@ -79,7 +79,7 @@ func (g group) secrets() *cobra.Command {
 			}
 			g.Line("%s", command.Plain(path))
 			if !created {
-				g.Note("it was there already and stays as it is")
+				g.Note("already exists, not changed")
 				return nil
 			}
 			g.Note("made with random secrets, readable by you alone; next: countersign sandbox start URL")
@@ -100,7 +100,7 @@ func (g group) migrate() *cobra.Command {
 		Long: "Bring the state file and the table of servers up to date, each after a copy of it was kept. The first command that reads them does the same; this\n" +
 			"one shows it.",
 		Example: "  countersign sandbox migrate --dry-run\n  countersign sandbox migrate"}
-	c.Flags().BoolVar(&dry, "dry-run", false, "only say what would be done")
+	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan without applying it")
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return g.doMigrate(cmd.Context(), dry) }
 	return c
 }
@@ -141,7 +141,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 	case len(done.Changes) == 0:
 		g.Note("everything is up to date")
 	case dry:
-		g.Note("nothing was changed; without --dry-run it is")
+		g.Note("dry run: nothing was changed")
 	}
 	return nil
 }

@@ -349,7 +349,7 @@ func TestFilesThatNoToolTouches(t *testing.T) {
 	assert.Contains(t, got.problems, "random secrets")
 	created = false
 	got = s.run(t, "init")
-	assert.Contains(t, got.problems, "stays as it is")
+	assert.Contains(t, got.problems, "already exists, not changed")
 	assert.JSONEq(t, `{"status":"success","path":"/m/settings","created":false}`, s.run(t, "init", "--json").out)
 
 	got = s.run(t, "migrate", "--dry-run")

@@ -322,7 +322,7 @@ func (g sandboxGroup) remove() *cobra.Command {
 		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
 			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
 		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
-	c.Flags().BoolVarP(&force, "force", "f", false, "delete it although it holds work that is nowhere else")
+	c.Flags().BoolVarP(&force, "force", "f", false, "delete even with uncommitted or unpushed work")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
 		if len(args) == 1 && g.isProject(cmd.Context(), args[0], url) {

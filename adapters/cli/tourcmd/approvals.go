@@ -219,7 +219,7 @@ func (t *trip) decide(ctx context.Context, asked tool.ApprovalRequest) (confirm.
 		return t.Decide(ctx, v, command.DecisionOptions{})
 	}
 	t.Preview(v)
-	t.Step("approve? [y/N] y (the tour answers, in its temporary store alone)")
+	t.Step("Approve? [y/N] y (the tour answers, in its temporary store alone)")
 	return t.yes(asked), nil
 }
 

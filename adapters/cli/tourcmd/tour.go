@@ -42,7 +42,7 @@ func run(ctx context.Context, s *command.Shell, auto bool) error {
 	}
 	found, err := look(ctx, dir)
 	if err != nil {
-		return ErrNothing.WithMessage("%s cannot be read: %v", dir, err)
+		return ErrNothing.WithMessage("cannot read %s: %v", dir, err)
 	}
 	chosen := found.choose()
 	if len(chosen) == 0 {

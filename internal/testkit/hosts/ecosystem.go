@@ -187,5 +187,5 @@ func (s *story) judges() {
 		s.holds(ran, "%s is on record as done after a yes", tool)
 	}
 	s.holds(answered["console"] == s.by["console"], "the console's %d answers are on record: %d", s.by["console"], answered["console"])
-	s.tells("the audit is intact: %d answers in terminals and %d in the console, all by %s; %d changes ran, each after one of them", answered["terminal"], answered["console"], s.account, changed)
+	s.tells("the audit log is intact: %d answers in terminals and %d in the console, all by %s; %d changes ran, each after one of them", answered["terminal"], answered["console"], s.account, changed)
 }

@@ -122,7 +122,7 @@ func (d *trial) goesUp() error {
 		if err := s.presses("C-c"); err != nil {
 			return err
 		}
-		return s.shows("the server has ended")
+		return s.shows("the server stopped")
 	}
 	return s.shows("countersign connect")
 }
