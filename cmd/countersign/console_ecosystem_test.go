@@ -18,7 +18,7 @@ func TestAPersonDeploysAnEcosystemInTheConsole(t *testing.T) {
 	edit(t, b.at("ws/ecosystems/shop/ecosystem.yaml"), "provisioner: noop", "spin:\n  deploy: \"echo first; sleep 3; echo '::amof url=http://127.0.0.1:9'; echo last\"\n  destroy: \"true\"")
 	p := b.person("/ecosystems")
 	p.Press("shop")
-	p.WaitText("nav[aria-label='Sections of shop'] [aria-current=page]", "Overview")
+	p.WaitText("nav[aria-label='Sections of shop'] [aria-current]", "Overview")
 	p.Press("Environment")
 	p.WaitText("h1", "Environment of shop")
 	p.Press("Deploy shop")

@@ -43,6 +43,8 @@ func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.H
 		"GET " + root + "/module":           s.module,
 		"POST " + root + "/recover":         s.settle,
 		"POST " + root + "/mend":            s.mend,
+		"GET " + root + "/maintenance":      s.maintenance,
+		"POST " + root + "/do/{action}":     s.act,
 	})
 }
 
@@ -96,13 +98,14 @@ func (p place) args(of tool.Name) ui.Args {
 // takes reports whether a tool takes an argument of a place.
 func takes(of tool.Name, field string) bool {
 	switch of {
-	case "rollback", "agents_snapshots_list", "agents_snapshots_show", "agents_policy_lint", "agents_policy_audit", "agents_score", "agents_pending", "agents_recover":
+	case "rollback", "agents_snapshots_list", "agents_snapshots_show", "agents_policy_lint", "agents_policy_audit", "agents_score", "agents_pending", "agents_recover",
+		"agents_update", "agents_sync", "agents_add", "agents_remove", "agents_snapshots_prune", "agents_manifests_write":
 		return field == "repo"
 	case "doctor":
 		return field == "repo" || field == "target"
-	case "agents_doctor_fix":
+	case "agents_doctor_fix", "agents_bootstrap":
 		return field != "profile"
-	case "agents_overlay_path", "agents_overlay_rebase":
+	case "agents_overlay_path", "agents_overlay_rebase", "agents_overlay_edit":
 		return field == "repo" || field == "machine"
 	}
 	return true
@@ -125,11 +128,22 @@ func (p place) form(path string, more ...ui.Node) ui.Node {
 	if target == "" {
 		target = everywhere
 	}
-	return ui.Search(root+path,
+	return ui.Disclosure("Repository, profile, agent and machine", p != place{}, ui.Search(root+path,
 		ui.Field("repo", "repo", "Config repository (optional)", p.repo), ui.Field("profile", "profile", "Profile (optional)", p.profile),
-		ui.SelectField("target", "target", "Agent", target, ui.Choice{Value: everywhere, Text: "All agents"}, ui.Choice{Value: "codex", Text: "Codex"},
-			ui.Choice{Value: "claude_code", Text: "Claude Code"}, ui.Choice{Value: "cursor", Text: "Cursor"}, ui.Choice{Value: "vscode", Text: "VS Code"}),
-		ui.Field("machine", "machine", "Machine (optional)", p.machine), ui.Group(more), ui.SubmitButton("Show"))
+		ui.SelectField("target", "target", "Agent", target, append([]ui.Choice{{Value: everywhere, Text: "All agents"}}, agentChoices()...)...),
+		ui.Field("machine", "machine", "Machine (optional)", p.machine), ui.Group(more), ui.SubmitButton("Show")))
+}
+
+// agentChoices returns the agents that deployments write for.
+func agentChoices() []ui.Choice {
+	return []ui.Choice{{Value: "codex", Text: "Codex"}, {Value: "claude_code", Text: "Claude Code"}, {Value: "cursor", Text: "Cursor"}, {Value: "vscode", Text: "VS Code"}}
+}
+
+// tabs returns links to the pages about the place; here is the path of the current page below the section.
+func (p place) tabs(here string) ui.Node {
+	links := []ui.PageLink{{Text: "Overview", Href: p.at("")}, {Text: "Plan", Href: p.at("/plan")}, {Text: "Edits", Href: p.at("/evolve")}, {Text: "Snapshots", Href: p.at("/snapshots")},
+		{Text: "Modules", Href: p.at("/modules")}, {Text: "Maintenance", Href: p.at("/maintenance")}}
+	return ui.Tabs("Sections of deployments", p.at(here), links...)
 }
 
 // crumbs returns the breadcrumb of a page below the overview.

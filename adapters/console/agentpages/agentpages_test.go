@@ -20,7 +20,7 @@ import (
 func TestNotServed(t *testing.T) {
 	t.Parallel()
 	w := open(t, func(c *local.Config) { c.Toolsets = []string{"packs"} })
-	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/snapshots", "/deployments/evolve", "/deployments/rollback?to=initial"} {
+	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/snapshots", "/deployments/evolve", "/deployments/maintenance", "/deployments/rollback?to=initial"} {
 		p := w.Open(path)
 		assert.Equal(t, http.StatusNotFound, p.Status)
 		p.See("Deployments are not served here.", "--toolsets deployments").Sound()
@@ -39,6 +39,7 @@ func TestOnlyTheCoreIsServed(t *testing.T) {
 	assert.Empty(t, w.reads(file(w.project, "AGENTS.md")))
 	w.Get("/deployments/modules").Sound().See("Modules are not enabled.")
 	w.Get("/deployments/module?id=x").Sound().See("Modules are not enabled.")
+	w.Get("/deployments/maintenance").Sound().See("Maintenance tools are not enabled.")
 	w.Get("/deployments/snapshots/1").Sound().See("Snapshots are not enabled.")
 }
 
@@ -55,7 +56,7 @@ func TestNoRepositoryYet(t *testing.T) {
 func TestOverviewAndDrift(t *testing.T) {
 	t.Parallel()
 	w := open(t)
-	w.Get("/deployments").Sound().See("Plan and deploy: 5 to create, 0 to update, 0 to delete", "claude_code, codex", "5 not deployed yet", "not created yet", "Machine ada")
+	w.Get("/deployments").Sound().See("Review plan: 5 to create, 0 to update, 0 to delete", "claude_code, codex", "5 not deployed yet", "not created yet", "Machine ada")
 	w.deployed()
 	w.Get("/deployments").Sound().See("nothing to change", "5 up to date", "No drift.").Miss("1 missing", "not deployed yet")
 
@@ -64,7 +65,7 @@ func TestOverviewAndDrift(t *testing.T) {
 	w.write(file(w.home, ".agents/skills/mine.md"), "mine\n")
 	p := w.Get("/deployments").Sound().See("3 up to date 1 edited here 1 missing 1 extra", "overwrites or deletes edits made here", "1 to create, 1 to update, 0 to delete", "prompt:hello", "instructions:base", "mine.md",
 		"Planned change:", "-Be <b>rude</b>.", "+Be kind & careful.")
-	p.Safe("<b>rude</b>")
+	p.Safe("<b>rude</b>").See("Module Claude Code Codex", "command:check 2 up to date –", "prompt:hello – 1 missing")
 	w.Get("/deployments?only=missing").Sound().See("skills/hello/SKILL.md", "1 edited here 1 missing 1 extra").Miss("mine.md")
 	w.Get("/deployments?target=claude_code").Sound().See("nothing to change").Miss("hello/SKILL.md", "AGENTS.md")
 	assert.Contains(t, w.Get("/deployments?profile=small").HTML, `/deployments/plan?profile=small"`)
@@ -278,6 +279,9 @@ func TestModulesAndOverlays(t *testing.T) {
 
 	require.NoError(t, w.call("agents_lock", `{"yes":true}`).Err)
 	w.Get("/deployments/modules").Sound().See("instructions", "local 1 file, ").Miss("No lockfile")
+	w.Get("/deployments/maintenance").Sound().See("Modules", "Operator assets").Press("Update modules").Settled().See("Update modules: done")
+	w.Get("/deployments/snapshots").Press("Delete snapshots", "keep", "1").Settled().See("Delete snapshots")
+	assert.Equal(t, http.StatusNotFound, w.Send("/deployments/do/nothing", nil).Status)
 	w.Get("/deployments/module?id=%3Cscript%3E").Sound().See("Module <script>").Safe("<script>alert")
 }
 

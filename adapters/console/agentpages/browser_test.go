@@ -49,7 +49,7 @@ func TestPagesInABrowser(t *testing.T) {
 	}
 	p.WaitText("main", "5 to create")
 	judge("not deployed yet")
-	p.Press("Plan and deploy: 5 to create, 0 to update, 0 to delete")
+	p.Press("Review plan: 5 to create, 0 to update, 0 to delete")
 	p.WaitText("h1", "Plan: 5 to create")
 	judge("plan")
 	decide("Deploy: 5 to create, 0 to update, 0 to delete")
@@ -60,19 +60,19 @@ func TestPagesInABrowser(t *testing.T) {
 
 	w.write(file(w.project, "AGENTS.md"), "# Rules\n\nBe <b>rude</b>.\n")
 	require.NoError(t, os.Remove(file(w.home, ".agents/skills/hello/SKILL.md")))
-	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/evolve", "/deployments/modules", "/deployments/module?id=instructions:base", "/deployments/snapshots",
+	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/evolve", "/deployments/modules", "/deployments/module?id=instructions:base", "/deployments/snapshots", "/deployments/maintenance",
 		"/deployments/rollback?to=initial", "/deployments?repo=/nowhere"} {
 		p.Go(home + path)
 		judge(strings.TrimPrefix(path, "/") + " with drift")
 	}
 	p.Dark(true)
 	p.Narrow(true)
-	for _, path := range []string{"/deployments", "/deployments/plan"} {
+	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/evolve", "/deployments/modules", "/deployments/module?id=instructions:base", "/deployments/snapshots", "/deployments/maintenance"} {
 		p.Go(home + path)
 		judge(strings.TrimPrefix(path, "/") + " dark and narrow")
 		var wide bool
 		p.Eval("document.documentElement.scrollWidth > document.documentElement.clientWidth + 1", &wide)
-		assert.False(t, wide, "%s is wider than a telephone", path)
+		assert.False(t, wide, "%s is wider than a phone", path)
 	}
 	p.Dark(false)
 	p.Narrow(false)

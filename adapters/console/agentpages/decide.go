@@ -30,8 +30,16 @@ func posted(r *http.Request) url.Values {
 
 // decision returns the form that applies exactly what the page shows: it contains the mark of that.
 func decision(v httpauth.Identity, action, label, mark string, fields ...ui.Node) ui.Node {
-	return ui.Div(ui.Class("decide"), ui.PostForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
-		ui.Div(ui.Class("buttons"), ui.SubmitButton(label, ui.Class("go"), ui.Data("patience", "700")))))
+	return bar(decisionForm(v, action, label, mark, fields...))
+}
+
+// bar returns the bar at the end of a page with the forms that decide about its plan.
+func bar(forms ...ui.Node) ui.Node { return ui.Div(ui.Class("decide"), ui.Group(forms)) }
+
+// decisionForm is decision without its bar, for a page with several decisions.
+func decisionForm(v httpauth.Identity, action, label, mark string, fields ...ui.Node) ui.Node {
+	return ui.PostForm(v, action, ui.Hidden(markField, mark), ui.Group(fields),
+		ui.Div(ui.Class("buttons"), ui.SubmitButton(label, ui.Class("go"), ui.Data("patience", "700"))))
 }
 
 // again answers with a page again, with the error above it.

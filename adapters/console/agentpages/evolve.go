@@ -45,7 +45,7 @@ func (s *Section) evolve(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 func (s *Section) evolving(r *http.Request, v httpauth.Identity, e edits) ui.Page {
 	look := s.reading(r, v, e.place)
 	return ui.Page{Title: "Edits of deployed files", Crumbs: e.crumbs(), Body: []ui.Node{
-		e.form("/evolve", ui.Field("module_id", "module_id", "Module (default: all)", e.module),
+		e.tabs("/evolve"), s.Calls.PolicyNotice(r.Context(), v, "Propose edits", "evolve_propose"), e.form("/evolve", ui.Field("module_id", "module_id", "Module (default: all)", e.module),
 			ui.SelectField("scope", "scope", "Overlay scope", e.scope, ui.Choice{Value: "global", Text: "Global"}, ui.Choice{Value: "machine", Text: "This machine"},
 				ui.Choice{Value: "project", Text: "This project"}),
 			ui.Field("branch", "branch", "Branch (default: new)", e.branch)),

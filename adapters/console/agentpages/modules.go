@@ -23,11 +23,11 @@ func segment(s string) string { return url.PathEscape(s) }
 func (s *Section) modules(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	look := s.reading(r, v, p)
-	body := []ui.Node{p.form("/modules")}
+	body := []ui.Node{p.tabs("/modules"), p.form("/modules")}
 	if !look.serves("agents_score") {
 		body = append(body, unserved("Modules"))
 	} else {
-		body = append(body, look.known(), look.rules())
+		body = append(body, look.known(), look.adding(), look.rules())
 	}
 	s.Show(w, r, v, ui.Page{Title: "Modules", Crumbs: p.crumbs(), Body: body})
 }
@@ -77,19 +77,24 @@ func (r reading) pins() (map[string]authoring.AuditModule, ui.Node) {
 	return out, warned(audit.Warnings)
 }
 
-// deployed returns the managed files of the newest snapshot by module.
-func (r reading) deployed() map[string][]string {
-	out := map[string][]string{}
+// managed returns the managed files of the newest snapshot.
+func (r reading) managed() []managedFile {
 	list, err := read[snapshotList](r, "agents_snapshots_list", nil)
 	if err != nil || len(list.Data.Snapshots) == 0 {
-		return out
+		return nil
 	}
 	newest := list.Data.Snapshots[len(list.Data.Snapshots)-1]
 	whole, err := read[whole](r, "agents_snapshots_show", ui.Args{"id": newest.ID})
 	if err != nil {
-		return out
+		return nil
 	}
-	for _, f := range whole.Data.Files {
+	return whole.Data.Files
+}
+
+// deployed returns the managed files of the newest snapshot by module.
+func (r reading) deployed() map[string][]string {
+	out := map[string][]string{}
+	for _, f := range r.managed() {
 		for _, m := range f.Modules {
 			out[m] = append(out[m], f.Path)
 		}
@@ -145,6 +150,9 @@ func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 		overlays = append(overlays, look.overlay(id, scope))
 	}
 	body = append(body, ui.Part("Overlays", ui.P(ui.Text("An overlay changes a module for all machines, one machine or one project. Edit its files yourself, or propose edits of deployed files.")), overlays))
+	if remove := look.actionForm("remove", id, true, ui.Hidden("module_id", id)); remove != nil {
+		body = append(body, ui.DangerPanel("Remove module", ui.P(ui.Text("Removes the module from the config file. The next deployment deletes its files.")), remove))
+	}
 	s.Show(w, r, v, ui.Page{Title: "Module " + ui.Printable(id), Crumbs: crumbs, Body: body})
 }
 
@@ -158,7 +166,8 @@ func (r reading) overlay(id, scope string) ui.Node {
 		return ui.Card(scope, trouble(err))
 	}
 	state := ui.Node(ui.Badge(ui.Plain, "not checked"))
-	var problem ui.Node
+	var problem, change ui.Node
+	fields := ui.Group{ui.Hidden("module_id", id), ui.Hidden("scope", scope)}
 	if r.serves("agents_overlay_rebase") {
 		rebased, err := read[struct {
 			Report struct {
@@ -169,14 +178,15 @@ func (r reading) overlay(id, scope string) ui.Node {
 		n := len(rebased.Data.Report.Updated) + len(rebased.Data.Report.Deleted)
 		switch {
 		case err != nil && fault.From(err).Code == noOverlay:
-			state = ui.Badge(ui.Plain, "no overlay")
+			state, change = ui.Badge(ui.Plain, "no overlay"), r.actionForm("edit", id+", "+scope, false, fields)
 		case err != nil:
-			state, problem = ui.Badge(ui.Bad, "needs attention"), trouble(err)
+			state, problem, change = ui.Badge(ui.Bad, "needs attention"), trouble(err), r.actionForm("rebase", id+", "+scope, false, fields)
 		case n > 0:
 			state = ui.Badge(ui.Warn, "a rebase would change "+ui.Count(n, "file", "files"))
+			change = r.actionForm("rebase", id+", "+scope, false, fields)
 		default:
 			state = ui.Badge(ui.Good, "up to date")
 		}
 	}
-	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "Status", Value: state}), problem)
+	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "Status", Value: state}), problem, change)
 }

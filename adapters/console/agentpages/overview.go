@@ -18,8 +18,7 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	p := placeOf(r.URL.Query())
 	kinds := slices.DeleteFunc(r.URL.Query()["only"], func(k string) bool { return k == "" })
 	look := s.reading(r, v, p)
-	body := []ui.Node{p.form("", ui.SelectField("only", "only", "Drift", first(kinds), ui.Choice{Text: "All"}, ui.Choice{Value: "missing", Text: "Missing"},
-		ui.Choice{Value: "modified", Text: "Modified"}, ui.Choice{Value: "extra", Text: "Extra"})), look.interrupted()}
+	body := []ui.Node{p.tabs(""), look.interrupted(), s.Calls.PolicyNotice(r.Context(), v, "Deploy", "deploy_apply")}
 	extra := ui.Args{}
 	if len(kinds) > 0 {
 		extra["only"] = kinds
@@ -28,7 +27,7 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	status, err := read[status](look, "status", extra)
 	if err != nil { // there may be no config repository yet
 		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.Text("To create a config repository, run "),
-			ui.InlineCode("countersign agents init"), ui.Text(", or enter another repository above.")), look.health(doctor, ill))})
+			ui.InlineCode("countersign agents init"), ui.Text(", or select another repository below.")), p.form(""), look.health(doctor, ill))})
 		return
 	}
 	preview, err := read[Preview](look, "preview", ui.Args{"diff": true})
@@ -36,9 +35,23 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	if err != nil {
 		unplanned = trouble(err)
 	}
-	body = append(body, unplanned, look.ways(status.Data, preview.Data.Plan), warned(status.Warnings, preview.Warnings),
-		agents(status.Data, doctor.Data), look.drift(status.Data, preview.Data), look.health(doctor, ill))
+	explained, _ := read[deployments.ExplainData](look, deployments.Explain.Name, ui.Args{"kind": "status"}) // without it, only the modules are not named
+	body = append(body, unplanned, look.summary(status.Data, preview.Data.Plan), p.form(""), look.matrix(status.Data, explained.Data.Drift), look.drift(status.Data, preview.Data, explained.Data, first(kinds)),
+		agents(status.Data, doctor.Data), look.health(doctor, ill), look.notes(status.Warnings, preview.Warnings))
 	s.Show(w, r, v, ui.Page{Title: "Deployments", Body: body})
+}
+
+// notes returns the warnings, with a link to the button that writes missing operator assets; nil if there are none.
+func (r reading) notes(lists ...[]string) ui.Node {
+	all := warned(lists...)
+	if all == nil {
+		return nil
+	}
+	var write ui.Node
+	if r.serves("agents_bootstrap") && slices.ContainsFunc(slices.Concat(lists...), func(w string) bool { return strings.HasPrefix(w, "operator assets missing") }) {
+		write = ui.P(ui.LinkTo(r.at.at("/maintenance"), "Write operator assets"))
+	}
+	return ui.Part("Notes", all, write)
 }
 
 func first(list []string) string {
@@ -48,16 +61,11 @@ func first(list []string) string {
 	return list[0]
 }
 
-// ways returns links to the actions.
-func (r reading) ways(st status, p Plan) ui.Node {
-	links := ui.Group{ui.LinkTo(r.at.at("/plan"), "Plan and deploy: "+p.Files().Words())}
-	for _, l := range []ui.PageLink{{Text: "Propose edits to the config repository", Href: r.at.at("/evolve")}, {Text: "Snapshots and rollback", Href: r.at.at("/snapshots")},
-		{Text: "Modules and overlays", Href: r.at.at("/modules")}} {
-		links = append(links, ui.Text(" · "), ui.LinkTo(l.Href, l.Text))
-	}
-	return ui.Group{ui.Nav(ui.Aria("label", "Actions"), ui.P(links)),
-		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(st.Targets, ", "))},
-			ui.Fact{Name: "Files", Value: stateBadges(st.States, ui.Badge(ui.Plain, "none"))})}
+// summary returns the states of all files and the link to the plan.
+func (r reading) summary(st status, p Plan) ui.Node {
+	return ui.Group{ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(st.Profile)}, ui.Fact{Name: "Agents", Value: ui.OptionalText(strings.Join(st.Targets, ", "))},
+		ui.Fact{Name: "Files", Value: stateBadges(st.States, ui.Badge(ui.Plain, "none"))}),
+		ui.Div(ui.Class("buttons"), ui.ButtonLink(r.at.at("/plan"), "Review plan: "+p.Files().Words()))}
 }
 
 // agents returns the directories of each agent and the states of their files.
@@ -89,10 +97,9 @@ func orUpToDate(differs ui.Node) ui.Node {
 }
 
 // drift returns every drifted file with its planned change.
-func (r reading) drift(st status, pv Preview) ui.Node {
-	explained, _ := read[deployments.ExplainData](r, deployments.Explain.Name, ui.Args{"kind": "status"}) // without it, only the modules are not named
+func (r reading) drift(st status, pv Preview, explained deployments.ExplainData, only string) ui.Node {
 	modules := map[string][]string{}
-	for _, d := range explained.Data.Drift {
+	for _, d := range explained.Drift {
 		modules[fileKey(d.Target, d.Path)] = d.Modules
 	}
 	changes := map[string]present.Change{}
@@ -125,7 +132,13 @@ func (r reading) drift(st status, pv Preview) ui.Node {
 	if len(out) == 0 {
 		out = append(out, ui.Empty("No drift."))
 	}
-	return ui.Part("Drift", out)
+	here := r.at.at("")
+	if only != "" {
+		here = r.at.at("", "only", only)
+	}
+	kinds := ui.Tabs("Kinds of drift", here, ui.PageLink{Text: "All", Href: r.at.at("")}, ui.PageLink{Text: "Missing", Href: r.at.at("", "only", "missing")},
+		ui.PageLink{Text: "Modified", Href: r.at.at("", "only", "modified")}, ui.PageLink{Text: "Extra", Href: r.at.at("", "only", "extra")})
+	return ui.Part("Drift", kinds, out)
 }
 
 // health returns the problems that doctor found, and how to fix them.

@@ -28,7 +28,7 @@ func (s *Section) plan(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	}
 	_, shown, err := s.planned(r, v, p)
 	if err != nil {
-		s.Show(w, r, v, ui.Page{Title: "Plan", Crumbs: p.crumbs(), Body: []ui.Node{p.form("/plan"), trouble(err)}})
+		s.Show(w, r, v, ui.Page{Title: "Plan", Crumbs: p.crumbs(), Body: []ui.Node{p.tabs("/plan"), p.form("/plan"), trouble(err)}})
 		return
 	}
 	s.Show(w, r, v, shown)
@@ -48,7 +48,7 @@ func (s *Section) planned(r *http.Request, v httpauth.Identity, p place) (Plan, 
 	explained, _ := read[deployments.ExplainData](look, deployments.Explain.Name, ui.Args{"kind": "plan"}) // without it, only the modules are not named
 	d := plan.Data
 	return d, ui.Page{Title: "Plan: " + d.Files().Words(), Crumbs: p.crumbs(), Body: []ui.Node{
-		p.form("/plan"), warned(plan.Warnings, preview.Warnings),
+		p.tabs("/plan"), s.Calls.PolicyNotice(r.Context(), v, "Deploy", "deploy_apply"), p.form("/plan"), warned(plan.Warnings, preview.Warnings),
 		ui.Facts(ui.Fact{Name: "Profile", Value: ui.OptionalText(d.Profile)}),
 		d.Table("Planned changes", origins(explained.Data)),
 		ui.Part("Diffs", look.lines(d, preview.Data)),
@@ -86,29 +86,28 @@ func (s *Section) alone(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 
 // deploying returns the form that deploys the shown plan.
 func (r reading) deploying(d Plan) ui.Node {
-	var adopt ui.Node
-	if n := len(d.Adoptions()); n > 0 {
-		adopt = ui.Group{
-			ui.Notice(ui.Bad, ui.P(ui.Text(ui.Count(n, "file is", "files are")+" unmanaged, or edited since the last deployment. "),
-				ui.LinkTo(r.at.at("/evolve"), "Propose edits to the config repository instead"))),
-			ui.CheckboxField("adopt", "adopt", "Overwrite or delete "+ui.Count(n, "unmanaged or modified file", "unmanaged or modified files"), false),
-		}
-	}
 	if d.Summary.Empty() {
 		return nil
 	}
-	return ui.Part("Deploy", ui.P(ui.Text("Applies exactly this plan, all or nothing, and takes a snapshot to roll back to.")),
-		decision(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt), r.leaving(d))
+	var about, adopt ui.Node
+	if n := len(d.Adoptions()); n > 0 {
+		about = ui.Notice(ui.Bad, ui.P(ui.Text(ui.Count(n, "file is", "files are")+" unmanaged, or edited since the last deployment. "),
+			ui.LinkTo(r.at.at("/evolve"), "Propose edits to the config repository instead")))
+		adopt = ui.CheckboxField("adopt", "adopt", "Overwrite or delete "+ui.Count(n, "unmanaged or modified file", "unmanaged or modified files"), false)
+	}
+	skip, rest := r.leaving(d)
+	return ui.Part("Deploy", ui.P(ui.Text("Applies exactly this plan, all or nothing, and takes a snapshot to roll back to.")), about, skip,
+		bar(decisionForm(r.v, root+"/deploy", "Deploy: "+d.Files().Words(), d.Mark(), r.at.hidden(), adopt), rest))
 }
 
-// leaving returns the form that deploys what the page shows except unmanaged and modified files, if anything else remains.
-func (r reading) leaving(d Plan) ui.Node {
+// leaving returns the form that deploys what the page shows except unmanaged and modified files, if anything else remains, and what it does.
+func (r reading) leaving(d Plan) (about, form ui.Node) {
 	rest := d.Unedited()
 	if len(rest.Changes) == 0 || len(d.Adoptions()) == 0 || d.Omitted > 0 || !r.serves("agents_deploy_unedited") {
-		return nil
+		return nil, nil
 	}
-	return ui.Group{ui.P(ui.Text("Or skip " + ui.Count(len(d.Adoptions()), "unmanaged or modified file", "unmanaged or modified files") + " and deploy the other files.")),
-		decision(r.v, root+"/deploy-unedited", "Deploy other files: "+rest.Files().Words(), rest.Mark(), r.at.hidden())}
+	return ui.P(ui.Text("Or skip " + ui.Count(len(d.Adoptions()), "unmanaged or modified file", "unmanaged or modified files") + " and deploy the other files.")),
+		decisionForm(r.v, root+"/deploy-unedited", "Deploy other files: "+rest.Files().Words(), rest.Mark(), r.at.hidden())
 }
 
 // deployUnedited applies what the plan page showed, except for unmanaged and modified files.

@@ -23,13 +23,16 @@ type snapshotList struct {
 func (s *Section) snapshots(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p := placeOf(r.URL.Query())
 	look := s.reading(r, v, p)
-	var body []ui.Node
+	body := []ui.Node{p.tabs("/snapshots")}
 	if !look.serves("agents_snapshots_list") {
-		body = []ui.Node{unserved("Snapshots"), goBack(p)}
+		body = append(body, unserved("Snapshots"), goBack(p))
 	} else if list, err := read[snapshotList](look, "agents_snapshots_list", nil); err != nil {
-		body = []ui.Node{trouble(err)}
+		body = append(body, trouble(err))
 	} else {
-		body = []ui.Node{warned(list.Warnings), p.history(list.Data)}
+		body = append(body, warned(list.Warnings), p.history(list.Data))
+		if prune := look.actionForm("prune", "", true, ui.NumberField("keep", "keep", "Newest snapshots to keep", "20")); prune != nil && len(list.Data.Snapshots) > 0 {
+			body = append(body, ui.DangerPanel("Delete old snapshots", ui.P(ui.Text("You cannot roll back to a deleted snapshot.")), prune))
+		}
 	}
 	s.Show(w, r, v, ui.Page{Title: "Snapshots", Crumbs: p.crumbs(), Body: body})
 }

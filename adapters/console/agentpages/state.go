@@ -79,14 +79,17 @@ func (s Snapshot) What() string {
 // whole is a snapshot with its files.
 type whole struct {
 	Snapshot
-	Project string `json:"project_root"`
-	Omitted int    `json:"files_omitted"`
-	Files   []struct {
-		Target  string   `json:"target"`
-		Path    string   `json:"path"`
-		Modules []string `json:"module_ids"`
-	} `json:"managed_files"`
+	Project     string           `json:"project_root"`
+	Omitted     int              `json:"files_omitted"`
+	Files       []managedFile    `json:"managed_files"`
 	FileChanges []present.Change `json:"file_changes"`
+}
+
+// managedFile is a file that deployments manage, with its modules.
+type managedFile struct {
+	Target  string   `json:"target"`
+	Path    string   `json:"path"`
+	Modules []string `json:"module_ids"`
 }
 
 // Candidate is an edit of a deployed file that can be proposed to the config repository.

@@ -67,7 +67,7 @@ func ticketCard(a *EcosystemPage, i int, t workspace.TicketItem) ui.Node {
 		change = a.ActionForm("ticket-switch", "Switch", "to "+t.ID, ui.Hidden("ticket_id", t.ID))
 	}
 	ticket, id := ui.Hidden("ticket_id", t.ID), "ticket-"+strconv.Itoa(i)
-	return ui.Article(ui.Class("card"), ui.H2(said(t.ID)), ui.P(badges), ui.P(ui.Class("quiet"), ui.Text("Started "), ui.When(t.CreatedAt)), ui.Ul(ui.Class("rows"), repos), change,
+	return ui.Article(ui.Class("panel"), ui.H2(said(t.ID)), ui.P(badges), ui.P(ui.Class("quiet"), ui.Text("Started "), ui.When(t.CreatedAt)), ui.Ul(ui.Class("rows"), repos), change,
 		ui.Disclosure("Update "+t.ID, false, a.ActionForm("ticket-sync", "Update", t.ID, ticket, ui.P(ui.Text("Brings new commits of the base branches into the ticket.")))),
 		ui.Disclosure("Open pull requests for "+t.ID, false, a.ActionForm("ticket-pr", "Open pull requests", "for "+t.ID, ticket, ui.Field(id+"-title", "title", "Title (optional)", ""))),
 		ui.Disclosure("Merge "+t.ID, false, a.ActionForm("ticket-merge", "Merge", t.ID, ticket, ui.Field(id+"-message", "message", "Commit message (optional)", ""),

@@ -111,7 +111,7 @@ func card(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem
 	if b.CreatedAt != nil {
 		made = ui.P(ui.Class("quiet"), ui.Text("Created "), ui.When(*b.CreatedAt))
 	}
-	return ui.Article(ui.Class("card"), ui.H2(titled(of, b)), ui.P(state(b)), ui.P(ui.OptionalCode(b.Branch)), line, agent, made, cardActions(v, of, b))
+	return ui.Article(ui.Class("panel"), ui.H2(titled(of, b)), ui.P(state(b)), ui.P(ui.OptionalCode(b.Branch)), line, agent, made, cardActions(v, of, b))
 }
 
 // cardActions returns the buttons and links of a card.
