@@ -41,6 +41,9 @@ func addTopics(root *cobra.Command, s *command.Shell) {
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		addExamples(root)
 		cmd.Long = s.Reflowed(cmd.Long)
+		if width := s.Width(); width > 0 { // flags are wrapped between words
+			root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), ".FlagUsages |", fmt.Sprintf(".FlagUsagesWrapped %d |", width)))
+		}
 		help(cmd, args)
 		out := cmd.OutOrStdout()
 		if cmd == root {

@@ -77,6 +77,21 @@ func TestLinksOfTheManualLeadSomewhere(t *testing.T) {
 	require.Greater(t, links, 20)
 }
 
+// TestFlagsAreWrapped: to the width that COLUMNS asks for, between words.
+func TestFlagsAreWrapped(t *testing.T) {
+	t.Parallel()
+	var out bytes.Buffer
+	columns := func(string) string { return "60" }
+	require.Zero(t, Run(t.Context(), Program{}, &command.Terminal{In: strings.NewReader(""), Out: &out, Err: &out, Env: columns}, []string{"serve", "--help"}))
+	_, flags, found := strings.Cut(out.String(), "\nFlags:\n")
+	require.True(t, found)
+	flags, _, _ = strings.Cut(flags, "\nGlobal Flags:")
+	for line := range strings.SplitSeq(flags, "\n") {
+		assert.LessOrEqual(t, len(line), 60)
+	}
+	assert.Contains(t, strings.Join(strings.Fields(flags), " "), "serve without TLS on an address that other machines can reach; a proxy must provide TLS")
+}
+
 // TestHelpShowsTopics: as Markdown where nobody reads it on a screen, as one document for programs, in the list of topics and in completions.
 func TestHelpShowsTopics(t *testing.T) {
 	t.Parallel()

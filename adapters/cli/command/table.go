@@ -13,7 +13,7 @@ import (
 const (
 	columnGap   = 2
 	leastColumn = 16 // columns are shortened to this before one is hidden,
-	wholeColumn = 20 // but for those that are not wider than this: times and ids are of no use without their end
+	wholeColumn = 24 // but for those that are not wider than this: times and ids are of no use without their end
 )
 
 // Table writes rows under headings: with lines and colour on a terminal, and as plain columns otherwise. Where they are wider than the screen, long cells are shortened; then
@@ -24,7 +24,7 @@ func (t *Terminal) Table(headings []string, rows [][]string, first ...string) {
 			r[i] = Plain(r[i])
 		}
 	}
-	shown, widths, hidden := layout(headings, rows, t.tableWidth(), first)
+	shown, widths, hidden := layout(headings, rows, t.Width(), first)
 	w := table.NewWriter()
 	w.SetOutputMirror(t.Out)
 	style := table.StyleDefault

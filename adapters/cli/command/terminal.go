@@ -188,8 +188,8 @@ func (t *Terminal) columns() int {
 	return max(n, leastWidth)
 }
 
-// tableWidth is the width that tables have to fit; zero for none, as in pipes, unless COLUMNS asks for one.
-func (t *Terminal) tableWidth() int {
+// Width returns the width, in characters, that tables and help have to fit; zero for none, as in pipes, unless COLUMNS asks for one.
+func (t *Terminal) Width() int {
 	if !t.Drawn() {
 		return t.columns()
 	}
