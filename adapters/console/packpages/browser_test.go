@@ -67,7 +67,7 @@ func TestPagesInABrowser(t *testing.T) {
 	p.Narrow(false)
 	p.Dark(false)
 
-	for _, path := range []string{"/packs/new", "/packs/" + id + "/meta", "/packs/" + id + "/ttl", "/packs/" + id + "/finalize", "/packs/" + id + "/reanchor", "/packs/" + id + "/delete",
+	for _, path := range []string{"/packs/" + id + "?tab=text", "/packs/" + id + "?tab=settings", "/packs/new", "/packs/" + id + "/meta", "/packs/" + id + "/ttl", "/packs/" + id + "/finalize", "/packs/" + id + "/reanchor", "/packs/" + id + "/delete",
 		"/packs/" + id + "/section?section_key=flow", "/packs/" + id + "/anchor?section_key=flow&ref_key=main", "/packs/" + id + "/diagram", "/packs/" + id + "/remove-section?section_key=flow"} {
 		p.Go(home + path)
 		p.Axe()
@@ -88,9 +88,13 @@ func TestPagesInABrowser(t *testing.T) {
 	p.Shot("refused")
 	p.Eval("document.querySelector('#f-section_key').value = 'note'", nil)
 	p.Press("Save section")
-	p.WaitText("h2", "A note")
-	p.Press("Delete")
+	p.WaitText("main", "A note")
+	var made string
+	p.Eval("location.pathname", &made)
+	p.Go(home + made + "?tab=settings")
 	p.WaitText("main", "to the trash directory")
+	p.Axe()
+	p.Shot("settings")
 	p.Press("Delete pack")
 	p.WaitText("main", "Delete pack: done")
 	p.Axe()

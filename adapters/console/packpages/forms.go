@@ -16,13 +16,13 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// revisionField carries the revision that a form was made from, and editingField that it is about a part that is there.
+// revisionField is the revision that a form was made from; editingField is "true" for a form about an existing part.
 const (
 	revisionField = "expected_revision"
 	editingField  = "editing"
 )
 
-// ask answers with the form of an action, filled with what there is.
+// ask answers with the form of an action, filled with the current values.
 func (s *section) ask(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		p := Pack{}
@@ -39,7 +39,7 @@ func (s *section) ask(d formAction) httpauth.Handler {
 	}
 }
 
-// do does what a form asks for. What is refused comes back in the form, as it was filled in, with why; so nobody writes anything twice.
+// do runs the action of a form. After an error it answers with the form as it was filled in, and the error.
 func (s *section) do(d formAction) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		if err := r.ParseForm(); err != nil {
@@ -61,7 +61,7 @@ func (s *section) do(d formAction) httpauth.Handler {
 	}
 }
 
-// next returns where to go once the job is on its way: of a pack that was just made, to its page.
+// next returns the path of the page after the job: the page of a new pack, for one that was created.
 func next(job *ui.Job, d formAction) string {
 	var made struct {
 		Payload struct {
@@ -76,8 +76,7 @@ func next(job *ui.Job, d formAction) string {
 	return strings.Replace(to, root, at(made.Payload.ID), 1)
 }
 
-// again answers with the form of an action that was refused. Where another process was faster, it is made for the pack as it is now, so that whoever has seen
-// what changed may send it again.
+// again answers with the form of an action that failed. If the pack has changed, the form is for its current revision, so that it can be sent again.
 func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Identity, d formAction, out tool.Outcome) {
 	values, p := r.PostForm, Pack{}
 	refused := fault.From(out.Err)
@@ -102,13 +101,17 @@ func (s *section) again(w http.ResponseWriter, r *http.Request, v httpauth.Ident
 
 // form returns the page of an action.
 func (s *section) form(v httpauth.Identity, d formAction, p Pack, values url.Values, said ui.Node) ui.Page {
-	to, crumbs := root+"/"+d.path, []ui.PageLink{{Text: "Packs", Href: root}}
+	crumbs := []ui.PageLink{{Text: "Packs", Href: root}}
 	title := d.title
 	if d.action != create {
-		to = at(p.ID, d.path)
 		crumbs = append(crumbs, ui.PageLink{Text: p.Label(), Href: at(p.ID)})
 		title += ": " + p.Label()
 	}
+	return ui.Page{Title: title, Section: root, Crumbs: crumbs, Notice: said, Body: []ui.Node{d.fieldsFor(v, p, values)}}
+}
+
+// fieldsFor returns the form of the action with these values.
+func (d formAction) fieldsFor(v httpauth.Identity, p Pack, values url.Values) ui.Node {
 	fields := ui.Group{ui.Hidden(revisionField, values.Get(revisionField)), ui.Hidden(editingField, values.Get(editingField))}
 	for _, f := range d.fields {
 		fields = append(fields, f.node(p, values))
@@ -121,8 +124,11 @@ func (s *section) form(v httpauth.Identity, d formAction, p Pack, values url.Val
 	if d.about != "" {
 		about = ui.P(ui.Text(d.about))
 	}
-	return ui.Page{Title: title, Section: root, Crumbs: crumbs, Notice: said,
-		Body: []ui.Node{about, ui.PostForm(v, to, fields, ui.Div(ui.Class("buttons"), button))}}
+	to := root + "/" + d.path
+	if d.action != create {
+		to = at(p.ID, d.path)
+	}
+	return ui.Group{about, ui.PostForm(v, to, fields, ui.Div(ui.Class("buttons"), button))}
 }
 
 // node returns the field in a form.
@@ -157,7 +163,7 @@ func (f field) node(p Pack, values url.Values) ui.Node {
 	return ui.Field(id, f.name, f.label, value)
 }
 
-// stays returns a field that says what the form is about.
+// stays returns a field that cannot be changed.
 func (f field) stays(value string) ui.Node {
 	if value == "" {
 		return nil
@@ -170,7 +176,7 @@ func (f field) stays(value string) ui.Node {
 	return ui.Group{shown, ui.Hidden(f.name, value)}
 }
 
-// filled returns what a form says before anybody writes in it: what there is of the part that the address names.
+// filled returns the initial values of a form: the current ones of the part that the query names.
 func filled(d formAction, p Pack, about url.Values) url.Values {
 	values := url.Values{}
 	for _, f := range d.fields {

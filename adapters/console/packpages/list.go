@@ -13,9 +13,9 @@ import (
 )
 
 const (
-	// perPage is how many packs a page lists.
+	// perPage is the number of packs per page.
 	perPage = 20
-	// looking is how long a list looks at what anchors show now; the packs that are not looked at by then say so.
+	// looking is the time limit for reading the statuses of anchors in the list; packs after that are "not checked".
 	looking = 1500 * time.Millisecond
 )
 
@@ -38,7 +38,7 @@ type listing struct {
 	Packs []summary `json:"packs"`
 }
 
-// wanted is which packs a list shows.
+// wanted is the filter of the list.
 type wanted struct {
 	query, status, freshness string
 	offset                   int
@@ -53,7 +53,7 @@ func wantedOf(r *http.Request) wanted {
 	return wanted{query: q.Get("query"), status: q.Get("status"), freshness: q.Get("freshness"), offset: max(offset, 0)}
 }
 
-// at returns the path of the list from that offset on.
+// at returns the path of the list from that offset.
 func (w wanted) at(offset int) string {
 	q := url.Values{}
 	for name, value := range map[string]string{"query": w.query, "status": w.status, "freshness": w.freshness} {
@@ -89,14 +89,14 @@ func (s *section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 			ui.SelectField("freshness", "freshness", "Time left", want.freshness, ui.Choice{Text: "any"}, ui.Choice{Value: "fresh", Text: "not expiring soon"},
 				ui.Choice{Value: "expiring_soon", Text: "expires soon"}),
 			ui.SubmitButton("Filter")),
-		ui.P(ui.Text(counted(found, want)+" "), ui.LinkTo(root+"/new", "Create pack")),
+		ui.Div(ui.Class("buttons"), ui.ButtonLink(root+"/new", "Create pack"), ui.Span(ui.Class("quiet"), ui.Text(counted(found, want)))),
 		ui.DataTable("Context packs", []string{"Pack", "Status", "Time left", "Anchors", "Changed", "Revision"}, s.rows(r.Context(), v, found.Packs),
 			"No packs. Agents create packs with the tool input, and you can create one here."),
 		pages(want, found),
 	}})
 }
 
-// counted says how many packs there are, and how many of those on this page need to be looked at.
+// counted returns the numbers of packs, of drafts on this page, and of those that expire soon.
 func counted(l listing, w wanted) string {
 	soon, drafts := 0, 0
 	for _, p := range l.Packs {
@@ -114,7 +114,7 @@ func counted(l listing, w wanted) string {
 	return text + ": " + strconv.Itoa(drafts) + " in draft, " + strconv.Itoa(soon) + " expiring soon."
 }
 
-// rows returns the packs of a list, with how their anchors stand as far as there is time to look.
+// rows returns the packs of a list with the statuses of their anchors, as far as the time allows.
 func (s *section) rows(ctx context.Context, v httpauth.Identity, packs []summary) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, looking)
 	defer cancel()
@@ -143,7 +143,7 @@ func status(word string) ui.Node {
 	return ui.Badge(ui.Plain, word)
 }
 
-// pages leads to the packs before and after those of a list.
+// pages returns links to the previous and next packs.
 func pages(w wanted, l listing) ui.Node {
 	var links ui.Group
 	if w.offset > 0 {

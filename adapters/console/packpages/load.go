@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// load returns the pack of that id, or name.
+// load returns the pack with that ID or name.
 func (s *section) load(ctx context.Context, v httpauth.Identity, id string) (Pack, error) {
 	var answer struct {
 		Payload Pack `json:"payload"`
@@ -17,29 +17,29 @@ func (s *section) load(ctx context.Context, v httpauth.Identity, id string) (Pac
 	return answer.Payload, err
 }
 
-// document returns what the tool output says: Markdown.
-func (s *section) document(ctx context.Context, v httpauth.Identity, args ui.Args) (string, error) {
+// rendered returns the Markdown that the tool output returns.
+func (s *section) rendered(ctx context.Context, v httpauth.Identity, args ui.Args) (string, error) {
 	out := s.Calls.Outcome(ctx, v, output, args)
 	return out.Text, out.Err
 }
 
-// compare asks for the pack against now.
+// compare returns the differences between the pack and the current source.
 func (s *section) compare(ctx context.Context, v httpauth.Identity, id string) (SourceDiff, error) {
-	doc, err := s.document(ctx, v, ui.Args{"action": "diff", "id": id})
+	doc, err := s.rendered(ctx, v, ui.Args{"action": "diff", "id": id})
 	if err != nil {
 		return SourceDiff{}, err
 	}
 	return ReadDiff(doc), nil
 }
 
-// tooLarge is the code with which the tools refuse what is longer than their bound.
+// tooLarge is the error code of a result that exceeds the limit of the tools.
 const tooLarge fault.Code = "pack_output_too_large"
 
 func tooLong(err error) bool { return err != nil && fault.From(err).Code == tooLarge }
 
-// excerpts reads the code of anchors that stand next to each other in one section, from chunk number offset on. What cannot be read is said in its place.
+// excerpts reads the code of adjacent anchors of one section, from chunk number offset on. An excerpt that cannot be read contains the reason.
 func (s *section) excerpts(ctx context.Context, v httpauth.Identity, p Pack, run []Chunk, offset int) map[Chunk]Excerpt {
-	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
+	doc, err := s.rendered(ctx, v, ui.Args{"action": "get", "id": p.ID, "offset": offset, "limit": len(run)})
 	if tooLong(err) && len(run) > 1 {
 		half := len(run) / 2
 		out := s.excerpts(ctx, v, p, run[:half], offset)

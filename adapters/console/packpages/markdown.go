@@ -205,7 +205,7 @@ func (w *walker) code(language, source string) ui.Node {
 // diagram returns a Mermaid diagram, with its source, in which more may be said than is drawn.
 func diagram(label, source string) ui.Node {
 	return ui.Group{ui.Diagram(label, ui.Printable(source)),
-		ui.Disclosure("As it was written", false, block(label+", as it was written", HighlightNodes("", ui.Printable(source))))}
+		ui.Disclosure("Source", false, block(label+", source", HighlightNodes("", ui.Printable(source))))}
 }
 
 // lines returns what a block of code holds.

@@ -57,6 +57,19 @@ func TestAPackIsShown(t *testing.T) {
 	assert.Equal(t, p.Main(), r.Get("/packs/audit").Main(), "a name is as good as an id")
 }
 
+func TestTabsOfAPack(t *testing.T) {
+	t.Parallel()
+	r := open(t)
+	id := r.audit()
+	r.Get("/packs/"+id+"?tab=text").Sound().See("# Context pack: An audit", "4: func main() {", "Download Markdown")
+	p := r.Get("/packs/" + id + "?tab=settings").Sound()
+	p.Miss("denied by policy")
+	p = p.Press("Save details", "title", "Another")
+	p.See("Edit details: done", "Another")
+	r.Get("/packs/" + id + "?tab=settings").Press("Finalize pack").See("Finalize pack: done")
+	assert.Equal(t, []bool{false, true, true}, []bool{r.Get("/packs/" + id + "?tab=settings").Has("Save details"), r.Get("/packs/" + id + "?tab=settings").Has("Reopen pack"), r.Get("/packs/" + id + "?tab=settings").Has("Delete pack")})
+}
+
 func TestFreshness(t *testing.T) {
 	t.Parallel()
 	r := open(t)
@@ -307,6 +320,7 @@ func TestOnlyLooking(t *testing.T) {
 		c.Options.Policy.Level = policy.LevelUnset
 	})
 	r.Get("/packs/"+id).See("An audit", "4 fresh")
+	r.Get("/packs/"+id+"?tab=settings").Sound().See("Change packs: denied by policy", "raise the permission level in the settings")
 	p := r.Get("/packs/" + id + "/delete").Press("Delete pack")
 	assert.Equal(t, http.StatusForbidden, p.Status)
 	p.See("code policy_denied")

@@ -10,15 +10,15 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// perPiece is how many chunks of a pack that is too long for one answer are asked for at a time.
+// perPiece is the number of chunks per request for a pack that is too long for one.
 const perPiece = 20
 
-// raw answers with the pack as agents read it: Markdown as text, to look at or to keep.
+// raw answers with the pack as agents read it, as plain text or, if keep is true, as a download.
 func (s *section) raw(keep bool) httpauth.Handler {
 	return func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 		p, err := s.load(r.Context(), v, r.PathValue("id"))
 		id := p.ID
-		if tooLong(err) { // as data it is too long; as text it goes piece by piece
+		if tooLong(err) { // too long as data; as text it is read in pieces
 			id, err = r.PathValue("id"), nil
 		}
 		var doc string
@@ -38,11 +38,11 @@ func (s *section) raw(keep bool) httpauth.Handler {
 			h.Set("Content-Type", "text/markdown; charset=utf-8")
 			h.Set("Content-Disposition", `attachment; filename="`+fileName(id)+`.md"`)
 		}
-		_, _ = io.WriteString(w, doc) // the client that asked may be gone
+		_, _ = io.WriteString(w, doc) // the client may be gone
 	}
 }
 
-// fileName returns an id with nothing in it that a header or a file system could stumble over.
+// fileName returns an ID with only characters that are safe in headers and file names.
 func fileName(id string) string {
 	return strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || r == '_' || r == '-' {
@@ -52,16 +52,16 @@ func fileName(id string) string {
 	}, id)
 }
 
-// whole returns the pack as one document. One that is too long for one answer is put together from several: pages put together are the whole.
+// whole returns the pack as one document. One that is too long for one result is assembled from several.
 func (s *section) whole(ctx context.Context, v httpauth.Identity, id string) (string, error) {
-	doc, err := s.document(ctx, v, ui.Args{"action": "get", "id": id})
+	doc, err := s.rendered(ctx, v, ui.Args{"action": "get", "id": id})
 	if !tooLong(err) {
 		return doc, err
 	}
 	var out strings.Builder
 	offset, limit := 0, perPiece
 	for {
-		piece, err := s.document(ctx, v, ui.Args{"action": "get", "id": id, "offset": offset, "limit": limit})
+		piece, err := s.rendered(ctx, v, ui.Args{"action": "get", "id": id, "offset": offset, "limit": limit})
 		if tooLong(err) && limit > 1 {
 			limit /= 2
 			continue
@@ -81,7 +81,7 @@ func (s *section) whole(ctx context.Context, v httpauth.Identity, id string) (st
 	}
 }
 
-// legend returns the head of a document without what it says of its page.
+// legend returns the head of a document without its paging data.
 func legend(head string) string {
 	before, _, _ := strings.Cut(head, "\n- paging: active\n")
 	return strings.TrimSuffix(before, "\n")

@@ -1,6 +1,7 @@
 package packpages
 
 import (
+	"context"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -12,8 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// How much of a pack one page shows, so that the largest pack is a page like any other: chunks, bytes of code, bytes of Markdown that are laid out, and
-// bytes of one diagram.
+// Limits of a page: the number of chunks, and bytes of code, of formatted Markdown and of one diagram.
 const (
 	maxChunks  = 40
 	maxCode    = 384 << 10
@@ -21,17 +21,23 @@ const (
 	maxDiagram = 48 << 10
 )
 
-// showing is the page of a pack that is being made.
+// showing makes the document of a pack.
 type showing struct {
 	v        httpauth.Identity
 	pack     Pack
 	now      SourceDiff
-	unknown  error // why it is not known how the anchors stand
+	unknown  error // why the statuses of the anchors are unknown
 	code     map[Chunk]Excerpt
-	left     int // bytes of code that still have room
-	markdown int // likewise
+	left     int // remaining bytes of code
+	markdown int // remaining bytes of formatted Markdown
 	diagrams int
 }
+
+// The tabs of a pack's page.
+const (
+	tabText     = "text"
+	tabSettings = "settings"
+)
 
 func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	p, err := s.load(r.Context(), v, r.PathValue("id"))
@@ -39,6 +45,58 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		s.unshown(w, v, r.PathValue("id"), err)
 		return
 	}
+	diagrams := 0
+	body := ui.Tabbed(r, "Parts of this pack", at(p.ID),
+		ui.Tab{Text: "Document", Body: func() (shown ui.Node) {
+			shown, diagrams = s.document(r, v, p)
+			return shown
+		}},
+		ui.Tab{Key: tabText, Text: "Text", Body: func() ui.Node { return s.text(r.Context(), v, p) }},
+		ui.Tab{Key: tabSettings, Text: "Settings", Body: func() ui.Node { return s.settings(r.Context(), v, p) }})
+	s.Show(w, r, v, ui.Page{Title: p.Label(), Crumbs: []ui.PageLink{{Text: "Packs", Href: root}}, Diagrams: diagrams > 0, Body: []ui.Node{body}})
+}
+
+// text returns the pack as agents read it.
+func (s *section) text(ctx context.Context, v httpauth.Identity, p Pack) ui.Node {
+	links := ui.Div(ui.Class("buttons"), ui.ButtonLink(at(p.ID, "download"), "Download Markdown"), ui.ButtonLink(at(p.ID, "raw"), "View as plain text"))
+	doc, err := s.whole(ctx, v, p.ID)
+	if err != nil {
+		return ui.Group{links, ui.Problem(fault.From(err))}
+	}
+	var cut ui.Node
+	if len(doc) > MaxShown {
+		doc = doc[:MaxShown]
+		cut = ui.Notice(ui.Warn, ui.P(ui.Text("Truncated. Download the pack to read all of it.")))
+	}
+	return ui.Group{ui.P(ui.Class("quiet"), ui.Text("The pack as agents read it.")), links, cut, ui.CodeBlock("text of the pack", ui.Printable(doc))}
+}
+
+// settings returns the forms that change the whole pack. The one that deletes it is the last.
+func (s *section) settings(ctx context.Context, v httpauth.Identity, p Pack) ui.Node {
+	wanted := []string{"ttl", "reopen"}
+	if p.Draft() {
+		wanted = []string{"meta", "ttl", "finalize", "reanchor"}
+	}
+	out := ui.Group{s.Calls.PolicyNotice(ctx, v, "Change packs", input)}
+	for _, path := range append(wanted, "delete") {
+		for _, d := range packActions() {
+			if d.path != path {
+				continue
+			}
+			values := filled(d, p, nil)
+			values.Set(revisionField, strconv.FormatUint(p.Revision, 10))
+			panel := ui.Panel
+			if d.danger {
+				panel = ui.DangerPanel
+			}
+			out = append(out, panel(d.title, d.fieldsFor(v, p, values)))
+		}
+	}
+	return out
+}
+
+// document returns the pack as a document, and the number of its diagrams.
+func (s *section) document(r *http.Request, v httpauth.Identity, p Pack) (body ui.Node, diagrams int) {
 	d := &showing{v: v, pack: p, left: maxCode, markdown: maxLaidOut, code: map[Chunk]Excerpt{}}
 	d.now, d.unknown = s.compare(r.Context(), v, p.ID)
 	all := Chunks(p)
@@ -59,11 +117,11 @@ func (s *section) show(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		}
 		begin = max(end, begin+1)
 	}
-	body := ui.Group{d.facts(), d.steps(), d.contents(all), d.sections(all, from, to), d.pages(all, from, to)}
-	s.Show(w, r, v, ui.Page{Title: p.Label(), Crumbs: []ui.PageLink{{Text: "Packs", Href: root}}, Diagrams: d.diagrams > 0, Body: body})
+	body = ui.Group{d.steps(), d.facts(), d.contents(all), d.sections(all, from, to), d.pages(all, from, to)}
+	return body, d.diagrams
 }
 
-// unshown is the page of a pack that cannot be shown. One that is only too long can still be had as text.
+// unshown answers for a pack that cannot be shown. One that is only too long is available as text.
 func (s *section) unshown(w http.ResponseWriter, v httpauth.Identity, id string, err error) {
 	if !tooLong(err) {
 		s.Fail(w, v, err)
@@ -74,7 +132,7 @@ func (s *section) unshown(w http.ResponseWriter, v httpauth.Identity, id string,
 	}}.Write(w, present.HTTPStatus(fault.From(err).Kind), v)
 }
 
-// facts returns what the pack says of itself, and how its anchors stand.
+// facts returns the brief, the details of the pack, and the statuses of its anchors.
 func (d *showing) facts() ui.Node {
 	p := d.pack
 	anchors := d.now.Badges()
@@ -88,40 +146,27 @@ func (d *showing) facts() ui.Node {
 	}
 	var brief ui.Node
 	if p.Brief != "" {
-		brief = ui.Section(ui.Aria("label", "Brief"), d.text("brief", p.Brief, 1))
+		brief = ui.Section(ui.Aria("label", "Brief"), d.markdownOf("brief", p.Brief, 1))
 	}
-	return ui.Group{trouble, brief, ui.Facts(
-		ui.Fact{Name: "ID", Value: ui.InlineCode(p.ID)}, ui.Fact{Name: "Name", Value: ui.OptionalText(p.Name)},
-		ui.Fact{Name: "Status", Value: status(p.Status)}, ui.Fact{Name: "Revision", Value: ui.Text(strconv.FormatUint(p.Revision, 10))},
-		ui.Fact{Name: "Tags", Value: ui.OptionalText(strings.Join(p.Tags, ", "))}, ui.Fact{Name: "Anchors", Value: anchors},
-		ui.Fact{Name: "Redacted secrets", Value: masked}, ui.Fact{Name: "Changed", Value: ui.When(p.UpdatedAt)},
-		ui.Fact{Name: "Expires", Value: ui.When(p.ExpiresAt)}, ui.Fact{Name: "Created", Value: ui.When(p.CreatedAt)})}
+	return ui.Group{trouble, brief, ui.Panel("Details", ui.Facts(
+		ui.Fact{Name: "Status", Value: status(p.Status)}, ui.Fact{Name: "Anchors", Value: anchors}, ui.Fact{Name: "Redacted secrets", Value: masked},
+		ui.Fact{Name: "Expires", Value: ui.When(p.ExpiresAt)}),
+		ui.Disclosure("More details", false, ui.Facts(ui.Fact{Name: "ID", Value: ui.InlineCode(p.ID)}, ui.Fact{Name: "Name", Value: ui.OptionalText(p.Name)},
+			ui.Fact{Name: "Tags", Value: ui.OptionalText(strings.Join(p.Tags, ", "))}, ui.Fact{Name: "Revision", Value: ui.Text(strconv.FormatUint(p.Revision, 10))},
+			ui.Fact{Name: "Changed", Value: ui.When(p.UpdatedAt)}, ui.Fact{Name: "Created", Value: ui.When(p.CreatedAt)})))}
 }
 
-// steps returns the ways to what can be done with the whole pack.
+// steps returns the links to the forms that add to the pack, or the one that reopens it.
 func (d *showing) steps() ui.Node {
 	p := d.pack
-	links := []ui.PageLink{{Text: "Change expiry", Href: at(p.ID, "ttl")}}
-	if p.Draft() {
-		links = append(links, ui.PageLink{Text: "Edit details", Href: at(p.ID, "meta")}, ui.PageLink{Text: "Add section", Href: at(p.ID, "section")},
-			ui.PageLink{Text: "Add anchor", Href: at(p.ID, "anchor")}, ui.PageLink{Text: "Add diagram", Href: at(p.ID, "diagram")},
-			ui.PageLink{Text: "Update anchors", Href: at(p.ID, "reanchor")}, ui.PageLink{Text: "Finalize", Href: at(p.ID, "finalize")})
-	} else {
-		links = append(links, ui.PageLink{Text: "Reopen", Href: at(p.ID, "reopen")})
+	if !p.Draft() {
+		return ui.Nav(ui.Aria("label", "Actions"), ui.Div(ui.Class("buttons"), ui.ButtonLink(at(p.ID, "reopen"), "Reopen")))
 	}
-	links = append(links, ui.PageLink{Text: "View as text", Href: at(p.ID, "raw")}, ui.PageLink{Text: "Download", Href: at(p.ID, "download")},
-		ui.PageLink{Text: "Delete", Href: at(p.ID, "delete")})
-	var out ui.Group
-	for i, l := range links {
-		if i > 0 {
-			out = append(out, ui.Text(" · "))
-		}
-		out = append(out, ui.LinkTo(l.Href, l.Text))
-	}
-	return ui.Nav(ui.Aria("label", "Actions"), ui.P(out))
+	return ui.Nav(ui.Aria("label", "Actions"), ui.Div(ui.Class("buttons"), ui.ButtonLink(at(p.ID, "section"), "Add section"), ui.ButtonLink(at(p.ID, "anchor"), "Add anchor"),
+		ui.ButtonLink(at(p.ID, "diagram"), "Add diagram"), ui.ButtonLink(at(p.ID, "reanchor"), "Update anchors"), ui.ButtonLink(at(p.ID, "finalize"), "Finalize")))
 }
 
-// contents leads to the sections of a pack that has several.
+// contents returns links to the sections of a pack with several.
 func (d *showing) contents(all []Chunk) ui.Node {
 	if len(d.pack.Sections) < 2 {
 		return nil
@@ -136,10 +181,10 @@ func (d *showing) contents(all []Chunk) ui.Node {
 		sec := d.pack.Sections[c.Section]
 		items = append(items, ui.Li(ui.LinkTo(at(d.pack.ID)+"?from="+strconv.Itoa(i-i%maxChunks)+"#"+url.PathEscape("section-"+sec.Key), line(sec.Title))))
 	}
-	return ui.Nav(ui.Aria("label", "Sections of this pack"), ui.Ol(items))
+	return ui.Nav(ui.Class("panel contents"), ui.Aria("label", "Sections of this pack"), ui.H2(ui.Text("Contents")), ui.Ol(items))
 }
 
-// pages leads to the rest of a pack that is too large for one page.
+// pages returns links to the other pages of a pack that is too large for one.
 func (d *showing) pages(all []Chunk, from, to int) ui.Node {
 	if from == 0 && to == len(all) {
 		return nil
@@ -156,8 +201,8 @@ func (d *showing) pages(all []Chunk, from, to int) ui.Node {
 
 func (d *showing) from(chunk int) string { return at(d.pack.ID) + "?from=" + strconv.Itoa(chunk) }
 
-// text is Markdown of the pack, laid out as long as there is room.
-func (d *showing) text(label, source string, below int) ui.Node {
+// markdownOf returns Markdown of the pack, formatted while the page has room.
+func (d *showing) markdownOf(label, source string, below int) ui.Node {
 	if d.markdown -= len(source); d.markdown < 0 {
 		return PlainMarkdown(label, source)
 	}
@@ -166,7 +211,7 @@ func (d *showing) text(label, source string, below int) ui.Node {
 	return shown.Body
 }
 
-// sections returns the chunks of a page under the headings of their sections.
+// sections returns the chunks of this page under the headings of their sections.
 func (d *showing) sections(all []Chunk, from, to int) ui.Node {
 	if len(all) == 0 {
 		return ui.Empty("This pack is empty. Add a section, then anchors to lines of source code.")
@@ -189,11 +234,11 @@ func (d *showing) sections(all []Chunk, from, to int) ui.Node {
 	return out
 }
 
-// sectionHead returns a section's text, when it begins here, and what can be done with it.
+// sectionHead returns the text of a section that starts on this page, and links to its forms.
 func (d *showing) sectionHead(sec ViewSection, begins bool) ui.Node {
 	var text ui.Node
 	if begins && sec.Description != "" {
-		text = d.text(sec.Key, sec.Description, 2)
+		text = d.markdownOf(sec.Key, sec.Description, 2)
 	} else if !begins {
 		text = ui.P(ui.Class("quiet"), ui.Text("This section starts on a previous page."))
 	}
@@ -204,7 +249,7 @@ func (d *showing) sectionHead(sec ViewSection, begins bool) ui.Node {
 	return ui.Group{text, d.links(about, " of section "+line(sec.Title), "section", "Edit", "anchor", "Add anchor", "diagram", "Add diagram", "remove-section", "Remove")}
 }
 
-// links leads to steps about a part of the pack: pairs of a path and a word for it. of says of which part, for those who hear only the link.
+// links returns links to forms for a part of the pack: pairs of a path and a label. of names the part for screen readers.
 func (d *showing) links(about url.Values, of string, pairs ...string) ui.Node {
 	var out ui.Group
 	for i := 0; i+1 < len(pairs); i += 2 {
@@ -216,7 +261,7 @@ func (d *showing) links(about url.Values, of string, pairs ...string) ui.Node {
 	return ui.P(out)
 }
 
-// anchor returns an anchor with the code it shows now.
+// anchor returns an anchor beside its current code.
 func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 	e := d.code[c]
 	now := d.now.Of(sec.Key, r.Key)
@@ -240,15 +285,15 @@ func (d *showing) anchor(sec ViewSection, r Ref, c Chunk, number int) ui.Node {
 	if now.Standing != "" {
 		how = now.Standing.Badge()
 	}
-	return ui.Card(name,
-		ui.Facts(ui.Fact{Name: "Lines", Value: ui.InlineCode(ui.Printable(r.Path) + ":" + strconv.Itoa(r.Lines.Start) + "-" + strconv.Itoa(r.Lines.End))},
+	return ui.Card(name, ui.Div(ui.Class("beside"),
+		ui.Div(ui.Facts(ui.Fact{Name: "Lines", Value: ui.InlineCode(ui.Printable(r.Path) + ":" + strconv.Itoa(r.Lines.Start) + "-" + strconv.Itoa(r.Lines.End))},
 			ui.Fact{Name: "Status", Value: how}, ui.Fact{Name: "Reason", Value: ui.OptionalText(r.Why)}, ui.Fact{Name: "Key", Value: ui.InlineCode(r.Key)},
 			ui.Fact{Name: "Group", Value: ui.OptionalText(r.Group)}, ui.Fact{Name: "Source root", Value: ui.OptionalCode(r.Root)},
-			ui.Fact{Name: "Commit", Value: ui.OptionalCode(r.Commit)}),
-		now.Node(name), d.excerpt(name, e, number), steps)
+			ui.Fact{Name: "Commit", Value: ui.OptionalCode(r.Commit)}), steps),
+		ui.Div(now.Node(name), d.excerpt(name, e, number))))
 }
 
-// excerpt returns the code of an anchor, as long as there is room on the page.
+// excerpt returns the code of an anchor, while the page has room.
 func (d *showing) excerpt(name string, e Excerpt, number int) ui.Node {
 	switch {
 	case e.Missing != "":

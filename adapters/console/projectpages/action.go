@@ -15,6 +15,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/projects"
 	"github.com/countersign-dev/countersign/domain/fault"
+	"github.com/countersign-dev/countersign/domain/tool"
 )
 
 func (s *actionSection) find(r *http.Request, v httpauth.Identity) (a action, err error) {
@@ -31,7 +32,12 @@ func (s *actionSection) show(w http.ResponseWriter, r *http.Request, v httpauth.
 	facts := []ui.Fact{{Name: "Type", Value: ui.Text(a.Type)}, {Name: "Status", Value: a.state()}, {Name: "Description", Value: ui.OptionalText(a.Description)},
 		{Name: "Project", Value: project(a.Project)}, {Name: "Changed", Value: ui.When(a.Updated)}}
 	s.Show(w, r, v, ui.Page{Title: ui.Printable(a.Name), Crumbs: crumbs(ui.PageLink{Text: "Actions and webhooks", Href: ActionsPath}), Live: []string{"ai-tool-result"},
-		Body: []ui.Node{ui.Facts(append(facts, a.facts()...)...), a.payload(), s.running(v, a), s.past(r.Context(), v, a.ID), s.deciding(r.Context(), v, a)}})
+		Body: []ui.Node{ui.Tabbed(r, "Parts of this action", ActionPath(a.ID),
+			ui.Tab{Text: "Overview", Body: func() ui.Node {
+				return ui.Group{ui.Panel("Details", ui.Facts(append(facts, a.facts()...)...)), a.payload(), s.running(r.Context(), v, a)}
+			}},
+			ui.Tab{Key: tabExecutions, Text: "Executions", Body: func() ui.Node { return s.past(r.Context(), v, a.ID) }},
+			ui.Tab{Key: tabSettings, Text: "Settings", Body: func() ui.Node { return ui.Group{s.deciding(r.Context(), v, a), s.removing(v, a)} }})}})
 }
 
 func project(id string) ui.Node {
@@ -41,7 +47,7 @@ func project(id string) ui.Node {
 	return ui.LinkTo(projectPath(id), "View project")
 }
 
-// facts returns what its type keeps of the action. Values that are secret came masked.
+// facts returns the configuration of the action. Its secrets are redacted.
 func (a action) facts() []ui.Fact {
 	c := a.Config
 	switch a.Type {
@@ -65,15 +71,16 @@ func (a action) payload() ui.Node {
 	return ui.Part("Payload", ui.CodeBlock("payload template", ui.Printable(a.Config.Payload)))
 }
 
-// running returns the form that carries the action out.
-func (s *actionSection) running(v httpauth.Identity, a action) ui.Node {
+// running returns the form that runs the action.
+func (s *actionSection) running(ctx context.Context, v httpauth.Identity, a action) ui.Node {
 	if !a.Enabled {
-		return ui.Part("Run", ui.Empty("This action is disabled."))
+		return ui.Panel("Run", ui.Empty("This action is disabled."), ui.P(ui.LinkTo(ui.TabPath(ActionPath(a.ID), tabSettings), "Enable it in the settings")))
 	}
+	notice := s.Calls.PolicyNotice(ctx, v, "Run this action", map[string]tool.Name{present.TypeScript: "run_script", present.TypeWebhook: "trigger_webhook", present.TypeWorkflow: "run_workflow"}[a.Type])
 	to, fields := ActionPath(a.ID)+"/run", ui.Group{ui.Hidden("type", a.Type), ui.Hidden("name", a.Name)}
 	switch a.Type {
 	case present.TypeScript:
-		return ui.Part("Run", ui.PostForm(v, to, fields, ui.TextareaField("args", "args", "Additional arguments, one per line", ""), ui.SubmitButton("Run program")))
+		return ui.Panel("Run", notice, ui.PostForm(v, to, fields, ui.TextareaField("args", "args", "Additional arguments, one per line", ""), ui.SubmitButton("Run program")))
 	case present.TypeWebhook:
 		for _, name := range a.variables() {
 			fields = append(fields, ui.Field("var-"+name, "var."+name, "Value of {{"+name+"}}", ""))
@@ -82,17 +89,17 @@ func (s *actionSection) running(v httpauth.Identity, a action) ui.Node {
 		if a.carries() {
 			instead = ui.TextareaField("payload", "payload", "Payload to send instead, a JSON object (optional)", "")
 		}
-		return ui.Part("Send", ui.PostForm(v, to, fields, instead, ui.SubmitButton("Send request")))
+		return ui.Panel("Send", notice, ui.PostForm(v, to, fields, instead, ui.SubmitButton("Send request")))
 	}
-	return ui.Part("Run", ui.PostForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.SubmitButton("Run workflow")))
+	return ui.Panel("Run", notice, ui.PostForm(v, to, fields, ui.Hidden("workflow", a.Config.Workflow), ui.SubmitButton("Run workflow")))
 }
 
-// carries reports a request that has a payload.
+// carries reports whether the request has a payload.
 func (a action) carries() bool {
 	return a.Config.Verb() != http.MethodGet && a.Config.Verb() != http.MethodDelete
 }
 
-// variables returns the names that the webhook's address, headers and payload have values for, in their order.
+// variables returns the names of the variables in the webhook's URL, headers and payload, in this order.
 func (a action) variables() (names []string) {
 	texts := []string{a.Config.URL}
 	for _, name := range slices.Sorted(maps.Keys(a.Config.Headers)) {
@@ -117,7 +124,7 @@ func (a action) variables() (names []string) {
 	return names
 }
 
-// named reports what can be the name of a variable (packageflow contract §1.6).
+// named reports whether s is a valid variable name (packageflow contract §1.6).
 func named(s string) bool {
 	const letters = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ_"
 	return s != "" && strings.Contains(letters, s[:1]) && strings.Trim(s, letters+"0123456789-.") == ""
@@ -167,7 +174,7 @@ func sending(id string, r *http.Request) (ui.Args, error) {
 	return args, nil
 }
 
-// past returns the action's history.
+// past returns the executions of the action.
 func (s *actionSection) past(ctx context.Context, v httpauth.Identity, id string) ui.Node {
 	var answer struct {
 		Executions []projects.Execution `json:"executions"`
@@ -178,7 +185,7 @@ func (s *actionSection) past(ctx context.Context, v httpauth.Identity, id string
 	return ui.Part("Executions", ExecutionTable("executions of this action", answer.Executions, "No executions yet."))
 }
 
-// deciding returns which rule holds for the action, and what the user may do about it.
+// deciding returns the current rule for the action, and the forms that change it or disable the action.
 func (s *actionSection) deciding(ctx context.Context, v httpauth.Identity, a action) ui.Node {
 	var now struct {
 		Level string `json:"permissionLevel"`
@@ -200,9 +207,17 @@ func (s *actionSection) deciding(ctx context.Context, v httpauth.Identity, a act
 		turn, word = "Enable", "true"
 	}
 	called, name := ui.Printable(a.Name), ui.Hidden("name", a.Name)
-	return ui.Part("Rule", held, ui.PostForm(v, to+"/rule", ui.SelectField("level", "level", "Rule for this action", "require_confirm", levels()...), ui.SubmitButton("Set rule")),
-		ui.Div(ui.Class("buttons"), ui.ActionForm(v, to+"/switch", turn, called, name, ui.Hidden("enabled", word)),
-			ui.PostForm(v, to+"/remove", name, ui.Danger("Remove action", ui.Aria("label", "Remove action "+called)))))
+	return ui.Panel("Rule", held, ui.PostForm(v, to+"/rule", ui.SelectField("level", "level", "Rule for this action", "require_confirm", levels()...), ui.SubmitButton("Set rule")),
+		ui.Div(ui.Class("buttons"), ui.ActionForm(v, to+"/switch", turn, called, name, ui.Hidden("enabled", word))))
+}
+
+// removing returns the form that removes the action; nil if that is not enabled.
+func (s *actionSection) removing(v httpauth.Identity, a action) ui.Node {
+	if !s.Calls.Serves(v, "action_remove") {
+		return nil
+	}
+	return ui.DangerPanel("Remove action", ui.P(ui.Text("Removes the action and its rules. Its executions are kept.")),
+		ui.PostForm(v, ActionPath(a.ID)+"/remove", ui.Hidden("name", a.Name), ui.Danger("Remove action", ui.Aria("label", "Remove action "+ui.Printable(a.Name)))))
 }
 
 func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -211,7 +226,7 @@ func (s *actionSection) turn(w http.ResponseWriter, r *http.Request, v httpauth.
 	if on {
 		title = "Enable "
 	}
-	s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: ActionPath(id)})
+	s.Calls.Do(w, r, v, ui.Task{Title: title + ui.Printable(r.PostFormValue("name")), Tool: "action_switch", Args: ui.Args{"actionId": id, "enabled": on}, Back: ui.TabPath(ActionPath(id), tabSettings)})
 }
 
 func (s *actionSection) remove(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {

@@ -25,6 +25,7 @@ func NewActionSection(of ui.SectionBase) *actionSection { return &actionSection{
 func (s *actionSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	s.SectionBase.Mount(mux, person, ui.Handlers{
 		"GET " + ActionsPath:                   s.list,
+		"POST " + ActionsPath:                  s.save,
 		"POST " + ActionsPath + "/rule":        s.setRule,
 		"GET " + ActionsPath + "/{id}":         s.show,
 		"POST " + ActionsPath + "/{id}/run":    s.run,
@@ -63,7 +64,7 @@ func table(all []action) ui.Node {
 		rows = append(rows, ui.Row(ui.LinkTo(ActionPath(a.ID), ui.Printable(a.Name)), ui.Text(a.Type), ui.OptionalCode(a.Does()), a.state(), ui.OptionalText(a.Description)))
 	}
 	return ui.DataTable("actions", []string{"Name", "Type", "Command or request", "Status", "Description"}, rows,
-		"No actions. To store a program, webhook or workflow as an action, run: countersign action save")
+		"No actions. An action is a stored program, webhook or workflow.")
 }
 
 // ActionsPart returns the part of a project's page about its actions, and those of no project.
@@ -72,7 +73,8 @@ func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, projec
 	if err != nil {
 		return ui.Part("Actions and webhooks", ui.ErrorNotice(err))
 	}
-	return ui.Part("Actions and webhooks", table(all))
+	s := NewActionSection(of)
+	return ui.Group{ui.Part("Actions and webhooks", table(all)), s.saving(r, v, ui.TabPath(projectPath(project.ID), tabActions), func(string) ui.Node { return ui.Hidden("project", project.ID) })}
 }
 
 func crumbs(of ...ui.PageLink) []ui.PageLink {
@@ -86,7 +88,20 @@ func (s *actionSection) list(w http.ResponseWriter, r *http.Request, v httpauth.
 		return
 	}
 	s.Show(w, r, v, ui.Page{Title: "Actions and webhooks", Crumbs: crumbs(), Live: []string{"ai-tool-result"}, Body: []ui.Node{
-		ui.Search(ActionsPath, ui.SelectField("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.SubmitButton("Filter")), table(all), s.rules(r.Context(), v)}})
+		ui.Search(ActionsPath, ui.SelectField("type", "type", "Type", r.URL.Query().Get("type"), kinds("all")...), ui.SubmitButton("Filter")), table(all),
+		s.saving(r, v, ActionsPath, func(prefix string) ui.Node {
+			return ui.SelectField(prefix+"-project", "project", "Project", "", s.projectChoices(r.Context(), v)...)
+		}), s.rules(r.Context(), v)}})
+}
+
+// projectChoices returns the registered projects to choose from, after none.
+func (s *actionSection) projectChoices(ctx context.Context, v httpauth.Identity) []ui.Choice {
+	choices := []ui.Choice{{Value: "", Text: "none"}}
+	all, _ := NewWorkflowSection(s.SectionBase).projects(ctx, v)
+	for _, p := range all {
+		choices = append(choices, ui.Choice{Value: string(p.ID), Text: ui.Printable(p.Name)})
+	}
+	return choices
 }
 
 // kinds returns the types of actions to choose from, after the word for none.
@@ -130,14 +145,14 @@ func (s *actionSection) rules(ctx context.Context, v httpauth.Identity) ui.Node 
 	if !s.Calls.Serves(v, "action_rule_set") {
 		return ui.Part("Rules", table)
 	}
-	return ui.Part("Rules", table, ui.PostForm(v, ActionsPath+"/rule", ui.SelectField("rule-type", "type", "Actions of type", "", kinds("all")...),
-		ui.SelectField("rule-level", "level", "Rule", "require_confirm", levels()...), ui.SubmitButton("Set rule")))
+	return ui.Part("Rules", table, ui.Disclosure("Set rule for a type …", false, ui.PostForm(v, ActionsPath+"/rule", ui.SelectField("rule-type", "type", "Actions of type", "", kinds("all")...),
+		ui.SelectField("rule-level", "level", "Rule", "require_confirm", levels()...), ui.SubmitButton("Set rule"))))
 }
 
 func (s *actionSection) setRule(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	args, back := ui.Args{}.Set("actionType", r.PostFormValue("type")).Set("permissionLevel", r.PostFormValue("level")), ActionsPath
 	if id := r.PathValue("id"); id != "" {
-		args["actionId"], back = id, ActionPath(id)
+		args["actionId"], back = id, ui.TabPath(ActionPath(id), tabSettings)
 	}
 	s.Calls.Do(w, r, v, ui.Task{Title: "Set rule", Tool: "action_rule_set", Args: args, Back: back})
 }

@@ -59,6 +59,12 @@ func TestProjectsInABrowser(t *testing.T) {
 	p.Shot("git stage to be confirmed")
 	b.Write(dir, "services.yaml", "services:\n  db: {command: sh serve.sh}\n  web: {command: sh serve.sh, depends_on: [db]}\n")
 	look(at, "project with services", "Start all")
+	for tab, want := range map[string]string{"branches": "side", "workflows": "Release", "actions": "Tell all", "executions": "No executions yet", "settings": "Unregister project"} {
+		look(at+"?tab="+tab, "project "+tab, want)
+	}
+	for tab, want := range map[string]string{"steps": "Add step", "inputs": "No inputs.", "webhooks": "Incoming webhook", "settings": "Delete workflow"} {
+		look("/projects/workflows/"+id+"?tab="+tab, "workflow "+tab, want)
+	}
 	look("/projects/actions", "actions", "Tell all")
 	look("/projects/actions/"+hook, "webhook", "{{text}}")
 	look("/projects/templates?category=git", "templates", "git")
@@ -84,6 +90,13 @@ func TestProjectsInABrowser(t *testing.T) {
 	p.WaitText("main", "stdout: built")
 	p.Axe()
 	p.Shot("execution")
+	look("/projects/workflows/"+id, "workflow completed", "Last execution")
+	p.Narrow(true)
+	p.Dark(true)
+	look("/projects/workflows/"+id, "workflow narrow dark", "Last execution")
+	look("/projects/workflows/"+id+"?tab=steps", "workflow steps narrow dark", "Add step")
+	p.Dark(false)
+	p.Narrow(false)
 	look("/projects/executions", "history", "Release")
 
 	// A background process: its output comes by itself, and its end.

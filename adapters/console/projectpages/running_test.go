@@ -220,7 +220,7 @@ func TestWebhooks(t *testing.T) {
 	b.core.ByPerson("project_change", map[string]any{"project": dir, "webhook_allow_loopback": true, "webhook_allow_hosts": []string{to.Listener.Addr().String()}})
 	b.core.ByPerson("action_save", map[string]any{"type": "webhook", "name": "Tell <all>", "project": dir, "webhook": map[string]any{
 		"url": to.URL + "/x?token=s3cr3tvalue&of={{who}}", "headers": map[string]string{"Authorization": "Bearer hunter2hunter2"}, "payloadTemplate": `{"text": "{{text}}", "who": "{{who}}"}`}})
-	p := b.Get(link(t, b.Get(at+"?tab=actions").See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`, "always ask").
+	p := b.Get(link(t, b.Get(at+"?tab=actions").See("Tell <all>", "webhook"), "/projects/actions/[^\"]+")).See("Tell <all>", "Value of {{who}}", "Value of {{text}}", `{"text": "{{text}}"`).
 		Miss("hunter2", "s3cr3tvalue").Safe("Tell <all>").Sound()
 	asked := p.Press("Send request", "var.who", "Ada", "var.text", `say "hi" <b>`).See("send webhook", "Ada", "127.0.0.1").Miss("hunter2", "s3cr3tvalue")
 	assert.Empty(t, got())
@@ -235,30 +235,47 @@ func TestWebhooks(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(strings.TrimPrefix(got()[1], "Bearer hunter2hunter2 ")), &sent))
 	assert.Equal(t, map[string]string{"all": "mine"}, sent)
 
-	b.Get(p.Path).Press("Disable Tell <all>").See("This action is disabled").Press("Enable Tell <all>")
-	b.Get(p.Path).Press("Set rule", "level", "deny").See("never run", "rule for this action")
+	settings := p.Path + "?tab=settings"
+	b.Get(settings).See("always ask").Sound().Press("Disable Tell <all>")
+	b.Get(p.Path).See("This action is disabled", "Enable it in the settings").Sound()
+	b.Get(settings).Press("Enable Tell <all>")
+	b.Get(settings).Press("Set rule", "level", "deny").See("never run", "rule for this action")
 	b.Get(p.Path).Press("Send request").Miss("Approve").See("code ")
 	assert.Len(t, got(), 2)
 	b.Get("/projects/actions").See("never run").Press("Set rule", "type", "webhook", "level", "auto_approve").See("run without asking", "all actions of type webhook").Sound()
-	b.Get(p.Path).Press("Set rule", "level", "").See("run without asking", "rule for its type")
+	b.Get(settings).Press("Set rule", "level", "").See("run without asking", "rule for its type")
 	b.Get("/projects/actions?type=script").See("No actions.")
-	b.Get(p.Path).Press("Remove action Tell <all>").Approve().See("No actions.")
+	b.Get(settings).Press("Remove action Tell <all>").Approve().See("No actions.")
 }
 
 func TestProgramsAndWorkflowsAsActions(t *testing.T) {
 	b := newBench(t, nil)
 	dir, _ := b.project("shop")
 	b.core.ByPerson("action_save", map[string]any{"type": "script", "name": "Echo", "project": dir, "script": map[string]any{"command": "sh", "args": []string{"echo.sh", "one"}, "env": map[string]string{"MODE": "v4lue"}}})
-	p := b.Get(link(t, b.Get("/projects/actions"), "/projects/actions/[^\"]+")).See("sh echo.sh one", "MODE", "No executions yet").Miss("v4lue").Sound()
+	p := b.Get(link(t, b.Get("/projects/actions"), "/projects/actions/[^\"]+")).See("sh echo.sh one", "MODE").Miss("v4lue").Sound()
 	done := p.Press("Run program", "args", "two words\nthree").Approve().See("Done.", "[one] [two words] [three]")
 	b.Get(link(t, done, "/projects/executions/[^\"]+")).See("script Echo", "[two words]").Sound()
-	b.Get(p.Path).See("Completed")
+	b.Get(p.Path + "?tab=executions").See("Completed").Sound()
 
 	id := b.core.Do("create_workflow", map[string]any{"name": "flow"})["workflowId"].(string)
 	b.core.Do("add_workflow_step", map[string]any{"workflow_id": id, "name": "hello", "command": "echo hello", "cwd": dir})
 	a := b.core.ByPerson("action_save", map[string]any{"type": "workflow", "name": "Flow", "workflow": map[string]any{"workflowId": id}})
 	b.Get("/projects/actions/"+a["id"].(string)).See("Flow", id).Press("Run workflow").See("echo hello").Approve()
 	b.Get("/projects/workflows/" + id).See("Completed").Sound()
+}
+
+// TestActionsAreAdded adds an action of each type from the forms of the console.
+func TestActionsAreAdded(t *testing.T) {
+	b := newBench(t, nil)
+	_, at := b.project("shop")
+	b.core.Do("create_workflow", map[string]any{"name": "Release"})
+	actions := at + "?tab=actions"
+	b.Get(actions).Sound().See("No actions.").Press("Add program", "name", "Echo", "command", "sh", "args", "echo.sh\r\ntwo words", "env", "MODE=v4lue", "timeout", "20").See("Add action Echo: done", "sh echo.sh")
+	p := b.Get(link(t, b.Get(actions), "/projects/actions/[^\"]+")).See("MODE", "20s").Miss("v4lue")
+	p.Press("Run program").Approve().See("[two words]")
+	b.Get("/projects/actions").Sound().Press("Add webhook", "name", "Tell", "url", "https://hooks.example.com/{{who}}", "headers", "Authorization: Bearer hunter2hunter2", "retries", "2", "project", filepath.Base(at)).See("Tell").Miss("hunter2")
+	b.Get(actions).See("Tell", "Echo").Press("Add workflow action", "name", "Flow").See("Flow")
+	b.Get(actions).Press("Add webhook", "name", "Bad", "url", "no address").See("code ")
 }
 
 // TestPendingCallsAreHistoryToo: a call of an agent that waits for the user is found by its state.
