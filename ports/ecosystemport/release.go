@@ -78,8 +78,9 @@ type ReleaseGit interface {
 
 	// The origins of checkouts.
 
-	// HasTag reports whether the origin has a tag of that name. It waits at most 10 seconds.
-	HasTag(ctx context.Context, dir, tag string) (bool, error)
+	// Obstacles returns what would have the origin reject a push of that branch with a new tag. Every URL that the push goes to is asked, at most 10 seconds
+	// each. It fails with ecosystem.ErrGit if one does not answer.
+	Obstacles(ctx context.Context, dir, branch, tag string) (PushObstacles, error)
 	// Origin returns where a checkout's branch would be pushed to, and its commits that no branch of the origin has, at most most. The origin itself
 	// is asked for its branches, at most 10 seconds; where most is 0, it is not, and no commits are returned.
 	Origin(ctx context.Context, dir, branch string, most int) (ReleaseOrigin, error)
@@ -98,6 +99,12 @@ type ReleaseOrigin struct {
 	URL   string          // masked; empty: there is none
 	Ahead []ReleaseCommit // the newest of those that it lacks
 	Total int             // of them
+}
+
+// PushObstacles is what is in the way of a push.
+type PushObstacles struct {
+	Tag   bool // there is such a tag
+	Moved bool // the branch has commits that the checkout's branch lacks
 }
 
 // FileEdit is a file that a release writes: its old content (nil if it does not exist) and its new one.

@@ -13,20 +13,44 @@ import (
 // releaseOrigin is the remote that releases are pushed to.
 const releaseOrigin = "origin"
 
-// HasTag implements ecosystemport.ReleaseGit.
-func (c *ReleaseClient) HasTag(ctx context.Context, dir, tag string) (bool, error) {
+// Obstacles implements ecosystemport.ReleaseGit.
+func (c *ReleaseClient) Obstacles(ctx context.Context, dir, branch, tag string) (found ecosystemport.PushObstacles, err error) {
 	t, err := openRelease(dir)
 	if err != nil {
-		return false, err
+		return found, err
 	}
-	out, err := own(ctx, t, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--end-of-options", releaseOrigin, tags + tag}, Timeout: releaseAskTime, Protocols: gitcli.Network,
-		Env: []string{gitcli.SSH("")}, Settings: absoluteOrigin(ctx, dir)})
-	for line := range strings.Lines(string(out)) {
-		if _, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref == tags+tag {
-			return true, nil
+	settings := absoluteOrigin(ctx, dir)
+	urls, err := gitcli.Command{Dir: t.Dir, Machine: true, Settings: settings}.PushURLs(ctx, releaseOrigin)
+	if err != nil {
+		return found, namedRelease(err)
+	}
+	for _, url := range urls {
+		out, err := own(ctx, t, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--end-of-options", url, heads + branch, tags + tag}, Timeout: releaseAskTime, Protocols: gitcli.Network,
+			Env: []string{gitcli.SSH("")}, Settings: gitcli.Exactly(url)})
+		if err != nil {
+			if ctx.Err() != nil {
+				return found, err
+			}
+			return found, ecosystem.ErrGit.WithMessage("origin of %s does not answer, so the push cannot be planned: %s; try again later, or without a push", t.Dir, fault.From(err).Message).WithCause(err)
+		}
+		for line := range strings.Lines(string(out)) {
+			switch commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref {
+			case tags + tag:
+				found.Tag = true
+			case heads + branch:
+				if !present1(ctx, t.Dir, commit) {
+					found.Moved = true
+					continue
+				}
+				_, err := t.Git(ctx, gitcli.Command{Args: []string{"merge-base", "--is-ancestor", commit, heads + branch}})
+				if err != nil && gitcli.ExitOf(err) != 1 {
+					return found, namedRelease(err)
+				}
+				found.Moved = found.Moved || err != nil
+			}
 		}
 	}
-	return false, err
+	return found, nil
 }
 
 // Origin implements ecosystemport.ReleaseGit.

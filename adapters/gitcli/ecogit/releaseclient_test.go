@@ -353,16 +353,45 @@ func TestNothingOfARepositoryRuns(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, c.Make(t.Context(), s))
 	c.Since(t.Context(), []ecosystemport.CommitRange{{Dir: r.Dir, Head: s.New}}, 10)
-	has, err := c.HasTag(t.Context(), r.Dir, "v1")
+	found, err := c.Obstacles(t.Context(), r.Dir, "main", "v1")
 	require.NoError(t, err)
-	assert.False(t, has)
+	assert.Equal(t, ecosystemport.PushObstacles{}, found)
 	require.NoError(t, c.Push(t.Context(), r.Dir, "main", []string{"v1"}))
-	has, err = c.HasTag(t.Context(), r.Dir, "v1")
+	found, err = c.Obstacles(t.Context(), r.Dir, "main", "v1")
 	require.NoError(t, err)
-	assert.True(t, has)
+	assert.Equal(t, ecosystemport.PushObstacles{Tag: true}, found)
 	_, err = c.Undo(t.Context(), s)
 	require.NoError(t, err)
 	assert.Empty(t, traps.Sprung())
+}
+
+// TestObstacles are those of every URL that a push goes to, and not of the one that is fetched from.
+func TestObstacles(t *testing.T) {
+	home(t, ada)
+	r, c := gitfixture.New(t, "first\n-- a --\n1\n"), ecogit.NewReleaseClient()
+	other := filepath.Join(t.TempDir(), "other.git")
+	r.Git("clone", "--quiet", "--bare", r.Remote, other)
+	obstacles := func() ecosystemport.PushObstacles {
+		found, err := c.Obstacles(t.Context(), r.Dir, "main", "v1")
+		require.NoError(t, err)
+		return found
+	}
+	r.Git("commit", "--quiet", "--allow-empty", "--message", "mine")
+	assert.Equal(t, ecosystemport.PushObstacles{}, obstacles())
+	mine := r.Git("rev-parse", "HEAD")
+	theirs := r.Git("commit-tree", "-p", "HEAD~1", "-m", "theirs", "HEAD^{tree}")
+	r.Git("push", "--quiet", other, theirs+":refs/heads/main")
+	assert.Equal(t, ecosystemport.PushObstacles{}, obstacles(), "nobody pushes there")
+	r.Git("remote", "set-url", "--push", "origin", other)
+	assert.Equal(t, ecosystemport.PushObstacles{Moved: true}, obstacles())
+	r.Git("remote", "set-url", "--push", "--add", "origin", r.Remote)
+	assert.Equal(t, ecosystemport.PushObstacles{Moved: true}, obstacles(), "in one of them")
+	r.Git("push", "--quiet", "--force", other, mine+":refs/heads/main", mine+":refs/tags/v1")
+	assert.Equal(t, ecosystemport.PushObstacles{Tag: true}, obstacles())
+	r.Git("remote", "set-url", "--push", "--add", "origin", filepath.Join(t.TempDir(), "nowhere"))
+	_, err := c.Obstacles(t.Context(), r.Dir, "main", "v1")
+	require.ErrorIs(t, err, ecosystem.ErrGit)
+	assert.ErrorContains(t, err, "does not answer")
 }
 
 // TestPush is of branch and tags together, or of none of them, and masks what a URL holds.

@@ -13,6 +13,7 @@ import (
 	"github.com/countersign-dev/countersign/app/ecosystems/runs"
 	"github.com/countersign-dev/countersign/domain/ecosystem/release"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
 // RepoPlan is a repository that a release tags.
@@ -119,7 +120,7 @@ func (d service) plan(ctx context.Context, sc tool.Scope, in call, o Request) (r
 		}
 		dr.Order.Forge = append(owed, dr.Order.Forge...)
 		if !sc.Explaining {
-			if err := d.checkRemoteTags(ctx, dr); err != nil {
+			if err := maker.checkRemotes(ctx, dr); err != nil {
 				return runs.Plan{}, err
 			}
 		}
@@ -201,26 +202,34 @@ func readable(message string) string {
 	}, strings.ReplaceAll(message, "\r\n", "\n")))
 }
 
-// checkRemoteTags fails with release.ErrTag if an origin has the tag. An origin that does not answer is reported by the push.
-func (d service) checkRemoteTags(ctx context.Context, dr *Draft) error {
-	has := make([]bool, len(dr.Members))
-	group, ctx := errgroup.WithContext(ctx)
+// checkRemotes fails if an origin would reject the push of the release, or does not answer: with release.ErrTag if it has the tag, with release.ErrChecks if its
+// branch has commits that are not here.
+func (d Publisher) checkRemotes(ctx context.Context, dr *Draft) error {
+	found := make([]ecosystemport.PushObstacles, len(dr.Members))
+	group, within := errgroup.WithContext(ctx)
 	group.SetLimit(askAtATime)
 	for i, m := range dr.Members {
-		group.Go(func() error {
-			there, err := d.Git.HasTag(ctx, m.Dir, m.NextTag)
-			has[i] = there && err == nil
-			return nil
+		group.Go(func() (err error) {
+			found[i], err = d.Git.Obstacles(within, m.Dir, m.Foot.Branch, m.NextTag)
+			return err
 		})
 	}
 	if err := group.Wait(); err != nil {
 		return err
 	}
+	var moved []string
 	for i, m := range dr.Members {
-		if has[i] {
+		if found[i].Tag {
 			return release.ErrTag.WithMessage("the origin of %s has tag %s already; fetch it and see what it is, or delete it there", m.Name, m.NextTag).
 				WithDetails(map[string]any{"tag": m.NextTag, "repos": []string{m.Name}})
 		}
+		if found[i].Moved {
+			moved = append(moved, m.Name+" ("+m.Foot.Branch+")")
+		}
+	}
+	if len(moved) > 0 {
+		return release.ErrChecks.WithMessage("the push would be rejected: origin has commits that are not here, in %s; amof_sync_ecosystem brings them in", strings.Join(moved, ", ")).
+			WithDetails(map[string]any{"repos": moved})
 	}
 	return nil
 }

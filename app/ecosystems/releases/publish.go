@@ -93,6 +93,11 @@ func (d Publisher) Do(ctx context.Context, j runs.Job) (any, error) {
 	if dr.Independent {
 		w.out.Version = ""
 	}
+	if dr.Order.Push {
+		if err := d.checkRemotes(ctx, dr); err != nil { // they may have changed since the plan
+			return nil, err
+		}
+	}
 	if err := w.prepare(ctx); err != nil {
 		return nil, err
 	}

@@ -179,6 +179,8 @@ func TestRefused(t *testing.T) {
 			r.origins["web"].Git("tag", "v0.0.1")
 			r.origins["web"].Git("push", "-q", "origin", "v0.0.1")
 		}, args{"push": true}, release.ErrTag, "origin of web", false},
+		"a moved origin": {theirs, args{"push": true}, release.ErrChecks, "commits that are not here, in web (main)", false},
+		"no answer":      {func(r *rig) { require.NoError(r.t, os.RemoveAll(r.origins["web"].Remote)) }, args{"push": true}, ecosystem.ErrGit, "does not answer", false},
 	} {
 		t.Run(name, func(t *testing.T) {
 			if name != "nobody" { // whose home is the process's
@@ -209,6 +211,33 @@ func TestRefused(t *testing.T) {
 			}
 		})
 	}
+}
+
+// theirs has somebody else push to the origin of web.
+func theirs(r *rig) {
+	web := r.origins["web"]
+	web.Write("-- theirs.txt --\none\n")
+	web.Git("add", "theirs.txt")
+	web.Git("commit", "-qm", "theirs")
+	web.Git("push", "-q", "origin", "HEAD:main")
+}
+
+// TestAnOriginMovesMeanwhile between the approval and the run: nothing is tagged or pushed anywhere.
+func TestAnOriginMovesMeanwhile(t *testing.T) {
+	t.Parallel()
+	r := newRig(t, "api", "web")
+	id := r.queued(bump, args{"bump_type": "patch", "push": true})
+	theirs(r)
+	before := r.snapshot()
+	done := r.drain(id)
+	assert.Equal(t, ecosystem.RunFailed, done.Status)
+	assert.Contains(t, done.Error, "commits that are not here, in web (main)")
+	assert.Equal(t, before, r.snapshot())
+	for _, name := range []string{"api", "web"} {
+		assert.Empty(t, r.git(name, "tag"))
+		assert.Empty(t, r.origins[name].Git("-C", r.origins[name].Remote, "tag"))
+	}
+	assert.False(t, r.noted())
 }
 
 // rebasing leaves api in the middle of one, which stopped at a conflict.
