@@ -32,10 +32,10 @@ const (
 )
 
 // ErrAnchor is returned for an anchor that cannot be used.
-var ErrAnchor = fault.New(fault.Unavailable, "audit_anchor_unusable", "the anchor cannot be used")
+var ErrAnchor = fault.New(fault.Unavailable, "audit_anchor_unusable", "the anchor is unusable")
 
 // ErrNoAnchor is returned for an invalid or unknown anchor.
-var ErrNoAnchor = fault.New(fault.Invalid, "audit_anchor_invalid", "this is no anchor")
+var ErrNoAnchor = fault.New(fault.Invalid, "audit_anchor_invalid", "invalid anchor")
 
 // Place is where heads are stored. Mark is the result of the previous Put, empty for none: with it the place detects that data was removed, which is
 // an audit.ErrContradicted. Other errors mean that it could not be used.
@@ -192,11 +192,11 @@ func (k *AnchoredLog) put(ctx context.Context, sparing bool) {
 	}
 	h := *end.Signed
 	if err := k.beside(ctx, h); err != nil {
-		k.parts.Slog.Warn("the audit is not what its home knows of it", "cause", err.Error())
+		k.parts.Slog.Warn("the audit log does not match its recorded head", "cause", err.Error())
 	}
 	all, _, err := k.places()
 	if err != nil {
-		k.parts.Slog.Warn("the anchors of the audit cannot be used", "cause", err.Error())
+		k.parts.Slog.Warn("the anchors of the audit log cannot be used", "cause", err.Error())
 		return
 	}
 	state, _ := k.book.state() // Check reports what cannot be read
@@ -206,7 +206,7 @@ func (k *AnchoredLog) put(ctx context.Context, sparing bool) {
 			continue
 		}
 		if err := k.putOne(ctx, a, h, was.Mark); err != nil {
-			k.parts.Slog.Warn("the head of the audit could not be put into an anchor", "anchor", a.String(), "cause", err.Error())
+			k.parts.Slog.Warn("the head of the audit log could not be written to an anchor", "anchor", a.String(), "cause", err.Error())
 		}
 	}
 }
@@ -223,7 +223,7 @@ func (k *AnchoredLog) beside(ctx context.Context, h audit.Head) error {
 			return err
 		}
 		if hash != have.Hash {
-			return audit.ErrContradicted.WithMessage("%s knows another record %d than there is now", docfile.HeadFile, have.Seq)
+			return audit.ErrContradicted.WithMessage("%s has a different record %d than the audit log", docfile.HeadFile, have.Seq)
 		}
 	}
 	return k.parts.Signer.PutHead(ctx, h, false)
@@ -268,7 +268,7 @@ func (k *AnchoredLog) CheckNew(ctx context.Context) (audit.Report, error) {
 }
 
 // errElsewhere reports a checkpoint of another log.
-var errElsewhere = errors.New("the checkpoint does not fit the audit")
+var errElsewhere = errors.New("the checkpoint does not match the audit log")
 
 // check verifies the log from a checkpoint on. If seek is given, it is called before the first record, and the check is of all records.
 func (k *AnchoredLog) check(ctx context.Context, from audit.Checkpoint, seek func(*audit.Check)) (audit.Report, error) {
@@ -378,7 +378,7 @@ func (k *AnchoredLog) keep(at audit.Checkpoint, own audit.Key) {
 		err = k.book.keep(at)
 	}
 	if err != nil {
-		k.parts.Slog.Debug("where the audit was checked up to could not be written down", "cause", err.Error())
+		k.parts.Slog.Debug("the checkpoint of the verification could not be stored", "cause", err.Error())
 	}
 }
 

@@ -234,11 +234,11 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 		"begun anew":                 {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
 		"everything but the file begun anew": {func(h *fixture) { require.NoError(h.t, os.RemoveAll(h.dir)); h.append(3); h.anchored(); h.again() }, audit.ErrContradicted,
 			"is none that the record tells of", 0, 4},
-		"the key gone":                    {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, docfile.ErrSigner, "is missing; put that file back from a copy, or begin with a new key on record", 9, 9},
+		"the key gone":                    {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, docfile.ErrSigner, "is missing; restore that file from a copy, or start a new key", 9, 9},
 		"the key gone, and records since": {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))); h.append(1) }, docfile.ErrSigner, "is missing", 9, 10},
 		"another key":                     {func(h *fixture) { h.write(h.key("audit.key"), make([]byte, 32)) }, audit.ErrUnsigned, "the key of this machine is", 9, 9},
 		"the anchor taken from the list":  {func(h *fixture) { require.NoError(h.t, os.Remove(filepath.Join(h.dir, "anchors.json"))) }, audit.ErrContradicted, "was taken from the list without a record of that", -1, 9},
-		"the file cut":                    {func(h *fixture) { require.NoError(h.t, os.Truncate(h.file(), 400)) }, audit.ErrContradicted, "was cut", 0, 9},
+		"the file cut":                    {func(h *fixture) { require.NoError(h.t, os.Truncate(h.file(), 400)) }, audit.ErrContradicted, "was truncated", 0, 9},
 		"the file gone":                   {func(h *fixture) { require.NoError(h.t, os.Remove(h.file())) }, audit.ErrUnchecked, "no such file", 0, 9},
 		"an entry forged": {func(h *fixture) {
 			h.write(h.file(), append(h.read(h.file()), strings.Replace(lastLine(h.read(h.file())), `"seq":9`, `"seq":8`, 1)...))

@@ -64,7 +64,7 @@ func (b book) read(name string, into any) error {
 		return ErrAnchor.WithMessage("%s cannot be read", b.dir.File(name)).WithCause(err)
 	}
 	if err := json.Unmarshal(data, into); err != nil {
-		return ErrAnchor.WithMessage("%s is damaged: %v; put it back from a copy", b.dir.File(name), err)
+		return ErrAnchor.WithMessage("%s is damaged: %v; restore it from a copy", b.dir.File(name), err)
 	}
 	return nil
 }

@@ -22,7 +22,7 @@ const most = 1 << 30
 // OpenFile returns the place of that name. The file need not exist, but the directory must.
 func OpenFile(path string) (*file, error) {
 	if !filepath.IsAbs(path) {
-		return nil, ErrAnchor.WithMessage("the file of an anchor is named from the root: %q is not", path)
+		return nil, ErrAnchor.WithMessage("invalid anchor file %q; use an absolute path", path)
 	}
 	return &file{filepath.Clean(path)}, nil
 }
@@ -64,10 +64,10 @@ func (f *file) check(in *os.File, mark string) (int64, error) {
 	case err != nil:
 		return 0, f.unusable(err)
 	case !info.Mode().IsRegular():
-		return 0, ErrAnchor.WithMessage("the anchor %s is no regular file", f.path)
+		return 0, ErrAnchor.WithMessage("the anchor %s is not a regular file", f.path)
 	}
 	if was, err := strconv.ParseInt(mark, 10, 64); err == nil && info.Size() < was {
-		return 0, audit.ErrContradicted.WithMessage("the file %s was cut: it has %d bytes, and it had %d", f.path, info.Size(), was)
+		return 0, audit.ErrContradicted.WithMessage("the file %s was truncated: it has %d bytes and had %d", f.path, info.Size(), was)
 	}
 	return info.Size(), nil
 }

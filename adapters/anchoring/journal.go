@@ -45,11 +45,11 @@ func (j *Journal) Put(ctx context.Context, h audit.Head, _ string) (string, erro
 	defer cancel()
 	conn, err := new(net.Dialer).DialContext(ctx, "unixgram", j.socket)
 	if err != nil {
-		return "", ErrAnchor.WithMessage("the system's journal takes no entries: %v", err).WithCause(err)
+		return "", ErrAnchor.WithMessage("cannot write to the system journal: %v", err).WithCause(err)
 	}
 	defer conn.Close() //nolint:errcheck // it was sent
 	if _, err := conn.Write(entry(h)); err != nil {
-		return "", ErrAnchor.WithMessage("the system's journal takes no entries: %v", err).WithCause(err)
+		return "", ErrAnchor.WithMessage("cannot write to the system journal: %v", err).WithCause(err)
 	}
 	return "", nil
 }
@@ -71,7 +71,7 @@ func (j *Journal) Heads(ctx context.Context, _ string) ([]audit.Head, int, error
 	cmd.Stderr, cmd.WaitDelay = &words, time.Second
 	out, err := cmd.Output()
 	if err != nil && len(bytes.TrimSpace(out)) == 0 && words.Len() > 0 {
-		return nil, 0, ErrAnchor.WithMessage("the system's journal cannot be read: %s", strings.ToValidUTF8(strings.TrimSpace(words.String()), "?")).WithCause(err)
+		return nil, 0, ErrAnchor.WithMessage("cannot read the system journal: %s", strings.ToValidUTF8(strings.TrimSpace(words.String()), "?")).WithCause(err)
 	}
 	heads, odd := entries(out)
 	return heads, odd, nil

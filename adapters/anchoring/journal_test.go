@@ -101,5 +101,5 @@ func TestTheSystemsJournal(t *testing.T) {
 	require.NoError(t, os.Remove(j.book))
 	r = h.check()
 	assert.Empty(t, r.Anchors[1].Problem)
-	assert.Contains(t, r.Anchors[1].Note, "cannot be read")
+	assert.Contains(t, r.Anchors[1].Note, "cannot read the system journal")
 }

@@ -38,7 +38,7 @@ func (k *AnchoredLog) Standing(ctx context.Context) (audit.LogStatus, error) {
 		s.Signed = end.Signed.Seq
 	}
 	if err == nil && s.Signed < end.Seq && key != (audit.Key{}) {
-		s.Faults = append(s.Faults, audit.ErrUnsigned.WithMessage("the audit has %d records, and only %d of them are signed", end.Seq, s.Signed))
+		s.Faults = append(s.Faults, audit.ErrUnsigned.WithMessage("the audit log has %d records, and only %d of them are signed", end.Seq, s.Signed))
 	}
 	if beside != nil {
 		hash, err := k.parts.Log.HashAt(ctx, beside.Seq)
@@ -46,7 +46,7 @@ func (k *AnchoredLog) Standing(ctx context.Context) (audit.LogStatus, error) {
 			return s, err
 		}
 		if hash != beside.Hash {
-			s.Faults = append(s.Faults, audit.ErrContradicted.WithMessage("the audit is not the one that this home knows: look with countersign audit verify"))
+			s.Faults = append(s.Faults, audit.ErrContradicted.WithMessage("the audit log does not match its recorded head; run countersign audit verify"))
 		}
 		s.Anchors = append(s.Anchors, audit.AnchorStatus{Anchor: audit.Anchor{Kind: audit.AnchorHome}, Put: beside.Seq, At: beside.At, Behind: max(end.Seq-beside.Seq, 0)})
 	}
@@ -71,7 +71,7 @@ func (k *AnchoredLog) Add(ctx context.Context, by string, a audit.Anchor) (audit
 		return a, err
 	}
 	if have := slices.Contains(l.Anchors, a); have || a.Kind == audit.AnchorJournal && !l.NoJournal {
-		return a, ErrNoAnchor.WithMessage("%s is an anchor already", a)
+		return a, ErrNoAnchor.WithMessage("%s is already an anchor", a)
 	}
 	end, err := k.parts.Log.End(ctx)
 	if err != nil {
@@ -101,7 +101,7 @@ func (k *AnchoredLog) Remove(ctx context.Context, by string, a audit.Anchor) (au
 			return have, k.turn(ctx, by, audit.AnchorRemoved, have)
 		}
 	}
-	return a, ErrNoAnchor.WithMessage("%s is no anchor; countersign audit anchor list says which there are", a)
+	return a, ErrNoAnchor.WithMessage("anchor %s not found; run countersign audit anchor list", a)
 }
 
 // turn changes the list and records the change, or does neither.
@@ -135,24 +135,24 @@ func (k *AnchoredLog) known(a audit.Anchor) (audit.Anchor, Place, error) {
 	switch a.Kind {
 	case audit.AnchorJournal:
 		if k.parts.Journal == nil {
-			return a, nil, ErrNoAnchor.WithMessage("there is no system's journal on this machine (%s)", JournalSocket)
+			return a, nil, ErrNoAnchor.WithMessage("this machine has no system journal (%s)", JournalSocket)
 		}
 		return audit.Anchor{Kind: a.Kind}, k.parts.Journal, nil
 	case audit.AnchorFile:
 		path, err := filepath.Abs(a.Where)
 		if err != nil || a.Where == "" {
-			return a, nil, ErrNoAnchor.WithMessage("an anchor of the kind file names a file")
+			return a, nil, ErrNoAnchor.WithMessage("an anchor of kind file needs the path of a file")
 		}
 		if rel, err := filepath.Rel(k.parts.Home, path); err == nil && filepath.IsLocal(rel) {
-			return a, nil, ErrNoAnchor.WithMessage("%s lies in the home of the record; whatever happens to one happens to the other: name a file elsewhere, on other media best", path)
+			return a, nil, ErrNoAnchor.WithMessage("%s is inside COUNTERSIGN_HOME, where it could be lost together with the audit log; use a file on another disk", path)
 		}
 		a.Where = path
 	case audit.AnchorGit:
 		if a.Where == "" {
-			return a, nil, ErrNoAnchor.WithMessage("an anchor of the kind git names the URL of a repository")
+			return a, nil, ErrNoAnchor.WithMessage("an anchor of kind git needs the URL of a repository")
 		}
 	default:
-		return a, nil, ErrNoAnchor.WithMessage("%q is no kind of anchor; there are file, git and journal", a.Kind)
+		return a, nil, ErrNoAnchor.WithMessage("unknown anchor kind %q; use file, git or journal", a.Kind)
 	}
 	place, err := k.parts.Open(a)
 	if n, ok := place.(interface{ Where() string }); ok && err == nil {

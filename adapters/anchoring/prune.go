@@ -14,7 +14,7 @@ import (
 const step = 2000
 
 // ErrNotPruned is returned when nothing may be removed from the audit log.
-var ErrNotPruned = fault.New(fault.State, "audit_not_pruned", "nothing was removed from the audit")
+var ErrNotPruned = fault.New(fault.State, "audit_not_pruned", "nothing was removed from the audit log")
 
 // Prune removes the reads that are older than days, which the log itself must allow, if there are at least some of them. It verifies the whole log first, and
 // removes nothing from one that is not in order, or of which an anchor cannot be read. Steps that were carried out before an error stay removed.
@@ -22,12 +22,12 @@ func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (audit.P
 	store, ok := k.parts.Log.(ports.Prunable)
 	done := audit.Pruned{Days: days, Before: k.parts.Clock.Now().Add(-time.Duration(days) * 24 * time.Hour).UTC().Truncate(time.Second)}
 	if !ok || days < 1 {
-		return done, ErrNotPruned.WithMessage("reads are kept for all time")
+		return done, ErrNotPruned.WithMessage("records of reads are kept without a time limit")
 	}
 	k.put(ctx, false)
 	beside, err := k.parts.Signer.Head()
 	if err != nil || beside == nil {
-		return done, errors.Join(err, ErrNotPruned.WithMessage("the audit has no signed end yet, so nothing was removed from it"))
+		return done, errors.Join(err, ErrNotPruned.WithMessage("nothing was removed from the audit log, because its end is not signed yet"))
 	}
 	var check *audit.Check
 	report, err := k.check(ctx, audit.Checkpoint{}, func(c *audit.Check) {
@@ -38,11 +38,11 @@ func (k *AnchoredLog) Prune(ctx context.Context, days int, least int64) (audit.P
 		return done, err
 	}
 	if err := report.Err(); err != nil {
-		return done, ErrNotPruned.WithMessage("nothing was removed from the audit, because it is not in order: %s; look with countersign audit verify", fault.From(err).Message).WithCause(err)
+		return done, ErrNotPruned.WithMessage("nothing was removed from the audit log, because its verification failed: %s; run countersign audit verify", fault.From(err).Message).WithCause(err)
 	}
 	p := check.Pruning()
 	if p.Retention.Days != days || p.Retention.Allowed == 0 {
-		return done, ErrNotPruned.WithMessage("nothing was removed from the audit, because it has no person's approval to keep reads for %d days; give it: countersign policy keep-reads %d", days, days)
+		return done, ErrNotPruned.WithMessage("nothing was removed from the audit log, because keeping reads for %d days was not approved; run countersign policy keep-reads %d", days, days)
 	}
 	for _, s := range p.Steps {
 		if s.Reads < least {

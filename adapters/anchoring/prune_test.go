@@ -133,14 +133,14 @@ func TestNothingIsRemovedThatIsNotAllowed(t *testing.T) {
 		do   func(h *fixture)
 		says string
 	}{
-		"other days on record": {func(h *fixture) { h.allow(90) }, "no person's approval to keep reads for 30 days"},
-		"taken back":           {func(h *fixture) { h.allow(0) }, "no person's approval"},
+		"other days on record": {func(h *fixture) { h.allow(90) }, "keeping reads for 30 days was not approved"},
+		"taken back":           {func(h *fixture) { h.allow(0) }, "was not approved"},
 		"a row edited": {func(h *fixture) {
 			h.do("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'suite/1', 'suite/2') AS BLOB) WHERE seq = 8")
-		}, "not in order"},
-		"a change that is now a read": {func(h *fixture) { h.reclassify(); h.reads(1); h.again() }, "not in order"},
-		"an anchor out of reach":      {func(h *fixture) { h.write(h.file(), []byte("{}")) }, "not in order"},
-		"the key gone":                {func(h *fixture) { h.move(h.key("audit.key")) }, "not in order"},
+		}, "its verification failed"},
+		"a change that is now a read": {func(h *fixture) { h.reclassify(); h.reads(1); h.again() }, "its verification failed"},
+		"an anchor out of reach":      {func(h *fixture) { h.write(h.file(), []byte("{}")) }, "its verification failed"},
+		"the key gone":                {func(h *fixture) { h.move(h.key("audit.key")) }, "its verification failed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := used(t)

@@ -33,7 +33,7 @@ func newChange(path []string, raw json.RawMessage) (change, error) {
 	var m document
 	value := m.tree(node, nil)
 	if len(m.Twice) > 0 {
-		return change{}, ErrValueFormat.WithMessage("the value for %s has the key %s twice; keep the one that counts", keyText(path), keyText(m.Twice[0]))
+		return change{}, ErrValueFormat.WithMessage("the value for %s has the key %s twice; keep one of them", keyText(path), keyText(m.Twice[0]))
 	}
 	return change{Path: slices.Clone(path), Node: node, Value: value}, nil
 }

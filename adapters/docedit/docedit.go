@@ -230,7 +230,7 @@ func syntaxOf(format string) (syntax, error) {
 	case TOML:
 		return TOMLSyntax{}, nil
 	}
-	return nil, ErrFormat.WithMessage("there is no format %q; json, jsonc and toml can be edited", format)
+	return nil, ErrFormat.WithMessage("unknown format %q; use json, jsonc or toml", format)
 }
 
 // cutMark parts a byte order mark from the text.

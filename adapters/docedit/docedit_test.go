@@ -138,14 +138,14 @@ func TestRefusals(t *testing.T) {
 		"not TOML":               {"toml", "a = 1\nb = \n", entry(`1`, "k"), docedit.ErrFormat, "line 2, column"},
 		"a secret without quote": {"toml", "a = secret", entry(`1`, "k"), docedit.ErrFormat, "line 1, column 5"},
 		"a key twice in TOML":    {"toml", "a = 1\na = 2\n", entry(`1`, "k"), docedit.ErrFormat, "line 2"},
-		"no object":              {"json", "[]", entry(`1`, "k"), docedit.ErrShape, "no object"},
+		"no object":              {"json", "[]", entry(`1`, "k"), docedit.ErrShape, "not an object"},
 		"a key twice":            {"json", `{"m": {"a": 1, "a": 2}}`, entry(`1`, "m", "k"), docedit.ErrShape, "m.a"},
 		"a plain value":          {"json", `{"m": "x"}`, entry(`1`, "m", "k"), docedit.ErrShape, "m is a plain value"},
 		"a null":                 {"json", `{"m": {"n": null}}`, entry(`1`, "m", "n", "k"), docedit.ErrShape, "m.n is null"},
 		"a list":                 {"toml", "[[m]]\n", entry(`1`, "m", "k"), docedit.ErrShape, "m is a list"},
-		"a null for TOML":        {"toml", "", entry(`{"a":[null]}`, "k"), docedit.ErrShape, "TOML has none"},
+		"a null for TOML":        {"toml", "", entry(`{"a":[null]}`, "k"), docedit.ErrShape, "TOML does not support"},
 		"a number for TOML":      {"toml", "", entry(`9223372036854775808`, "k"), docedit.ErrShape, "64 bits"},
-		"a float for TOML":       {"toml", "", entry(`1e999`, "k"), docedit.ErrShape, "cannot hold"},
+		"a float for TOML":       {"toml", "", entry(`1e999`, "k"), docedit.ErrShape, "does not fit into a TOML integer"},
 		"no key":                 {"json", "", entry(`1`), docedit.ErrShape, "names no key"},
 		"a key of no text":       {"json", "", entry(`1`, "\xff"), docedit.ErrShape, "UTF-8"},
 		"no value":               {"json", "", entry(``, "k"), docedit.ErrFormat, "not JSON"},
@@ -155,7 +155,7 @@ func TestRefusals(t *testing.T) {
 		"a deep document":        {"json", `{"a": ` + strings.Repeat("[", 10_000_000), entry(`1`, "k"), docedit.ErrFormat, "deeper than 500"},
 		"deep TOML":              {"toml", "a = " + strings.Repeat("[", 1_000_000), entry(`1`, "k"), docedit.ErrFormat, "brackets"},
 		"deep valid TOML":        {"toml", "a = " + deep, entry(`1`, "k"), docedit.ErrFormat, "deeper than 500"},
-		"no format":              {"yaml", "", entry(`1`, "k"), docedit.ErrFormat, `no format "yaml"`},
+		"no format":              {"yaml", "", entry(`1`, "k"), docedit.ErrFormat, `unknown format "yaml"`},
 	} {
 		t.Run(name, func(t *testing.T) {
 			var edit docedit.Editor

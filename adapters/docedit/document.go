@@ -16,11 +16,11 @@ import (
 const valueMaxDepth = canon.MaxDepth
 
 // ErrValueFormat is returned for a document, or a value to set, that is not of its format. The message has the line and the column.
-var ErrValueFormat = fault.New(fault.Invalid, "document_invalid", "the document is not of its format")
+var ErrValueFormat = fault.New(fault.Invalid, "document_invalid", "invalid document")
 
 // ErrValueShape is returned for a document, or a set of paths, without a safe edit: a path passes through something that is not an object, a key
 // occurs twice, or the text cannot be changed without changing more than was asked.
-var ErrValueShape = fault.New(fault.Conflict, "document_shape", "the document's shape leaves no safe edit")
+var ErrValueShape = fault.New(fault.Conflict, "document_shape", "the document cannot be edited safely")
 
 // unsafe is the ErrShape for keys whose edit would change something else as well.
 func unsafe(paths ...[]string) error {
@@ -94,7 +94,7 @@ func (m document) At(path []string) (any, bool, error) {
 	for i, key := range path {
 		object, ok := v.(map[string]any)
 		if !ok {
-			return nil, false, ErrValueShape.WithMessage("%s is %s, so there can be no %s in it; make it an object (a table), or take it out",
+			return nil, false, ErrValueShape.WithMessage("%s is %s, so it cannot contain %s; make it an object (a table), or remove it",
 				keyText(path[:i]), kind(v), keyText(path[i:]))
 		}
 		if v, ok = object[key]; !ok {
@@ -141,7 +141,7 @@ func (m document) Unambiguous(path []string) error {
 }
 
 func repeated(key []string) error {
-	return ErrValueShape.WithMessage("the key %s is in the document twice, and nobody can say which one counts; take one of them out", keyText(key))
+	return ErrValueShape.WithMessage("the document has the key %s twice; remove one of them", keyText(key))
 }
 
 // Absent lists the containers of path that are not there, outermost first.

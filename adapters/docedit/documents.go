@@ -13,7 +13,7 @@ type Documents struct{ editor Editor }
 // Root implements deployport.Documents.
 func (d Documents) Root(f deployment.Format, doc []byte) (json.RawMessage, error) {
 	if f == deployment.FormatIgnore {
-		return nil, ErrFormat.WithMessage("a list of lines is no object")
+		return nil, ErrFormat.WithMessage("a list of lines is not an object")
 	}
 	syntax, err := syntaxOf(string(f))
 	if err != nil {
@@ -25,7 +25,7 @@ func (d Documents) Root(f deployment.Format, doc []byte) (json.RawMessage, error
 		return nil, err
 	}
 	if len(read.Twice) > 0 {
-		return nil, ErrShape.WithMessage("%s stands twice in the document", keyText(read.Twice[0]))
+		return nil, ErrShape.WithMessage("the document has %s twice", keyText(read.Twice[0]))
 	}
 	return canonical(read.Root)
 }

@@ -31,15 +31,15 @@ func readIgnore(doc []byte) (f ignoreFile, err error) {
 		switch text := strings.TrimRight(line, " \t\r\n"); {
 		case open == 0 && (text == ignoreBegin || text == ignoreBare):
 			if f.found {
-				return f, ErrFormat.WithMessage("line %d begins a second managed section; take one of the two out", number)
+				return f, ErrFormat.WithMessage("line %d begins a second managed section; remove one of the two", number)
 			}
 			f.found, f.bare, open = true, text == ignoreBare, number
 		case text == ignoreBegin || text == ignoreBare:
-			return f, ErrFormat.WithMessage("line %d begins a section inside the one of line %d; put %s before it", number, open, ignoreEnd)
+			return f, ErrFormat.WithMessage("line %d begins a section inside the section of line %d; put %s before it", number, open, ignoreEnd)
 		case open > 0 && text == ignoreEnd:
 			open, at = 0, &f.after
 		case text == ignoreEnd:
-			return f, ErrFormat.WithMessage("line %d ends a section that nothing begins; take the line out", number)
+			return f, ErrFormat.WithMessage("line %d ends a section that was not begun; remove the line", number)
 		case open > 0:
 			f.lines = append(f.lines, strings.TrimRight(line, "\r\n"))
 		default:
@@ -47,7 +47,7 @@ func readIgnore(doc []byte) (f ignoreFile, err error) {
 		}
 	}
 	if open > 0 {
-		return f, ErrFormat.WithMessage("the section that begins at line %d has no end; put the line %s behind it", open, ignoreEnd)
+		return f, ErrFormat.WithMessage("the section that begins at line %d has no end; add the line %s after it", open, ignoreEnd)
 	}
 	return f, nil
 }

@@ -93,7 +93,7 @@ func (Editor) list(format string, doc []byte, path []string) ([]any, bool, error
 	}
 	list, ok := value.([]any)
 	if !ok {
-		return nil, true, ErrShape.WithMessage("%s is %s, and no list that something could be put into; make it one, or take it out", keyText(path), kind(value))
+		return nil, true, ErrShape.WithMessage("%s is %s, not a list; make it a list, or remove it", keyText(path), kind(value))
 	}
 	return list, true, nil
 }

@@ -29,11 +29,11 @@ func parse(doc []byte) (text, error) {
 	tree, err := hujson.Parse(append(bytes.Clone(doc), '\n')) // a comment on the last line may end with the document
 	if err != nil {
 		why := withoutQuotes(strings.TrimPrefix(err.Error(), "hujson: "))
-		return text{}, ErrValueFormat.WithMessage("the document is not JSON: %s; mend it there and try again", why)
+		return text{}, ErrValueFormat.WithMessage("the document is not JSON: %s; correct it and try again", why)
 	}
 	root, ok := tree.Value.(*hujson.Object)
 	if !ok {
-		return text{}, ErrValueShape.WithMessage("the document is JSON, but no object, so it has no keys; make it an object")
+		return text{}, ErrValueShape.WithMessage("the document is JSON, but not an object; make it an object")
 	}
 	return text{doc: doc, root: root, tree: tree}, nil
 }

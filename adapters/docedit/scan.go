@@ -9,7 +9,7 @@ import (
 )
 
 // errScan reports text the scanner cannot follow. The library judged the document before, so its author never sees it.
-var errScan = errors.New("docedit: the scanner lost its way")
+var errScan = errors.New("docedit: the scanner is in an invalid state")
 
 // errDeep reports a value that nests beyond meaning.MaxDepth.
 var errDeep = errors.New("docedit: too many levels")

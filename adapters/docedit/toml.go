@@ -23,14 +23,14 @@ const maxBrackets = 20_000
 // Read returns what the document says. It fails with ErrFormat.
 func (TOMLSyntax) Read(doc []byte) (m document, err error) {
 	if bytes.Count(doc, []byte("["))+bytes.Count(doc, []byte("{")) > maxBrackets {
-		return document{}, ErrValueFormat.WithMessage("the document has more than %d brackets; no settings need that many", maxBrackets)
+		return document{}, ErrValueFormat.WithMessage("the document has more than %d brackets, the maximum", maxBrackets)
 	}
 	if _, err := scan(doc); errors.Is(err, errDeep) {
 		return document{}, ErrValueFormat.WithMessage("the document nests deeper than %d levels", valueMaxDepth)
 	}
 	defer func() {
 		if p := recover(); p != nil { // the library panics on what it takes for its own defects
-			m, err = document{}, ErrValueFormat.WithMessage("the document is not TOML that can be understood").WithCause(fmt.Errorf("panic: %v", p))
+			m, err = document{}, ErrValueFormat.WithMessage("the document cannot be parsed as TOML").WithCause(fmt.Errorf("panic: %v", p))
 		}
 	}()
 	root := map[string]any{}
@@ -39,7 +39,7 @@ func (TOMLSyntax) Read(doc []byte) (m document, err error) {
 		if !errors.As(err, &at) {
 			return document{}, ErrValueFormat.WithMessage("the document is not TOML").WithCause(err)
 		}
-		return document{}, ErrValueFormat.WithMessage("the document is not TOML: line %d, column %d: %s; mend it there and try again",
+		return document{}, ErrValueFormat.WithMessage("the document is not TOML: line %d, column %d: %s; correct it and try again",
 			at.Position.Line, max(at.Position.Col, 1), withoutQuotes(at.Message))
 	}
 	return document{Root: neutral(root).(map[string]any)}, nil

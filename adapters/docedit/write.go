@@ -81,9 +81,9 @@ func (w writer) literal(v hujson.Literal) (string, error) {
 		if _, err := strconv.ParseFloat(text, 64); err == nil && strings.ContainsAny(text, ".e") {
 			return text, nil
 		}
-		return "", ErrValueShape.WithMessage("the value for %s has a number that TOML cannot hold; integers have 64 bits there", keyText(w.path))
+		return "", ErrValueShape.WithMessage("the value for %s has a number that does not fit into a TOML integer of 64 bits", keyText(w.path))
 	case 'n':
-		return "", ErrValueShape.WithMessage("the value for %s has a null, and TOML has none; leave that key out", keyText(w.path))
+		return "", ErrValueShape.WithMessage("the value for %s has a null, which TOML does not support; omit that key", keyText(w.path))
 	}
 	return string(v), nil
 }

@@ -25,9 +25,9 @@ const (
 
 // The errors of documents besides those of the file system.
 var (
-	ErrTooLarge = fault.New(fault.Unavailable, "document_too_large", "a stored document is larger than it may be")
-	ErrNotFile  = fault.New(fault.Unavailable, "document_not_a_file", "a stored document is no regular file")
-	ErrLocked   = fault.New(fault.Unavailable, "document_locked", "another process holds the lock of a document for too long")
+	ErrTooLarge = fault.New(fault.Unavailable, "document_too_large", "a stored document is too large")
+	ErrNotFile  = fault.New(fault.Unavailable, "document_not_a_file", "a stored document is not a regular file")
+	ErrLocked   = fault.New(fault.Unavailable, "document_locked", "another process has held the lock of a document for too long")
 )
 
 // Dir is a directory of documents. Names are slash paths below it. Nothing is opened or created until it is needed, and nothing is kept open between

@@ -30,15 +30,15 @@ func (b *SecretBox) read() (*keyRing, error) {
 		return nil, b.unusable(err)
 	}
 	if err != nil || len(data) != keySize && len(data) != 2*keySize {
-		return nil, ErrSecretKey.WithMessage("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, "+
-			"or move it away to begin with a new one, which cannot open what was sealed", b.File(), keySize)
+		return nil, ErrSecretKey.WithMessage("the key %s is damaged: its size is not %d bytes; restore it from a copy, "+
+			"or move it away to start with a new one, which cannot open values sealed with the old one", b.File(), keySize)
 	}
 	if runtime.GOOS != "windows" { // Windows has no such modes
 		if mode := dir.Mode().Perm(); mode&others != 0 {
-			return nil, ErrSecretKey.WithMessage("others may look into the directory of the key that seals secrets (mode %#o); chmod 700 %s", mode, b.dir.Path())
+			return nil, ErrSecretKey.WithMessage("other users can read the directory of the key that seals secrets (mode %#o); run: chmod 700 %s", mode, b.dir.Path())
 		}
 		if mode := info.Mode().Perm(); mode&others != 0 {
-			return nil, ErrSecretKey.WithMessage("others may use the key that seals secrets (mode %#o); chmod 600 %s", mode, b.File())
+			return nil, ErrSecretKey.WithMessage("other users can read the key that seals secrets (mode %#o); run: chmod 600 %s", mode, b.File())
 		}
 	}
 	return &keyRing{info: info, masters: slices.Collect(slices.Chunk(data, keySize)), ciphers: map[purpose]cipher.AEAD{}}, nil

@@ -36,7 +36,7 @@ func (d *Dir) Lock(ctx context.Context, name string) (*Lock, error) {
 			if err := ctx.Err(); err != nil {
 				return nil, err
 			}
-			return nil, ErrLocked.WithMessage("%s has been locked by another process for %s; look for one that hangs", d.File(name), LockWait)
+			return nil, ErrLocked.WithMessage("another process has locked %s for %s; check whether one hangs", d.File(name), LockWait)
 		case <-time.After(lockPoll):
 		}
 	}
@@ -50,7 +50,7 @@ func (d *Dir) TryLock(name string) (*Lock, error) {
 	}
 	held := flock.New(d.File(name), flock.SetPermissions(fileMode))
 	if info, err := os.Lstat(held.Path()); err == nil && !info.Mode().IsRegular() {
-		return nil, ErrNotFile.WithMessage("the lock %s is no regular file; remove it", held.Path())
+		return nil, ErrNotFile.WithMessage("the lock %s is not a regular file; remove it", held.Path())
 	}
 	ok, err := held.TryLock()
 	if errors.Is(err, fs.ErrNotExist) {

@@ -24,7 +24,7 @@ const version = 1
 // The errors of sealed secrets.
 var (
 	ErrSecretKey  = fault.New(fault.Unavailable, "secret_key_unusable", "the key that seals secrets cannot be used")
-	ErrSecretLost = fault.New(fault.State, "secret_unreadable", "a sealed value cannot be opened with the key there is")
+	ErrSecretLost = fault.New(fault.State, "secret_unreadable", "a sealed value cannot be opened with the current key")
 )
 
 // SecretLocation is where a sealed value is stored. It opens nowhere else. Table and Column, which contain no bar, also select the derived key.
@@ -77,7 +77,7 @@ func (b *SecretBox) Seal(at SecretLocation, plain []byte) ([]byte, error) {
 // modified.
 func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
 	if !IsSealed(blob) {
-		return nil, ErrSecretLost.WithMessage("%s of %s %q was not sealed by a Countersign that this one knows; update this program", at.Column, at.Table, at.Row)
+		return nil, ErrSecretLost.WithMessage("%s of %s %q was sealed by an unknown version of Countersign; update this program", at.Column, at.Table, at.Row)
 	}
 	b.mu.Lock()
 	had := b.ring
@@ -99,11 +99,11 @@ func (b *SecretBox) Open(at SecretLocation, blob []byte) ([]byte, error) {
 			return plain, err
 		}
 	}
-	return nil, b.lost(at, "is another one than it was sealed with, or it was altered since")
+	return nil, b.lost(at, "is not the one that sealed it, or the value was altered")
 }
 
 func (b *SecretBox) lost(at SecretLocation, why string) error {
-	return ErrSecretLost.WithMessage("%s of %s %q cannot be opened: the key %s %s; put that file back from a copy, or remove what it sealed and store it anew",
+	return ErrSecretLost.WithMessage("%s of %s %q cannot be opened: the key %s %s; restore that file from a copy, or delete what it sealed and store it again",
 		at.Column, at.Table, at.Row, b.File(), why)
 }
 

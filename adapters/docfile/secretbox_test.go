@@ -109,14 +109,14 @@ func TestLostKey(t *testing.T) {
 		said := fault.From(err).Message
 		assert.Contains(t, said, why)
 		assert.Contains(t, said, file)
-		assert.Contains(t, said, "put that file back")
+		assert.Contains(t, said, "restore that file")
 	}
 	require.NoError(t, os.Remove(file))
 	says("is missing")
 	assert.NoFileExists(t, file, "opening makes no key")
 	fresh, err := docfile.NewSecretBox(dir).Seal(here, []byte("new"))
 	require.NoError(t, err)
-	says("is another one")
+	says("is not the one that sealed it")
 	plain, err := docfile.NewSecretBox(dir).Open(here, fresh)
 	require.NoError(t, err, "what is sealed from now on is not affected")
 	assert.Equal(t, "new", string(plain))

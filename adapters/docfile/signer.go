@@ -21,7 +21,7 @@ const (
 )
 
 // ErrSigner is returned for a key that has signed and is now missing, different or unusable.
-var ErrSigner = fault.New(fault.State, "audit_key_unusable", "the key that signs the audit cannot be used")
+var ErrSigner = fault.New(fault.State, "audit_key_unusable", "the key that signs the audit log cannot be used")
 
 // Signer is a ports.Signer: an ed25519 key in a file that only its owner may read. It is created by the first signature, and never again without an
 // explicit request. It is safe for concurrent use, and several processes may use the same key.
@@ -66,14 +66,14 @@ func (s *Signer) Key(had audit.Key) (audit.Key, error) {
 	case err != nil:
 		return audit.Key{}, err
 	case was != (audit.Key{}) && key != was:
-		return audit.Key{}, ErrSigner.WithMessage("the key %s is %s, and the audit was signed with %s; put that file back from a copy, or begin with a new key on record: countersign audit key new", s.File(), key, was)
+		return audit.Key{}, ErrSigner.WithMessage("the key %s is %s, but the audit log was signed with %s; restore that file from a copy, or start a new key with countersign audit key new", s.File(), key, was)
 	}
 	return key, nil
 }
 
 // Missing returns the error for a key that has signed and is missing.
 func (s *Signer) Missing(was audit.Key) error {
-	return ErrSigner.WithMessage("the key %s, which has signed the audit (%s), is missing; put that file back from a copy, or begin with a new key on record: countersign audit key new", s.File(), was)
+	return ErrSigner.WithMessage("the key %s, which signed the audit log (%s), is missing; restore that file from a copy, or start a new key with countersign audit key new", s.File(), was)
 }
 
 // Peek returns the existing key, or fs.ErrNotExist.
@@ -93,7 +93,7 @@ func (s *Signer) Sign(key audit.Key, at audit.Position) (audit.Head, error) {
 	}
 	h := audit.Head{Seq: at.Seq, Hash: at.Hash, Kept: at.Kept, At: s.now().UTC().Truncate(time.Millisecond), Home: s.home, Machine: s.machine, Key: audit.Key(k.Public().(ed25519.PublicKey))}
 	if h.Key != key {
-		return audit.Head{}, ErrSigner.WithMessage("the key %s was exchanged meanwhile", s.File())
+		return audit.Head{}, ErrSigner.WithMessage("the key %s was replaced during this call; call again", s.File())
 	}
 	h.Sig = ed25519.Sign(k, h.Statement())
 	return h, nil
@@ -118,7 +118,7 @@ func (s *Signer) Head() (*audit.Head, error) {
 	}
 	h, err := audit.ReadHead(data)
 	if err != nil {
-		return nil, ErrSigner.WithMessage("%s, which says how far the audit had come, is damaged; put it back from a copy, or have countersign audit accept write it anew", s.dir.File(HeadFile))
+		return nil, ErrSigner.WithMessage("%s, the recorded head of the audit log, is damaged; restore it from a copy, or rewrite it with countersign audit accept", s.dir.File(HeadFile))
 	}
 	return &h, nil
 }
@@ -152,11 +152,11 @@ func (s *Signer) current() (ed25519.PrivateKey, error) {
 		return nil, s.unusable(err)
 	}
 	if err != nil || len(seed) != ed25519.SeedSize {
-		return nil, ErrSigner.WithMessage("the key %s is damaged: it has another size than the %d bytes it should; put it back from a copy, or begin with a new key on record: countersign audit key new",
+		return nil, ErrSigner.WithMessage("the key %s is damaged: its size is not %d bytes; restore it from a copy, or start a new key with countersign audit key new",
 			s.File(), ed25519.SeedSize)
 	}
 	if mode := info.Mode().Perm(); runtime.GOOS != "windows" && mode&others != 0 {
-		return nil, ErrSigner.WithMessage("others may use the key that signs the audit (mode %#o); chmod 600 %s", mode, s.File())
+		return nil, ErrSigner.WithMessage("other users can read the key that signs the audit log (mode %#o); run: chmod 600 %s", mode, s.File())
 	}
 	s.key, s.info = ed25519.NewKeyFromSeed(seed), info
 	return s.key, nil
@@ -199,7 +199,7 @@ func (s *Signer) unusable(err error) error {
 	}
 	var p *fs.PathError
 	if errors.As(err, &p) {
-		return ErrSigner.WithMessage("the key that signs the audit cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).WithCause(err)
+		return ErrSigner.WithMessage("the key that signs the audit log cannot be used: cannot %s %s: %v", p.Op, p.Path, p.Err).WithCause(err)
 	}
-	return ErrSigner.WithMessage("the key %s that signs the audit cannot be used", s.File()).WithCause(err)
+	return ErrSigner.WithMessage("the key %s that signs the audit log cannot be used", s.File()).WithCause(err)
 }

@@ -59,7 +59,7 @@ func (f *PathFinder) SetDefault(ctx context.Context, root, name string) error {
 	}
 	changed := edited(text, line, name)
 	if after, _, err := selected(root, changed); err != nil || after != name {
-		return ecosystem.ErrSettings.WithMessage("%s is written in a way that cannot be changed line by line; write %s: %s there yourself", dir.File(agentFile), defaultKey, name)
+		return ecosystem.ErrSettings.WithMessage("%s cannot be edited line by line; add %s: %s by hand", dir.File(agentFile), defaultKey, name)
 	}
 	return storedPath(dir.Write(agentFile, []byte(changed)), dir.File(agentFile))
 }
@@ -68,7 +68,7 @@ func storedPath(err error, path string) error {
 	if err == nil || errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		return err
 	}
-	return ecosystem.ErrStorage.WithMessage("%s could not be written; look at its permissions and at the space on the disk", path).WithCause(err)
+	return ecosystem.ErrStorage.WithMessage("%s could not be written; check its permissions and the free disk space", path).WithCause(err)
 }
 
 func readAgent(root string) (string, error) {
@@ -77,7 +77,7 @@ func readAgent(root string) (string, error) {
 		return "", nil
 	}
 	if err != nil {
-		return "", ecosystem.ErrSettings.WithMessage("%s cannot be read; mend it, or move it away", filepath.Join(root, agentFile)).WithCause(err)
+		return "", ecosystem.ErrSettings.WithMessage("%s cannot be read; repair it, or move it away", filepath.Join(root, agentFile)).WithCause(err)
 	}
 	return withoutBOM(text), nil
 }

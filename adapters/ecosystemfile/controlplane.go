@@ -41,15 +41,15 @@ func (l *ControlPlane) Start(ctx context.Context, host string, port int) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.server != nil {
-		return ecosystem.ErrServer.WithMessage("this server listens on port %d already; amof_server_restart has it listen elsewhere", l.port)
+		return ecosystem.ErrServer.WithMessage("this server already listens on port %d; call amof_server_restart to change the port", l.port)
 	}
 	if ip := net.ParseIP(host); host != "localhost" && (ip == nil || !ip.IsLoopback()) {
-		return ecosystem.ErrServer.WithMessage("%q is no loopback address; the listener is for this machine alone (127.0.0.1)", host)
+		return ecosystem.ErrServer.WithMessage("%q is not a loopback address; the listener is for this machine only (127.0.0.1)", host)
 	}
 	var config net.ListenConfig
 	at, err := config.Listen(ctx, "tcp", net.JoinHostPort(host, strconv.Itoa(port)))
 	if err != nil {
-		return ecosystem.ErrServer.WithMessage("port %d of %s cannot be listened on; name another one", port, host).WithCause(err)
+		return ecosystem.ErrServer.WithMessage("cannot listen on port %d of %s; use another port", port, host).WithCause(err)
 	}
 	server := &http.Server{Handler: l.handler(host, port), ReadHeaderTimeout: patience, ReadTimeout: patience, WriteTimeout: patience, IdleTimeout: 4 * patience, MaxHeaderBytes: 16 << 10}
 	l.server, l.host, l.port = server, host, port

@@ -37,7 +37,7 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.Dr
 		return "", err
 	}
 	if len(text) > ecosystem.MaxManifestBytes {
-		return "", ecosystem.ErrManifest.WithMessage("the manifest of %s would have %d bytes; at most %d are allowed", l.Name, len(text), ecosystem.MaxManifestBytes)
+		return "", ecosystem.ErrManifest.WithMessage("the manifest of %s would have %d bytes, more than the limit of %d", l.Name, len(text), ecosystem.MaxManifestBytes)
 	}
 	root, err := openRoot(l)
 	if err != nil {
@@ -49,7 +49,7 @@ func (s *Store) Create(ctx context.Context, l ecosystem.Layout, doc ecosystem.Dr
 	}
 	if s.initializes(root) {
 		if err := s.o.Init(ctx, l.Root); err != nil {
-			return "", ecosystem.ErrStorage.WithMessage("no git repository could be made in %s; look at the directory's permissions and at the space on the disk", l.Root).WithCause(err)
+			return "", ecosystem.ErrStorage.WithMessage("cannot create a git repository in %s; check the directory's permissions and the free disk space", l.Root).WithCause(err)
 		}
 	}
 	return string(text), stored(createDir(root, l, text), "the ecosystem "+l.Name, l.Dir)
@@ -76,13 +76,13 @@ func (s *Store) initializes(root *os.Root) bool {
 func openRoot(l ecosystem.Layout) (*os.Root, error) {
 	root, err := os.OpenRoot(l.Root)
 	if err != nil {
-		return nil, ecosystem.ErrRoot.WithMessage("the workspace root %s cannot be opened; AMOF_WORKSPACE_ROOT names another", l.Root).WithCause(err)
+		return nil, ecosystem.ErrRoot.WithMessage("the workspace root %s cannot be opened; set AMOF_WORKSPACE_ROOT to another directory", l.Root).WithCause(err)
 	}
 	return root, nil
 }
 
 func exists(l ecosystem.Layout) error {
-	return ecosystem.ErrExists.WithMessage("%s is there already; choose another name than %s", l.Dir, l.Name)
+	return ecosystem.ErrExists.WithMessage("%s already exists; choose another name than %s", l.Dir, l.Name)
 }
 
 // pairs returns the members in their order, as the codec wants them.
@@ -171,7 +171,7 @@ func (s *Store) Write(ctx context.Context, l ecosystem.Layout, name string, data
 		return "", err
 	}
 	if !fs.ValidPath(name) || name == "." || strings.ContainsRune(name, 0) {
-		return "", ecosystem.ErrArguments.WithMessage("%.80q is no path below the ecosystem's directory", name)
+		return "", ecosystem.ErrArguments.WithMessage("%.80q is not a path below the ecosystem's directory", name)
 	}
 	root, err := openRoot(l)
 	if err != nil {
@@ -179,12 +179,12 @@ func (s *Store) Write(ctx context.Context, l ecosystem.Layout, name string, data
 	}
 	defer root.Close()
 	if info, err := root.Stat(inside(l.Name)); err != nil || !info.IsDir() {
-		return "", ecosystem.ErrUnknown.WithMessage("there is no ecosystem %s; amof_list_ecosystems shows those there are", l.Name)
+		return "", ecosystem.ErrUnknown.WithMessage("ecosystem %s not found; amof_list_ecosystems lists the ecosystems", l.Name)
 	}
 	file := filepath.Join(l.Dir, filepath.FromSlash(name))
 	switch err := place(root, inside(l.Name, name), data); {
 	case errors.Is(err, fs.ErrExist):
-		return "", ecosystem.ErrExists.WithMessage("%s is there already; choose another name", file)
+		return "", ecosystem.ErrExists.WithMessage("%s already exists; choose another name", file)
 	case err != nil:
 		return "", stored(at(err, l), name, l.Dir)
 	}

@@ -58,5 +58,5 @@ func stored(err error, what, path string) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	return ecosystem.ErrStorage.WithMessage("%s could not be written in %s; look at the directory's permissions and at the space on the disk", what, path).WithCause(err)
+	return ecosystem.ErrStorage.WithMessage("%s could not be written in %s; check the directory's permissions and the free disk space", what, path).WithCause(err)
 }

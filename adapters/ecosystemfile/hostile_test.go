@@ -173,7 +173,7 @@ func TestCorruptRecords(t *testing.T) {
 	_, err := s.States().Update(ctx, l, install)
 	require.NoError(t, err)
 	state := filepath.Join(l.State, "state.json")
-	for text, says := range map[string]string{"": "mend", "{": "mend", "[]": "mend", `{"version":"4"}`: "mend", `{"version":5}`: "newer"} {
+	for text, says := range map[string]string{"": "repair", "{": "repair", "[]": "repair", `{"version":"4"}`: "repair", `{"version":5}`: "newer"} {
 		require.NoError(t, os.WriteFile(state, []byte(text), 0o600))
 		_, err := s.States().Load(ctx, l)
 		require.ErrorIs(t, err, ecosystem.ErrState, text)

@@ -163,7 +163,7 @@ func (l end) added(events []ecosystem.RunEvent) ([]byte, error) {
 // marker returns the event that takes the place of e and of all that would come later, with blanks behind it up to the bound.
 func (l end) marker(e ecosystem.RunEvent) ([]byte, error) {
 	text, err := encode(ecosystem.RunEvent{Number: l.last + 1, Timestamp: e.Timestamp, Level: "warning", Type: "log", RunID: e.RunID,
-		Message: "the log has met its bound; what was logged later is missing", Payload: json.RawMessage(`{"truncated":true}`)})
+		Message: "the log reached its size limit; later lines are missing", Payload: json.RawMessage(`{"truncated":true}`)})
 	if err != nil || l.last+1 >= ecosystem.MaxLines {
 		return text, err
 	}

@@ -73,21 +73,21 @@ func (s *Store) missing(ctx context.Context, l ecosystem.Layout) error {
 	if err != nil {
 		names = nil // the names are a courtesy
 	}
-	there := "there is none in " + l.Root + " yet; amof_create_ecosystem makes one"
+	there := "no ecosystem exists in " + l.Root + " yet; create one with amof_create_ecosystem"
 	if len(names) > 0 {
 		there = "there are: " + strings.Join(names[:min(len(names), 20)], ", ")
 	}
-	return ecosystem.ErrUnknown.WithMessage("there is no ecosystem %s; %s", l.Name, there).WithDetails(map[string]any{"ecosystem": l.Name, "available": names})
+	return ecosystem.ErrUnknown.WithMessage("ecosystem %s not found; %s", l.Name, there).WithDetails(map[string]any{"ecosystem": l.Name, "available": names})
 }
 
 // unreadable words what is wrong with a manifest that is no mapping.
 func unreadable(l ecosystem.Layout, err error) error {
 	f := fault.From(err)
-	problems := []ecosystem.Problem{{Message: f.Message, Fix: "mend the file"}}
+	problems := []ecosystem.Problem{{Message: f.Message, Fix: "correct the file"}}
 	if found, ok := f.Details.(yamlcodec.Problems); ok {
 		problems = nil
 		for _, p := range found.Problems {
-			problems = append(problems, ecosystem.Problem{Message: p.String(), Fix: "mend the line"})
+			problems = append(problems, ecosystem.Problem{Message: p.String(), Fix: "correct the line"})
 		}
 	}
 	return ecosystem.ErrManifest.WithMessage("the manifest %s cannot be read: %s", l.Manifest, problems[0].Message).
@@ -112,7 +112,7 @@ func parse(text []byte) (map[string]any, error) {
 // plain converts a node for ecosystem.ReadManifest. left limits their number, because a few aliases of aliases can expand to billions.
 func plain(n yamlcodec.Node, left *int) (any, error) {
 	if *left--; *left < 0 {
-		return nil, ecosystem.ErrManifest.WithMessage("the document has more than %d values, counting what its aliases stand for", maxNodes)
+		return nil, ecosystem.ErrManifest.WithMessage("the document has more than %d values, with its aliases expanded", maxNodes)
 	}
 	switch n.Kind() {
 	case yamlcodec.Mapping:

@@ -97,7 +97,7 @@ func (f *PathFinder) absolute(path string) (string, error) {
 	path = strings.TrimPrefix(path, "~/")
 	if !filepath.IsAbs(path) {
 		if !filepath.IsAbs(f.o.Home) {
-			return "", ecosystem.ErrRoot.WithMessage("no home directory is known; set HOME, or AMOF_HOME to an absolute path")
+			return "", ecosystem.ErrRoot.WithMessage("the home directory is unknown; set HOME, or AMOF_HOME to an absolute path")
 		}
 		path = filepath.Join(f.o.Home, path)
 	}
@@ -150,7 +150,7 @@ func (f *PathFinder) working() (string, error) {
 	}
 	dir, err := os.Getwd()
 	if err != nil {
-		return "", ecosystem.ErrRoot.WithMessage("the working directory is gone; change to another one, or set AMOF_WORKSPACE_ROOT").WithCause(err)
+		return "", ecosystem.ErrRoot.WithMessage("the working directory no longer exists; change to another one, or set AMOF_WORKSPACE_ROOT").WithCause(err)
 	}
 	return dir, nil
 }
@@ -164,11 +164,11 @@ func (f *PathFinder) resolved(dir, source string) (string, error) {
 	real, err := filepath.EvalSymlinks(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return "", ecosystem.ErrRoot.WithMessage("the workspace root %s, which %s names, does not exist; make it, or name another", path, source)
+		return "", ecosystem.ErrRoot.WithMessage("the workspace root %s (%s) does not exist; create it, or name another", path, source)
 	case err != nil:
-		return "", ecosystem.ErrRoot.WithMessage("the workspace root %s, which %s names, cannot be reached", path, source).WithCause(err)
+		return "", ecosystem.ErrRoot.WithMessage("the workspace root %s (%s) cannot be opened", path, source).WithCause(err)
 	case !isDir(real):
-		return "", ecosystem.ErrRoot.WithMessage("the workspace root %s, which %s names, is no directory; name another", path, source)
+		return "", ecosystem.ErrRoot.WithMessage("the workspace root %s (%s) is not a directory; name another", path, source)
 	}
 	return real, nil
 }

@@ -51,11 +51,11 @@ func (ProvisionerFinder) Script(ctx context.Context, l ecosystem.Layout, name st
 		case err == nil:
 			return examine(root, file, shown)
 		case !errors.Is(err, fs.ErrNotExist) && !errors.Is(err, errNotDirectory):
-			return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s cannot be looked at", shown).WithCause(err)
+			return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner script %s cannot be read", shown).WithCause(err)
 		}
 		looked = append(looked, shown)
 	}
-	return ecosystem.Script{}, ecosystem.ErrMissing.WithMessage("there is no provisioner %q: neither %s exists, nor is it one of the built-in ones (local, noop)", name, strings.Join(looked, " nor "))
+	return ecosystem.Script{}, ecosystem.ErrMissing.WithMessage("provisioner %q not found: %s does not exist, and the built-in provisioners are local and noop", name, strings.Join(looked, " nor "))
 }
 
 func relative(root, file string) string {
@@ -69,18 +69,18 @@ func relative(root, file string) string {
 func examine(root, file, shown string) (ecosystem.Script, error) {
 	path, err := filepath.EvalSymlinks(file)
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s is a link that leads nowhere; mend or delete it", shown).WithCause(err)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner script %s is a dangling link; correct or delete it", shown).WithCause(err)
 	}
 	inside := relative(root, path)
 	if filepath.IsAbs(inside) || inside == ".." || strings.HasPrefix(inside, "../") {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s leads out of the workspace root, to %s; put the script itself there", shown, path)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner script %s is a link out of the workspace root, to %s; replace it with the script", shown, path)
 	}
 	if err := closed(root, inside, shown); err != nil {
 		return ecosystem.Script{}, err
 	}
 	f, err := openRegular(path)
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s is no regular file that can be read", shown).WithCause(err)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner script %s is not a readable regular file", shown).WithCause(err)
 	}
 	defer f.Close()
 	info, err := f.Stat()
@@ -88,15 +88,15 @@ func examine(root, file, shown string) (ecosystem.Script, error) {
 		return ecosystem.Script{}, err
 	}
 	if info.Mode().Perm()&others != 0 {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("anybody on this machine may write the provisioner's script %s; chmod o-w %s ends that", shown, shown)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("every user of this machine can write the provisioner script %s; run: chmod o-w %s", shown, shown)
 	}
 	hash := sha256.New()
 	n, err := io.Copy(hash, io.LimitReader(f, maxScript+1))
 	if err != nil {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s cannot be read", shown).WithCause(err)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner script %s cannot be read", shown).WithCause(err)
 	}
 	if n > maxScript {
-		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s has more than %d MiB; a script that long is none", shown, maxScript>>20)
+		return ecosystem.Script{}, ecosystem.ErrUnsafe.WithMessage("the provisioner script %s exceeds the limit of %d MiB", shown, maxScript>>20)
 	}
 	return ecosystem.Script{Path: path, Shown: shown, SHA256: hex.EncodeToString(hash.Sum(nil)), Executable: info.Mode().Perm()&0o111 != 0}, nil
 }
@@ -115,7 +115,7 @@ func openRegular(path string) (*os.File, error) {
 		return nil, err
 	}
 	if after, err := f.Stat(); err != nil || !os.SameFile(before, after) {
-		return nil, errors.Join(err, f.Close(), errors.New("it was exchanged while it was opened"))
+		return nil, errors.Join(err, f.Close(), errors.New("it was replaced while it was opened"))
 	}
 	return f, nil
 }
@@ -125,11 +125,11 @@ func closed(root, inside, shown string) error {
 	for dir := filepath.Join(root, filepath.Dir(filepath.FromSlash(inside))); ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)
 		if err != nil {
-			return ecosystem.ErrUnsafe.WithMessage("the provisioner's script %s cannot be looked at", shown).WithCause(err)
+			return ecosystem.ErrUnsafe.WithMessage("the provisioner script %s cannot be read", shown).WithCause(err)
 		}
 		if info.Mode().Perm()&others != 0 && info.Mode()&os.ModeSticky == 0 {
 			rel := relative(root, dir)
-			return ecosystem.ErrUnsafe.WithMessage("anybody on this machine may exchange the provisioner's script %s: its directory %s is writable by all; chmod o-w %s ends that", shown, rel, rel)
+			return ecosystem.ErrUnsafe.WithMessage("every user of this machine can replace the provisioner script %s, because they can write its directory %s; run: chmod o-w %s", shown, rel, rel)
 		}
 		if dir == root {
 			return nil
@@ -157,7 +157,7 @@ func (ProvisionerFinder) Dir(ctx context.Context, l ecosystem.Layout, environmen
 		err = os.Chmod(dir, private) //nolint:gosec // a directory is entered by its owner alone
 	}
 	if err != nil {
-		return "", ecosystem.ErrStorage.WithMessage("the directory %s of the environment cannot be made", dir).WithCause(err)
+		return "", ecosystem.ErrStorage.WithMessage("the directory %s of the environment cannot be created", dir).WithCause(err)
 	}
 	return dir, nil
 }

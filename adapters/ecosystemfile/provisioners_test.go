@@ -84,7 +84,7 @@ func TestScriptsThatMayNotRun(t *testing.T) {
 		make func(t *testing.T, l ecosystem.Layout, file string)
 		says string
 	}{
-		"writable by all": {func(t *testing.T, _ ecosystem.Layout, file string) { put(t, file, 0o757) }, "anybody on this machine may write"},
+		"writable by all": {func(t *testing.T, _ ecosystem.Layout, file string) { put(t, file, 0o757) }, "every user of this machine can write"},
 		"its directory is": {func(t *testing.T, _ ecosystem.Layout, file string) {
 			put(t, file, 0o755)
 			require.NoError(t, os.Chmod(filepath.Dir(file), 0o777))
@@ -92,26 +92,26 @@ func TestScriptsThatMayNotRun(t *testing.T) {
 		"the root is": {func(t *testing.T, l ecosystem.Layout, file string) {
 			put(t, file, 0o755)
 			require.NoError(t, os.Chmod(l.Root, 0o777))
-		}, "its directory . is writable"},
-		"a directory": {func(t *testing.T, _ ecosystem.Layout, file string) { require.NoError(t, os.MkdirAll(file, 0o755)) }, "no regular file"},
+		}, "can write its directory ."},
+		"a directory": {func(t *testing.T, _ ecosystem.Layout, file string) { require.NoError(t, os.MkdirAll(file, 0o755)) }, "not a readable regular file"},
 		"a pipe": {func(t *testing.T, _ ecosystem.Layout, file string) {
 			put(t, file, 0o755)
 			require.NoError(t, os.Remove(file))
 			require.NoError(t, syscall.Mkfifo(file, 0o755))
-		}, "no regular file"},
+		}, "not a readable regular file"},
 		"a link round and round": {func(t *testing.T, _ ecosystem.Layout, file string) {
 			put(t, file, 0o755)
 			require.NoError(t, os.Remove(file))
 			require.NoError(t, os.Symlink("spin.sh", file))
-		}, "leads nowhere"},
+		}, "is a dangling link"},
 		"out through the file": {func(t *testing.T, l ecosystem.Layout, file string) {
 			require.NoError(t, os.MkdirAll(filepath.Dir(file), 0o755))
 			require.NoError(t, os.Symlink(put(t, l.Root+"-beside/x.sh", 0o755), file))
-		}, "leads out"},
+		}, "is a link out of the workspace root"},
 		"out through a directory": {func(t *testing.T, l ecosystem.Layout, file string) {
 			put(t, l.Root+"-beside/box/spin.sh", 0o755)
 			require.NoError(t, os.Symlink(l.Root+"-beside", filepath.Join(l.Root, "provisioners")))
-		}, "leads out"},
+		}, "is a link out of the workspace root"},
 		"longer than any script is": {func(t *testing.T, _ ecosystem.Layout, file string) {
 			put(t, file, 0o755)
 			require.NoError(t, os.Truncate(file, 5<<20))

@@ -70,14 +70,14 @@ func isID(id string) bool {
 }
 
 func unknown(id string) error {
-	return ecosystem.ErrRunUnknown.WithMessage("there is no run %.64q; amof_list_runs shows those there are", id)
+	return ecosystem.ErrRunUnknown.WithMessage("run %.64q not found; amof_list_runs lists the runs", id)
 }
 
 // lock takes a lock of the run of that id.
 func lock(ctx context.Context, dir *docfile.Dir, id, suffix string) (*docfile.Lock, error) {
 	held, err := dir.Lock(ctx, locksDir+"/"+id+suffix)
 	if errors.Is(err, docfile.ErrLocked) {
-		err = ecosystem.ErrBusy.WithMessage("another process has kept the record of the run %s locked for %s; look for one that hangs", id, docfile.LockWait).WithCause(err)
+		err = ecosystem.ErrBusy.WithMessage("another process has locked the record of run %s for %s; check whether one hangs", id, docfile.LockWait).WithCause(err)
 	}
 	return held, failed(dir, id, err)
 }
@@ -86,7 +86,7 @@ func lock(ctx context.Context, dir *docfile.Dir, id, suffix string) (*docfile.Lo
 func failed(dir *docfile.Dir, id string, err error) error {
 	var at *fs.PathError
 	if errors.As(err, &at) {
-		return ecosystem.ErrStorage.WithMessage("the run %s could not be stored in %s; look at the directory's permissions and at the space on the disk", id, dir.Path()).WithCause(err)
+		return ecosystem.ErrStorage.WithMessage("run %s could not be stored in %s; check the directory's permissions and the free disk space", id, dir.Path()).WithCause(err)
 	}
 	return err
 }
@@ -106,7 +106,7 @@ func (s *RunStore) Add(ctx context.Context, r ecosystem.Run) error {
 	}
 	defer held.Release() //nolint:errcheck // closing is all there is to it
 	if _, err := dir.Stat(r.ID + recordSuffix); !errors.Is(err, fs.ErrNotExist) {
-		return cmp.Or(failed(dir, r.ID, err), error(ecosystem.ErrMove.WithMessage("there is a run %s already", r.ID)))
+		return cmp.Or(failed(dir, r.ID, err), error(ecosystem.ErrMove.WithMessage("run %s already exists", r.ID)))
 	}
 	return s.write(dir, r)
 }
@@ -184,10 +184,10 @@ func read(dir *docfile.Dir, id string) (r ecosystem.Run, err error) {
 		err = json.Unmarshal(text, &r)
 	}
 	if err == nil && (r.ID != id || !slices.Contains(ecosystem.RunStatuses(), r.Status)) {
-		err = errors.New("it is no record of this run")
+		err = errors.New("it is not a record of this run")
 	}
 	if err != nil {
-		return ecosystem.Run{}, ecosystem.ErrState.WithMessage("the record of the run %s cannot be read (%s); move it away", id, dir.File(id+recordSuffix)).WithCause(err)
+		return ecosystem.Run{}, ecosystem.ErrState.WithMessage("the record of run %s cannot be read (%s); move it away", id, dir.File(id+recordSuffix)).WithCause(err)
 	}
 	return r, nil
 }
@@ -205,7 +205,7 @@ func (s *RunStore) Load(ctx context.Context, id string) (ecosystem.Run, error) {
 		return r, err
 	}
 	if len(id) < ecosystem.MinPrefix {
-		return ecosystem.Run{}, ecosystem.ErrRunUnknown.WithMessage("there is no run %q; name at least %d characters of its id", id, ecosystem.MinPrefix)
+		return ecosystem.Run{}, ecosystem.ErrRunUnknown.WithMessage("run %q not found; give at least %d characters of its id", id, ecosystem.MinPrefix)
 	}
 	var found []string
 	err = scan(dir, func(name string, _ func() (fs.FileInfo, error)) error {
@@ -221,7 +221,7 @@ func (s *RunStore) Load(ctx context.Context, id string) (ecosystem.Run, error) {
 		return ecosystem.Run{}, unknown(id)
 	case len(found) > 1:
 		slices.Sort(found)
-		return ecosystem.Run{}, ecosystem.ErrAmbiguous.WithMessage("%d runs begin with %s; name more of the id: %s", len(found), id, strings.Join(found[:min(len(found), 5)], ", "))
+		return ecosystem.Run{}, ecosystem.ErrAmbiguous.WithMessage("the id of %d runs begins with %s; give more of it: %s", len(found), id, strings.Join(found[:min(len(found), 5)], ", "))
 	}
 	return read(dir, found[0])
 }

@@ -86,7 +86,7 @@ func (f *PathFinder) root(said, path string) (string, error) {
 		return "", nil
 	}
 	if !filepath.IsAbs(said) && said != "~" && !strings.HasPrefix(said, "~/") {
-		return "", ecosystem.ErrSettings.WithMessage("workspace_root in %s is %q; write an absolute path, or one that begins with ~/", path, said)
+		return "", ecosystem.ErrSettings.WithMessage("invalid workspace_root in %s: %q; use an absolute path, or one that begins with ~/", path, said)
 	}
 	return f.absolute(said)
 }
@@ -103,7 +103,7 @@ func (f *PathFinder) read() (said file, path string, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return said, path, nil
 	case err != nil:
-		return said, path, ecosystem.ErrSettings.WithMessage("%s cannot be read; mend it, or move it away", path).WithCause(err)
+		return said, path, ecosystem.ErrSettings.WithMessage("%s cannot be read; repair it, or move it away", path).WithCause(err)
 	}
 	doc, err := yamlcodec.Parse([]byte(withoutBOM(text)), yamlcodec.Options{})
 	if err == nil && doc.Given() {
@@ -113,7 +113,7 @@ func (f *PathFinder) read() (said file, path string, err error) {
 		err = nil
 	}
 	if err != nil {
-		return said, path, ecosystem.ErrSettings.WithMessage("%s is not valid: %s; the settings there are: workspace_root, default_mode, max_mode, confirm, token_ttl_seconds, queue_parallel, run_timeout_seconds",
+		return said, path, ecosystem.ErrSettings.WithMessage("%s is not valid: %s; the settings are workspace_root, default_mode, max_mode, confirm, token_ttl_seconds, queue_parallel and run_timeout_seconds",
 			path, fault.From(err).Message)
 	}
 	return said, path, nil
@@ -137,7 +137,7 @@ func (f *PathFinder) word(w word, path string) error {
 		source, w.value = w.variable, value
 	}
 	if w.value != "" && !slices.Contains(w.of, w.value) {
-		return ecosystem.ErrSettings.WithMessage("%s is %.40q; it is one of %s", source, w.value, strings.Join(w.of, ", "))
+		return ecosystem.ErrSettings.WithMessage("%s is %.40q; use one of %s", source, w.value, strings.Join(w.of, ", "))
 	}
 	*w.into = w.value
 	return nil
@@ -148,7 +148,7 @@ func (f *PathFinder) number(n number, path string) error {
 	if value := f.env(n.variable); value != "" {
 		parsed, err := strconv.Atoi(value)
 		if err != nil {
-			return ecosystem.ErrSettings.WithMessage("%s is %.40q; it is a whole number from %d to %d", n.variable, value, n.least, n.most)
+			return ecosystem.ErrSettings.WithMessage("%s is %.40q; use a whole number from %d to %d", n.variable, value, n.least, n.most)
 		}
 		source, n.value = n.variable, &parsed
 	}
@@ -156,7 +156,7 @@ func (f *PathFinder) number(n number, path string) error {
 		return nil
 	}
 	if *n.value < n.least || *n.value > n.most {
-		return ecosystem.ErrSettings.WithMessage("%s is %d; it is a whole number from %d to %d", source, *n.value, n.least, n.most)
+		return ecosystem.ErrSettings.WithMessage("%s is %d; use a whole number from %d to %d", source, *n.value, n.least, n.most)
 	}
 	*n.into = *n.value
 	return nil

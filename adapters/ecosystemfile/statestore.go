@@ -78,9 +78,9 @@ func (b *StateStore) read(l ecosystem.Layout) (r recorded, err error) {
 	}
 	switch {
 	case err != nil:
-		err = ecosystem.ErrState.WithMessage("%s cannot be used; it is left untouched: mend it, or move it away and install again", r.dir.File(stateFile)).WithCause(err)
+		err = ecosystem.ErrState.WithMessage("%s cannot be used and was not changed; repair it, or move it away and install again", r.dir.File(stateFile)).WithCause(err)
 	case r.state.Version > ecosystem.StateVersion:
-		err = ecosystem.ErrState.WithMessage("%s is of version %d, and this program knows %d; use a newer one", r.dir.File(stateFile), r.state.Version, ecosystem.StateVersion)
+		err = ecosystem.ErrState.WithMessage("%s has version %d, but this program supports only %d; use a newer program", r.dir.File(stateFile), r.state.Version, ecosystem.StateVersion)
 	case r.state.Version < ecosystem.StateVersion || r.state.Root != l.Root || r.state.Ecosystem != l.Name:
 		r.state = ecosystem.State{} // nothing of ours; it is replaced when something is recorded
 	default:
@@ -183,7 +183,7 @@ func (r recorded) foreign(l ecosystem.Layout) error {
 	if r.owner == "" || r.owner == l.Root {
 		return nil
 	}
-	return ecosystem.ErrBusy.WithMessage("another workspace with an ecosystem %s, %s, was recorded at the same moment; try again", l.Name, r.owner)
+	return ecosystem.ErrBusy.WithMessage("another workspace with an ecosystem %s, %s, was recorded at the same time; try again", l.Name, r.owner)
 }
 
 func blank(s ecosystem.State) bool {
@@ -206,7 +206,7 @@ func storedState(err error, l ecosystem.Layout) error {
 	if !errors.As(err, &at) {
 		return err
 	}
-	return ecosystem.ErrStorage.WithMessage("the state of %s could not be stored in %s; look at the directory's permissions and at the space on the disk", l.Name, l.State).WithCause(err)
+	return ecosystem.ErrStorage.WithMessage("the state of %s could not be stored in %s; check the directory's permissions and the free disk space", l.Name, l.State).WithCause(err)
 }
 
 // hold takes the lock of an ecosystem's state for the moment of a change.
@@ -232,7 +232,7 @@ func (b *StateStore) Lock(ctx context.Context, l ecosystem.Layout, most time.Dur
 	case errors.Is(err, fs.ErrExist) && b.o.End != nil:
 		if left := b.o.End(busy); len(left) > 0 {
 			unlock()
-			return ctx, nil, ecosystem.ErrBusy.WithMessage("a process that worked on ecosystem %s was killed, and programs that it had started cannot be ended (processes %v); end them, and call again", l.Name, left)
+			return ctx, nil, ecosystem.ErrBusy.WithMessage("a process that worked on ecosystem %s was killed, and programs that it started cannot be stopped (processes %v); stop them and call again", l.Name, left)
 		}
 	} // where there is no room for the file, the work still goes on
 	if b.o.Carry != nil {
@@ -267,7 +267,7 @@ func (b *StateStore) lock(ctx context.Context, l ecosystem.Layout, suffix string
 		case <-ctx.Done():
 		case <-time.After(pause):
 		case <-deadline.C:
-			return nil, ecosystem.ErrBusy.WithMessage("another Countersign process works on ecosystem %s and was not done within %s; amof_get_active_runs shows what it does", l.Name, most)
+			return nil, ecosystem.ErrBusy.WithMessage("another Countersign process is working on ecosystem %s and did not finish within %s; amof_get_active_runs lists its runs", l.Name, most)
 		}
 	}
 }
@@ -308,7 +308,7 @@ func (b *StateStore) Noted(ctx context.Context, l ecosystem.Layout, name string)
 		return nil, nil
 	}
 	if err != nil {
-		return nil, ecosystem.ErrState.WithMessage("%s cannot be read; mend it, or move it away", filepath.Join(l.State, name)).WithCause(err)
+		return nil, ecosystem.ErrState.WithMessage("%s cannot be read; repair it, or move it away", filepath.Join(l.State, name)).WithCause(err)
 	}
 	return doc, nil
 }
@@ -323,7 +323,7 @@ func (b *StateStore) Notes(ctx context.Context, l ecosystem.Layout, dir string) 
 	}
 	entries, err := os.ReadDir(filepath.Join(l.State, dir))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return nil, ecosystem.ErrState.WithMessage("%s cannot be read; mend it, or move it away", filepath.Join(l.State, dir)).WithCause(err)
+		return nil, ecosystem.ErrState.WithMessage("%s cannot be read; repair it, or move it away", filepath.Join(l.State, dir)).WithCause(err)
 	}
 	var names []string
 	for _, e := range entries {

@@ -53,7 +53,7 @@ func (w *Workers) Turn(ctx context.Context, places int) (release func(), err err
 		for i := range places {
 			lock, err := dir.TryLock(fmt.Sprintf("place-%d.lock", i))
 			if err != nil {
-				return nil, ecosystem.ErrStorage.WithMessage("the places of workers in %s cannot be locked; look at the directory's permissions", path).WithCause(err)
+				return nil, ecosystem.ErrStorage.WithMessage("the slots of workers in %s cannot be locked; check the directory's permissions", path).WithCause(err)
 			}
 			if lock != nil {
 				return sync.OnceFunc(func() { _ = lock.Release() }), nil

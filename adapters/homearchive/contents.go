@@ -72,10 +72,10 @@ func list(home string) (l listing, err error) {
 		case skip, e.IsDir(), e.Type()&fs.ModeSocket != 0:
 			return nil
 		case !e.Type().IsRegular():
-			l.odd = append(l.odd, name+": it is no plain file")
+			l.odd = append(l.odd, name+": it is not a regular file")
 			return nil
 		case name != anchorState && !within(name):
-			l.odd = append(l.odd, name+": no backup can hold such a name")
+			l.odd = append(l.odd, name+": backups do not support this name")
 			return nil
 		}
 		if info, err := e.Info(); err == nil {
@@ -120,12 +120,12 @@ func secrets(names []string) (open, others []string) {
 	for _, n := range names {
 		switch n {
 		case keys:
-			open = append(open, keys+"/secret.key: opens what the database seals: arguments of waiting calls, bodies of webhooks and workflows",
-				keys+"/audit.key: signs the audit in the name of this home")
+			open = append(open, keys+"/secret.key: opens the sealed columns of the database: arguments of pending calls, bodies of webhooks and workflows",
+				keys+"/audit.key: signs the audit log of this home")
 		case database:
-			open = append(open, n+": everything that was asked, approved and done; sums of tokens, and the public halves of enrolled keys")
+			open = append(open, n+": all requests, decisions and results; hashes of tokens, and the public parts of enrolled keys")
 		case config:
-			open = append(open, n+": may hold passwords of notification channels")
+			open = append(open, n+": may contain passwords of notification channels")
 		default:
 			others = append(others, n)
 		}

@@ -26,9 +26,9 @@ import (
 
 // The ways a backup is not made.
 var (
-	ErrExists = fault.New(fault.Conflict, "backup_file_exists", "there is a file of that name already")
-	ErrTarget = fault.New(fault.Invalid, "backup_target_invalid", "no backup can be written there")
-	ErrFailed = fault.New(fault.Unavailable, "backup_failed", "the backup could not be written")
+	ErrExists = fault.New(fault.Conflict, "backup_file_exists", "the file already exists")
+	ErrTarget = fault.New(fault.Invalid, "backup_target_invalid", "invalid backup path")
+	ErrFailed = fault.New(fault.Unavailable, "backup_failed", "cannot write the backup")
 )
 
 // Options are what an Archive is made of. Every field is required.
@@ -74,7 +74,7 @@ func (a *Archive) Holds(context.Context) (ports.BackupContents, error) {
 func (a *Archive) Target(path string, over bool) (file string, there bool, err error) {
 	file, err = filepath.Abs(path)
 	if err != nil || path == "" || strings.HasSuffix(path, string(filepath.Separator)) {
-		return "", false, ErrTarget.WithMessage("a backup is one file; name one: %q is none", path)
+		return "", false, ErrTarget.WithMessage("%q is not a file; name a file for the backup", path)
 	}
 	parent, err := filepath.EvalSymlinks(filepath.Dir(file))
 	if err != nil {
@@ -82,7 +82,7 @@ func (a *Archive) Target(path string, over bool) (file string, there bool, err e
 	}
 	named, _ := a.Where()
 	if rel, err := filepath.Rel(named, parent); err == nil && filepath.IsLocal(rel) {
-		return "", false, ErrTarget.WithMessage("%s lies in the home itself; whatever happens to one happens to the other: name a file elsewhere, on another disk best", file)
+		return "", false, ErrTarget.WithMessage("%s is inside the home, where it could be lost together with it; use a file on another disk", file)
 	}
 	file = filepath.Join(parent, filepath.Base(file)) // whoever approves it sees where that is, and nothing else counts for it
 	info, err := os.Lstat(file)
@@ -90,11 +90,11 @@ func (a *Archive) Target(path string, over bool) (file string, there bool, err e
 	case errors.Is(err, fs.ErrNotExist):
 		return file, false, nil
 	case err != nil:
-		return "", false, ErrTarget.WithMessage("%s cannot be looked at", file).WithCause(err)
+		return "", false, ErrTarget.WithMessage("%s cannot be read", file).WithCause(err)
 	case !info.Mode().IsRegular():
-		return "", false, ErrTarget.WithMessage("%s is no plain file, and is not replaced by one; name another", file)
+		return "", false, ErrTarget.WithMessage("%s is not a regular file; use another path", file)
 	case !over:
-		return "", false, ErrExists.WithMessage("%s exists already, and a backup replaces nothing unasked; name another file", file)
+		return "", false, ErrExists.WithMessage("%s already exists; use another file", file)
 	}
 	return file, true, nil
 }
@@ -106,7 +106,7 @@ func (a *Archive) Make(ctx context.Context, file string, over bool, progress fun
 		return ports.Backup{}, err
 	}
 	if asked, err := filepath.Abs(file); err != nil || at != asked {
-		return ports.Backup{}, ErrTarget.WithMessage("%s leads to %s by now; call again", file, at)
+		return ports.Backup{}, ErrTarget.WithMessage("%s is now a link to %s; call again", file, at)
 	}
 	dir := docfile.NewDir(filepath.Dir(at))
 	b, err := a.make(ctx, dir, at, over, progress)
@@ -114,7 +114,7 @@ func (a *Archive) Make(ctx context.Context, file string, over bool, progress fun
 	if err == nil || errors.As(err, &said) || ctx.Err() != nil {
 		return b, err
 	}
-	return b, ErrFailed.WithMessage("the backup %s could not be written, and nothing was left of it: %v", file, err).WithCause(err)
+	return b, ErrFailed.WithMessage("the backup %s could not be written and was removed: %v", file, err).WithCause(err)
 }
 
 func (a *Archive) make(ctx context.Context, dir *docfile.Dir, file string, over bool, progress func(done, total int64)) (b ports.Backup, err error) {
@@ -167,7 +167,7 @@ func place(fresh, file string, over bool) error {
 	if !over {
 		err := os.Link(fresh, file)
 		if errors.Is(err, fs.ErrExist) {
-			return ErrExists.WithMessage("%s exists already, and a backup replaces nothing unasked; name another file", file)
+			return ErrExists.WithMessage("%s already exists; use another file", file)
 		}
 		if err == nil {
 			return syncDir(filepath.Dir(file))
@@ -213,7 +213,7 @@ func (a *Archive) snapshot(ctx context.Context, to string, b *ports.Backup) (l l
 			return l, kept, nil
 		}
 	}
-	return l, nil, ErrFailed.WithMessage("the keys of %s are just being exchanged; call again", a.Home)
+	return l, nil, ErrFailed.WithMessage("the keys of %s are being replaced; call again", a.Home)
 }
 
 func same(a, b map[string][]byte, name string) bool { return bytes.Equal(a[name], b[name]) }
@@ -264,7 +264,7 @@ func (w *writer) file(name, path string) error {
 		return err
 	}
 	if !info.Mode().IsRegular() {
-		return ErrFailed.WithMessage("%s is no plain file any more; call again", path)
+		return ErrFailed.WithMessage("%s is no longer a regular file; call again", path)
 	}
 	return w.entry(name, info.Size(), f)
 }
@@ -276,7 +276,7 @@ func (w *writer) entry(name string, size int64, from io.Reader) error {
 	sum := sha256.New()
 	n, err := io.Copy(io.MultiWriter(w.tar, sum, w), io.LimitReader(&heeding{w.ctx, from}, size))
 	if err == nil && n < size {
-		err = ErrFailed.WithMessage("%s became shorter while it was copied; call again", name)
+		err = ErrFailed.WithMessage("%s shrank while it was copied; call again", name)
 	}
 	if err != nil {
 		return err

@@ -60,7 +60,7 @@ func TestABackupComesBack(t *testing.T) {
 	a := archive(home)
 	holds, err := a.Holds(t.Context())
 	require.NoError(t, err)
-	assert.Equal(t, []string{"link: it is no plain file"}, holds.LeftOut)
+	assert.Equal(t, []string{"link: it is not a regular file"}, holds.LeftOut)
 	file := backup(t, home)
 	info, err := os.Stat(file)
 	require.NoError(t, err)
@@ -259,7 +259,7 @@ func TestAHomeInUseIsNotReplaced(t *testing.T) {
 	require.ErrorIs(t, homearchive.InUse(t.Context(), home), ports.ErrHomeInUse)
 	_, err = restore(t.Context(), archive(home), file)
 	require.ErrorIs(t, err, ports.ErrHomeInUse)
-	assert.ErrorContains(t, err, "was not restored, and is as it was: another process has the database")
+	assert.ErrorContains(t, err, "was not restored and not changed: another process has the database")
 	require.NoError(t, cmd.Process.Kill())
 	require.Error(t, cmd.Wait())
 	assert.EqualValues(t, 5, whole(t, home), "one tells that it was begun")
@@ -440,7 +440,7 @@ func holes(t *testing.T) string {
 	file := filepath.Join(t.TempDir(), "holes.tar")
 	require.NoError(t, os.WriteFile(file, out.Bytes(), 0o600))
 	_, err = archive(filepath.Join(t.TempDir(), "none")).Look(t.Context(), file, quiet)
-	require.ErrorContains(t, err, "is larger than all of it")
+	require.ErrorContains(t, err, "is larger than the whole file")
 	return file
 }
 

@@ -25,8 +25,8 @@ import (
 
 // The ways a backup is not restored.
 var (
-	ErrBackup = fault.New(fault.Invalid, "backup_invalid", "this is no backup that can be restored")
-	ErrNewer  = fault.New(fault.Unavailable, "backup_newer", "the backup was made by a newer Countersign; update this program")
+	ErrBackup = fault.New(fault.Invalid, "backup_invalid", "invalid backup")
+	ErrNewer  = fault.New(fault.Unavailable, "backup_newer", "the backup was created by a newer Countersign; update this program")
 )
 
 // Bounds of what is believed of a backup before it was read to its end.
@@ -40,10 +40,10 @@ const (
 func (a *Archive) Look(ctx context.Context, file string, progress func(done, total int64)) (v ports.BackupView, err error) {
 	file, err = filepath.Abs(file)
 	if err != nil {
-		return v, ErrBackup.WithMessage("%s is no file", file).WithCause(err)
+		return v, ErrBackup.WithMessage("%s is not a file", file).WithCause(err)
 	}
 	if err := os.MkdirAll(a.Home, 0o700); err != nil {
-		return v, ErrRestore.WithMessage("the home %s cannot be made: %v", a.Home, err).WithCause(err)
+		return v, ErrRestore.WithMessage("the home %s cannot be created: %v", a.Home, err).WithCause(err)
 	}
 	a.sweep()
 	peek, err := os.CreateTemp(a.Home, peekPrefix)
@@ -127,10 +127,10 @@ func (a *Archive) sweep() {
 // read hands every file of a backup to each, and holds all of it against the list at its end. Nothing that it hands out counts before it returns nil.
 func read(ctx context.Context, file string, progress func(done, total int64), each func(name string, from io.Reader) error) (v ports.BackupView, err error) {
 	bad := func(format string, args ...any) (ports.BackupView, error) {
-		return v, ErrBackup.WithMessage("%s is no backup that can be restored: %s", file, fmt.Sprintf(format, args...))
+		return v, ErrBackup.WithMessage("%s is not a valid backup: %s", file, fmt.Sprintf(format, args...))
 	}
 	if info, err := os.Stat(file); err == nil && !info.Mode().IsRegular() { // opening a pipe would wait for whoever writes to it
-		return bad("it is no plain file")
+		return bad("it is not a regular file")
 	}
 	f, err := os.Open(file)
 	if err != nil {
@@ -139,7 +139,7 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 	defer f.Close()
 	info, err := f.Stat()
 	if err != nil || !info.Mode().IsRegular() {
-		return bad("it is no plain file")
+		return bad("it is not a regular file")
 	}
 	whole := sha256.New()
 	count := &counter{total: info.Size(), told: progress}
@@ -155,28 +155,28 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 			break
 		}
 		if err != nil {
-			return bad("it is damaged, cut off or no tar file (%v)", err)
+			return bad("it is damaged, truncated or not a tar file (%v)", err)
 		}
 		if doc != nil {
-			return bad("something follows its list")
+			return bad("it has data after its list of files")
 		}
 		if h.Size > info.Size()-said { // holes, which a tar file can have, become as large as they say
-			return bad("%q is larger than all of it", h.Name)
+			return bad("%q is larger than the whole file", h.Name)
 		}
 		said += h.Size
 		if h.Name == manifest && h.Typeflag == tar.TypeReg && h.Size <= mostManifest {
 			if doc, err = io.ReadAll(entries); err != nil {
-				return bad("its list is damaged (%v)", err)
+				return bad("its list of files is damaged (%v)", err)
 			}
 			continue
 		}
 		switch {
 		case h.Typeflag != tar.TypeReg:
-			return bad("%q is no plain file", h.Name)
+			return bad("%q is not a regular file", h.Name)
 		case !within(h.Name):
-			return bad("%q is nothing that a home has in a backup, or leads out of it", h.Name)
+			return bad("%q is not a file of a home", h.Name)
 		case low[strings.ToLower(h.Name)]:
-			return bad("%q is in it twice", h.Name)
+			return bad("it has %q twice", h.Name)
 		case len(found) >= mostFiles:
 			return bad("it has more than %d files", mostFiles)
 		}
@@ -185,7 +185,7 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 		body := &source{Reader: io.TeeReader(entries, sum)}
 		if err := each(h.Name, body); err != nil {
 			if body.err != nil && ctx.Err() == nil {
-				return bad("it is damaged or cut off (%v)", body.err)
+				return bad("it is damaged or truncated (%v)", body.err)
 			}
 			var said *fault.Error
 			if ctx.Err() != nil || errors.As(err, &said) {
@@ -196,32 +196,32 @@ func read(ctx context.Context, file string, progress func(done, total int64), ea
 		found[h.Name] = ports.BackupFile{Name: h.Name, Size: h.Size, Sum: sumOf(sum)}
 	}
 	if doc == nil {
-		return bad("it has no list of what is in it, so its end is missing")
+		return bad("it has no list of files, so it is truncated")
 	}
 	if _, err := io.Copy(io.Discard, from); err != nil { // what pads it
 		return bad("it is damaged (%v)", err)
 	}
 	if err := json.Unmarshal(doc, &v.Backup); err != nil {
-		return bad("its list is not understood")
+		return bad("its list of files is invalid")
 	}
 	if v.Format > backupFormat || v.Schema > sqlitestore.SchemaVersion() {
-		return v, ErrNewer.WithMessage("%s was made by a newer Countersign (%s, schema %d; this one knows %d); update this program", file, v.Version, v.Schema, sqlitestore.SchemaVersion())
+		return v, ErrNewer.WithMessage("%s was created by a newer Countersign (%s, schema %d; this one supports %d); update this program", file, v.Version, v.Schema, sqlitestore.SchemaVersion())
 	}
 	if v.Format < 1 {
-		return bad("its list is not understood")
+		return bad("its list of files is invalid")
 	}
 	for _, want := range v.Files {
 		have, there := found[want.Name]
 		switch {
 		case !there:
-			return bad("%q is in its list, and not in it", want.Name)
+			return bad("%q is listed but missing", want.Name)
 		case have != want:
-			return bad("%q is another one than its list says", want.Name)
+			return bad("%q differs from its list of files", want.Name)
 		}
 		delete(found, want.Name)
 	}
 	for name := range found {
-		return bad("%q is not in its list", name)
+		return bad("%q is not listed", name)
 	}
 	if !slices.ContainsFunc(v.Files, func(f ports.BackupFile) bool { return f.Name == database }) {
 		return bad("it has no database")

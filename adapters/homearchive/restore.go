@@ -23,8 +23,8 @@ import (
 
 // The ways a home is not restored, and is as it was.
 var (
-	ErrRestore = fault.New(fault.Unavailable, "restore_failed", "the home was not restored, and is as it was")
-	ErrForged  = fault.New(fault.Conflict, "restore_unknown", "a note says that a restore was interrupted, and the audit does not know it so")
+	ErrRestore = fault.New(fault.Unavailable, "restore_failed", "the home was not restored and not changed")
+	ErrForged  = fault.New(fault.Conflict, "restore_unknown", "the note of an interrupted restore does not match the audit log")
 )
 
 // note is what a restore does, so that every process can finish it. It is a file, which any program of the user can write: it counts only where the audit that
@@ -67,7 +67,7 @@ func (a *Archive) Free() error {
 func (a *Archive) server() (*docfile.Lock, error) {
 	lock, err := docfile.NewDir(a.Home).TryLock(serverLock)
 	if err == nil && lock == nil {
-		err = ports.ErrHomeInUse.WithMessage("a server runs on %s; end it (Ctrl-C where countersign serve or up runs), and call again: what was approved stays approved for an hour", a.Home)
+		err = ports.ErrHomeInUse.WithMessage("a server is running for %s; stop it (Ctrl-C where countersign serve or up runs) and call again; the approval is valid for an hour", a.Home)
 	}
 	return lock, err
 }
@@ -106,7 +106,7 @@ func (a *Archive) Stage(ctx context.Context, v ports.BackupView, by string, prog
 	p.held = append(p.held, server)
 	lock, err := docfile.NewDir(a.Home).TryLock(restoreLock)
 	if err == nil && lock == nil || a.pending != nil {
-		err = ports.ErrHomeInUse.WithMessage("another process restores %s just now", a.Home)
+		err = ports.ErrHomeInUse.WithMessage("another process is restoring %s", a.Home)
 	}
 	if err != nil {
 		return ports.Restored{}, err
@@ -150,13 +150,13 @@ func (n note) sealed() ([]byte, error) {
 func (a *Archive) begin(ctx context.Context, n note) error {
 	doc, err := n.sealed()
 	if err == nil && a.audit == nil {
-		err = errors.New("no audit is there that would know of it")
+		err = errors.New("the home has no audit log that records it")
 	}
 	if err == nil {
 		err = a.audit.Append(ctx, a.operation().Begun(a.Clock.Now(), doc))
 	}
 	if err != nil {
-		return ErrRestore.WithMessage("the home %s was not restored, and is as it was: %s", a.Home, fault.From(err).Message).WithCause(err)
+		return ErrRestore.WithMessage("the home %s was not restored and not changed: %s", a.Home, fault.From(err).Message).WithCause(err)
 	}
 	return nil
 }
@@ -186,7 +186,7 @@ func (a *Archive) known(ctx context.Context, n note, z *sqlitestore.Seized) erro
 		open = endsWithRestore(last, n)
 	}
 	if !open {
-		return ErrForged.WithMessage("%s says that a restore was interrupted, and the audit of %s does not know it so: nothing was moved; look at what it names and at %s, then move both away",
+		return ErrForged.WithMessage("%s says that a restore was interrupted, but the audit log of %s does not; nothing was moved; check the files that it names and %s, then move both away",
 			filepath.Join(a.Home, sqlitestore.RestoreNote), a.Home, a.staged(""))
 	}
 	return nil
@@ -205,7 +205,7 @@ func (a *Archive) staged(name string) string {
 // extract writes what is in a backup into a directory of its own, durably. It has to be the backup that was looked at.
 func (a *Archive) extract(ctx context.Context, v ports.BackupView, progress func(done, total int64)) error {
 	failed := func(err error) error {
-		return ErrRestore.WithMessage("the home %s was not restored, and is as it was: %v", a.Home, err).WithCause(err)
+		return ErrRestore.WithMessage("the home %s was not restored and not changed: %v", a.Home, err).WithCause(err)
 	}
 	if err := os.RemoveAll(a.staged("")); err != nil {
 		return failed(err)
@@ -242,7 +242,7 @@ func (a *Archive) extract(ctx context.Context, v ports.BackupView, progress func
 		return err
 	}
 	if now.Sum != v.Sum {
-		return ErrBackup.WithMessage("%s is another file than the one that was approved; look at it anew: call again", v.File)
+		return ErrBackup.WithMessage("%s is not the file that was approved; call again to get a new plan", v.File)
 	}
 	for dir := range dirs {
 		if err := syncDir(a.staged(dir)); err != nil {
@@ -298,10 +298,10 @@ func (a *Archive) Resume(ctx context.Context) error {
 		err = json.Unmarshal(data, &n)
 	}
 	if err == nil && (n.Aside == "" || !filepath.IsLocal(n.Aside) || slices.ContainsFunc(slices.Concat(n.Brings, n.Replaces), func(name string) bool { return !plain(name) })) {
-		err = errors.New("it is not understood")
+		err = errors.New("it is invalid")
 	}
 	if err != nil {
-		return ErrRestore.WithMessage("a restore of %s was interrupted, and its note %s cannot be read: %v", a.Home, dir.File(sqlitestore.RestoreNote), err).WithCause(err)
+		return ErrRestore.WithMessage("a restore of %s was interrupted, but its note %s cannot be read: %v", a.Home, dir.File(sqlitestore.RestoreNote), err).WithCause(err)
 	}
 	return a.finish(ctx, n)
 }
@@ -349,7 +349,7 @@ func (a *Archive) finish(ctx context.Context, n note) error {
 }
 
 func (a *Archive) interrupted(err error) error {
-	return ErrRestore.WithMessage("the restore of %s is under way and could not be finished: %s; the next command tries again", a.Home, fault.From(err).Message).WithCause(err)
+	return ErrRestore.WithMessage("the restore of %s has begun but could not be finished: %s; the next command tries again", a.Home, fault.From(err).Message).WithCause(err)
 }
 
 // undone takes back a restore that has changed nothing yet.
@@ -360,9 +360,9 @@ func (a *Archive) undone(dir *docfile.Dir, err error) error {
 	os.RemoveAll(a.staged("")) //nolint:errcheck // the next one removes it
 	f := fault.From(err)
 	if f.Is(ports.ErrHomeInUse) {
-		return f.WithMessage("the home was not restored, and is as it was: %s", f.Message)
+		return f.WithMessage("the home was not restored and not changed: %s", f.Message)
 	}
-	return ErrRestore.WithMessage("the home %s was not restored, and is as it was: %s", a.Home, f.Message).WithCause(err)
+	return ErrRestore.WithMessage("the home %s was not restored and not changed: %s", a.Home, f.Message).WithCause(err)
 }
 
 // ready writes the note, and has the database that comes lose what may let something happen and tell that it was put back.

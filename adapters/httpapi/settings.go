@@ -80,7 +80,7 @@ func (a *API) shownSettings(ctx context.Context, s app.Settings) (settings, erro
 		}
 	}
 	for _, w := range rules.Wider {
-		shown.Warnings = append(shown.Warnings, w.Layer+" says "+w.Key+" "+w.Value+", and it stays "+w.Than+", as "+w.By+" decides")
+		shown.Warnings = append(shown.Warnings, w.Layer+" is "+w.Key+" "+w.Value+", and it stays "+w.Than+", as "+w.By+" decides")
 	}
 	shown.Warnings = append(slices.Compact(shown.Warnings), rules.Missing...)
 	return shown, nil

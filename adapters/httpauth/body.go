@@ -14,8 +14,8 @@ import (
 
 // The errors of request bodies.
 var (
-	ErrTooLarge   = fault.New(fault.Invalid, "request_too_large", "the request's body is too large")
-	ErrTooSlow    = fault.New(fault.Timeout, "request_too_slow", "the request's body took too long to arrive")
+	ErrTooLarge   = fault.New(fault.Invalid, "request_too_large", "the request body is too large")
+	ErrTooSlow    = fault.New(fault.Timeout, "request_too_slow", "the request body did not arrive in time")
 	ErrIncomplete = fault.New(fault.Invalid, "request_incomplete", "the request body is incomplete")
 )
 
@@ -40,14 +40,14 @@ func receive(r *http.Request, most int64) ([]byte, error) {
 		return nil, nil
 	}
 	if r.ContentLength > most {
-		return nil, ErrTooLarge.WithMessage("the request's body has %d bytes; %d are taken", r.ContentLength, most)
+		return nil, ErrTooLarge.WithMessage("the request body has %d bytes, more than the limit of %d", r.ContentLength, most)
 	}
 	var all bytes.Buffer
 	all.Grow(int(min(max(r.ContentLength, 0), 64<<10)) + bytes.MinRead)
 	n, err := all.ReadFrom(io.LimitReader(r.Body, most+1))
 	switch {
 	case n > most:
-		return nil, ErrTooLarge.WithMessage("the request's body is too large; %d bytes are taken", most)
+		return nil, ErrTooLarge.WithMessage("the request body is larger than the limit of %d bytes", most)
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return nil, ErrTooSlow
 	case err != nil:

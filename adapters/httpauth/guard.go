@@ -18,10 +18,10 @@ import (
 
 // The errors of rejected requests, besides those of package access.
 var (
-	ErrMissing  = fault.New(fault.Denied, "credential_missing", "this needs a credential")
-	ErrForm     = fault.New(fault.Denied, "form_token_invalid", "this was not sent by a page of this browser's; open the page again and repeat it there")
+	ErrMissing  = fault.New(fault.Denied, "credential_missing", "authentication required")
+	ErrForm     = fault.New(fault.Denied, "form_token_invalid", "invalid form token; reload the page and try again")
 	ErrFailures = fault.New(fault.Denied, "credential_attempts_exceeded", "too many failed logins; wait a second and retry")
-	ErrInFlight = fault.New(fault.Unavailable, "requests_exceeded", "too many requests of this credential are under way; wait for some of them")
+	ErrInFlight = fault.New(fault.Unavailable, "requests_exceeded", "too many concurrent requests with this credential; wait for some of them to finish")
 )
 
 // longestSecret is the maximum length of a secret, longestClient that of a client name.
@@ -169,7 +169,7 @@ func (g *Guard) admitting(whom who, h Handler) http.Handler {
 func (v Identity) sentBy(r *http.Request, body []byte) error {
 	switch {
 	case !told(r):
-		return ErrOrigin.WithMessage("the browser does not say which page sent this; changes are taken from this server's own pages alone")
+		return ErrOrigin.WithMessage("the request has no Origin; changes are accepted only from pages of this server")
 	case subtle.ConstantTimeCompare([]byte(formOf(r, body)), []byte(v.Form)) != 1:
 		return ErrForm
 	}
@@ -265,11 +265,11 @@ func clientOf(r *http.Request) string {
 func missing(r *http.Request, whom who) error {
 	switch {
 	case whom&programs == 0:
-		return ErrMissing.WithMessage("this browser is not logged in: countersign login prints a link that logs it in")
+		return ErrMissing.WithMessage("this browser is not logged in; run countersign login for a login link")
 	case inQuery(r):
-		return ErrMissing.WithMessage("a token in the URL is not taken, and has to be revoked, because URLs are written down: send it as Authorization: Bearer TOKEN")
+		return ErrMissing.WithMessage("tokens in URLs are not accepted; revoke this one, because URLs are logged, and send a new one as Authorization: Bearer TOKEN")
 	}
-	return ErrMissing.WithMessage("this needs a token: countersign token create NAME makes one; send it as Authorization: Bearer TOKEN")
+	return ErrMissing.WithMessage("access token required; create one with countersign token create NAME and send it as Authorization: Bearer TOKEN")
 }
 
 // inQuery reports a token in the request's URL.

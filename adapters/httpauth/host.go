@@ -13,9 +13,9 @@ import (
 
 // The errors of requests that are rejected before authentication.
 var (
-	ErrHost     = fault.New(fault.Denied, "host_foreign", "this is not served under that name")
-	ErrOrigin   = fault.New(fault.Denied, "origin_foreign", "this is not served to pages of other origins")
-	ErrHostName = fault.New(fault.Invalid, "host_name_invalid", "a host is a name, an IP address or an https origin")
+	ErrHost     = fault.New(fault.Denied, "host_foreign", "unknown host name")
+	ErrOrigin   = fault.New(fault.Denied, "origin_foreign", "requests from other origins are not allowed")
+	ErrHostName = fault.New(fault.Invalid, "host_name_invalid", "invalid host; use a name, an IP address or an https origin")
 )
 
 // Host is an additional name under which a server is reached.
@@ -27,7 +27,7 @@ type Host struct {
 // ParseHost parses a name ("example.org"), an IP address, or the origin of a proxy ("https://example.org:8443"). It fails with ErrHostName.
 func ParseHost(text string) (Host, error) {
 	name := strings.ToLower(strings.TrimSpace(text))
-	wrong := ErrHostName.WithMessage("%q is no host: write a name or an IP address without a port, or the https origin of what stands in front", text)
+	wrong := ErrHostName.WithMessage("invalid host %q; use a name or an IP address without a port, or the https origin of the reverse proxy", text)
 	if !strings.Contains(name, "://") {
 		bare := name
 		if strings.HasPrefix(name, "[") && strings.HasSuffix(name, "]") {
@@ -158,7 +158,7 @@ func sent(r *http.Request, p place) error {
 		return ErrOrigin
 	}
 	if site := r.Header["Sec-Fetch-Site"]; len(site) > 0 && !safe(r.Method) && (len(site) > 1 || site[0] != "same-origin" && site[0] != "none") {
-		return ErrOrigin.WithMessage("changes are taken from this server's own pages alone")
+		return ErrOrigin.WithMessage("changes are accepted only from pages of this server")
 	}
 	return nil
 }

@@ -19,9 +19,9 @@ import (
 
 // The errors of listen addresses.
 var (
-	ErrAddress     = fault.New(fault.Invalid, "listen_address_invalid", "an address to serve at is an IP address and a port")
-	ErrUnprotected = fault.New(fault.Invalid, "listen_address_unprotected", "beyond this machine, nothing is served without TLS")
-	ErrTaken       = fault.New(fault.Conflict, "listen_address_taken", "another program serves at this address")
+	ErrAddress     = fault.New(fault.Invalid, "listen_address_invalid", "invalid listen address; use an IP address and a port")
+	ErrUnprotected = fault.New(fault.Invalid, "listen_address_unprotected", "TLS is required for addresses that other machines can reach")
+	ErrTaken       = fault.New(fault.Conflict, "listen_address_taken", "the listen address is in use")
 	ErrCertificate = fault.New(fault.Invalid, "tls_certificate_invalid", "the certificate or its key cannot be used")
 )
 
@@ -30,27 +30,27 @@ var (
 func Listen(ctx context.Context, address string, beyond bool) (net.Listener, error) {
 	host, port, err := net.SplitHostPort(address)
 	if err != nil {
-		return nil, ErrAddress.WithMessage("%q is no address to serve at: write for example 127.0.0.1:8317, or 127.0.0.1:0 for any free port", address)
+		return nil, ErrAddress.WithMessage("invalid listen address %q; use for example 127.0.0.1:8317, or 127.0.0.1:0 for any free port", address)
 	}
 	if host == "" || host == "localhost" { // not resolved: a hosts file may contain anything
 		host = "127.0.0.1"
 	}
 	ip, err := netip.ParseAddr(host)
 	if n, wrong := strconv.ParseUint(port, 10, 16); err != nil || wrong != nil || n > 65535 {
-		return nil, ErrAddress.WithMessage("%q is no address to serve at: write an IP address and a port, for example 127.0.0.1:8317", address)
+		return nil, ErrAddress.WithMessage("invalid listen address %q; use an IP address and a port, for example 127.0.0.1:8317", address)
 	}
 	if !ip.Unmap().IsLoopback() && !beyond {
-		return nil, ErrUnprotected.WithMessage("other machines reach %s, so that it is served with TLS alone: give --tls-cert and --tls-key, or --allow-plain-http where "+
-			"something in front speaks TLS", address)
+		return nil, ErrUnprotected.WithMessage("other machines can reach %s, so TLS is required; use --tls-cert and --tls-key, or --allow-plain-http behind "+
+			"a reverse proxy with TLS", address)
 	}
 	l, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort(host, port))
 	switch {
 	case errors.Is(err, syscall.EADDRINUSE):
-		return nil, ErrTaken.WithMessage("%s is taken by %s; end that, or serve elsewhere: --addr 127.0.0.1:0 takes any free port", address, holder(port)).WithCause(err)
+		return nil, ErrTaken.WithMessage("%s is in use by %s; stop that, or use another address (--addr 127.0.0.1:0 for any free port)", address, holder(port)).WithCause(err)
 	case errors.Is(err, fs.ErrPermission):
-		return nil, ErrAddress.WithMessage("%s may not be served at by this user; ports from 1024 on may", address).WithCause(err)
+		return nil, ErrAddress.WithMessage("this user may not listen on %s; use a port from 1024 on", address).WithCause(err)
 	case err != nil:
-		return nil, ErrAddress.WithMessage("%s cannot be served at: %v", address, err).WithCause(err)
+		return nil, ErrAddress.WithMessage("cannot listen on %s: %v", address, err).WithCause(err)
 	}
 	return l, nil
 }
@@ -61,7 +61,7 @@ func Certificate(cert, key string) (*tls.Config, error) {
 		return nil, nil
 	}
 	if cert == "" || key == "" {
-		return nil, ErrCertificate.WithMessage("--tls-cert and --tls-key belong together: the certificate (PEM) and its private key")
+		return nil, ErrCertificate.WithMessage("--tls-cert and --tls-key must be used together: the certificate (PEM) and its private key")
 	}
 	pair, err := tls.LoadX509KeyPair(cert, key)
 	if err != nil {

@@ -62,7 +62,7 @@ func (g *Guard) offer(w http.ResponseWriter, r *http.Request) {
 			command: "countersign login"})
 		return
 	}
-	writePage(w, http.StatusOK, page{title: "Log in", text: []string{"This link is good for one browser. Whoever is logged in decides what agents may do on this machine."},
+	writePage(w, http.StatusOK, page{title: "Log in", text: []string{"This link works for one browser. A logged-in browser can approve what agents do on this machine."},
 		form: loginPath, fields: [][2]string{{"code", query.Get("code")}, {"next", query.Get("next")}}, button: "Log this browser in"})
 }
 
@@ -70,7 +70,7 @@ func (g *Guard) offer(w http.ResponseWriter, r *http.Request) {
 func (g *Guard) logIn(w http.ResponseWriter, r *http.Request) {
 	p, err := g.placed(r)
 	if err == nil && !told(r) {
-		err = ErrOrigin.WithMessage("the browser does not say which page sent this; log in by the page that the link opens")
+		err = ErrOrigin.WithMessage("the request has no Origin; log in from the page that the link opens")
 	}
 	if err == nil {
 		_, err = receive(r, maxLoginForm)
@@ -160,7 +160,7 @@ type page struct {
 
 // refusal returns the page for a rejected request.
 func refusal(r *http.Request, status int, f *fault.Error) page {
-	p := page{title: "This is refused", text: []string{sentence(f.Message)}}
+	p := page{title: "Request denied", text: []string{sentence(f.Message)}}
 	if status != http.StatusUnauthorized {
 		return p
 	}

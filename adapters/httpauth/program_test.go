@@ -93,7 +93,7 @@ func TestWhoHasNoTokenGetsNothing(t *testing.T) {
 		})
 	}
 	assert.Contains(t, r.ask(t, http.MethodGet, "/tool", "").body, "countersign token create NAME")
-	assert.Contains(t, r.ask(t, http.MethodGet, "/tool?access_token="+secret, "").body, "has to be revoked")
+	assert.Contains(t, r.ask(t, http.MethodGet, "/tool?access_token="+secret, "").body, "revoke this one")
 	assert.NotContains(t, r.ask(t, http.MethodGet, "/tool?q=docs_of_something", "").body, "revoked")
 	assert.NotContains(t, r.log.String(), secret)
 	assert.Equal(t, http.StatusOK, r.ask(t, http.MethodGet, "/tool", "", head{"Authorization", "bearer   " + secret}).StatusCode, "schemes have no case")

@@ -57,7 +57,7 @@ func (g *Guard) refuse(w http.ResponseWriter, r *http.Request, err error) {
 	f := fault.From(err)
 	status := statusOf(f)
 	if !errors.Is(f, ErrMissing) && !errors.Is(f, ErrFailures) && g.noise.take(g.now()) {
-		g.log.Warn("a request was refused", "code", string(f.Code), "method", r.Method, "host", r.Host, "path", r.URL.Path, "from", r.RemoteAddr)
+		g.log.Warn("a request was denied", "code", string(f.Code), "method", r.Method, "host", r.Host, "path", r.URL.Path, "from", r.RemoteAddr)
 	}
 	head := w.Header()
 	switch status {

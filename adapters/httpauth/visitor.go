@@ -59,7 +59,7 @@ func (v Identity) Call(name tool.Name, args json.RawMessage) tool.Call {
 }
 
 // ErrReach is returned for an approval by a browser whose login does not cover the call.
-var ErrReach = fault.New(fault.Denied, "approval_out_of_reach", "this browser's log-in does not reach as far as this call; log in with one that does, or use countersign approve in a terminal")
+var ErrReach = fault.New(fault.Denied, "approval_out_of_reach", "this browser session's scope excludes this tool; log in with a wider scope, or use countersign approve in a terminal")
 
 // Reaches reports whether the visitor could call that tool, so that approving cannot exceed the visitor's own scope. Tools that affect every caller
 // (modes, settings, credentials) require a visitor with all tools.

@@ -21,12 +21,12 @@ import (
 const Service = "countersign"
 
 // ErrUnavailable is returned on a machine without a keychain, or if the keychain did not answer; see its cause.
-var ErrUnavailable = fault.New(fault.Unavailable, "keychain_unavailable", "no keychain answers here")
+var ErrUnavailable = fault.New(fault.Unavailable, "keychain_unavailable", "the keychain is unavailable")
 
 // Get returns the secret with that name, and whether there is one. It fails with ErrUnavailable.
 func Get(name string) (string, bool, error) {
 	if runtime.GOOS == "linux" && !sessionBus(os.Getenv) { // the query would start an empty bus of its own
-		return "", false, ErrUnavailable.WithMessage("no keychain answers here: there is no session bus (DBUS_SESSION_BUS_ADDRESS)")
+		return "", false, ErrUnavailable.WithMessage("the keychain is unavailable: this session has no D-Bus session bus (DBUS_SESSION_BUS_ADDRESS)")
 	}
 	value, err := keyring.Get(Service, name)
 	switch {

@@ -94,7 +94,7 @@ func (w *within) Wake(ctx context.Context, l ecosystem.Layout) error {
 	ctx = context.WithoutCancel(ctx)
 	w.going.Go(func() {
 		if err := w.host.Drain(ctx, l.Root, l.Name); err != nil {
-			w.host.options.Core.Log.Error("the runs of an ecosystem could not be carried out", "ecosystem", l.Name, "cause", err)
+			w.host.options.Core.Log.Error("the runs of an ecosystem could not be started", "ecosystem", l.Name, "cause", err)
 		}
 	})
 	return nil

@@ -25,7 +25,7 @@ func (c Config) recorded(store *sqlitestore.Store) *anchoring.AnchoredLog {
 			case audit.AnchorGit:
 				return anchorgit.Open(a.Where, machine+"\n"+home, filepath.Join(c.Dir, "anchors"))
 			}
-			return nil, anchoring.ErrNoAnchor.WithMessage("%q is no kind of anchor", a.Kind)
+			return nil, anchoring.ErrNoAnchor.WithMessage("unknown anchor kind %q", a.Kind)
 		}}
 	if journal := anchoring.OpenJournal(c.Journal); journal != nil {
 		parts.Journal = journal

@@ -35,7 +35,7 @@ func (c Config) upgraded(u sqlitestore.Upgrade) {
 		c.Log.Info("the database was upgraded", "path", u.Path, "from", u.From, "to", u.To, "copy", u.Copy)
 	}
 	if c.Notice != nil {
-		c.Notice(fmt.Sprintf("the database %s was upgraded from schema %d to %d; as it was before it is in %s", u.Path, u.From, u.To, u.Copy))
+		c.Notice(fmt.Sprintf("the database %s was upgraded from schema %d to %d; a copy of the old one is in %s", u.Path, u.From, u.To, u.Copy))
 	}
 }
 

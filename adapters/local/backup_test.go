@@ -68,7 +68,7 @@ func TestWhatWasApprovedBeforeARestoreLetsNothingHappen(t *testing.T) {
 	assert.Equal(t, fault.Code("tool_unknown"), code(l.Call(t.Context(), agent)), "no agent is served it")
 	backup := l.Call(t.Context(), call("create_backup", map[string]any{"file": file}))
 	require.Equal(t, fault.Code("confirm_token_required"), code(backup))
-	assert.Contains(t, string(backup.Request.Plan), "keys/secret.key: opens what the database seals")
+	assert.Contains(t, string(backup.Request.Plan), "keys/secret.key: opens the sealed columns of the database")
 	assert.NotContains(t, string(backup.Request.Plan), backup.Request.Prompt, "nothing is said twice")
 	assert.Equal(t, policy.RiskHigh.String(), backup.Request.Risk)
 	require.NoError(t, person.Call(t.Context(), l.App, call("create_backup", map[string]any{"file": file})).Err)

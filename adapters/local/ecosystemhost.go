@@ -75,7 +75,7 @@ func (h *EcosystemHost) Over(o app.Options) app.Options {
 	}
 	// This widens nothing and enables no form: users approve unless policy says otherwise (consent design, section 5).
 	if s.Confirm == "token" {
-		h.options.Core.Log.Warn("AMOF_CONFIRM=token is ignored: a person approves, unless a stored setting or the system's file says otherwise (countersign policy approval caller)")
+		h.options.Core.Log.Warn("AMOF_CONFIRM=token is ignored: the user approves, unless a stored setting or the system policy changes that (countersign policy approval caller)")
 	}
 	if o.ConfirmTTL == 0 {
 		o.ConfirmTTL = time.Duration(s.TokenTTLSeconds) * time.Second

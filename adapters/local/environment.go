@@ -24,7 +24,7 @@ import (
 const DefaultToolsets = "packs,deployments"
 
 // ErrConfig is returned for an invalid environment variable, flag or configuration file. Nothing runs with a guessed configuration.
-var ErrConfig = fault.New(fault.Invalid, "config_invalid", "the configuration is not understood")
+var ErrConfig = fault.New(fault.Invalid, "config_invalid", "invalid configuration")
 
 // file is COUNTERSIGN_HOME/config.yaml. Every entry but notify has an environment variable, which outranks it.
 type file struct {
@@ -177,7 +177,7 @@ func (s *settings) flag(variable, written string) bool {
 	switch v {
 	case "", "0", "false", "no", "off":
 	default:
-		s.wrong(variable, "\""+v+"\" is neither true nor false")
+		s.wrong(variable, "\""+v+"\" is not true or false")
 	}
 	return false
 }

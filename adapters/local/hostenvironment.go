@@ -27,7 +27,7 @@ func NewSurroundings(home string, env func(string) string) mcpclients.HostEnviro
 func ExecutablePath() (path string, lasting bool, err error) {
 	path, err = os.Executable()
 	if err != nil {
-		return "", false, deployment.ErrPath.WithMessage("where this program lies is not known: %v; name it by hand, with --print", err)
+		return "", false, deployment.ErrPath.WithMessage("the path of this program is unknown: %v; use --print and set the path by hand", err)
 	}
 	if named, err := exec.LookPath(mcpclients.ProgramName); err == nil && filepath.IsAbs(named) && hostSame(named, path) {
 		path = named
@@ -60,7 +60,7 @@ func ResolvePath(path string) (string, error) {
 	info, absent := os.Lstat(path)
 	switch {
 	case absent == nil && info.Mode()&fs.ModeSymlink != 0 && errors.Is(err, fs.ErrNotExist):
-		return "", deployment.ErrPath.WithMessage("%s is a symbolic link that leads nowhere; make what it leads to, or remove the link", path).
+		return "", deployment.ErrPath.WithMessage("%s is a dangling symbolic link; create its target, or remove the link", path).
 			WithDetails(deployment.Details{}.AddPath("path", path))
 	case absent == nil && info.Mode()&fs.ModeSymlink != 0:
 		return "", deployment.ErrPath.WithMessage("%s is a symbolic link that cannot be followed: %v", path, err).WithDetails(deployment.Details{}.AddPath("path", path))

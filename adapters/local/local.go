@@ -227,7 +227,7 @@ func (c Config) home() (string, error) {
 		}
 	}
 	if err != nil {
-		return "", app.ErrWiring.WithMessage("there is no home directory to keep state in; set COUNTERSIGN_HOME").WithCause(err)
+		return "", app.ErrWiring.WithMessage("the home directory is unknown; set COUNTERSIGN_HOME").WithCause(err)
 	}
 	return filepath.Join(home, ".countersign"), nil
 }

@@ -60,7 +60,7 @@ type notifyFile struct {
 func (s *settings) notify(f notifyFile, n Notify) Notify {
 	n.Rules.Reminder, n.Rules.PerMinute = s.reminder(f.Reminder), f.PerMinute
 	if f.PerMinute < 0 || f.PerMinute > notice.MaxPerMinute {
-		s.problem("notify.per_minute", "1 to 60 messages a minute can be sent, on each channel")
+		s.problem("notify.per_minute", "use 1 to 60 messages a minute for each channel")
 	}
 	keep := func(part string, c ports.Channel, err error) {
 		if err != nil {
@@ -77,7 +77,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 	case "false", "off", "no":
 		wanted = false
 	default:
-		s.problem("notify.desktop", "it is true, false or auto")
+		s.problem("notify.desktop", "use true, false or auto")
 	}
 	if wanted {
 		keep("desktop", notify.NewDesktopChannel(s.env), nil)
@@ -98,7 +98,7 @@ func (s *settings) notify(f notifyFile, n Notify) Notify {
 		case "false", "off", "no":
 			plain = true
 		default:
-			s.problem("notify.mail.starttls", "it is true or false")
+			s.problem("notify.mail.starttls", "use true or false")
 		}
 		c, err := notify.NewMail(notify.MailSettings{SMTP: f.Mail.SMTP, From: f.Mail.From, To: f.Mail.To, User: f.Mail.User, Password: f.Mail.Password, Plain: plain}, s.env)
 		keep("mail", c, err)
@@ -116,7 +116,7 @@ func (s *settings) reminder(written string) time.Duration {
 	default:
 		d, err := time.ParseDuration(v)
 		if err != nil || d <= 0 || d > 24*time.Hour {
-			s.problem("notify.reminder", "it is off, or a time of at most 24h, such as 1h")
+			s.problem("notify.reminder", "use off, or a duration of at most 24h, such as 1h")
 		}
 		return d
 	}

@@ -64,7 +64,7 @@ func upkeep(d checked) tool.Capability {
 	u := doctor{d}
 	return tool.Capability{Name: Upkeep, Contract: control.Contract, Mode: policy.Execute, UsesWorkingDir: true, Entries: []tool.Entry{
 		bind.Query(InspectPacks, tool.Spec{Title: "Inspect the pack store", Class: policy.ClassRead, Effects: policy.Read, Input: json.RawMessage(inspectSchema),
-			Description: "List the files of the pack store that are no readable packs, with what is wrong with each."}, u.inspect),
+			Description: "List the files of the pack store that are not readable packs, with the problem of each."}, u.inspect),
 		bind.Command(QuarantinePack, tool.Spec{Title: "Set a pack file aside", Class: policy.ClassWrite, Effects: policy.Read | policy.Write, Confirm: policy.Simple, Human: policy.Simple,
 			Input:       json.RawMessage(quarantineSchema),
 			Description: "Move a damaged file out of the pack store, into its quarantine directory. Nothing is deleted."}, u.plan, u.quarantine),

@@ -47,7 +47,7 @@ func (p Packs) complete(env func(string) string) (Packs, error) {
 			return p, err
 		}
 		if _, err := pack.ParseRoot(name); err != nil || name == "" {
-			return p, app.ErrWiring.WithMessage("%q is no name for a source root; use letters, digits, - and _", name)
+			return p, app.ErrWiring.WithMessage("invalid source root name %q; use letters, digits, - and _", name)
 		}
 		p.Sources[name] = dir
 	}
@@ -72,7 +72,7 @@ func absolute(dir *string) error {
 	}
 	abs, err := filepath.Abs(*dir)
 	if err != nil {
-		return app.ErrWiring.WithMessage("the directory that you stand in is gone; change to one that is there (cd), and repeat the command").WithCause(err)
+		return app.ErrWiring.WithMessage("the working directory no longer exists; change to another one (cd) and repeat the command").WithCause(err)
 	}
 	*dir = abs
 	return nil

@@ -92,13 +92,13 @@ func (t Trust) read() (f systemFile, path string, there bool, err error) {
 	case errors.Is(err, fs.ErrNotExist):
 		return f, path, false, nil
 	case err != nil:
-		return f, path, false, ErrConfig.WithMessage("%s cannot be read; make it readable, or take it away", path).WithCause(err)
+		return f, path, false, ErrConfig.WithMessage("%s cannot be read; make it readable, or remove it", path).WithCause(err)
 	case !t.AnyOwner && !rootsAlone(path, info):
-		return f, path, false, ErrConfig.WithMessage("%s does not count, because others than root may write it; run: chown root %[1]s && chmod go-w %[1]s", path)
+		return f, path, false, ErrConfig.WithMessage("%s is ignored, because users other than root can write it; run: chown root %[1]s && chmod go-w %[1]s", path)
 	}
 	data, err := os.ReadFile(path)
 	if err != nil {
-		return f, path, false, ErrConfig.WithMessage("%s cannot be read; make it readable, or take it away", path).WithCause(err)
+		return f, path, false, ErrConfig.WithMessage("%s cannot be read; make it readable, or remove it", path).WithCause(err)
 	}
 	if strings.TrimSpace(string(data)) != "" {
 		if err := yamlcodec.Decode(data, &f, yamlcodec.Options{KnownFields: true, MaxBytes: 1 << 20}); err != nil {
@@ -227,10 +227,10 @@ func (s *settings) narrow(c Config, dir string) {
 		}
 		from, way := w.By, "change "+w.By
 		if from == policy.BuiltIn {
-			from, way = "the default", "have a person allow it"
+			from, way = "the default", "have the user allow it"
 		}
 		if w.Key == "approval" {
-			way = "have a person run: countersign policy approval caller"
+			way = "have the user run: countersign policy approval caller"
 		}
 		s.problems = append(s.problems, fmt.Sprintf("%s says %s: %s, which is looser than %s (%s), and may only be tighter; take it out there, or %s", w.Layer, w.Key, w.Value, w.Than, from, way))
 	}
@@ -264,7 +264,7 @@ func (t Trust) fixed(dir string) ([]policy.Layer, error) {
 		layers = append(layers, system)
 	}
 	if cloned(dir) && !(ok && system.Approval.ByCaller()) {
-		holds := policy.Layer{Name: "a home inside a Git work tree (" + dir + ")", Approval: policy.ApprovalHuman}
+		holds := policy.Layer{Name: "a home inside a git worktree (" + dir + ")", Approval: policy.ApprovalHuman}
 		if t.strange(dir) {
 			holds.Whole = true
 			if !ok || system.Level == policy.LevelUnset {

@@ -48,7 +48,7 @@ func (l *Local) projects(core app.Dependencies) []toolset {
 	return []toolset{
 		{name: projects.Name, build: func() tool.Capability { return projects.Capability(tools().agents) }},
 		{name: gitwork.Name, build: func() tool.Capability { return gitwork.Capability(tools().git, l.named(gitwork.Name)) }},
-		{name: projects.WorkbenchName, way: "the command line, for people alone", build: func() tool.Capability { return projects.WorkbenchCapability(tools().people) }},
+		{name: projects.WorkbenchName, way: "the command line, only for the user", build: func() tool.Capability { return projects.WorkbenchCapability(tools().people) }},
 	}
 }
 

@@ -178,11 +178,11 @@ func named(state sandbox.State, name string) (p sandbox.Project, box sandbox.San
 	}
 	switch len(found) {
 	case 0:
-		return p, box, mcpclients.ErrServer.WithMessage("no project and no sandbox is called %q; countersign sandbox list shows the projects", name)
+		return p, box, mcpclients.ErrServer.WithMessage("no project or sandbox has the name %q; run countersign sandbox list", name)
 	case 1:
 		return p, box, nil
 	}
-	return p, box, mcpclients.ErrServer.WithMessage("several projects have a sandbox %q; say which as PROJECT/%s", name, name)
+	return p, box, mcpclients.ErrServer.WithMessage("several projects have a sandbox %q; use PROJECT/%s", name, name)
 }
 
 // GatewayAccess returns how the gateway is reached by which the agent server of a project, or of a sandbox's project, is asked. Only tools for people use it.
@@ -195,7 +195,7 @@ func (l *Local) GatewayAccess(ctx context.Context, name string) (mcpclients.Gate
 		return mcpclients.GatewayAccess{}, err
 	}
 	if state.Gateway.Status != sandbox.Running {
-		return mcpclients.GatewayAccess{}, mcpclients.ErrServer.WithMessage("the gateway of sandboxes does not run; countersign sandbox start PROJECT starts it with the project's server")
+		return mcpclients.GatewayAccess{}, mcpclients.ErrServer.WithMessage("the gateway is not running; run countersign sandbox start PROJECT")
 	}
 	_, token, err := l.SandboxSecrets(ctx, name)
 	return mcpclients.GatewayAccess{URL: fmt.Sprintf("http://127.0.0.1:%d/mcp", state.Gateway.Port), Secret: token}, err

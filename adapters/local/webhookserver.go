@@ -22,7 +22,7 @@ import (
 const hookClient = "webhook"
 
 // errReopen is returned for a workflow that changed after the user enabled its incoming webhook.
-var errReopen = fault.New(fault.State, "webhook_approval_outdated", "the workflow was changed since requests may start it; look at it, and open it again with countersign workflow incoming")
+var errReopen = fault.New(fault.State, "webhook_approval_outdated", "the workflow changed after its incoming webhook was enabled; review it and enable the webhook again with countersign workflow incoming")
 
 // Hooks serves. Both fields are required.
 type Hooks struct {
@@ -61,7 +61,7 @@ func (h Hooks) Serve(ctx context.Context, addr string, report func(line string))
 	if err != nil {
 		return err
 	}
-	report(fmt.Sprintf("taking requests at http://%s/webhook/WORKFLOW; interrupt to end", listener.Addr()))
+	report(fmt.Sprintf("accepting requests at http://%s/webhook/WORKFLOW; press Ctrl-C to stop", listener.Addr()))
 	return server.Serve(ctx, listener)
 }
 
@@ -100,7 +100,7 @@ func (h Hooks) start(ctx context.Context, id string, running *sync.WaitGroup) (s
 		asked := h.Door.Call(ctx, call)
 		if i := asked.Request; i != nil && asked.Err != nil && i.Strength < policy.Typed && i.Risk != policy.RiskHigh.String() {
 			answered := call
-			answered.ID, answered.Decision = "", &confirm.Decision{ID: i.ID, Approve: true, By: "incoming webhook", Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "a person opened this workflow to requests"}}
+			answered.ID, answered.Decision = "", &confirm.Decision{ID: i.ID, Approve: true, By: "incoming webhook", Proof: confirm.Proof{Surface: confirm.SurfaceProgram, User: "the user enabled this incoming webhook"}}
 			h.Door.Call(ctx, answered)
 		}
 	})

@@ -28,11 +28,11 @@ func (l *Launcher) Agent(s sandboxport.Settings, name, prompt string) (process.S
 		map[string]string{sandbox.AgentClaude: "npm install -g @anthropic-ai/claude-code", sandbox.AgentCodex: "npm install -g @openai/codex"}[name]
 	switch {
 	case args == nil:
-		return process.Spec{}, sandbox.ErrArguments.WithMessage("%.40q is no agent; there are: opencode, claude, codex, none", name)
+		return process.Spec{}, sandbox.ErrArguments.WithMessage("unknown agent %.40q; use opencode, claude, codex or none", name)
 	case strings.TrimSpace(prompt) == "":
-		return process.Spec{}, sandbox.ErrArguments.WithMessage("%s needs a prompt: it works on that, without asking anybody, and ends", name)
+		return process.Spec{}, sandbox.ErrArguments.WithMessage("%s needs a prompt, because it runs without a user and then exits", name)
 	case len(prompt) > maxPrompt:
-		return process.Spec{}, sandbox.ErrArguments.WithMessage("a prompt may have %d KiB; this one has %d bytes: put the rest into a file that it names", maxPrompt>>10, len(prompt))
+		return process.Spec{}, sandbox.ErrArguments.WithMessage("the limit for a prompt is %d KiB, and this one has %d bytes; put the rest into a file and name it in the prompt", maxPrompt>>10, len(prompt))
 	}
 	var pass []string
 	path := ""
@@ -51,7 +51,7 @@ func (l *Launcher) Agent(s sandboxport.Settings, name, prompt string) (process.S
 	}
 	program := onPath(path, name)
 	if program == "" {
-		return process.Spec{}, sandbox.ErrAgentMissing.WithMessage("%s is not installed: no directory of the PATH has it; %s installs it, and --agent none makes the sandbox without an agent", name, install)
+		return process.Spec{}, sandbox.ErrAgentMissing.WithMessage("%s is not installed: it is not on the PATH; run %s, or use --agent none for a sandbox without an agent", name, install)
 	}
 	env, secrets := process.ChildEnvironment(s.Environ, pass, nil, nil)
 	delete(env, "CI")
@@ -83,7 +83,7 @@ func (l *Launcher) Prompt(ctx context.Context, s sandboxport.Settings, port int,
 		return "", err
 	}
 	if made.ID == "" || strings.ContainsAny(made.ID, "/?#.") {
-		return "", sandbox.ErrUnhealthy.WithMessage("the server at port %d opened a session and does not say which", port)
+		return "", sandbox.ErrUnhealthy.WithMessage("the server at port %d created a session without an id", port)
 	}
 	if strings.TrimSpace(text) == "" {
 		return made.ID, nil
@@ -104,16 +104,16 @@ func (l *Launcher) post(ctx context.Context, at, path, password string, doc, out
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case err != nil:
-		return sandbox.ErrUnhealthy.WithMessage("the server at %s does not take a prompt: %s", at, reason(err))
+		return sandbox.ErrUnhealthy.WithMessage("the server at %s did not accept the prompt: %s", at, reason(err))
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
 		return sandbox.ErrAuth
 	case status < 200 || status > 299:
-		return sandbox.ErrUnhealthy.WithMessage("the server at %s refused a prompt: %s", at, said(status, body, redact.New(redact.Options{}).With(password)))
+		return sandbox.ErrUnhealthy.WithMessage("the server at %s rejected the prompt: %s", at, said(status, body, redact.New(redact.Options{}).With(password)))
 	case out == nil:
 		return nil
 	}
 	if err := json.Unmarshal(body, out); err != nil {
-		return sandbox.ErrUnhealthy.WithMessage("the server at %s answered a prompt with something that is no JSON", at).WithCause(err)
+		return sandbox.ErrUnhealthy.WithMessage("the answer of the server at %s to the prompt is not JSON", at).WithCause(err)
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ func (r *Router) Call(ctx context.Context, q sandboxport.RouteRequest) (sandboxp
 	out := sandboxport.RouteAnswer{Server: e.route()}
 	switch {
 	case !e.speaks():
-		return out, sandbox.ErrConfig.WithMessage("the server %s is of the kind %.80q, which this gateway does not speak to", e.called(), e.Backend)
+		return out, sandbox.ErrConfig.WithMessage("the server %s is of kind %.80q, which this gateway does not support", e.called(), e.Backend)
 	case !out.Server.Active():
 		return out, sandbox.ErrNotRunning.WithMessage("the server %s is not active (status: %.40s); opencode_project_start starts it", e.called(), e.Status)
 	}
@@ -80,7 +80,7 @@ func (e entry) where(query url.Values, box string) (url.Values, error) {
 	dir := filepath.Join(e.BaseDir, "worktrees", box)
 	info, err := os.Lstat(dir)
 	if !filepath.IsAbs(e.BaseDir) || err != nil || !info.IsDir() {
-		return nil, sandbox.ErrNotFound.WithMessage("the project %s has no sandbox %q; opencode_sandbox_list shows those it has", e.called(), box)
+		return nil, sandbox.ErrNotFound.WithMessage("the project %s has no sandbox %q; opencode_sandbox_list lists its sandboxes", e.called(), box)
 	}
 	if query == nil {
 		query = url.Values{}
@@ -137,7 +137,7 @@ func broken(e entry, w wire, err error, mask *redact.Redactor) error {
 	if errors.Is(err, context.DeadlineExceeded) {
 		hint := ""
 		if w.limit == messageTimeout {
-			hint = "; the agent may go on: opencode_session_messages shows what it does, opencode_session_abort ends it"
+			hint = "; the agent may still be running: opencode_session_messages shows its output, opencode_session_abort stops it"
 		}
 		return sandbox.ErrTimeout.WithMessage("the server %s did not answer within %v%s", e.called(), w.limit, hint)
 	}
@@ -146,33 +146,33 @@ func broken(e entry, w wire, err error, mask *redact.Redactor) error {
 	var op *net.OpError
 	switch {
 	case errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF):
-		why = "the connection broke off before the answer was complete"
+		why = "the connection was lost before the answer was complete"
 	case errors.As(err, &op):
 		why = op.Err.Error()
 	case errors.As(err, &failed):
 		why = failed.Err.Error()
 	}
 	why, _ = mask.Text(why)
-	return sandbox.ErrUnhealthy.WithMessage("the server %s does not answer as it should: %s", e.called(), why)
+	return sandbox.ErrUnhealthy.WithMessage("no valid answer from the server %s: %s", e.called(), why)
 }
 
 // answer returns the body of an answer, masked, or what the server refused with.
 func answer(e entry, status int, body []byte, mask *redact.Redactor) (json.RawMessage, error) {
 	switch {
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return nil, sandbox.ErrAuth.WithMessage("the server %s does not take the password: it is somebody else's, or the password was changed since it started", e.called())
+		return nil, sandbox.ErrAuth.WithMessage("the server %s rejects the password: another user started it, or the password changed after it started", e.called())
 	case status == http.StatusNotFound:
 		return nil, sandbox.ErrRequest.WithMessage("the server %s: %s", e.called(), said(status, body, mask))
 	case status >= 500:
 		return nil, sandbox.ErrAnswer.WithMessage("the server %s failed: %s", e.called(), said(status, body, mask))
 	case status < 200 || status > 299:
-		return nil, sandbox.ErrRefused.WithMessage("the server %s refused: %s", e.called(), said(status, body, mask))
+		return nil, sandbox.ErrRefused.WithMessage("the server %s rejected the request: %s", e.called(), said(status, body, mask))
 	case len(body) > maxAnswer:
-		return nil, sandbox.ErrAnswer.WithMessage("the answer of the server %s has more than %d bytes; ask for less of it, with limit where there is one", e.called(), maxAnswer)
+		return nil, sandbox.ErrAnswer.WithMessage("the answer of the server %s exceeds %d bytes; request less, with limit if the tool has it", e.called(), maxAnswer)
 	case len(bytes.TrimSpace(body)) == 0:
 		return nil, nil
 	case !json.Valid(body):
-		return nil, sandbox.ErrAnswer.WithMessage("the server %s did not answer with JSON, as an agent server does", e.called())
+		return nil, sandbox.ErrAnswer.WithMessage("the answer of the server %s is not JSON", e.called())
 	}
 	masked, _, err := mask.JSON(body)
 	if err != nil {

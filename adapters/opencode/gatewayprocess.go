@@ -56,12 +56,12 @@ func (f GatewayProcess) Healthy(ctx context.Context, port int) error {
 	client := http.Client{Transport: &http.Transport{DisableKeepAlives: true}, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	resp, err := client.Do(req)
 	if err != nil {
-		return sandbox.ErrGateway.WithMessage("nothing answers at %s", at).WithCause(err)
+		return sandbox.ErrGateway.WithMessage("no gateway answers at %s", at).WithCause(err)
 	}
 	defer resp.Body.Close()
 	var health struct{ Status string }
 	if err := json.NewDecoder(io.LimitReader(resp.Body, 1<<10)).Decode(&health); err != nil || resp.StatusCode != http.StatusOK || health.Status != "ok" {
-		return sandbox.ErrGateway.WithMessage("what answers at %s (HTTP %d) is no gateway", at, resp.StatusCode)
+		return sandbox.ErrGateway.WithMessage("the server at %s (HTTP %d) is not a gateway", at, resp.StatusCode)
 	}
 	return nil
 }

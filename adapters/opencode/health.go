@@ -36,9 +36,9 @@ func (l *Launcher) Healthy(ctx context.Context, host string, port int, password 
 	}
 	switch {
 	case err != nil:
-		return "", sandbox.ErrUnhealthy.WithMessage("nothing healthy answers at %s: %s", at, reason(err)).WithCause(err)
+		return "", sandbox.ErrUnhealthy.WithMessage("no healthy server answers at %s: %s", at, reason(err)).WithCause(err)
 	case status == http.StatusUnauthorized || status == http.StatusForbidden:
-		return "", sandbox.ErrAuth.WithMessage("the server at %s does not take the password: it is somebody else's, or the password was changed since it started", at)
+		return "", sandbox.ErrAuth.WithMessage("the server at %s rejects the password: another user started it, or the password changed after it started", at)
 	case status < 200 || status > 299:
 		return "", sandbox.ErrUnhealthy.WithMessage("the server at %s answers its health check with HTTP %d", at, status)
 	}
@@ -47,7 +47,7 @@ func (l *Launcher) Healthy(ctx context.Context, host string, port int, password 
 		Version string `json:"version"`
 	}
 	if json.Unmarshal(body, &health) == nil && health.Healthy != nil && !*health.Healthy {
-		return "", sandbox.ErrUnhealthy.WithMessage("the server at %s says that it is not healthy", at)
+		return "", sandbox.ErrUnhealthy.WithMessage("the server at %s reports that it is not healthy", at)
 	}
 	return health.Version, nil
 }

@@ -125,12 +125,12 @@ const modelLine = `^[A-Za-z0-9][A-Za-z0-9._-]*/[^\s]+$`
 // Models is sandboxport.Launcher. It fails with sandbox.ErrNotInstalled, sandbox.ErrTimeout, or sandbox.ErrConfig when the program fails.
 func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string, error) {
 	if s.Bin == "" || l.processes == nil {
-		return nil, sandbox.ErrNotInstalled.WithMessage("there is no program to ask for models: %s", s.Missing)
+		return nil, sandbox.ErrNotInstalled.WithMessage("no program found that lists models: %s", s.Missing)
 	}
 	query := l.listing(ctx, s)
 	waited := time.NewTimer(l.wait)
 	defer waited.Stop()
-	late := sandbox.ErrTimeout.WithMessage("%s did not list its models within %v; a first start, or a busy machine, can take that long: ask again", s.Bin, l.wait)
+	late := sandbox.ErrTimeout.WithMessage("%s did not list its models within %v; this can happen at a first start or on a busy machine; call again", s.Bin, l.wait)
 	select {
 	case <-query.done:
 	case <-waited.C:
@@ -143,7 +143,7 @@ func (l *Launcher) Models(ctx context.Context, s sandboxport.Settings) ([]string
 	result, err := query.result, query.err
 	switch {
 	case errors.Is(err, process.ErrStart):
-		return nil, sandbox.ErrNotInstalled.WithMessage("%s could not be asked for its models; npm install -g opencode-ai installs it, OPENCODE_BIN names another place", s.Bin).WithCause(err)
+		return nil, sandbox.ErrNotInstalled.WithMessage("%s could not be run to list its models; install it (npm install -g opencode-ai), or set OPENCODE_BIN to its path", s.Bin).WithCause(err)
 	case errors.Is(err, context.Canceled), result.Status == process.TimedOut, result.Status == process.Stopped: // another caller may have cancelled it
 		return nil, late
 	case err != nil:

@@ -54,11 +54,11 @@ func requestOf(q sandboxport.RouteRequest) (wire, error) {
 	case sandbox.QuestionReject:
 		w.path = []string{"question", id, "reject"}
 	default:
-		return wire{}, sandbox.ErrArguments.WithMessage("%.80q is nothing a server can be asked for", q.Act)
+		return wire{}, sandbox.ErrArguments.WithMessage("unknown request %.80q", q.Act)
 	}
 	for _, part := range w.path {
 		if part == "" || part == "." || part == ".." { // it would be another path
-			return wire{}, sandbox.ErrArguments.WithMessage("%.80q is no id", q.ID)
+			return wire{}, sandbox.ErrArguments.WithMessage("invalid id %.80q", q.ID)
 		}
 	}
 	if body == nil {

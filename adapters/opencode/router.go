@@ -126,7 +126,7 @@ func (r *Router) find(q sandboxport.RouteRequest) (entry, error) {
 		return e, err
 	}
 	if err == nil && e.Sandbox != "" {
-		return entry{}, sandbox.ErrServer.WithMessage("the server %s works in sandbox %s alone; name its project for another sandbox", e.called(), e.Sandbox)
+		return entry{}, sandbox.ErrServer.WithMessage("the server %s works only in sandbox %s; name its project for another sandbox", e.called(), e.Sandbox)
 	}
 	url := e.GitURL
 	if err != nil { // the project itself may never have had a server
@@ -149,7 +149,7 @@ func (r *Router) find(q sandboxport.RouteRequest) (entry, error) {
 func (t table) find(server string) (entry, error) {
 	if server == "" {
 		if server = t.standard; server == "" {
-			return entry{}, sandbox.ErrServer.WithMessage("no server was named, and the table has no default one; say which with server, one of: %s", t.names())
+			return entry{}, sandbox.ErrServer.WithMessage("no server was named, and no default is configured; set server to one of: %s", t.names())
 		}
 	}
 	for _, e := range t.entries {
@@ -170,13 +170,13 @@ func (t table) find(server string) (entry, error) {
 	case 1:
 		return named[0], nil
 	case 0:
-		return entry{}, sandbox.ErrServer.WithMessage("the server %.200q is not found in configuration; there are: %s", server, t.names())
+		return entry{}, sandbox.ErrServer.WithMessage("the server %.200q is not found in configuration; the servers are: %s", server, t.names())
 	}
 	ids := make([]string, len(named))
 	for i, e := range named {
 		ids[i] = e.ID
 	}
-	return entry{}, sandbox.ErrServer.WithMessage("%d servers are called %.200q; say which by its id: %s", len(named), server, strings.Join(ids, ", "))
+	return entry{}, sandbox.ErrServer.WithMessage("%d servers have the name %.200q; use an id: %s", len(named), server, strings.Join(ids, ", "))
 }
 
 // spelled returns the entries whose repository is the one of a URL that is not canonical.

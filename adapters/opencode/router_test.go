@@ -48,13 +48,13 @@ func TestDamagedTableIsLoggedOnce(t *testing.T) {
 	servers, active = r.Counts()
 	assert.Equal(t, 2, servers)
 	assert.Equal(t, 1, active)
-	assert.Equal(t, 1, strings.Count(log.String(), "counts as null"), log.String())
+	assert.Equal(t, 1, strings.Count(log.String(), "treated as null"), log.String())
 	require.NoError(t, os.WriteFile(path, []byte(`{"servers":`), 0o600))
 	for range 5 {
 		servers, active = r.Counts()
 		assert.Equal(t, 3, servers+active)
 	}
-	assert.Equal(t, 1, strings.Count(log.String(), "the last one that could be stays"), log.String())
+	assert.Equal(t, 1, strings.Count(log.String(), "the previous version is used"), log.String())
 }
 
 // Proxies and redirections are told nothing.

@@ -97,13 +97,13 @@ func (r *Router) current() table {
 	}
 	fresh, notes, err := load(r.o.Table)
 	if err != nil {
-		notes = []string{"it cannot be read, and the last one that could be stays: " + err.Error()}
+		notes = []string{"it cannot be read, so the previous version is used: " + err.Error()}
 		fresh = r.table
 		fresh.problem = err.Error()
 	}
 	if !same {
 		for _, note := range notes {
-			r.o.Log.Warn("the table of servers is not as it should be", "path", r.o.Table, "what", note)
+			r.o.Log.Warn("the server table is invalid", "path", r.o.Table, "what", note)
 		}
 	}
 	r.table, r.seen = fresh, now
@@ -125,23 +125,23 @@ func load(path string) (t table, notes []string, err error) {
 	case err != nil:
 		return table{}, nil, err
 	case len(text) > maxTable:
-		return table{}, nil, fmt.Errorf("it has more than %d bytes", maxTable)
+		return table{}, nil, fmt.Errorf("it is larger than %d bytes", maxTable)
 	}
 	var doc struct {
 		Default *string           `json:"default_server"`
 		Servers []json.RawMessage `json:"servers"`
 	}
 	if err := json.Unmarshal(text, &doc); err != nil {
-		return table{}, nil, fmt.Errorf("it is no table: %w", err)
+		return table{}, nil, fmt.Errorf("it is not a server table: %w", err)
 	}
 	seen := map[string]bool{}
 	for i, raw := range doc.Servers {
 		e, bad := entryOf(raw)
 		if bad == "" && seen[e.ID] {
-			bad = "its id was there before"
+			bad = "its id is not unique"
 		}
 		if bad != "" {
-			notes = append(notes, fmt.Sprintf("server %d is left out: %s", i+1, bad))
+			notes = append(notes, fmt.Sprintf("server %d is ignored: %s", i+1, bad))
 			continue
 		}
 		seen[e.ID] = true
@@ -149,7 +149,7 @@ func load(path string) (t table, notes []string, err error) {
 	}
 	if doc.Default != nil && *doc.Default != "" {
 		if t.standard = t.defaultServer(*doc.Default); t.standard == "" {
-			notes = append(notes, fmt.Sprintf("default_server names %q, which is not there, and counts as null", *doc.Default))
+			notes = append(notes, fmt.Sprintf("default_server %q not found; it is treated as null", *doc.Default))
 		}
 	}
 	return t, notes, nil
@@ -172,7 +172,7 @@ func entryOf(raw json.RawMessage) (e entry, bad string) {
 	at, err := url.Parse(e.URL)
 	never := e.Sandbox != "" && e.URL == "" && e.Status != "active" // it was never started
 	if e.speaks() && !never && (err != nil || at.Scheme != "http" && at.Scheme != "https" || at.Host == "" || at.User != nil) {
-		return entry{}, "its url is none over http"
+		return entry{}, "its url is not an http URL"
 	}
 	return e, ""
 }

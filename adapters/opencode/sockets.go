@@ -63,7 +63,7 @@ func (Sockets) ResidentMB(pid int) (int, error) {
 		resident[p.pid] = p.resident
 	}
 	if _, there := resident[pid]; !there {
-		return 0, process.ErrNotFound.WithMessage("there is no process with the number %d", pid)
+		return 0, process.ErrNotFound.WithMessage("process %d not found", pid)
 	}
 	var sum int64
 	for _, member := range family(pid, all) {

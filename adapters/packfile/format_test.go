@@ -151,7 +151,7 @@ func TestDamageIsNamed(t *testing.T) {
 		"negative":               {"revision: 4", "revision: -4", "line 33, column 11"},
 		"second document":        {"revision: 4", "...\n---x\nrevision: 4", ""},
 		"list":                   {plain, "---\n- a\n---\n", "line 2, column 1: a list where a mapping is expected"},
-		"time":                   {"created_at: 2026-03-01T09:00:00.123456789Z", "created_at: yesterday", `line 34, column 13: "yesterday" is no RFC 3339 time`},
+		"time":                   {"created_at: 2026-03-01T09:00:00.123456789Z", "created_at: yesterday", `line 34, column 13: "yesterday" is not an RFC 3339 time`},
 		"missing id":             {"id: pk_k3v7m2qa\n", "", "id is missing"},
 		"missing version":        {"schema_version: 2\n", "", "schema_version is missing"},
 		"missing status":         {"status: draft\n", "", "status is missing"},

@@ -42,13 +42,13 @@ type Verifier struct{}
 func (Verifier) Usable(k enrolled.Key) error {
 	id, err := base64.RawURLEncoding.DecodeString(k.Credential)
 	if err != nil || len(id) == 0 {
-		return enrolled.ErrKey.WithMessage("the handle of a passkey is its id in unpadded base64url")
+		return enrolled.ErrKey.WithMessage("invalid handle of a passkey; use its id in unpadded base64url")
 	}
 	if !named(k.RPID) {
-		return enrolled.ErrKey.WithMessage("a passkey is bound to a name, and %q is none", k.RPID)
+		return enrolled.ErrKey.WithMessage("invalid host name %q of a passkey", k.RPID)
 	}
 	if _, err := webauthncose.ParsePublicKey(k.Public); err != nil {
-		return enrolled.ErrKey.WithMessage("the public half of this passkey is no COSE key that signatures can be checked with").WithCause(err)
+		return enrolled.ErrKey.WithMessage("the public key of this passkey is not a supported COSE key").WithCause(err)
 	}
 	return nil
 }
@@ -63,10 +63,10 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	dec := json.NewDecoder(bytes.NewReader(signed))
 	dec.DisallowUnknownFields()
 	if len(signed) > longest || dec.Decode(&s) != nil || dec.More() {
-		return enrolled.ErrUnproven.WithMessage("there is no browser's answer with it")
+		return enrolled.ErrUnproven.WithMessage("the browser's response is missing or invalid")
 	}
 	if name, ok := RPID(s.Origin); !ok || name != k.RPID {
-		return enrolled.ErrUnproven.WithMessage("the passkey is bound to %s, and the page that asked is of %s", k.RPID, s.Origin)
+		return enrolled.ErrUnproven.WithMessage("the passkey is for %s, but the page has the origin %s", k.RPID, s.Origin)
 	}
 	id, _ := base64.RawURLEncoding.DecodeString(k.Credential) // Usable has checked it
 	answer := protocol.CredentialAssertionResponse{AssertionResponse: protocol.AuthenticatorAssertionResponse{
@@ -74,18 +74,18 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 	answer.ID, answer.RawID, answer.Type = k.Credential, id, string(protocol.PublicKeyCredentialType)
 	parsed, err := answer.Parse()
 	if err != nil {
-		return unproven("the browser's answer cannot be read", err)
+		return unproven("the browser's response cannot be read", err)
 	}
 	if err := plain(parsed.Response.CollectedClientData, s.Origin); err != nil {
 		return err
 	}
 	if !parsed.Response.AuthenticatorData.Flags.HasUserVerified() { // the library checks it too; the approval depends on it
-		return enrolled.ErrUnproven.WithMessage("the authenticator did not verify its person (fingerprint, face or PIN)")
+		return enrolled.ErrUnproven.WithMessage("the authenticator did not verify its user (fingerprint, face or PIN)")
 	}
 	err = parsed.Verify(protocol.URLEncodedBase64(challenge[:]).String(), k.RPID, "", []string{s.Origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
 		false, true, true, k.Public, protocol.SignaturePolicy{})
 	if err != nil {
-		return unproven("what the passkey signed is not this plan and this question, or not by this key", err)
+		return unproven("the signature is not from this passkey, or not for this plan and request", err)
 	}
 	return nil
 }
@@ -95,21 +95,21 @@ func (v Verifier) Verify(k enrolled.Key, challenge [32]byte, signed json.RawMess
 func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key, error) {
 	name, ok := RPID(origin)
 	if !ok {
-		return enrolled.Key{}, enrolled.ErrKey.WithMessage("passkeys are bound to a name, and %s has none; open the console as http://localhost with its port", origin)
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("passkeys need a host name, which %s does not have; open the console as http://localhost with its port", origin)
 	}
 	if len(answer) > longest {
-		return enrolled.Key{}, enrolled.ErrKey.WithMessage("a browser's answer is never as long as that")
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("the browser's response is too long")
 	}
 	parsed, err := protocol.ParseCredentialCreationResponseBytes(answer)
 	if err != nil {
-		return enrolled.Key{}, refused("the browser's answer cannot be read", err)
+		return enrolled.Key{}, refused("the browser's response cannot be read", err)
 	}
 	if err := plain(parsed.Response.CollectedClientData, origin); err != nil {
 		return enrolled.Key{}, enrolled.ErrKey.WithMessage("%s", fault.From(err).Message)
 	}
 	data := parsed.Response.AttestationObject.AuthData
 	if !data.Flags.HasUserVerified() {
-		return enrolled.Key{}, enrolled.ErrKey.WithMessage("the authenticator did not verify its person (fingerprint, face or PIN), so it proves nobody; use one that does")
+		return enrolled.Key{}, enrolled.ErrKey.WithMessage("the authenticator did not verify its user (fingerprint, face or PIN); use one that does")
 	}
 	var params []protocol.CredentialParameter
 	for _, alg := range Algorithms() {
@@ -117,7 +117,7 @@ func Registered(answer []byte, challenge [32]byte, origin string) (enrolled.Key,
 	}
 	if _, err := parsed.Verify(protocol.URLEncodedBase64(challenge[:]).String(), name, []string{origin}, nil, nil, protocol.TopOriginExplicitVerificationMode,
 		false, true, true, nil, params, protocol.AttestationPolicy{}, protocol.SignaturePolicy{}); err != nil {
-		return enrolled.Key{}, refused("what the browser made is not what it was asked for", err)
+		return enrolled.Key{}, refused("the browser's response does not match the request", err)
 	}
 	k := enrolled.Key{Kind: enrolled.Passkey, Credential: base64.RawURLEncoding.EncodeToString(data.AttData.CredentialID), Public: data.AttData.CredentialPublicKey, RPID: name,
 		Facts: enrolled.Facts{Verified: true, Backup: data.Flags.HasBackupEligible(), BackedUp: data.Flags.HasBackupState(), Model: hex.EncodeToString(data.AttData.AAGUID)}}
@@ -152,10 +152,10 @@ func named(host string) bool {
 // plain fails unless the browser states that a page of exactly that origin asked, not embedded in a page of another site.
 func plain(c protocol.CollectedClientData, origin string) error {
 	if c.Origin != origin {
-		return enrolled.ErrUnproven.WithMessage("a page of %s asked for it, and this is %s", c.Origin, origin)
+		return enrolled.ErrUnproven.WithMessage("the response comes from a page of %s, not of %s", c.Origin, origin)
 	}
 	if c.CrossOrigin || c.TopOrigin != "" {
-		return enrolled.ErrUnproven.WithMessage("it was asked for from within a page of another site")
+		return enrolled.ErrUnproven.WithMessage("the request was embedded in a page of another site")
 	}
 	return nil
 }

@@ -89,7 +89,7 @@ func TestARegistrationIsTheKeyThatThenSigns(t *testing.T) {
 	k.Flags = 1
 	_, err = passkey.Registered(k.Registration(challenge), challenge, softkey.Origin)
 	require.ErrorIs(t, err, enrolled.ErrKey)
-	assert.Contains(t, err.Error(), "did not verify its person")
+	assert.Contains(t, err.Error(), "did not verify its user")
 	_, err = passkey.Registered([]byte("{}"), challenge, softkey.Origin)
 	require.ErrorIs(t, err, enrolled.ErrKey)
 }

@@ -72,7 +72,7 @@ func (d *directories) locate(ctx context.Context, path string, roots []string, p
 
 // outside is one text for what is missing, what is no directory and what lies elsewhere: nobody learns here what there is outside.
 func outside(path string) error {
-	return project.ErrPath.WithMessage("%q does not lead to a directory inside a registered project; list_projects shows those there are", path)
+	return project.ErrPath.WithMessage("%q is not a directory inside a registered project; call list_projects to list the registered projects", path)
 }
 
 // maxFileName is how many bytes a name may have on every usual file system.

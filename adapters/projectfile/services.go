@@ -47,9 +47,9 @@ func (d *directories) Services(ctx context.Context, dir, file string) ([]project
 		return all, name, err
 	}
 	if len(names) == 1 {
-		return nil, "", project.ErrArgument.WithMessage("there is no %s in %s", names[0], dir)
+		return nil, "", project.ErrArgument.WithMessage("%s not found in %s", names[0], dir)
 	}
-	return nil, "", project.ErrArgument.WithMessage("there is no services file in %s; write one of: %s", dir, strings.Join(names, ", "))
+	return nil, "", project.ErrArgument.WithMessage("no services file found in %s; create one of: %s", dir, strings.Join(names, ", "))
 }
 
 func readServices(name string, doc []byte) ([]project.Service, error) {

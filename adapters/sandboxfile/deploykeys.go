@@ -80,7 +80,7 @@ func (r *DeployKeys) Ensure(ctx context.Context, name string) (sandboxport.Key, 
 	}
 	key, ok, err := r.whole(name)
 	if err == nil && !ok {
-		err = sandbox.ErrKeyInvalid.WithMessage("the deploy key %s disappeared while it was made; try again", path)
+		err = sandbox.ErrKeyInvalid.WithMessage("the deploy key %s disappeared while it was created; try again", path)
 	}
 	key.Made = made
 	return key, err
@@ -113,7 +113,7 @@ func (r *DeployKeys) whole(name string) (sandboxport.Key, bool, error) {
 	case err != nil:
 		return sandboxport.Key{}, false, err
 	case !info.Mode().IsRegular():
-		return sandboxport.Key{}, false, sandbox.ErrKeyInvalid.WithMessage("the deploy key %s is no regular file; move it away", path)
+		return sandboxport.Key{}, false, sandbox.ErrKeyInvalid.WithMessage("the deploy key %s is not a regular file; move it away", path)
 	}
 	if info.Mode().Perm()&0o077 != 0 {
 		if err := os.Chmod(path, 0o600); err != nil {
@@ -170,7 +170,7 @@ func synced(path string) error {
 func (r *DeployKeys) derive(ctx context.Context, path string) (string, error) {
 	out, err := r.run(ctx, "-y", "-P", "", "-f", path)
 	if err != nil {
-		return "", sandbox.ErrKeyInvalid.WithMessage("no public key can be had from %s; if the key is broken or has a passphrase, move it away and a new pair is made", path).WithCause(err)
+		return "", sandbox.ErrKeyInvalid.WithMessage("no public key can be derived from %s; if the key is damaged or has a passphrase, move it away to get a new pair", path).WithCause(err)
 	}
 	line, ok := keyLine(out)
 	if !ok {
@@ -191,7 +191,7 @@ func (r *DeployKeys) run(ctx context.Context, args ...string) (out []byte, err e
 	program := r.o.KeyGen
 	if program == "" {
 		if program, err = exec.LookPath("ssh-keygen"); err != nil {
-			return nil, sandbox.ErrKeyNotFound.WithMessage("no deploy key can be made without ssh-keygen; install OpenSSH's client, or name a key of your own (user_ssh_key)").WithCause(err)
+			return nil, sandbox.ErrKeyNotFound.WithMessage("a deploy key needs ssh-keygen; install the OpenSSH client, or name your own key (user_ssh_key)").WithCause(err)
 		}
 	}
 	bounded, cancel := context.WithTimeout(ctx, sandbox.ReachTimeout)
@@ -221,7 +221,7 @@ func publicLine(path string) (string, error) {
 	}
 	line, ok := keyLine(text)
 	if !ok {
-		return "", sandbox.ErrKeyInvalid.WithMessage("%s holds no public key; move it away", path)
+		return "", sandbox.ErrKeyInvalid.WithMessage("%s does not contain a public key; move it away", path)
 	}
 	return line, nil
 }

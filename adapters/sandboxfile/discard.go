@@ -18,7 +18,7 @@ func (s *Store) Discard(ctx context.Context, l sandbox.Layout) (deleted []string
 	secrets := filepath.Dir(l.Secrets)
 	name := filepath.Base(secrets)
 	if sandbox.CheckProjectName(name) != nil || filepath.Dir(secrets) != filepath.Join(s.dirs.Memory, sandbox.SecretsDir) {
-		return nil, sandbox.ErrBaseDir.WithMessage("%s is no project's directory of settings; nothing was deleted", secrets)
+		return nil, sandbox.ErrBaseDir.WithMessage("%s is not the settings directory of a project; nothing was deleted", secrets)
 	}
 	if err := s.ours(name, l.Base); err != nil {
 		return nil, err
@@ -47,16 +47,16 @@ func (s *Store) ours(name, base string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return sandbox.ErrBaseDir.WithMessage("%s is a link or a file and was not made here; delete it by hand, then repeat this", base)
+		return sandbox.ErrBaseDir.WithMessage("%s is not a directory, so Countersign did not create it; delete it by hand, then call again", base)
 	}
 	found, err := marked(base)
 	switch {
 	case err != nil:
 		return err
 	case found != nil && found.Project != name:
-		return sandbox.ErrBaseDir.WithMessage("%s carries the mark of the project %s; nothing was deleted", base, found.URL)
+		return sandbox.ErrBaseDir.WithMessage("%s is marked as a directory of the project %s; nothing was deleted", base, found.URL)
 	case found == nil && !s.managed(base):
-		return sandbox.ErrBaseDir.WithMessage("%s lies outside %s and has no %s; delete it by hand, then repeat this", base, s.dirs.Projects, sandbox.MarkerFile)
+		return sandbox.ErrBaseDir.WithMessage("%s is outside %s and has no %s; delete it by hand, then call again", base, s.dirs.Projects, sandbox.MarkerFile)
 	}
 	return nil
 }

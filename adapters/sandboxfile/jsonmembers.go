@@ -23,14 +23,14 @@ func (r reader) fail(key, format string, args ...any) {
 
 func (r reader) read(key string, v any) {
 	if r.doc.Read(key, v) != nil { // the decoder's words may quote values
-		r.fail(key, "is of the wrong kind")
+		r.fail(key, "has the wrong type")
 	}
 }
 
 func (r reader) child(key string) reader {
 	doc, err := r.doc.Child(key)
 	if err != nil {
-		r.fail(key, "is no object")
+		r.fail(key, "is not an object")
 		doc = &sandbox.Object{}
 	}
 	return reader{doc: doc, at: r.at + key + " → ", err: r.err}
@@ -44,7 +44,7 @@ func (r reader) text(key string) (s string) {
 // number returns a process ID or a port.
 func (r reader) number(key string) (n int) {
 	if r.read(key, &n); n < 0 || key == "port" && n > 65535 {
-		r.fail(key, "is out of its range")
+		r.fail(key, "is out of range")
 		return 0
 	}
 	return n
@@ -71,7 +71,7 @@ func (r reader) time(key string) time.Time {
 			return at.UTC()
 		}
 	}
-	r.fail(key, "is no time")
+	r.fail(key, "is not a time")
 	return time.Time{}
 }
 

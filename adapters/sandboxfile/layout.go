@@ -31,7 +31,7 @@ func (s *Store) Identify(ctx context.Context, raw string) (url git.URL, cloneURL
 		return git.URL{}, "", nil, urlFault(err)
 	}
 	if git.CarriesCredentials(raw) {
-		warnings = append(warnings, "the user name or password in the URL was dropped and is kept nowhere; a private repository is reached with an SSH key")
+		warnings = append(warnings, "the user name or password in the URL was dropped and not stored; use an SSH key for a private repository")
 	}
 	return url, sandbox.CloneURL(raw, url), warnings, nil
 }
@@ -59,11 +59,11 @@ func localPath(raw string) (path string, local bool, err error) {
 	}
 	switch {
 	case len(path) > git.MaxURLBytes:
-		return "", false, sandbox.ErrURL.WithMessage("the path has %d bytes; at most %d are allowed", len(path), git.MaxURLBytes)
+		return "", false, sandbox.ErrURL.WithMessage("the path has %d bytes, more than the limit of %d", len(path), git.MaxURLBytes)
 	case path == "" || strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return "", false, sandbox.ErrURL.WithMessage("the path is empty, or has control characters")
+		return "", false, sandbox.ErrURL.WithMessage("the path is empty or contains control characters")
 	case path[0] == '/' && hasDots(path):
-		return "", false, sandbox.ErrURL.WithMessage("an absolute path has no \".\" or \"..\" component here; give the path it leads to")
+		return "", false, sandbox.ErrURL.WithMessage("the path contains \".\" or \"..\"; give the path without them")
 	}
 	return path, true, nil
 }
@@ -82,7 +82,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 	switch {
 	case strings.HasPrefix(path, "~"):
 		if abs = s.absolute(path); s.o.Home == "" {
-			return git.URL{}, nil, sandbox.ErrURL.WithMessage("no home directory is known for ~; give an absolute path")
+			return git.URL{}, nil, sandbox.ErrURL.WithMessage("the home directory (~) is unknown; use an absolute path")
 		}
 	case !filepath.IsAbs(path):
 		var err error
@@ -95,16 +95,16 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 		return s.departed(ctx, abs)
 	}
 	if err != nil {
-		return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q cannot be looked at", abs).WithCause(err)
+		return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q cannot be read", abs).WithCause(err)
 	}
 	if filepath.Base(real) == ".git" && isGitDir(real) {
 		real = filepath.Dir(real)
 	}
 	if !isRepository(real) {
 		if top := enclosing(real); top != "" {
-			return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q lies inside a repository and is none itself; give %.200q", real, top)
+			return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q is a directory inside a repository; use %.200q", real, top)
 		}
-		return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q is no git repository: it is neither a work tree nor a bare repository", real)
+		return git.URL{}, nil, sandbox.ErrURL.WithMessage("%.200q is not a git repository: neither a worktree nor a bare repository", real)
 	}
 	url, err := git.ParseURL("file://" + real)
 	if err != nil {
@@ -115,7 +115,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 
 // departed returns a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
 func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, error) {
-	gone := sandbox.ErrURL.WithMessage("there is no repository at %.200q", abs)
+	gone := sandbox.ErrURL.WithMessage("repository %.200q not found", abs)
 	url, err := git.ParseURL("file://" + filepath.Clean(abs))
 	if err != nil {
 		return git.URL{}, nil, gone
@@ -127,7 +127,7 @@ func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, er
 	if _, known := state.Projects[url.String()]; !known {
 		return git.URL{}, nil, gone
 	}
-	return url, []string{"the repository is not there any more; its project still is"}, nil
+	return url, []string{"the repository no longer exists, but its project does"}, nil
 }
 
 func isRepository(dir string) bool {

@@ -100,5 +100,5 @@ func (s *Store) backupName(name string) (string, error) {
 		}
 		candidate = stem + "-" + strconv.Itoa(i)
 	}
-	return "", sandbox.ErrState.WithMessage("there are a thousand copies of %s already; move some away", s.memory.File(name))
+	return "", sandbox.ErrState.WithMessage("1000 copies of %s exist, the maximum; move some away", s.memory.File(name))
 }

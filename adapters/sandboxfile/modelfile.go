@@ -80,7 +80,7 @@ func (m *Models) Write(ctx context.Context, model string) (previous, path string
 		return "", "", err
 	}
 	if f.real != was {
-		return "", "", sandbox.ErrBusy.WithMessage("somebody else set %s up just now; try again", f.path)
+		return "", "", sandbox.ErrBusy.WithMessage("another process has just created or moved %s; try again", f.path)
 	}
 	text, err := f.with(model)
 	if err == nil && !(f.exists && bytes.Equal(text, f.text)) {
@@ -109,7 +109,7 @@ func (m *Models) find(ctx context.Context) (file, error) {
 		return file{}, err
 	}
 	if len(m.candidates) == 0 {
-		return file{}, sandbox.ErrConfig.WithMessage("nobody says where opencode's configuration is; set HOME, XDG_CONFIG_HOME or OPENCODE_CONFIG")
+		return file{}, sandbox.ErrConfig.WithMessage("the configuration file of opencode is unknown; set HOME, XDG_CONFIG_HOME or OPENCODE_CONFIG")
 	}
 	fresh := m.candidates[min(1, len(m.candidates)-1)] // opencode.json
 	found := file{path: fresh, real: fresh, mode: fileMode}
@@ -140,14 +140,14 @@ func load(path string) (file, error) {
 		return file{}, err
 	case err != nil:
 		why := strings.TrimPrefix(err.Error(), "EvalSymlinks: ")
-		return file{}, sandbox.ErrConfig.WithMessage("%s cannot be reached: %s; mend the links and directories on the way", path, why)
+		return file{}, sandbox.ErrConfig.WithMessage("%s cannot be opened: %s; check its links and parent directories", path, why)
 	}
 	text, info, err := docfile.NewDir(filepath.Dir(f.real)).Read(filepath.Base(f.real), maxBytes)
 	switch {
 	case errors.Is(err, fs.ErrNotExist): // gone since
 		return f, nil
 	case errors.Is(err, docfile.ErrNotFile), errors.Is(err, docfile.ErrTooLarge):
-		return file{}, sandbox.ErrConfig.WithMessage("%s is no configuration: it has to be a regular file of at most %d bytes", path, maxBytes)
+		return file{}, sandbox.ErrConfig.WithMessage("%s is not a configuration file; use a regular file of at most %d bytes", path, maxBytes)
 	case err != nil:
 		return file{}, err
 	}
@@ -165,12 +165,12 @@ func load(path string) (file, error) {
 func (f file) with(model string) ([]byte, error) {
 	if !f.exists {
 		if _, err := os.Lstat(f.path); err == nil {
-			return nil, sandbox.ErrConfig.WithMessage("%s is a link to a file that is not there; mend or remove it", f.path)
+			return nil, sandbox.ErrConfig.WithMessage("%s is a dangling link; correct or remove it", f.path)
 		}
 		return withModel(nil, model)
 	}
 	if f.mode&0o200 == 0 {
-		return nil, sandbox.ErrConfig.WithMessage("%s is read-only; its owner has to allow changes first (chmod u+w), or set the model where it is generated", f.path)
+		return nil, sandbox.ErrConfig.WithMessage("%s is read-only; make it writable (chmod u+w), or set the model where the file is generated", f.path)
 	}
 	text, err := withModel(f.text, model)
 	if err != nil {

@@ -331,7 +331,7 @@ func TestOddFiles(t *testing.T) {
 	}{
 		"a directory": {func(t *testing.T, path string) { require.NoError(t, os.Mkdir(path, 0o755)) }, true, "regular file"},
 		"a dangling link": {func(t *testing.T, path string) { require.NoError(t, os.Symlink("nowhere", path)) },
-			false, "link to a file that is not there"},
+			false, "is a dangling link"},
 		"a link to itself": {func(t *testing.T, path string) { require.NoError(t, os.Symlink(filepath.Base(path), path)) }, true, "too many links"},
 		"too large": {func(t *testing.T, path string) {
 			require.NoError(t, os.WriteFile(path, []byte(strings.Repeat(" ", 4<<20+1)), 0o600))
@@ -368,9 +368,9 @@ func TestWhereADocumentIsWrong(t *testing.T) {
 		"{\n  \"a\": 1,\n  \"key\": sk-secret\n}": ":3:10: ",
 		"{\n  \"a\": 1\n  \"b\": 2\n}":            ":3:3: ",
 		"\ufeff{ x":                               ":1:3: ",
-		"{\"model\":\"a/b\",\"model\":\"c/d\"}":   " cannot be used as it is: ",
-		"[1]":                                     " cannot be used as it is: ",
-		strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000): " cannot be used as it is: ",
+		"{\"model\":\"a/b\",\"model\":\"c/d\"}":   " is invalid: ",
+		"[1]":                                     " is invalid: ",
+		strings.Repeat("[", 100_000) + strings.Repeat("]", 100_000): " is invalid: ",
 	} {
 		h := newHome(t)
 		path := h.put("opencode.jsonc", doc)

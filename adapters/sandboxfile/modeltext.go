@@ -51,5 +51,5 @@ func unusable(path string, err error) error {
 		where += ":" + why[at[2]:at[3]] + ":" + why[at[4]:at[5]]
 		why = why[:at[0]] + why[at[1]:]
 	}
-	return sandbox.ErrConfig.WithMessage("%s cannot be used as it is: %s", where, why)
+	return sandbox.ErrConfig.WithMessage("%s is invalid: %s", where, why)
 }

@@ -70,7 +70,7 @@ func (s *Store) arrange(p sandbox.Project, l sandbox.Layout) error {
 	if had := values["GIT_URL"]; had == "" {
 		text, err = sandbox.SetEnvVar(text, "GIT_URL", p.URL.String())
 	} else if url, parseErr := git.ParseURL(had); parseErr != nil || url != p.URL {
-		return sandbox.ErrConfig.WithMessage("%s is about another repository; correct its GIT_URL to %s, or move the file away", l.Secrets, p.URL)
+		return sandbox.ErrConfig.WithMessage("%s belongs to another repository; correct its GIT_URL to %s, or move the file away", l.Secrets, p.URL)
 	}
 	if had := values["SSH_KEY_PATH"]; err == nil && (had == "" || p.SSHKey != "" && s.absolute(had) != p.SSHKey) {
 		text, err = sandbox.SetEnvVar(text, "SSH_KEY_PATH", cmp.Or(p.SSHKey, l.Key))
@@ -87,7 +87,7 @@ func (s *Store) arrange(p sandbox.Project, l sandbox.Layout) error {
 // claim rejects a base directory that may hold what is not the project's: what carries our mark is deleted one day.
 func (s *Store) claim(p sandbox.Project, base string) error {
 	if !filepath.IsAbs(base) || filepath.Clean(base) != base {
-		return sandbox.ErrBaseDir.WithMessage("the base directory %.200q is no clean absolute path", base)
+		return sandbox.ErrBaseDir.WithMessage("the base directory %.200q is not a clean absolute path", base)
 	}
 	if err := s.outsideOurs(p.Name, base); err != nil {
 		return err
@@ -99,7 +99,7 @@ func (s *Store) claim(p sandbox.Project, base string) error {
 	case err != nil:
 		return err
 	case !info.IsDir():
-		return sandbox.ErrBaseDir.WithMessage("%s is no directory (a link to one is none either); move it away, or choose another base directory", base)
+		return sandbox.ErrBaseDir.WithMessage("%s is not a directory, or is a link to one; move it away, or choose another base directory", base)
 	}
 	found, err := marked(base)
 	switch {
@@ -117,7 +117,7 @@ func (s *Store) claim(p sandbox.Project, base string) error {
 	managed := s.managed(base) && filepath.Base(base) == p.Name
 	for _, entry := range entries {
 		if name := entry.Name(); !markerTemp(name) && (!managed || !expected(name)) {
-			return sandbox.ErrBaseDir.WithMessage("%s holds %q, which is not the project's; choose an empty base directory, or move that away", base, name)
+			return sandbox.ErrBaseDir.WithMessage("%s contains %q, which does not belong to the project; choose an empty base directory, or move that away", base, name)
 		}
 	}
 	return nil
@@ -140,15 +140,15 @@ func (s *Store) outsideOurs(name, base string) error {
 	memory := resolved(s.dirs.Memory)
 	for _, root := range []string{resolved(s.dirs.Projects), memory, filepath.Join(memory, sandbox.SecretsDir), resolved(s.o.Home)} {
 		if below(base, root) || base == root {
-			return sandbox.ErrBaseDir.WithMessage("%s cannot be a project's base directory: it holds other things; choose one below it", base)
+			return sandbox.ErrBaseDir.WithMessage("%s cannot be the base directory of a project: it contains other files; choose a directory below it", base)
 		}
 	}
 	if below(memory, base) && base != filepath.Join(memory, sandbox.SecretsDir, name) { // where the original had base directories
-		return sandbox.ErrBaseDir.WithMessage("%s cannot be a project's base directory: settings, keys and records lie there", base)
+		return sandbox.ErrBaseDir.WithMessage("%s cannot be the base directory of a project: it contains settings, keys and records", base)
 	}
 	for up := filepath.Dir(base); ; up = filepath.Dir(up) {
 		if found, err := marked(up); err == nil && found != nil {
-			return sandbox.ErrBaseDir.WithMessage("%s lies inside the project %s; choose another base directory", base, found.URL)
+			return sandbox.ErrBaseDir.WithMessage("%s is inside the project %s; choose another base directory", base, found.URL)
 		}
 		if up == filepath.Dir(up) {
 			return nil

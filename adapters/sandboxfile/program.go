@@ -20,12 +20,12 @@ func (s SettingsFiles) program(l lookup, file string) (bin, missing string) {
 		if found := s.named(wish.value); found != "" {
 			return found, ""
 		}
-		return "", "OPENCODE_BIN in " + wish.where + " says " + strconv.Quote(wish.value) + ", and there is no such program"
+		return "", "OPENCODE_BIN in " + wish.where + " is " + strconv.Quote(wish.value) + ", which is not a program"
 	}
 	if found := s.onPath("opencode"); found != "" {
 		return found, ""
 	}
-	return "", "OPENCODE_BIN is not set, and no directory of the PATH has the program opencode"
+	return "", "OPENCODE_BIN is not set, and opencode is not on the PATH"
 }
 
 // named returns the program of that path or name. A directory is an npm prefix, and so is the directory of a path that leads nowhere.

@@ -30,7 +30,7 @@ const (
 )
 
 // ErrRecord reports a change of the state that would make it contradict itself: a defect of the caller.
-var ErrRecord = fault.New(fault.Internal, "sandbox_record_contradiction", "the change would leave a record that contradicts itself")
+var ErrRecord = fault.New(fault.Internal, "sandbox_record_contradiction", "the change would make the record inconsistent")
 
 // Options say where the files are and what surrounds them. Only Home and Clock are needed.
 type Options struct {
@@ -115,7 +115,7 @@ func (s *Store) checkHome() error {
 	if filepath.IsAbs(s.dirs.Memory) && filepath.IsAbs(s.dirs.Projects) {
 		return nil
 	}
-	return sandbox.ErrConfiguration.WithMessage("no home directory is known; set HOME, or MEMORY_PATH and OPENCODE_PROJECTS_DIR, to absolute paths")
+	return sandbox.ErrConfiguration.WithMessage("the home directory is unknown; set HOME, or MEMORY_PATH and OPENCODE_PROJECTS_DIR, to absolute paths")
 }
 
 // Hold implements sandboxport.States.
@@ -133,7 +133,7 @@ func (s *Store) exclude(ctx context.Context, name, what string) (release func(),
 	}
 	deadline := time.NewTimer(s.o.Patience)
 	defer deadline.Stop()
-	busy := sandbox.ErrBusy.WithMessage("somebody else has been busy with %s for %s; try again when that is over", what, s.o.Patience)
+	busy := sandbox.ErrBusy.WithMessage("another call has locked %s for %s; try again later", what, s.o.Patience)
 	gate := s.gate(name)
 	select {
 	case gate <- struct{}{}:

@@ -50,10 +50,10 @@ const hostName = `^[A-Za-z0-9]([A-Za-z0-9.-]*[A-Za-z0-9])?$`
 
 // DefaultSettings returns the text of a global file with fresh random secrets, which are nowhere else.
 func DefaultSettings() []byte {
-	return []byte("# Settings of Countersign's sandboxes. Keep this file to yourself: it holds secrets.\n\n" +
-		"# Every agent server asks for this password.\n" + passwordVariable + "=" + secret(passwordBytes) + "\n\n" +
-		"# The gateway asks for this bearer token.\n" + tokenVariable + "=" + secret(tokenBytes) + "\n\n" +
-		"# Optional: the agent server's program, absolute or a name on the PATH.\n# OPENCODE_BIN=\n")
+	return []byte("# Settings of Countersign's sandboxes. This file contains secrets: do not share it.\n\n" +
+		"# The password of all agent servers.\n" + passwordVariable + "=" + secret(passwordBytes) + "\n\n" +
+		"# The bearer token of the gateway.\n" + tokenVariable + "=" + secret(tokenBytes) + "\n\n" +
+		"# Optional: the program of the agent server, an absolute path or a name on the PATH.\n# OPENCODE_BIN=\n")
 }
 
 func secret(n int) string {
@@ -107,13 +107,13 @@ func (s SettingsFiles) global() (map[string]string, error) {
 	text, info, err := ReadSettings(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		return nil, sandbox.ErrConfiguration.WithMessage("%s is not there; run \"countersign sandbox init\" in a terminal, which makes it with random secrets", path).
+		return nil, sandbox.ErrConfiguration.WithMessage("%s not found; run \"countersign sandbox init\" in a terminal to create it with random secrets", path).
 			WithDetails(ConfigurationFault{File: path})
 	case err != nil:
 		return nil, sandbox.ErrConfiguration.WithMessage("%s cannot be read", path).WithDetails(ConfigurationFault{File: path}).WithCause(err)
 	}
 	if mode := info.Mode().Perm(); mode&0o077 != 0 {
-		return nil, sandbox.ErrConfiguration.WithMessage("%s holds secrets and others may use it (mode %04o); run: chmod 600 %s", path, mode, settingQuoted(path)).
+		return nil, sandbox.ErrConfiguration.WithMessage("%s contains secrets, and other users can read it (mode %04o); run: chmod 600 %s", path, mode, settingQuoted(path)).
 			WithDetails(ConfigurationFault{File: path, Mode: strconv.FormatUint(uint64(mode), 8)})
 	}
 	values, _ := sandbox.ParseEnvFile(string(text))
@@ -127,7 +127,7 @@ func (s SettingsFiles) global() (map[string]string, error) {
 		}
 	}
 	if lacking := slices.Concat(problem.Missing, problem.Unset); len(lacking) > 0 {
-		return nil, sandbox.ErrConfiguration.WithMessage("%s has no value for %s; give each a long random one, as \"openssl rand -hex 32\" prints it, on a line KEY=VALUE",
+		return nil, sandbox.ErrConfiguration.WithMessage("%s has no value for %s; add a line KEY=VALUE with a long random value for each, such as the output of openssl rand -hex 32",
 			path, strings.Join(lacking, " and ")).WithDetails(problem)
 	}
 	return values, nil
@@ -193,7 +193,7 @@ func (l *lookup) limit(key string) string {
 
 func (l *lookup) bad(key, want string) {
 	if l.err == nil {
-		l.err = sandbox.ErrConfig.WithMessage("%s cannot be used as it is set: it must be %s", key, want)
+		l.err = sandbox.ErrConfig.WithMessage("invalid value of %s; use %s", key, want)
 	}
 }
 
@@ -203,7 +203,7 @@ func (l *lookup) host() string {
 		return loopback
 	}
 	if net.ParseIP(host) == nil && !regexp.MustCompile(hostName).MatchString(host) {
-		l.bad("OPENCODE_HOSTNAME", "an IP address or a host's name")
+		l.bad("OPENCODE_HOSTNAME", "an IP address or a host name")
 		return loopback
 	}
 	return host
@@ -214,7 +214,7 @@ func (l *lookup) args() string {
 	const key = "OPENCODE_SERVER_ARGS"
 	args := cmp.Or(l.own[key], l.limit(key))
 	if args != "" && !strings.Contains(args, "{port}") {
-		l.bad(key, "the program's arguments with {port}, and {host}, where they belong")
+		l.bad(key, "the program's arguments with {port}, and {host} if needed")
 	}
 	return args
 }

@@ -47,13 +47,13 @@ func (f form) project(r reader, url git.URL) sandbox.Project {
 		p.BaseDir = r.text("sandbox_dir")
 	}
 	if p.BaseDir != "" && !filepath.IsAbs(p.BaseDir) {
-		r.fail("base_dir", "is no absolute path")
+		r.fail("base_dir", "is not an absolute path")
 	}
 	if p.Name == "" {
 		p.Name = sandbox.ProjectName(url, nil)
 	}
 	if sandbox.CheckProjectName(p.Name) != nil {
-		r.fail("project_name", "cannot name a directory: %.80q", p.Name)
+		r.fail("project_name", "is not a valid directory name: %.80q", p.Name)
 	}
 	if p.CloneURL == "" {
 		p.CloneURL = url.String()
@@ -75,7 +75,7 @@ func (f form) project(r reader, url git.URL) sandbox.Project {
 			box.Name = name
 		}
 		if sandbox.CheckName(box.Name) != nil {
-			boxes.fail(name, "cannot name a sandbox")
+			boxes.fail(name, "is not a valid sandbox name")
 		}
 		p.Sandboxes[sandbox.SandboxKey(box.Name)] = box
 	}

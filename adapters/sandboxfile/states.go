@@ -92,7 +92,7 @@ func consistent(s sandbox.State) error {
 		case p.URL.String() != key:
 			return ErrRecord.WithMessage("the project %s is recorded under %s", p.URL, key)
 		case taken:
-			return ErrRecord.WithMessage("%s and %s are both recorded with the name %s, and would share directories", key, other, p.Name)
+			return ErrRecord.WithMessage("%s and %s are both recorded with the name %s and would share directories", key, other, p.Name)
 		}
 		names[p.Name] = key
 		if err := sandbox.CheckProjectName(p.Name); err != nil {
@@ -119,7 +119,7 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Migrati
 	case errors.Is(err, fs.ErrNotExist):
 		return d
 	case err != nil:
-		d.err = sandbox.ErrState.WithMessage("%s cannot be read; nothing is changed until it can", s.memory.File(name)).WithCause(err)
+		d.err = sandbox.ErrState.WithMessage("%s cannot be read; nothing can change until it is readable", s.memory.File(name)).WithCause(err)
 		return d
 	}
 	d.found = found
@@ -127,11 +127,11 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Migrati
 		d.report, err = upgrade(d.object)
 	}
 	if err != nil {
-		why := "it is no JSON object"
+		why := "it is not a JSON object"
 		if errors.Is(err, sandbox.ErrShape) {
 			why = fault.From(err).Message
 		}
-		d.err = sandbox.ErrState.WithMessage("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew", s.memory.File(name), why).WithCause(err)
+		d.err = sandbox.ErrState.WithMessage("%s cannot be used and was not changed: %s; repair it, or move it away to start again", s.memory.File(name), why).WithCause(err)
 	}
 	return d
 }
@@ -139,7 +139,7 @@ func (s *Store) open(name string, upgrade func(*sandbox.Object) (sandbox.Migrati
 func (s *Store) decode(d document) (sandbox.State, error) {
 	state, err := s.form().Decode(d.object)
 	if err != nil {
-		return sandbox.State{}, sandbox.ErrState.WithMessage("%s cannot be used: %s; it is left untouched: mend it, or move it away to start anew",
+		return sandbox.State{}, sandbox.ErrState.WithMessage("%s cannot be used and was not changed: %s; repair it, or move it away to start again",
 			s.memory.File(d.name), fault.From(err).Message).WithCause(err)
 	}
 	return state, nil

@@ -25,7 +25,7 @@ func (r *DeployKeys) Check(ctx context.Context, path string) (sandboxport.Key, e
 	if err == nil || errors.As(err, &refused) {
 		return key, err
 	}
-	return key, sandbox.ErrKeyInvalid.WithMessage("the key %.200q cannot be looked at", path).WithDetails(given{path}).WithCause(err)
+	return key, sandbox.ErrKeyInvalid.WithMessage("the key %.200q cannot be read", path).WithDetails(given{path}).WithCause(err)
 }
 
 func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
@@ -37,7 +37,7 @@ func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
 		return sandbox.ErrKeyInvalid.WithMessage(format, args...).WithDetails(given{path})
 	}
 	if strings.ContainsFunc(path, func(r rune) bool { return r < ' ' || r == 0x7f }) || !filepath.IsAbs(full) {
-		return sandboxport.Key{}, invalid("the key is named by an absolute path, or one that starts with ~/, without control characters: %.200q", path)
+		return sandboxport.Key{}, invalid("invalid path of a key %.200q; use an absolute path, or one that begins with ~/, without control characters", path)
 	}
 	full = filepath.Clean(full)
 	home, err := filepath.EvalSymlinks(r.o.Home)
@@ -45,27 +45,27 @@ func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
 		return sandboxport.Key{}, err
 	}
 	if !within(r.o.Home, full) && !within(home, full) {
-		return sandboxport.Key{}, invalid("the key %.200q lies outside your home directory; copy it to ~/.ssh", path)
+		return sandboxport.Key{}, invalid("the key %.200q is outside your home directory; copy it to ~/.ssh", path)
 	}
 	real, err := filepath.EvalSymlinks(full)
 	switch {
 	case errors.Is(err, fs.ErrNotExist), errors.Is(err, syscall.ENOTDIR):
-		return sandboxport.Key{}, sandbox.ErrKeyNotFound.WithMessage("there is no key at %.200q; give the path of a private key, or none and a deploy key is made", path).WithDetails(given{path})
+		return sandboxport.Key{}, sandbox.ErrKeyNotFound.WithMessage("key %.200q not found; use the path of a private key, or omit it to get a deploy key", path).WithDetails(given{path})
 	case err != nil:
 		return sandboxport.Key{}, err
 	case !within(home, real):
-		return sandboxport.Key{}, invalid("the key %.200q leads outside your home directory; copy it to ~/.ssh", path)
+		return sandboxport.Key{}, invalid("the key %.200q is a link out of your home directory; copy it to ~/.ssh", path)
 	}
 	info, err := os.Lstat(real)
 	switch {
 	case err != nil:
 		return sandboxport.Key{}, err
 	case !info.Mode().IsRegular():
-		return sandboxport.Key{}, invalid("the key %.200q is no regular file", path)
+		return sandboxport.Key{}, invalid("the key %.200q is not a regular file", path)
 	case strings.HasSuffix(real, publicSuffix):
-		return sandboxport.Key{}, invalid("%.200q is a public key; give the private one", path)
+		return sandboxport.Key{}, invalid("%.200q is a public key; use the private one", path)
 	case info.Mode().Perm()&0o077 != 0:
-		return sandboxport.Key{}, invalid("others may use the key %.200q (mode %04o), and ssh refuses such a key; run: chmod 600 '%s'", path, info.Mode().Perm(),
+		return sandboxport.Key{}, invalid("other users can read the key %.200q (mode %04o), and ssh rejects such a key; run: chmod 600 '%s'", path, info.Mode().Perm(),
 			strings.ReplaceAll(full, "'", `'\''`))
 	}
 	for _, public := range []string{full + publicSuffix, real + publicSuffix} {
@@ -74,11 +74,11 @@ func (r *DeployKeys) given(path string) (sandboxport.Key, error) {
 			continue
 		}
 		if err != nil {
-			return sandboxport.Key{}, invalid("%.200q, the public half of the key, holds no public key", public)
+			return sandboxport.Key{}, invalid("%.200q does not contain the public key that belongs to the key", public)
 		}
 		return sandboxport.Key{Path: full, PublicPath: public, Public: line}, nil
 	}
-	return sandboxport.Key{}, invalid("the key %.200q has no public half beside it; run: ssh-keygen -y -f '%s' > '%s.pub'", path, full, full)
+	return sandboxport.Key{}, invalid("the public key of %.200q is missing; run: ssh-keygen -y -f '%s' > '%s.pub'", path, full, full)
 }
 
 // within reports whether path lies below root, by their names.

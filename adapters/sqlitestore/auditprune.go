@@ -38,7 +38,7 @@ func (s *Store) Prune(ctx context.Context, p audit.Pruning, step audit.PruneStep
 			return err
 		}
 		if last.To != step.From.Seq || last.To > 0 && last.Position() != step.From {
-			return audit.ErrStale.WithMessage("another process has removed reads meanwhile")
+			return audit.ErrStale.WithMessage("another process removed records of reads during this call; call again")
 		}
 		if err := p.Retention.Still(between(ctx, tx, p.Seen, end.Seq)); err != nil {
 			return err
@@ -72,10 +72,10 @@ func (s *Store) Prune(ctx context.Context, p audit.Pruning, step audit.PruneStep
 // signing returns the key that signs the log now. Without it nothing is removed.
 func (s *Store) signing(end audit.End) (audit.Key, error) {
 	if s.signer == nil || end.Signed == nil {
-		return audit.Key{}, audit.ErrUnsigned.WithMessage("the audit is signed by nobody, so nothing is removed from it")
+		return audit.Key{}, audit.ErrUnsigned.WithMessage("the audit log is not signed, so nothing was removed from it")
 	}
 	if h := *end.Signed; h.Seq != end.Seq || h.Hash != end.Hash || h.Kept != end.Kept || !h.Signed() {
-		return audit.Key{}, audit.ErrUnsigned.WithMessage("the end of the audit is not signed, so nothing is removed from it; look with countersign audit verify")
+		return audit.Key{}, audit.ErrUnsigned.WithMessage("the end of the audit log is not signed, so nothing was removed from it; run countersign audit verify")
 	}
 	return s.signer.Key(end.Signed.Key)
 }

@@ -28,7 +28,7 @@ const (
 
 // The errors of the agent.
 var (
-	ErrAgent   = fault.New(fault.Unavailable, "ssh_agent_unavailable", "there is no ssh agent here to ask")
+	ErrAgent   = fault.New(fault.Unavailable, "ssh_agent_unavailable", "the ssh agent is unavailable")
 	ErrRefused = fault.New(fault.Unavailable, "ssh_agent_refused", "the ssh agent did not sign")
 )
 
@@ -43,7 +43,7 @@ func (a Agent) Keys(ctx context.Context) (keys []enrolled.Key, plainOnes int, er
 	err = a.ask(ctx, listWait, func(c agent.ExtendedAgent) error {
 		all, err := c.List()
 		if err != nil {
-			return ErrAgent.WithMessage("the ssh agent at %s does not say which keys it has", plain(a.Path)).WithCause(err)
+			return ErrAgent.WithMessage("the ssh agent at %s did not list its keys", plain(a.Path)).WithCause(err)
 		}
 		for _, there := range all {
 			key, err := parse(there.Blob)
@@ -71,7 +71,7 @@ func (a Agent) Sign(ctx context.Context, k enrolled.Key, challenge [32]byte) (js
 	err = a.ask(ctx, touchWait, func(c agent.ExtendedAgent) error {
 		sig, err := c.Sign(key, message(challenge))
 		if err != nil {
-			return ErrRefused.WithMessage("the ssh agent did not sign with %s: the key was not touched in time, is not plugged in, or wants a PIN that the agent cannot ask for", ssh.FingerprintSHA256(key)).WithCause(err)
+			return ErrRefused.WithMessage("the ssh agent did not sign with %s: the key was not touched in time, is not plugged in, or needs a PIN that the agent cannot ask for", ssh.FingerprintSHA256(key)).WithCause(err)
 		}
 		s.Signature = ssh.Marshal(blob{Magic: [6]byte([]byte(magic)), Version: 1, Public: k.Public, Namespace: Namespace, Hash: hashing, Signature: ssh.Marshal(sig)})
 		return nil
@@ -88,7 +88,7 @@ func (a Agent) Sign(ctx context.Context, k enrolled.Key, challenge [32]byte) (js
 // ask calls do with the agent, until ctx ends or wait has passed.
 func (a Agent) ask(ctx context.Context, wait time.Duration, do func(agent.ExtendedAgent) error) error {
 	if strings.TrimSpace(a.Path) == "" {
-		return ErrAgent.WithMessage("there is no ssh agent here to ask: %s is not set. Start one (eval $(ssh-agent)) and add the key (ssh-add)", Socket)
+		return ErrAgent.WithMessage("the ssh agent is unavailable: %s is not set; start one (eval $(ssh-agent)) and add the key (ssh-add)", Socket)
 	}
 	asking, stop := context.WithTimeout(ctx, wait)
 	defer stop()

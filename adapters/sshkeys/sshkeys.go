@@ -37,20 +37,20 @@ const (
 func parse(public []byte) (key ssh.PublicKey, err error) {
 	key, err = ssh.ParsePublicKey(public)
 	if err != nil {
-		return nil, enrolled.ErrKey.WithMessage("this is no ssh key").WithCause(err)
+		return nil, enrolled.ErrKey.WithMessage("not an ssh key").WithCause(err)
 	}
 	switch kind := key.Type(); kind {
 	case ssh.KeyAlgoSKED25519, ssh.KeyAlgoSKECDSA256:
 	case ssh.CertAlgoSKED25519v01, ssh.CertAlgoSKECDSA256v01:
-		return nil, enrolled.ErrKey.WithMessage("this is a certificate of a security key; use the key itself")
+		return nil, enrolled.ErrKey.WithMessage("this is the certificate of a security key; use the key itself")
 	default:
-		return nil, enrolled.ErrKey.WithMessage("%s is a plain ssh key: every program that reaches the ssh agent can sign with it, and nobody has to be there. Make one that wants a touch: ssh-keygen -t ed25519-sk", plain(kind))
+		return nil, enrolled.ErrKey.WithMessage("%s is a plain ssh key, with which every program that reaches the ssh agent can sign; create one that requires a touch: ssh-keygen -t ed25519-sk", plain(kind))
 	}
 	if !bytes.Equal(key.Marshal(), public) {
-		return nil, enrolled.ErrKey.WithMessage("this key is not written as keys are")
+		return nil, enrolled.ErrKey.WithMessage("invalid encoding of the ssh key")
 	}
 	if app := application(public); !strings.HasPrefix(app, "ssh:") {
-		return nil, enrolled.ErrKey.WithMessage("this key was made for %q, and not for ssh", plain(app))
+		return nil, enrolled.ErrKey.WithMessage("this key was created for %q, not for ssh", plain(app))
 	}
 	return key, nil
 }
@@ -131,7 +131,7 @@ func (Verifier) Usable(k enrolled.Key) error {
 		return err
 	}
 	if name := ssh.FingerprintSHA256(key); k.Credential != name {
-		return enrolled.ErrKey.WithMessage("the handle of this key is %s, and not %q", name, plain(k.Credential))
+		return enrolled.ErrKey.WithMessage("the handle of this key is %s, not %q", name, plain(k.Credential))
 	}
 	return nil
 }
@@ -163,13 +163,13 @@ func Judge(public []byte, challenge [32]byte, signature []byte) (presence, error
 	case err != nil:
 		return presence{}, err
 	case b.Namespace != Namespace:
-		return presence{}, enrolled.ErrUnproven.WithMessage("this signature was made for %q, and not for %s", plain(b.Namespace), Namespace)
+		return presence{}, enrolled.ErrUnproven.WithMessage("this signature was created for %q, not for %s", plain(b.Namespace), Namespace)
 	case !bytes.Equal(b.Public, public):
-		return presence{}, enrolled.ErrUnproven.WithMessage("this signature is another key's")
+		return presence{}, enrolled.ErrUnproven.WithMessage("this signature was created by another key")
 	case sig.Format != key.Type() || len(sig.Rest) != 5:
 		return presence{}, enrolled.ErrUnproven
 	case sig.Rest[0]&flagTouched == 0:
-		return presence{}, enrolled.ErrUnproven.WithMessage("the security key signed without having been touched; make a key that wants a touch: ssh-keygen -t ed25519-sk, without no-touch-required")
+		return presence{}, enrolled.ErrUnproven.WithMessage("the security key signed without a touch; create a key that requires one: ssh-keygen -t ed25519-sk, without no-touch-required")
 	}
 	if err := key.Verify(message(challenge), sig); err != nil {
 		return presence{}, enrolled.ErrUnproven.WithCause(err)

@@ -82,11 +82,11 @@ func TestVerify(t *testing.T) {
 				want      error
 				says      string
 			}{
-				"nobody touched it":    {public, challenge, made(securitykey.Absent, nil), enrolled.ErrUnproven, "without having been touched"},
-				"a PIN and no touch":   {public, challenge, made(0x04, nil), enrolled.ErrUnproven, "without having been touched"},
+				"nobody touched it":    {public, challenge, made(securitykey.Absent, nil), enrolled.ErrUnproven, "signed without a touch"},
+				"a PIN and no touch":   {public, challenge, made(0x04, nil), enrolled.ErrUnproven, "signed without a touch"},
 				"another challenge":    {public, [32]byte{1}, good, enrolled.ErrUnproven, ""},
 				"another key":          {other, challenge, good, enrolled.ErrUnproven, ""},
-				"a commit":             {public, challenge, made(securitykey.Touched, func(l *letter) { l.Namespace = "git" }), enrolled.ErrUnproven, `made for "git"`},
+				"a commit":             {public, challenge, made(securitykey.Touched, func(l *letter) { l.Namespace = "git" }), enrolled.ErrUnproven, `created for "git"`},
 				"another version":      {public, challenge, made(securitykey.Touched, func(l *letter) { l.Version = 2 }), enrolled.ErrUnproven, ""},
 				"something reserved":   {public, challenge, made(securitykey.Touched, func(l *letter) { l.Reserved = "x" }), enrolled.ErrUnproven, ""},
 				"another hash":         {public, challenge, made(securitykey.Touched, func(l *letter) { l.Hash = "sha256" }), enrolled.ErrUnproven, ""},

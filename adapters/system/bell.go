@@ -52,7 +52,7 @@ func (b *Bell) Ring(id string) {
 		}
 	}
 	if err != nil {
-		b.log.Debug("other processes could not be told that a person has decided", "cause", err.Error())
+		b.log.Debug("other processes could not be notified of a decision", "cause", err.Error())
 	}
 }
 
@@ -76,7 +76,7 @@ func (b *Bell) watch() {
 		w, err = WatchDirectory(b.dir)
 	}
 	if err != nil {
-		b.log.Debug("what a person decides in another process is not heard at once", "cause", err.Error())
+		b.log.Debug("decisions in other processes are noticed with a delay", "cause", err.Error())
 		return
 	}
 	b.watcher = w

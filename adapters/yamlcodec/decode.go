@@ -270,7 +270,7 @@ func inWords(message string) string {
 	case strings.Contains(message, "no documents in stream"):
 		return "the document is empty"
 	case strings.Contains(message, "expected single document"):
-		return "there is more than one document"
+		return "more than one document"
 	case m == nil:
 		return message
 	}

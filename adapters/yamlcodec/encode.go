@@ -169,5 +169,5 @@ func (t *Timestamp) UnmarshalYAML(n *yaml.Node) error {
 			}
 		}
 	}
-	return fmt.Errorf("%q is no RFC 3339 time with an offset", clip(n.Value)) // the library adds the position
+	return fmt.Errorf("%q is not an RFC 3339 time with an offset", clip(n.Value)) // the library adds the position
 }

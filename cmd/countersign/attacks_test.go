@@ -342,7 +342,7 @@ func TestAttacks(t *testing.T) {
 			asks()
 			v.refuses(t, "run", "mark", "--project", v.project, "--yes")
 			shown, _, _ := v.try("policy", "show")
-			assert.Regexp(t, "permission level +execute_with_confirm +a home inside a Git work tree", shown)
+			assert.Regexp(t, "permission level +execute_with_confirm +a home inside a git worktree", shown)
 			assert.NotRegexp(t, "run_script +allowed", shown)
 			v.env = append(slices.Clone(account), "COUNTERSIGN_HOME="+theirs)
 			seen, code := v.atTerminal("y", "policy", "approval", "caller")

@@ -39,7 +39,7 @@ func TestAPersonBacksUpAndRestores(t *testing.T) {
 	assert.NoFileExists(t, file)
 	seen, code = typedAt(t, run("backup", file), "y")
 	require.Zero(t, code, seen)
-	assert.Contains(t, seen, "keys/secret.key: opens what the database seals")
+	assert.Contains(t, seen, "keys/secret.key: opens the sealed columns of the database")
 	assert.Contains(t, seen, "can sign as this home's audit")
 	assert.FileExists(t, file)
 
@@ -53,7 +53,7 @@ func TestAPersonBacksUpAndRestores(t *testing.T) {
 	require.NoError(t, err)
 	seen, code = typedAt(t, run("restore", file), "y")
 	assert.NotZero(t, code)
-	assert.Contains(t, seen, "a server runs on")
+	assert.Contains(t, seen, "a server is running for")
 	assert.NotContains(t, seen, "does not come back")
 	require.NoError(t, server.Process.Signal(os.Interrupt))
 	require.NoError(t, server.Wait())

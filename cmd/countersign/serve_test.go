@@ -146,9 +146,9 @@ func TestServeFromItsStartToItsEnd(t *testing.T) {
 	elsewhere := newPlace(t)
 	_, problems, code = elsewhere.run("serve", "--addr", w.said.Address)
 	assert.Equal(t, 4, code)
-	assert.Contains(t, problems, w.said.Address+" is taken by ")
+	assert.Contains(t, problems, w.said.Address+" is in use by ")
 	if runtime.GOOS == "linux" {
-		assert.Regexp(t, `is taken by process \d+ \S+; end that`, problems)
+		assert.Regexp(t, `is in use by process \d+ \S+; stop that`, problems)
 	}
 	assert.NoFileExists(t, filepath.Join(elsewhere.home, ".countersign", "serve.json"))
 

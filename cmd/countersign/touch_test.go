@@ -122,7 +122,7 @@ func TestATouchApproves(t *testing.T) {
 	assert.Contains(t, u.must("policy", "show"), "approving run_script needs")
 	h.send("required", "run_script", u.mark)
 	id := u.questions(1)[0].ID
-	for name, flags := range map[string]byte{"without having been touched": securitykey.Absent, "did not sign with": securitykey.Refuses} {
+	for name, flags := range map[string]byte{"signed without a touch": securitykey.Absent, "did not sign with": securitykey.Refuses} {
 		u.key.Presents(flags)
 		seen, code := u.atTerminal("y", "approve", id)
 		assert.Equal(t, 6, code, seen)

@@ -38,7 +38,7 @@ func hint(f *fault.Error) command.Hint {
 
 // commandText returns a text in words of the command line: what agents are told to call, users type.
 func commandText(message string) string {
-	return strings.NewReplacer("does not lead to a directory inside a registered project; list_projects shows those there are", "is in no registered project", "call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
+	return strings.NewReplacer("is not a directory inside a registered project; call list_projects to list the registered projects", "is not in a registered project", "call run_npm_script with runInBackground: true, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
 		"read it with get_background_process_output or end it with stop_background_process", "countersign logs reads it, countersign stop ends it", "stop_background_process ends it", "countersign stop ends it",
 		"call run_task with runInBackground: true for its directory alone, and read it with get_background_process_output", "countersign run --background runs it there, and countersign logs reads it",
 		"list_project_tasks", "countersign project tasks", "runInBackground is", "--background is",

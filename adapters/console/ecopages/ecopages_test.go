@@ -38,7 +38,7 @@ func TestNothingIsThere(t *testing.T) {
 	assert.NotContains(t, l.html, "<script>")
 	l = r.post("/ecosystems/shop/install")
 	assert.Regexp(t, "^/work/", l.path)
-	assert.Contains(t, l.text(), "there is no ecosystem shop")
+	assert.Contains(t, l.text(), "ecosystem shop not found")
 }
 
 func TestEcosystemsAreNotServed(t *testing.T) {

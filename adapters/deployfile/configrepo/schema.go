@@ -56,7 +56,7 @@ func (r *manifestReader) profiles(root, n yamlcodec.Node) map[string]deployment.
 		if n.Given() {
 			place = n
 		}
-		r.refuse(place, deployment.ErrConfig.WithMessage("there is no profile %q; add it under profiles", deployment.DefaultProfile).
+		r.refuse(place, deployment.ErrConfig.WithMessage("profile %q not found; add it under profiles", deployment.DefaultProfile).
 			WithDetails(deployment.FieldDetails("profile", deployment.DefaultProfile)))
 	}
 	return out
@@ -154,9 +154,9 @@ func (r *manifestReader) known(n yamlcodec.Node, target, module string) {
 	who := ""
 	if module != "" {
 		details.Add("module_id", module)
-		who = fmt.Sprintf(", which module %q is meant for", module)
+		who = fmt.Sprintf(" of module %q", module)
 	}
-	r.refuse(n, deployment.ErrTarget.WithMessage("there is no target %q%s; %s", target, who, hint).WithDetails(details))
+	r.refuse(n, deployment.ErrTarget.WithMessage("target %q%s not found; %s", target, who, hint).WithDetails(details))
 }
 
 func (r *manifestReader) modules(n yamlcodec.Node) []deployment.Module {

@@ -115,7 +115,7 @@ func (s *scanner) batch(text []byte) Message {
 
 func element(text []byte) Message {
 	if text[0] != '{' {
-		return bad(CodeParseError, "not a request: an element of the array is no object")
+		return bad(CodeParseError, "not a request: an element of the array is not an object")
 	}
 	s := newScanner()
 	s.scan(text)

@@ -50,7 +50,7 @@ func NewReader(src io.Reader) *Reader { return &Reader{src: src} }
 func Whole(text []byte) Message {
 	text = bytes.TrimSpace(bytes.TrimPrefix(text, bom))
 	if len(text) == 0 {
-		return bad(CodeParseError, "there is no message")
+		return bad(CodeParseError, "the message is empty")
 	}
 	s := newScanner()
 	n, st := s.scan(text)

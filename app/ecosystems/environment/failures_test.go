@@ -32,8 +32,8 @@ func TestProvisionersThatAreRefused(t *testing.T) {
 		"missing":          {"provisioner: box\n", nil, "eco_provisioner_not_found", "provisioners/box/spin.sh"},
 		"world-writable":   {"provisioner: box\n", func(r *rig) { r.write("provisioners/box/spin.sh", "true", 0o777) }, "eco_provisioner_refused", "chmod o-w"},
 		"a link out":       {"provisioner: box\n", func(r *rig) { r.link(outside) }, "eco_provisioner_refused", outside},
-		"a link to none":   {"provisioner: box\n", func(r *rig) { r.link(outside + "x") }, "eco_provisioner_refused", "leads nowhere"},
-		"a directory":      {"provisioner: box\n", func(r *rig) { r.write("provisioners/box/spin.sh/x", "", 0o644) }, "eco_provisioner_refused", "no regular file"},
+		"a link to none":   {"provisioner: box\n", func(r *rig) { r.link(outside + "x") }, "eco_provisioner_refused", "is a dangling link"},
+		"a directory":      {"provisioner: box\n", func(r *rig) { r.write("provisioners/box/spin.sh/x", "", 0o644) }, "eco_provisioner_refused", "not a readable regular file"},
 		"no deploy":        {"spin: {destroy: \"true\"}\n", nil, "eco_spin_unsupported", "spin.deploy"},
 		"nothing to start": {"provisioner: local\n", nil, "eco_no_repositories", "run:"},
 	} {

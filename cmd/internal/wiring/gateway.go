@@ -28,11 +28,11 @@ const (
 func (b Build) serveGateway(ctx context.Context, t *command.Terminal, env func(string) string, o cli.GatewayOptions) error {
 	table, err := filepath.Abs(o.Servers)
 	if err != nil {
-		return command.ErrUsage.WithMessage("the path of the table of servers: %v", err)
+		return command.ErrUsage.WithMessage("the path of the server table: %v", err)
 	}
 	token := env("MCP_BEARER_TOKEN")
 	if token == "" {
-		return command.ErrUsage.WithMessage("MCP_BEARER_TOKEN holds no token; the gateway serves nobody without one")
+		return command.ErrUsage.WithMessage("MCP_BEARER_TOKEN is empty; the gateway needs a token")
 	}
 	only := func(toolset string) func(string) string {
 		return func(name string) string {
@@ -57,7 +57,7 @@ func (b Build) serveGateway(ctx context.Context, t *command.Terminal, env func(s
 	log := local.Logger(os.Stderr, env, "info")
 	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", net.JoinHostPort("127.0.0.1", strconv.Itoa(o.Port)))
 	if err != nil {
-		return command.ErrUsage.WithMessage("port %d cannot be listened on: %v", o.Port, err)
+		return command.ErrUsage.WithMessage("cannot listen on port %d: %v", o.Port, err)
 	}
 	go evicting(ctx, projects)
 	face := mcpserver.New(ctx, mcpserver.Core(routes.App), mcpserver.Options{Version: b.Version, Instructions: instructions, Principal: routes.Owner(), Session: gatewaySession,

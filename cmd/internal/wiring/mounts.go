@@ -108,7 +108,7 @@ func published(core mcpserver.Core, version string) face {
 func patience(env func(string) string) (time.Duration, error) {
 	wait, ok := mcpserver.ConfirmWait(env("COUNTERSIGN_CONFIRM_WAIT"))
 	if !ok {
-		return 0, command.ErrUsage.WithMessage("COUNTERSIGN_CONFIRM_WAIT: %q is not within 0s and 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
+		return 0, command.ErrUsage.WithMessage("COUNTERSIGN_CONFIRM_WAIT: invalid duration %q; use 0s to 24h", env("COUNTERSIGN_CONFIRM_WAIT"))
 	}
 	return wait, nil
 }

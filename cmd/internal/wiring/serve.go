@@ -62,7 +62,7 @@ func (h *host) open(env func(string) string) (command.Core, error) {
 // serve serves what was opened until ctx ends.
 func (h *host) serve(ctx context.Context, o admincmd.ServeOptions, ready func(admincmd.ServeAddress) error) error {
 	if h.local == nil {
-		return fault.ErrInternal.WithMessage("nothing was opened to be served")
+		return fault.ErrInternal.WithMessage("no listener was opened")
 	}
 	wait, err := patience(o.Env)
 	if err != nil {
@@ -123,9 +123,9 @@ func pruning(ctx context.Context, l *local.Local, log *slog.Logger) {
 		}
 		switch done, err := l.PruneAudit(ctx); {
 		case err != nil && ctx.Err() == nil:
-			log.Warn("old reads could not be removed from the audit", "cause", err.Error())
+			log.Warn("old records of reads could not be removed from the audit log", "cause", err.Error())
 		case done.Removed > 0:
-			log.Info("old reads were removed from the audit", "reads", done.Removed, "before", done.Before)
+			log.Info("old records of reads were removed from the audit log", "reads", done.Removed, "before", done.Before)
 		}
 		timer.Reset(pruneEvery)
 	}
