@@ -23,7 +23,7 @@ type Core interface {
 // waiter may be implemented by a Core: it reports whether an approval request is undecided, wherever it is shown. The job continues as soon as it is
 // decided.
 type waiter interface {
-	Waiting(ctx context.Context, confirmation string) (bool, error)
+	ApprovalPending(ctx context.Context, confirmation string) (bool, error)
 	// Decided signals, until stop is called, when that may have changed.
 	Decided(confirmation string) (told <-chan struct{}, stop func())
 }
@@ -367,7 +367,7 @@ func (j *Job) await(ctx context.Context, asked *tool.ApprovalRequest) (*confirm.
 		if !waits {
 			continue
 		}
-		if waiting, err := waiter.Waiting(ctx, asked.ID); err == nil && !waiting && j.leave() {
+		if waiting, err := waiter.ApprovalPending(ctx, asked.ID); err == nil && !waiting && j.leave() {
 			return nil, true
 		}
 	}
