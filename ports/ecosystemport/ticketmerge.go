@@ -19,6 +19,9 @@ type TicketDistance struct {
 	Asked     bool            // origin answered
 	Known     bool            // that commit is here
 	Pushed    bool            // origin has the ticket's branch as it is here
+	Lacks     bool            // where the base would be pushed to, it has commits that the base here lacks
+	LacksToo  bool            // and that the ticket's branch lacks too
+	Sent      bool            // there is nothing to push of the base here
 	Ahead     []ReleaseCommit // commits that the base lacks, the newest first; 20 at most
 	Total     int             // of them
 	Files     []string        // that they change; 100 at most

@@ -19,38 +19,59 @@ func (c *ReleaseClient) Obstacles(ctx context.Context, dir, branch, tag string) 
 	if err != nil {
 		return found, err
 	}
-	settings := absoluteOrigin(ctx, dir)
-	urls, err := gitcli.Command{Dir: t.Dir, Machine: true, Settings: settings}.PushURLs(ctx, releaseOrigin)
+	there, err := atPushURLs(ctx, t, heads+branch, tags+tag)
 	if err != nil {
-		return found, namedRelease(err)
+		return found, err
+	}
+	for _, refs := range there {
+		found.Tag = found.Tag || refs[tags+tag] != ""
+		within, err := contains(ctx, t, heads+branch, refs[heads+branch])
+		if err != nil {
+			return found, err
+		}
+		found.Moved = found.Moved || !within
+	}
+	return found, nil
+}
+
+// atPushURLs returns the commits of those refs at every URL that a push to origin goes to.
+func atPushURLs(ctx context.Context, t *gitcli.Tree, refs ...string) (there []map[string]string, err error) {
+	urls, err := gitcli.Command{Dir: t.Dir, Machine: true, Settings: absoluteOrigin(ctx, t.Dir)}.PushURLs(ctx, releaseOrigin)
+	if err != nil {
+		return nil, namedRelease(err)
 	}
 	for _, url := range urls {
-		out, err := own(ctx, t, gitcli.Command{Args: []string{"ls-remote", "--upload-pack=git-upload-pack", "--end-of-options", url, heads + branch, tags + tag}, Timeout: releaseAskTime, Protocols: gitcli.Network,
+		out, err := own(ctx, t, gitcli.Command{Args: append([]string{"ls-remote", "--upload-pack=git-upload-pack", "--end-of-options", url}, refs...), Timeout: releaseAskTime, Protocols: gitcli.Network,
 			Env: []string{gitcli.SSH("")}, Settings: gitcli.Exactly(url)})
 		if err != nil {
 			if ctx.Err() != nil {
-				return found, err
+				return nil, err
 			}
-			return found, ecosystem.ErrGit.WithMessage("origin of %s does not answer, so the push cannot be planned: %s; try again later, or without a push", t.Dir, fault.From(err).Message).WithCause(err)
+			return nil, ecosystem.ErrGit.WithMessage("origin of %s does not answer, so the push cannot be planned: %s; try again later, or without a push", t.Dir, fault.From(err).Message).WithCause(err)
 		}
+		found := map[string]string{}
 		for line := range strings.Lines(string(out)) {
-			switch commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t"); ref {
-			case tags + tag:
-				found.Tag = true
-			case heads + branch:
-				if !present1(ctx, t.Dir, commit) {
-					found.Moved = true
-					continue
-				}
-				_, err := t.Git(ctx, gitcli.Command{Args: []string{"merge-base", "--is-ancestor", commit, heads + branch}})
-				if err != nil && gitcli.ExitOf(err) != 1 {
-					return found, namedRelease(err)
-				}
-				found.Moved = found.Moved || err != nil
-			}
+			commit, ref, _ := strings.Cut(strings.TrimSpace(line), "\t")
+			found[ref] = commit
 		}
+		there = append(there, found)
 	}
-	return found, nil
+	return there, nil
+}
+
+// contains reports whether a branch has a commit of a remote, which need not be here. An empty one counts.
+func contains(ctx context.Context, t *gitcli.Tree, branch, commit string) (bool, error) {
+	if commit == "" || branch == "" {
+		return commit == "", nil
+	}
+	if !present1(ctx, t.Dir, commit) {
+		return false, nil
+	}
+	_, err := t.Git(ctx, gitcli.Command{Args: []string{"merge-base", "--is-ancestor", commit, branch}})
+	if gitcli.ExitOf(err) == 1 {
+		return false, nil
+	}
+	return err == nil, namedRelease(err)
 }
 
 // Origin implements ecosystemport.ReleaseGit.

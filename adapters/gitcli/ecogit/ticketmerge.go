@@ -58,6 +58,13 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 			d.Origin, d.Pushed = there[base], there[branch] == d.Head && d.Head != ""
 		}
 	}
+	if d.Asked {
+		if err := ahead(ctx, t, &d); ctx.Err() != nil {
+			return d, err
+		} else if err != nil {
+			d.Asked = false
+		}
+	}
 	d.URL = gitcli.Mask(d.URL)
 	if d.Tree, err = obstacle(ctx, t.Dir, t.Branch); err != nil {
 		return d, err
@@ -78,6 +85,47 @@ func (c TicketClient) Compare(ctx context.Context, t ecosystemport.TicketTree, l
 		return d, nil
 	}
 	return d, c.distance(ctx, t, onto, &d)
+}
+
+// ahead says whether the base has commits that are not here where it would be pushed to, which may be elsewhere than it is fetched from.
+func ahead(ctx context.Context, t ecosystemport.TicketTree, d *ecosystemport.TicketDistance) error {
+	at, err := openRelease(t.Clone)
+	if err != nil {
+		return err
+	}
+	there := []map[string]string{{git.HeadsPrefix + t.Base: d.Origin}}
+	if d.Push != "" {
+		if there, err = atPushURLs(ctx, at, git.HeadsPrefix+t.Base); err != nil {
+			return err
+		}
+	}
+	d.Sent = true
+	for _, refs := range there {
+		commit := refs[git.HeadsPrefix+t.Base]
+		within, err := contains(ctx, at, d.Base, commit)
+		if err != nil {
+			return err
+		}
+		if within {
+			d.Sent = d.Sent && commit == d.Base
+			continue
+		}
+		sent := d.Base == ""
+		for _, tip := range []string{commit, git.RemotesPrefix + t.Base} { // a commit that was never fetched stands on what was, in all likelihood
+			if !sent && present1(ctx, t.Clone, tip) {
+				if sent, err = contains(ctx, at, tip, d.Base); err != nil {
+					return err
+				}
+			}
+		}
+		d.Sent = d.Sent && sent
+		d.Lacks = true
+		if within, err = contains(ctx, at, d.Head, commit); err != nil {
+			return err
+		}
+		d.LacksToo = d.LacksToo || !within
+	}
+	return nil
 }
 
 // distance fills in the difference between the ticket's branch and a commit.

@@ -329,12 +329,14 @@ func mergeable(d ecosystemport.TicketDistance, r *FinishRepo, in MergeInput) {
 		stop("its origin does not answer, so that nobody knows whether %s is up to date", r.Base)
 	case d.Open != "" && !in.Only:
 		stop("%s, and only commits are merged; commit them there, or merge what is committed alone (committed_only)", d.Open)
-	case d.Total == 0 && (!push || d.URL == "" || d.Origin == d.Base):
+	case d.Total == 0 && (!push || d.URL == "" || d.Sent || d.Push == "" && d.Origin == d.Base):
 		r.Action = untouched
 	case d.Tree != "" && !d.TreeOpen:
 		stop("%s", d.Tree)
 	case d.Clone != "":
 		stop("%s", d.Clone)
+	case push && (d.LacksToo || d.Lacks && (squash || d.Total == 0)):
+		stop("the push of %s would be rejected: %s has commits that are not here; bring them in with git pull there, or with ecosystem_ticket_sync into %s", r.Base, cmp.Or(d.Push, d.URL), r.Branch)
 	case len(d.Conflicts) > 0:
 		stop("both sides have changed %s; ecosystem_ticket_sync rebases it", strings.Join(d.Conflicts, ", "))
 	case d.Total == 0:

@@ -180,6 +180,46 @@ func TestTicketMerge(t *testing.T) {
 	require.Error(t, o.Err, "another plan than the one that was confirmed")
 }
 
+// TestTicketMergeThatIsNotPushed: where the base would be pushed to, it has commits that are not here. Nothing is merged, in no repository.
+func TestTicketMergeThatIsNotPushed(t *testing.T) {
+	t.Parallel()
+	r := ticketNewRig(t)
+	r.does(start, ticketArgs{"ticket_id": "T-1"})
+	r.work(r.tree("T-1", "web"), "mine.txt", "web")
+	r.work(r.tree("T-1", "api"), "mine.txt", "api")
+	was := r.root.Git("-C", r.clone("web"), "rev-parse", "main")
+	refused := func(in ticketArgs, says string) {
+		o := r.call(merge, "execute", in)
+		require.ErrorIs(t, o.Err, ecosystem.ErrConflict)
+		assert.Contains(t, o.Err.Error(), says)
+		assert.Equal(t, was, r.root.Git("-C", r.clone("web"), "rev-parse", "main"))
+	}
+	r.elsewhere("api", "theirs.txt", "x")
+	refused(ticketArgs{"push": true}, "api: the push of main would be rejected: "+r.origins["api"].Remote+" has commits that are not here")
+	_, o := r.finish(syncTicket, nil)
+	require.NoError(t, o.Err)
+	refused(ticketArgs{"push": true, "squash": true}, "api: the push of main would be rejected")
+
+	fork := filepath.Join(t.TempDir(), "fork.git")
+	r.root.Git("clone", "--quiet", "--bare", r.origins["web"].Remote, fork)
+	r.root.Git("-C", fork, "update-ref", "refs/heads/main", r.root.Git("-C", fork, "commit-tree", "-p", "main", "-m", "in the fork", "main^{tree}"))
+	r.root.Git("-C", r.clone("web"), "remote", "set-url", "--push", "origin", fork)
+	refused(ticketArgs{"push": true}, "web: the push of main would be rejected: "+fork+" has commits that are not here")
+	r.root.Git("-C", fork, "update-ref", "refs/heads/main", was)
+	done, o := r.finish(merge, ticketArgs{"push": true})
+	require.NoError(t, o.Err)
+	assert.Equal(t, "pushed", done["web"].Result)
+	assert.Equal(t, "pushed", done["api"].Result)
+	assert.Equal(t, r.root.Git("-C", r.clone("web"), "rev-parse", "main"), r.root.Git("-C", fork, "rev-parse", "main"))
+
+	r.origins["api"].Git("pull", "--quiet", "origin", "main")
+	r.elsewhere("api", "later.txt", "x")
+	r.work(r.tree("T-1", "web"), "more.txt", "web")
+	done, o = r.finish(merge, ticketArgs{"push": true})
+	require.NoError(t, o.Err, "there is nothing to push of api")
+	assert.Equal(t, "up_to_date", done["api"].Result)
+}
+
 // TestTicketNotCommitted: what is not committed is not passed over, even where there is nothing else to do; a merge refuses it, a sync names it.
 func TestTicketNotCommitted(t *testing.T) {
 	t.Parallel()
