@@ -99,7 +99,7 @@ func (p place) args(of tool.Name) ui.Args {
 func takes(of tool.Name, field string) bool {
 	switch of {
 	case "rollback", "agents_snapshots_list", "agents_snapshots_show", "agents_policy_lint", "agents_policy_audit", "agents_score", "agents_pending", "agents_recover",
-		"agents_update", "agents_sync", "agents_add", "agents_remove", "agents_snapshots_prune", "agents_manifests_write":
+		"agents_init", "agents_update", "agents_sync", "agents_add", "agents_remove", "agents_snapshots_prune", "agents_manifests_write":
 		return field == "repo"
 	case "doctor":
 		return field == "repo" || field == "target"
@@ -122,16 +122,20 @@ func (p place) hidden() ui.Node {
 	return out
 }
 
-// form returns the form that selects another place for the same page.
+// form returns the form that selects another place for the same page. more are fields of the page that are always visible.
 func (p place) form(path string, more ...ui.Node) ui.Node {
 	target := p.target
 	if target == "" {
 		target = everywhere
 	}
-	return ui.Disclosure("Repository, profile, agent and machine", p != place{}, ui.Search(root+path,
-		ui.Field("repo", "repo", "Config repository (optional)", p.repo), ui.Field("profile", "profile", "Profile (optional)", p.profile),
+	fields := ui.Group{ui.Field("repo", "repo", "Config repository (optional)", p.repo), ui.Field("profile", "profile", "Profile (optional)", p.profile),
 		ui.SelectField("target", "target", "Agent", target, append([]ui.Choice{{Value: everywhere, Text: "All agents"}}, agentChoices()...)...),
-		ui.Field("machine", "machine", "Machine (optional)", p.machine), ui.Group(more), ui.SubmitButton("Show")))
+		ui.Field("machine", "machine", "Machine (optional)", p.machine)}
+	const line = "Repository, profile, agent and machine"
+	if len(more) > 0 {
+		return ui.Search(root+path, ui.Group(more), ui.SubmitButton("Show"), ui.Disclosure(line, p != place{}, fields))
+	}
+	return ui.Disclosure(line, p != place{}, ui.Search(root+path, fields, ui.SubmitButton("Show")))
 }
 
 // agentChoices returns the agents that deployments write for.

@@ -48,6 +48,8 @@ func TestNoRepositoryYet(t *testing.T) {
 	w := open(t)
 	p := w.Get("/deployments?repo="+url.QueryEscape(file(w.home, "nowhere"))).Sound().See("nowhere", "countersign agents init")
 	assert.Contains(t, p.HTML, `value="`+file(w.home, "nowhere")+`"`)
+	p.Press("Create config repository").Settled().See("Create config repository: done")
+	assert.FileExists(t, file(w.home, "nowhere", "agentpack.yaml"))
 	w.Get("/deployments/plan?repo=%2Fnowhere").Sound().See("/nowhere")
 	w.Get("/deployments/modules?repo=%2Fnowhere").Sound().See("No modules, or no config repository.")
 	w.Get("/deployments?profile=unknown").Sound().See("unknown")

@@ -24,6 +24,7 @@ type action struct {
 
 func actions() map[string]action {
 	return map[string]action{
+		"init":      {"Create config repository", "agents_init", "", []string{"from", "targets/", "git?"}},
 		"update":    {"Update modules", "agents_update", "/maintenance", []string{"latest?", "modules/"}},
 		"sync":      {"Sync config repository", "agents_sync", "/maintenance", []string{"rebase?", "remote"}},
 		"add":       {"Add module", "agents_add", "/modules", []string{"module_type", "source", "id", "tags/", "targets/"}},

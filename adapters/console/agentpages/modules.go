@@ -144,12 +144,12 @@ func (s *Section) module(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 	if len(files) > 0 {
 		deployed = ui.Ul(files)
 	}
-	body := []ui.Node{ui.Part("Deployed files", deployed)}
+	body := []ui.Node{p.tabs("/modules"), ui.Part("Deployed files", deployed)}
 	var overlays ui.Group
 	for _, scope := range []string{"global", "machine", "project"} {
 		overlays = append(overlays, look.overlay(id, scope))
 	}
-	body = append(body, ui.Part("Overlays", ui.P(ui.Text("An overlay changes a module for all machines, one machine or one project. Edit its files yourself, or propose edits of deployed files.")), overlays))
+	body = append(body, ui.Part("Overlays", ui.P(ui.Text("An overlay changes a module for all machines, one machine or one project. Edit its files yourself, or propose edits of deployed files.")), ui.Div(ui.Class("grid"), overlays)))
 	if remove := look.actionForm("remove", id, true, ui.Hidden("module_id", id)); remove != nil {
 		body = append(body, ui.DangerPanel("Remove module", ui.P(ui.Text("Removes the module from the config file. The next deployment deletes its files.")), remove))
 	}
@@ -163,7 +163,7 @@ func (r reading) overlay(id, scope string) ui.Node {
 		Dir string `json:"overlay_dir"`
 	}](r, "agents_overlay_path", about)
 	if err != nil {
-		return ui.Card(scope, trouble(err))
+		return ui.Card(scopeName(scope), trouble(err))
 	}
 	state := ui.Node(ui.Badge(ui.Plain, "not checked"))
 	var problem, change ui.Node
@@ -188,5 +188,10 @@ func (r reading) overlay(id, scope string) ui.Node {
 			state = ui.Badge(ui.Good, "up to date")
 		}
 	}
-	return ui.Card(scope, ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "Status", Value: state}), problem, change)
+	return ui.Card(scopeName(scope), ui.Facts(ui.Fact{Name: "Directory", Value: ui.OptionalCode(where.Data.Dir)}, ui.Fact{Name: "Status", Value: state}), problem, change)
+}
+
+// scopeName returns the name of an overlay scope.
+func scopeName(scope string) string {
+	return map[string]string{"global": "Global", "machine": "This machine", "project": "This project"}[scope]
 }

@@ -26,8 +26,7 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	doctor, ill := read[deployments.DoctorData](look, "doctor", nil)
 	status, err := read[status](look, "status", extra)
 	if err != nil { // there may be no config repository yet
-		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), ui.P(ui.Text("To create a config repository, run "),
-			ui.InlineCode("countersign agents init"), ui.Text(", or select another repository below.")), p.form(""), look.health(doctor, ill))})
+		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), look.creating(), p.form(""), look.health(doctor, ill))})
 		return
 	}
 	preview, err := read[Preview](look, "preview", ui.Args{"diff": true})
@@ -39,6 +38,16 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	body = append(body, unplanned, look.summary(status.Data, preview.Data.Plan), p.form(""), look.matrix(status.Data, explained.Data.Drift), look.drift(status.Data, preview.Data, explained.Data, first(kinds)),
 		agents(status.Data, doctor.Data), look.health(doctor, ill), look.notes(status.Warnings, preview.Warnings))
 	s.Show(w, r, v, ui.Page{Title: "Deployments", Body: body})
+}
+
+// creating returns the form that creates a config repository, or the command that does.
+func (r reading) creating() ui.Node {
+	form := r.actionForm("init", "", false, ui.Field("init-from", "from", "Clone from (optional: owner/repo or URL)", ""),
+		ui.TextareaField("init-targets", "targets", "Agents, one per line (default: all)", ""), ui.CheckboxField("init-git", "git", "Make it a git repository", true))
+	if form == nil {
+		return ui.P(ui.Text("To create a config repository, run "), ui.InlineCode("countersign agents init"), ui.Text(", or select another repository below."))
+	}
+	return ui.Panel("Create config repository", ui.P(ui.Text("Creates the config repository at the selected place. In a terminal: "), ui.InlineCode("countersign agents init")), form)
 }
 
 // notes returns the warnings, with a link to the button that writes missing operator assets; nil if there are none.

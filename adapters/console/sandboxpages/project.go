@@ -3,6 +3,7 @@ package sandboxpages
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
@@ -120,6 +121,10 @@ func (s *section) server(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 			task.Title, task.Tool, task.Show = "Stop the server of "+ui.Printable(of.Name), sandboxes.ProjectStop.Name, nil
 		case "restart":
 			task.Title, task.Tool = "Restart the server of "+ui.Printable(of.Name), sandboxes.ProjectRestart.Name
+		}
+		if box := r.PostFormValue("sandbox"); box != "" {
+			task.Title = strings.Replace(task.Title, "the server of ", "the server of sandbox "+ui.Printable(box)+" in ", 1)
+			task.Args, task.Back = ui.Args{"git_url": of.URL, "sandbox": box}, workPath(of, box)+"/manage"
 		}
 		s.Calls.Do(w, r, v, task)
 	})

@@ -168,7 +168,7 @@ func (s *section) manage(w http.ResponseWriter, r *http.Request, v httpauth.Iden
 			s.Fail(w, v, errSandbox)
 			return
 		}
-		s.showWork(w, r, v, of, all[i].Name, "/manage", more(all[i]), agentPart(v, of, all[i]), isolating(all[i], v, of),
+		s.showWork(w, r, v, of, all[i].Name, "/manage", more(all[i]), agentPart(v, of, all[i]), ownServer(v, of, all[i]), isolating(all[i], v, of),
 			ui.DangerPanel("Reset or delete", resetting(v, of, all[i]), deleting(v, of, all[i])))
 	})
 }
@@ -197,7 +197,38 @@ func agentPart(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.Sandbo
 	if b.Agent.Running() && b.Agent.Session == "" {
 		start = ui.ActionForm(v, at(of.Name, "/agent"), "Stop "+b.Agent.Agent, "in "+called, box, ui.Hidden("stop", "true"))
 	}
-	return ui.Part("Agent", ui.Facts(ui.Fact{Name: "Status", Value: working(b.Agent)}, ui.Fact{Name: "Log", Value: ui.OptionalCode(b.Agent.Log)}), start)
+	return ui.Part("Agent", ui.Facts(ui.Fact{Name: "Status", Value: working(b.Agent)}, ui.Fact{Name: "Log", Value: ui.OptionalCode(b.Agent.Log)}), agentOutput(b.Agent.Log), start)
+}
+
+// agentOutput returns the last lines of an agent's log; nil if it is empty.
+func agentOutput(path string) ui.Node {
+	text, before, err := end(path, fewBytes)
+	if err != nil {
+		return ui.ErrorNotice(err)
+	}
+	if text == "" {
+		return nil
+	}
+	return ui.Disclosure("Last output", false, ui.LeftOut(int(before)), ui.CodeBlock("Last output of the agent", ui.Output(text)))
+}
+
+// ownServer returns the server of an isolated sandbox, and the buttons that start and stop it; nil for a sandbox that uses the server of its project.
+func ownServer(v httpauth.Identity, of sandboxes.ProjectItem, b sandboxes.SandboxItem) ui.Node {
+	if b.Isolation == "" && b.Server == nil {
+		return nil
+	}
+	do := func(word, label string) ui.Node {
+		return ui.ActionForm(v, at(of.Name, "/server"), label, "the server of sandbox "+ui.Printable(b.Name), ui.Hidden("do", word), ui.Hidden("sandbox", b.Name))
+	}
+	if b.Server == nil {
+		return ui.Part("Agent server", ui.P(ui.Text("An isolated sandbox can have its own agent server.")), do("start", "Start"))
+	}
+	buttons := do("start", "Start")
+	if b.Server.Running {
+		buttons = ui.Group{do("restart", "Restart"), do("stop", "Stop")}
+	}
+	return ui.Part("Agent server", ui.Facts(ui.Fact{Name: "Status", Value: ui.OptionalText(b.Server.Status)}, ui.Fact{Name: "Address", Value: ui.OptionalCode(ui.Deref(b.Server.URL))},
+		ui.Fact{Name: "Last error", Value: ui.OptionalText(b.Server.Error)}, ui.Fact{Name: "Log", Value: ui.OptionalCode(b.Server.Log)}), ui.Div(ui.Class("buttons"), buttons))
 }
 
 // resetting returns the forms that reset the sandbox.

@@ -170,6 +170,7 @@ func TestSandboxes(t *testing.T) {
 
 	b.web.Get(at+"/work/second/manage").Press("Change isolation of sandbox second", "isolate", "none").Settled().See("Change the isolation of sandbox second: done")
 	b.web.Send(at+"/isolate", url.Values{"box": {"second"}, "isolate": {"chroot"}}).Settled().See("is no isolation")
+	b.web.Send(at+"/server", url.Values{"do": {"start"}, "sandbox": {"second"}}).Settled().See("Start the server of sandbox second in origins-shop", "code ")
 	b.web.Get(at + "/work/second/manage").Press("Reset sandbox second").Settled().See("Reset sandbox second: done")
 	b.web.Get(at+"/work/second/manage").Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
 	b.web.Get(at + "/work/second/manage").Press("Delete sandbox second").Settled().See("Delete sandbox second: done")
