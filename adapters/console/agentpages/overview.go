@@ -12,6 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/app/deployments"
 	"github.com/countersign-dev/countersign/app/deployments/planner"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -26,7 +27,11 @@ func (s *Section) overview(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	doctor, ill := read[deployments.DoctorData](look, "doctor", nil)
 	status, err := read[status](look, "status", extra)
 	if err != nil { // there may be no config repository yet
-		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), look.creating(), p.form(""), look.health(doctor, ill))})
+		health := look.health(doctor, ill)
+		if ill != nil && fault.From(ill).Code == fault.From(err).Code {
+			health = nil // the same error twice
+		}
+		s.Show(w, r, v, ui.Page{Title: "Deployments", Body: append(body, trouble(err), look.creating(), p.form(""), health)})
 		return
 	}
 	preview, err := read[Preview](look, "preview", ui.Args{"diff": true})
@@ -47,7 +52,7 @@ func (r reading) creating() ui.Node {
 	if form == nil {
 		return ui.P(ui.Text("To create a config repository, run "), ui.InlineCode("countersign agents init"), ui.Text(", or select another repository below."))
 	}
-	return ui.Panel("Create config repository", ui.P(ui.Text("Creates the config repository at the selected place. In a terminal: "), ui.InlineCode("countersign agents init")), form)
+	return ui.Panel("Create config repository", ui.P(ui.Text("Creates the selected config repository, as this command does: "), ui.InlineCode("countersign agents init")), form)
 }
 
 // notes returns the warnings, with a link to the button that writes missing operator assets; nil if there are none.
