@@ -91,7 +91,7 @@ func records() []fixed {
 		{method: get, path: "/audit", id: "listAudit", tag: "records", says: "List audit records, oldest first: the newest ones, or those after a given record",
 			parameters: []any{query("after", "only records after this one", whole(0, 0)), query("before", "only records before this one", whole(1, 0)), query("limit", "maximum number of entries", whole(1, 500)),
 				query("phase", "only records of this phase", object{"enum": []any{"intent", "outcome", "answer", "asked", "begun", "ended"}}), query("tool", "only this tool", text()), query("callId", "only this call or approval request", text()),
-				query("code", "only this error code", text()), query("failed", "only failures", object{"type": "boolean"}), query("unattended", "only changes that nobody was asked to approve", object{"type": "boolean"}), query("text", "only records that contain this text", text())},
+				query("code", "only this error code", text()), query("failed", "only failures", object{"type": "boolean"}), query("unattended", "only changes that ran without asking", object{"type": "boolean"}), query("text", "only records that contain this text", text())},
 			answer: gives("AuditList", "the records"), refuses: []string{"400"}},
 		{method: get, path: "/audit/verify", id: "verifyAudit", tag: "records", says: "Verify the hash chain of the audit log", answer: gives("AuditVerification", "the result of the verification")},
 		{method: get, path: "/audit/export", id: "exportAudit", tag: "records", says: "Export all audit records, one JSON object per line", parameters: []any{query("after", "only records after this one", whole(0, 0))},

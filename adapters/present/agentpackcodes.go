@@ -49,7 +49,7 @@ func (r agentpackRow) hinting(hint string) agentpackRow {
 // contractRows returns the codes of the contract.
 func contractRows() map[fault.Code]agentpackRow {
 	const retry = "retry_command"
-	const fresh = "call deploy, show its plan to whoever decides, then call deploy_apply with yes: true and the new confirm_token"
+	const fresh = "call deploy, show its plan to the user, then call deploy_apply with yes: true and the new confirm_token"
 	mismatch := row("E_CONFIRM_TOKEN_MISMATCH", "call_deploy", "retry_deploy_apply").hinting(fresh)
 	return map[fault.Code]agentpackRow{
 		"deployment_yes_required":         row("E_CONFIRM_REQUIRED", "retry_with_yes"),
