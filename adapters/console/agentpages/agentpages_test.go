@@ -367,7 +367,7 @@ func TestManyFiles(t *testing.T) {
 	assert.Less(t, len(w.Get("/deployments").Sound().See("Files 501 ", "Planned change:").HTML), 2<<20)
 }
 
-// helloSkill is the prompt of that text as it is deployed.
+// helloSkill returns the deployed file of a prompt with that text.
 func helloSkill(text string) string {
 	return "---\nname: hello\ndescription: \"The prompt hello, for when somebody asks for it by name\"\ndisable-model-invocation: true\n---\n\n" + text + "\n"
 }

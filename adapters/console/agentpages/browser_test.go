@@ -30,7 +30,7 @@ func (w *world) guarded() string {
 	return s.URL
 }
 
-// TestPagesInABrowser: a person deploys, looks at drift, takes edits back and goes back, in a real browser; every page is judged by axe.
+// TestPagesInABrowser deploys, shows drift, deploys over edits and rolls back in a real browser; axe checks every page.
 func TestPagesInABrowser(t *testing.T) {
 	t.Parallel()
 	w := open(t, human)

@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/workroom"
 )
 
-// TestMain gives git a user who commits, whoever runs the tests.
+// TestMain configures a git user for commits.
 func TestMain(m *testing.M) {
 	if len(os.Args) == 3 && os.Args[1] == doomedArg {
 		fmt.Println(doomed(os.Args[2]))

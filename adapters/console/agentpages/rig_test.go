@@ -135,7 +135,7 @@ func (w *world) reads(path string) string {
 	return string(data)
 }
 
-// deployed has a person deploy everything.
+// deployed deploys everything from the plan page.
 func (w *world) deployed() {
 	w.T.Helper()
 	p := w.Get("/deployments/plan")
@@ -184,7 +184,7 @@ func doomed(top string) error {
 	return fmt.Errorf("it was not killed: %w", call("deploy_apply", `{"yes":true}`, plan.Request.Token).Err)
 }
 
-// human is a door that takes approvals from users only.
+// human configures a core that takes approvals from users only.
 func human(c *local.Config) { c.Options.Policy.Approval = policy.ApprovalHuman }
 
 // call is an agent's call.

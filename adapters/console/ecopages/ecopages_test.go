@@ -288,7 +288,7 @@ func (r *room) ends() {
 	assert.Contains(t, l.text(), "the mode is ask")
 }
 
-// TestARunIsFollowedAndCancelled: one that goes on for a while is shown live, with its place in the queue, and is ended by its button.
+// TestARunIsFollowedAndCancelled shows an active run live with its queue position, and cancels it.
 func TestARunIsFollowedAndCancelled(t *testing.T) {
 	t.Parallel()
 	r := shop(t, true)
@@ -365,7 +365,7 @@ func TestHostileTexts(t *testing.T) {
 	assert.Equal(t, http.StatusBadRequest, l.status)
 }
 
-// TestAPreviewMakesNoEcosystem, and a made one is listed with its warnings of retirement.
+// TestAPreviewMakesNoEcosystem previews a new ecosystem, and lists a retired one.
 func TestAPreviewMakesNoEcosystem(t *testing.T) {
 	t.Parallel()
 	r := newRoom(t)

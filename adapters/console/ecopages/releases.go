@@ -82,8 +82,8 @@ func making(id string) ui.Node {
 
 func bump(a *EcosystemPage) ui.Node {
 	return a.ActionForm("bump", "Release", "a new version of "+a.Name,
-		ui.SelectField("bump-type", "bump_type", "Version part", "patch", ui.Choice{Value: "auto", Text: "as the commits say"}, ui.Choice{Value: "patch", Text: "patch: mended"}, ui.Choice{Value: "minor", Text: "minor: something new"},
-			ui.Choice{Value: "major", Text: "major: something is different"}),
+		ui.SelectField("bump-type", "bump_type", "Version part", "patch", ui.Choice{Value: "auto", Text: "auto: from the commit messages"}, ui.Choice{Value: "patch", Text: "patch: fixes"}, ui.Choice{Value: "minor", Text: "minor: new features"},
+			ui.Choice{Value: "major", Text: "major: breaking changes"}),
 		ui.SelectField("bump-pre", "pre_release", "Stage", "", ui.Choice{Text: "Stable"}, ui.Choice{Value: "alpha", Text: "Alpha"},
 			ui.Choice{Value: "beta", Text: "Beta"}, ui.Choice{Value: "rc", Text: "Release candidate"}), making("bump"))
 }

@@ -160,5 +160,5 @@ func keyed(o tool.Outcome) ui.Node {
 		return nil
 	}
 	return ui.Group{ui.CodeBlock("public key", ui.Printable(k.Public)), ui.P(ui.OptionalText(k.Instructions)),
-		ui.Facts(ui.Fact{Name: "Register it at", Value: ui.OptionalCode(ui.Deref(k.RegisterURL))}, ui.Fact{Name: "File", Value: ui.OptionalCode(k.Path)})}
+		ui.Facts(ui.Fact{Name: "Register at", Value: ui.OptionalCode(ui.Deref(k.RegisterURL))}, ui.Fact{Name: "File", Value: ui.OptionalCode(k.Path)})}
 }

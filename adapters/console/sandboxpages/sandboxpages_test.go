@@ -177,8 +177,8 @@ func TestSandboxes(t *testing.T) {
 	b.web.Send(at+"/delete", url.Values{"box": {"nothing"}}).Settled().See("no sandbox \"nothing\"")
 }
 
-// TestWorkComesBack: what a sandbox changes is seen, and merged after the very commits, files and lines were approved; then it is archived.
-func TestWorkComesBack(t *testing.T) {
+// TestMergeAndArchive shows the changes of a sandbox, merges exactly the approved commits and files, and archives the sandbox.
+func TestMergeAndArchive(t *testing.T) {
 	b := newBench(t)
 	at, origin, dir := b.project("shop")
 	tree := b.Do("opencode_sandbox_create", map[string]any{"git_url": origin, "name": "fix"})["worktree"].(map[string]any)["directory"].(string)
@@ -206,7 +206,7 @@ func TestWorkComesBack(t *testing.T) {
 	}
 }
 
-// TestCleanUp takes what is clean and old, and nothing else, also when work comes to it at the last moment.
+// TestCleanUp deletes only clean and old sandboxes; a sandbox that gets changes after the page was shown is kept.
 func TestCleanUp(t *testing.T) {
 	b := newBench(t)
 	at, url, _ := b.project("shop")
@@ -227,7 +227,7 @@ func TestCleanUp(t *testing.T) {
 	after.Site.Send(at+"/clean", nil).See("No sandboxes to delete.")
 }
 
-// age has sandboxes made a month ago.
+// age sets the creation time of sandboxes to 30 days ago.
 func (b *bench) age(t *testing.T, names ...string) {
 	t.Helper()
 	const file = "opencode-state.json"
