@@ -8,19 +8,19 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
-// The actions of the tool input that are treated in a way of their own.
+// The actions of the tool input that are handled separately.
 const (
 	create = "create"
 	remove = "delete_pack"
 )
 
-// formAction is something that users do with a pack: an action of the tool input, and the form that asks for it.
+// formAction is an action of the tool input with its form.
 type formAction struct {
 	path   string // of its page, below the pack's
 	title  string
 	action string
 	button string
-	about  string // what it does, where the title does not say it all
+	about  string // description; may be empty
 	danger bool
 	fields []field
 }
@@ -31,19 +31,19 @@ const (
 	packText  shape = iota
 	area            // text of several lines
 	number          // a whole number
-	tick            // a box
+	tick            // a checkbox
 	labels          // words separated by commas
-	fixed           // it is what the form is about, and shown where it has a label
+	fixed           // cannot be changed; shown if it has a label
 	ofSection       // one of the pack's sections
-	key             // the name of a part; of one there is, it stays
+	key             // the key of a part; cannot be changed for an existing one
 )
 
 // field is a field of a form, and the argument it becomes.
 type field struct {
 	name, label string
 	kind        shape
-	usual       string // what it says when nobody said anything
-	empties     bool   // left empty it empties what is stored
+	usual       string // default value
+	empties     bool   // an empty field clears the stored value
 }
 
 const keyRule = " (2 to 64 lowercase letters, digits, - and _)"
@@ -56,7 +56,7 @@ func creation() formAction {
 		{name: "ttl_minutes", label: "Expires after (minutes)", kind: number, usual: "1440"}}}
 }
 
-// formActions returns what can be done with a pack there is.
+// formActions returns the actions on an existing pack.
 func formActions() []formAction {
 	return slices.Concat(packActions(), partActions())
 }
@@ -104,7 +104,7 @@ func partActions() []formAction {
 	}
 }
 
-// arguments returns those of the tool input, as the form says.
+// arguments returns the arguments of the tool input for the values of the form.
 func (d formAction) arguments(id string, form url.Values) ui.Args {
 	args := ui.Args{"action": d.action}
 	if d.action != create {
@@ -134,7 +134,7 @@ func (d formAction) arguments(id string, form url.Values) ui.Args {
 	return args
 }
 
-// words returns the words of a text that separates them with commas.
+// words returns the comma-separated words of a text.
 func words(text string) []string {
 	out := []string{}
 	for w := range strings.SplitSeq(text, ",") {

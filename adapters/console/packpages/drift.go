@@ -7,18 +7,18 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
-// AnchorStatus is how an anchor relates to the source as it is now, in the words of the tool output.
+// AnchorStatus is the status of an anchor compared with the current source, in the words of the tool output.
 type AnchorStatus string
 
-// Exact is the standing of an anchor that nothing else is said of.
+// Exact is the status of anchors that the tool does not list.
 const Exact AnchorStatus = "exact"
 
-// AnchorStatuses returns all there are, the best first.
+// AnchorStatuses returns all statuses, from exact to unreadable.
 func AnchorStatuses() []AnchorStatus {
 	return []AnchorStatus{Exact, "moved", "changed", "stale", "unreadable"}
 }
 
-// Word returns the standing for users, and its tone.
+// Word returns the status for users, and its tone.
 func (s AnchorStatus) Word() (word, tone string) {
 	switch s {
 	case Exact:
@@ -31,13 +31,13 @@ func (s AnchorStatus) Word() (word, tone string) {
 	return string(s), ui.Bad
 }
 
-// Badge returns the standing as a badge.
+// Badge returns the badge of the status.
 func (s AnchorStatus) Badge() ui.Node {
 	word, tone := s.Word()
 	return ui.Badge(tone, word)
 }
 
-// ChangedAnchor is an anchor that is not as it was.
+// ChangedAnchor is an anchor that differs from the source.
 type ChangedAnchor struct {
 	Standing AnchorStatus
 	Note     string // what happened to it
@@ -45,14 +45,14 @@ type ChangedAnchor struct {
 	Diff     string // earlier against now; empty when that is not known
 }
 
-// SourceDiff is a pack against its source as it is now.
+// SourceDiff is the differences between a pack and the current source.
 type SourceDiff struct {
 	Counts map[AnchorStatus]int
 	Masked int                      // secrets that are not shown
 	refs   map[string]ChangedAnchor // by section::ref; those that are left out are exact
 }
 
-// Of returns how the anchor stands.
+// Of returns the status of an anchor.
 func (a SourceDiff) Of(section, ref string) ChangedAnchor {
 	if d, ok := a.refs[section+"::"+ref]; ok {
 		return d
@@ -125,7 +125,7 @@ func ReadDiff(doc string) SourceDiff {
 	return a
 }
 
-// Node returns what happened to an anchor, for users: what it was and what it is.
+// Node returns the change of an anchor for users; nil if it is exact.
 func (d ChangedAnchor) Node(name string) ui.Node {
 	if d.Standing == Exact {
 		return nil
@@ -142,7 +142,7 @@ func (d ChangedAnchor) Node(name string) ui.Node {
 	return ui.Group{ui.Notice(tone, ui.P(ui.OptionalText(d.Note)), earlier), diff}
 }
 
-// hunk returns the head of a diff that is one hunk, so that no line of it is taken for anything but what its sign says.
+// hunk returns the header of a diff with one hunk, so that each line is classified by its sign only.
 func hunk(diff string) string {
 	was, is := 0, 0
 	for l := range strings.Lines(diff) {

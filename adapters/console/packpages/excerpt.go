@@ -7,7 +7,7 @@ import (
 	"strings"
 )
 
-// ChunkKind is what a Chunk is.
+// ChunkKind is the kind of a Chunk.
 type ChunkKind uint8
 
 // The kinds.
@@ -17,7 +17,7 @@ const (
 	DiagramChunk                  // a diagram
 )
 
-// Chunk is what the tool output counts when it shows a part of a pack: an anchor, a diagram, or a section that has neither.
+// Chunk is a part of a pack that the tool output counts: an anchor, a diagram, or a section without either.
 type Chunk struct {
 	Kind    ChunkKind
 	Section int // its index in the pack
@@ -48,7 +48,7 @@ func Chunks(p Pack) []Chunk {
 	return out
 }
 
-// Excerpt is the code that an anchor shows now.
+// Excerpt is the current code of an anchor.
 type Excerpt struct {
 	Language string
 	Text     string
@@ -76,7 +76,7 @@ func ReadExcerpts(p Pack, run []Chunk, doc string) map[Chunk]Excerpt {
 	return out
 }
 
-// readExcerpt reads what the document says of one anchor: its heading, a note, and numbered lines in a fence.
+// readExcerpt reads one anchor of the document: its heading, a note, and numbered lines in a fence.
 func readExcerpt(doc string) Excerpt {
 	e := Excerpt{Standing: Exact}
 	var text strings.Builder

@@ -6,7 +6,7 @@ import (
 	"unicode/utf8"
 )
 
-// class is what a span is, as the style sheet calls it.
+// class is the CSS class of a span.
 type class string
 
 // The classes. Plain text has none.
@@ -103,7 +103,7 @@ type scanner struct {
 	spans           []span
 }
 
-// emit makes what stands between done and to a span.
+// emit adds the text from done to to as a span.
 func (s *scanner) emit(c class, to int) {
 	if to <= s.done {
 		return
@@ -117,7 +117,7 @@ func (s *scanner) emit(c class, to int) {
 	s.done, s.at = to, to
 }
 
-// token makes what stands before at plain, and the next n bytes a span of class c.
+// token adds the text before at as plain, and the next n bytes as a span of class c.
 func (s *scanner) token(c class, n int) {
 	s.emit(Plain, s.at)
 	s.emit(c, s.at+n)

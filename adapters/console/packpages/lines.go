@@ -27,7 +27,7 @@ func diffLine(l string) class {
 	return Plain
 }
 
-// markdownLine tells lines of Markdown apart; it remembers whether they stand in a fence.
+// markdownLine returns a function that classifies lines of Markdown; it keeps track of fences.
 func markdownLine() func(string) class {
 	fenced := false
 	return func(l string) class {
@@ -69,7 +69,7 @@ func (s *scanner) markup() {
 	}
 }
 
-// tag is what stands in a tag behind its name.
+// tag reads the rest of a tag, after its name.
 func (s *scanner) tag() {
 	for s.at < len(s.text) {
 		switch c := s.text[s.at]; c {

@@ -21,7 +21,7 @@ const (
 	MaxShown    = 256 << 10
 )
 
-// deepest is how far elements may stand within each other before the rest of them is left out, with a note.
+// deepest is the maximum depth of nested elements. Deeper ones are replaced by a note.
 const deepest = 48
 
 // MarkdownText is Markdown to show. Below is the rank of the heading that it stands under (2 for a Part): its own headings come below that, whatever they are,
@@ -32,7 +32,7 @@ type MarkdownText struct {
 	Label  string
 }
 
-// RenderedMarkdown is a text on a page, and how many diagrams are in it: a page with any says page.Page.Diagrams.
+// RenderedMarkdown is formatted Markdown and the number of its diagrams. A page with diagrams must set ui.Page.Diagrams.
 type RenderedMarkdown struct {
 	Body     ui.Node
 	Diagrams int
@@ -202,13 +202,13 @@ func (w *walker) code(language, source string) ui.Node {
 	return block(label, HighlightNodes(language, ui.Printable(source)))
 }
 
-// diagram returns a Mermaid diagram, with its source, in which more may be said than is drawn.
+// diagram returns a Mermaid diagram with its source, which can contain more than is drawn.
 func diagram(label, source string) ui.Node {
 	return ui.Group{ui.Diagram(label, ui.Printable(source)),
 		ui.Disclosure("Source", false, block(label+", source", HighlightNodes("", ui.Printable(source))))}
 }
 
-// lines returns what a block of code holds.
+// lines returns the content of a block of code.
 func (w *walker) lines(n ast.Node) string {
 	var b strings.Builder
 	for i := range n.Lines().Len() {
@@ -250,7 +250,7 @@ func markdownWords(value []byte) ui.Node {
 	return ui.TextNode(ui.Printable(string(value)))
 }
 
-// link leads somewhere only when that is another place of the web, or somebody's mailbox; otherwise only its words are left.
+// link returns a link if its destination is http, https or mailto, and otherwise only its text.
 func link(destination []byte, words ...ui.Node) ui.Node {
 	to := string(util.URLEscape(destination, true))
 	scheme, rest, _ := strings.Cut(to, ":")

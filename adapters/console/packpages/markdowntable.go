@@ -23,7 +23,7 @@ func (w *walker) more(n any) ui.Node {
 	return nil
 }
 
-// box returns the box of a task, which those who hear it are told in a word.
+// box returns the checkbox of a task, with a text for screen readers.
 func box(sign, word string) ui.Node {
 	return ui.Group{ui.Span(ui.Aria("hidden", "true"), ui.TextNode(sign)), ui.Span(ui.Class("visually-hidden"), ui.TextNode(word))}
 }

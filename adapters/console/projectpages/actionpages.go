@@ -67,7 +67,7 @@ func table(all []action) ui.Node {
 		"No actions. An action is a stored program, webhook or workflow.")
 }
 
-// ActionsPart returns the part of a project's page about its actions, and those of no project.
+// ActionsPart returns the tab of a project's actions, which includes those of no project.
 func ActionsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, project known) ui.Node {
 	all, err := NewActionSection(of).listed(r.Context(), v, ui.Args{"projectId": project.ID})
 	if err != nil {
@@ -109,12 +109,12 @@ func kinds(none string) []ui.Choice {
 	return []ui.Choice{{Value: "", Text: none}, {Value: present.TypeScript, Text: "programs"}, {Value: present.TypeWebhook, Text: "webhooks"}, {Value: present.TypeWorkflow, Text: "workflows"}}
 }
 
-// levels returns what a rule may say.
+// levels returns the levels of a rule to choose from.
 func levels() []ui.Choice {
 	return []ui.Choice{{Value: "require_confirm", Text: "always ask"}, {Value: "auto_approve", Text: "run without asking"}, {Value: "deny", Text: "never run"}, {Value: "", Text: "no rule"}}
 }
 
-// level returns a rule's word for users.
+// level returns the text of a rule's level.
 func level(word string) string {
 	for _, l := range levels() {
 		if l.Value == word {
@@ -124,7 +124,7 @@ func level(word string) string {
 	return word
 }
 
-// rules returns what was decided, and the form that decides for all of a type.
+// rules returns the rules for actions, and the form that sets the rule for a type.
 func (s *actionSection) rules(ctx context.Context, v httpauth.Identity) ui.Node {
 	var answer projects.Permissions
 	if err := s.Calls.Read(ctx, v, projects.GetPermissions.Name, nil, &answer); err != nil {

@@ -102,7 +102,7 @@ func TestProjectsInABrowser(t *testing.T) {
 	// A background process: its output comes by itself, and its end.
 	look("/projects/processes", "no processes", "No background processes")
 	p.Go(b.URL + at)
-	p.Press("Run in the background serve")
+	p.Press("Run in background serve")
 	p.WaitText("h1", "Run script serve of shop")
 	approve("run script serve of shop: node server.js")
 	p.WaitText("main", "View output")

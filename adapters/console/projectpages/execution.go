@@ -8,10 +8,10 @@ import (
 	"github.com/countersign-dev/countersign/app/projects"
 )
 
-// isGoing reports an execution that is not over.
+// isGoing reports whether the execution has not ended.
 func isGoing(e projects.Execution) bool { return e.Status == "running" || e.Status == "queued" }
 
-// runningSteps returns the steps that run, which have processes.
+// runningSteps returns the steps that run and have a process.
 func runningSteps(e projects.Execution) (out []projects.ExecutionStep) {
 	for _, s := range e.Steps {
 		if s.Status == "running" && s.ProcessID != "" {
@@ -21,12 +21,12 @@ func runningSteps(e projects.Execution) (out []projects.ExecutionStep) {
 	return out
 }
 
-// startedBy returns who had it run.
+// startedBy returns the transport and the client that started the execution.
 func startedBy(e projects.Execution) string {
 	return strings.TrimSuffix(strings.TrimSpace(e.TriggeredBy+" ("+e.SourceClient+")"), " ()")
 }
 
-// ExecutionTable returns a list of executions, each with a page of its own.
+// ExecutionTable returns a table of executions with links to their pages.
 func ExecutionTable(caption string, all []projects.Execution, empty string) ui.Node {
 	var rows []ui.Node
 	for _, e := range all {
@@ -40,7 +40,7 @@ func ExecutionTable(caption string, all []projects.Execution, empty string) ui.N
 	return ui.DataTable(caption, []string{"Started", "Type", "Name", "Status", "Duration", "Started by", "Reason"}, rows, empty)
 }
 
-// stepTable returns the steps of a run, in order; nil for what has none.
+// stepTable returns the table of the steps of an execution; nil if it has none.
 func stepTable(e projects.Execution) ui.Node {
 	if len(e.Steps) == 0 {
 		return nil
@@ -66,7 +66,7 @@ func stepTable(e projects.Execution) ui.Node {
 	return ui.DataTable("steps of this execution", []string{"Step", "Name", "Status", "Duration", "Result"}, rows, "")
 }
 
-// keptOutput returns the output that was kept of a run; nil for none.
+// keptOutput returns the stored output of an execution; nil for none.
 func keptOutput(e projects.Execution) ui.Node {
 	if len(e.Output) == 0 {
 		return nil

@@ -68,7 +68,7 @@ func (s *actionSection) execution(w http.ResponseWriter, r *http.Request, v http
 	s.Show(w, r, v, p)
 }
 
-// subject returns the way to what was carried out.
+// subject returns the link to the workflow or action that ran.
 func subject(e projects.Execution) ui.Node {
 	switch {
 	case e.WorkflowID != "":

@@ -19,7 +19,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// The paths of the section's pages that others lead to.
+// The paths of the pages.
 const (
 	ProjectsPath   = "/projects"
 	WorkflowsPath  = ProjectsPath + "/workflows"
@@ -39,7 +39,7 @@ func processPath(id string) string { return ProcessesPath + "/" + url.PathEscape
 // executionPath returns the page of an execution.
 func executionPath(id string) string { return ExecutionsPath + "/" + url.PathEscape(id) }
 
-// lastLines that a page which looks anew every second shows of what runs.
+// lastLines is the number of lines of output on a page that reloads every second.
 const lastLines = 25
 
 // isRunning reports whether the status is that of a process that has not ended.
@@ -50,17 +50,17 @@ func isRunning(status string) bool {
 // outputText returns the lines as one text.
 func outputText(p projects.OutputAnswer) string { return strings.Join(p.Lines, "\n") }
 
-// linesBefore returns how many lines before those are not shown.
+// linesBefore returns the number of earlier lines that are not included.
 func linesBefore(p projects.OutputAnswer) int64 { return p.Total - int64(len(p.Lines)) }
 
-// ReadOutput returns the last lines that a process printed.
+// ReadOutput returns the last lines of output of a process.
 func ReadOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, id string, lines int) (projects.OutputAnswer, error) {
 	var p projects.OutputAnswer
 	err := runner.Read(ctx, v, "get_background_process_output", ui.Args{"processId": id, "tailLines": lines}, &p)
 	return p, err
 }
 
-// LatestOutput returns the end of what a process prints now, and the way to all of it; nil when it is not to be read.
+// LatestOutput returns the last lines of output of a process, with a link to the live output; nil if they cannot be read.
 func LatestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identity, id string) ui.Node {
 	return latestOutput(ctx, runner, v, "Output", id)
 }
@@ -76,14 +76,14 @@ func latestOutput(ctx context.Context, runner *ui.CallRunner, v httpauth.Identit
 	return ui.Part(title, ui.P(ui.LinkTo(processPath(id), "Live output")), ui.Printed("the last lines of output", outputText(p)))
 }
 
-// WatchOutput is work.Task.Watch for a task that runs one program: its latest output.
+// WatchOutput returns ui.Task.Watch for a task that runs one program: its latest output.
 func WatchOutput(runner *ui.CallRunner, v httpauth.Identity) func(context.Context, []tool.Progress) ui.Node {
 	return func(ctx context.Context, said []tool.Progress) ui.Node {
 		return LatestOutput(ctx, runner, v, processIn(said))
 	}
 }
 
-// processIn returns the process that the reports of a call name: "script build runs as ID (pid 7)".
+// processIn returns the process ID in the reports of a call: "script build runs as ID (pid 7)".
 func processIn(said []tool.Progress) string {
 	for i := len(said) - 1; i >= 0; i-- {
 		if _, rest, ok := strings.Cut(said[i].Message, " runs as "); ok {
@@ -94,7 +94,7 @@ func processIn(said []tool.Progress) string {
 	return ""
 }
 
-// ended is what a program did that was waited for: a script's answer, and the result of an action's.
+// ended is the result of a program: of a script or an action.
 type ended struct {
 	ID       string  `json:"process_id"`
 	Exit     int     `json:"exit_code"`
@@ -126,7 +126,7 @@ func stream(title, text string) ui.Node {
 	return ui.Part(title, ui.Printed(strings.ToLower(title), text))
 }
 
-// ScriptResult is work.Task.Show for run_npm_script and run_script: how it ended and what it printed, or where it runs on.
+// ScriptResult is ui.Task.Show for run_npm_script and run_script: the result and output, or the background process.
 func ScriptResult(o tool.Outcome) ui.Node {
 	doc := documentOf(o)
 	var begun struct {
@@ -146,7 +146,7 @@ func ScriptResult(o tool.Outcome) ui.Node {
 	return ui.Group{wrong(o), right(o), e.show()}
 }
 
-// TaskResult is work.Task.Show for run_task: how it ended in each directory and what it printed there, or where it runs on.
+// TaskResult is ui.Task.Show for run_task: the result and output in each directory, or the background process.
 func TaskResult(o tool.Outcome) ui.Node {
 	var found struct {
 		Steps []struct {
@@ -205,7 +205,7 @@ func right(o tool.Outcome) ui.Node {
 	return ui.Notice(ui.Good, ui.P(ui.Text("Done.")))
 }
 
-// ActionResult is work.Task.Show for what carries out a stored action: the program's output, or the answer of the address, and where it is in the history.
+// ActionResult is ui.Task.Show for stored actions: the output or response, and a link to the execution.
 func ActionResult(o tool.Outcome) ui.Node {
 	var done struct {
 		Execution string          `json:"executionId"`
@@ -217,7 +217,7 @@ func ActionResult(o tool.Outcome) ui.Node {
 	return ui.Group{wrong(o), right(o), ui.P(ui.LinkTo(executionPath(done.Execution), "View execution")), StoredResult(done.Result)}
 }
 
-// StoredResult returns what an action came to, as it is stored: a program's streams, or an answer.
+// StoredResult returns the stored result of an action: the output of a program, or a response.
 func StoredResult(doc json.RawMessage) ui.Node {
 	var p struct {
 		Exit     int     `json:"exitCode"`
@@ -237,7 +237,7 @@ func StoredResult(doc json.RawMessage) ui.Node {
 	return ended{Exit: p.Exit, Signal: p.Signal, Stdout: p.Stdout, Stderr: p.Stderr, Cut: p.Cut, Total: p.Total, Duration: p.Duration}.show()
 }
 
-// answered returns what an address answered.
+// answered returns the response of a webhook.
 func answered(doc json.RawMessage) ui.Node {
 	var a struct {
 		Status   int               `json:"statusCode"`

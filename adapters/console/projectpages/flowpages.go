@@ -45,7 +45,7 @@ func (s *workflowSection) Mount(mux *http.ServeMux, person func(httpauth.Handler
 	})
 }
 
-// workflowCrumbs returns the way to a page below the list of workflows.
+// workflowCrumbs returns the breadcrumbs of a page below the list of workflows.
 func workflowCrumbs(of string) []ui.PageLink {
 	all := []ui.PageLink{{Text: "Projects", Href: ProjectsPath}}
 	if of != "" {
@@ -88,7 +88,7 @@ func workflowTable(all []workflowItem, names map[string]string) ui.Node {
 	return ui.DataTable("workflows", []string{"Name", "Project", "Steps", "Last execution", "Description"}, rows, "No workflows yet.")
 }
 
-// WorkflowsPart returns the part of a project's page about its workflows.
+// WorkflowsPart returns the tab of a project's workflows.
 func WorkflowsPart(of ui.SectionBase, r *http.Request, v httpauth.Identity, project string) ui.Node {
 	s := NewWorkflowSection(of)
 	all, err := s.listed(r.Context(), v, project)
@@ -125,7 +125,7 @@ func (s *workflowSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		s.creating(v, ui.SelectField("project", "project", "Project", "", choices...))}})
 }
 
-// creating returns the form that makes a workflow. of says of which project.
+// creating returns the form that creates a workflow. of is the field of its project.
 func (s *workflowSection) creating(v httpauth.Identity, of ui.Node) ui.Node {
 	return ui.Disclosure("Create workflow …", false, ui.PostForm(v, WorkflowListPath, ui.Field("workflow-name", "name", "Workflow name", "", ui.Required()),
 		ui.Field("workflow-description", "description", "Description (optional)", ""), of, ui.SubmitButton("Create workflow")))
@@ -137,7 +137,7 @@ func (s *workflowSection) create(w http.ResponseWriter, r *http.Request, v httpa
 	s.Calls.Do(w, r, v, ui.Task{Title: "Create workflow " + ui.Printable(name), Tool: "create_workflow", Args: args, Back: WorkflowListPath, Show: created})
 }
 
-// created leads to the workflow that was made, which has no steps yet.
+// created is ui.Task.Show for create_workflow: a link to the new workflow, which has no steps.
 func created(o tool.Outcome) ui.Node {
 	var made struct {
 		ID      string `json:"workflowId"`

@@ -161,7 +161,7 @@ func (a *about) branching(found gitwork.ChangesAnswer) ui.Node {
 		} else if b.Place == "" {
 			called := ui.Printable(b.Name)
 			can = ui.Group{ui.ActionForm(a.v, gitAt(a.of.ID, "/switch"), "Switch", "to "+called, ui.Hidden("worktree", a.dir), ui.Hidden("name", b.Name)),
-				ui.ActionForm(a.v, gitAt(a.of.ID, "/branch"), "Delete", "branch "+called, ui.Hidden("worktree", a.dir), ui.Hidden("name", b.Name), ui.Hidden("delete", "true"))}
+				a.form("branch", ui.Hidden("name", b.Name), ui.Hidden("delete", "true"), ui.Danger("Delete", ui.Aria("label", "Delete branch "+called)))}
 		}
 		rows = append(rows, ui.Row(ui.OptionalText(b.Name), ui.OptionalCode(b.Commit[:min(len(b.Commit), 12)]), ui.OptionalText(b.Upstream), state, can))
 	}
@@ -174,7 +174,11 @@ func (a *about) stashes(found gitwork.ChangesAnswer) ui.Node {
 	var rows []ui.Node
 	for _, one := range found.Stashes {
 		act := func(label, action string) ui.Node {
-			return ui.ActionForm(a.v, gitAt(a.of.ID, "/stash"), label, one.Name, ui.Hidden("worktree", a.dir), ui.Hidden("action", action), ui.Hidden("stash", one.Commit))
+			button := ui.SubmitButton
+			if action == "drop" {
+				button = ui.Danger
+			}
+			return a.form("stash", ui.Hidden("action", action), ui.Hidden("stash", one.Commit), button(label, ui.Aria("label", label+" "+ui.Printable(one.Name))))
 		}
 		rows = append(rows, ui.Row(ui.OptionalCode(one.Name), ui.OptionalText(one.Subject), ui.Group{act("Pop", "pop"), act("Apply", "apply"), act("Drop", "drop")}))
 	}

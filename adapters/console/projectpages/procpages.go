@@ -12,7 +12,7 @@ import (
 	"github.com/countersign-dev/countersign/app/projects/runner"
 )
 
-// How many lines a process's page begins with, and the most that are read at once.
+// The number of lines on the page of a process, by default and at most.
 const (
 	shown = 300
 	most  = 2000
@@ -33,7 +33,7 @@ func (s *processSection) Mount(mux *http.ServeMux, person func(httpauth.Handler)
 	})
 }
 
-// endOf returns how a process ended, in a few words.
+// endOf returns the reason why a process ended, or its exit code.
 func endOf(p runner.Process) string {
 	switch {
 	case p.Reason != "":
@@ -71,7 +71,7 @@ func (s *processSection) list(w http.ResponseWriter, r *http.Request, v httpauth
 
 func processCrumbs() []ui.PageLink { return []ui.PageLink{{Text: "Projects", Href: ProjectsPath}} }
 
-// stopping returns the buttons that end a process which runs.
+// stopping returns the buttons that stop a running process.
 func (s *processSection) stopping(v httpauth.Identity, p runner.Process) ui.Node {
 	if !isRunning(p.Status) {
 		return nil
@@ -119,7 +119,7 @@ func (s *processSection) show(w http.ResponseWriter, r *http.Request, v httpauth
 		Live: []string{"background-process-status"}, Body: append(body, ui.Part("Output", output(out)))})
 }
 
-// output returns what the process has printed, and where it runs what it prints from now on.
+// output returns the output of the process, which follows the process while it runs.
 func output(out projects.OutputAnswer) ui.Node {
 	if !isRunning(out.Status) {
 		if len(out.Lines) == 0 {
@@ -134,15 +134,15 @@ func output(out projects.OutputAnswer) ui.Node {
 	return ui.Group{ui.LeftOut(left), ui.Stream("output", OutputEventsURL(string(out.ProcessID), out.NextSeq), processTold, "lines", text)}
 }
 
-// processTold is the kind of the events that tell what a process prints.
+// processTold is the kind of the events with output of processes.
 const processTold = "background-process-output"
 
-// OutputEventsURL returns where the output of a process is told that comes after a line.
+// OutputEventsURL returns the URL of the events with the output of a process after a line.
 func OutputEventsURL(id string, after int64) string {
 	return "/api/v1/events?" + url.Values{"events": {processTold}, "process": {id}, "since": {fmt.Sprint(after)}}.Encode()
 }
 
-// about returns what is listed of the process; of one that somebody waits for, that is not listed, as much as its output says.
+// about returns the listed process; one in the foreground is not listed, and has only the data of its output.
 func (s *processSection) about(ctx context.Context, v httpauth.Identity, id string, out projects.OutputAnswer) runner.Process {
 	all, err := s.all(ctx, v)
 	if err == nil {

@@ -238,7 +238,7 @@ func (a *about) runs(id, script string) ui.Node {
 	fields := ui.Group{ui.Hidden("script", script), ui.Hidden("worktree", a.dir)}
 	return ui.Group{
 		ui.ActionForm(a.v, to, "Run", called, fields),
-		ui.ActionForm(a.v, to, "Run in the background", called, fields, ui.Hidden("background", "true")),
+		ui.ActionForm(a.v, to, "Run in background", called, fields, ui.Hidden("background", "true")),
 		ui.Disclosure("More options …", false, ui.PostForm(a.v, to, fields,
 			ui.TextareaField(id+"-args", "args", "Arguments, one per line", ""),
 			ui.CheckboxField(id+"-background", "background", "Run in the background (continues when the server stops)", false),

@@ -3,6 +3,7 @@ package projectpages
 import (
 	"context"
 	"net/http"
+	"strconv"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -17,7 +18,7 @@ import (
 // root is the path of the section.
 const root = ProjectsPath
 
-// How long the list waits for git to say how the projects stand, how many it asks about, and how many at once.
+// The limits of reading the git statuses for the list: the time, the number of projects, and how many at once.
 const (
 	patience = 1500 * time.Millisecond
 	looked   = 60
@@ -64,7 +65,7 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	var rows []ui.Node
 	for i, p := range all.Projects {
 		rows = append(rows, ui.Row(ui.LinkTo(at(string(p.ID)), ui.Printable(p.Name)), words(p.ProjectType), words(p.PackageManager), words(p.CurrentBranch), states[i],
-			ui.Text(ui.Count(p.WorkflowCount, "workflow", "workflows")), ui.OptionalCode(p.Path)))
+			ui.Text(strconv.Itoa(p.WorkflowCount)), ui.OptionalCode(p.Path)))
 	}
 	empty := "No projects registered. Register a directory below so that agents can read it and propose to run its scripts."
 	if query != "" {
@@ -76,14 +77,14 @@ func (s *Section) list(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 		s.registering(v)}})
 }
 
-// ways returns the other pages of the section.
+// ways returns links to the other pages of the section.
 func ways() ui.Node {
 	links := []ui.PageLink{{Text: "Background processes", Href: ProcessesPath}, {Text: "Workflows", Href: WorkflowListPath}, {Text: "Step templates", Href: TemplatesPath},
 		{Text: "Actions and webhooks", Href: ActionsPath}, {Text: "Executions", Href: ExecutionsPath}}
 	return ui.Nav(ui.Class("crumbs"), ui.Aria("label", "Related pages"), ui.Ul(ui.Map(links, func(l ui.PageLink) ui.Node { return ui.Li(ui.LinkTo(l.Href, l.Text)) })))
 }
 
-// words returns what is known of something, or that nothing is.
+// words returns the text, or a dash if it is unknown.
 func words[T ~string](p *T) ui.Node {
 	if p == nil || *p == "" {
 		return ui.Text("–")
@@ -91,7 +92,7 @@ func words[T ~string](p *T) ui.Node {
 	return ui.OptionalText(string(*p))
 }
 
-// states returns how the work tree of each project stands, as far as git says it soon.
+// states returns the git status of each project, as far as git answers in time.
 func (s *Section) states(ctx context.Context, v httpauth.Identity, all []projects.ProjectItem) []ui.Node {
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
@@ -124,7 +125,7 @@ func (s *Section) state(ctx context.Context, v httpauth.Identity, path string) u
 // codeNoRepository is the code of a directory without git.
 const codeNoRepository fault.Code = "not_a_git_repo"
 
-// unknown says in two words why the state of a directory is not known.
+// unknown returns why the git status of a directory is unknown.
 func unknown(err error) ui.Node {
 	switch f := fault.From(err); {
 	case f.Code == codeNoRepository:
@@ -137,7 +138,7 @@ func unknown(err error) ui.Node {
 	return ui.Badge(ui.Bad, "git failed")
 }
 
-// The tools of what only users do. They are served with everything, or with their own toolset.
+// The tools for users. They are enabled with all toolsets, or with their own.
 const (
 	toolAdd    = "project_add"
 	toolChange = "project_change"
@@ -145,12 +146,12 @@ const (
 	toolShow   = "project_settings"
 )
 
-// registering returns the form that makes a directory a project.
+// registering returns the form that registers a directory as a project.
 func (s *Section) registering(v httpauth.Identity) ui.Node {
 	if !s.Calls.Serves(v, toolAdd) {
 		return ui.Part("Register project", ui.Empty("To register a directory, run: countersign project add DIRECTORY. To do this in the console, start the server with --toolsets all."))
 	}
-	return ui.Part("Register project", ui.PostForm(v, root+"/register",
+	return ui.Panel("Register project", ui.PostForm(v, root+"/register",
 		ui.Field("path", "path", "Directory (absolute path)", "", ui.Required()),
 		ui.Field("name", "name", "Name (default: directory name)", ""), ui.Field("description", "description", "Description (optional)", ""),
 		ui.SubmitButton("Register project")))

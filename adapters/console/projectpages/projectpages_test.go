@@ -152,7 +152,7 @@ func TestRegisterChangeUnregister(t *testing.T) {
 func TestScripts(t *testing.T) {
 	b := newBench(t, nil)
 	dir, at := b.project("shop")
-	p := b.Get(at).See("Scripts", "build", "tsc -p .", "Run in the background").Miss("services file").Sound()
+	p := b.Get(at).See("Scripts", "build", "tsc -p .", "Run in background").Miss("services file").Sound()
 
 	asked := p.Press("Run build").See("run script build of shop: tsc -p .")
 	assert.Empty(t, b.Told(), "nothing runs before somebody says so")
@@ -236,7 +236,7 @@ func TestMuchOutput(t *testing.T) {
 	p := b.Get(at).Press("Run build").Approve().See("Done.", "line 20000 of", "the middle is left out")
 	p.Safe("<b>")
 	assert.Less(t, len(p.HTML), 400_000)
-	b.Get(at).Press("Run in the background build").Approve().See("View output")
+	b.Get(at).Press("Run in background build").Approve().See("View output")
 	b.Rig.Soon(func() bool { return strings.Contains(b.Open("/projects/processes").Text(), "Completed") }, "it ends")
 	one := b.Get(regexp.MustCompile(`href="(/projects/processes/[^"]+)"`).FindStringSubmatch(b.Get("/projects/processes").HTML)[1]).
 		See("19700 earlier lines are not shown", "line 20000 of").Miss("line 19000 of").Sound()

@@ -57,7 +57,7 @@ func TestBackgroundProcesses(t *testing.T) {
 	ended.See("Stopped", "bye").Miss("Kill")
 	assert.NotContains(t, ended.HTML, "data-stream", "nothing comes any more")
 
-	b.Get(at).Press("Run in the background serve").Approve()
+	b.Get(at).Press("Run in background serve").Approve()
 	list = b.until("/projects/processes", "Running")
 	kill := regexp.MustCompile(`Kill serve \(pid \d+\)`).FindString(list.HTML)
 	list.Press(kill).Approve()

@@ -11,14 +11,14 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// services returns the services of the directory's file, with buttons that start and stop them; nil where no file names any.
+// services returns the services of the directory, with buttons that start and stop them; nil if no file defines any.
 func (a *about) services() ui.Node {
 	if !a.Calls.Serves(a.v, projects.ListServices.Name) {
 		return nil
 	}
 	var all projects.ServiceList
 	if err := a.read(projects.ListServices.Name, ui.Args{"projectPath": a.dir}, &all); err != nil {
-		if strings.HasPrefix(fault.From(err).Message, "there is no ") { // services file, which is nothing wrong
+		if strings.HasPrefix(fault.From(err).Message, "no services file found") { // no error: there are none
 			return nil
 		}
 		return ui.Part("Services", ui.ErrorNotice(err))

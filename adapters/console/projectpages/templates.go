@@ -8,7 +8,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 )
 
-// template is one that steps can begin with.
+// template is a template for steps.
 type template struct {
 	ID          string `json:"id"`
 	Name        string `json:"name"`
@@ -27,7 +27,7 @@ func (s *workflowSection) read(r *http.Request, v httpauth.Identity, args ui.Arg
 	return answer.Templates, err
 }
 
-// chosen returns the template that the address names, and the choice there is.
+// chosen returns the template that the query names, and the templates to choose from.
 func (s *workflowSection) chosen(r *http.Request, v httpauth.Identity) (chosen template, choices []ui.Choice) {
 	choices = []ui.Choice{{Value: "", Text: "none"}}
 	all, err := s.read(r, v, ui.Args{})
@@ -43,7 +43,7 @@ func (s *workflowSection) chosen(r *http.Request, v httpauth.Identity) (chosen t
 	return chosen, choices
 }
 
-// categories returns those that templates have.
+// categories returns the categories of templates to choose from.
 func categories() []ui.Choice {
 	choices := []ui.Choice{{Value: "", Text: "all"}}
 	for _, c := range []string{"package-manager", "git", "docker", "shell", "testing", "code-quality", "kubernetes", "database", "cloud", "ai", "security", "nodejs", "custom"} {

@@ -18,7 +18,7 @@ import (
 
 func decodeWorkflow(doc json.RawMessage, into any) error { return json.Unmarshal(doc, into) }
 
-// flow is a whole workflow; what its webhooks keep secret is masked.
+// flow is a workflow. The secrets of its webhooks are redacted.
 type flow struct {
 	ID          string         `json:"id"`
 	Name        string         `json:"name"`
@@ -34,7 +34,7 @@ type flow struct {
 	Revision int64                   `json:"revision"`
 }
 
-// does returns what a step does: its command, or the workflow that it starts.
+// does returns the command of a step, or a link to the workflow that it starts.
 func does(s present.Step) ui.Node {
 	if starts := s.Starts(); starts != "" {
 		return ui.Group{ui.Text("starts "), ui.LinkTo(workflowPath(s.Config.Target), s.Config.Target), ui.Text(" (" + starts + ")")}
@@ -148,14 +148,14 @@ func stepPath(workflow, step string) string {
 // toolChangeStep is the tool that changes and moves steps.
 const toolChangeStep = "change_workflow_step"
 
-// What a step waits for, as forms say it.
+// The values of the field for what a step waits for.
 const (
 	waitsForAll  = ""
 	waitsForNone = "none"
 	waitsForSome = "some"
 )
 
-// changingStep returns the form that changes the step that was asked for.
+// changingStep returns the form that changes the step that the query names.
 func (s *workflowSection) changingStep(r *http.Request, v httpauth.Identity, f flow) ui.Node {
 	at := slices.IndexFunc(f.Nodes, func(n present.Step) bool { return n.ID == r.URL.Query().Get("step") })
 	if at < 0 || !s.Calls.Serves(v, toolChangeStep) {
@@ -176,7 +176,7 @@ func (s *workflowSection) changingStep(r *http.Request, v httpauth.Identity, f f
 	return ui.Group{ui.Div(ui.ID("change-step")), ui.Panel("Change step "+ui.Printable(n.Name), ui.PostForm(v, workflowPath(f.ID)+"/change-step", form))}
 }
 
-// when returns the fields of a form for when and how often a step is run that stands at that place.
+// when returns the fields for the conditions and retries of step n at that index.
 func (s *workflowSection) when(form string, f flow, at int, n present.Step) ui.Node {
 	waits := waitsForAll
 	switch {
@@ -206,7 +206,7 @@ func (s *workflowSection) when(form string, f flow, at int, n present.Step) ui.N
 		ui.Field(form+"-files", "files", "Skip while these files are unchanged (patterns separated by spaces, optional)", strings.Join(n.Config.Files, " ")))
 }
 
-// chosenWhen puts what those fields say among the arguments of a call; everything, where the step was there before.
+// chosenWhen adds the values of those fields to the arguments of a call; all of them, if whole is true.
 func chosenWhen(r *http.Request, args ui.Args, whole bool) ui.Args {
 	set := map[string]any{}
 	switch r.PostFormValue("waits") {
@@ -258,7 +258,7 @@ func (s *workflowSection) changeStep(w http.ResponseWriter, r *http.Request, v h
 	s.Calls.Do(w, r, v, ui.Task{Title: title, Tool: toolChangeStep, Args: args, Back: workflowTab(id, tabSteps)})
 }
 
-// inputs returns the fields for what a run may be given.
+// inputs returns the fields for the inputs of an execution.
 func inputs(f flow) ui.Node {
 	var out ui.Group
 	for _, in := range f.Inputs {
@@ -358,7 +358,7 @@ func (s *workflowSection) running(r *http.Request, v httpauth.Identity, f flow) 
 		ui.SelectField("project_path", "project_path", "Default directory of steps", "", choices...), inputs(f), forcing(f), ui.Div(ui.Class("buttons"), ui.Primary("Run workflow"))))
 }
 
-// forcing returns the box that has steps run too whose files are unchanged; nil where there are none.
+// forcing returns the checkbox that also runs steps whose files are unchanged; nil if no step names files.
 func forcing(f flow) ui.Node {
 	if !slices.ContainsFunc(f.Nodes, func(n present.Step) bool { return len(n.Config.Files) > 0 }) {
 		return nil
@@ -381,7 +381,7 @@ func (s *workflowSection) run(w http.ResponseWriter, r *http.Request, v httpauth
 		Args: args, Back: workflowPath(id), Watch: s.watch(v, id), Show: ran})
 }
 
-// adding returns the forms that add steps. A template may begin them.
+// adding returns the forms that add steps, filled from the chosen template.
 func (s *workflowSection) adding(r *http.Request, v httpauth.Identity, f flow) ui.Node {
 	chosen, choices := s.chosen(r, v)
 	places := []ui.Choice{{Value: "", Text: "at the end"}}
@@ -403,7 +403,7 @@ func (s *workflowSection) adding(r *http.Request, v httpauth.Identity, f flow) u
 	return ui.Panel("Add step", body)
 }
 
-// triggering returns the form that makes another workflow a step of this one.
+// triggering returns the form that adds another workflow as a step.
 func (s *workflowSection) triggering(v httpauth.Identity, f flow, all []workflowItem, places []ui.Choice) ui.Node {
 	var others []ui.Choice
 	for _, w := range all {
