@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/deployment"
 )
 
-// file is a record as it is read.
+// file is the parsed form of a record.
 type file struct {
 	Kind         deployment.SnapshotKind   `json:"kind"`
 	ID           string                    `json:"id"`

@@ -66,7 +66,7 @@ func (p *paths) Add(path string) {
 // maxNamed is how many paths an error names.
 const maxNamed = 20
 
-// StaleError is ErrStale, and says what changed meanwhile.
+// StaleError is ErrStale with the files that changed.
 func StaleError(changed []string) error {
 	slices.Sort(changed)
 	changed = slices.Compact(changed)

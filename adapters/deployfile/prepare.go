@@ -246,7 +246,7 @@ func (op *operation) twins() error {
 	return nil
 }
 
-// check compares what stands at every path with what should stand there, reads what will be written, and keeps both.
+// check compares the actual with the expected state of every path, reads the files to be written, and stores both.
 func (op *operation) check(ctx context.Context) error {
 	pruned := map[string]bool{}
 	for _, dir := range op.journal.Pruned {
@@ -276,7 +276,7 @@ func (op *operation) check(ctx context.Context) error {
 	return err
 }
 
-// checkOne is check for one write. vacated says that a directory stands there which the operation removes.
+// checkOne is check for one write. vacated means that the operation removes a directory at that path.
 func (op *operation) checkOne(j *job, vacated bool) (fine bool, err error) {
 	var now observe.FileState
 	if !j.At.Missing { // where there is no directory there is no file

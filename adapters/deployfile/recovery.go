@@ -58,7 +58,7 @@ func (m *Machine) Undo(ctx context.Context, path string) ([]string, error) {
 	return m.mend(ctx, path, backward)
 }
 
-// mend finishes what was interrupted, or takes it back. With nothing interrupted there is nothing to do.
+// mend finishes or undoes an interrupted operation. Without one it does nothing.
 func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string, error) {
 	h, err := OpenHome(path)
 	if err != nil {
@@ -95,7 +95,7 @@ func (m *Machine) mend(ctx context.Context, path string, to direction) ([]string
 	return left, m.finish(ctx, h, *j, outcome, h.Encode(j.Snapshot, 0))
 }
 
-// own is the journal of the operation that was interrupted, or nil. One that nobody begun here is neither finished nor taken back.
+// own returns the journal of the interrupted operation, or nil. It fails for an operation that the audit log does not contain.
 func (m *Machine) own(ctx context.Context, h *home) (*Journal, error) {
 	data, err := h.Document(journalName)
 	if data == nil || err != nil {

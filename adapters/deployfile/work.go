@@ -180,7 +180,7 @@ const (
 	lost                  // neither
 )
 
-// where says how far a job is, by what stands at its path.
+// where returns the progress of a job, from the state of its path.
 func (w *run) where(i int) (standing, error) {
 	j := &w.Jobs[i]
 	if j.At == (observe.ResolvedDir{}) {
@@ -320,7 +320,7 @@ func (w *run) openRoots(rows [][]int) error {
 	return nil
 }
 
-// stands reports whether an open directory is the one at that path, and no part of the path is a link.
+// stands reports whether an open directory is still the one at that path, without links in the path.
 func stands(root directory, real string) bool {
 	now, err := filepath.EvalSymlinks(real)
 	if err != nil || now != real {

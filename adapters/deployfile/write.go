@@ -39,7 +39,7 @@ func (w *run) moved(j *job) error {
 	return errLeft
 }
 
-// errLeft marks a file that is not touched because somebody else is at work on it.
+// errLeft marks a file that is not changed because another program is writing it.
 var errLeft = errors.New("changed in the meantime")
 
 // put writes one file or link: beside its place first, then in one step into it.
@@ -115,7 +115,7 @@ func (w *run) folders() error {
 	return nil
 }
 
-// comeBack makes a directory again, as it was. Where something else stands, or nothing to stand in, it is not made.
+// comeBack creates a directory again with its old mode, unless its path is in use or its parent is missing.
 func comeBack(dir Folder) error {
 	err := os.Mkdir(dir.Path, dir.Mode)
 	if err != nil && !errors.Is(err, fs.ErrExist) && !observe.IsAbsent(err) {

@@ -57,7 +57,7 @@ func (l *ControlPlane) Start(ctx context.Context, host string, port int) error {
 	return nil
 }
 
-// handler answers /health to requests that name this very address: no page of a browser gets an answer through a name of its own.
+// handler serves /health to requests for exactly this address, so that web pages cannot reach it under another host name.
 func (l *ControlPlane) handler(host string, port int) http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /health", func(w http.ResponseWriter, r *http.Request) {

@@ -121,7 +121,7 @@ func (b *StateStore) take(ctx context.Context, l ecosystem.Layout, e *earlier) e
 	return cmp.Or(err, docfile.NewDir(state).Write(tookFile, text))
 }
 
-// third is a state of version 3, as far as it is taken over. Its times need not say a zone.
+// third is the imported part of a state of version 3. Its times may have no zone.
 type third struct {
 	Version         int     `json:"version"`
 	Ecosystem       string  `json:"ecosystem"`
@@ -150,7 +150,7 @@ type third struct {
 	CreatedAt moment `json:"created_at"`
 }
 
-// moment reads a time with or without a zone; what is none is no time.
+// moment is a time that was written with or without a zone; an invalid one is the zero time.
 type moment struct{ at time.Time }
 
 // UnmarshalJSON is for package json.

@@ -203,7 +203,7 @@ func tail(f *os.File) (end, error) {
 	}
 }
 
-// numberOf returns the number of an event as it is stored, which begins with it.
+// numberOf returns the number at the beginning of a stored event.
 func numberOf(line []byte) (n int64, ok bool) {
 	digits, ok := bytes.CutPrefix(line, []byte(`{"seq":`))
 	for i, c := range digits {

@@ -120,7 +120,7 @@ func openRegular(path string) (*os.File, error) {
 	return f, nil
 }
 
-// closed rejects a script that somebody else could put another one in the place of.
+// closed rejects a script that another user could replace.
 func closed(root, inside, shown string) error {
 	for dir := filepath.Join(root, filepath.Dir(filepath.FromSlash(inside))); ; dir = filepath.Dir(dir) {
 		info, err := os.Lstat(dir)

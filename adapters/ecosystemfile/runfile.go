@@ -111,7 +111,7 @@ func (s *RunStore) Add(ctx context.Context, r ecosystem.Run) error {
 	return s.write(dir, r)
 }
 
-// write stores a record without secrets. The payload is kept as it is: it says what is to be done.
+// write stores a record with secrets redacted, except in the payload, which the run needs.
 func (s *RunStore) write(dir *docfile.Dir, r ecosystem.Run) error {
 	if r.Error != "" {
 		r.Error, _ = s.mask().Text(r.Error)

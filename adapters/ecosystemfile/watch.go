@@ -40,7 +40,7 @@ func (w Watch) Until(ctx context.Context, id string) (context.Context, context.C
 	return ctx, func() { cancel(context.Canceled) }
 }
 
-// Await waits until the run has ended, its log has events after seen, or that long has passed, and returns the run as it is then.
+// Await waits until the run has ended, its log has events after seen, or that time has passed. It returns the current run.
 func (w Watch) Await(ctx context.Context, id string, seen int64, most time.Duration) (ecosystem.Run, error) {
 	over := time.NewTimer(most)
 	defer over.Stop()

@@ -80,7 +80,7 @@ func (r *Repo) Linked() (map[string]*Tree, error) {
 	return trees, nil
 }
 
-// Tree returns the working tree of the clone at dir, main or linked; ok is false for a directory that is none. Links in the way to it do not matter.
+// Tree returns the working tree at dir, main or linked; ok is false if dir is not a working tree. Links in its path are allowed.
 func (r *Repo) Tree(dir string) (t *Tree, ok bool, err error) {
 	dir = filepath.Clean(dir)
 	if dir == r.Dir || real(dir) == real(r.Dir) {

@@ -89,7 +89,7 @@ type within struct {
 	going sync.WaitGroup
 }
 
-// Wake sees to the queue in a goroutine of its own.
+// Wake processes the queue in a new goroutine.
 func (w *within) Wake(ctx context.Context, l ecosystem.Layout) error {
 	ctx = context.WithoutCancel(ctx)
 	w.going.Go(func() {

@@ -59,5 +59,5 @@ func (l *Local) PruneAudit(ctx context.Context) (audit.Pruned, error) {
 	return l.audit.Prune(ctx, days, fewest)
 }
 
-// Record returns how the audit stands, and where its heads are put.
+// Record returns the audit log with its anchors.
 func (l *Local) Record() *anchoring.AnchoredLog { return l.audit }

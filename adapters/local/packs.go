@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// DefaultPackRoot is where packs are below the working directory when nobody says otherwise (context-pack contract §6.6).
+// DefaultPackRoot is the default directory of packs, below the working directory (context-pack contract §6.6).
 const DefaultPackRoot = ".agents/mcp/context_pack"
 
 // Packs is where context packs are kept and what they may quote. Relative directories are below the working directory.

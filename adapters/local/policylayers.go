@@ -54,7 +54,7 @@ func (t Trust) forgotten() ([]string, error) {
 	return f.Forget, err
 }
 
-// system returns the layer of the system's file; false where there is none.
+// system returns the layer of the system policy, and false if there is none.
 func (t Trust) system() (policy.Layer, bool, error) {
 	f, path, there, err := t.read()
 	if err != nil || !there {
@@ -166,7 +166,7 @@ func cloned(dir string) bool {
 	}
 }
 
-// layers returns what config.yaml says, and what variables and the flags that stand for them say.
+// layers returns the layer of config.yaml, and that of variables and their flags.
 func (s *settings) layers(f file) []policy.Layer {
 	written := policy.Layer{Name: "config.yaml"}
 	given := policy.Layer{Name: "the environment or a flag"}

@@ -159,7 +159,7 @@ func (l *Local) SandboxSecrets(ctx context.Context, name string) (password, toke
 	return password, sandbox.GatewayToken(settings.GatewayToken, id, key), nil
 }
 
-// named returns the project that somebody means, by its URL or name, or with a sandbox of it: by its name alone, where it is no other project's, or as PROJECT/NAME.
+// named returns a project by its URL or name, or with one of its sandboxes: by the sandbox name if it is unique, or as PROJECT/NAME.
 func named(state sandbox.State, name string) (p sandbox.Project, box sandbox.Sandbox, err error) {
 	var found []sandbox.Project
 	for _, one := range sandbox.ProjectsByName(state) {

@@ -36,7 +36,7 @@ func (l *Local) control(core app.Dependencies) tool.Capability {
 		Keys: app.NewKeyManager(app.KeyConfig{Keys: core.Keys, Audit: core.Audit, Verifiers: core.Verifiers, Forgotten: l.config.Options.Forgotten})})
 }
 
-// unserved returns the toolset as it is listed where nothing of it is served.
+// unserved returns the list entry of a toolset that is not enabled.
 func (t toolset) unserved() tool.Toolset {
 	return tool.Toolset{Name: t.name, Served: []string{}, ServedWith: first(t.way, "--toolsets "+t.name)}
 }

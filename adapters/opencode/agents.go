@@ -58,7 +58,7 @@ func (l *Launcher) Agent(s sandboxport.Settings, name, prompt string) (process.S
 	return process.Spec{Argv: append([]string{program}, args...), Env: env, Secrets: secrets}, nil
 }
 
-// onPath returns the program of that name in the directories of a PATH; empty when there is none.
+// onPath returns the program of that name in the directories of a PATH, or "" if there is none.
 func onPath(path, name string) string {
 	for _, dir := range filepath.SplitList(path) {
 		if !filepath.IsAbs(dir) {

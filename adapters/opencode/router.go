@@ -47,7 +47,7 @@ type Router struct {
 	table  table
 }
 
-// NewRouter returns a router. The table is read when somebody asks, and again whenever it has changed.
+// NewRouter returns a router. It reads the server table when it is used, and again when the file has changed.
 func NewRouter(o RouterOptions) *Router {
 	if o.Log == nil {
 		o.Log = slog.New(slog.DiscardHandler)
@@ -117,7 +117,7 @@ func (r *Router) Scope(token, given string) (id string, known bool) {
 	return id, known
 }
 
-// find returns the entry that a request means, within its scope. A sandbox that is isolated is asked at the server of its own, never at the project's.
+// find returns the entry for a request, within its scope. An isolated sandbox has its own server, and the project's server is never used for it.
 func (r *Router) find(q sandboxport.RouteRequest) (entry, error) {
 	t := r.current().within(q.Scope)
 	own := func(e entry) bool { return sandbox.SandboxKey(e.Sandbox) == sandbox.SandboxKey(q.Sandbox) }
@@ -145,7 +145,7 @@ func (r *Router) find(q sandboxport.RouteRequest) (entry, error) {
 	return e, nil
 }
 
-// find returns the entry that somebody means: an ID comes before a name, and a URL may be spelled in any way.
+// find returns the entry of a server: an ID takes precedence over a name, and a URL may have any equivalent form.
 func (t table) find(server string) (entry, error) {
 	if server == "" {
 		if server = t.standard; server == "" {

@@ -155,7 +155,7 @@ func load(path string) (t table, notes []string, err error) {
 	return t, notes, nil
 }
 
-// entryOf returns a server, or why it is none.
+// entryOf returns a server, or the reason why the entry is invalid.
 func entryOf(raw json.RawMessage) (e entry, bad string) {
 	if err := json.Unmarshal(raw, &e); err != nil {
 		return entry{}, "it cannot be read"

@@ -130,7 +130,7 @@ func isServer(argv []string) bool {
 	return false
 }
 
-// shortened returns a command line as it is shown.
+// shortened returns the displayed form of a command line.
 func shortened(cmd string) string {
 	const most = 300
 	if len(cmd) <= most {

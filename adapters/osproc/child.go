@@ -142,7 +142,7 @@ func (c *child) closeFiles() {
 
 func stopLine(grace time.Duration) string { return strconv.FormatInt(int64(max(grace, 0)), 10) }
 
-// setGrace is what somebody posted: the grace after which he wants the program to end.
+// setGrace handles a posted stop request: the grace period until the program is killed, in nanoseconds.
 func (c *child) setGrace(line string) {
 	if ns, err := strconv.ParseInt(line, 10, 64); err == nil {
 		select {

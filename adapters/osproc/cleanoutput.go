@@ -13,7 +13,7 @@ import (
 // private key, may be in the middle.
 const carried = 4 << 10
 
-// line is a line as it is kept, and how many bytes of output it stands for.
+// line is a stored line, and the number of output bytes that it represents.
 type line struct {
 	stream process.Stream
 	text   string

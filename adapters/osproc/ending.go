@@ -9,7 +9,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/process"
 )
 
-// ending is how a child comes to its end: by itself, or because somebody asked.
+// ending is the end of a child: it exits, or it is stopped on request.
 type ending struct {
 	*child
 	done  <-chan struct{} // the caller gave up; nil once that was heard
@@ -22,7 +22,7 @@ type ending struct {
 	dead  time.Time      // when it was killed; zero before
 }
 
-// await returns when the leader has ended and either there is no more output to come, or nobody wants to wait for that.
+// await returns when the leader has ended and its output is complete or no longer waited for.
 func (e *ending) await() {
 	exited := e.exited
 	var quiet chan struct{}
@@ -53,7 +53,7 @@ func (e *ending) await() {
 	}
 }
 
-// ask tells the program to end, and when it will be killed; the first to ask says why, and whoever is least patient says when.
+// ask tells the program to end, and sets when it is killed. The first request sets the reason, and the shortest grace sets the time.
 func (e *ending) ask(why process.Status, grace time.Duration) {
 	if e.why == 0 && !e.left {
 		e.why = why

@@ -8,7 +8,7 @@ import (
 // endLine is the line that ends listening; only its owner posts it.
 const endLine = "hush"
 
-// Mailbox is a mailbox: a named pipe that whoever made it reads. Others know by it whether somebody reads, and nobody does after his death.
+// Mailbox is a named pipe that only the process that created it reads. Others can tell whether it is still read; it is not after that process has ended.
 type Mailbox struct{ file *os.File }
 
 // OpenMailbox makes a mailbox where nothing is yet.
@@ -30,7 +30,7 @@ func (b *Mailbox) Listen(heard func(line string)) {
 	}
 }
 
-// StopListening makes Listen return, now or as soon as it is called.
+// StopListening makes Listen return, also a later call of it.
 func (b *Mailbox) StopListening() { _, _ = b.file.WriteString(endLine + "\n") }
 
 // Close ends the box. Listen must have returned.

@@ -219,7 +219,7 @@ func (p *Processes) load(id process.ID) (record, error) {
 	return rec, nil
 }
 
-// saveEnded tries again what could not be written of processes that have ended. While one runs, it is written by whoever is at it.
+// saveEnded retries writing the records of ended processes. The record of a running process is written by its owner.
 func (p *Processes) saveEnded() {
 	p.mu.Lock()
 	unsaved := slices.Collect(maps.Values(p.unsaved))

@@ -126,7 +126,7 @@ func say(answer *os.File, s process.State) error {
 	return errors.Join(err, answer.Close())
 }
 
-// takeOver makes this process the owner, unless the client that asked has given up meanwhile or was found dead.
+// takeOver makes this process the owner, unless the requesting client has given up or ended.
 func (p *Processes) takeOver(ctx context.Context, told LaunchRequest) (record, error) {
 	lock, err := docfile.NewDir(p.o.Dir).Lock(ctx, string(told.ID)+"/"+lockName)
 	if err != nil {

@@ -20,7 +20,7 @@ func (p *Processes) Inspect(ctx context.Context, id process.ID) (process.State, 
 	return p.state(id)
 }
 
-// state returns a process as it is, which what is written of it need not say.
+// state returns the current status of a process, which its record may not have yet.
 func (p *Processes) state(id process.ID) (process.State, error) {
 	rec, lost, err := p.settled(id)
 	if err != nil {
@@ -104,7 +104,7 @@ func (p *Processes) Watch(ctx context.Context, id process.ID, from process.Curso
 	}
 }
 
-// unheard is after how many tries an owner that cannot be seen from here, and whose mailbox nobody reads, counts as one that does not hear.
+// unheard is the number of attempts after which an owner in another PID namespace whose mailbox has no reader counts as unreachable.
 const unheard = 12
 
 // Stop is ports.Processes. An owner in another container hears it, where the directory is shared, and ends its process itself.

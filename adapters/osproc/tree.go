@@ -10,7 +10,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/owner"
 )
 
-// Identity names one process for all time, as owner.ID is written; older ones are "pid:start:boot". Empty is none.
+// Identity identifies one process permanently, in the form of owner.ID; older ones are "pid:start:boot". The empty identity is of no process.
 type Identity string
 
 // SelfIdentity is this process.
@@ -27,10 +27,10 @@ func IdentityOf(pid int) (Identity, bool) {
 	return Identity(owner.ID{PID: pid, Start: p.start, Place: LocalPlace()}.String()), true
 }
 
-// id returns the identity taken apart; ok is false for what is none.
+// id parses the identity; ok is false if it is invalid.
 func (id Identity) id() (owner.ID, bool) { return owner.ParseID(string(id)) }
 
-// PID returns the number in the identity, zero when there is none.
+// PID returns the process ID in the identity, or zero if it is invalid.
 func (id Identity) PID() int {
 	of, _ := id.id()
 	return of.PID
@@ -86,7 +86,7 @@ func (k ProcessTree) Living() []int {
 	return pids
 }
 
-// members looks twice when the first look finds nobody: a process that starts another and ends can slip through one.
+// members lists twice if the first list is empty: it can miss a process that starts another and ends.
 func (k ProcessTree) members() []entry {
 	id, known := k.Leader.id()
 	here := LocalPlace()
@@ -140,7 +140,7 @@ func (k ProcessTree) Signal(s syscall.Signal) int {
 	return len(found)
 }
 
-// signalOne signals a process through a handle on it, so that nobody who took its number since is hit.
+// signalOne signals a process through a handle, so that no process that has reused its number is hit.
 func signalOne(p entry, s syscall.Signal) {
 	handle, err := os.FindProcess(p.pid)
 	if err != nil {

@@ -61,5 +61,5 @@ func before(string, string) bool { return false }
 // marksSeen says that environments cannot be read here.
 const marksSeen = false
 
-// carries is not known here: the system shows environments to nobody.
+// carries is unknown on this system, which does not show environments.
 func carries(int, string) bool { return false }

@@ -32,10 +32,10 @@ func ReapChild(int) bool { return true }
 
 func mkfifo(string) error { return errors.ErrUnsupported }
 
-// PostToMailbox finds nobody here.
+// PostToMailbox returns false on this system.
 func PostToMailbox(string, string) bool { return false }
 
-// MailboxHasReader finds nobody here.
+// MailboxHasReader returns false on this system.
 func MailboxHasReader(string) bool { return false }
 
 // WidenPipe does nothing here.

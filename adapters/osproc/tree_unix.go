@@ -13,13 +13,13 @@ import (
 // Supported reports whether processes can be started so that all of them can be ended.
 const Supported = true
 
-// SetProcessGroup makes the command, which has not been started, lead a process group of its own.
+// SetProcessGroup makes the command, which has not been started, the leader of a new process group.
 func SetProcessGroup(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true} }
 
-// SetSession makes the command, which has not been started, lead a session of its own: no terminal, and no end with ours.
+// SetSession makes the command, which has not been started, the leader of a new session without a terminal, which outlives this one.
 func SetSession(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }
 
-// Seal keeps the files this process has open from the programs it starts: also those it was given itself by whoever started it.
+// Seal closes the open files of this process for the programs that it starts, including inherited files.
 func Seal() {
 	open, _ := os.ReadDir("/dev/fd")
 	for _, file := range open {
@@ -29,7 +29,7 @@ func Seal() {
 	}
 }
 
-// AwaitExit returns when the child has ended. It is not waited for by that: its number stays taken until somebody does.
+// AwaitExit returns when the child has ended. It does not reap it: the process ID stays in use until ReapChild or Wait.
 func AwaitExit(pid int) error {
 	const ofPID = 1
 	var info [128]byte // siginfo_t, which nobody reads
@@ -44,7 +44,7 @@ func AwaitExit(pid int) error {
 	}
 }
 
-// ReapChild notices the end of a child that nobody waits for, and reports whether it has ended.
+// ReapChild reaps a child without waiting, and reports whether it has ended.
 func ReapChild(pid int) bool {
 	got, err := syscall.Wait4(pid, nil, syscall.WNOHANG, nil)
 	return got == pid || err == syscall.ECHILD
@@ -52,7 +52,7 @@ func ReapChild(pid int) bool {
 
 func mkfifo(path string) error { return syscall.Mkfifo(path, 0o600) }
 
-// PostToMailbox puts a line into the mailbox, and reports whether somebody reads there. It does not wait for him.
+// PostToMailbox writes a line to the mailbox and reports whether it has a reader. It does not wait for the reader.
 func PostToMailbox(path, line string) bool {
 	box, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err != nil {
@@ -63,7 +63,7 @@ func PostToMailbox(path, line string) bool {
 	return err == nil
 }
 
-// MailboxHasReader reports whether somebody reads at the mailbox.
+// MailboxHasReader reports whether the mailbox has a reader.
 func MailboxHasReader(path string) bool {
 	box, err := os.OpenFile(path, os.O_WRONLY|syscall.O_NONBLOCK, 0)
 	if err == nil {
@@ -72,7 +72,7 @@ func MailboxHasReader(path string) bool {
 	return err == nil
 }
 
-// WidenPipe lets the pipe hold more, so that whoever writes waits less often.
+// WidenPipe enlarges the buffer of the pipe, so that its writer blocks less often.
 func WidenPipe(pipe *os.File) {
 	const setPipeSize, size = 1031, 256 << 10 // F_SETPIPE_SZ; an error elsewhere
 	if raw, err := pipe.SyscallConn(); err == nil {
@@ -86,5 +86,5 @@ func signalGroup(leader int, s syscall.Signal) {
 	}
 }
 
-// absent reports a number that nobody in this namespace has, whoever it may be hidden from.
+// absent reports whether no process in this namespace has that process ID, including hidden ones.
 func absent(pid int) bool { return syscall.Kill(pid, 0) == syscall.ESRCH }

@@ -8,7 +8,7 @@ import (
 const treeKillWait = 10 * time.Second
 
 // End ends kin that are not this process's children: politely first, if there is a grace, and then not. found is how many there were,
-// left are those that could not be ended: a program that waits for a broken device does not even heed SIGKILL.
+// left are the processes that could not be killed: a program that waits for a broken device ignores even SIGKILL.
 func (k ProcessTree) End(grace time.Duration) (found int, escalated bool, left []int) {
 	if grace > 0 {
 		if found = k.Signal(syscall.SIGTERM); found == 0 || len(k.await(grace)) == 0 {
@@ -27,7 +27,7 @@ func (k ProcessTree) End(grace time.Duration) (found int, escalated bool, left [
 	return max(found, killed), grace > 0, left
 }
 
-// await waits until none of them lives, at most that long, and returns who still does.
+// await waits until all have ended, at most that long, and returns those still running.
 func (k ProcessTree) await(most time.Duration) []int {
 	deadline := time.Now().Add(most)
 	for wait := time.Millisecond; ; wait = min(2*wait, 50*time.Millisecond) {

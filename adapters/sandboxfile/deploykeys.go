@@ -37,7 +37,7 @@ type DeployKeys struct{ o keyOptions }
 // NewDeployKeys returns the keys at those places. Nothing is opened or made yet.
 func NewDeployKeys(o keyOptions) *DeployKeys { return &DeployKeys{o} }
 
-// given names the path that somebody gave for a key.
+// given is the path of a key that the user named.
 type given struct {
 	Path string `json:"provided_path"`
 }
@@ -186,7 +186,7 @@ func publish(path, line string) error {
 	return os.Chmod(path, 0o644)
 }
 
-// run starts ssh-keygen, which asks nobody: it has no input and no terminal to ask on.
+// run starts ssh-keygen without input and terminal, so it cannot prompt.
 func (r *DeployKeys) run(ctx context.Context, args ...string) (out []byte, err error) {
 	program := r.o.KeyGen
 	if program == "" {

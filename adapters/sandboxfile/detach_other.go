@@ -4,5 +4,5 @@ package sandboxfile
 
 import "os/exec"
 
-// detach leaves the command as it is where there are no sessions.
+// detach does nothing on systems without sessions.
 func detach(*exec.Cmd) {}

@@ -7,5 +7,5 @@ import (
 	"syscall"
 )
 
-// detach gives the command a session of its own, without a terminal that it could ask on.
+// detach starts the command in a new session without a terminal, so it cannot prompt.
 func detach(cmd *exec.Cmd) { cmd.SysProcAttr = &syscall.SysProcAttr{Setsid: true} }

@@ -113,7 +113,7 @@ func (s *Store) identifyLocal(ctx context.Context, path string) (git.URL, []stri
 	return url, nil, nil
 }
 
-// departed returns a repository that is not there any more. Its project, when there is one, can still be named: it has to be stopped and destroyed.
+// departed returns a repository that no longer exists. If it has a project, that can still be named, to be stopped and destroyed.
 func (s *Store) departed(ctx context.Context, abs string) (git.URL, []string, error) {
 	gone := sandbox.ErrURL.WithMessage("repository %.200q not found", abs)
 	url, err := git.ParseURL("file://" + filepath.Clean(abs))
@@ -150,7 +150,7 @@ func isGitDir(dir string) bool {
 	return true
 }
 
-// enclosing returns the nearest repository above dir, empty when there is none.
+// enclosing returns the nearest repository above dir, or "" if there is none.
 func enclosing(dir string) string {
 	for up := filepath.Dir(dir); up != dir; dir, up = up, filepath.Dir(up) {
 		if isRepository(up) {

@@ -186,7 +186,7 @@ func (s *Store) managed(base string) bool {
 	return false
 }
 
-// marked returns the mark in dir, nil when there is none. A mark that cannot be read as ours is none.
+// marked returns the marker in dir, or nil if there is none. An invalid marker is ignored.
 func marked(dir string) (*mark, error) {
 	text, _, err := docfile.NewDir(dir).Read(sandbox.MarkerFile, markerLimit)
 	if errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) {

@@ -110,7 +110,7 @@ func (s *Store) TablePath() string { return s.memory.File(tableName) }
 // GatewayLog returns where the gateway's output goes.
 func (s *Store) GatewayLog() string { return s.memory.File(sandbox.LogsDir + "/" + gatewayLog) }
 
-// checkHome fails when nobody said where the files are: they are never kept wherever this process happens to stand.
+// checkHome fails if the directories are not configured: the working directory is never used instead.
 func (s *Store) checkHome() error {
 	if filepath.IsAbs(s.dirs.Memory) && filepath.IsAbs(s.dirs.Projects) {
 		return nil

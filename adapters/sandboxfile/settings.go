@@ -11,7 +11,7 @@ import (
 )
 
 // Init writes the global settings file with fresh random secrets when there is none, and reports where it is. What it wrote is in the file and
-// nowhere else. A file that is there already is left as it is, whatever is in it.
+// nowhere else. An existing file is not changed.
 func (s *Store) Init(ctx context.Context) (path string, created bool, err error) {
 	path = s.memory.File(settingName)
 	release, err := s.exclude(ctx, lockName, "the settings file")

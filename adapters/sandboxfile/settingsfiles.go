@@ -244,7 +244,7 @@ func (l *lookup) duration(key string) time.Duration {
 	return d
 }
 
-// yes is true unless somebody said no.
+// yes returns a boolean setting, true by default.
 func (l *lookup) yes(key string) bool {
 	switch strings.ToLower(l.limit(key)) {
 	case "", "1", "true", "yes", "on":

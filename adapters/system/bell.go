@@ -11,7 +11,7 @@ import (
 // file is what is touched. Its content means nothing.
 const file = "decided"
 
-// Bell is a ports.Bell. It is safe for concurrent use; NewBell makes it. It holds nothing open while nobody listens.
+// Bell is a ports.Bell, created by NewBell. It is safe for concurrent use, and holds no files open without listeners.
 type Bell struct {
 	dir string
 	log *slog.Logger
@@ -56,7 +56,7 @@ func (b *Bell) Ring(id string) {
 	}
 }
 
-// Listen hears when the confirmation of that id may have been decided, until stop is called. A ring that nobody has taken yet is not doubled.
+// Listen reports on rings when the approval request with that id may have been decided, until stop is called. Pending rings are merged.
 func (b *Bell) Listen(id string) (rings <-chan struct{}, stop func()) {
 	mine := make(chan struct{}, 1)
 	b.mu.Lock()

@@ -110,7 +110,7 @@ func (w *tree) look() {
 	}
 }
 
-// listen has the system tell of these directories and of no other, and reports whether one of them is new. Where it cannot, it is not asked any more.
+// listen watches exactly these directories, and reports whether one of them is new. After a failure it stops watching.
 func (w *tree) listen(dirs []string) (more bool) {
 	if w.system == nil {
 		return false
@@ -143,7 +143,7 @@ func (w *tree) listen(dirs []string) (more bool) {
 	return more
 }
 
-// deaf has the system tell nothing any more.
+// deaf stops watching.
 func (w *tree) deaf() {
 	if w.system != nil {
 		_ = w.system.Close() // nothing was written through it

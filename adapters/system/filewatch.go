@@ -43,7 +43,7 @@ func (d *WatchedDirectory) run() {
 	}
 }
 
-// Events tells that something happened, until the directory is closed. What nobody has taken yet is told once.
+// Events reports changes until the directory is closed. Pending events are merged.
 func (d *WatchedDirectory) Events() <-chan struct{} { return d.events }
 
 // Close ends the watching.

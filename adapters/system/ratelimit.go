@@ -27,7 +27,7 @@ type rateLimited struct {
 	RetryAfterMS int64 `json:"retry_after_ms"`
 }
 
-// bucketsKept is how many buckets are kept before those that are full again, and so say nothing any more, are thrown away.
+// bucketsKept is the number of buckets above which full ones, which carry no information, are dropped.
 const bucketsKept = 1024
 
 // Limiter is a ports.Limiter: one token bucket a key, full at first. All methods may be called from many goroutines.

@@ -153,7 +153,7 @@ func configure(doc []byte, m *deployment.Manifest, name string, config deploymen
 	return doc, err
 }
 
-// pairsOf is a module as it is written: what has its default value is left out.
+// pairsOf returns the written form of a module, without default values.
 func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 	out := yamlcodec.Pairs{{Key: "id", Value: m.ID}, {Key: "type", Value: string(m.Type)}}
 	if !m.Enabled {
@@ -195,7 +195,7 @@ func pairsOf(m deployment.Module, metadata map[string]any) yamlcodec.Pairs {
 	return out
 }
 
-// read is a module as it is read again: paths in their shortest form, defaults filled in.
+// read returns the parsed form of a module: shortest paths, with defaults.
 func read(m deployment.Module) deployment.Module {
 	if clean, problem := localPath(m.Source.Local); problem == "" {
 		m.Source.Local = clean

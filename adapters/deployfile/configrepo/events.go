@@ -137,7 +137,7 @@ func (*Events) Lines(ctx context.Context, home string, visit func(number int, li
 	}
 }
 
-// oneLine is the next line, valid until the next call, or what is wrong with it; err is io.EOF when there is none left.
+// oneLine returns the next line, valid until the next call, or its problem; err is io.EOF after the last one.
 func oneLine(r *bufio.Reader) (line []byte, problem, err error) {
 	line, err = r.ReadSlice('\n')
 	if errors.Is(err, bufio.ErrBufferFull) {

@@ -59,7 +59,7 @@ func matterFields(text []byte) (fields map[string]any, found bool, err error) {
 	return fields, true, nil
 }
 
-// matter is what stands before the closing fence, or the beginning of it where that is too far away.
+// matter returns the text before the closing fence, or its beginning if it is too long.
 func matter(rest []byte) (text []byte, closed bool) {
 	for at := 0; at < len(rest) && at <= MaxFrontmatter; {
 		line, _, more := bytes.Cut(rest[at:], []byte("\n"))

@@ -47,7 +47,7 @@ func overlayParent(at deployment.Locations, scope deployment.OverlayScope) strin
 	return at.Repo + string(filepath.Separator) + filepath.FromSlash(at.OverlayParent(scope))
 }
 
-// candidates are those of the directories, which have one parent, at which something stands.
+// candidates returns the existing directories; all have one parent.
 func candidates(ctx context.Context, dirs []string) (found []string, err error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func candidates(ctx context.Context, dirs []string) (found []string, err error) 
 	return found, nil
 }
 
-// absent reports that nothing stands at a path, or nothing could: a name too long for the system is no overlay's.
+// absent reports that nothing exists at a path, or that the path is too long to exist.
 func absent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR) || errors.Is(err, syscall.ENAMETOOLONG)
 }

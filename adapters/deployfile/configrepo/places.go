@@ -137,7 +137,7 @@ func (p *Places) machine(asked string) string {
 	return cmp.Or(deployment.MachineID(name), unknownMachine)
 }
 
-// real is the path with links resolved, as git shows it; a path that is not there stays as it is.
+// real returns the path with links resolved, as git shows it; a path that does not exist is returned unchanged.
 func real(path string) string {
 	if resolved, err := filepath.EvalSymlinks(path); err == nil {
 		return resolved

@@ -27,7 +27,7 @@ type PolicyReader struct{}
 // NewPolicyReader is the reader.
 func NewPolicyReader() *PolicyReader { return &PolicyReader{} }
 
-// policyDocument is agentpack.org.yaml as it is written.
+// policyDocument is the written form of agentpack.org.yaml.
 type policyDocument struct {
 	Version *int `yaml:"version"`
 	Pack    *struct {

@@ -294,7 +294,7 @@ func (r *manifestReader) git(n yamlcodec.Node) *deployment.GitSource {
 	return &g
 }
 
-// unfit refuses a field's value for a reason; "" is none.
+// unfit rejects the value of a field for a reason; "" accepts it.
 func (r *manifestReader) unfit(n yamlcodec.Node, field, problem string) {
 	if problem != "" {
 		r.refuse(n, deployment.ErrConfig.WithMessage("%s", problem).WithDetails(deployment.FieldDetails("field", field).Add("value", n.Text())))

@@ -153,7 +153,7 @@ func (es *entries) UnmarshalJSON(data []byte) error {
 	return nil
 }
 
-// owned is the entry as it stands below base, without its target and root, or what is wrong with it.
+// owned returns the entry below base, without its target and root, or its problem.
 func (e *entry) owned(base string) (deployment.Owned, string) {
 	rel, problem := inside(e.Path)
 	if problem == "" && (len(base)+len(rel)+2 > maxPath || longName(rel)) {

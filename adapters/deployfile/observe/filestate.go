@@ -52,7 +52,7 @@ func IsAbsent(err error) bool {
 	return errors.Is(err, fs.ErrNotExist) || errors.Is(err, syscall.ENOTDIR)
 }
 
-// FileState is what stands at a path, with a file's content and what tells it from a later one.
+// FileState is the state of a path, with the content of a file and the attributes that identify its version.
 type FileState struct {
 	deployment.Seen
 	Data []byte
@@ -151,7 +151,7 @@ func ReadRegular(path string, most int64) ([]byte, error) {
 	return readOpen(io.LimitReader(f, most+1), min(st.Size, most))
 }
 
-// SameState reports that s is what was seen before: what stands there, its content or where it leads, and every permission bit.
+// SameState reports whether s equals an earlier state: kind, content or link target, and all permission bits.
 func SameState(s, then deployment.Seen) bool { return EquivalentState(s, then) && s.Mode == then.Mode }
 
 // EquivalentState is SameState, except that of the modes only the executable bit is compared.

@@ -57,7 +57,7 @@ func ReadDir(dir string) ([]DirEntry, error) {
 	}
 }
 
-// kind is what the entry says, or, where the file system tells nothing, what stands there.
+// kind returns the type of the entry; it is looked up if the file system does not report it.
 func kind(entry byte, path string) (fs.FileMode, error) {
 	switch entry {
 	case unix.DT_REG:

@@ -7,7 +7,7 @@ import (
 	"path/filepath"
 )
 
-// ReadDir is what stands in a directory, in no order.
+// ReadDir returns the entries of a directory, unordered.
 func ReadDir(dir string) ([]DirEntry, error) {
 	f, err := os.Open(dir)
 	if err != nil {

@@ -45,7 +45,7 @@ type Ownership struct {
 	read  bool // known was
 }
 
-// OpenOwnership is the ownership in a home, as a config repository sees it. Without a home there is only what stands beside the files.
+// OpenOwnership returns the ownership records in a home, as a config repository sees them. Without a home, only manifests beside the files are used.
 func OpenOwnership(home, repo string, proof Proof) (*Ownership, error) {
 	o := &Ownership{repo: repo, proof: proof}
 	if home == "" {
@@ -70,7 +70,7 @@ func StateOf(home string) *docfile.Dir { return docfile.NewDir(filepath.Join(hom
 // Record is what one config repository owns in a root.
 type Record struct{ Manifest }
 
-// Records are the records of a root as they stand, sorted by repository. One that cannot be read is a warning.
+// Records returns the stored records of a root, sorted by repository. An unreadable record is a warning.
 func (o *Ownership) Records(root deployment.Root) (out []Record, warnings []string) {
 	prefix := ownershipPrefix(root)
 	i, _ := slices.BinarySearch(o.names, prefix)

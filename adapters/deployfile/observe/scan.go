@@ -91,7 +91,7 @@ func (s *scanner) common(e *entry) bool {
 	return true
 }
 
-// plain reports text that stands for itself between quotes.
+// plain reports text without escapes between quotes.
 func plain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] == '\\' {
@@ -165,7 +165,7 @@ func (s *scanner) object(field func(key string) bool, keys ...string) bool {
 	})
 }
 
-// inside reads what stands between two brackets, separated by commas.
+// inside reads the values between two brackets, separated by commas.
 func (s *scanner) inside(open, closing byte, item func() bool) bool {
 	if !s.take(open) {
 		return false

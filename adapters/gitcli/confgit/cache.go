@@ -66,7 +66,7 @@ func (c *Client) checkout(ctx context.Context, home string, source deployment.Re
 	return canonical, c.fetch(ctx, store, source)
 }
 
-// Discard takes the checkout of a source out of the cache, so that Git fetches it again. It fails with ErrLock for a commit that is none.
+// Discard removes the checkout of a source from the cache, so that Git fetches it again. It fails with ErrLock for an invalid commit.
 func (c *Client) Discard(ctx context.Context, at deployment.Locations, source deployment.ResolvedGit) error {
 	commit, ok := commitOf(source.Commit)
 	if !ok {

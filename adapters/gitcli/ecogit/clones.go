@@ -16,7 +16,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
-// origin returns the URL of a repository as it is passed to git.
+// origin returns the URL of a repository to pass to git.
 type origin struct{ url, shown, protocols string }
 
 // address checks what a manifest says. Credentials in a URL would be stored and shown, so that they are refused (amof contract §20.9).

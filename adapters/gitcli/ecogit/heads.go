@@ -121,7 +121,7 @@ func atRemotes(ctx context.Context, dir string, all []git.Ref, ask bool) (found 
 	return found, known, nil
 }
 
-// below has git leave out everything that those commits stand on.
+// below makes git exclude everything that those commits contain.
 func below(known []string) string {
 	var text strings.Builder
 	for _, commit := range known {

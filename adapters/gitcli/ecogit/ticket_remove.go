@@ -89,7 +89,7 @@ func (e *examination) files(ctx context.Context) (detached string, err error) {
 	return detached, err
 }
 
-// but returns the remote branch that will not be there any more.
+// but returns the remote branch that will be deleted.
 func (e *examination) but() string {
 	if e.stake.Origin == "" {
 		return ""

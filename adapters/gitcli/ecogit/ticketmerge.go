@@ -193,7 +193,7 @@ func obstacle(ctx context.Context, dir, branch string) (string, error) {
 	return "", nil
 }
 
-// uncommitted says what is not committed in a worktree; empty for nothing, and for a directory that is none.
+// uncommitted describes the uncommitted changes of a worktree; "" if there are none, or if it is not a worktree.
 func uncommitted(ctx context.Context, at *gitcli.Repo, dir string) (string, error) {
 	linked, ok, err := at.Tree(dir)
 	if err != nil || !ok || !linked.Exists() {

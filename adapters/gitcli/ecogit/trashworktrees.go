@@ -120,7 +120,7 @@ func (c *PushClient) restoreBranch(ctx context.Context, l ecosystem.Layout, s ec
 	return named(s.Root, err)
 }
 
-// free fails where the worktree cannot stand on its branch as it did: somebody has moved that, or has it in another worktree.
+// free fails if the worktree's branch cannot be checked out again: it was moved, or is checked out in another worktree.
 func (c *PushClient) free(ctx context.Context, l ecosystem.Layout, s ecosystemport.TrashEntry, now string) error {
 	if now != "" && s.Head != "" && now != s.Head {
 		return ecosystem.ErrConflict.WithMessage("branch %s is at %s now but was at %s when %s was moved to the trash; rename it (git branch -m) and restore again", s.Branch, now[:7], s.Head[:7], s.Workspace)

@@ -23,7 +23,7 @@ import (
 	"github.com/countersign-dev/countersign/ports/sandboxport"
 )
 
-// PlanMerge implements sandboxport.Repositories. What git would store is stored in a directory of its own, which is gone when it returns.
+// PlanMerge implements sandboxport.Repositories. Git stores its objects in a temporary directory, which is removed before PlanMerge returns.
 func (c *Client) PlanMerge(ctx context.Context, repo string, m sandboxport.Merge) (sandboxport.MergePlan, error) {
 	at, err := c.open(repo)
 	if err != nil {
@@ -217,7 +217,7 @@ func tracked(changes []git.Change) []git.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(change git.Change) bool { return change.Kind == git.Untracked || change.Kind == git.Ignored })
 }
 
-// stand records the worktree in which the branch is checked out.
+// stand records the worktree that has the branch checked out.
 func (p *joining) stand(dir string) error {
 	t, ok, err := p.at.Tree(dir)
 	if err != nil {

@@ -91,7 +91,7 @@ func failed(named *fault.Error, what string, r remote, err error) error {
 	return named.WithMessage("%s %s: %s", r.identity, what, reason).WithCause(err)
 }
 
-// Root implements sandboxport.Repositories. Of several root commits it is the first by ID; before the first commit there is none.
+// Root implements sandboxport.Repositories. Of several root commits it returns the first by ID; without commits it returns "".
 func (c *Remotes) Root(ctx context.Context, dir string) (sandboxport.Clone, error) {
 	r, err := c.open(dir)
 	if err != nil {

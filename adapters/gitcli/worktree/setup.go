@@ -13,7 +13,7 @@ func (c *Client) Include(ctx context.Context, repo, dir string) ([]string, error
 	return CopyIncluded(ctx, at.Main(), dir)
 }
 
-// Script implements sandboxport.Repositories; ref is what a plan stands on. It fails with sandbox.ErrBranch when that is gone.
+// Script implements sandboxport.Repositories; ref is the ref of a plan. It fails with sandbox.ErrBranch if that no longer exists.
 func (c *Client) Script(ctx context.Context, repo, ref string) (string, error) {
 	at, err := c.open(repo)
 	if err != nil {

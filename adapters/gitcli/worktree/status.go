@@ -17,7 +17,7 @@ import (
 
 const manyCommits = 1 << 30 // bytes of a list of commits
 
-// Resolve returns the commit of a revision; empty if there is none.
+// Resolve returns the commit of a revision, or "" if there is none.
 func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, error) {
 	commit, err := t.Word(ctx, "rev-parse", "--verify", "--quiet", revision+"^{commit}")
 	if gitcli.ExitOf(err) == 1 {
@@ -26,7 +26,7 @@ func Resolve(ctx context.Context, t *gitcli.Tree, revision string) (string, erro
 	return commit, err
 }
 
-// Branch returns the one that HEAD stands for, also before its first commit; empty when detached.
+// Branch returns the branch of HEAD, also before its first commit, or "" if HEAD is detached.
 func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
 	ref, err := t.Word(ctx, "symbolic-ref", "--quiet", "HEAD")
 	if gitcli.ExitOf(err) == 1 {
@@ -39,7 +39,7 @@ func Branch(ctx context.Context, t *gitcli.Tree) (string, error) {
 	return name, err
 }
 
-// OriginURL returns the URL that origin has, without credentials; empty when there is none.
+// OriginURL returns the URL of origin without credentials, or "" if there is none.
 func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	out, err := t.Git(ctx, gitcli.Command{Args: []string{"config", "-z", "--get-all", "remote.origin.url"}})
 	if gitcli.ExitOf(err) == 1 {
@@ -52,7 +52,7 @@ func OriginURL(ctx context.Context, t *gitcli.Tree) (string, error) {
 	return gitcli.Mask(first), nil
 }
 
-// RebasedBranch returns the branch that a rebase or a bisection in that administration has taken its tree off; empty when there is none.
+// RebasedBranch returns the branch that a rebase or bisection in progress started from, or "" if there is none.
 func RebasedBranch(admin string) string {
 	for _, name := range []string{"rebase-merge/head-name", "rebase-apply/head-name", "BISECT_START"} {
 		said, err := os.ReadFile(filepath.Join(admin, filepath.FromSlash(name)))
