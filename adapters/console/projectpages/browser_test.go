@@ -38,6 +38,9 @@ func TestProjectsInABrowser(t *testing.T) {
 		p.WaitText("main", want)
 		p.Axe()
 		p.Shot(name)
+		var wide bool
+		p.Eval("document.documentElement.scrollWidth > document.documentElement.clientWidth + 1", &wide)
+		assert.False(t, wide, "%s is wider than its window", name)
 	}
 	look("/projects", "projects", "shop")
 	look(at, "project", "tsc -p .")
