@@ -57,7 +57,7 @@ func Mount(life context.Context, mux *http.ServeMux, o Options) (wait func(conte
 }
 
 // ErrPage reports a path that no page has.
-var ErrPage = fault.New(fault.NotFound, "page_unknown", "there is no such page; the sections above have all there are")
+var ErrPage = fault.New(fault.NotFound, "page_unknown", "page not found; use the navigation or the search to find a page")
 
 func missing(w http.ResponseWriter, _ *http.Request, v httpauth.Identity) {
 	ui.Fail(w, v, "", http.StatusNotFound, ErrPage)

@@ -77,7 +77,7 @@ func machineOf(l *local.Local) homepages.Machine {
 
 // TestEveryPageSaysWhenNoPersonIsAsked, and none does while users are.
 func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
-	const said = `<p id="unasked" class="unasked"><strong>No person is asked.</strong>`
+	const said = `<p id="unasked" class="unasked"><strong>Approvals are disabled.</strong>`
 	asked, nobody := open(t), with(t, person.ByCaller(local.Defaults()))
 	for _, path := range []string{"/", "/approvals", "/activity", "/audit", "/tools", "/tools/run_script", "/settings", "/packs", "/deployments", "/projects", "/sandboxes", "/ecosystems", "/ui", "/nowhere"} {
 		assert.NotContains(t, asked.Get(path).Body, said, path)
@@ -86,10 +86,10 @@ func TestEveryPageSaysWhenNoPersonIsAsked(t *testing.T) {
 		consolerig.Page{Site: &consolerig.Site{T: t}, Path: path, HTML: got.Body}.Sound()
 	}
 	settings := asked.Get("/settings")
-	asks := asked.Settled(asked.Press(settings, "Set who approves", "approval", "caller"))
+	asks := asked.Settled(asked.Press(settings, "Set approver", "approval", "caller"))
 	assert.NotContains(t, asks.Body, said, "it is not so yet")
 	assert.Contains(t, asked.Settled(asked.Press(asks, "Approve")).Body, said, "from the next page on")
-	assert.NotContains(t, asked.Settled(asked.Press(asked.Get("/settings"), "Set who approves", "approval", "human")).Body, said)
+	assert.NotContains(t, asked.Settled(asked.Press(asked.Get("/settings"), "Set approver", "approval", "human")).Body, said)
 }
 
 func TestEverySectionIsThere(t *testing.T) {

@@ -16,17 +16,17 @@ func TestTheFirstPageLeadsThroughTheSetUp(t *testing.T) {
 	web := open(t)
 	home := web.Get("/")
 	for _, want := range []string{"Set up: 4 steps to go", "Connect your agent to do", "countersign connect", "Send a test approval to do", "Register a project to do", "countersign project add .",
-		"Take your agents' configuration over to do", "countersign agents import", "Nothing waits for you.", "Nothing runs.", "No call failed lately.", "Database ok no damage found",
+		"Import agent configuration to do", "countersign agents import", "Nothing waits for you.", "Nothing runs.", "No call failed lately.", "Database ok no damage found",
 		"Audit log ok", "Disk", "Policy ok people approve"} {
 		assert.Contains(t, home.Words(), want)
 	}
 	asked := web.Press(home, "Send a test approval")
 	assert.Regexp(t, `^/approvals/cf_`, asked.Path)
 	assert.Contains(t, asked.Words(), "try an approval, which changes nothing")
-	assert.Contains(t, web.Get("/").Words(), "try an approval, which changes nothing low risk Decide about 1 approval")
+	assert.Contains(t, web.Get("/").Words(), "try an approval, which changes nothing low risk Review 1 approval")
 	assert.Contains(t, web.Press(asked, "Approve").Words(), "try an approval, which changes nothing: approved")
-	require.Eventually(t, func() bool { return strings.Contains(web.Get("/").Words(), "You have decided about one.") }, time.Minute, 20*time.Millisecond)
-	assert.Contains(t, web.Get("/").Words(), "Set up: 3 steps to go")
+	require.Eventually(t, func() bool { return strings.Contains(web.Get("/").Words(), "Test approval decided.") }, time.Minute, 20*time.Millisecond)
+	assert.Contains(t, web.Get("/").Words(), "Setup: 3 steps left")
 }
 
 func TestTheFirstPageInABrowser(t *testing.T) {
@@ -60,7 +60,7 @@ func TestAPageIsFound(t *testing.T) {
 	p.Axe()
 	p.Keys("log aud")
 	p.WaitFor(`document.querySelectorAll(".palette li").length === 1 && document.querySelector(".palette li").getAttribute("aria-selected") === "true"`)
-	p.WaitText(".palette [role=status]", "1 page")
+	p.WaitText(".palette [role=status]", "1 result")
 	p.Dark(true)
 	p.Narrow(true)
 	p.Axe()
@@ -69,7 +69,7 @@ func TestAPageIsFound(t *testing.T) {
 	p.WaitText("h1", "Audit")
 	p.Scripts(false)
 	p.Reload()
-	p.Press("Find a page")
+	p.Press("Search")
 	p.Type("#q", "tools\r")
 	p.WaitText("main table", "Tools")
 	assert.NotContains(t, p.Text("main table"), "Settings")

@@ -165,7 +165,7 @@ func TestTheMainJob(t *testing.T) {
 	p.Press("Approve: deploy to vscode: 0 to create, 1 to update, 0 to delete (1 of them overwrite or delete files that no deployment wrote, or edits made here)")
 	require.NoError(t, m.came(deployed).Err)
 	assert.Equal(t, "# Base <script>\n", m.read("project/.github/copilot-instructions.md"))
-	p.WaitText(".notice", "approved, and done")
+	p.WaitText(".notice", "approved and completed")
 
 	built := m.asks("run_script", `{"script_name":"build","project_path":"`+m.at("project")+`"}`)
 	p.WaitText("#waiting", "echo built > built.txt")
@@ -181,7 +181,7 @@ func TestTheMainJob(t *testing.T) {
 
 	discarded := m.asks("amof_discard_ecosystem", `{"ecosystem":"shop"}`)
 	p.WaitText("#waiting", "worktrees/shop/repos/api/note.txt")
-	p.WaitText("#waiting", "cannot be taken back")
+	p.WaitText("#waiting", "cannot be undone")
 	p.Axe()
 	p.Shot("a discard")
 	p.Type("#waiting input[name=typed_value]", "shop\r")
@@ -193,7 +193,7 @@ func TestTheMainJob(t *testing.T) {
 	p.Type("#waiting input[name=reason]", "leave it")
 	p.Press("Deny: roll back to initial: 0 to create, 1 to update, 0 to delete")
 	require.ErrorIs(t, m.came(denied).Err, confirm.ErrDenied)
-	p.WaitText(".notice", "a person denied it: leave it")
+	p.WaitText(".notice", "denied by a user: leave it")
 	for _, path := range []string{"/activity", "/audit"} {
 		p.Go(m.web.URL + path)
 		p.WaitText("main", "deploy_apply")
@@ -203,8 +203,8 @@ func TestTheMainJob(t *testing.T) {
 		p.Axe()
 		p.Dark(false)
 	}
-	p.Press("Check the chain of the audit")
-	p.WaitText("#chain", "The chain is intact")
+	p.Press("Verify audit log")
+	p.WaitText("#chain", "The audit log is valid")
 }
 
 // prepared registers the project, and installs an ecosystem that holds work of its own.

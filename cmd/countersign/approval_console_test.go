@@ -310,7 +310,7 @@ func TestAPageThatIsOutOfDate(t *testing.T) {
 				p.Type("input[name=typed_value]", c.typed)
 			}
 			approves(p)
-			p.WaitText("h1", "The plan has changed")
+			p.WaitText("h1", "Plan changed")
 			p.WaitText("main", c.difference)
 			p.Axe()
 			p.Shot("out of date, " + c.tool)

@@ -18,5 +18,5 @@ func (g *Request) revealed(a Decision) error {
 	if !g.MustReveal || a.Revealed {
 		return nil
 	}
-	return ErrReveal.WithMessage("what is masked in this plan may run, so it has to be revealed before it is approved: countersign approve %s --reveal, the key r in countersign approvals, or \"Reveal what is masked\" on its page of the console", g.ID)
+	return ErrReveal.WithMessage("what is masked in this plan may run, so it has to be revealed before it is approved: countersign approve %s --reveal, the key r in countersign approvals, or \"Reveal redacted values\" on its page of the console", g.ID)
 }

@@ -27,7 +27,7 @@ const (
 	auditPath = "/audit"
 )
 
-// listed is how many runs, or records, a page has.
+// listed is the maximum number of calls, or audit records, on a page.
 const listed = 50
 
 // ActivityCore is the core: an *app.App.
@@ -44,7 +44,7 @@ type runs interface {
 	CallRecord(ctx context.Context, id string) (tool.Record, error)
 }
 
-// AuditLog is the audit.
+// AuditLog reads and verifies the audit log.
 type AuditLog interface {
 	AuditSearch(ctx context.Context, f audit.Filter) ([]audit.Record, error)
 	AuditTrail(ctx context.Context, after int64) iter.Seq2[audit.Record, error]
@@ -52,19 +52,19 @@ type AuditLog interface {
 	VerifyAudit(ctx context.Context) (int64, error)
 }
 
-// ActivitySection is the section activity, with the audit.
+// ActivitySection provides the activity pages and the audit log.
 type ActivitySection struct {
 	runner *ui.CallRunner
 	core   ActivityCore
 	check  check
 }
 
-// NewActivitySection returns the activity section of that core. A check of the chain ends with life.
+// NewActivitySection returns the activity section of that core. When life ends, a running verification is cancelled.
 func NewActivitySection(life context.Context, runner *ui.CallRunner, core ActivityCore) *ActivitySection {
 	return &ActivitySection{runner: runner, core: core, check: check{life: life, core: core}}
 }
 
-// Mount adds the pages to a mux, through what lets users in.
+// Mount adds the pages to a mux, behind the authentication of users.
 func (s *ActivitySection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+path, person(s.list))
 	mux.Handle("GET "+path+"/{id}", person(s.one))
@@ -84,7 +84,7 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 	if at := q.Get("before"); at != "" {
 		var err error
 		if f.Before, err = time.Parse(time.RFC3339Nano, at); err != nil {
-			s.fail(w, v, errMoment.WithMessage("%q is no moment; use 2026-03-01T09:00:00Z", ui.Printable(at)))
+			s.fail(w, v, errMoment.WithMessage("invalid time %q; use a form such as 2026-03-01T09:00:00Z", ui.Printable(at)))
 			return
 		}
 	}
@@ -107,15 +107,15 @@ func (s *ActivitySection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		p.Live = ui.Decided()
 	}
 	p.Body = []ui.Node{
-		ui.P(ui.TextNode("Tool calls that change something, newest first. Reads are in the "), ui.LinkTo(auditPath, "audit log"), ui.TextNode(".")),
-		filter(f), ui.DataTable("Tool calls that change something", []string{"Asked at", "What", "Tool", "Status", "Asked by", "Decided by", "Took"}, rows,
-			"There is no such call."), older(q, runs),
+		ui.P(ui.TextNode("Calls that change something, newest first. Read-only calls are in the "), ui.LinkTo(auditPath, "audit log"), ui.TextNode(".")),
+		filter(f), ui.DataTable("Tool calls that change something", []string{"Requested", "Call", "Tool", "Status", "Client", "Decision", "Duration"}, rows,
+			"No matching calls."), older(q, runs),
 	}
 	p.Write(w, http.StatusOK, v)
 }
 
 // errMoment is returned for an invalid time.
-var errMoment = fault.New(fault.Invalid, "moment_invalid", "that is no moment")
+var errMoment = fault.New(fault.Invalid, "moment_invalid", "invalid time; use a form such as 2026-03-01T09:00:00Z")
 
 func filter(f app.RunFilter) ui.Node {
 	status := []ui.Choice{{Value: "", Text: "any"}}
@@ -127,8 +127,8 @@ func filter(f app.RunFilter) ui.Node {
 }
 
 func statusWord(s tool.Status) string {
-	return map[tool.Status]string{tool.StatusPendingConfirmation: "waits for a person", tool.StatusExecuting: "runs", tool.StatusCompleted: "done", tool.StatusFailed: "failed",
-		tool.StatusDenied: "not done"}[s]
+	return map[tool.Status]string{tool.StatusPendingConfirmation: "Waiting for approval", tool.StatusExecuting: "Running", tool.StatusCompleted: "Completed", tool.StatusFailed: "Failed",
+		tool.StatusDenied: "Denied"}[s]
 }
 
 // always returns the approval requests with an active session grant.
@@ -144,7 +144,7 @@ func (s *ActivitySection) always(ctx context.Context) (map[string]confirm.Listed
 func row(v httpauth.Identity, r tool.Record, always map[string]confirm.ListedGrant) ui.Node {
 	decided := ui.Group{ui.TextNode(ui.DecidedBy(r.Decision))}
 	if held, ok := always[r.ConfirmationID]; ok {
-		decided = append(decided, ui.TextNode(", always "), ui.ActionForm(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "what is always allowed: "+ui.Printable(held.String())))
+		decided = append(decided, ui.TextNode(", session grant "), ui.ActionForm(v, "/settings/grants/"+url.PathEscape(r.ConfirmationID)+"/revoke", "Revoke", "session grant: "+ui.Printable(held.String())))
 	}
 	came := ui.Group{ui.CallStatus(r)}
 	if why := ui.FailureReason(r); why != "" {
@@ -162,13 +162,13 @@ func took(r tool.Record) string {
 	return r.EndedAt.Sub(r.StartedAt).Round(time.Millisecond).String()
 }
 
-// older leads to the runs before those that are listed.
+// older links to the calls before those that are listed.
 func older(q url.Values, runs []tool.Record) ui.Node {
 	if len(runs) < listed {
 		return nil
 	}
 	next := url.Values{"status": {q.Get("status")}, "tool": {q.Get("tool")}, "session": {q.Get("session")}, "before": {runs[len(runs)-1].At.Format(time.RFC3339Nano)}}
-	return ui.P(ui.LinkTo(path+"?"+next.Encode(), "Older ones"))
+	return ui.P(ui.LinkTo(path+"?"+next.Encode(), "Older"))
 }
 
 func pathOf(id string) string { return path + "/" + url.PathEscape(id) }
@@ -218,12 +218,12 @@ func facts(r tool.Record, decided string) ui.Node {
 		}
 		return ui.When(t)
 	}
-	return ui.Facts(ui.Fact{Name: "Status", Value: ui.CallStatus(r)}, ui.Fact{Name: "Because", Value: word(ui.FailureReason(r))},
+	return ui.Facts(ui.Fact{Name: "Status", Value: ui.CallStatus(r)}, ui.Fact{Name: "Reason", Value: word(ui.FailureReason(r))},
 		ui.Fact{Name: "Tool", Value: ui.InlineCode(ui.Printable(r.Tool))}, ui.Fact{Name: "Risk", Value: ui.Risk(r.Risk.String())},
-		ui.Fact{Name: "Asked by", Value: word(r.Client)}, ui.Fact{Name: "Session", Value: word(r.Session)}, ui.Fact{Name: "On behalf of", Value: word(r.Principal)},
-		ui.Fact{Name: "Decided by", Value: word(decided)}, ui.Fact{Name: "Asked at", Value: moment(r.At)}, ui.Fact{Name: "Begun at", Value: moment(r.StartedAt)},
-		ui.Fact{Name: "Ended at", Value: moment(r.EndedAt)}, ui.Fact{Name: "Took", Value: word(took(r))}, ui.Fact{Name: "Call", Value: ui.InlineCode(ui.Printable(r.CallID))},
-		ui.Fact{Name: "Confirmation", Value: word(r.ConfirmationID)})
+		ui.Fact{Name: "Client", Value: word(r.Client)}, ui.Fact{Name: "Session", Value: word(r.Session)}, ui.Fact{Name: "Principal", Value: word(r.Principal)},
+		ui.Fact{Name: "Decision", Value: word(decided)}, ui.Fact{Name: "Requested", Value: moment(r.At)}, ui.Fact{Name: "Started", Value: moment(r.StartedAt)},
+		ui.Fact{Name: "Finished", Value: moment(r.EndedAt)}, ui.Fact{Name: "Duration", Value: word(took(r))}, ui.Fact{Name: "Call ID", Value: ui.InlineCode(ui.Printable(r.CallID))},
+		ui.Fact{Name: "Approval ID", Value: word(r.ConfirmationID)})
 }
 
 // plan returns the plan of a pending call: it is not kept longer.
@@ -234,7 +234,7 @@ func (s *ActivitySection) plan(ctx context.Context, rec tool.Record) ui.Node {
 	views, err := s.core.Confirmations(ctx, "")
 	for _, c := range views {
 		if err == nil && c.ID == rec.ConfirmationID {
-			return ui.Part("What it would do", ui.Plan(c.Plan), ui.P(ui.LinkTo("/approvals/"+url.PathEscape(c.ID), "Decide about it")))
+			return ui.Part("Plan", ui.Plan(c.Plan), ui.P(ui.LinkTo("/approvals/"+url.PathEscape(c.ID), "Review")))
 		}
 	}
 	return nil
@@ -255,7 +255,7 @@ func result(r tool.Record) ui.Node {
 		body = append(body, ui.Printed("result", out))
 	}
 	if len(body) == 0 {
-		body = append(body, ui.Empty("It said nothing."))
+		body = append(body, ui.Empty("No output."))
 	}
 	return ui.Part("Result", body)
 }
@@ -269,7 +269,7 @@ func (s *ActivitySection) records(ctx context.Context, rec tool.Record) ui.Node 
 		}
 		more, err := s.core.AuditSearch(ctx, audit.Filter{Call: id, Limit: listed})
 		if err != nil {
-			return ui.Part("In the audit", ui.Problem(fault.From(err)))
+			return ui.Part("Audit records", ui.Problem(fault.From(err)))
 		}
 		found = append(found, more...)
 	}
@@ -277,5 +277,5 @@ func (s *ActivitySection) records(ctx context.Context, rec tool.Record) ui.Node 
 	for _, r := range inOrder(found) {
 		rows = append(rows, auditRow(r))
 	}
-	return ui.Part("In the audit", ui.DataTable("Audit records of this call", auditHeads(), rows, "The audit has no record of it."))
+	return ui.Part("Audit records", ui.DataTable("Audit records of this call", auditHeads(), rows, "No audit records."))
 }

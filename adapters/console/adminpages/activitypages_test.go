@@ -58,8 +58,8 @@ func writes(t testing.TB, agent *consoletest.Agent, name string) {
 func TestNothingWasDone(t *testing.T) {
 	t.Parallel()
 	_, _, web := open(t)
-	assert.Contains(t, web.Get("/activity").Words(), "There is no such call.")
-	assert.Contains(t, web.Get("/audit").Words(), "There is no such record.")
+	assert.Contains(t, web.Get("/activity").Words(), "No matching calls.")
+	assert.Contains(t, web.Get("/audit").Words(), "No matching records.")
 	assert.Empty(t, web.Get("/audit/export").Body)
 }
 
@@ -73,8 +73,8 @@ func TestCallsAreListedAndFiltered(t *testing.T) {
 	h.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "third"})
 
 	all := web.Get("/activity").Words()
-	for _, want := range []string{"write note first write_note done", "claude-code/2.1 (s1) a person in a terminal", "write note second write_note not done a person denied it: not <now>",
-		"burn note third burn_note waits for a person"} {
+	for _, want := range []string{"write note first write_note Completed", "claude-code/2.1 (s1) a user in a terminal", "write note second write_note Denied denied by a user: not <now>",
+		"burn note third burn_note Waiting for approval"} {
 		assert.Contains(t, all, want)
 	}
 	assert.Less(t, strings.Index(all, "note third"), strings.Index(all, "note first"), "newest first")
@@ -99,7 +99,7 @@ func TestAlwaysIsRevokedFromTheActivity(t *testing.T) {
 	writes := func() error { return agent.Call("write_note", map[string]string{"name": "first"}).Err }
 	require.NoError(t, writes())
 	require.NoError(t, writes())
-	assert.Contains(t, web.Get("/activity").Words(), ", always Revoke")
+	assert.Contains(t, web.Get("/activity").Words(), ", session grant Revoke")
 	assert.Equal(t, 1, strings.Count(web.Get("/activity").Body, "/settings/grants/"+id+"/revoke"))
 	_, err = h.RevokeSessionGrant(t.Context(), id, "console")
 	require.NoError(t, err)
@@ -122,13 +122,13 @@ func TestCallsArePaged(t *testing.T) {
 		require.Error(t, agent.TestCore.Agent("last").Call("write_note", map[string]string{"name": "refused"}).Err)
 	}
 	page := web.Get("/activity")
-	require.Contains(t, page.Words(), "Older ones")
+	require.Contains(t, page.Words(), "Older")
 	assert.Equal(t, 50, strings.Count(page.Body, "<tr><td>"))
 	_, link, _ := strings.Cut(page.Body, `<p><a href="/activity?`)
 	link, _, _ = strings.Cut(link, `"`)
 	next := web.Get("/activity?" + strings.ReplaceAll(link, "&amp;", "&"))
 	assert.Equal(t, 25, strings.Count(next.Body, "<tr><td>"))
-	assert.NotContains(t, next.Words(), "Older ones")
+	assert.NotContains(t, next.Words(), "Older")
 	assert.NotContains(t, next.Body, "data-live", "older pages stay as they are")
 }
 
@@ -143,8 +143,8 @@ func TestOneCall(t *testing.T) {
 		page = web.Get("/activity/" + runs[0].CallID)
 		return strings.Contains(page.Words(), "confirm_token_required")
 	}, time.Minute, 10*time.Millisecond)
-	for _, want := range []string{"write note first Status done", "Tool write_note Risk low risk Asked by claude-code/2.1 (s1) Session s1", "Decided by approved by a person in a terminal (tester, /dev/pts/0, here)", "Arguments name first text text of first",
-		`Result written first`, "In the audit", "answer write_note approve", "intent write_note", "outcome write_note"} {
+	for _, want := range []string{"write note first Status Completed", "Tool write_note Risk low risk Client claude-code/2.1 (s1) Session s1", "Decision approved by a user in a terminal (tester, /dev/pts/0, here)", "Arguments name first text text of first",
+		`Result written first`, "Audit records", "answer write_note approve", "intent write_note", "outcome write_note"} {
 		assert.Contains(t, page.Words(), want)
 	}
 	assert.NotContains(t, page.Body, "data-live", "it has ended")
@@ -152,14 +152,14 @@ func TestOneCall(t *testing.T) {
 
 	id := agent.Ask(t, "burn_note", map[string]string{"name": "first"})
 	waits := web.Get("/activity/" + id)
-	assert.Contains(t, waits.Words(), "What it would do a burnt note is gone Would be lost text of first")
-	assert.Contains(t, waits.Words(), "Decide about it")
+	assert.Contains(t, waits.Words(), "Plan a burnt note is gone Would be lost text of first")
+	assert.Contains(t, waits.Words(), "Review")
 	assert.Contains(t, waits.Body, "data-live")
 
 	refused := agent.Call("burn_note", map[string]any{"name": 1})
 	require.Error(t, refused.Err)
 	failed := web.Get("/activity/" + refused.CallID)
-	assert.Contains(t, failed.Words(), "Status failed Because it was refused before it began")
+	assert.Contains(t, failed.Words(), "Status Failed Reason rejected before it started")
 	assert.Contains(t, failed.Words(), "code invalid_arguments problems field name message 'name' must be a string")
 	assert.Equal(t, http.StatusNotFound, web.Get("/activity/nowhere").Status)
 }
@@ -222,20 +222,20 @@ func TestTheChainIsChecked(t *testing.T) {
 	h := consoletest.Open(t, dir)
 	web := serve(t, h)
 	require.NoError(t, h.Store.Append(t.Context(), make([]audit.Event, 300)...))
-	assert.Contains(t, web.Get("/audit").Words(), "The chain was not checked since the server has started.")
-	checked := web.Press(web.Get("/audit"), "Check the chain")
+	assert.Contains(t, web.Get("/audit").Words(), "Not verified since the server started.")
+	checked := web.Press(web.Get("/audit"), "Verify audit log")
 	assert.Equal(t, "/audit", checked.Path)
-	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "intact") }, time.Minute, 10*time.Millisecond)
-	assert.Contains(t, checked.Words(), "The chain is intact: 300 records, checked in ")
+	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "is valid") }, time.Minute, 10*time.Millisecond)
+	assert.Contains(t, checked.Words(), "The audit log is valid: 300 records, verified in ")
 
 	db, err := sql.Open("sqlite", filepath.Join(dir, "countersign.db"))
 	require.NoError(t, err)
 	defer db.Close() //nolint:errcheck // it was only for this
 	_, err = db.ExecContext(t.Context(), "UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), '\"tool\":\"\"', '\"tool\":\"x\"') AS BLOB) WHERE seq = 200")
 	require.NoError(t, err)
-	web.Press(web.Get("/audit"), "Check the chain")
+	web.Press(web.Get("/audit"), "Verify audit log")
 	require.Eventually(t, func() bool { checked = web.Get("/audit"); return strings.Contains(checked.Words(), "was changed") }, time.Minute, 10*time.Millisecond)
-	assert.Contains(t, checked.Words(), "audit record 200 was changed after it was written. 199 records before it hold")
+	assert.Contains(t, checked.Words(), "audit record 200 was changed after it was written. The 199 records before it are valid")
 	assert.Contains(t, web.Get("/audit?before=201").Words(), "200")
 }
 

@@ -16,10 +16,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// approvalPath is of this section.
+// approvalPath is the path of this section.
 const approvalPath = "/approvals"
 
-// ApprovalCore is what is asked: an *app.App.
+// ApprovalCore is the part of the core that the approvals section uses: an *app.App.
 type ApprovalCore interface {
 	Confirmations(ctx context.Context, session string) ([]confirm.View, error)
 	Answer(ctx context.Context, answer confirm.Decision) (confirm.View, error)
@@ -40,7 +40,7 @@ func NewApprovalSection(runner *ui.CallRunner, core ApprovalCore) *approvalSecti
 	return &approvalSection{runner, core}
 }
 
-// Mount adds the pages to a mux, through what lets users in.
+// Mount adds the pages to a mux, behind the authentication of users.
 func (s *approvalSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+approvalPath, person(s.list))
 	mux.Handle("GET "+approvalPath+"/count", person(s.count))
@@ -67,7 +67,7 @@ func (s *approvalSection) count(w http.ResponseWriter, r *http.Request, v httpau
 	_, _ = w.Write([]byte(strconv.Itoa(n))) // the client may be gone
 }
 
-// list leads to the first request of the queue. While nothing waits it waits for one.
+// list redirects to the first request of the queue. Without a pending request it shows an empty page, which reloads when one arrives.
 func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	views, err := s.core.Confirmations(r.Context(), "")
 	if err != nil {
@@ -85,7 +85,7 @@ func (s *approvalSection) list(w http.ResponseWriter, r *http.Request, v httpaut
 		return
 	}
 	ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: s.came(r), Body: []ui.Node{
-		ui.Empty("No pending approvals. When an agent proposes something that needs your approval, it appears here by itself."), telling()}}.Write(w, http.StatusOK, v)
+		ui.Empty("No pending approvals. New requests appear here automatically."), telling()}}.Write(w, http.StatusOK, v)
 }
 
 // telling returns the control for notifications in this browser. Without scripts it is invisible and does nothing.
@@ -93,12 +93,12 @@ func telling() ui.Node {
 	pressed := func(means, label string) ui.Node {
 		return ui.Button(ui.Type("button"), ui.Data("tell", means), ui.Aria("pressed", "false"), ui.TextNode(label))
 	}
-	return ui.Section(ui.ID("telling"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.TextNode("When something waits, this browser may")),
+	return ui.Section(ui.ID("telling"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.TextNode("Browser notifications")),
 		ui.Div(ui.Class("buttons"), pressed("notices", "Notify me"), ui.TextNode(" "), pressed("sound", "Play a sound")),
 		ui.P(ui.Class("quiet"), ui.Role("status")))
 }
 
-// queue returns the pending requests as links, those that ask for the same once; here is the one that the page is about. One alone needs no queue.
+// queue returns the pending requests as links, identical ones once; here is the ID of the current request. It is nil for fewer than 2 requests.
 func (s *approvalSection) queue(ctx context.Context, here string) ui.Node {
 	views, err := s.core.Confirmations(ctx, "")
 	if err != nil || len(views) < 2 {
@@ -122,10 +122,10 @@ func (s *approvalSection) queue(ctx context.Context, here string) ui.Node {
 		}
 		var again, decided ui.Node
 		if times[c.ID] > 1 {
-			again = ui.Group{ui.Badge(ui.Plain, "asked "+ui.Count(times[c.ID], "time", "times")), ui.Text(" ")}
+			again = ui.Group{ui.Badge(ui.Plain, ui.Count(times[c.ID], "request", "requests")), ui.Text(" ")}
 		}
 		if c.Answerer != "" {
-			decided = ui.Group{ui.Badge(ui.Good, "approved"), ui.Text(" ")}
+			decided = ui.Group{ui.Badge(ui.Good, "Approved"), ui.Text(" ")}
 		}
 		items = append(items, ui.Li(ui.A(ui.Href(approvalPathOf(c.ID)), ui.If(c.ID == here, ui.Aria("current", "true")), ui.Span(ui.Class("what"), ui.Text(ui.Printable(c.Prompt))),
 			ui.Span(ui.Class("quiet"), ui.Risk(c.Risk), ui.Text(" "), again, decided, ui.Text(ui.Printable(s.client(ctx, c)))))))
@@ -137,21 +137,21 @@ func (s *approvalSection) queue(ctx context.Context, here string) ui.Node {
 func (s *approvalSection) client(ctx context.Context, c confirm.View) string {
 	rec, err := s.core.CallRecord(ctx, c.ID)
 	if err != nil || rec.Client == "" {
-		return "a client that does not say who it is"
+		return "Unknown client"
 	}
 	return rec.Client
 }
 
-// decide returns how this visitor can decide the request; until is how the same can be allowed until a time.
+// decide returns the forms in which this visitor can decide the request; until is the form for a dated grant.
 func (s *approvalSection) decide(v httpauth.Identity, c confirm.View, until ui.Node) ui.Node {
 	if job, own := s.runner.Asking(c.ID); own {
-		return ui.P(ui.TextNode("You asked for this yourself, here in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Go on with it"))
+		return ui.P(ui.TextNode("You started this call in the console. "), ui.LinkTo("/work/"+url.PathEscape(job.ID), "Continue"))
 	}
 	switch {
 	case c.Answerer != "":
-		return ui.P(ui.Badge(ui.Good, "approved"), ui.TextNode(" by "+ui.DecidedBy(c.Answerer)+". It is carried out when the agent looks again; if it does not, the approval lapses "), ui.When(c.ExpiresAt), ui.TextNode("."))
+		return ui.P(ui.Badge(ui.Good, "Approved"), ui.TextNode(" by "+ui.DecidedBy(c.Answerer)+". Runs when the client continues or retries the call. The approval expires "), ui.When(c.ExpiresAt), ui.TextNode("."))
 	case !s.runner.Decides(v, tool.Name(c.Tool)):
-		return ui.Group{ui.P(ui.Class("quiet"), ui.TextNode("This browser's log-in does not reach as far as this call, so it can deny it, but not approve it.")),
+		return ui.Group{ui.P(ui.Class("quiet"), ui.TextNode("This browser session's scope excludes this tool. You can deny the request, but not approve it.")),
 			ui.Div(ui.Class("decide"), ui.Deny(v, approvalPathOf(c.ID), c))}
 	}
 	return ui.Decide(v, approvalPathOf(c.ID), c, c.Session != v.Session, until)
@@ -164,7 +164,7 @@ func (s *approvalSection) until(ctx context.Context, v httpauth.Identity, c conf
 	}
 	before, err := s.core.Earlier(ctx, c.ID)
 	if err != nil {
-		before = 0 // there is one suggestion less
+		before = 0 // without a suggestion
 	}
 	return ui.Until(v, approvalPathOf(c.ID), c, c.Suggestion(before))
 }
@@ -176,7 +176,7 @@ func (s *approvalSection) one(w http.ResponseWriter, r *http.Request, v httpauth
 		s.fail(w, v, err)
 	case waits:
 		s.question(w, v, s.approvalSheet(r.Context(), v, c), http.StatusOK, s.came(r))
-	case r.URL.Query().Get(answeredParam) == r.PathValue("id"): // it was decided on this page, and its call has gone on
+	case r.URL.Query().Get(answeredParam) == r.PathValue("id"): // it was decided on this page, and its call continued
 		http.Redirect(w, r, approvalPath+"?"+answeredParam+"="+url.QueryEscape(r.PathValue("id")), http.StatusSeeOther)
 	case r.URL.Query().Has(queueParam): // it was decided elsewhere while the queue showed it
 		http.Redirect(w, r, approvalPath+"?"+elsewhereParam+"="+url.QueryEscape(r.PathValue("id")), http.StatusSeeOther)
@@ -205,15 +205,15 @@ func (s *approvalSection) waiting(ctx context.Context, id string) (confirm.View,
 type approvalSheet struct {
 	confirm.View
 	client string
-	queue  ui.Node // what else waits
-	until  ui.Node // how the same can be allowed until a time
+	queue  ui.Node // the other pending requests
+	until  ui.Node // the form for a dated grant
 }
 
 func (s *approvalSection) approvalSheet(ctx context.Context, v httpauth.Identity, c confirm.View) approvalSheet {
 	return approvalSheet{c, s.client(ctx, c), s.queue(ctx, c.ID), s.until(ctx, v, c)}
 }
 
-// question answers with the page of one request beside the queue. Above it is what came of the last one, or what was wrong.
+// question answers with the page of one request beside the queue. above is the result of the last decision, or an error.
 func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Identity, c approvalSheet, status int, above ui.Node) {
 	p := ui.Page{Title: "Approvals", Section: approvalPath, Live: ui.Decided(), Notice: above}
 	if status != http.StatusOK || c.Revealed {
@@ -224,12 +224,12 @@ func (s *approvalSection) question(w http.ResponseWriter, v httpauth.Identity, c
 	p.Write(w, status, v)
 }
 
-// keys returns what the keys do here. Without scripts they do nothing, and this is invisible.
+// keys returns the description of the keyboard shortcuts. Without scripts it is hidden.
 func keys() ui.Node {
-	return ui.Section(ui.ID("keys"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.TextNode("Keys")),
-		ui.P(ui.Key("j"), ui.TextNode(" and "), ui.Key("k"), ui.TextNode(" next and previous approval · "), ui.Key("a"), ui.TextNode(" to the button that approves · "), ui.Key("d"),
-			ui.TextNode(" to the reason of a denial; Enter then does it · "), ui.Key("/"), ui.TextNode(" find a page · "), ui.Key("?"), ui.TextNode(" these keys")),
-		ui.Div(ui.Class("buttons"), ui.Button(ui.Type("button"), ui.Data("keys", ""), ui.Aria("pressed", "true"), ui.TextNode("Single keys"))))
+	return ui.Section(ui.ID("keys"), ui.Class("telling"), ui.Attr("hidden"), ui.H2(ui.TextNode("Keyboard shortcuts")),
+		ui.P(ui.Key("j"), ui.TextNode(" and "), ui.Key("k"), ui.TextNode(" next and previous approval · "), ui.Key("a"), ui.TextNode(" approve button · "), ui.Key("d"),
+			ui.TextNode(" denial reason; Enter confirms · "), ui.Key("/"), ui.TextNode(" search · "), ui.Key("?"), ui.TextNode(" keyboard shortcuts")),
+		ui.Div(ui.Class("buttons"), ui.Button(ui.Type("button"), ui.Data("keys", ""), ui.Aria("pressed", "true"), ui.TextNode("Use shortcuts"))))
 }
 
 func crumbs() []ui.PageLink { return []ui.PageLink{{Text: "Approvals", Href: approvalPath}} }
@@ -240,7 +240,7 @@ func (s *approvalSection) fail(w http.ResponseWriter, v httpauth.Identity, err e
 	ui.Fail(w, v, approvalPath, present.HTTPStatus(fault.From(err).Kind), err)
 }
 
-// record returns a link to what is on record of a call.
+// record returns a link to the call record.
 func record(rec tool.Record) ui.Node {
-	return ui.LinkTo("/activity/"+url.PathEscape(cmp.Or(rec.CallID, rec.ConfirmationID)), "What is on record of it")
+	return ui.LinkTo("/activity/"+url.PathEscape(cmp.Or(rec.CallID, rec.ConfirmationID)), "View call")
 }

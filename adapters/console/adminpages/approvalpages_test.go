@@ -72,10 +72,10 @@ func TestWhatWaitsIsAQueue(t *testing.T) {
 	second := agent.TestCore.Agent("s2").Ask(t, "burn_note", map[string]string{"name": "old"})
 	page := web.Get("/approvals")
 	assert.Equal(t, "/approvals/"+second+"?queue=1", page.Path)
-	assert.Regexp(t, `(?s)id="queue".*`+second+`.*`+first+`.*asked 2 times`, page.Body)
+	assert.Regexp(t, `(?s)id="queue".*`+second+`.*`+first+`.*2 requests`, page.Body)
 	assert.Equal(t, 2, strings.Count(page.Body, `<span class="what">`), "the same once")
 	words := page.Words()
-	for _, want := range []string{"burn note old high risk", "a burnt note is gone", "Would be lost one two", "command rm ", `Type "old" to approve`, "Tool burn_note", "Arguments as they were sent"} {
+	for _, want := range []string{"burn note old high risk", "a burnt note is gone", "Would be lost one two", "command rm ", `Type "old" to approve`, "Tool burn_note", "Arguments"} {
 		assert.Contains(t, words, want)
 	}
 	assert.NotContains(t, words, "Always allow", "high risk is asked about every time")
@@ -84,11 +84,11 @@ func TestWhatWaitsIsAQueue(t *testing.T) {
 
 	one := web.Get("/approvals/" + first)
 	assert.Equal(t, http.StatusOK, one.Status)
-	for _, want := range []string{"write note plan low risk", "Tool write_note", "Asked by claude-code/2.1 (s1)", "+new text", "Always allow in this session", "Allow this until …"} {
+	for _, want := range []string{"write note plan low risk", "Tool write_note", "Client claude-code/2.1 (s1)", "+new text", "Always allow in this session", "Allow until …"} {
 		assert.Contains(t, one.Words(), want)
 	}
 	assert.NotContains(t, one.Words(), "Would be lost")
-	assert.Contains(t, web.Press(page, "Deny").Words(), "burn note old: a person denied it", "what became of it is said beside the next one")
+	assert.Contains(t, web.Press(page, "Deny").Words(), "burn note old: denied by a user", "what became of it is said beside the next one")
 }
 
 // TestTheQueueGoesOnWhenSomebodyElseDecides: a page that the queue led to shows the next request, and who decided the last one.
@@ -102,8 +102,8 @@ func TestTheQueueGoesOnWhenSomebodyElseDecides(t *testing.T) {
 	require.NoError(t, err)
 	next := web.Get(page.Path)
 	assert.Equal(t, "/approvals/"+second+"?elsewhere="+first+"&queue=1", next.Path)
-	assert.Contains(t, next.Words(), "write note plan: a person denied it (decided by a person in a terminal).")
-	assert.Contains(t, web.Get("/approvals/"+first).Words(), "Decided already", "a link to the request itself leads nowhere else")
+	assert.Contains(t, next.Words(), "write note plan: denied by a user (decided by a user in a terminal).")
+	assert.Contains(t, web.Get("/approvals/"+first).Words(), "Already decided", "a link to the request itself leads nowhere else")
 }
 
 func TestAnApprovalLetsTheCallGoOn(t *testing.T) {
@@ -117,7 +117,7 @@ func TestAnApprovalLetsTheCallGoOn(t *testing.T) {
 	require.NoError(t, (<-done).Err)
 	assert.Equal(t, "text", here.Notes.Read("plan"))
 	again := web.Get(came.Path)
-	assert.Contains(t, again.Words(), "write note plan: approved, and done")
+	assert.Contains(t, again.Words(), "write note plan: approved and completed")
 	runs, err := here.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	require.Len(t, runs, 1)
@@ -129,7 +129,7 @@ func TestADenialTellsTheAgentWhy(t *testing.T) {
 	agent, here, web := pair(t)
 	done := agent.Waits(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	came := web.Press(web.Get("/approvals"), "Deny", "reason", "not on <Sundays>")
-	assert.Contains(t, came.Words(), "write note plan: a person denied it: not on <Sundays>")
+	assert.Contains(t, came.Words(), "write note plan: denied by a user: not on <Sundays>")
 	err := (<-done).Err
 	require.ErrorIs(t, err, confirm.ErrDenied)
 	assert.Contains(t, err.Error(), "not on <Sundays>")
@@ -157,9 +157,9 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 	write := map[string]string{"name": "plan", "text": "text"}
 	id := agent.Ask(t, "write_note", write)
 	page := web.Get("/approvals/" + id)
-	assert.Contains(t, page.Words(), "Allow this until …")
+	assert.Contains(t, page.Words(), "Allow until …")
 	assert.Contains(t, page.Words(), "in any session of calls that name no agent host")
-	assert.Contains(t, page.Words(), "Not bound: how often it runs")
+	assert.Contains(t, page.Words(), "Not limited: how often it runs")
 	assert.NotContains(t, page.Words(), "once before")
 	broken := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "a while")
 	assert.Equal(t, http.StatusBadRequest, broken.Status)
@@ -172,8 +172,8 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 
 	id = agent.Ask(t, "write_note", write)
 	page = web.Get("/approvals/" + id)
-	assert.Contains(t, page.Words(), "You allowed this once before. Allow it until …")
-	web.Press(page, "Approve, and allow the same until then", "for", "24h")
+	assert.Contains(t, page.Words(), "You allowed this once before. Allow until …")
+	web.Press(page, "Approve and allow until then", "for", "24h")
 	require.NoError(t, agent.Call("write_note", write).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
 	require.NoError(t, agent.TestCore.Agent("s2").Call("write_note", write).Err, "in any session")
@@ -250,14 +250,14 @@ func TestAPlanThatHasChangedIsNotApproved(t *testing.T) {
 	require.NoError(t, here.Notes.Write("plan", "edited <b>meanwhile</b>"))
 	changed := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, changed.Status)
-	for _, want := range []string{"The plan has changed", "Nothing was approved", "$.context.unified", "-as it was", "-edited <b>meanwhile</b>", "The question was withdrawn"} {
+	for _, want := range []string{"Plan changed", "Nothing was approved", "$.context.unified", "-as it was", "-edited <b>meanwhile</b>", "The plan changed, so the request was cancelled."} {
 		assert.Contains(t, changed.Words(), want)
 	}
 	assert.NotContains(t, changed.Body, "<b>")
 	assert.Equal(t, "edited <b>meanwhile</b>", here.Notes.Read("plan"))
 	late := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, late.Status)
-	assert.Contains(t, late.Words(), "what it would do had changed since it was asked")
+	assert.Contains(t, late.Words(), "the plan changed before it was approved")
 }
 
 func TestTwoPeopleAnswerOneApproval(t *testing.T) {
@@ -269,17 +269,17 @@ func TestTwoPeopleAnswerOneApproval(t *testing.T) {
 	require.Equal(t, http.StatusOK, web.Press(mine, "Approve").Status)
 	second := other.Press(theirs, "Approve")
 	assert.Equal(t, http.StatusConflict, second.Status)
-	assert.Contains(t, second.Words(), "a person in the console (local, browser key_one) approved it before you. Your answer changed nothing.")
+	assert.Contains(t, second.Words(), "already approved by a user in the console (local, browser key_one). Your decision was not recorded.")
 	listed := other.Get("/approvals")
-	assert.Contains(t, listed.Words(), "approved by a person in the console (browser key_one)")
+	assert.Contains(t, listed.Words(), "Approved by a user in the console (browser key_one)")
 	assert.Equal(t, "0", web.Get("/approvals/count").Body, "what is approved waits for nobody")
 
 	require.NoError(t, agent.Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
 	third := other.Press(theirs, "Deny", "reason", "too late")
 	assert.Equal(t, http.StatusConflict, third.Status)
-	assert.Contains(t, third.Words(), "Your answer came too late and changed nothing. write note plan Now done Decided a person in the console (local, browser key_one) approved it, at")
+	assert.Contains(t, third.Words(), "This request was already decided. Your decision was not recorded. write note plan Status Completed Decision Approved by a user in the console (local, browser key_one),")
 	assert.Equal(t, "text", here.Notes.Read("plan"))
-	assert.Contains(t, web.Get("/approvals/"+id).Words(), "Now done Decided a person in the console (local, browser key_one) approved it")
+	assert.Contains(t, web.Get("/approvals/"+id).Words(), "Status Completed Decision Approved by a user in the console (local, browser key_one)")
 }
 
 func TestAtOnceOneWins(t *testing.T) {
@@ -298,7 +298,7 @@ func TestAtOnceOneWins(t *testing.T) {
 		if a := <-answers; a.Status == http.StatusOK {
 			won++
 		} else {
-			assert.Contains(t, a.Words(), "approved it before you")
+			assert.Contains(t, a.Words(), "already approved by")
 		}
 	}
 	assert.Equal(t, 1, won)
@@ -313,7 +313,7 @@ func TestAnsweredElsewhere(t *testing.T) {
 	require.NoError(t, err)
 	late := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, late.Status)
-	assert.Contains(t, late.Words(), "Now not done Because a person denied it: no Decided a person in a terminal (tester, /dev/pts/0, here) denied it")
+	assert.Contains(t, late.Words(), "Status Denied Reason denied by a user: no Decision Denied by a user in a terminal (tester, /dev/pts/0, here)")
 }
 
 // TestWhatHasRunOutHasExpired: nobody denied it, and nothing says that somebody did.
@@ -329,10 +329,10 @@ func TestWhatHasRunOutHasExpired(t *testing.T) {
 	now.Advance(confirm.QuestionTTL)
 	late := web.Press(page, "Approve")
 	assert.Equal(t, http.StatusConflict, late.Status)
-	assert.Contains(t, late.Words(), "Now expired Because it expired: nobody answered in time")
+	assert.Contains(t, late.Words(), "Status Expired Reason expired without a decision")
 	assert.NotContains(t, late.Words(), "denie")
 	assert.Contains(t, web.Get("/approvals").Words(), "No pending approvals")
-	assert.Contains(t, web.Get("/approvals/"+id).Words(), "nobody answered in time")
+	assert.Contains(t, web.Get("/approvals/"+id).Words(), "expired without a decision")
 }
 
 func TestAnAnswerNamesWhatWasShown(t *testing.T) {
@@ -373,7 +373,7 @@ func TestLongPlansAreShownWhole(t *testing.T) {
 	agent.Ask(t, "write_note", map[string]string{"name": "long", "text": strings.Repeat("a long line of text\n", 2000) + "the end"})
 	page := web.Get("/approvals")
 	assert.Equal(t, 1, strings.Count(page.Body, `value="approve"`))
-	change, _, _ := strings.Cut(page.Body, "The whole plan as data")
+	change, _, _ := strings.Cut(page.Body, "Plan as JSON")
 	assert.Equal(t, 2000, strings.Count(change, "a long line of text"))
 	assert.Contains(t, change, "the end")
 }
@@ -404,14 +404,14 @@ func TestAnApproverCannotReachFurtherThanItself(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			web := approvalServe(t, here, narrow)
 			page := web.Get("/approvals/" + id)
-			assert.Contains(t, page.Words(), "does not reach as far as this call")
+			assert.Contains(t, page.Words(), "This browser session's scope excludes this tool.")
 			assert.NotContains(t, page.Body, `value="approve"`)
 			got := web.Post("/approvals/"+id, "decision", "approve", "plan_hash", hash(t, full))
 			assert.Equal(t, http.StatusForbidden, got.Status)
 		})
 	}
 	denied := approvalServe(t, here, func(v *httpauth.Identity) { v.Within = []tool.Restriction{{ReadOnly: true}} })
-	assert.Contains(t, denied.Press(denied.Get("/approvals"), "Deny").Words(), "a person denied it", "but it may say no")
+	assert.Contains(t, denied.Press(denied.Get("/approvals"), "Deny").Words(), "denied by a user", "but it may say no")
 }
 
 func TestHostileQuestionsAreText(t *testing.T) {
@@ -438,7 +438,7 @@ func TestWhatTheConsoleAsksItself(t *testing.T) {
 	assert.Contains(t, asks.Words(), "write note mine")
 	assert.NotContains(t, asks.Words(), "Always allow")
 	list := web.Get("/approvals")
-	assert.Contains(t, list.Words(), "You asked for this yourself, here in the console. Go on with it")
+	assert.Contains(t, list.Words(), "You started this call in the console. Continue")
 	assert.NotContains(t, list.Body, `value="approve"`)
 	views, err := here.Confirmations(t.Context(), "")
 	require.NoError(t, err)
@@ -482,10 +482,10 @@ func TestWhoseAskerIsGoneSaysSo(t *testing.T) {
 	t.Parallel()
 	agent, here, web := pair(t)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
-	assert.NotContains(t, web.Get("/approvals").Words(), "whoever asked is gone")
+	assert.NotContains(t, web.Get("/approvals").Words(), "Client status")
 	require.NoError(t, agent.TestCore.EndSession(t.Context(), "local", "s1"))
 	for _, path := range []string{"/approvals", "/approvals/" + id} {
-		assert.Contains(t, web.Get(path).Words(), "Waiting whoever asked is gone: an approval is used by the same call when it is made anew")
+		assert.Contains(t, web.Get(path).Words(), "Client status disconnected; an approval applies when the client repeats the call")
 	}
 	require.Equal(t, http.StatusOK, web.Press(web.Get("/approvals/"+id), "Approve").Status)
 	require.NoError(t, agent.TestCore.Agent("s2").Call("write_note", map[string]string{"name": "plan", "text": "text"}).Err)
@@ -503,17 +503,17 @@ func TestABrowserWithoutTheProofShowsThePlanAndWhatIsMissing(t *testing.T) {
 	web := approvalServe(t, here)
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	page := web.Get("/approvals/" + id)
-	for _, want := range []string{"+text", "Approval needs a passkey", "Approving this needs a passkey. Passkeys work under a name, and this page is open at an address: open it at http://localhost:", "This browser can deny it."} {
+	for _, want := range []string{"+text", "Required proof a passkey", "Approval needs a passkey. Passkeys need a host name, and this page is open at an IP address: open it at http://localhost:", "You can still deny the request here."} {
 		assert.Contains(t, page.Words(), want)
 	}
 	assert.NotContains(t, page.Body, `value="approve"`)
 	got := web.Post("/approvals/"+id, "decision", "approve", "plan_hash", hash(t, page))
 	assert.Equal(t, http.StatusUnprocessableEntity, got.Status)
 	assert.Contains(t, got.Words(), "approving this needs a passkey")
-	assert.Contains(t, web.Press(page, "Deny").Words(), "a person denied it", "but it may say no")
+	assert.Contains(t, web.Press(page, "Deny").Words(), "denied by a user", "but it may say no")
 
 	mine := web.Post("/do/write_note")
-	assert.Contains(t, mine.Words(), "Approving this needs a passkey")
+	assert.Contains(t, mine.Words(), "Required proof a passkey")
 	tried := web.Post(strings.TrimSuffix(mine.Path, "/")+"/answer", "decision", "approve", "plan_hash", hash(t, mine))
 	assert.Contains(t, tried.Words(), "approving this needs a passkey", "it asks on")
 	assert.Empty(t, here.Notes.Read("mine"))
@@ -547,14 +547,14 @@ func TestWhatIsMaskedIsRevealedOnItsPage(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, views, 1)
 	one := web.Get("/approvals/" + views[0].ID)
-	assert.Contains(t, one.Words(), "has to be revealed before this can be approved")
+	assert.Contains(t, one.Words(), "reveal them before you approve")
 	assert.NotContains(t, one.Body, "MIIEvQIB")
 	assert.NotContains(t, one.Words(), "Approve ")
 	refused := web.Post("/approvals/"+views[0].ID, "decision", "approve", "plan_hash", views[0].PlanHash.String())
-	assert.Contains(t, refused.Words(), "Reveal what is masked")
+	assert.Contains(t, refused.Words(), "Reveal redacted values")
 	assert.NotEqual(t, http.StatusOK, refused.Status)
 
-	bare := web.Press(one, "Reveal what is masked")
+	bare := web.Press(one, "Reveal redacted values")
 	assert.Equal(t, http.StatusOK, bare.Status)
 	assert.Contains(t, bare.Body, "MIIEvQIB")
 	assert.Empty(t, here.Notes.Read("plan"), "looking approves nothing")

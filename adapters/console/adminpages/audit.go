@@ -21,7 +21,7 @@ import (
 const clipped = 120
 
 // errRecord is returned for an unknown record.
-var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "the audit has no such record")
+var errRecord = fault.New(fault.NotFound, "audit_record_not_found", "audit record not found")
 
 // trail shows the audit log, newest first.
 func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -31,7 +31,7 @@ func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpau
 	if before := q.Get("before"); before != "" {
 		n, err := strconv.ParseInt(before, 10, 64)
 		if err != nil || n < 1 {
-			s.fail(w, v, errRecord.WithMessage("%q is the number of no record", ui.Printable(before)))
+			s.fail(w, v, errRecord.WithMessage("invalid audit record number %q", ui.Printable(before)))
 			return
 		}
 		f.Before = n
@@ -46,7 +46,7 @@ func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpau
 		rows = append(rows, auditRow(record))
 	}
 	chain, running := s.check.show(v)
-	p := ui.Page{Title: "Audit", Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}}}
+	p := ui.Page{Title: "Audit log", Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}}}
 	switch {
 	case running:
 		p.Live = []string{"tick"}
@@ -54,21 +54,21 @@ func (s *ActivitySection) trail(w http.ResponseWriter, r *http.Request, v httpau
 		p.Live = []string{"audit"}
 	}
 	p.Body = []ui.Node{
-		ui.P(ui.TextNode("Everything that was asked and done, each record bound to the one before it, newest first. "), ui.LinkTo(auditPath+"/export", "Export all of it as JSON lines")),
+		ui.P(ui.TextNode("Requests, decisions and results, newest first, hash-chained. "), ui.LinkTo(auditPath+"/export", "Export as JSON lines")),
 		chain, auditFilter(f),
-		ui.DataTable("Audit records", auditHeads(), rows, "There is no such record."), earlier(f, found),
+		ui.DataTable("Audit records", auditHeads(), rows, "No matching records."), earlier(f, found),
 	}
 	p.Write(w, http.StatusOK, v)
 }
 
 func auditFilter(f audit.Filter) ui.Node {
 	return ui.Search(auditPath,
-		ui.SelectField("phase", "phase", "Phase", string(f.Phase), ui.Choice{Value: "", Text: "any"}, ui.Choice{Value: string(audit.Intent), Text: "intent: about to change something"},
-			ui.Choice{Value: string(audit.Outcome), Text: "outcome: what came of it"}, ui.Choice{Value: string(audit.Answer), Text: "answer: what a person said"}, ui.Choice{Value: string(audit.Asked), Text: "asked: what a person was asked"},
-			ui.Choice{Value: string(audit.Begun), Text: "begun: work that goes on beyond its call"}, ui.Choice{Value: string(audit.Ended), Text: "ended: how that work ended"}),
-		ui.Field("tool", "tool", "Tool", f.Tool), ui.Field("code", "code", "Error code", f.Code), ui.Field("text", "text", "Any text", f.Text),
-		ui.CheckboxField("failed", "failed", "Only errors", f.Failed),
-		ui.CheckboxField("unattended", "unattended", "Only changes without a person", f.Unattended), ui.SubmitButton("Filter"))
+		ui.SelectField("phase", "phase", "Phase", string(f.Phase), ui.Choice{Value: "", Text: "any"}, ui.Choice{Value: string(audit.Intent), Text: "intent: start of a change"},
+			ui.Choice{Value: string(audit.Outcome), Text: "outcome: result of a call"}, ui.Choice{Value: string(audit.Answer), Text: "answer: decision"}, ui.Choice{Value: string(audit.Asked), Text: "asked: approval request"},
+			ui.Choice{Value: string(audit.Begun), Text: "begun: start of a background operation"}, ui.Choice{Value: string(audit.Ended), Text: "ended: end of a background operation"}),
+		ui.Field("tool", "tool", "Tool", f.Tool), ui.Field("code", "code", "Error code", f.Code), ui.Field("text", "text", "Text", f.Text),
+		ui.CheckboxField("failed", "failed", "Errors only", f.Failed),
+		ui.CheckboxField("unattended", "unattended", "Without a person", f.Unattended), ui.SubmitButton("Filter"))
 }
 
 func earlier(f audit.Filter, found []audit.Record) ui.Node {
@@ -82,23 +82,23 @@ func earlier(f audit.Filter, found []audit.Record) ui.Node {
 	if f.Unattended {
 		next.Set("unattended", "true")
 	}
-	return ui.P(ui.LinkTo(auditPath+"?"+next.Encode(), "Older ones"))
+	return ui.P(ui.LinkTo(auditPath+"?"+next.Encode(), "Older"))
 }
 
 func auditHeads() []string {
-	return []string{"Number", "At", "Phase", "Tool", "Decided", "Status", "Arguments", "By"}
+	return []string{"Number", "Time", "Phase", "Tool", "Verdict", "Status", "Arguments", "By"}
 }
 
 func auditRow(r audit.Record) ui.Node {
 	e := r.Event
 	if e.Phase == "" {
-		return ui.Row(ui.LinkTo(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, ui.Badge(ui.Bad, "cannot be read"), nil, nil, nil, nil, nil)
+		return ui.Row(ui.LinkTo(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), nil, ui.Badge(ui.Bad, "unreadable"), nil, nil, nil, nil, nil)
 	}
 	return ui.Row(ui.LinkTo(auditPath+"/"+strconv.FormatInt(r.Seq, 10), strconv.FormatInt(r.Seq, 10)), ui.When(e.Time), ui.TextNode(ui.Printable(string(e.Phase))),
 		ui.ToolName(e.Tool), ui.TextNode(ui.Printable(e.Verdict)), ended(e), ui.InlineCode(ui.Printable(clip(string(e.Args)))), ui.TextNode(by(e)))
 }
 
-// ended returns what came of it, and how long that took.
+// ended returns the result of the call, and its duration.
 func ended(e audit.Event) ui.Node {
 	switch {
 	case e.Code != "":
@@ -111,7 +111,7 @@ func ended(e audit.Event) ui.Node {
 
 func by(e audit.Event) string {
 	if e.Unattended() {
-		return ui.Printable(strings.TrimSpace("no person asked: " + cmp.Or(ui.DecidedBy(e.ApprovedBy), "rule "+e.Rule) + " " + e.Grant))
+		return ui.Printable(strings.TrimSpace("without a person: " + cmp.Or(ui.DecidedBy(e.ApprovedBy), "rule "+e.Rule) + " " + e.Grant))
 	}
 	return ui.Printable(cmp.Or(ui.AnsweredBy(e), e.Client))
 }
@@ -123,7 +123,7 @@ func clip(s string) string {
 	return s[:clipped] + "…"
 }
 
-// record is one record, whole.
+// record shows one complete record.
 func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	seq, err := strconv.ParseInt(r.PathValue("seq"), 10, 64)
 	var found []audit.Record
@@ -135,10 +135,10 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 	}
 	if len(found) == 0 || found[0].Seq != seq {
 		if by, err := s.core.AuditRemoved(r.Context(), seq); err == nil && seq > 0 && by > seq {
-			s.fail(w, v, errRecord.WithMessage("record %d was a read that retention has removed, as record %d says", seq, by))
+			s.fail(w, v, errRecord.WithMessage("audit record %d was a read that retention removed; see record %d", seq, by))
 			return
 		}
-		s.fail(w, v, errRecord.WithMessage("the audit has no record %s", ui.Printable(r.PathValue("seq"))))
+		s.fail(w, v, errRecord.WithMessage("audit record %s not found", ui.Printable(r.PathValue("seq"))))
 		return
 	}
 	doc, err := json.Marshal(found[0])
@@ -146,11 +146,11 @@ func (s *ActivitySection) record(w http.ResponseWriter, r *http.Request, v httpa
 		s.fail(w, v, err)
 		return
 	}
-	p := ui.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}, {Text: "Audit", Href: auditPath}}}
+	p := ui.Page{Title: "Audit record " + strconv.FormatInt(seq, 10), Section: path, Crumbs: []ui.PageLink{{Text: "Activity", Href: path}, {Text: "Audit log", Href: auditPath}}}
 	body := ui.Group{ui.JSONValue(doc)}
 	if id := found[0].Event.CallID; id != "" {
 		if rec, err := s.core.CallRecord(r.Context(), id); err == nil {
-			body = append(body, ui.P(ui.LinkTo(pathOf(rec.CallID), "The call that it belongs to")))
+			body = append(body, ui.P(ui.LinkTo(pathOf(rec.CallID), "View call")))
 		}
 	}
 	p.Body = []ui.Node{body}
@@ -186,7 +186,7 @@ func (s *ActivitySection) export(w http.ResponseWriter, r *http.Request, v httpa
 	_ = out.Flush() // the client may be gone
 }
 
-// inOrder is records in the order of the chain, each once.
+// inOrder returns the records in order, without duplicates.
 func inOrder(records []audit.Record) []audit.Record {
 	slices.SortFunc(records, func(a, b audit.Record) int { return cmp.Compare(a.Seq, b.Seq) })
 	return slices.CompactFunc(records, func(a, b audit.Record) bool { return a.Seq == b.Seq })

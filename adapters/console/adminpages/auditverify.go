@@ -14,15 +14,15 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// How long a check of the whole chain may take, and how long a page waits for one that is over at once.
+// The time limit of a verification, and how long a page waits for one that ends at once.
 const (
 	longest  = 10 * time.Minute
 	patience = 400 * time.Millisecond
 )
 
-// check is the last or running check of the chain; only one runs at a time.
+// check is the last or running verification of the audit log. Only one runs at a time.
 type check struct {
-	life context.Context //nolint:containedctx // a check goes on when its page is closed, and ends with the server
+	life context.Context //nolint:containedctx // a verification continues when its page is closed, and ends with the server
 	core AuditLog
 
 	mu      sync.Mutex
@@ -30,10 +30,10 @@ type check struct {
 	ended   time.Time // zero while it runs
 	records int64
 	err     error
-	over    chan struct{} // closed when it is
+	over    chan struct{} // closed when it has ended
 }
 
-// start begins a check, unless one runs, and waits a moment for its end.
+// start begins a verification, unless one runs, and waits briefly for its end.
 func (c *check) start(ctx context.Context) {
 	timer := time.NewTimer(patience)
 	defer timer.Stop()
@@ -44,7 +44,7 @@ func (c *check) start(ctx context.Context) {
 	}
 }
 
-// begin starts a check, unless one runs. What it returns is closed when the check is over.
+// begin starts a verification, unless one runs. It returns a channel that is closed when the verification has ended.
 func (c *check) begin() <-chan struct{} {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -65,30 +65,30 @@ func (c *check) begin() <-chan struct{} {
 	return over
 }
 
-// show returns what is known of the chain, and whether a check runs.
+// show returns the result of the last verification, and whether one is running.
 func (c *check) show(v httpauth.Identity) (n ui.Node, running bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	button := ui.ActionForm(v, auditPath+"/verify", "Check the chain", "of the audit")
+	button := ui.ActionForm(v, auditPath+"/verify", "Verify audit log", "")
 	switch {
 	case c.begun.IsZero():
-		return ui.Div(ui.ID("chain"), ui.P(ui.TextNode("The chain was not checked since the server has started.")), button), false
+		return ui.Div(ui.ID("chain"), ui.P(ui.TextNode("Not verified since the server started.")), button), false
 	case c.ended.IsZero():
-		return ui.Div(ui.ID("chain"), ui.Notice(ui.Plain, ui.P(ui.TextNode("The chain is being checked since "), ui.When(c.begun), ui.TextNode(".")))), true
+		return ui.Div(ui.ID("chain"), ui.Notice(ui.Plain, ui.P(ui.TextNode("Verifying. Started "), ui.When(c.begun), ui.TextNode(".")))), true
 	case c.err != nil:
 		return ui.Div(ui.ID("chain"), ui.Notice(ui.Bad, ui.P(ui.TextNode(fault.From(c.err).Message+".")),
-			ui.P(ui.TextNode(fmt.Sprintf("%s; checked in %v at ", c.held(), c.took())), ui.When(c.ended))), button), false
+			ui.P(ui.TextNode(fmt.Sprintf("%s. Verified in %v, ", c.held(), c.took())), ui.When(c.ended), ui.TextNode("."))), button), false
 	}
-	return ui.Div(ui.ID("chain"), ui.Notice(ui.Good, ui.P(ui.TextNode(fmt.Sprintf("The chain is intact: %d records, checked in %v at ", c.records, c.took())),
-		ui.When(c.ended))), button), false
+	return ui.Div(ui.ID("chain"), ui.Notice(ui.Good, ui.P(ui.TextNode(fmt.Sprintf("The audit log is valid: %d records, verified in %v, ", c.records, c.took())),
+		ui.When(c.ended), ui.TextNode("."))), button), false
 }
 
-// held returns up to where the chain is valid if it, or an anchor, has a problem.
+// held returns how many records are valid after a failed verification.
 func (c *check) held() string {
 	if errors.Is(c.err, audit.ErrBroken) {
-		return fmt.Sprintf("%d records before it hold", c.records)
+		return fmt.Sprintf("The %d records before it are valid", c.records)
 	}
-	return fmt.Sprintf("%d records make one chain; countersign audit verify says more", c.records)
+	return fmt.Sprintf("%d records are valid; for details, run countersign audit verify", c.records)
 }
 
 func (c *check) took() time.Duration { return c.ended.Sub(c.begun).Round(time.Millisecond) }

@@ -79,7 +79,7 @@ func aQuestionAppearsByItself(t *testing.T, b *browser.Browser) {
 	}
 	t.Logf("it appeared after %v (budget %v)", took, shown) // a busy machine is no fault
 	p.WaitFor("document.title.startsWith('(') && document.querySelector('[data-count]').textContent > 1")
-	p.WaitFor("document.getElementById('said').textContent.includes('wait for you')")
+	p.WaitFor("document.getElementById('said').textContent.includes('pending approval')")
 
 	burn := agent.Ask(t, "burn_note", map[string]string{"name": "old"})
 	p.WaitFor(`document.querySelector("#queue .what").textContent === "burn note old"`) // the highest risk first
@@ -113,7 +113,7 @@ func whatSomebodyWritesStays(t *testing.T, b *browser.Browser) {
 	p.WaitFor("!document.querySelector('#queue a[href$=\"" + gone + "\"]')")
 	p.WaitFor("window.kept === document.getElementById('" + id + "') && document.activeElement.id === 'reason-" + id + "'")
 	p.Keys(" it is late\r") // Enter denies, in the field of a denial
-	p.WaitText(".notice", "a person denied it: because it is late")
+	p.WaitText(".notice", "denied by a user: because it is late")
 }
 
 func decisionsByMouse(t *testing.T, b *browser.Browser) {
@@ -123,7 +123,7 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	done := agent.Waits(t, "write_note", map[string]string{"name": "approved", "text": "text"})
 	p.Press("Approve: write note approved")
 	require.NoError(t, (<-done).Err)
-	p.WaitText(".notice", "write note approved: approved, and done") // by itself
+	p.WaitText(".notice", "write note approved: approved and completed") // by itself
 	p.Axe()
 	p.Shot("approved")
 	assert.Equal(t, "text", here.Notes.Read("approved"))
@@ -135,7 +135,7 @@ func decisionsByMouse(t *testing.T, b *browser.Browser) {
 	err := (<-done).Err
 	require.ErrorIs(t, err, confirm.ErrDenied)
 	assert.Contains(t, err.Error(), "not today")
-	p.WaitText(".notice", "a person denied it: not today")
+	p.WaitText(".notice", "denied by a user: not today")
 
 	done = agent.Waits(t, "write_note", map[string]string{"name": "always", "text": "text"})
 	p.Press("Allow in this session …")
@@ -151,7 +151,7 @@ func untilATime(t *testing.T, b *browser.Browser) {
 	note := map[string]string{"name": "daily", "text": "text"}
 	id := agent.Ask(t, "write_note", note)
 	p := b.Page(t, web.URL+"/approvals/"+id)
-	p.Press("Allow this until …")
+	p.Press("Allow until …")
 	p.WaitText("main", "Allowed without asking: write_note: write note daily, with these arguments")
 	p.Axe()
 	p.Shot("until a time")
@@ -160,7 +160,7 @@ func untilATime(t *testing.T, b *browser.Browser) {
 	p.Axe()
 	p.Shot("until a time, dark and narrow")
 	p.Choose("select[name=for]", "24h")
-	p.Press("Approve, and allow the same until then: write note daily")
+	p.Press("Approve and allow until then: write note daily")
 	p.WaitText(".notice", "write note daily: approved")
 	all, err := agent.TestCore.SessionGrants(t.Context())
 	require.NoError(t, err)
@@ -193,7 +193,7 @@ func aPageThatIsOutOfDate(t *testing.T, b *browser.Browser) {
 	p.WaitText("main", "-as it was")
 	require.NoError(t, here.Notes.Write("plan", "as it is"))
 	p.Press("Approve: write note plan")
-	p.WaitText("h1", "The plan has changed")
+	p.WaitText("h1", "Plan changed")
 	p.WaitText("main", "-as it is")
 	p.Axe()
 	p.Shot("out of date")
@@ -213,10 +213,10 @@ func twoBrowsers(t *testing.T, b *browser.Browser) {
 	mine.Press("Approve: write note plan")
 	mine.WaitText(".notice", "write note plan: approved")
 	theirs.Press("Approve: write note plan")
-	theirs.WaitText("main", "approved it before you")
+	theirs.WaitText("main", "already approved by")
 	theirs.Axe()
 	theirs.Shot("too late")
-	mine.WaitText("#"+id, "approved by a person in the console (browser key_one)")
+	mine.WaitText("#"+id, "Approved by a user in the console (browser key_one)")
 }
 
 func decisionsByKeyboardAlone(t *testing.T, b *browser.Browser) {
@@ -225,7 +225,7 @@ func decisionsByKeyboardAlone(t *testing.T, b *browser.Browser) {
 	p := b.Page(t, web.URL+"/approvals")
 	p.WaitFor("document.body.dataset.held === undefined")
 	p.Keys("\t")
-	assert.Equal(t, "Skip to the content", p.Focus())
+	assert.Equal(t, "Skip to main content", p.Focus())
 	p.Keys("\r")
 	for i := 0; p.Focus() != "Approve: write note plan"; i++ {
 		require.Less(t, i, 20, "the button is reached")
@@ -261,11 +261,11 @@ func singleKeys(t *testing.T, b *browser.Browser) {
 	p.WaitFor("document.activeElement.name === 'reason'")
 	p.Go(web.URL + "/approvals/" + note)
 	p.Keys("?")
-	assert.Equal(t, "Single keys", p.Focus())
+	assert.Equal(t, "Use shortcuts", p.Focus())
 	p.Keys(" ")
 	p.WaitFor("document.activeElement.getAttribute('aria-pressed') === 'false'")
 	p.Keys("a")
-	assert.Equal(t, "Single keys", p.Focus())
+	assert.Equal(t, "Use shortcuts", p.Focus())
 	views, err := here.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	assert.Len(t, views, 2, "no key has decided")
@@ -295,7 +295,7 @@ func nobodyPressesWhatJustSlidUnderThePointer(t *testing.T, b *browser.Browser) 
 	require.NoError(t, err)
 	p.WaitFor("!document.querySelector('#queue') && document.body.dataset.held !== undefined")
 	p.Eval("(() => { document.querySelector('#"+second+" button.go').click(); return true; })()", nil)
-	p.WaitText("#said", "Look again, then press")
+	p.WaitText("#said", "Check it, then press again")
 	views, err := here.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, views, 1)
@@ -312,7 +312,7 @@ func aPressThatBringsTheWindowForward(t *testing.T, b *browser.Browser) {
 	p := b.Page(t, web.URL+"/approvals")
 	p.WaitFor("document.body.dataset.held === undefined")
 	p.Eval("(() => { dispatchEvent(new Event('focus')); document.querySelector('#"+id+" button.go').click(); return true; })()", nil)
-	p.WaitText("#said", "Look again, then press")
+	p.WaitText("#said", "Check it, then press again")
 	views, err := here.Confirmations(t.Context(), "")
 	require.NoError(t, err)
 	require.Len(t, views, 1)

@@ -22,10 +22,10 @@ import (
 // answeredParam is the parameter that tells the list which request was just decided on it.
 const answeredParam = "answered"
 
-// queueParam is the parameter of a request that the queue led to: once it is decided, the queue goes on to the next one.
+// queueParam is the parameter of a request that the queue opened: once it is decided, the queue opens the next one.
 const queueParam = "queue"
 
-// elsewhereParam is the parameter that tells the queue which request, that it had shown, was decided by somebody else.
+// elsewhereParam is the parameter that tells the queue which shown request was decided by another user.
 const elsewhereParam = "elsewhere"
 
 // answer handles the user's decision.
@@ -72,53 +72,53 @@ func (s *approvalSection) answer(w http.ResponseWriter, r *http.Request, v httpa
 	}
 }
 
-// taken says that another user approved it first.
+// taken answers that another user approved the request first.
 func (s *approvalSection) taken(w http.ResponseWriter, r *http.Request, v httpauth.Identity, c confirm.View) {
 	who := cmp.Or(ui.AnsweredBy(s.first(r.Context(), c.ID, "approve")), ui.DecidedBy(c.Answerer))
-	ui.Page{Title: "Approved already", Section: approvalPath, Crumbs: crumbs(), Body: []ui.Node{
-		ui.Notice(ui.Warn, ui.P(ui.TextNode(ui.Printable(c.Prompt)+": "+who+" approved it before you. Your answer changed nothing."))),
-		ui.P(ui.LinkTo(approvalPathOf(c.ID), "What has become of it")),
+	ui.Page{Title: "Already approved", Section: approvalPath, Crumbs: crumbs(), Body: []ui.Node{
+		ui.Notice(ui.Warn, ui.P(ui.TextNode(ui.Printable(c.Prompt)+": already approved by "+who+". Your decision was not recorded."))),
+		ui.P(ui.LinkTo(approvalPathOf(c.ID), "View call")),
 	}}.Write(w, http.StatusConflict, v)
 }
 
-// outdated says that the plan changed since it was shown, with the differences and the next step.
+// outdated answers that the plan changed since it was shown, with the differences and the next step.
 func (s *approvalSection) outdated(w http.ResponseWriter, v httpauth.Identity, c confirm.View, f *fault.Error) {
 	changed, differs := f.Details.(app.PlanChange)
 	why := ui.Printable(f.Message)
 	if differs {
-		why = "what would be done now is not what you were shown"
+		why = "the plan changed since you saw it"
 	}
 	body := []ui.Node{
 		ui.Notice(ui.Bad, ui.P(ui.TextNode(ui.Printable(c.Prompt))), ui.P(ui.TextNode("Nothing was approved: "+why+"."))),
-		ui.P(ui.TextNode("The question was withdrawn. The agent is told, and asks again for what it would do now; that appears under "), ui.LinkTo(approvalPath, "Approvals"), ui.TextNode(".")),
+		ui.P(ui.TextNode("The plan changed, so the request was cancelled. If the agent retries, a new request appears under "), ui.LinkTo(approvalPath, "Approvals"), ui.TextNode(".")),
 	}
 	if len(changed.Differences) > 0 {
 		rows := make([]ui.Node, 0, len(changed.Differences))
 		for _, d := range changed.Differences {
 			rows = append(rows, ui.Row(ui.InlineCode(ui.Printable(d.Path)), side(d.Before), side(d.After)))
 		}
-		body = append(body, ui.Part("What has changed", ui.DataTable("differences between the plan that was shown and the one there is now",
-			[]string{"Where", "As it was shown", "As it is now"}, rows, "")))
+		body = append(body, ui.Part("Changes", ui.DataTable("differences between the shown plan and the current plan",
+			[]string{"Field", "Shown", "Current"}, rows, "")))
 	}
-	ui.Page{Title: "The plan has changed", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, http.StatusConflict, v)
+	ui.Page{Title: "Plan changed", Section: approvalPath, Crumbs: crumbs(), Body: body}.Write(w, http.StatusConflict, v)
 }
 
 // side returns one side of a difference.
 func side(doc json.RawMessage) ui.Node {
 	if len(doc) == 0 {
-		return ui.Span(ui.Class("quiet"), ui.TextNode("was not there"))
+		return ui.Span(ui.Class("quiet"), ui.TextNode("absent"))
 	}
 	return ui.JSONValue(doc)
 }
 
-// late says that it was decided before, by whom and how, or that it has expired.
+// late answers that the request was already decided, by whom and how, or that it has expired.
 func (s *approvalSection) late(w http.ResponseWriter, r *http.Request, v httpauth.Identity, cause error) {
 	rec, err := s.core.CallRecord(r.Context(), r.PathValue("id"))
-	if err != nil { // it left no record: what the ledger says is all there is
+	if err != nil { // without a call record, only the error is known
 		s.fail(w, v, cause)
 		return
 	}
-	notice := ui.Notice(ui.Bad, ui.P(ui.TextNode("Your answer came too late and changed nothing.")))
+	notice := ui.Notice(ui.Bad, ui.P(ui.TextNode("This request was already decided. Your decision was not recorded.")))
 	s.told(w, v, http.StatusConflict, ending{rec, s.answerer(r.Context(), r.PathValue("id"), rec)}, notice)
 }
 
@@ -134,7 +134,7 @@ func (s *approvalSection) answerer(ctx context.Context, id string, rec tool.Reco
 	return s.first(ctx, id, verdict)
 }
 
-// first returns the first answer of that word which settled the confirmation.
+// first returns the first decision with that verdict that took effect for the request.
 func (s *approvalSection) first(ctx context.Context, id, verdict string) audit.Event {
 	found, err := s.core.AuditSearch(ctx, audit.Filter{Phase: audit.Answer, Call: id, Limit: audit.MaxListed})
 	for _, r := range slices.Backward(found) {
@@ -159,7 +159,7 @@ type ending struct {
 // state returns the status: an approved request waits for its call, not for the user.
 func state(e ending) ui.Node {
 	if e.Status == tool.StatusPendingConfirmation && e.by.Verdict == "approve" {
-		return ui.Badge(ui.Good, "approved; waits for its call")
+		return ui.Badge(ui.Good, "Approved; waiting for the client")
 	}
 	return ui.CallStatus(e.Record)
 }
@@ -167,33 +167,33 @@ func state(e ending) ui.Node {
 // told shows the result of a request, and whose decision it was.
 func (s *approvalSection) told(w http.ResponseWriter, v httpauth.Identity, status int, e ending, above ...ui.Node) {
 	rec, by := e.Record, e.by
-	verb := map[string]string{"approve": "approved it", "deny": "denied it", "cancel": "withdrew it"}[by.Verdict]
+	verb := map[string]string{"approve": "Approved by ", "deny": "Denied by ", "cancel": "Cancelled by "}[by.Verdict]
 	who := ui.AnsweredBy(by)
 	switch by.ApprovedBy {
 	case "client":
-		who = "the agent's client"
+		who = "the client"
 	case "changed", "superseded":
 		who = "Countersign"
 	}
 	var decided ui.Node
 	if verb != "" && who != "" {
-		decided = ui.Group{ui.TextNode(who + " " + verb + ", at "), ui.When(by.Time)}
+		decided = ui.Group{ui.TextNode(verb + who + ", "), ui.When(by.Time)}
 	}
 	var why ui.Node
 	if words := ui.FailureReason(rec); words != "" {
 		why = ui.TextNode(words)
 	}
 	body := append(above, ui.P(ui.Class("prompt"), ui.TextNode(ui.Printable(cmp.Or(rec.What, rec.Tool)))),
-		ui.Facts(ui.Fact{Name: "Now", Value: state(e)}, ui.Fact{Name: "Because", Value: why}, ui.Fact{Name: "Decided", Value: decided}),
-		ui.P(record(rec)), ui.P(ui.LinkTo(approvalPath, "What waits now")))
-	p := ui.Page{Title: "Decided already", Section: approvalPath, Crumbs: crumbs(), Body: body}
+		ui.Facts(ui.Fact{Name: "Status", Value: state(e)}, ui.Fact{Name: "Reason", Value: why}, ui.Fact{Name: "Decision", Value: decided}),
+		ui.P(record(rec)), ui.P(ui.LinkTo(approvalPath, "Pending approvals")))
+	p := ui.Page{Title: "Already decided", Section: approvalPath, Crumbs: crumbs(), Body: body}
 	if status == http.StatusOK && (rec.Status == tool.StatusPendingConfirmation || rec.Status == tool.StatusExecuting) {
-		p.Live = ui.Decided() // its result is to come
+		p.Live = ui.Decided() // the result is not known yet
 	}
 	p.Write(w, status, v)
 }
 
-// came shows, above the queue, the result of the request that was just decided there, or that somebody else decided; nil if none was.
+// came returns the result of the request that was just decided in the queue, or decided by another user; nil for none.
 func (s *approvalSection) came(r *http.Request) ui.Node {
 	id := cmp.Or(r.URL.Query().Get(answeredParam), r.URL.Query().Get(elsewhereParam))
 	if id == "" {
@@ -211,11 +211,11 @@ func (s *approvalSection) came(r *http.Request) ui.Node {
 	}
 	switch rec.Status {
 	case tool.StatusPendingConfirmation:
-		words = "approved; it is carried out when the agent looks again, which it does at once where its call still waits"
+		words = "approved; runs when the client continues or retries the call"
 	case tool.StatusExecuting:
-		words = "approved, and being carried out"
+		words = "approved, now running"
 	case tool.StatusCompleted:
-		words = "approved, and done"
+		words = "approved and completed"
 	default:
 		tone, words = ui.Plain, ui.FailureReason(rec)
 	}

@@ -51,22 +51,22 @@ func TestAPasskeyInABrowser(t *testing.T) {
 	base := strings.Replace(web.URL, "127.0.0.1", "localhost", 1)
 	p := b.Page(t, base+"/keys")
 	key := p.Authenticator()
-	p.WaitText("main", "None: a log-in of a browser")
+	p.WaitText("main", "No enrolled keys.")
 	p.Axe()
 
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "text"})
 	p.Go(base + "/approvals/" + id)
 	p.WaitText("#missing-"+id, "no passkey is enrolled for "+base)
 	p.Shot("a passkey is missing")
-	p.Press("Enrol one")
+	p.Press("Enrol a passkey")
 
 	key.Verifies(false)
 	p.Type("#key-name", "laptop")
-	p.Press("Enrol a passkey")
+	p.Press("Enrol passkey")
 	p.WaitText("[data-passkey-said]", "did not verify you")
 	key.Verifies(true)
-	p.Press("Enrol a passkey")
-	p.WaitText("main", "Approving this needs an answer in a terminal")
+	p.Press("Enrol passkey")
+	p.WaitText("main", "Approval needs an answer in a terminal")
 	p.Axe()
 	p.Shot("the first one is approved in a terminal")
 	assert.Zero(t, p.Count(`button[value="approve"]`))
@@ -119,7 +119,7 @@ func TestAPasskeyInABrowser(t *testing.T) {
 	p.Press("Remove passkey laptop")
 	p.WaitText("main", "it approves nothing any more")
 	p.Press("Approve with passkey: " + removal(t, here))
-	p.WaitText("main", "None: a log-in of a browser")
+	p.WaitText("main", "No enrolled keys.")
 }
 
 // removal returns the question that waits, in its words.

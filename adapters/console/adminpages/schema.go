@@ -10,10 +10,10 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 )
 
-// deepest is how far objects within objects are shown as rows of their own.
+// deepest is the maximum depth of nested objects that are shown as rows.
 const deepest = 4
 
-// schema is what of a JSON schema is shown as a table. The rest is in the schema itself, which stands below.
+// schema is the part of a JSON schema that is shown as a table. The complete schema is below the table.
 type schema struct {
 	Type        any               `json:"type"` // a word, or several
 	Description string            `json:"description"`
@@ -34,7 +34,7 @@ type schema struct {
 
 // arguments returns the schema of a tool's arguments as a table.
 func arguments(doc json.RawMessage) ui.Node {
-	return ui.DataTable("Arguments", []string{"Argument", "Type", "Needed", "What it is"}, rows(doc, "", 0), "It takes no arguments.")
+	return ui.DataTable("Arguments", []string{"Argument", "Type", "Required", "Description"}, rows(doc, "", 0), "No arguments.")
 }
 
 func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
@@ -49,7 +49,7 @@ func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
 			return out
 		}
 		var p schema
-		if json.Unmarshal(properties[name], &p) != nil { // true or false, which say nothing
+		if json.Unmarshal(properties[name], &p) != nil { // true or false, without details
 			p = schema{}
 		}
 		needed := ""
@@ -65,7 +65,7 @@ func rows(doc json.RawMessage, prefix string, depth int) []ui.Node {
 	return out
 }
 
-// toolNames returns the names of an object's members, in the order in which they stand.
+// toolNames returns the names of an object's members, in their order.
 func toolNames(object json.RawMessage) []string {
 	d := json.NewDecoder(bytes.NewReader(object))
 	if t, err := d.Token(); err != nil || t != json.Delim('{') {
@@ -107,12 +107,12 @@ func (s schema) kind() string {
 	return "list of " + items.kind()
 }
 
-// bounds returns what a value has to keep to.
+// bounds returns the limits of a value.
 func (s schema) bounds() ui.Node {
 	var said []string
-	say := func(what string, n json.Number) {
+	say := func(format string, n json.Number) {
 		if n != "" {
-			said = append(said, what+" "+n.String())
+			said = append(said, fmt.Sprintf(format, n))
 		}
 	}
 	if len(s.Enum) > 0 {
@@ -126,16 +126,16 @@ func (s schema) bounds() ui.Node {
 		said = append(said, "always "+string(s.Const))
 	}
 	if len(s.Default) > 0 {
-		said = append(said, "unless said "+string(s.Default))
+		said = append(said, "default "+string(s.Default))
 	}
-	say("at least", s.Minimum)
-	say("at most", s.Maximum)
-	say("characters at least", s.MinLength)
-	say("characters at most", s.MaxLength)
-	say("entries at least", s.MinItems)
-	say("entries at most", s.MaxItems)
+	say("at least %s", s.Minimum)
+	say("at most %s", s.Maximum)
+	say("at least %s characters", s.MinLength)
+	say("at most %s characters", s.MaxLength)
+	say("at least %s entries", s.MinItems)
+	say("at most %s entries", s.MaxItems)
 	if s.Pattern != "" {
-		said = append(said, "like "+s.Pattern)
+		said = append(said, "pattern "+s.Pattern)
 	}
 	if len(said) == 0 {
 		return nil

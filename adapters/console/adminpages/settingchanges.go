@@ -18,11 +18,11 @@ import (
 
 // The errors of rejected changes.
 var (
-	ErrSettingsChanged = fault.New(fault.Conflict, "settings_changed_meanwhile", "somebody else has changed this meanwhile, and nothing was changed here; go back and look again")
-	ErrReach           = fault.New(fault.Denied, "settings_out_of_reach", "this browser's log-in is for a part of the tools, so it cannot change what holds for all of them")
+	ErrSettingsChanged = fault.New(fault.Conflict, "settings_changed_meanwhile", "not saved: these settings changed since you opened the page; reload and try again")
+	ErrReach           = fault.New(fault.Denied, "settings_out_of_reach", "this browser session's scope excludes some tools, so it cannot change settings for all tools; log in without a scope and retry")
 )
 
-// whole fails with ErrReach for a visitor with less permissions than the server configuration allows: no one may grant more than they have.
+// whole fails with ErrReach for a visitor with less permissions than the server configuration allows: nobody can grant more than their own permissions.
 func whole(v httpauth.Identity) error {
 	if free := v.Principal.Ceiling == policy.ModeUnset || v.Principal.Ceiling == policy.Execute; !free || v.Principal.Grants != policy.All ||
 		!tool.Covered(v.Within, tool.Spec{Class: policy.ClassDangerous}) {
@@ -50,9 +50,9 @@ func (s settingPages) change(w http.ResponseWriter, r *http.Request, v httpauth.
 	s.runner.Do(w, r, v, ui.Task{Title: title, Tool: call.Tool, Args: call.Args, Back: settingSection, Done: told})
 }
 
-// turned returns a change from one word to another, as users are told of it; empty words are "not set".
+// turned returns a message about a change from one value to another; an empty value is "not set".
 func turned(what, was, is string) string {
-	return what + " was " + either(was, "not set") + " and is " + either(is, "not set") + " now."
+	return what + " changed from " + either(was, "not set") + " to " + either(is, "not set") + "."
 }
 
 func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -61,7 +61,7 @@ func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.I
 		settingFail(w, v, err)
 		return
 	}
-	s.change(w, r, v, "Set the permission level", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set permission level", func(set *app.Settings) (string, error) {
 		var level policy.Level
 		if err := level.UnmarshalText([]byte(r.PostFormValue("level"))); err != nil {
 			return "", err
@@ -70,16 +70,16 @@ func (s settingPages) level(w http.ResponseWriter, r *http.Request, v httpauth.I
 			return "", policy.ErrWord.WithMessage("choose a permission level")
 		}
 		if was := r.PostFormValue("was"); was != now.Level.String() {
-			return "", ErrSettingsChanged.WithMessage("somebody else has set the level to %s meanwhile, and nothing was changed here; go back and look again", now.Level)
+			return "", ErrSettingsChanged.WithMessage("not saved: the permission level changed to %s since you opened the page; reload and try again", now.Level)
 		}
 		set.Level = level
 		return turned("The permission level", now.Level.String(), level.String()), nil
 	})
 }
 
-// approval sets who approves: users, or the caller.
+// approval sets the approver: human or caller.
 func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.change(w, r, v, "Set who approves", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set approver", func(set *app.Settings) (string, error) {
 		before := set.Approval
 		if before.String() != r.PostFormValue("was") {
 			return "", ErrSettingsChanged
@@ -87,13 +87,13 @@ func (s settingPages) approval(w http.ResponseWriter, r *http.Request, v httpaut
 		if err := set.Approval.UnmarshalText([]byte(r.PostFormValue("approval"))); err != nil {
 			return "", err
 		}
-		return turned("The setting of who approves", before.String(), set.Approval.String()), nil
+		return turned("The approver", before.String(), set.Approval.String()), nil
 	})
 }
 
 // ceiling sets the maximum mode.
 func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.change(w, r, v, "Set the highest mode", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set maximum mode", func(set *app.Settings) (string, error) {
 		before := set.MaxMode
 		if before.String() != r.PostFormValue("was") {
 			return "", ErrSettingsChanged
@@ -101,17 +101,17 @@ func (s settingPages) ceiling(w http.ResponseWriter, r *http.Request, v httpauth
 		if err := set.MaxMode.UnmarshalText([]byte(r.PostFormValue("max_mode"))); err != nil {
 			return "", err
 		}
-		return turned("The highest mode that people set", before.String(), set.MaxMode.String()), nil
+		return turned("The maximum mode", before.String(), set.MaxMode.String()), nil
 	})
 }
 
 // require sets the weakest proof that approvals need: for a tool, for high risk, or for plans with a name to type.
 func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	key := strings.TrimSpace(r.PostFormValue("key"))
-	s.change(w, r, v, "Set the proof that "+ui.Printable(key)+" needs", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set the proof for "+ui.Printable(key), func(set *app.Settings) (string, error) {
 		before, there := set.Require[key]
 		if _, known := s.core.Spec(tool.Name(key)); !known && !there && key != policy.RequireHigh && key != policy.RequireType {
-			return "", tool.ErrUnknown.WithMessage("%q is neither high, nor type, nor a tool that is served here", ui.Printable(key))
+			return "", tool.ErrUnknown.WithMessage("unknown tool %q; use high, type or the name of an enabled tool", ui.Printable(key))
 		}
 		if was := r.PostForm["was"]; len(was) > 0 && was[0] != before.String() {
 			return "", ErrSettingsChanged
@@ -127,35 +127,35 @@ func (s settingPages) require(w http.ResponseWriter, r *http.Request, v httpauth
 		if needs == policy.ProvingNone {
 			delete(set.Require, key)
 		}
-		return "Approving " + ui.Printable(key) + " needed " + before.Words() + " and needs " + needs.Words() + " now.", nil
+		return "The proof for " + ui.Printable(key) + " changed from " + before.Words() + " to " + needs.Words() + ".", nil
 	})
 }
 
-// forms stores the host entries whose form may approve.
+// forms stores the host entries whose forms can approve.
 func (s settingPages) forms(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.change(w, r, v, "Set whose forms may approve", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set host forms", func(set *app.Settings) (string, error) {
 		before := set.Forms
 		if strings.Join(before, " ") != r.PostFormValue("was") {
 			return "", ErrSettingsChanged
 		}
 		set.Forms = names(r.PostFormValue("entries"))
-		return turned("What may approve by its form", ui.Printable(strings.Join(before, ", ")), ui.Printable(strings.Join(set.Forms, ", "))), nil
+		return turned("The list of host forms", ui.Printable(strings.Join(before, ", ")), ui.Printable(strings.Join(set.Forms, ", "))), nil
 	})
 }
 
 // reads sets for how many days the audit log keeps records of reads.
 func (s settingPages) reads(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.change(w, r, v, "Set how long reads are kept", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set audit retention", func(set *app.Settings) (string, error) {
 		before := set.KeepReadsDays
 		if strconv.Itoa(before) != r.PostFormValue("was") {
 			return "", ErrSettingsChanged
 		}
 		days, err := strconv.Atoi(strings.TrimSpace(r.PostFormValue("days")))
 		if err != nil || days < 0 || days > app.MostKeepReadsDays {
-			return "", policy.ErrWord.WithMessage("%q is no number of days from 0 to %d", ui.Printable(r.PostFormValue("days")), app.MostKeepReadsDays)
+			return "", policy.ErrWord.WithMessage("invalid number of days %q; use 0 to %d", ui.Printable(r.PostFormValue("days")), app.MostKeepReadsDays)
 		}
 		set.KeepReadsDays = days
-		return "Reads were kept " + app.KeptFor(before) + " and are kept " + app.KeptFor(days) + " now.", nil
+		return "Reads are now kept " + app.KeptFor(days) + "; before, " + app.KeptFor(before) + ".", nil
 	})
 }
 
@@ -169,10 +169,10 @@ func names(text string) []string {
 // auto stores the auto-approve list. An unknown tool is rejected: a list with a mistake would silently not apply.
 func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	tools := names(r.PostFormValue("tools"))
-	s.change(w, r, v, "Set what is answered in advance", func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Set auto-approve list", func(set *app.Settings) (string, error) {
 		for _, name := range tools {
 			if _, ok := s.core.Spec(tool.Name(name)); !ok && !slices.Contains(set.Auto.Tools, name) {
-				return "", tool.ErrUnknown.WithMessage("there is no tool %q here; the page of tools lists those there are", ui.Printable(name))
+				return "", tool.ErrUnknown.WithMessage("unknown tool %q; the Tools page lists all tools", ui.Printable(name))
 			}
 		}
 		before := set.Auto
@@ -180,50 +180,50 @@ func (s settingPages) auto(w http.ResponseWriter, r *http.Request, v httpauth.Id
 			return "", ErrSettingsChanged
 		}
 		set.Auto = policy.AutoApprove{Enabled: r.PostFormValue("enabled") == "true", Tools: tools}
-		return turned("What is answered in advance", autoTold(before), autoTold(set.Auto)), nil
+		return turned("Auto-approve", autoTold(before), autoTold(set.Auto)), nil
 	})
 }
 
-// autoTold returns what is answered in advance, in words.
+// autoTold describes an auto-approve list.
 func autoTold(a policy.AutoApprove) string {
 	word := "off"
 	if a.Enabled {
 		word = "on"
 	}
-	return word + ", with " + number(len(a.Tools)) + " tools on the list"
+	return word + " (" + ui.Count(len(a.Tools), "tool", "tools") + ")"
 }
 
 // reset deletes the setting of a tool, enabled or not.
 func (s settingPages) reset(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	name := r.PathValue("name")
-	s.change(w, r, v, "Forget the setting of "+ui.Printable(name), func(set *app.Settings) (string, error) {
+	s.change(w, r, v, "Reset "+ui.Printable(name), func(set *app.Settings) (string, error) {
 		was, there := set.Tools[name]
 		if !there || was.String() != r.PostFormValue("was") {
 			return "", ErrSettingsChanged
 		}
 		delete(set.Tools, name)
-		return "The tool was set to " + was.String() + ", and follows the level now.", nil
+		return ui.Printable(name) + " was reset to the permission level; before, it was " + was.String() + ".", nil
 	})
 }
 
-// changed tells, on the settings' page, that a grant has ended; nil when none has.
+// changed returns the message that a session grant was revoked; nil if none was.
 func changed(r *http.Request) ui.Node {
 	if r.URL.Query().Get("set") != "grant" {
 		return nil
 	}
-	return ui.Notice(ui.Good, ui.P(ui.Text("That is not always allowed any more: the next call asks.")))
+	return ui.Notice(ui.Good, ui.P(ui.Text("Session grant revoked. The next call asks for approval.")))
 }
 
 func (s settingPages) mode(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.runner.Do(w, r, v, ui.Task{Title: "Set the mode", Tool: control.SetMode.Name, Args: control.SetModeInput{Mode: r.PostFormValue("mode")}, Back: settingSection,
+	s.runner.Do(w, r, v, ui.Task{Title: "Set console mode", Tool: control.SetMode.Name, Args: control.SetModeInput{Mode: r.PostFormValue("mode")}, Back: settingSection,
 		Show: func(o tool.Outcome) ui.Node {
 			var told control.ModeAnswer
 			if json.Unmarshal(o.Value, &told) != nil {
 				return nil
 			}
-			text := "The mode of this console was " + either(told.Previous.String(), "not set") + " and is " + told.Mode.String() + " now."
+			text := turned("The console mode", told.Previous.String(), told.Mode.String())
 			if told.Canceled > 0 {
-				text += " Questions that were withdrawn because of it: " + number(told.Canceled) + "."
+				text += " Cancelled approval requests: " + number(told.Canceled) + "."
 			}
 			return ui.Notice(ui.Good, ui.P(ui.Text(text)))
 		}})

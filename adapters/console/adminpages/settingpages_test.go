@@ -49,14 +49,14 @@ func openSetting(t *testing.T, ceiling policy.Mode) (*consolerig.Site, *local.Lo
 func TestTheLevelIsSet(t *testing.T) {
 	s, l, _ := openSetting(t, policy.Execute)
 	seen := s.Get("/settings").Sound()
-	p := seen.Press("Set the level", "level", "read_only")
-	p.See("The permission level was execute_with_confirm and is read_only now.")
+	p := seen.Press("Set permission level", "level", "read_only")
+	p.See("The permission level changed from execute_with_confirm to read_only.")
 	set, err := l.Settings(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, policy.ReadOnly, set.Level)
-	late := seen.Press("Set the level", "level", "full_access")
+	late := seen.Press("Set permission level", "level", "full_access")
 	assert.Equal(t, http.StatusConflict, late.Status)
-	late.See("somebody else has set the level to read_only meanwhile, and nothing was changed")
+	late.See("not saved: the permission level changed to read_only since you opened the page")
 	for _, wrong := range []string{"", "everything"} {
 		assert.Equal(t, http.StatusBadRequest, s.Send("/settings/level", url.Values{"level": {wrong}, "was": {"read_only"}}).Status, wrong)
 	}
@@ -64,7 +64,7 @@ func TestTheLevelIsSet(t *testing.T) {
 		set.Tools = map[string]policy.Setting{"run_script": policy.Allowed}
 		return nil
 	})
-	assert.Contains(t, s.Get("/settings").Text(), "Allowed although the level is read_only: run_script")
+	assert.Contains(t, s.Get("/settings").Text(), "Allowed despite permission level read_only: run_script")
 	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Intent, Text: `console/1`})
 	require.NoError(t, err)
 	assert.Len(t, found, 1, "it is in the audit, with who did it")
@@ -77,28 +77,28 @@ func TestASettingOfAToolIsForgotten(t *testing.T) {
 		return nil
 	})
 	seen := s.Get("/settings").Safe("<b>")
-	seen.Press("Forget it for run_script").See("The tool was set to allowed, and follows the level now.").Miss("run_script")
-	seen.Press("Forget it for <b>gone</b>").See("change the settings, which allows more: <b>gone</b>").Safe("<b>").Approve().See("The tool was set to blocked").See("Every tool follows the level.")
-	assert.Equal(t, http.StatusConflict, seen.Press("Forget it for run_script").Status)
+	seen.Press("Reset for run_script").See("run_script was reset to the permission level; before, it was allowed.").Miss("Reset for run_script")
+	seen.Press("Reset for <b>gone</b>").See("change the settings, which allows more: <b>gone</b>").Safe("<b>").Approve().See("<b>gone</b> was reset to the permission level; before, it was blocked.").See("No overrides.")
+	assert.Equal(t, http.StatusConflict, seen.Press("Reset for run_script").Status)
 	for _, query := range []string{"set=level&was=read_only&is=full_access", "set=tool&was=%3Cb%3E&is=", "set=other&was=a&is=b"} {
-		s.Get("/settings?"+query).Miss("and is", "follows the level now")
+		s.Get("/settings?"+query).Miss("changed from", "was reset to")
 	}
 }
 
 func TestWhatIsAnsweredInAdvance(t *testing.T) {
 	s, l, _ := openSetting(t, policy.Execute)
 	seen := s.Get("/settings")
-	seen.Press("Save the list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
+	seen.Press("Save auto-approve list", "enabled", "true", "tools", "run_script\r\nrun_workflow, run_script\r\n").
 		See("change the settings, which allows more: run_script, run_workflow", "run_script: runs without asking, unless its plan is of high risk", "run_workflow: runs without asking").Approve().
-		See("What is answered in advance was off, with 0 tools on the list and is on, with 2 tools on the list now.")
+		See("Auto-approve changed from off (0 tools) to on (2 tools).")
 	set, err := l.Settings(context.Background())
 	require.NoError(t, err)
 	assert.Equal(t, policy.AutoApprove{Enabled: true, Tools: []string{"run_script", "run_workflow"}}, set.Auto)
-	assert.Equal(t, http.StatusConflict, seen.Press("Save the list", "tools", "run_workflow").Status)
+	assert.Equal(t, http.StatusConflict, seen.Press("Save auto-approve list", "tools", "run_workflow").Status)
 	p := s.Send("/settings/auto", url.Values{"tools": {"run_scirpt"}})
 	assert.Equal(t, http.StatusNotFound, p.Status)
 	assert.Contains(t, p.Text(), "run_scirpt")
-	s.Get("/settings").Press("Save the list", "tools", "")
+	s.Get("/settings").Press("Save auto-approve list", "tools", "")
 	set, err = l.Settings(context.Background())
 	require.NoError(t, err)
 	assert.Empty(t, set.Auto.Tools)
@@ -106,13 +106,13 @@ func TestWhatIsAnsweredInAdvance(t *testing.T) {
 
 func TestTheConsolesModeStaysBelowTheOperators(t *testing.T) {
 	s, _, _ := openSetting(t, policy.Plan)
-	s.Get("/settings").Press("Set the mode", "mode", "ask").Settled().See("The mode of this console was not set and is ask now.")
-	_, _, sent := s.Get("/settings").Filled("Set the mode")
+	s.Get("/settings").Press("Set console mode", "mode", "ask").Settled().See("The console mode changed from not set to ask.")
+	_, _, sent := s.Get("/settings").Filled("Set console mode")
 	assert.Equal(t, "ask", sent.Get("mode"))
-	s.Get("/settings").Press("Set the mode", "mode", "plan").See("raise the mode of this session to plan").Approve().See("was ask and is plan now")
-	p := s.Get("/settings").Press("Set the mode", "mode", "execute")
+	s.Get("/settings").Press("Set console mode", "mode", "plan").See("raise the mode of this session to plan").Approve().See("changed from ask to plan")
+	p := s.Get("/settings").Press("Set console mode", "mode", "execute")
 	assert.Contains(t, p.Text(), "mode_not_permitted")
-	assert.Contains(t, s.Get("/settings").Text(), "The highest mode here is plan")
+	assert.Contains(t, s.Get("/settings").Text(), "The maximum mode is plan")
 }
 
 func TestALogInForAPartChangesNothingForAll(t *testing.T) {
@@ -171,8 +171,8 @@ func TestSettingInABrowser(t *testing.T) {
 	p.Axe()
 	p.Shot("settings")
 	p.Choose("#level", "read_only")
-	p.Press("Set the level")
-	p.WaitText(".notice", "was execute_with_confirm and is read_only now")
+	p.Press("Set permission level")
+	p.WaitText(".notice", "changed from execute_with_confirm to read_only")
 	p.Dark(true)
 	p.Narrow(true)
 	p.Axe()
@@ -185,7 +185,7 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	s := consolerig.New(t, h.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 		adminpages.NewSettingPages(runner, h.App, nobody{}).Mount(mux, person)
 	})
-	s.Get("/settings").See("Nothing: every session asks.")
+	s.Get("/settings").See("No session grants.")
 	agent := h.Agent("<i>s1</i>")
 	id := agent.Ask(t, "write_note", map[string]string{"name": "x"})
 	_, err := h.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, Always: true, By: "terminal", Proof: person.AtTerminal})
@@ -197,7 +197,7 @@ func TestWhatIsAlwaysAllowedIsRevoked(t *testing.T) {
 	held, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	require.Len(t, held, 1)
-	p.Press("Revoke of write_note "+held[0].About()).See("That is not always allowed any more: the next call asks.", "Nothing: every session asks.")
+	p.Press("Revoke of write_note "+held[0].About()).See("Session grant revoked. The next call asks for approval.", "No session grants.")
 	all, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
@@ -215,8 +215,8 @@ func TestWhatIsAllowedUntilADateIsRevoked(t *testing.T) {
 	_, err := h.Answer(t.Context(), confirm.Decision{ID: id, Approve: true, Until: &confirm.Until{For: confirm.DatedUsual}, By: "terminal", Proof: person.AtTerminal})
 	require.NoError(t, err)
 	p := s.Get("/settings").Safe("<i>").Sound()
-	p.See("Allowed until a date", "write_note", "calls that name no agent host, with these arguments", "terminal tester", "not yet")
-	p.Press("Revoke of write_note").See("That is not always allowed any more: the next call asks.")
+	p.See("Dated grants", "write_note", "clients without an agent host, with these arguments", "terminal tester", "never")
+	p.Press("Revoke of write_note").See("Session grant revoked. The next call asks for approval.")
 	all, err := h.SessionGrants(t.Context())
 	require.NoError(t, err)
 	assert.Empty(t, all)
@@ -230,16 +230,16 @@ func (nobody) List(context.Context) ([]access.Credential, error) { return nil, n
 func TestCredentialsAreListedAndRevoked(t *testing.T) {
 	s, _, keeper := openSetting(t, policy.Execute)
 	ctx := context.Background()
-	assert.Contains(t, s.Get("/settings").Text(), "Nobody, over the network.")
+	assert.Contains(t, s.Get("/settings").Text(), "No credentials.")
 	digest := access.DigestOf("secret")
 	c, err := keeper.Issue(ctx, "test", access.Credential{Kind: access.Token, Name: `<i>ci</i>`, Digest: digest, ExpiresAt: time.Now().Add(time.Hour),
 		Scope: access.Scope{Toolsets: []string{"packs"}, ReadOnly: true, Ceiling: policy.Plan}})
 	require.NoError(t, err)
 	p := s.Get("/settings")
-	assert.Contains(t, p.Text(), "packs; reading only; up to mode plan")
+	assert.Contains(t, p.Text(), "packs; read-only; maximum mode plan")
 	assert.NotContains(t, p.HTML, "<i>ci")
 	p = p.Press("Revoke token <i>ci</i>")
-	assert.Contains(t, p.Text(), "Nobody, over the network.")
+	assert.Contains(t, p.Text(), "No credentials.")
 	_, err = keeper.Admit(ctx, access.Token, digest)
 	require.ErrorIs(t, err, access.ErrUnknown)
 	assert.Equal(t, http.StatusNotFound, s.Send("/settings/credentials/key_none/revoke", nil).Status)
@@ -254,17 +254,17 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 		require.NoError(t, err)
 		return set
 	}
-	asks := s.Get("/settings").Press("Set the level", "level", "full_access").Sound()
+	asks := s.Get("/settings").Press("Set permission level", "level", "full_access").Sound()
 	asks.See("change the settings, which allows more: permission level full_access", "permission level full_access instead of execute_with_confirm", "high risk",
-		"Approval needs an answer in a terminal or in the console").Miss("permission level: full_access, was not set")
+		"Required proof an answer in a terminal or in the console").Miss("permission level: full_access, was not set")
 	assert.Zero(t, settings().Revision)
 	assert.NotContains(t, asks.HTML, `value="always"`)
 	asks.Press("Deny: change the settings, which allows more: permission level full_access").See("the user denied this call")
 	assert.Zero(t, settings().Revision)
 
-	asks = s.Get("/settings").Press("Set who approves", "approval", "caller")
+	asks = s.Get("/settings").Press("Set approver", "approval", "caller")
 	asks.See("the user is no longer asked: clients approve plans themselves, with the token that they receive")
-	asks.Approve().See("The setting of who approves was not set and is caller now.", "caller: no person is asked your settings")
+	asks.Approve().See("The approver changed from not set to caller.", "caller: clients approve their own calls your settings")
 	in, err := l.PolicyInForce(t.Context())
 	require.NoError(t, err)
 	assert.True(t, in.Approval.ByCaller())
@@ -273,20 +273,20 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 	require.Len(t, found, 2)
 	assert.Equal(t, []string{"approve", "console", "console key_rig"}, []string{found[0].Event.Verdict, found[0].Event.Surface, found[0].Event.ApprovedBy})
 
-	s.Get("/settings").Press("Set who approves", "approval", "human").See("was caller and is human now.", "human: a person, in a terminal or here your settings")
+	s.Get("/settings").Press("Set approver", "approval", "human").See("changed from caller to human.", "human: you approve, in a terminal or in the console your settings")
 	stale := s.Get("/settings")
-	stale.Press("Set the highest mode", "max_mode", "plan").See("The highest mode that people set was not set and is plan now.", "Highest mode plan your settings")
-	assert.Equal(t, http.StatusConflict, stale.Press("Set the highest mode", "max_mode", "ask").Status)
-	s.Get("/settings").Press("Set the highest mode", "max_mode", "").See("calls may go up to mode execute instead of plan").Approve().See("was plan and is not set now.")
+	stale.Press("Set maximum mode", "max_mode", "plan").See("The maximum mode changed from not set to plan.", "Maximum mode plan your settings")
+	assert.Equal(t, http.StatusConflict, stale.Press("Set maximum mode", "max_mode", "ask").Status)
+	s.Get("/settings").Press("Set maximum mode", "max_mode", "").See("calls may go up to mode execute instead of plan").Approve().See("changed from plan to not set.")
 
-	s.Get("/settings").Press("Require it", "key", "high", "proof", "person").See("Approving high needed a person's answer and needs an answer in a terminal or in the console now.",
-		"Approving high needs an answer in a terminal or in the console your settings")
-	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Require it", "key", "no_such_tool", "proof", "touch").Status)
-	s.Get("/settings").Press("Drop it for high").See("approving high needs a person's answer instead of").Approve().See("Any person's answer approves.")
+	s.Get("/settings").Press("Require proof", "key", "high", "proof", "person").See("The proof for high changed from a person's answer to an answer in a terminal or in the console.",
+		"Proof for high an answer in a terminal or in the console your settings")
+	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Require proof", "key", "no_such_tool", "proof", "touch").Status)
+	s.Get("/settings").Press("Remove for high").See("approving high needs a person's answer instead of").Approve().See("No required proof.")
 
-	s.Get("/settings").Press("Save whose forms may approve", "entries", "codex\r\n").See("the form of the host entry codex approves plans below high risk", "any process of this user can start that entry").
-		Approve().See("What may approve by its form was not set and is codex now.")
-	s.Get("/settings").Press("Save whose forms may approve", "entries", "").See("was codex and is not set now.")
+	s.Get("/settings").Press("Save host forms", "entries", "codex\r\n").See("the form of the host entry codex approves plans below high risk", "any process of this user can start that entry").
+		Approve().See("The list of host forms changed from not set to codex.")
+	s.Get("/settings").Press("Save host forms", "entries", "").See("changed from codex to not set.")
 }
 
 // TestForHowLongReadsAreKept: a person approves the days, which is what the audit needs to remove reads; to keep them longer needs nobody.
@@ -294,19 +294,19 @@ func TestForHowLongReadsAreKept(t *testing.T) {
 	s, l, _ := openSetting(t, policy.Execute)
 	_, err := l.Record().Prune(t.Context(), 30, 1)
 	require.Error(t, err)
-	s.Get("/settings").Press("Set how long reads are kept", "days", "30").See("records of reads go from the audit after 30 days for good, and were kept for all time").
-		Approve().See("Reads were kept for all time and are kept for 30 days now.", "kept for 30 days")
+	s.Get("/settings").Press("Set audit retention", "days", "30").See("records of reads go from the audit after 30 days for good, and were kept for all time").
+		Approve().See("Reads are now kept for 30 days; before, for all time.", "kept for 30 days")
 	_, err = l.Record().Prune(t.Context(), 30, 1)
 	require.NoError(t, err)
 	for _, wrong := range []string{"-1", "x", "99999999"} {
-		assert.Equal(t, http.StatusBadRequest, s.Get("/settings").Press("Set how long reads are kept", "days", wrong).Status, wrong)
+		assert.Equal(t, http.StatusBadRequest, s.Get("/settings").Press("Set audit retention", "days", wrong).Status, wrong)
 	}
-	s.Get("/settings").Press("Set how long reads are kept", "days", "90").See("Reads were kept for 30 days and are kept for 90 days now.")
+	s.Get("/settings").Press("Set audit retention", "days", "90").See("Reads are now kept for 90 days; before, for 30 days.")
 	_, err = l.Record().Prune(t.Context(), 90, 1)
 	require.NoError(t, err)
 	_, err = l.Record().Prune(t.Context(), 30, 1)
 	require.Error(t, err, "that is not what holds any more")
-	s.Get("/settings").Press("Set how long reads are kept", "days", "30").See("were kept for 90 days")
+	s.Get("/settings").Press("Set audit retention", "days", "30").See("were kept for 90 days")
 }
 
 // TestALayerAboveDecides: the page says which, and what users' settings wanted in vain.
@@ -320,15 +320,15 @@ func TestALayerAboveDecides(t *testing.T) {
 	s := consolerig.New(t, l.App, func(runner *ui.CallRunner, mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 		adminpages.NewSettingPages(runner, l.App, nobody{}).Mount(mux, person)
 	})
-	s.Get("/settings").See("Highest mode plan COUNTERSIGN_MAX_MODE", "Who approves human: a person, in a terminal or here built in",
-		"config.yaml says approval: caller. It stays human, as built in decides: a layer only narrows what stands above it.")
+	s.Get("/settings").See("Maximum mode plan COUNTERSIGN_MAX_MODE", "Approver human: you approve, in a terminal or in the console built in",
+		"config.yaml sets approval to caller, which is ignored: built in sets human, and a layer can only narrow the layers above it.")
 }
 
 // TestATokenIsMadeOnceItIsApproved: the page shows it for a while, and nothing else holds it.
 func TestATokenIsMadeOnceItIsApproved(t *testing.T) {
 	began := time.Now()
 	s, l, keeper := openSetting(t, policy.Execute)
-	asks := s.Get("/settings").Press("Make the token", "name", "ci <b>", "toolsets", "packs, control", "max_mode", "plan", "lasts", "24h")
+	asks := s.Get("/settings").Press("Create token", "name", "ci <b>", "toolsets", "packs, control", "max_mode", "plan", "lasts", "24h")
 	asks.See("make a token for ci <b>", "whoever has it calls the tools of control, packs, up to mode plan, until ", "high risk").Safe("<b>").Sound()
 	all, err := keeper.List(t.Context())
 	require.NoError(t, err)
@@ -347,6 +347,6 @@ func TestATokenIsMadeOnceItIsApproved(t *testing.T) {
 		require.NoError(t, err)
 		assert.NotContains(t, string(doc), secret)
 	}
-	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Make the token", "name", "x", "toolsets", "no-such").Status)
-	assert.Contains(t, s.Get("/settings").Press("Make the token", "name", "ci <b>").Text(), "there is a token")
+	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Create token", "name", "x", "toolsets", "no-such").Status)
+	assert.Contains(t, s.Get("/settings").Press("Create token", "name", "ci <b>").Text(), "there is a token")
 }

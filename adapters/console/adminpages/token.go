@@ -14,17 +14,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// lasting returns how long a token can be good, by the word of the form; forever is the empty word.
+// lasting returns the lifetimes of a token that the form offers; the empty value is no expiry.
 func lasting() []ui.Choice {
-	return []ui.Choice{{Value: "", Text: "until it is revoked"}, {Value: "24h", Text: "a day"}, {Value: "168h", Text: "a week"}, {Value: "2160h", Text: "90 days"}}
+	return []ui.Choice{{Value: "", Text: "when revoked"}, {Value: "24h", Text: "in 1 day"}, {Value: "168h", Text: "in 7 days"}, {Value: "2160h", Text: "in 90 days"}}
 }
 
 func tokenForm(v httpauth.Identity) ui.Node {
-	return ui.Disclosure("Make a token", false, ui.PostForm(v, settingSection+"/tokens", ui.Field("token-name", "name", "Name, for people", ""),
-		ui.Field("token-toolsets", "toolsets", "Only these toolsets (empty: all that is served)", ""), ui.CheckboxField("token-read-only", "read_only", "Only to read", false),
-		ui.SelectField("token-max-mode", "max_mode", "Up to mode", "", ui.Choice{Value: "", Text: "as the operator says"}, ui.Choice{Value: "ask", Text: "ask"},
+	return ui.Disclosure("Create token …", false, ui.PostForm(v, settingSection+"/tokens", ui.Field("token-name", "name", "Name", ""),
+		ui.Field("token-toolsets", "toolsets", "Toolsets (default: all)", ""), ui.CheckboxField("token-read-only", "read_only", "Read-only", false),
+		ui.SelectField("token-max-mode", "max_mode", "Maximum mode", "", ui.Choice{Value: "", Text: "server configuration"}, ui.Choice{Value: "ask", Text: "ask"},
 			ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}),
-		ui.SelectField("token-lasts", "lasts", "Good", "", lasting()...), ui.SubmitButton("Make the token")))
+		ui.SelectField("token-lasts", "lasts", "Expires", "", lasting()...), ui.SubmitButton("Create token")))
 }
 
 // token creates a token once the user has approved its scope. The secret stays in this process until its page has shown it; the call contains only
@@ -42,7 +42,7 @@ func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.I
 	if lasts := r.PostFormValue("lasts"); err == nil && lasts != "" {
 		d, wrong := time.ParseDuration(lasts)
 		if wrong != nil || d <= 0 {
-			err = policy.ErrWord.WithMessage("%q is no time that a token is good for", ui.Printable(lasts))
+			err = policy.ErrWord.WithMessage("invalid token lifetime %q; use a duration such as 24h", ui.Printable(lasts))
 		}
 		c.ExpiresAt = time.Now().Add(d).UTC().Truncate(time.Second)
 	}
@@ -52,7 +52,7 @@ func (s settingPages) token(w http.ResponseWriter, r *http.Request, v httpauth.I
 	}
 	secret := httpauth.Secret(httpauth.TokenPrefix)
 	c.Digest = access.DigestOf(secret)
-	s.runner.Do(w, r, v, ui.Task{Title: "Make the token " + ui.Printable(c.Name), Tool: control.CreateCredential.Name, Args: c.Request(), Back: settingSection,
+	s.runner.Do(w, r, v, ui.Task{Title: "Create token " + ui.Printable(c.Name), Tool: control.CreateCredential.Name, Args: c.Request(), Back: settingSection,
 		Show: told(secret)})
 }
 
@@ -74,9 +74,9 @@ func told(secret string) func(tool.Outcome) ui.Node {
 		}
 		if time.Now().After(until) {
 			secret = ""
-			return ui.Notice(ui.Plain, ui.P(ui.Text("The token was made, and is not shown any more.")))
+			return ui.Notice(ui.Plain, ui.P(ui.Text("The token was created. It is no longer shown.")))
 		}
-		return ui.Notice(ui.Good, ui.P(ui.Text("This is the token. Keep it now: it is shown for five minutes, and is stored nowhere. Programs send it as Authorization: Bearer TOKEN.")),
+		return ui.Notice(ui.Good, ui.P(ui.Text("Copy this token now. It is shown for 5 minutes and is not stored. Programs send it in the header Authorization: Bearer TOKEN.")),
 			ui.CodeBlock("token", secret))
 	}
 }
@@ -89,7 +89,7 @@ func (s settingPages) known(toolsets []string) error {
 	}
 	for _, name := range toolsets {
 		if !there[name] {
-			return tool.ErrUnknown.WithMessage("there is no toolset %q here", ui.Printable(name))
+			return tool.ErrUnknown.WithMessage("unknown toolset %q; the Settings page lists all toolsets", ui.Printable(name))
 		}
 	}
 	return nil

@@ -13,10 +13,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// ErrArguments reports a text that is no JSON object.
-var ErrArguments = fault.New(fault.Invalid, "try_arguments_invalid", "the arguments have to be a JSON object, such as {\"name\": \"x\"}")
+// ErrArguments is returned for arguments that are not a JSON object.
+var ErrArguments = fault.New(fault.Invalid, "try_arguments_invalid", "the arguments must be a JSON object, such as {\"name\": \"x\"}")
 
-// The buttons of the form that tries a tool.
+// The values of the buttons of the form that calls a tool.
 const (
 	doPlan = "plan"
 	doCall = "call"
@@ -26,12 +26,12 @@ func (s *toolSection) one(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	s.show(w, r, v, "{}", nil)
 }
 
-// show is the page of a tool; given is what stands in the form to try it, and problem what is wrong with that.
+// show answers with the page of a tool. given is the content of the form that calls it, and problem the error in it; nil for none.
 func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity, given string, problem error) {
 	name := tool.Name(r.PathValue("name"))
 	spec, served := s.core.Spec(name)
 	if !served || !s.runner.Serves(v, name) {
-		s.fail(w, v, ErrUnknownTool.WithMessage("this server serves no tool %q", ui.Printable(string(name))))
+		s.fail(w, v, ErrUnknownTool.WithMessage("tool %q not found or not enabled; the Tools page lists all tools", ui.Printable(string(name))))
 		return
 	}
 	settings, err := s.core.Settings(r.Context())
@@ -51,11 +51,11 @@ func (s *toolSection) show(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	}
 	p.Body = append(p.Body, ui.P(ui.TextNode(spec.Description)), about(spec),
 		ui.Part("Setting", switches(v, spec, settings.Tools[string(spec.Name)], "tool"), warned(spec, settings.Level, settings.Tools[string(spec.Name)])),
-		ui.Part("What would happen", ui.Search(toolPathOf(name), ui.SelectField("mode", "mode", "In mode", mode.String(), ui.Choice{Value: "", Text: "as things are"},
-			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Simulate")),
-			ui.P(ui.ID("outlook"), ui.TextNode("A call that does all this tool may do "), s.outlook(r.Context(), v, spec, mode))),
-		ui.Part("Arguments", arguments(spec.Input), ui.Disclosure("The schema", false, ui.CodeBlock("schema of the arguments", indented(spec.Input))), answers(spec.OutputSchema())),
-		ui.Part("Try it", try(v, spec, given)))
+		ui.Part("Current verdict", ui.Search(toolPathOf(name), ui.SelectField("mode", "mode", "Mode", mode.String(), ui.Choice{Value: "", Text: "current"},
+			ui.Choice{Value: "ask", Text: "ask"}, ui.Choice{Value: "plan", Text: "plan"}, ui.Choice{Value: "execute", Text: "execute"}), ui.SubmitButton("Evaluate")),
+			ui.P(ui.ID("outlook"), ui.TextNode("A call with every effect of this tool: "), s.outlook(r.Context(), v, spec, mode))),
+		ui.Part("Arguments", arguments(spec.Input), ui.Disclosure("Input schema", false, ui.CodeBlock("input schema", indented(spec.Input))), answers(spec.OutputSchema())),
+		ui.Part("Call tool", try(v, spec, given)))
 	p.Write(w, status, v)
 }
 
@@ -66,29 +66,29 @@ func about(s tool.Spec) ui.Node {
 		}
 		return ui.TextNode(text)
 	}
-	strength := map[policy.Strength]string{policy.Simple: "yes or no", policy.Preview: "yes or no to its plan", policy.Typed: "by typing a name"}[s.Confirm]
+	strength := map[policy.Strength]string{policy.Simple: "yes or no", policy.Preview: "yes or no, with plan", policy.Typed: "type a name"}[s.Confirm]
 	var preview ui.Node
 	if s.Preview != "" {
 		preview = ui.LinkTo(toolPathOf(s.Preview), string(s.Preview))
 	}
 	return ui.Facts(ui.Fact{Name: "Title", Value: word(s.Title)}, ui.Fact{Name: "Toolset", Value: word(s.Toolset)}, ui.Fact{Name: "Category", Value: word(s.Category)},
-		ui.Fact{Name: "Class", Value: class(s)}, ui.Fact{Name: "May", Value: word(strings.ReplaceAll(s.Effects.String(), ",", ", "))}, ui.Fact{Name: "Needs leave to", Value: word(s.Permission())},
-		ui.Fact{Name: "Risk", Value: ui.Risk(s.Risk.String())}, ui.Fact{Name: "Is confirmed", Value: word(strength)}, ui.Fact{Name: "Its plan comes from", Value: preview})
+		ui.Fact{Name: "Class", Value: class(s)}, ui.Fact{Name: "Effects", Value: word(strings.ReplaceAll(s.Effects.String(), ",", ", "))}, ui.Fact{Name: "Required permission", Value: word(s.Permission())},
+		ui.Fact{Name: "Risk", Value: ui.Risk(s.Risk.String())}, ui.Fact{Name: "Approval", Value: word(strength)}, ui.Fact{Name: "Preview tool", Value: preview})
 }
 
-// warned says that a tool may change things although nothing else may.
+// warned returns a message if the tool is allowed although the permission level is read_only; nil otherwise.
 func warned(s tool.Spec, level policy.Level, set policy.Setting) ui.Node {
 	if level != policy.ReadOnly || set != policy.Allowed || s.Class < policy.ClassWrite {
 		return nil
 	}
-	return ui.Notice(ui.Warn, ui.P(ui.TextNode("It is allowed although the permission level is read only.")))
+	return ui.Notice(ui.Warn, ui.P(ui.TextNode("Allowed despite permission level read_only.")))
 }
 
 func answers(schema json.RawMessage) ui.Node {
 	if len(schema) == 0 {
 		return nil
 	}
-	return ui.Disclosure("What it answers, as a schema", false, ui.CodeBlock("schema of the answer", indented(schema)))
+	return ui.Disclosure("Output schema", false, ui.CodeBlock("output schema", indented(schema)))
 }
 
 func indented(doc json.RawMessage) string {
@@ -99,13 +99,13 @@ func indented(doc json.RawMessage) string {
 	return b.String()
 }
 
-// try returns the form that calls the tool. What changes something shows what it would do first.
+// try returns the form that calls the tool. A tool that changes something also has a preview button.
 func try(v httpauth.Identity, spec tool.Spec, given string) ui.Node {
 	var plan ui.Node
-	call := ui.SubmitButton("Call it", ui.Name("do"), ui.Value(doCall))
+	call := ui.SubmitButton("Call tool", ui.Name("do"), ui.Value(doCall))
 	if spec.Class >= policy.ClassWrite {
-		plan = ui.SubmitButton("Show what it would do", ui.Name("do"), ui.Value(doPlan))
-		call = ui.Danger("Call it, as an agent would", ui.Name("do"), ui.Value(doCall))
+		plan = ui.SubmitButton("Preview", ui.Name("do"), ui.Value(doPlan))
+		call = ui.Danger("Call tool", ui.Name("do"), ui.Value(doCall))
 	}
 	return ui.PostForm(v, toolPathOf(spec.Name)+"/try", ui.TextareaField("args", "args", "Arguments, as JSON", given), ui.Div(ui.Class("buttons"), plan, call))
 }
@@ -114,7 +114,7 @@ func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	name, given := tool.Name(r.PathValue("name")), r.PostFormValue("args")
 	spec, served := s.core.Spec(name)
 	if !served || !s.runner.Serves(v, name) {
-		s.fail(w, v, ErrUnknownTool.WithMessage("this server serves no tool %q", ui.Printable(string(name))))
+		s.fail(w, v, ErrUnknownTool.WithMessage("tool %q not found or not enabled; the Tools page lists all tools", ui.Printable(string(name))))
 		return
 	}
 	args := json.RawMessage(strings.TrimSpace(given))
@@ -125,7 +125,7 @@ func (s *toolSection) try(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	}
 	task := ui.Task{Title: "Call " + string(name), Tool: name, Args: args, Back: toolPathOf(name), Show: func(tool.Outcome) ui.Node { return nil }}
 	if r.PostFormValue("do") != doCall {
-		task.Title, task.Mode = "What "+string(name)+" would do", policy.Plan
+		task.Title, task.Mode = "Preview "+string(name), policy.Plan
 		if _, said := object["mode"]; said && decidesMode(spec.Input) { // it would outrank the call's
 			object["mode"] = json.RawMessage(`"plan"`)
 			task.Args = object

@@ -17,10 +17,10 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// toolPath is of this section.
+// toolPath is the path of this section.
 const toolPath = "/tools"
 
-// ToolCore is what is asked: an *app.App.
+// ToolCore is the part of the core that the tools section uses: an *app.App.
 type ToolCore interface {
 	Toolsets() []tool.Toolset
 	Spec(n tool.Name) (tool.Spec, bool)
@@ -29,8 +29,8 @@ type ToolCore interface {
 	SettingsCall(ctx context.Context, change func(*app.Settings) error) (tool.Call, error)
 }
 
-// ErrUnknownTool reports a tool that this server does not serve.
-var ErrUnknownTool = fault.New(fault.NotFound, "tool_not_listed", "this server serves no such tool")
+// ErrUnknownTool is returned for a tool that is unknown or not enabled.
+var ErrUnknownTool = fault.New(fault.NotFound, "tool_not_listed", "tool not found or not enabled; the Tools page lists all tools")
 
 // toolSection is the section tools.
 type toolSection struct {
@@ -43,7 +43,7 @@ func NewToolSection(runner *ui.CallRunner, core ToolCore) *toolSection {
 	return &toolSection{runner, core}
 }
 
-// Mount adds the pages to a mux, through what lets users in.
+// Mount adds the pages to a mux, behind the authentication of users.
 func (s *toolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET "+toolPath, person(s.list))
 	mux.Handle("GET "+toolPath+"/{name}", person(s.one))
@@ -51,7 +51,7 @@ func (s *toolSection) Mount(mux *http.ServeMux, person func(httpauth.Handler) ht
 	mux.Handle("POST "+toolPath+"/{name}/try", person(s.try))
 }
 
-// set of tools, as the catalogue shows it.
+// set is a toolset as the list of tools shows it.
 type set struct {
 	name       string
 	specs      []tool.Spec
@@ -59,7 +59,7 @@ type set struct {
 	servedWith string
 }
 
-// sets returns the toolsets with what the visitor is served of them that fits the search.
+// sets returns the toolsets with the tools that the visitor has and that match the search.
 func (s *toolSection) sets(v httpauth.Identity, q, only string) []set {
 	var out []set
 	for _, t := range s.core.Toolsets() {
@@ -108,14 +108,14 @@ func (s *toolSection) list(w http.ResponseWriter, r *http.Request, v httpauth.Id
 	}
 	p := ui.Page{Title: "Tools", Section: toolPath, Notice: s.runner.Notice(r)}
 	p.Body = append(p.Body,
-		ui.P(ui.TextNode("What agents and people can call here, and what would happen if an agent did now, in a session of which nothing is known.")),
+		ui.P(ui.TextNode("Enabled tools, and the policy verdict for a call from a new agent session.")),
 		ui.Search(toolPath, ui.Field("q", "q", "Name or description", q), ui.SelectField("toolset", "toolset", "Toolset", only, choices...), ui.SubmitButton("Search")))
 	found := s.sets(v, q, only)
 	for _, t := range found {
 		p.Body = append(p.Body, s.part(r.Context(), v, t, settings))
 	}
 	if len(found) == 0 {
-		p.Body = append(p.Body, ui.Empty("No tool fits."))
+		p.Body = append(p.Body, ui.Empty("No matching tools."))
 	}
 	p.Write(w, http.StatusOK, v)
 }
@@ -130,11 +130,11 @@ func (s *toolSection) part(ctx context.Context, v httpauth.Identity, t set, sett
 	var more ui.Node
 	switch {
 	case t.servedWith != "":
-		more = ui.P(ui.Class("quiet"), ui.TextNode("It is not served here. To have it: "), ui.InlineCode(t.servedWith))
+		more = ui.P(ui.Class("quiet"), ui.TextNode("Not enabled. To enable it: "), ui.InlineCode(t.servedWith))
 	case t.hidden > 0:
-		more = ui.P(ui.Class("quiet"), ui.Textf("%d more of it are not served here.", t.hidden))
+		more = ui.P(ui.Class("quiet"), ui.TextNode(ui.Count(t.hidden, "more tool is", "more tools are")+" not enabled."))
 	}
-	return ui.Part(t.name, ui.DataTable("Tools of "+t.name, []string{"Tool", "Category", "Class", "Needs leave to", "Risk", "If an agent called it now", "Setting"}, rows, "None of it is served here."), more)
+	return ui.Part(t.name, ui.DataTable("Tools of "+t.name, []string{"Tool", "Category", "Class", "Required permission", "Risk", "Current verdict", "Setting"}, rows, "No tools enabled in this toolset."), more)
 }
 
 // class returns how dangerous a tool may be.
@@ -148,26 +148,26 @@ func class(s tool.Spec) ui.Node {
 	}
 	badges := ui.Group{ui.Badge(tone, s.Class.String())}
 	if s.UserOnly {
-		badges = append(badges, ui.TextNode(" "), ui.Badge(ui.Plain, "people only"))
+		badges = append(badges, ui.TextNode(" "), ui.Badge(ui.Plain, "users only"))
 	}
 	return badges
 }
 
-// outlook returns what policy says of a call of the tool now, and why.
+// outlook returns the current policy verdict for a call of the tool, and its rule.
 func (s *toolSection) outlook(ctx context.Context, v httpauth.Identity, spec tool.Spec, mode policy.Mode) ui.Node {
 	d := s.core.Evaluate(ctx, tool.Call{Tool: spec.Name, Principal: v.Principal, Restrictions: v.Within, Mode: mode, FromUser: spec.UserOnly})
-	words, tone := "is refused", ui.Bad
+	words, tone := "Denied", ui.Bad
 	switch d.Verdict {
 	case policy.Allow:
-		words, tone = "runs", ui.Good
+		words, tone = "Allowed", ui.Good
 	case policy.DryRun:
-		words, tone = "only shows what it would do", ui.Plain
+		words, tone = "Dry run only", ui.Plain
 	case policy.Explain:
-		words, tone = "is refused, and says what it would do", ui.Bad
+		words, tone = "Denied, with plan", ui.Bad
 	case policy.Confirm:
-		words, tone = map[policy.Strength]string{policy.Simple: "asks first", policy.Preview: "asks first, with its plan", policy.Typed: "asks for a name to be typed"}[d.Strength], ui.Warn
+		words, tone = map[policy.Strength]string{policy.Simple: "Asks", policy.Preview: "Asks, with plan", policy.Typed: "Asks you to type a name"}[d.Strength], ui.Warn
 	}
-	return ui.Group{ui.Badge(tone, words), ui.TextNode(" "), ui.Span(ui.Class("quiet"), ui.TextNode("rule "+cmp.Or(d.Rule, "not served")))}
+	return ui.Group{ui.Badge(tone, words), ui.TextNode(" "), ui.Span(ui.Class("quiet"), ui.TextNode("rule "+cmp.Or(d.Rule, "not enabled")))}
 }
 
 func toolPathOf(n tool.Name) string { return toolPath + "/" + url.PathEscape(string(n)) }

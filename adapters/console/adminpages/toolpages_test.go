@@ -39,29 +39,29 @@ func openTool(t *testing.T) (*consolerig.Site, *local.Local) {
 func TestTheCatalogueSaysWhatPolicySays(t *testing.T) {
 	s, _ := openTool(t)
 	all := s.Get("/tools").Sound().Text()
-	for _, want := range []string{"packs", "NPM/Package Scripts", "run_script", "amof_discard_ecosystem", "asks first rule strength", "deploy_apply", "people only"} {
+	for _, want := range []string{"packs", "NPM/Package Scripts", "run_script", "amof_discard_ecosystem", "Asks rule strength", "deploy_apply", "users only"} {
 		assert.Contains(t, all, want)
 	}
 	some := s.Get("/tools?q=" + url.QueryEscape("audit TAIL")).Text()
 	assert.Contains(t, some, "audit_tail")
 	assert.NotContains(t, some, "run_script")
 	assert.Contains(t, s.Get("/tools?q="+url.QueryEscape(`<script>alert("x")</script>`)).HTML, "&lt;script&gt;")
-	assert.Contains(t, s.Get("/tools?q=nothinglikeit").Text(), "No tool fits.")
+	assert.Contains(t, s.Get("/tools?q=nothinglikeit").Text(), "No matching tools.")
 }
 
 func TestASwitchRulesAtOnceAndIsOnRecord(t *testing.T) {
 	s, l := openTool(t)
 	p := s.Get("/tools/run_script").Press("Set run_script", "setting", "blocked")
 	assert.Regexp(t, `^/tools/run_script\?`, p.Path, "what narrows is stored at once")
-	p.See("run_script was Default and is Blocked now.", "is refused rule tool_blocked").Sound()
-	s.Get("/tools?q=run_script").See("is refused rule tool_blocked")
+	p.See("run_script changed from Default to Blocked.", "Denied rule tool_blocked").Sound()
+	s.Get("/tools?q=run_script").See("Denied rule tool_blocked")
 	p = s.Get("/tools?q=run_script").Press("Set run_script", "setting", "")
 	p.See("change the settings, which allows more: run_script", "run_script: default for its class and the permission level instead of blocked")
-	s.Get("/tools/run_script").See("is refused rule tool_blocked")
+	s.Get("/tools/run_script").See("Denied rule tool_blocked")
 	p = p.Approve()
 	assert.Regexp(t, `^/tools\?`, p.Path, "back to where it was turned")
-	p.See("run_script was Blocked and is Default now.")
-	s.Get("/tools/run_script").See("asks first rule strength")
+	p.See("run_script changed from Blocked to Default.")
+	s.Get("/tools/run_script").See("Asks rule strength")
 	found, err := l.AuditSearch(t.Context(), audit.Filter{Tool: "change_settings", Phase: audit.Intent})
 	require.NoError(t, err)
 	require.Len(t, found, 2)
@@ -78,13 +78,13 @@ func TestNobodyOverwritesWhatHeHasNotSeen(t *testing.T) {
 	})
 	p := seen.Press("Set run_script", "setting", "allowed")
 	assert.Equal(t, http.StatusConflict, p.Status)
-	p.See("somebody else has set run_script to Confirm meanwhile, and nothing was changed")
+	p.See("not saved: the setting of run_script changed to Confirm since you opened the page")
 	set, err := l.Settings(t.Context())
 	require.NoError(t, err)
 	assert.Equal(t, policy.AlwaysConfirm, set.Tools["run_script"])
 	seen = s.Get("/tools/run_script")
 	person.Settings(t, l.App, func(set *app.Settings) error { delete(set.Tools, "run_workflow"); return nil })
-	seen.Press("Set run_script", "setting", "allowed").Approve().See("was Confirm and is Allowed now")
+	seen.Press("Set run_script", "setting", "allowed").Approve().See("changed from Confirm to Allowed")
 }
 
 func TestNothingElseIsSet(t *testing.T) {
@@ -97,7 +97,7 @@ func TestNothingElseIsSet(t *testing.T) {
 		assert.Equal(t, http.StatusNotFound, p.Status)
 		assert.NotContains(t, p.HTML, "<b>")
 	}
-	assert.NotContains(t, s.Get("/tools?set=x&was=confirm&is=allowed&done=job-1x").Text(), "is Allowed now", "a link tells of no change")
+	assert.NotContains(t, s.Get("/tools?set=x&was=confirm&is=allowed&done=job-1x").Text(), "to Allowed", "a link tells of no change")
 }
 
 func TestAllowedUnderReadOnlyIsWarnedOf(t *testing.T) {
@@ -106,45 +106,45 @@ func TestAllowedUnderReadOnlyIsWarnedOf(t *testing.T) {
 		set.Level, set.Tools = policy.ReadOnly, map[string]policy.Setting{"run_script": policy.Allowed}
 		return nil
 	})
-	s.Get("/tools/run_script").See("allowed although the permission level is read only")
-	s.Get("/tools/run_workflow").Miss("allowed although").See("is refused rule permission_level")
+	s.Get("/tools/run_script").See("Allowed despite permission level read_only")
+	s.Get("/tools/run_workflow").Miss("Allowed despite").See("Denied rule permission_level")
 }
 
 func TestATool(t *testing.T) {
 	s, _ := openTool(t)
-	s.Get("/tools/deploy_apply").See("Class dangerous", "May read, write, delete, network", "Needs leave to execute", "Is confirmed yes or no to its plan", "Its plan comes from deploy",
-		"repo string", "target string", `one of "all", "codex"`, `unless said "default"`, "Show what it would do", "Call it, as an agent would").Sound()
-	s.Get("/tools/set_mode").See("mode string yes", `one of "ask", "plan", "execute"`, "Call it").Miss("Show what it would do")
-	s.Get("/tools/list_toolsets").See("It takes no arguments.", "runs rule read")
+	s.Get("/tools/deploy_apply").See("Class dangerous", "Effects read, write, delete, network", "Required permission execute", "Approval yes or no, with plan", "Preview tool deploy",
+		"repo string", "target string", `one of "all", "codex"`, `default "default"`, "Preview", "Call tool").Sound()
+	s.Get("/tools/set_mode").See("mode string yes", `one of "ask", "plan", "execute"`, "Call tool").Miss("Preview")
+	s.Get("/tools/list_toolsets").See("No arguments.", "Allowed rule read")
 	s.Get("/tools/input").See("sections[]", "sections[].refs[]")
 }
 
 func TestADecisionIsSimulated(t *testing.T) {
 	s, _ := openTool(t)
-	s.Get("/tools/run_script?mode=plan").See("may do only shows what it would do rule mode")
-	s.Get("/tools/run_script?mode=ask").See("may do is refused, and says what it would do rule mode")
-	s.Get("/tools/run_script").Press("Simulate", "mode", "execute").See("may do asks first rule strength")
-	s.Get("/tools/run_script?mode=%3Cb%3E").See("may do asks first")
+	s.Get("/tools/run_script?mode=plan").See("of this tool: Dry run only rule mode")
+	s.Get("/tools/run_script?mode=ask").See("of this tool: Denied, with plan rule mode")
+	s.Get("/tools/run_script").Press("Evaluate", "mode", "execute").See("of this tool: Asks rule strength")
+	s.Get("/tools/run_script?mode=%3Cb%3E").See("of this tool: Asks")
 }
 
 func TestToolPageCallsCore(t *testing.T) {
 	s, _ := openTool(t)
-	s.Get("/tools/list_toolsets").Press("Call it").Settled().See("ecosystems")
-	p := s.Get("/tools/list_projects").Press("Call it", "args", "[1] <b>")
+	s.Get("/tools/list_toolsets").Press("Call tool").Settled().See("ecosystems")
+	p := s.Get("/tools/list_projects").Press("Call tool", "args", "[1] <b>")
 	assert.Equal(t, http.StatusBadRequest, p.Status)
 	p.See("JSON object", "[1] <b>").Safe("<b>").Sound()
-	p = s.Get("/tools/get_project").Press("Call it", "args", `{"path": "/no/such <b>place</b>"}`)
+	p = s.Get("/tools/get_project").Press("Call tool", "args", `{"path": "/no/such <b>place</b>"}`)
 	assert.NotContains(t, p.HTML, "<b>place")
-	s.Get("/tools/create_workflow").Press("Show what it would do", "args", `{"name": "By hand"}`).Settled().See("Nothing was changed", "name By hand")
-	s.Get("/tools/list_workflows").Press("Call it", "args", `{}`).Settled().Miss("By hand")
-	s.Get("/tools/create_workflow").Press("Call it, as an agent would", "args", `{"name": "By hand"}`).See("By hand").Approve().See("Done.")
-	s.Get("/tools/list_workflows").Press("Call it", "args", `{}`).Settled().See("By hand")
+	s.Get("/tools/create_workflow").Press("Preview", "args", `{"name": "By hand"}`).Settled().See("Nothing was changed", "name By hand")
+	s.Get("/tools/list_workflows").Press("Call tool", "args", `{}`).Settled().Miss("By hand")
+	s.Get("/tools/create_workflow").Press("Call tool", "args", `{"name": "By hand"}`).See("By hand").Approve().See("Done.")
+	s.Get("/tools/list_workflows").Press("Call tool", "args", `{}`).Settled().See("By hand")
 }
 
 func TestAPlanIsNeverCarriedOut(t *testing.T) {
 	s, l := openTool(t)
 	person.Settings(t, l.App, func(set *app.Settings) error { set.Level = policy.FullAccess; return nil })
-	p := s.Get("/tools/amof_create_ecosystem").Press("Show what it would do", "args", `{"name": "shop", "repos": [{"name": "api", "url": "https://example.com/api.git"}], "mode": "execute"}`).Settled()
+	p := s.Get("/tools/amof_create_ecosystem").Press("Preview", "args", `{"name": "shop", "repos": [{"name": "api", "url": "https://example.com/api.git"}], "mode": "execute"}`).Settled()
 	runs, err := l.Calls(t.Context(), app.RunFilter{})
 	require.NoError(t, err)
 	for _, r := range runs {
@@ -196,6 +196,6 @@ func TestToolInABrowser(t *testing.T) {
 	p.Shot("a tool, dark and narrow")
 	p.Choose("#setting-run_script", "blocked")
 	p.Press("Set run_script")
-	p.WaitText(".notice", "run_script was Default and is Blocked now.")
+	p.WaitText(".notice", "run_script changed from Default to Blocked.")
 	p.Axe()
 }

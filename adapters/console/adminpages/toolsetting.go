@@ -12,9 +12,9 @@ import (
 )
 
 // ErrToolChanged is returned for a tool setting that changed since the page was made.
-var ErrToolChanged = fault.New(fault.Conflict, "tool_setting_changed", "somebody else has set this tool meanwhile")
+var ErrToolChanged = fault.New(fault.Conflict, "tool_setting_changed", "not saved: the setting of this tool changed since you opened the page; reload and try again")
 
-// words returns how the settings are said, in the order they are offered.
+// words returns the settings and their texts, in the order in which they are offered.
 func words() []ui.Choice {
 	return []ui.Choice{{Value: "", Text: "Default"}, {Value: policy.AlwaysConfirm.String(), Text: "Confirm"}, {Value: policy.Allowed.String(), Text: "Allowed"},
 		{Value: policy.Blocked.String(), Text: "Blocked"}}
@@ -40,7 +40,7 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	name := r.PathValue("name")
 	spec, served := s.core.Spec(tool.Name(name))
 	if !served || !s.runner.Serves(v, spec.Name) {
-		s.fail(w, v, ErrUnknownTool.WithMessage("this server serves no tool %q", ui.Printable(name)))
+		s.fail(w, v, ErrUnknownTool.WithMessage("tool %q not found or not enabled; the Tools page lists all tools", ui.Printable(name)))
 		return
 	}
 	var to, was policy.Setting
@@ -55,7 +55,7 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	if err == nil {
 		call, err = s.core.SettingsCall(r.Context(), func(set *app.Settings) error {
 			if now := set.Tools[name]; now != was {
-				return ErrToolChanged.WithMessage("somebody else has set %s to %s meanwhile, and nothing was changed; go back and look again", name, word(now))
+				return ErrToolChanged.WithMessage("not saved: the setting of %s changed to %s since you opened the page; reload and try again", name, word(now))
 			}
 			set.Tools[name] = to
 			if to == policy.SettingNone {
@@ -72,8 +72,8 @@ func (s *toolSection) set(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 	if r.PostFormValue("from") == "list" {
 		back = toolPath
 	}
-	s.runner.Do(w, r, v, ui.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: name + " was " + word(was) + " and is " + word(to) + " now."})
+	s.runner.Do(w, r, v, ui.Task{Title: "Set " + name, Tool: call.Tool, Args: call.Args, Back: back, Done: turned(name, word(was), word(to))})
 }
 
 // ErrToolReach is returned if a browser's login does not cover the tool that it would allow.
-var ErrToolReach = fault.New(fault.Denied, "setting_out_of_reach", "this browser's log-in does not reach as far as this tool, so it cannot allow it")
+var ErrToolReach = fault.New(fault.Denied, "setting_out_of_reach", "this browser session's scope excludes this tool, so it cannot allow it; log in with a wider scope and retry")

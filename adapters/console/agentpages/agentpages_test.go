@@ -23,7 +23,7 @@ func TestNotServed(t *testing.T) {
 	for _, path := range []string{"/deployments", "/deployments/plan", "/deployments/snapshots", "/deployments/evolve", "/deployments/maintenance", "/deployments/rollback?to=initial"} {
 		p := w.Open(path)
 		assert.Equal(t, http.StatusNotFound, p.Status)
-		p.See("Deployments are not served here.", "--toolsets deployments").Sound()
+		p.See("Deployments are not enabled.", "--toolsets deployments").Sound()
 	}
 }
 

@@ -53,9 +53,9 @@ func TestPagesInABrowser(t *testing.T) {
 	p.WaitText("h1", "Plan: 5 to create")
 	judge("plan")
 	decide("Deploy: 5 to create, 0 to update, 0 to delete")
-	p.WaitText("main", "done. See what came of it")
+	p.WaitText("main", "done. View result")
 	judge("deployed")
-	p.Press("See what came of it")
+	p.Press("View result")
 	p.WaitText("main", "Done.")
 
 	w.write(file(w.project, "AGENTS.md"), "# Rules\n\nBe <b>rude</b>.\n")
@@ -83,7 +83,7 @@ func TestPagesInABrowser(t *testing.T) {
 	judge("unmanaged files")
 	p.Click("#adopt")
 	decide("Deploy: 1 to create, 1 to update, 0 to delete")
-	p.WaitText("main", "done. See what came of it")
+	p.WaitText("main", "done. View result")
 
 	p.Go(home + "/deployments/snapshots")
 	p.Press("Roll back to before the first deployment")

@@ -62,7 +62,7 @@ func TestModes(t *testing.T) {
 	assert.Contains(t, l.text(), "Set mode to execute", "what allows changes is offered")
 	assert.Contains(t, r.get("/ecosystems/shop/manifest").text(), "Mode ask denies it.", "of what is safe")
 	l = r.post("/ecosystems/shop/install")
-	for _, words := range []string{"the mode is ask", "set_mode", "What it would do", "all of it or nothing", "What could be done instead"} {
+	for _, words := range []string{"the mode is ask", "set_mode", "Plan", "all of it or nothing", "Alternatives"} {
 		assert.Contains(t, l.text(), words)
 	}
 	assert.NotContains(t, l.html, "plan_hash", "there is nothing to approve")

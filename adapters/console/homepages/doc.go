@@ -1,10 +1,10 @@
-// Package homepages provides the console's first page: how far the set-up is, what waits, what runs, each agent with its last call, what failed, and whether
-// what Countersign stands on is in order.
+// Package homepages provides the console's first page: setup steps, pending approvals, running calls, agents with their last call,
+// failed calls, and health checks.
 //
-//   - homepages.go: the section, and the page
-//   - setup.go: the four steps of the set-up, each with its state and the command or button for it; one of them sends an approval request that changes nothing
-//   - find.go: every page with its name, as a list, and for the script that finds one by a key
-//   - health.go: the checks, which are made at most once a minute
+//   - homepages.go: the section and its page
+//   - setup.go: the four setup steps, each with its status and the command or button for it; one of them sends an approval request that changes nothing
+//   - find.go: the search over pages, as a page and as JSON for the search dialog
+//   - health.go: the health checks, which run at most once a minute
 //
 // Its API may change at any time.
 package homepages

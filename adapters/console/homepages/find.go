@@ -40,7 +40,7 @@ func (s *Section) places(ctx context.Context, v httpauth.Identity) []place {
 		out = append(out, place{l.Text, "page", l.Href})
 	}
 	for _, l := range []ui.PageLink{{Text: "Audit log", Href: "/audit"}, {Text: "Keys and passkeys", Href: ui.KeysPath}, {Text: "Background processes", Href: "/projects/processes"},
-		{Text: "Workflows", Href: "/projects/workflows"}, {Text: "New pack", Href: "/packs/new"}, {Text: "Elements of these pages", Href: ui.SpecimensPath}} {
+		{Text: "Workflows", Href: "/projects/workflows"}, {Text: "New pack", Href: "/packs/new"}, {Text: "Design elements", Href: ui.SpecimensPath}} {
 		out = append(out, place{l.Text, "page", l.Href})
 	}
 	var registered projects.ProjectList
@@ -105,6 +105,6 @@ func (s *Section) find(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 			rows = append(rows, ui.Row(ui.LinkTo(p.Href, p.Text), ui.Text(p.Kind)))
 		}
 	}
-	ui.Page{Title: "Find a page", Body: []ui.Node{ui.Search("/find", ui.Field("q", "q", "Words of its name", query), ui.SubmitButton("Find")),
-		ui.DataTable("Pages", []string{"Page", "Is"}, rows, "No page has these words in its name.")}}.Write(w, http.StatusOK, v)
+	ui.Page{Title: "Search", Body: []ui.Node{ui.Search("/find", ui.Field("q", "q", "Name", query), ui.SubmitButton("Search")),
+		ui.DataTable("Pages", []string{"Page", "Kind"}, rows, "No results.")}}.Write(w, http.StatusOK, v)
 }

@@ -14,17 +14,17 @@ import (
 	"github.com/countersign-dev/countersign/domain/fault"
 )
 
-// Thresholds of free space, in bytes, and how long the result of a check is shown before it is made again.
+// Thresholds of free space, in bytes, and how long results are cached.
 const (
 	littleSpace = 1 << 30
 	noSpace     = 100 << 20
 	fresh       = time.Minute
 )
 
-// check is the result of a check: a tone of ui, what was found, and what to do about it.
+// check is the result of one check: its tone, the details, and a command that helps; empty for none.
 type check struct{ name, tone, found, advice string }
 
-// checks makes the checks at most once in a while: the page is read anew whenever something happens.
+// checks runs the checks and caches their results, because the page reloads after every event.
 type checks struct {
 	core    Core
 	machine Machine
@@ -40,7 +40,7 @@ func (c *checks) results(ctx context.Context) []check {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.made.IsZero() || c.now().Sub(c.made) > fresh {
-		ctx = context.WithoutCancel(ctx) // a page that is gone has no say in what the next one shows
+		ctx = context.WithoutCancel(ctx) // closing the page must not cancel checks whose results other pages show
 		c.last, c.made = []check{c.database(ctx), c.auditLog(ctx), c.disk(), c.policy(ctx)}, c.now()
 	}
 	return slices.Clone(c.last)
@@ -52,7 +52,7 @@ func (c *checks) database(ctx context.Context) check {
 	case err != nil:
 		return check{"Database", ui.Bad, fault.From(err).Message, "countersign doctor"}
 	case len(damage) > 0:
-		return check{"Database", ui.Bad, "it is damaged: " + strings.Join(damage, "; "), "countersign restore FILE"}
+		return check{"Database", ui.Bad, "damaged: " + strings.Join(damage, "; "), "countersign restore FILE"}
 	}
 	return check{"Database", ui.Good, "no damage found", ""}
 }
@@ -68,7 +68,7 @@ func (c *checks) auditLog(ctx context.Context) check {
 	case err != nil:
 		return check{"Audit log", ui.Bad, fault.From(err).Message, "countersign audit verify"}
 	}
-	return check{"Audit log", ui.Good, ui.Count(int(r.Records), "record", "records") + ", one unbroken chain", ""}
+	return check{"Audit log", ui.Good, ui.Count(int(r.Records), "record", "records") + ", hash chain valid", ""}
 }
 
 func (c *checks) disk() check {
@@ -76,11 +76,11 @@ func (c *checks) disk() check {
 	found := fmt.Sprintf("%.1f GB free", float64(free)/1e9)
 	switch {
 	case err != nil:
-		return check{"Disk", ui.Plain, "free space cannot be read", ""}
+		return check{"Disk", ui.Plain, "free space unknown", ""}
 	case free < noSpace:
-		return check{"Disk", ui.Bad, found + ": what cannot be recorded is not done; free some", ""}
+		return check{"Disk", ui.Bad, found + ": free disk space; changes that cannot be recorded are denied", ""}
 	case free < littleSpace:
-		return check{"Disk", ui.Warn, found + ": free some before it runs out", ""}
+		return check{"Disk", ui.Warn, found + ": free disk space soon", ""}
 	}
 	return check{"Disk", ui.Good, found, ""}
 }
@@ -93,9 +93,9 @@ func (c *checks) policy(ctx context.Context) check {
 	case len(rules.Missing) > 0:
 		return check{"Policy", ui.Warn, strings.Join(rules.Missing, "; "), "countersign policy show"}
 	case rules.Approval.ByCaller():
-		return check{"Policy", ui.Warn, "nobody is asked: the caller approves its own calls", "countersign policy show"}
+		return check{"Policy", ui.Warn, "approvals are disabled: clients approve their own calls", "countersign policy show"}
 	}
-	return check{"Policy", ui.Good, "people approve", ""}
+	return check{"Policy", ui.Good, "you approve changes", ""}
 }
 
 // hostChecks returns the state of the agent hosts that have an entry.
@@ -106,7 +106,7 @@ func hostChecks(hosts []host) (out []check) {
 		case connected:
 			out = append(out, check{h.Title, ui.Good, "connected", ""})
 		case "outdated":
-			out = append(out, check{h.Title, ui.Bad, "its entry starts another program or uses another home: " + h.Detail, again})
+			out = append(out, check{h.Title, ui.Bad, "the entry starts another program or uses another COUNTERSIGN_HOME: " + h.Detail, again})
 		case "unreadable", "other_entry":
 			out = append(out, check{h.Title, ui.Warn, h.Detail, again})
 		}
@@ -114,10 +114,10 @@ func hostChecks(hosts []host) (out []check) {
 	return out
 }
 
-// healthPanel returns the results, what is wrong first.
+// healthPanel returns the results, problems first.
 func healthPanel(all []check) ui.Node {
 	rank := map[string]int{ui.Bad: 0, ui.Warn: 1}
-	word := map[string]string{ui.Bad: "failed", ui.Warn: "look at it", ui.Good: "ok", ui.Plain: "not known"}
+	word := map[string]string{ui.Bad: "Failed", ui.Warn: "Warning", ui.Good: "OK", ui.Plain: "Unknown"}
 	order := func(c check) int {
 		if n, wrong := rank[c.tone]; wrong {
 			return n
@@ -129,6 +129,6 @@ func healthPanel(all []check) ui.Node {
 	for _, c := range all {
 		rows = append(rows, ui.Row(ui.Text(ui.Printable(c.name)), ui.Badge(c.tone, word[c.tone]), ui.Group{ui.Text(ui.Printable(c.found) + " "), ui.OptionalCode(c.advice)}))
 	}
-	return ui.Part("Health", ui.DataTable("Health", []string{"What", "State", "Found"}, rows, ""),
-		ui.P(ui.Class("quiet"), ui.Text("In a terminal, "), ui.InlineCode("countersign doctor"), ui.Text(" checks more, and repairs what a program can.")))
+	return ui.Part("Health", ui.DataTable("Health", []string{"Check", "Status", "Details"}, rows, ""),
+		ui.P(ui.Class("quiet"), ui.Text("In a terminal, run "), ui.InlineCode("countersign doctor"), ui.Text(" for more checks and for repairs.")))
 }

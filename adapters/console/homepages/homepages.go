@@ -22,7 +22,7 @@ import (
 // path is the path of the page.
 const path = "/"
 
-// How many entries each part of the page has, and how many calls are looked at for the last one of each agent.
+// The maximum number of entries in each part of the page, and the number of calls that are searched for the last one of each agent.
 const (
 	few    = 5
 	recent = 200
@@ -36,13 +36,13 @@ type Core interface {
 	CheckNewAudit(ctx context.Context) (audit.Report, error)
 }
 
-// Machine is what the checks ask of the machine.
+// Machine provides the checks of the machine.
 type Machine struct {
-	Damage func(ctx context.Context) ([]string, error) // what is damaged in the database
-	Free   func() (uint64, error)                      // how many bytes may still be written where Countersign keeps its data
+	Damage func(ctx context.Context) ([]string, error) // the damage in the database; none if it is sound
+	Free   func() (uint64, error)                      // the free bytes on the file system of COUNTERSIGN_HOME
 }
 
-// Section is the first page.
+// Section provides the home page and the search.
 type Section struct {
 	runner *ui.CallRunner
 	core   Core
@@ -54,7 +54,7 @@ func New(runner *ui.CallRunner, core Core, m Machine) *Section {
 	return &Section{runner: runner, core: core, health: checks{core: core, machine: m, now: time.Now}}
 }
 
-// Mount adds the page to a mux, through what lets users in.
+// Mount adds the page to a mux, behind the authentication of users.
 func (s *Section) Mount(mux *http.ServeMux, person func(httpauth.Handler) http.Handler) {
 	mux.Handle("GET /{$}", person(s.home))
 	mux.Handle("POST /home/try", person(s.try))
@@ -83,7 +83,7 @@ func (s *Section) home(w http.ResponseWriter, r *http.Request, v httpauth.Identi
 	}}.Write(w, http.StatusOK, v)
 }
 
-// rows returns a list of links, each with something beside it; empty is said if there is none.
+// rows returns a panel with a list of items; without items it shows the text empty.
 func rows(id, title, empty string, items []ui.Node, more ui.Node) ui.Node {
 	body := ui.Node(ui.Empty(empty))
 	if len(items) > 0 {
@@ -92,7 +92,7 @@ func rows(id, title, empty string, items []ui.Node, more ui.Node) ui.Node {
 	return ui.Panel(title, ui.Div(ui.ID(id), body), more)
 }
 
-// waiting returns what waits for the user, the highest risk first.
+// waiting returns the pending approvals, the highest risk first.
 func waiting(all []confirm.View) ui.Node {
 	all = ui.Queue(all)
 	var items []ui.Node
@@ -101,12 +101,12 @@ func waiting(all []confirm.View) ui.Node {
 	}
 	var more ui.Node
 	if len(all) > 0 {
-		more = ui.P(ui.LinkTo("/approvals", "Decide about "+ui.Count(len(all), "approval", "approvals")))
+		more = ui.P(ui.LinkTo("/approvals", "Review "+ui.Count(len(all), "approval", "approvals")))
 	}
-	return rows("waits", "Waits for you", "Nothing waits for you.", items, more)
+	return rows("waits", "Pending approvals", "No pending approvals.", items, more)
 }
 
-// running returns the calls that are being carried out, and what runs in the background.
+// running returns the running calls and background processes.
 func (s *Section) running(ctx context.Context, v httpauth.Identity, runs []tool.Record) ui.Node {
 	var items []ui.Node
 	for _, r := range runs {
@@ -119,12 +119,12 @@ func (s *Section) running(ctx context.Context, v httpauth.Identity, runs []tool.
 		if s.runner.Read(ctx, v, name, nil, &answer) == nil {
 			for _, p := range answer.Processes {
 				if p.Status == "running" && len(items) < 2*few {
-					items = append(items, ui.Group{ui.LinkTo("/projects/processes/"+url.PathEscape(string(p.ID)), ui.Printable(p.ScriptName)), ui.Text(" "), ui.Span(ui.Class("quiet"), ui.Text("in the background"))})
+					items = append(items, ui.Group{ui.LinkTo("/projects/processes/"+url.PathEscape(string(p.ID)), ui.Printable(p.ScriptName)), ui.Text(" "), ui.Span(ui.Class("quiet"), ui.Text("background process"))})
 				}
 			}
 		}
 	}
-	return rows("runs", "Runs now", "Nothing runs.", items, nil)
+	return rows("runs", "Running", "No running calls.", items, nil)
 }
 
 // failed returns the last calls that failed.
@@ -137,9 +137,9 @@ func failed(runs []tool.Record) ui.Node {
 	}
 	var more ui.Node
 	if len(items) > 0 {
-		more = ui.P(ui.LinkTo("/activity?status=failed", "All that failed"))
+		more = ui.P(ui.LinkTo("/activity?status=failed", "View all failed calls"))
 	}
-	return rows("failed", "Went wrong", "No call failed lately.", items, more)
+	return rows("failed", "Failed calls", "No failed calls.", items, more)
 }
 
 // call returns a link to the record of a call.
@@ -147,7 +147,7 @@ func call(r tool.Record) ui.Node {
 	return ui.LinkTo("/activity/"+url.PathEscape(cmp.Or(r.CallID, r.ConfirmationID)), ui.Printable(cmp.Or(r.What, r.Tool)))
 }
 
-// agents returns each client that asked for something with its last call, and the connected hosts that have not asked yet.
+// agents returns each client with its last call, and the connected hosts without calls.
 func agents(runs []tool.Record, hosts []host) ui.Node {
 	var body []ui.Node
 	seen := map[string]bool{}
@@ -161,10 +161,10 @@ func agents(runs []tool.Record, hosts []host) ui.Node {
 	}
 	for _, h := range hosts {
 		if h.State == connected && !seen[h.Host] {
-			body = append(body, ui.Row(ui.Text(ui.Printable(h.Title)), ui.Span(ui.Class("quiet"), ui.Text("has asked for no change yet")), ui.Badge(ui.Good, "connected"), nil))
+			body = append(body, ui.Row(ui.Text(ui.Printable(h.Title)), ui.Span(ui.Class("quiet"), ui.Text("no calls yet")), ui.Badge(ui.Good, "Connected"), nil))
 		}
 	}
-	return ui.Part("Agents, and the last change each asked for", ui.DataTable("Agents", []string{"Agent", "Last call", "Status", "At"}, body, "No agent has asked for a change yet."))
+	return ui.Part("Agents", ui.DataTable("Agents", []string{"Agent", "Last call", "Status", "Time"}, body, "No calls from agents yet."))
 }
 
 // ownClient reports whether a client is Countersign's own: this console, or its commands.

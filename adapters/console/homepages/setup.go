@@ -38,11 +38,11 @@ func (s *Section) hosts(ctx context.Context, v httpauth.Identity) []host {
 // step is one step of the set-up.
 type step struct {
 	title string
-	done  string    // what is there; empty: it is still to be done
-	ways  []ui.Node // how it is done
+	done  string    // the result; empty while the step is not done
+	ways  []ui.Node // the instructions
 }
 
-// setup returns the steps until all are done. Once the first two are, the others are a key away: not everybody needs them.
+// setup returns the steps until all are done. After the first two, the others are collapsed: they are optional.
 func (s *Section) setup(ctx context.Context, v httpauth.Identity, hosts []host, runs []tool.Record) ui.Node {
 	steps := []step{connecting(hosts, runs), s.trying(ctx, v)}
 	if s.runner.Serves(v, projects.ListProjects.Name) {
@@ -54,9 +54,9 @@ func (s *Section) setup(ctx context.Context, v httpauth.Identity, hosts []host, 
 	done := 0
 	var items ui.Group
 	for _, st := range steps {
-		mark, tone := "to do", ui.Plain
+		mark, tone := "To do", ui.Plain
 		if st.done != "" {
-			done, mark, tone = done+1, "done", ui.Good
+			done, mark, tone = done+1, "Done", ui.Good
 		}
 		items = append(items, ui.Li(ui.Div(ui.Strong(ui.Text(st.title)), ui.Text(" "), ui.Badge(tone, mark)), steady(st)))
 	}
@@ -65,12 +65,12 @@ func (s *Section) setup(ctx context.Context, v httpauth.Identity, hosts []host, 
 	}
 	body := ui.Ol(ui.Class("setup"), items)
 	if steps[0].done != "" && steps[1].done != "" {
-		return ui.Section(ui.ID("setup"), ui.Class("panel"), ui.Disclosure("Set up: "+ui.Count(len(steps)-done, "more step, if you need it", "more steps, if you need them"), false, body))
+		return ui.Section(ui.ID("setup"), ui.Class("panel"), ui.Disclosure("Setup: "+ui.Count(len(steps)-done, "optional step", "optional steps"), false, body))
 	}
-	return ui.Section(ui.ID("setup"), ui.Class("panel"), ui.H2(ui.Text("Set up: "+ui.Count(len(steps)-done, "step", "steps")+" to go")), body)
+	return ui.Section(ui.ID("setup"), ui.Class("panel"), ui.H2(ui.Text("Setup: "+ui.Count(len(steps)-done, "step", "steps")+" left")), body)
 }
 
-// steady returns what is there, or how it comes to be.
+// steady returns the result of a step, or its instructions.
 func steady(st step) ui.Node {
 	if st.done != "" {
 		return ui.P(ui.Class("quiet"), ui.Text(st.done))
@@ -95,7 +95,7 @@ func connecting(hosts []host, runs []tool.Record) step {
 		}
 	}
 	if len(names) > 0 {
-		st.done = strings.Join(names, ", ") + " can ask."
+		st.done = strings.Join(names, ", ") + " connected."
 		return st
 	}
 	lines := []string{}
@@ -104,23 +104,23 @@ func connecting(hosts []host, runs []tool.Record) step {
 			lines = append(lines, present.CommandLine(h.Connect))
 		}
 	}
-	said := "Found on this machine. Each command shows what it changes, and asks:"
+	said := "Found on this machine. Each command shows its plan and asks before it changes anything:"
 	if len(lines) == 0 {
-		said, lines = "This lists the agents that can be connected, and how:", []string{"countersign connect"}
+		said, lines = "To list the agents that you can connect, run:", []string{"countersign connect"}
 	}
 	st.ways = []ui.Node{ui.P(ui.Text(said)), command(strings.Join(lines, "\n"))}
 	return st
 }
 
-// trying is done once a test approval was decided, whichever way.
+// trying returns the step that sends a test approval. It is done once one was decided.
 func (s *Section) trying(ctx context.Context, v httpauth.Identity) step {
 	st := step{title: "Send a test approval"}
 	tried, err := s.core.Calls(ctx, app.RunFilter{Tool: string(control.TryApproval.Name), Limit: few})
 	if err == nil && slices.ContainsFunc(tried, func(r tool.Record) bool { return r.Status == tool.StatusCompleted || r.Reason == tool.ReasonUserDenied }) {
-		st.done = "You have decided about one."
+		st.done = "Test approval decided."
 		return st
 	}
-	st.ways = []ui.Node{ui.P(ui.Text("See how an agent's request comes to you, and how you decide. It changes nothing.")),
+	st.ways = []ui.Node{ui.P(ui.Text("Decide on an approval request that changes nothing.")),
 		ui.PostForm(v, "/home/try", ui.Div(ui.Class("buttons"), ui.Primary("Send a test approval", ui.Type("submit"))))}
 	return st
 }
@@ -129,30 +129,30 @@ func (s *Section) registering(ctx context.Context, v httpauth.Identity) step {
 	st := step{title: "Register a project"}
 	var all projects.ProjectList
 	if s.runner.Read(ctx, v, projects.ListProjects.Name, nil, &all) == nil && len(all.Projects) > 0 {
-		st.done = ui.Count(len(all.Projects), "project is", "projects are") + " registered."
+		st.done = ui.Count(len(all.Projects), "project", "projects") + " registered."
 		return st
 	}
-	st.ways = []ui.Node{ui.P(ui.Text("Agents can look at a registered directory, and ask to run its scripts. "), ui.LinkTo("/projects", "Register one here"), ui.Text(", or in a terminal:")),
+	st.ways = []ui.Node{ui.P(ui.Text("Agents can read a registered directory and propose to run its scripts. "), ui.LinkTo("/projects", "Register a project"), ui.Text(" here, or in a terminal:")),
 		command("countersign project add .")}
 	return st
 }
 
-// taking is done once modules of an agent's configuration were made, or deployed.
+// taking returns the step that imports agent configuration. It is done once modules were created or deployed.
 func (s *Section) taking(ctx context.Context) step {
-	st := step{title: "Take your agents' configuration over"}
+	st := step{title: "Import agent configuration"}
 	for _, name := range []string{"deploy_apply", "agents_import_apply", "agents_init"} {
 		done, err := s.core.Calls(ctx, app.RunFilter{Tool: name, Status: tool.StatusCompleted, Limit: 1})
 		if err == nil && len(done) > 0 {
-			st.done = "A config repository is there."
+			st.done = "Config repository found."
 			return st
 		}
 	}
-	st.ways = []ui.Node{ui.P(ui.Text("One config repository for the prompts, skills and instructions of every agent. This shows what you have, and changes nothing; "),
-		ui.LinkTo("/deployments", "the page of deployments"), ui.Text(" goes on from there.")), command("countersign agents import")}
+	st.ways = []ui.Node{ui.P(ui.Text("Keep the prompts, skills and instructions of all agents in one config repository. This command lists what you have and changes nothing. Then continue under "),
+		ui.LinkTo("/deployments", "Deployments"), ui.Text(".")), command("countersign agents import")}
 	return st
 }
 
-// try sends a test approval, which is then decided like those of agents.
+// try sends a test approval, which is decided like the requests of agents.
 func (s *Section) try(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
-	s.runner.Do(w, r, v, ui.Task{Title: "Send a test approval", Tool: control.TryApproval.Name, Back: path, Done: "Your test approval was approved, and nothing was changed.", Queued: true})
+	s.runner.Do(w, r, v, ui.Task{Title: "Send a test approval", Tool: control.TryApproval.Name, Back: path, Done: "Test approval approved. Nothing was changed.", Queued: true})
 }

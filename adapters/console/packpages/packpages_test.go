@@ -34,7 +34,7 @@ func TestNotServed(t *testing.T) {
 	for _, path := range []string{"/packs", "/packs/new", "/packs/pk_aaaaaaaa", "/packs/pk_aaaaaaaa/delete"} {
 		p := r.Open(path)
 		assert.Equal(t, http.StatusNotFound, p.Status)
-		p.See("Packs are not served here.", "--toolsets packs").Sound()
+		p.See("Packs are not enabled.", "--toolsets packs").Sound()
 	}
 }
 

@@ -26,7 +26,7 @@ func AssetHandler() http.Handler {
 		media, known := types[path.Ext(name)]
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, "assets are only read", http.StatusMethodNotAllowed)
+			http.Error(w, "use GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
 		body, zipped := content(name)

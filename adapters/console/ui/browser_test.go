@@ -289,7 +289,7 @@ func tabsShareOneStream(t *testing.T, b *browser.Browser) {
 	for _, p := range pages {
 		p.WaitText("h1", "for all")
 		p.WaitFor(`document.title === "(2) Stage" && document.querySelector("[data-count]").textContent === "2"`)
-		p.WaitText("#said", "2 approvals wait for you.")
+		p.WaitText("#said", "2 pending approvals")
 	}
 	assert.Len(t, s.open(), 1)
 	pages[0].Go(s.URL + "/assets/icon.svg") // the one that listened is gone
@@ -379,13 +379,13 @@ func aBrowserTellsItsPerson(t *testing.T, b *browser.Browser) {
 
 	p.Notifications(false)
 	p.Press("Notify me")
-	p.WaitText("#telling", "does not allow it")
+	p.WaitText("#telling", "Notifications are blocked.")
 	p.WaitFor(`document.querySelector("[data-tell=notices]").getAttribute("aria-pressed") === "false"`)
 	p.Notifications(true)
 	p.Press("Notify me")
-	p.WaitText("#telling", "shows a notification when something waits")
+	p.WaitText("#telling", "Notifications enabled")
 	p.Press("Play a sound")
-	p.WaitText("#telling", "plays this sound")
+	p.WaitText("#telling", "Sound enabled")
 	p.WaitFor("window.tones === 2")
 	p.WaitFor(`[...document.querySelectorAll("[data-tell]")].every((b) => b.getAttribute("aria-pressed") === "true")`)
 
@@ -398,14 +398,14 @@ func aBrowserTellsItsPerson(t *testing.T, b *browser.Browser) {
 	var here, there []string
 	p.Eval("window.shown", &here)
 	other.Eval("window.shown", &there)
-	assert.Equal(t, []string{"3 approvals wait for you | Countersign"}, append(here, there...), "one of the two pages")
+	assert.Equal(t, []string{"3 pending approvals | Countersign"}, append(here, there...), "one of the two pages")
 
 	waiting(0, p, other)
 	p.WaitFor(`document.querySelector("link[rel=icon]").href.endsWith("/assets/icon.svg") && document.title === "Stage"`)
 	p.Press("Notify me")
-	p.WaitText("#telling", "no notifications any more")
+	p.WaitText("#telling", "Notifications disabled.")
 	p.Press("Play a sound")
-	p.WaitText("#telling", "no sound any more")
+	p.WaitText("#telling", "Sound disabled.")
 	other.WaitFor(`localStorage.getItem("countersign-notices") === "off" && localStorage.getItem("countersign-sound") === "off"`)
 	waiting(1, p, other)
 	p.WaitFor("window.tones === 4")

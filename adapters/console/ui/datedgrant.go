@@ -19,7 +19,7 @@ const (
 // lengths returns the durations of dated grants offered here.
 func lengths() []Choice {
 	return []Choice{{Value: "1h", Text: "1 hour"}, {Value: "4h", Text: "4 hours"}, {Value: "8h", Text: "8 hours"}, {Value: "24h", Text: "24 hours"},
-		{Value: "168h", Text: "7 days, which is longer than usual"}}
+		{Value: "168h", Text: "7 days (longer than usual)"}}
 }
 
 // Until returns the form that approves a request and gives a dated grant for any session. told is the suggestion to do so; empty for none.
@@ -28,18 +28,18 @@ func Until(v httpauth.Identity, action string, c confirm.View, told string) Node
 		return nil
 	}
 	bound, unbound := c.Bound(confirm.Until{})
-	ticks := Group{CheckboxField("any-host-"+c.ID, fieldAnyHost, "Whichever agent host of the same user asks", false)}
+	ticks := Group{CheckboxField("any-host-"+c.ID, fieldAnyHost, "Any agent host of this user", false)}
 	if !c.Reach.Loose.IsZero() {
-		ticks = append(ticks, CheckboxField("any-args-"+c.ID, fieldAnyArgs, "With any arguments: neither these nor what they name is bound then", false))
+		ticks = append(ticks, CheckboxField("any-args-"+c.ID, fieldAnyArgs, "Any arguments (removes the limits on arguments and the files they name)", false))
 	}
-	const label = "Approve, and allow the same until then"
+	const label = "Approve and allow until then"
 	body := PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()), If(c.Revealed, Hidden(fieldRevealed, "yes")),
-		P(TextNode("Allowed without asking: "+Printable(bound)+".")), P(TextNode("Not bound: "+Printable(unbound)+".")),
-		SelectField("for-"+c.ID, fieldFor, "For how long", "8h", lengths()...), ticks,
+		P(TextNode("Allowed without asking: "+Printable(bound)+".")), P(TextNode("Not limited: "+Printable(unbound)+".")),
+		SelectField("for-"+c.ID, fieldFor, "Duration", "8h", lengths()...), ticks,
 		Div(Class("buttons"), SubmitButton(label, Name(fieldDecision), Value("until"), Data("patience", patient), about(label, c))))
-	line := "Allow this until …"
+	line := "Allow until …"
 	if told != "" {
-		line = told + " Allow it until …"
+		line = told + " Allow until …"
 	}
 	return Disclosure(line, told != "", body)
 }

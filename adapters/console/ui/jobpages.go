@@ -58,9 +58,9 @@ func (d *CallRunner) Notice(r *http.Request) Node {
 	}
 	said := cmp.Or(j.Task.Done, j.Task.Title+": done.")
 	if now.Outcome.DryRun {
-		said = j.Task.Title + ": nothing was changed: this is what would be done."
+		said = j.Task.Title + ": preview only, nothing was changed."
 	}
-	return Notice(Good, P(TextNode(said+" "), LinkTo("/work/"+j.ID, "See what came of it")), late(now))
+	return Notice(Good, P(TextNode(said+" "), LinkTo("/work/"+j.ID, "View result")), late(now))
 }
 
 // Mount adds the pages of jobs to a mux, behind the authentication of users.
@@ -74,7 +74,7 @@ func (d *CallRunner) Mount(mux *http.ServeMux, person func(httpauth.Handler) htt
 func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	j, ok := d.seen(v, r.PathValue("id"))
 	if !ok {
-		Fail(w, v, "", http.StatusNotFound, fault.New(fault.NotFound, "work_not_found", "this work is not remembered any more; the activity page has its record"))
+		Fail(w, v, "", http.StatusNotFound, fault.New(fault.NotFound, "work_not_found", "this result is no longer cached; see Activity for the call record"))
 		return
 	}
 	now := j.Now()
@@ -87,7 +87,7 @@ func (d *CallRunner) show(w http.ResponseWriter, r *http.Request, v httpauth.Ide
 		p.Body = append([]Node{late(now)}, append(j.told(now.Outcome), back(j))...)
 	default:
 		p.Live = []string{"tick"}
-		p.Body = []Node{Notice(Plain, P(TextNode("It runs. This page follows it; it goes on when you leave."))),
+		p.Body = []Node{Notice(Plain, P(TextNode("Running. You can leave this page; the call continues."))),
 			progress(now.Progress), ActionForm(v, "/work/"+j.ID+"/cancel", "Cancel", j.Task.Title)}
 		if j.Task.Watch != nil {
 			p.Body = append(p.Body, j.Task.Watch(r.Context(), now.Progress))
@@ -113,7 +113,7 @@ func late(now JobSnapshot) Node {
 	if now.Late == nil {
 		return nil
 	}
-	return Notice(Warn, P(Text("Your answer came second and changed nothing: "+fault.From(now.Late).Message+".")))
+	return Notice(Warn, P(Text("This request was already decided. Your decision was not recorded.")))
 }
 
 func back(j *Job) Node {
@@ -186,7 +186,7 @@ func Always(c confirm.View) string {
 // Deny returns the form that denies an approval request, with an optional reason.
 func Deny(v httpauth.Identity, action string, c confirm.View) Node {
 	return PostForm(v, action, Hidden(fieldPlan, c.PlanHash.String()),
-		Field("reason-"+c.ID, fieldReason, "Why not (may be empty; whoever asked is told)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
+		Field("reason-"+c.ID, fieldReason, "Reason (optional; sent to the client)", "", MaxLength(strconv.Itoa(confirm.MaxReason))),
 		Div(Class("buttons"), Danger("Deny", Name(fieldDecision), Value("deny"), about("Deny", c))))
 }
 
@@ -228,7 +228,7 @@ func Answer(r *http.Request, v httpauth.Identity) (confirm.Decision, error) {
 }
 
 // ErrDecision is returned for a form without a complete decision.
-var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form says neither approve nor deny, or not about which plan; go back to the question and answer there")
+var ErrDecision = fault.New(fault.Invalid, "decision_incomplete", "the form has no decision or no plan hash; go back to the approval request and decide there")
 
 func (d *CallRunner) answer(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
 	j, ok := d.seen(v, r.PathValue("id"))
@@ -290,14 +290,14 @@ func outcome(o tool.Outcome) []Node {
 		f := fault.From(o.Err)
 		body = append(body, Problem(f))
 		if details, err := tool.Encode(f.Details); err == nil && f.Details != nil {
-			body = append(body, Part("What it says about that", JSONValue(details)))
+			body = append(body, Part("Error details", JSONValue(details)))
 		}
 		if o.Explained {
-			body = append(body, Part("What it would do", Plan(o.Value)))
+			body = append(body, Part("Plan", Plan(o.Value)))
 		}
 		return body
 	case o.DryRun:
-		body = append(body, Notice(Warn, P(TextNode("Nothing was changed: the mode is plan. This is what would be done."))), Plan(o.Value))
+		body = append(body, Notice(Warn, P(TextNode("Preview only (mode: plan). Nothing was changed."))), Plan(o.Value))
 	default:
 		body = append(body, Notice(Good, P(TextNode("Done."))))
 		if doc := present.For(o.Spec.Contract)(o); o.Text != "" || len(o.Value) == 0 {

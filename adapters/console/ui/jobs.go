@@ -36,7 +36,7 @@ const (
 	pace     = 2 * time.Second
 )
 
-// CallRunner calls tools. It is safe for concurrent use; NewCallRunner makes it.
+// CallRunner calls tools. It is safe for concurrent use. Create it with NewCallRunner.
 type CallRunner struct {
 	// Patience is how long a page waits for a job that may end at once; NewCallRunner sets a suitable value.
 	Patience time.Duration
@@ -259,7 +259,7 @@ func (j *Job) Answer(ctx context.Context, a confirm.Decision) {
 	switch asked := j.out.Request; {
 	case j.state != JobAsking || asked == nil:
 	case a.Shown != asked.PlanHash:
-		j.wrong = confirm.ErrMismatch.WithMessage("the plan is not the one that the page showed any more; look at it again")
+		j.wrong = confirm.ErrMismatch.WithMessage("the plan changed since this page was loaded; review the new plan")
 	default:
 		j.answers <- a // the channel has room: nothing was sent since the job asks
 		j.state, j.changed = JobRunning, make(chan struct{})

@@ -109,7 +109,7 @@ func TestWhatIsDoneGoesBack(t *testing.T) {
 	require.NoError(t, s.house.Notes.Write("a", "text"))
 	done := s.Post("/do/read_note", "name", "a")
 	assert.Equal(t, "/from?done=job-1", done.Path)
-	assert.Contains(t, done.Words(), "Do <it>: done. See what came of it")
+	assert.Contains(t, done.Words(), "Do <it>: done. View result")
 	assert.Contains(t, s.Get("/work/job-1").Words(), "Done. text text Back")
 	shown := s.Post("/do/read_note", "name", "a", "show", "yes")
 	assert.Equal(t, "/work/job-2", shown.Path)
@@ -127,8 +127,8 @@ func TestAPlanIsShownAndNotCarriedOut(t *testing.T) {
 	t.Parallel()
 	s := open(t)
 	p := s.Post("/do/copy_note", "name", "a", "plan", "yes")
-	assert.Contains(t, p.Words(), "nothing was changed: this is what would be done")
-	assert.Contains(t, s.Get("/work/job-1").Words(), "Nothing was changed: the mode is plan.")
+	assert.Contains(t, p.Words(), "preview only, nothing was changed.")
+	assert.Contains(t, s.Get("/work/job-1").Words(), "Preview only (mode: plan). Nothing was changed.")
 }
 
 func TestAQuestionIsAnswered(t *testing.T) {
@@ -196,7 +196,7 @@ func TestAnAnswerIsForThePlanThatWasShown(t *testing.T) {
 		assert.Equal(t, http.StatusBadRequest, s.Post("/work/job-1/answer", fields...).Status)
 	}
 	other := s.Post("/work/job-1/answer", "decision", "approve", "plan_hash", "sha256:"+strings.Repeat("1", 64))
-	assert.Contains(t, other.Words(), "the plan is not the one that the page showed any more; look at it again")
+	assert.Contains(t, other.Words(), "the plan changed since this page was loaded; review the new plan")
 	require.NoError(t, s.house.Notes.Write("mine", "edited meanwhile"))
 	changed := s.Press(asks, "Approve")
 	assert.Contains(t, changed.Words(), "the plan changed since it was approved")
@@ -257,7 +257,7 @@ func TestWhatTakesLongerIsFollowedAndCancelled(t *testing.T) {
 	s.runner.Patience = time.Millisecond
 	runs := s.Post("/do/copy_note", "name", "long")
 	assert.Equal(t, "/work/job-1", runs.Path)
-	assert.Contains(t, runs.Words(), "It runs.")
+	assert.Contains(t, runs.Words(), "Running.")
 	require.Eventually(t, func() bool {
 		runs = s.Get("/work/job-1")
 		return strings.Contains(runs.Words(), "copied a page of long") && strings.Contains(runs.Body, `<progress max="10" value="9"`)
@@ -367,7 +367,7 @@ func TestTheFormOfADecision(t *testing.T) {
 	assert.Contains(t, render(scoped, true), ">Always allow in this session: "+scoped.AlwaysTerms()+"<")
 	touch := simple
 	touch.Needs = policy.ProvingTouch
-	assert.Contains(t, render(touch, true), "Approving this needs a touched security key or a passkey")
+	assert.Contains(t, render(touch, true), "Approval needs a touched security key or a passkey")
 	assert.NotContains(t, render(touch, true), `value="approve"`)
 	assert.Contains(t, render(touch, true), `value="deny"`)
 	high := simple

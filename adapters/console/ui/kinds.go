@@ -145,7 +145,7 @@ func changes(name string, all [][]present.Field) Node {
 			If(present.Text(c, "unified") != "", Disclosure("Lines", true, Diff("lines of "+present.Text(c, "path"), Printable(present.Text(c, "unified")))))},
 			Group{TextNode(Printable(present.Why(c)) + " "), own}))
 	}
-	head := []string{"What", "Target", "File", "Why"}
+	head := []string{"Change", "Target", "File", "Reason"}
 	if len(rows) <= manyChanges {
 		return DataTable(name, head, rows, "")
 	}
@@ -177,9 +177,9 @@ func files(all [][]present.Field) Node {
 		case d != "":
 			body = Diff("lines of "+path, Printable(d))
 		case op == "delete":
-			body = P(TextNode("It is deleted."))
+			body = P(TextNode("Deleted."))
 		default:
-			body = P(Class("quiet"), TextNode("Its lines are not shown."))
+			body = P(Class("quiet"), TextNode("Lines not shown."))
 		}
 		out = append(out, Disclosure(strings.TrimSpace(present.Text(f, "op")+" "+Printable(path)), true, body))
 	}
@@ -265,7 +265,7 @@ func table(name string, all [][]present.Field, depth int) Node {
 		}
 		rows = append(rows, Row(cells...))
 	}
-	return DataTable(name, heads, rows, "nothing")
+	return DataTable(name, heads, rows, "None")
 }
 
 // shownSum is the number of shown characters of a file's hash: as many as in a terminal, for comparison.
@@ -277,7 +277,7 @@ func codeFiles(name string, all [][]present.Field) Node {
 		return Row(cell(present.Field{Name: "path", Value: present.Member(o, "path")}, 0), cell(present.Field{Name: "size_bytes", Value: present.Member(o, "size")}, 0),
 			beginning(present.Text(o, "sha256"), shownSum))
 	})
-	return DataTable(name, []string{"path", "size", "sha256"}, rows, "nothing")
+	return DataTable(name, []string{"path", "size", "sha256"}, rows, "None")
 }
 
 // cell returns a value in a table.

@@ -34,14 +34,14 @@ func label(name string) string {
 // labels returns the names of members for users that differ from their words.
 func labels() map[string]string {
 	return map[string]string{
-		"argv": "starts", "reads": "read as code", "not_bound": "not bound by this", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "variables passed on",
-		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place",
-		"package_manager": "package manager", "payloadBytes": "payload", "payloadCut": "payload was cut", "processId": "process", "will_push": "pushed",
-		"will_commit": "committed first", "git_url": "repository", "base_dir": "directory", "branch_goes": "the branch goes too", "dirty_files": "changes in no commit",
-		"unpushed_commits": "commits that are nowhere else", "lost": "would be lost", "removes": "removes", "destroys": "destroys", "deletes": "deletes",
-		"estimated_duration_seconds": "takes about", "remote_head": "remote is at", "plan_command": "can be planned with", "commits_total": "commits",
-		"module_id": "module", "machine_id": "machine", "changes": "changes", "op": "what", "reason": "why", "rolled_back_to": "back to", "start_command": "then runs",
-		"unified": "lines that would change", "diff": "lines that would change", "disk_estimate_bytes": "on the disk", "skipped_reason": "left out", "to_snapshot_id": "snapshot",
+		"argv": "process", "reads": "code files", "not_bound": "not covered", "cwd": "working directory", "timeout_ms": "time limit", "timeoutMs": "time limit", "timeout_seconds": "time limit", "env_passed": "environment variables",
+		"dev_like": "runs until stopped", "pre": "pre command", "post": "post command", "toolchain_strategy": "toolchain", "order": "position",
+		"package_manager": "package manager", "payloadBytes": "payload", "payloadCut": "payload truncated", "processId": "process", "will_push": "pushed",
+		"will_commit": "committed first", "git_url": "repository", "base_dir": "directory", "branch_goes": "branch deleted", "dirty_files": "uncommitted changes",
+		"unpushed_commits": "unpushed commits", "lost": "would be lost", "removes": "removes", "destroys": "destroys", "deletes": "deletes",
+		"estimated_duration_seconds": "estimated duration", "remote_head": "remote head", "plan_command": "plan command", "commits_total": "commits",
+		"module_id": "module", "machine_id": "machine", "changes": "changes", "op": "change", "reason": "reason", "rolled_back_to": "rolled back to", "start_command": "start command",
+		"unified": "changed lines", "diff": "changed lines", "disk_estimate_bytes": "disk space", "skipped_reason": "skip reason", "to_snapshot_id": "snapshot",
 	}
 }
 

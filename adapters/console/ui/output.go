@@ -82,7 +82,7 @@ func LeftOut(bytes int) Node {
 	if bytes <= 0 {
 		return nil
 	}
-	return P(Class("quiet"), TextNode(fmt.Sprintf("Only the end is shown: %d KB before it are left out.", (bytes+1023)>>10)))
+	return P(Class("quiet"), TextNode(fmt.Sprintf("Output truncated: the first %d KB are not shown.", (bytes+1023)>>10)))
 }
 
 // Tail returns the last bytes of a text, at most most, from the beginning of a line if possible, and how many bytes are missing before them.

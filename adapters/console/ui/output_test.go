@@ -47,7 +47,7 @@ func TestPrintedIsBounded(t *testing.T) {
 	html := draw(long)
 	assert.Less(t, len(html), ui.MaxPrinted+1000)
 	assert.Contains(t, html, "the &lt;b&gt;end&lt;/b&gt;")
-	assert.Contains(t, html, "KB before it are left out")
+	assert.Contains(t, html, "KB are not shown")
 	end, missing := ui.Tail("one\ntwo\nthree", 7)
 	assert.Equal(t, "three", end, "from the beginning of a line")
 	assert.Equal(t, 8, missing)

@@ -31,7 +31,7 @@ func Sections() []PageLink {
 		{"Packs", "/packs"}, {"Deployments", "/deployments"}, {"Tools", "/tools"}, {"Settings", "/settings"}}
 }
 
-// begins reports whether a group of sections begins with that one: what agents ask and do, what they work on, and what holds for all of it.
+// begins reports whether a group of sections begins with that one. The groups are what agents propose, what they work on, and the configuration.
 func begins(section string) bool { return section == "/projects" || section == "/tools" }
 
 // diagramPolicy is the content security policy of pages with diagrams: Mermaid writes inline styles. Scripts are still only those of this server.
@@ -68,7 +68,7 @@ func (p Page) document(v httpauth.Identity) Node {
 			If(p.Diagrams, script(src("/assets/diagrams.js"), Defer())),
 		),
 		body(If(len(p.Live) > 0, Data("live", strings.Join(p.Live, " "))),
-			A(Class("skip"), Href("#main"), TextNode("Skip to the content")),
+			A(Class("skip"), Href("#main"), TextNode("Skip to main content")),
 			p.header(v),
 			main(ID("main"), TabIndex("-1"), p.crumbs(), h1(TextNode(p.Title)), p.Notice, Group(p.Body)),
 			Div(ID("said"), Class("visually-hidden"), Role("status"), Aria("live", "polite")),
@@ -79,7 +79,7 @@ func (p Page) document(v httpauth.Identity) Node {
 func (p Page) header(v httpauth.Identity) Node {
 	return header(Class("top"),
 		A(Class("brand"), Href("/"), TextNode("Countersign")),
-		A(Class("find"), Href("/find"), Attr("aria-keyshortcuts", "Control+K Meta+K"), Data("shortcut", "Ctrl K"), TextNode("Find a page")),
+		A(Class("find"), Href("/find"), Attr("aria-keyshortcuts", "Control+K Meta+K"), Data("shortcut", "Ctrl K"), TextNode("Search")),
 		Nav(Aria("label", "Sections"), Ul(Map(Sections(), func(s PageLink) Node {
 			return Li(If(begins(s.Href), Class("apart")), A(Href(s.Href), If(s.Href == p.Section, Aria("current", "page")), TextNode(s.Text),
 				If(s.Href == "/approvals", Span(Class("count"), Data("count", "approvals")))))
@@ -93,12 +93,12 @@ func unasked(v httpauth.Identity) Node {
 	if !v.Unasked {
 		return nil
 	}
-	return P(ID("unasked"), Class("unasked"), Strong(TextNode("No person is asked.")),
-		TextNode(" Approval is set to caller: whoever calls a tool approves its own plan. "), LinkTo("/settings", "See who set that"))
+	return P(ID("unasked"), Class("unasked"), Strong(TextNode("Approvals are disabled.")),
+		TextNode(" Approval is set to caller: clients approve their own calls. "), LinkTo("/settings", "View policy"))
 }
 
-// Telling makes the pages behind person say so while approvals are disabled. If that cannot be determined they say nothing: the settings page
-// explains it.
+// Telling adds a message to the pages behind person while approvals are disabled. If that cannot be determined there is no message: the settings page
+// shows the error.
 func Telling(person func(httpauth.Handler) http.Handler, unasked func(ctx context.Context) (bool, error)) func(httpauth.Handler) http.Handler {
 	return func(h httpauth.Handler) http.Handler {
 		return person(func(w http.ResponseWriter, r *http.Request, v httpauth.Identity) {
@@ -113,7 +113,7 @@ func (p Page) crumbs() Node {
 	if len(p.Crumbs) == 0 {
 		return nil
 	}
-	return Nav(Class("crumbs"), Aria("label", "Where you are"), Ol(Map(p.Crumbs, func(l PageLink) Node {
+	return Nav(Class("crumbs"), Aria("label", "Breadcrumb"), Ol(Map(p.Crumbs, func(l PageLink) Node {
 		return Li(A(Href(l.Href), TextNode(l.Text)))
 	})))
 }

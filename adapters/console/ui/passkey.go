@@ -37,7 +37,7 @@ func proof(v httpauth.Identity, field string) (confirm.Proof, error) {
 	}
 	var s signed
 	if err := json.Unmarshal([]byte(field), &s); err != nil || s.Handle == "" {
-		return p, ErrDecision.WithMessage("what the passkey signed did not arrive whole; go back to the question and answer there")
+		return p, ErrDecision.WithMessage("the passkey signature is incomplete; go back to the approval request and approve again")
 	}
 	doc, err := json.Marshal(passkey.Signed{Origin: v.Origin, ClientData: s.ClientData, AuthenticatorData: s.AuthenticatorData, Signature: s.Signature})
 	p.Surface, p.Credential, p.Evidence = confirm.SurfacePasskey, s.Handle, doc
@@ -83,17 +83,17 @@ func withPasskey(v httpauth.Identity, action string, c confirm.View, handles []s
 
 // missing states what an approval here still needs, and where it can be given.
 func missing(v httpauth.Identity, c confirm.View) Node {
-	needs := "Approving this needs " + c.Needs.Words()
+	needs := "Approval needs " + c.Needs.Words()
 	var way Node
 	switch _, named := passkey.RPID(v.Origin); {
 	case c.Needs < policy.ProvingTouch:
-		way = Group{Text(needs + ", so that a browser alone does not do it. Run this in one: "), InlineCode("countersign approve " + c.ID), Text(".")}
+		way = Group{Text(needs + ". In a terminal, run: "), InlineCode("countersign approve " + c.ID), Text(".")}
 	case !named:
-		way = Group{Text(needs + ". Passkeys work under a name, and this page is open at an address"), elsewhere(v, "/approvals/"+url.PathEscape(c.ID)), Text(".")}
+		way = Group{Text(needs + ". Passkeys need a host name, and this page is open at an IP address"), elsewhere(v, "/approvals/"+url.PathEscape(c.ID)), Text(".")}
 	default:
-		way = Group{Text(needs + ", and no passkey is enrolled for " + v.Origin + ". "), LinkTo(KeysPath, "Enrol one"), Text(", then come back.")}
+		way = Group{Text(needs + ", and no passkey is enrolled for " + v.Origin + ". "), LinkTo(KeysPath, "Enrol a passkey"), Text(", then return to this page.")}
 	}
-	return Notice(Warn, P(ID("missing-"+c.ID), way, Text(" This browser can deny it.")))
+	return Notice(Warn, P(ID("missing-"+c.ID), way, Text(" You can still deny the request here.")))
 }
 
 // elsewhere links to the same page under the host name that passkeys need, if there is one.
@@ -102,7 +102,7 @@ func elsewhere(v httpauth.Identity, path string) Node {
 	if !ok {
 		return nil
 	}
-	return Group{Text(": "), LinkTo(base+path, "open it at "+base), Text(", where the browser logs in anew")}
+	return Group{Text(": "), LinkTo(base+path, "open it at "+base), Text(", and log in there")}
 }
 
 // Named returns the origin with a host name of a server on the loopback interface, for browsers that used its address.

@@ -79,7 +79,7 @@ func shown(f present.Field, depth int) (n Node, across bool) {
 func word(name, s string) (n Node, across bool) {
 	switch kind := masked(s); {
 	case kind != "":
-		return Badge(Plain, "masked: "+kind), false
+		return Badge(Plain, "redacted: "+kind), false
 	case diffs(s):
 		return Diff(label(name), Printable(s)), true
 	case strings.Contains(strings.TrimRight(s, "\n"), "\n") || name == "payload":

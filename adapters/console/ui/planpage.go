@@ -15,7 +15,7 @@ func Question(v confirm.View, client string) Node {
 	return Group{
 		H2(Class("prompt"), TextNode(Printable(v.Prompt)), TextNode(" "), Risk(v.Risk)),
 		asked(v, client), Brief(v.Plan), Exhibit(v.Exhibit),
-		Facts(Fact{Name: "Tool", Value: InlineCode(Printable(v.Tool))}, Fact{Name: "Plan", Value: short(v.PlanHash.Hex())}),
+		Facts(Fact{Name: "Tool", Value: InlineCode(Printable(v.Tool))}, Fact{Name: "Plan hash", Value: short(v.PlanHash.Hex())}),
 		planData(v.Plan), arguments(v.Arguments),
 	}
 }
@@ -27,17 +27,17 @@ func asked(v confirm.View, client string) Node {
 		asks = TextNode(Printable(client))
 	}
 	if v.Strength >= policy.Typed {
-		typed = Group{TextNode("only by typing "), InlineCode(Printable(v.Target))}
+		typed = Group{TextNode("type "), InlineCode(Printable(v.Target)), TextNode(" to approve")}
 	}
 	var needs, gone Node
 	if v.Needs > policy.ProvingNone {
 		needs = TextNode(v.Needs.Words())
 	}
 	if v.Gone {
-		gone = TextNode("whoever asked is gone: an approval is used by the same call when it is made anew, and lapses with the question")
+		gone = TextNode("disconnected; an approval applies when the client repeats the call before the request expires")
 	}
-	return Facts(Fact{Name: "Asked by", Value: asks}, Fact{Name: "Waiting", Value: gone}, Fact{Name: "Approved", Value: typed},
-		Fact{Name: "Approval needs", Value: needs},
+	return Facts(Fact{Name: "Client", Value: asks}, Fact{Name: "Client status", Value: gone}, Fact{Name: "Approval", Value: typed},
+		Fact{Name: "Required proof", Value: needs},
 		Fact{Name: "Expires", Value: Group{When(v.ExpiresAt), TextNode(" "),
 			Span(Class("quiet"), Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}})
 }
@@ -47,7 +47,7 @@ func arguments(args json.RawMessage) Node {
 	if len(args) == 0 || string(args) == "{}" || string(args) == "null" {
 		return nil
 	}
-	return Disclosure("Arguments as they were sent", false, JSONValue(args))
+	return Disclosure("Arguments", false, JSONValue(args))
 }
 
 // Plan returns a plan for users: first warnings and losses, then commands, then changes; and, collapsed, all of it as data.
@@ -64,7 +64,7 @@ func planData(plan json.RawMessage) Node {
 	if len(plan) == 0 || string(plan) == "null" {
 		return nil
 	}
-	return Disclosure("The whole plan as data", false, CodeBlock("the whole plan", Printable(pretty(string(plan)))))
+	return Disclosure("Plan as JSON", false, CodeBlock("plan as JSON", Printable(pretty(string(plan)))))
 }
 
 // Brief is Plan without the data.
@@ -128,7 +128,7 @@ func explained(around []present.Field) Node {
 	}
 	risk, _ := present.Member(around, "risk").([]present.Field)
 	if gone, _ := present.Member(risk, "irreversible").(bool); gone {
-		out = append(out, P(Badge(Bad, "cannot be taken back")))
+		out = append(out, P(Badge(Bad, "cannot be undone")))
 	}
 	if reasons := texts(present.Member(risk, "reasons")); len(reasons) > 0 {
 		tone := Warn
@@ -138,7 +138,7 @@ func explained(around []present.Field) Node {
 		out = append(out, notice(tone, lines(reasons)))
 	}
 	if instead := texts(present.Member(why, "alternatives")); len(instead) > 0 {
-		out = append(out, Disclosure("What could be done instead", false, lines(instead)))
+		out = append(out, Disclosure("Alternatives", false, lines(instead)))
 	}
 	return out
 }

@@ -24,14 +24,14 @@ func reveal(v httpauth.Identity, action string, c confirm.View) Node {
 	if c.Masked == 0 || c.Revealed {
 		return nil
 	}
-	said := fmt.Sprintf("%d parts of it are masked.", c.Masked)
+	said := fmt.Sprintf("%d values are redacted.", c.Masked)
 	if c.Masked == 1 {
-		said = "One part of it is masked."
+		said = "1 value is redacted."
 	}
 	if c.MustReveal {
-		said += " What is masked may run, so it has to be revealed before this can be approved."
+		said += " Redacted values can run as code, so reveal them before you approve."
 	}
-	return PostForm(v, action+"/"+Revealing, P(TextNode(said)), Div(Class("buttons"), SubmitButton("Reveal what is masked", about("Reveal what is masked", c))))
+	return PostForm(v, action+"/"+Revealing, P(TextNode(said)), Div(Class("buttons"), SubmitButton("Reveal redacted values", about("Reveal redacted values", c))))
 }
 
 // reveal shows the request of a job without redaction.

@@ -13,7 +13,7 @@ import (
 // CallStatus returns the status of a call; for one that was not applied it says whether its request has expired.
 func CallStatus(r tool.Record) Node {
 	if r.Status == tool.StatusDenied && r.Reason == tool.ReasonExpired {
-		return Badge(Bad, "expired")
+		return Badge(Bad, "Expired")
 	}
 	return StatusBadge(r.Status)
 }
@@ -22,26 +22,26 @@ func CallStatus(r tool.Record) Node {
 func StatusBadge(s tool.Status) Node {
 	switch s {
 	case tool.StatusPendingConfirmation:
-		return Badge(Warn, "waits for a person")
+		return Badge(Warn, "Waiting for approval")
 	case tool.StatusExecuting:
-		return Badge(Plain, "runs")
+		return Badge(Plain, "Running")
 	case tool.StatusCompleted:
-		return Badge(Good, "done")
+		return Badge(Good, "Completed")
 	case tool.StatusFailed:
-		return Badge(Bad, "failed")
+		return Badge(Bad, "Failed")
 	case tool.StatusDenied:
-		return Badge(Bad, "not done")
+		return Badge(Bad, "Denied")
 	}
-	return Badge(Plain, "unknown")
+	return Badge(Plain, "Unknown")
 }
 
 // FailureReason returns why a call was not applied or failed; empty for one that succeeded or has not ended.
 func FailureReason(r tool.Record) string {
 	words, known := map[tool.Reason]string{
-		tool.ReasonPolicy: "policy refused it", tool.ReasonUserDenied: "a person denied it", tool.ReasonExpired: "it expired: nobody answered in time",
-		tool.ReasonCancelled: "whoever asked withdrew it", tool.ReasonContextChanged: "what it would do had changed since it was asked", tool.ReasonMistyped: "the name was mistyped three times",
-		tool.ReasonRejected: "it was refused before it began", tool.ReasonErrored: "it ran and failed", tool.ReasonNonZeroExit: "the command it ran said so",
-		tool.ReasonTimedOut: "it took longer than it may", tool.ReasonStopped: "it was stopped while it ran", tool.ReasonInterrupted: "the process that carried it out is gone; how far it came is not known",
+		tool.ReasonPolicy: "denied by policy", tool.ReasonUserDenied: "denied by a user", tool.ReasonExpired: "expired without a decision",
+		tool.ReasonCancelled: "cancelled by the client", tool.ReasonContextChanged: "the plan changed before it was approved", tool.ReasonMistyped: "the name was mistyped three times",
+		tool.ReasonRejected: "rejected before it started", tool.ReasonErrored: "failed while running", tool.ReasonNonZeroExit: "the command exited with an error",
+		tool.ReasonTimedOut: "exceeded its time limit", tool.ReasonStopped: "stopped while running", tool.ReasonInterrupted: "interrupted: its process stopped, and the change may be incomplete",
 	}[r.Reason]
 	switch {
 	case r.Reason == "":
@@ -61,21 +61,21 @@ func DecidedBy(word string) string {
 	case word == "":
 		return ""
 	case here && strings.TrimSpace(browser) != "":
-		return "a person in the console (browser " + Printable(strings.TrimSpace(browser)) + ")"
+		return "a user in the console (browser " + Printable(strings.TrimSpace(browser)) + ")"
 	case here:
-		return "a person in the console"
+		return "a user in the console"
 	case word == "terminal":
-		return "a person in a terminal"
+		return "a user in a terminal"
 	case word == "form" || word == "elicitation":
-		return "a person in the agent's own window"
+		return "a user in a host form"
 	case word == "embedding host":
-		return "the program that this runs in"
+		return "the embedding program"
 	case word == "incoming webhook":
-		return "a request from outside, to a workflow that a person opened to them"
+		return "an incoming webhook that a user enabled"
 	case strings.HasPrefix(word, "dated_grant"):
-		return strings.TrimSpace("what a person allowed until a date " + Printable(strings.TrimPrefix(word, "dated_grant")))
+		return strings.TrimSpace("a dated grant " + Printable(strings.TrimPrefix(word, "dated_grant")))
 	case word == "token":
-		return "its confirmation token, which whoever asked repeated"
+		return "its approval token, which the client repeated"
 	}
 	return "rule " + Printable(word)
 }
@@ -104,17 +104,17 @@ func AnsweredBy(e audit.Event) string {
 	}
 	switch p.Surface {
 	case confirm.SurfaceTerminal:
-		return said("a person in a terminal", p.User, p.TTY, p.Host)
+		return said("a user in a terminal", p.User, p.TTY, p.Host)
 	case confirm.SurfaceTouch:
-		return said("a person in a terminal, with a security key that was touched", p.User, p.TTY, p.Host, p.Credential)
+		return said("a user in a terminal, with a touched security key", p.User, p.TTY, p.Host, p.Credential)
 	case confirm.SurfaceConsole:
-		return said("a person in the console", p.User, browser)
+		return said("a user in the console", p.User, browser)
 	case confirm.SurfacePasskey:
-		return said("a person in the console, with a passkey", p.User, p.Credential)
+		return said("a user in the console, with a passkey", p.User, p.Credential)
 	case confirm.SurfaceForm:
-		return said("a person in the agent's own window", p.Entry)
+		return said("a user in a host form", p.Entry)
 	case confirm.SurfaceProgram:
-		return said("the program that this runs in", p.User)
+		return said("the embedding program", p.User)
 	}
 	return said("on "+Printable(string(p.Surface)), cmp.Or(p.User, e.ApprovedBy))
 }

@@ -21,10 +21,10 @@ func TestEveryStatusHasWords(t *testing.T) {
 
 func TestWhyAndBy(t *testing.T) {
 	assert.Empty(t, ui.FailureReason(tool.Record{Status: tool.StatusCompleted}))
-	assert.Equal(t, "a person denied it: not on Sundays", ui.FailureReason(tool.Record{Reason: tool.ReasonUserDenied, Said: "not on Sundays"}))
+	assert.Equal(t, "denied by a user: not on Sundays", ui.FailureReason(tool.Record{Reason: tool.ReasonUserDenied, Said: "not on Sundays"}))
 	assert.Equal(t, "another reason", ui.FailureReason(tool.Record{Reason: "another reason"}))
-	for word, want := range map[string]string{"": "", "console": "a person in the console", "console key_1": "a person in the console (browser key_1)", "terminal": "a person in a terminal",
-		"elicitation": "a person in the agent's own window", "token": "its confirmation token, which whoever asked repeated", "tool_allowed": "rule tool_allowed"} {
+	for word, want := range map[string]string{"": "", "console": "a user in the console", "console key_1": "a user in the console (browser key_1)", "terminal": "a user in a terminal",
+		"elicitation": "a user in a host form", "token": "its approval token, which the client repeated", "tool_allowed": "rule tool_allowed"} {
 		assert.Equal(t, want, ui.DecidedBy(word))
 	}
 }
@@ -32,13 +32,13 @@ func TestWhyAndBy(t *testing.T) {
 // TestWhoAnsweredIsSaidWithTheProof, on whichever surface it was.
 func TestWhoAnsweredIsSaidWithTheProof(t *testing.T) {
 	for proof, want := range map[string]string{
-		``: "a person in a terminal",
-		`{"surface":"terminal","user":"ada","tty":"/dev/pts/1","host":"box"}`: "a person in a terminal (ada, /dev/pts/1, box)",
-		`{"surface":"console","user":"ann","credential":"key_1"}`:             "a person in the console (ann, browser key_1)",
-		`{"surface":"passkey","user":"ada","credential":"pk_1"}`:              "a person in the console, with a passkey (ada, pk_1)",
-		`{"surface":"touch","user":"ada","credential":"SHA256:x"}`:            "a person in a terminal, with a security key that was touched (ada, SHA256:x)",
-		`{"surface":"form","entry":"codex"}`:                                  "a person in the agent's own window (codex)",
-		`{"surface":"program","user":"embedding host"}`:                       "the program that this runs in (embedding host)",
+		``: "a user in a terminal",
+		`{"surface":"terminal","user":"ada","tty":"/dev/pts/1","host":"box"}`: "a user in a terminal (ada, /dev/pts/1, box)",
+		`{"surface":"console","user":"ann","credential":"key_1"}`:             "a user in the console (ann, browser key_1)",
+		`{"surface":"passkey","user":"ada","credential":"pk_1"}`:              "a user in the console, with a passkey (ada, pk_1)",
+		`{"surface":"touch","user":"ada","credential":"SHA256:x"}`:            "a user in a terminal, with a touched security key (ada, SHA256:x)",
+		`{"surface":"form","entry":"codex"}`:                                  "a user in a host form (codex)",
+		`{"surface":"program","user":"embedding host"}`:                       "the embedding program (embedding host)",
 		`{"surface":"pigeon"}`:                                                "on pigeon (terminal)",
 	} {
 		assert.Equal(t, want, ui.AnsweredBy(audit.Event{ApprovedBy: "terminal", Proof: []byte(proof)}))

@@ -38,8 +38,8 @@ func (s SectionBase) served(h httpauth.Handler) httpauth.Handler {
 			return
 		}
 		Page{Title: s.Title, Section: s.Path, Body: []Node{Notice(Plain,
-			P(Text(s.Title+" are not served here.")),
-			P(Text("Start the server with "), InlineCode("--toolsets "+s.Toolset), Text(" (or "), InlineCode("--toolsets all"), Text(") to see them.")))}}.
+			P(Text(s.Title+" are not enabled.")),
+			P(Text("To enable them, start the server with "), InlineCode("--toolsets "+s.Toolset), Text(" (or "), InlineCode("--toolsets all"), Text(").")))}}.
 			Write(w, http.StatusNotFound, v)
 	}
 }

@@ -246,7 +246,7 @@ func (p *Page) press(list, name string) {
 		}
 		var said string
 		p.look(`(document.getElementById("said") || {}).textContent || ""`, &said)
-		if said != "The page has just changed or come into view. Look again, then press." {
+		if said != "The page just changed. Check it, then press again." {
 			return
 		}
 		if time.Now().After(end) {

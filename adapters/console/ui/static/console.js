@@ -1,7 +1,7 @@
-// What pages do by themselves; without it everything works, by hand.
+// Live updates of the console pages. Without it every page works, but must be reloaded.
 "use strict";
 (() => {
-  // said tells screen readers, and, where shows is true, everybody else for a while. The text stays.
+  // said announces a text to screen readers and, if shows is true, shows it for 6 seconds.
   let fading = 0;
   const said = (text, shows = true) => {
     const box = document.getElementById("said");
@@ -14,7 +14,7 @@
   const main = () => document.getElementById("main");
   const lives = () => (document.body.dataset.live || "").split(" ").filter(Boolean);
 
-  // What just came, or slid under the pointer because something else came or went, is not pressed at once.
+  // A button that just appeared or moved under the pointer ignores presses for a short time.
   let slid = 0;
   const hold = () => {
     slid = performance.now();
@@ -23,7 +23,7 @@
     document.body.dataset.held = "";
     setTimeout(() => { if (performance.now() - slid >= most - 20) delete document.body.dataset.held; }, most);
   };
-  // A press that brings the window forward may be meant for another one, and what is on the page may have changed while nobody looked.
+  // A press that activates the window may be meant for another window, and the page may have changed while it was hidden.
   addEventListener("focus", hold);
   addEventListener("pageshow", (e) => { if (e.persisted) hold(); });
   document.addEventListener("click", (e) => {
@@ -31,23 +31,22 @@
     if (!button || performance.now() - slid >= Number(button.dataset.patience)) return;
     if (e.detail === 0 && document.activeElement !== button && button.form && button.form.contains(document.activeElement)) return; // Enter, in one of its fields
     e.preventDefault();
-    said("The page has just changed or come into view. Look again, then press.");
+    said("The page just changed. Check it, then press again.");
   }, true);
 
-  // came is how a part of the page was when it came, before scripts and people changed it. Parts are the children of the page's content, and of
-  // what is marked as a list within it.
+  // came maps each part of the page to its HTML as the server sent it, before scripts and users changed it. Parts are the children of main and of the
+  // elements marked as lists in it.
   const came = new WeakMap();
   const note = (list) => { for (const c of list.children) { came.set(c, c.outerHTML); if ("list" in c.dataset) note(c); } };
   const same = (a, b) => a.nodeType === b.nodeType && (a.nodeType === 1 ? (came.get(a) || a.outerHTML) === b.outerHTML : a.data === b.data);
 
-  // carry brings what somebody has opened in an old part over into the one that takes its place.
+  // carry copies which details are open from an old part to its replacement.
   const carry = (old, next) => {
     const open = [...old.querySelectorAll("details")].map((d) => d.open);
     next.querySelectorAll("details").forEach((d, i) => { if (open[i] !== undefined) d.open = open[i]; });
   };
 
-  // keep brings what somebody has typed, chosen and focused in the page's content over an exchange, into whatever fields of the same names there are then,
-  // wherever they stand.
+  // keep preserves values, selections and the focus of the fields in main while exchange replaces parts of it. Fields are matched by their IDs.
   const keep = (exchange) => {
     const fields = [...main().querySelectorAll("input[id], textarea[id], select[id]")], at = document.activeElement;
     const [from, to] = at && at.selectionStart !== undefined ? [at.selectionStart, at.selectionEnd] : [];
@@ -66,7 +65,7 @@
     return changed;
   };
 
-  // turn makes the parts of a list those of a fresh one. Parts that are the same stay where they are, with all that is in them.
+  // turn updates the parts of a list to those of a fresh one. Unchanged parts keep their elements.
   const turn = (list, fresh) => {
     let changed = false;
     const ids = new Set([...fresh.children].map((c) => c.id));
@@ -95,14 +94,14 @@
     return changed;
   };
 
-  // look fetches the page anew and takes over what has changed.
+  // look fetches the page again and applies the changes.
   let looking = false, again = false;
   const look = async () => {
     if (looking) { again = true; return; }
     looking = true;
     do {
       again = false;
-      try { await renew(); } catch { /* the server is away, or does not answer: the next event, the next turn or the person tries again */ }
+      try { await renew(); } catch { /* the server does not answer: the next event, timer or user action tries again */ }
       if (again) await new Promise((go) => setTimeout(go, 100));
     } while (again);
     looking = false;
@@ -119,14 +118,14 @@
     clocks();
   };
 
-  // soon has something done shortly, once for all who ask meanwhile.
+  // soon returns a function that calls what after ms milliseconds, once for all calls until then.
   const soon = (what, ms) => { let timer = 0; return () => { timer = timer || setTimeout(() => { timer = 0; what(); }, ms); }; };
 
-  // plain is what a program printed without what terminals act on.
+  // plain removes terminal control sequences from program output.
   const plain = (text) => text.replace(/\x1b(\[[0-9;:?<=>!]*[ -\/]*[@-~]|\][^\x07\x1b]{0,2000}(\x07|\x1b\\))/g, "").replace(/\r\n?/g, "\n");
 
-  // streams has blocks of text grow with what events bring: a text, or a list of lines. Of what is very long, the end stays. A page that nobody sees
-  // follows nothing: browsers open few connections to a server.
+  // streams appends event data, a text or a list of lines, to blocks of text. Only the end of a long text is kept. A hidden page closes its streams, because
+  // browsers limit the connections to a server.
   let open = [];
   const streams = (root) => root.querySelectorAll("[data-stream]").forEach((box) => {
     if (document.hidden || open.some((o) => o.box === box)) return;
@@ -149,7 +148,7 @@
     if (open.length || lives().length) { open = []; look(); }
   };
 
-  // clocks count down to moments: how long a question waits still.
+  // clocks shows the time left until the deadline of each element with data-until.
   let ticking = 0;
   const clocks = () => {
     const all = [...document.querySelectorAll("[data-until]")];
@@ -165,7 +164,7 @@
     if (over && lives().length) look();
   };
 
-  // waiting is how many approvals wait, in the navigation, before the title and as a mark on the icon. Other scripts are told, too.
+  // waiting is the number of pending approvals. It is shown in the navigation, before the title and as a mark on the icon; an event tells other scripts.
   let waiting = 0, counted = false;
   const title = (text) => { document.title = (waiting > 0 ? "(" + waiting + ") " : "") + text.replace(/^\(\d+\) /, ""); };
   const count = async () => {
@@ -174,7 +173,7 @@
       if (!answer.ok || answer.redirected) return;
       const n = Number(await answer.text());
       document.querySelectorAll("[data-count=approvals]").forEach((s) => { s.textContent = n > 0 ? String(n) : ""; });
-      if (n > waiting) said(n === 1 ? "One approval waits for you." : n + " approvals wait for you.", counted && !location.pathname.startsWith("/approvals"));
+      if (n > waiting) said(n === 1 ? "1 pending approval" : n + " pending approvals", counted && !location.pathname.startsWith("/approvals"));
       waiting = n;
       counted = true;
       title(document.title);
@@ -185,8 +184,8 @@
     } catch { /* as above */ }
   };
 
-  // base are the kinds of events that every page wants, because it shows how many approvals wait. Of all pages of this server one listens for them,
-  // and tells the others: browsers open few connections to a server.
+  // base lists the kinds of events that every page needs for the number of pending approvals. One page of this server listens for them
+  // and tells the others, because browsers limit the connections to a server.
   const base = ["ai-tool-confirmation", "ai-tool-confirmation-closed", "ai-tool-state", "ai-tool-result"];
   const events = (kinds, topics, tell) => {
     let source, timer, over = false;
@@ -194,7 +193,7 @@
       source = new EventSource("/api/v1/events?events=" + kinds.join(",") + (topics.length ? "&topics=" + topics.join(",") : ""));
       kinds.forEach((kind) => source.addEventListener(kind, () => tell(kind)));
       source.addEventListener("open", () => tell("open"));
-      // A server that refuses is not asked again by the browser: the page looks, which may lead to the log-in, and asks later.
+      // The browser does not reconnect after a rejection: the page reloads, which may redirect to the login, and reconnects later.
       source.addEventListener("error", () => { if (source.readyState === EventSource.CLOSED && !over) timer = setTimeout(() => { tell("open"); begin(); }, 3000); });
     };
     begin();
@@ -211,7 +210,7 @@
     navigator.locks.request("countersign-events", head).catch(() => {});
   };
 
-  // more is what this page wants to hear of besides, while somebody sees it.
+  // topics maps further kinds of events to their topics. more listens for those that this page needs while it is visible.
   const topics = { "background-process-status": "processes", "run-progress": "runs" };
   let own = null;
   const more = (tell) => {
@@ -223,7 +222,7 @@
   const begin = () => {
     note(main()); hold(); streams(document); clocks(); count();
     setInterval(() => { if (lives().includes("tick") && !document.hidden) look(); }, 1000);
-    // An event, or the look that it asked for, may be lost with its connection: a page that waits for some looks now and then without.
+    // An event or its reload can be lost with the connection, so a live page also reloads every 10 seconds.
     setInterval(() => { if (lives().length && !document.hidden) look(); }, 10000);
     const counts = soon(count, 50), looks = soon(look, 30);
     const tell = (kind) => {

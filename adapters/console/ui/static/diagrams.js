@@ -2,10 +2,10 @@
 "use strict";
 (() => {
   if (!globalThis.mermaid) return;
-  // Told at once, and not when the page is there: by then Mermaid would have drawn everything by itself, in its own way.
+  // Initialize before the page has loaded: otherwise Mermaid draws everything itself with its defaults.
   const prepare = () => globalThis.mermaid.initialize({
     startOnLoad: false, securityLevel: "strict", theme: matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "default",
-    // Nothing that a diagram's author writes asks another server for anything, not even in vain; and no directive in a diagram changes that.
+    // A diagram cannot request anything from other servers, and no directive in a diagram can change that.
     dompurifyConfig: { FORBID_TAGS: ["img", "image", "picture", "source", "audio", "video", "iframe", "object", "embed", "link", "style", "form", "input"], FORBID_ATTR: ["style", "srcset", "background"] },
     secure: ["secure", "securityLevel", "startOnLoad", "maxTextSize", "suppressErrorRendering", "maxEdges", "dompurifyConfig", "themeCSS", "fontFamily", "altFontFamily"],
   });

@@ -1,4 +1,4 @@
-// Ctrl K, or ⌘ K, finds a page by words of its name. Without scripts the link of that name leads to a page with the same list.
+// Ctrl K or ⌘ K opens the search. Without scripts its link opens a page with the same list.
 "use strict";
 (() => {
   const link = document.querySelector(".top .find");
@@ -10,10 +10,10 @@
     e.append(...inside);
     return e;
   };
-  const field = make("input", { type: "search", id: "find-words", role: "combobox", "aria-expanded": "true", "aria-controls": "find-places", "aria-autocomplete": "list", "aria-label": "Find a page", autocomplete: "off", spellcheck: "false", placeholder: "Find a page, a project, a pack, an approval …" });
-  const list = make("ul", { id: "find-places", role: "listbox", "aria-label": "Pages" });
+  const field = make("input", { type: "search", id: "find-words", role: "combobox", "aria-expanded": "true", "aria-controls": "find-places", "aria-autocomplete": "list", "aria-label": "Search", autocomplete: "off", spellcheck: "false", placeholder: "Search pages, actions, calls, projects and packs" });
+  const list = make("ul", { id: "find-places", role: "listbox", "aria-label": "Results" });
   const told = make("p", { role: "status", class: "quiet" });
-  const box = make("dialog", { class: "palette", "aria-label": "Find a page" }, field, list, told);
+  const box = make("dialog", { class: "palette", "aria-label": "Search" }, field, list, told);
   document.body.append(box);
 
   let places = [], shown = [], at = 0;
@@ -22,7 +22,7 @@
     const now = list.children[at];
     if (now) { field.setAttribute("aria-activedescendant", now.id); now.scrollIntoView({ block: "nearest" }); } else field.removeAttribute("aria-activedescendant");
   };
-  // show lists the places with all of the words, those that begin with the first of them before the others.
+  // show lists the places that contain all words, those that begin with the first word first.
   const show = () => {
     const words = field.value.toLowerCase().split(/\s+/).filter(Boolean);
     const all = places.filter((p) => words.every((w) => (p.text + " " + p.kind).toLowerCase().includes(w)));
@@ -30,7 +30,7 @@
     shown = all.sort((a, b) => first(a) - first(b)).slice(0, 50);
     at = 0;
     list.replaceChildren(...shown.map((p, i) => make("li", { id: "find-" + i, role: "option" }, make("span", { class: "what" }, p.text), make("span", { class: "quiet" }, p.kind))));
-    told.textContent = shown.length === 1 ? "1 page" : shown.length ? shown.length + " pages" : "No page has these words in its name.";
+    told.textContent = shown.length === 1 ? "1 result" : shown.length ? shown.length + " results" : "No results.";
     mark();
   };
   const go = (i) => { if (shown[i] && shown[i].href.startsWith("/")) location.assign(shown[i].href); };
@@ -44,7 +44,7 @@
       const answer = await fetch("/find.json", { credentials: "same-origin" });
       if (answer.redirected) { location.assign("/find"); return; }
       if (answer.ok) places = await answer.json();
-    } catch { told.textContent = "The server does not answer."; return; }
+    } catch { told.textContent = "No answer from the server."; return; }
     show();
   };
   field.addEventListener("input", show);

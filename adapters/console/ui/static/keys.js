@@ -1,16 +1,16 @@
-// Single keys on the page of an approval: as in the terminal's queue, but no key approves or denies by itself. They can be switched off; this browser remembers that.
+// Single-key shortcuts on the approval page, as in the terminal. No key approves or denies directly. Users can disable them; the browser stores that.
 "use strict";
 (() => {
   const name = "countersign-keys";
   let off = false;
-  try { off = localStorage.getItem(name) === "off"; } catch { /* they are on, then */ }
+  try { off = localStorage.getItem(name) === "off"; } catch { /* enabled */ }
   const box = () => document.getElementById("keys");
   const draw = () => {
     if (!box()) return;
     box().hidden = false;
     box().querySelector("[data-keys]").setAttribute("aria-pressed", String(!off));
   };
-  // step opens the page of the next approval in the queue, or of the one before.
+  // step opens the next or previous approval in the queue.
   const step = (by) => {
     const all = [...document.querySelectorAll("#queue a")], at = all.findIndex((a) => a.hasAttribute("aria-current")), next = all[at + by];
     if (next) location.assign(next.href);
@@ -36,7 +36,7 @@
   document.addEventListener("click", (e) => {
     if (!e.target.closest || !e.target.closest("[data-keys]")) return;
     off = !off;
-    try { localStorage.setItem(name, off ? "off" : "on"); } catch { /* for this page alone, then */ }
+    try { localStorage.setItem(name, off ? "off" : "on"); } catch { /* only for this page */ }
     draw();
   });
   document.addEventListener("console:fresh", draw);

@@ -1,15 +1,15 @@
-// How this browser tells its person that something waits: a notification and a sound, each once it was switched on here. What is remembered stays in
-// this browser, and says nothing but that.
+// Notifications and sounds for pending approvals, each if the user enabled it in this browser. The browser stores only these settings and the number of
+// approvals that were announced.
 "use strict";
 (() => {
   const prefix = "countersign-";
   const get = (name) => { try { return localStorage.getItem(prefix + name); } catch { return null; } };
-  const set = (name, value) => { try { localStorage.setItem(prefix + name, value); } catch { /* for this page alone, then */ } };
+  const set = (name, value) => { try { localStorage.setItem(prefix + name, value); } catch { /* only for this page */ } };
   const on = (name) => get(name) === "on";
   const can = () => globalThis.isSecureContext && "Notification" in globalThis;
-  const words = (n) => n === 1 ? "One approval waits for you" : n + " approvals wait for you";
+  const words = (n) => n === 1 ? "1 pending approval" : n + " pending approvals";
 
-  // chime is two short tones. Browsers play nothing on a page that nobody has touched.
+  // chime plays two short tones. Browsers play sound only after the user has interacted with the page.
   let audio = null;
   const chime = async () => {
     audio = audio || new AudioContext();
@@ -26,12 +26,12 @@
     });
   };
   const show = (n) => {
-    if (document.hasFocus() && location.pathname.startsWith("/approvals")) return; // it is in sight
+    if (document.hasFocus() && location.pathname.startsWith("/approvals")) return; // the page shows it
     const shown = new Notification(words(n), { body: "Countersign", tag: "countersign", renotify: true });
     shown.addEventListener("click", () => { shown.close(); globalThis.focus(); location.assign("/approvals"); });
   };
 
-  // kept reads a number that all pages share and writes what change makes of it, as one step: what one page puts into localStorage, another one may see later.
+  // kept reads a number that all pages share and writes the result of change, in one transaction: localStorage has no transactions.
   let database = null;
   const open = () => new Promise((go, fail) => {
     const asked = indexedDB.open("countersign", 1);
@@ -50,14 +50,14 @@
         step.oncomplete = () => go(was);
         step.onerror = step.onabort = () => fail(step.error);
       });
-    } catch { // a browser that keeps no database for this page
+    } catch { // a browser without a database for this page
       const was = Number(get("told-" + name) || 0);
       if (change(was) !== was) set("told-" + name, String(change(was)));
       return was;
     }
   };
 
-  // rose reports whether more wait than this browser has told of by that means. Of all its pages one finds so.
+  // rose reports whether n exceeds the number that this browser has announced by that means. It is true on only one of its pages.
   const rose = async (means, n, able) => able && n > await kept(means, (told) => n < told || able ? n : told);
   const tell = async () => {
     const n = Number(document.documentElement.dataset.waiting || 0);
@@ -65,11 +65,11 @@
     try {
       if (await rose("notices", n, true) && on("notices") && can() && Notification.permission === "granted") show(n);
       if (await rose("sound", n, active) && on("sound")) chime().catch(() => {});
-    } catch { /* this browser shows none after all */ }
+    } catch { /* this browser shows no notifications */ }
   };
   const alone = () => { if (navigator.locks) navigator.locks.request(prefix + "told", tell).catch(() => {}); else tell(); };
 
-  // draw has the switches say how they stand.
+  // draw updates the switches.
   const draw = (text) => {
     const box = document.getElementById("telling");
     if (!box) return;
@@ -80,23 +80,23 @@
     if (text !== undefined) box.querySelector("[role=status]").textContent = text;
   };
   const notices = async () => {
-    if (on("notices") && can() && Notification.permission === "granted") { set("notices", "off"); return "This browser shows no notifications any more."; }
-    if (!can()) return "This browser shows notifications only on this machine's own address, or over https.";
-    if (await Notification.requestPermission() !== "granted") return "This browser does not allow it. Allow notifications of this address in its settings, then press again.";
+    if (on("notices") && can() && Notification.permission === "granted") { set("notices", "off"); return "Notifications disabled."; }
+    if (!can()) return "Notifications need an HTTPS address or localhost.";
+    if (await Notification.requestPermission() !== "granted") return "Notifications are blocked. Allow them for this address in the browser settings, then retry.";
     set("notices", "on");
-    return "This browser shows a notification when something waits.";
+    return "Notifications enabled for new approval requests.";
   };
   const sound = async () => {
-    if (on("sound")) { set("sound", "off"); return "This browser plays no sound any more."; }
+    if (on("sound")) { set("sound", "off"); return "Sound disabled."; }
     set("sound", "on");
     await chime();
-    return "This browser plays this sound when something waits, on a page that you have clicked or typed in.";
+    return "Sound enabled for new approval requests. It plays on pages that you have clicked or typed in.";
   };
   document.addEventListener("click", async (e) => {
     const button = e.target.closest && e.target.closest("#telling [data-tell]");
     if (!button) return;
     let text;
-    try { text = await (button.dataset.tell === "sound" ? sound() : notices()); } catch { text = "This browser cannot do that."; }
+    try { text = await (button.dataset.tell === "sound" ? sound() : notices()); } catch { text = "Not supported by this browser."; }
     draw(text);
   });
   document.addEventListener("console:waiting", alone);

@@ -1,4 +1,4 @@
-// Has passkeys sign approvals, and new ones made. Without it nothing is signed, and the server says so.
+// Signs approvals with passkeys and creates passkeys. Without it nothing is signed, and the server reports that.
 "use strict";
 (() => {
   const bytes = (text) => Uint8Array.from(atob(text.replace(/-/g, "+").replace(/_/g, "/")), (c) => c.charCodeAt(0));
@@ -21,11 +21,11 @@
     return { id: made.id, rawId: url(made.rawId), type: made.type, response: { clientDataJSON: url(r.clientDataJSON), attestationObject: url(r.attestationObject), transports: r.getTransports ? r.getTransports() : [] } };
   };
 
-  // why is what browsers mean by the name of an error.
+  // why returns the meaning of a browser error.
   const why = (e) => ({
-    NotAllowedError: "It was cancelled, took too long, or the authenticator did not verify you.", InvalidStateError: "This authenticator has a passkey of this console already.",
-    SecurityError: "This browser makes no passkeys for pages at this address.", NotSupportedError: "This authenticator cannot make a passkey of a kind that is taken here.",
-  })[e && e.name] || "The browser could not do it" + (e && e.message ? ": " + e.message : ".");
+    NotAllowedError: "Cancelled, timed out, or the authenticator did not verify you.", InvalidStateError: "This authenticator already has a passkey for this console.",
+    SecurityError: "This browser does not support passkeys for this address.", NotSupportedError: "This authenticator does not support the required kind of passkey.",
+  })[e && e.name] || "The browser reported an error" + (e && e.message ? ": " + e.message : ".");
 
   let busy = false;
   document.addEventListener("click", async (e) => {
@@ -35,9 +35,9 @@
     const form = button.form, field = form.querySelector("input[name=signed]"), said = form.querySelector("[data-passkey-said]");
     if (busy || !field || !form.reportValidity()) return;
     const say = (words) => { if (said) said.textContent = words; };
-    if (!globalThis.PublicKeyCredential || !navigator.credentials) { say("This browser knows no passkeys, or not for pages at this address."); return; }
+    if (!globalThis.PublicKeyCredential || !navigator.credentials) { say("This browser does not support passkeys, or not for this address."); return; }
     busy = true;
-    say("Look at your authenticator.");
+    say("Use your authenticator.");
     try {
       const ask = { ...button.dataset, name: (form.querySelector("input[name=name]") || {}).value };
       field.value = JSON.stringify(button.dataset.passkey === "make" ? await make(ask) : await sign(ask));
