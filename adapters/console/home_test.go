@@ -15,9 +15,9 @@ import (
 func TestTheFirstPageLeadsThroughTheSetUp(t *testing.T) {
 	web := open(t)
 	home := web.Get("/")
-	for _, want := range []string{"Set up: 4 steps to go", "Connect your agent to do", "countersign connect", "Send a test approval to do", "Register a project to do", "countersign project add .",
-		"Import agent configuration to do", "countersign agents import", "Nothing waits for you.", "Nothing runs.", "No call failed lately.", "Database ok no damage found",
-		"Audit log ok", "Disk", "Policy ok people approve"} {
+	for _, want := range []string{"Setup: 4 steps left", "Connect your agent To do", "countersign connect", "Send a test approval To do", "Register a project To do", "countersign project add .",
+		"Import agent configuration To do", "countersign agents import", "No pending approvals.", "No running calls.", "No failed calls.", "Database OK no damage found",
+		"Audit log OK", "Disk", "Policy OK you approve changes"} {
 		assert.Contains(t, home.Words(), want)
 	}
 	asked := web.Press(home, "Send a test approval")
@@ -54,7 +54,7 @@ func TestAPageIsFound(t *testing.T) {
 	p.Keys("\t")
 	p.Keys("\t")
 	p.Keys("\t")
-	assert.Equal(t, "Find a page", p.Focus())
+	assert.Equal(t, "Search", p.Focus())
 	p.Keys("\r")
 	p.WaitFor(`document.querySelectorAll(".palette li").length > 10`)
 	p.Axe()

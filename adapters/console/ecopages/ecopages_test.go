@@ -256,7 +256,7 @@ func (r *room) ends() {
 	r.git("ws/worktrees/shop/repos/web", "commit", "-q", "--allow-empty", "-m", "only here")
 	r.write("ws/worktrees/shop/repos/web/new.txt", "not committed\n")
 	l := r.post("/ecosystems/shop/discard")
-	for _, words := range []string{"new.txt", "feature/T-1", "typing shop"} {
+	for _, words := range []string{"new.txt", "feature/T-1", "type shop"} {
 		assert.Contains(t, l.text(), words, "what would be lost is listed")
 	}
 	l = r.post(l.path+"/answer", "decision", "approve", "plan_hash", l.hidden("plan_hash"), "typed_value", "shop")

@@ -98,7 +98,7 @@ func TestOutputWhileItRuns(t *testing.T) {
 	asked := b.Get(at).Press("Run build")
 	_, _, sent := asked.Filled("Approve: run script build of shop: tsc -p .")
 	b.SendOff(asked.Path+"/answer", sent)
-	p := b.until(asked.Path, "first words", "It runs").Safe("\x1b")
+	p := b.until(asked.Path, "first words", "Running. You can leave this page").Safe("\x1b")
 	b.Get(link(t, p, "/projects/processes/[^\"]+")).See("build", "Running", "first words").Miss("Stop", "Kill")
 	b.Write(dir, "go", "")
 	p.Settled().See("Done.", "last words")
