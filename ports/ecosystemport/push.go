@@ -55,6 +55,8 @@ type PushGit interface {
 	// Push pushes a branch to the branch of that name at origin and sets it as upstream, and those tags with it: all of it or nothing. It never uses
 	// force, runs the hooks, and retries after network failures. A push that git rejects is reported in the result; the error is that of ctx only.
 	Push(ctx context.Context, dir, branch string, tags []string) (Pushed, error)
+	// PushWithoutHooks is Push of a branch alone that runs no hooks, for plans that name none.
+	PushWithoutHooks(ctx context.Context, dir, branch string) (Pushed, error)
 	// Heads returns the local branches of a repository with that prefix (empty: all), and how many commits of each are on no known remote branch. With ask it
 	// contacts origin for at most 10 seconds and counts by what that has; without, or where origin does not answer, by what was last fetched of it. A
 	// directory that is not a repository has none.

@@ -13,6 +13,15 @@ import (
 
 // Push implements ecosystemport.PushGit. Commits of submodules that are on no remote have git refuse, as what was pushed would be of no use.
 func (c *PushClient) Push(ctx context.Context, dir, branch string, names []string) (ecosystemport.Pushed, error) {
+	return c.push(ctx, dir, branch, names, true)
+}
+
+// PushWithoutHooks implements ecosystemport.PushGit.
+func (c *PushClient) PushWithoutHooks(ctx context.Context, dir, branch string) (ecosystemport.Pushed, error) {
+	return c.push(ctx, dir, branch, nil, false)
+}
+
+func (c *PushClient) push(ctx context.Context, dir, branch string, names []string, hooks bool) (ecosystemport.Pushed, error) {
 	wanted := []string{"refs/heads/" + branch}
 	args := []string{"push", "--porcelain", "--no-progress", "--set-upstream", "--no-follow-tags", "--recurse-submodules=check"}
 	if len(names) > 0 {
@@ -25,7 +34,7 @@ func (c *PushClient) Push(ctx context.Context, dir, branch string, names []strin
 	for _, ref := range wanted {
 		args = append(args, ref+":"+ref)
 	}
-	cmd := gitcli.Command{Hooks: true, Protocols: gitcli.Network, Timeout: netTime, Args: args}
+	cmd := gitcli.Command{Hooks: hooks, Protocols: gitcli.Network, Timeout: netTime, Args: args}
 	wait := c.pause
 	for attempt := 1; ; attempt++ {
 		out, err := gitPush(ctx, dir, cmd)

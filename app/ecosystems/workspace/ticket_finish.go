@@ -314,7 +314,7 @@ func (s ticketService) planMerge(ctx context.Context, sc tool.Scope, in MergeInp
 	order := names(p.trees)
 	plan := runs.Plan{Tool: MergeTicket.Name, Summary: fmt.Sprintf("merge of ticket %s of %s (%s)", p.id, p.found.Layout.Name, counted(len(p.trees), "repository")), Risk: risk,
 		Preview:     map[string]any{"ticket_id": p.id, "order": order, "message": mergeMessage(in, p.id, ""), "push": in.Push, "repos": p.items},
-		Explanation: runs.Explanation{What: how + ". Hooks of the repositories are not run on merges, and nothing is signed.", Irreversible: in.Push}}
+		Explanation: runs.Explanation{What: how + ". Hooks of the repositories are not run, and nothing is signed.", Irreversible: in.Push}}
 	return s.seal(sc, p, plan)
 }
 
@@ -407,7 +407,7 @@ func (s ticketService) mergeOne(ctx context.Context, l ecosystem.Layout, t ecosy
 	if r.Result = "merged"; !in.Push || r.URL == "" {
 		return nil
 	}
-	pushed, err := s.Pushes.Push(ctx, t.Clone, t.Base, nil)
+	pushed, err := s.Pushes.PushWithoutHooks(ctx, t.Clone, t.Base)
 	if err == nil && pushed.Status != "pushed" && pushed.Status != "up_to_date" {
 		err = ecosystem.ErrFailed.WithMessage("%s is merged here, and its push was %s: %s", t.Base, pushed.Status, pushed.Reason)
 	}

@@ -18,6 +18,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/ecosystem"
 	"github.com/countersign-dev/countersign/domain/policy"
 	"github.com/countersign-dev/countersign/domain/tool"
+	"github.com/countersign-dev/countersign/internal/testkit/gitfixture"
 	"github.com/countersign-dev/countersign/ports/ecosystemport"
 )
 
@@ -206,10 +207,15 @@ func TestTicketMergeThatIsNotPushed(t *testing.T) {
 	r.root.Git("-C", r.clone("web"), "remote", "set-url", "--push", "origin", fork)
 	refused(ticketArgs{"push": true}, "web: the push of main would be rejected: "+fork+" has commits that are not here")
 	r.root.Git("-C", fork, "update-ref", "refs/heads/main", was)
+	traps := gitfixture.NewTraps(t, "exit 0")
+	r.root.Git("-C", r.clone("web"), "config", "core.hooksPath", traps.Hooks("pre-push", "reference-transaction", "post-merge", "post-checkout", "post-index-change"))
+	traps.Sprung()
 	done, o := r.finish(merge, ticketArgs{"push": true})
 	require.NoError(t, o.Err)
 	assert.Equal(t, "pushed", done["web"].Result)
 	assert.Equal(t, "pushed", done["api"].Result)
+	assert.Empty(t, traps.Sprung(), "the plan names no hooks, so none runs")
+	r.root.Git("-C", r.clone("web"), "config", "--unset", "core.hooksPath")
 	assert.Equal(t, r.root.Git("-C", r.clone("web"), "rev-parse", "main"), r.root.Git("-C", fork, "rev-parse", "main"))
 
 	r.origins["api"].Git("pull", "--quiet", "origin", "main")
