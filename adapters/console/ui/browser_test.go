@@ -166,6 +166,7 @@ func TestElementsInABrowser(t *testing.T) {
 	s := httptest.NewServer(mux)
 	t.Cleanup(func() { s.CloseClientConnections(); s.Close() })
 	p := browser.Open(t).Page(t, s.URL+"/ui")
+	p.WaitFor(`[...document.querySelectorAll("main time")].length > 0 && [...document.querySelectorAll("main time")].every((t) => /ago$|^in |^just now$/.test(t.textContent) && /Z$/.test(t.title))`)
 	p.WaitFor(`document.querySelector("[data-count]").textContent === "3"`)
 	for _, dark := range []bool{false, true} {
 		for _, narrow := range []bool{false, true} {

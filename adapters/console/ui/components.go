@@ -125,13 +125,18 @@ func CodeBlock(label, s string) Node {
 // LinkTo returns a link to a path of this server.
 func LinkTo(href, text string) Node { return A(Href(href), TextNode(text)) }
 
-// When returns a time in UTC; "never" for the zero time.
-func When(t time.Time) Node {
+// When returns a time in UTC, which the console's script shows as the time from now; "never" for the zero time. Its title is the exact time.
+func When(t time.Time) Node { return instant(t) }
+
+// Deadline is When for a deadline: the script counts the seconds that are left.
+func Deadline(t time.Time) Node { return instant(t, Data("until", t.UTC().Format(time.RFC3339))) }
+
+func instant(t time.Time, more ...Node) Node {
 	if t.IsZero() {
 		return TextNode("never")
 	}
 	stamp := t.UTC().Format(time.RFC3339)
-	return Time(dateTime(stamp), titleAttr(stamp), TextNode(t.UTC().Format("2006-01-02 15:04:05 UTC")))
+	return Time(dateTime(stamp), titleAttr(stamp), Group(more), TextNode(t.UTC().Format("2006-01-02 15:04:05 UTC")))
 }
 
 // PostForm returns a form that posts to a path of this server, with the token that proves that this browser's page sent it.

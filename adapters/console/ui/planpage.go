@@ -2,7 +2,6 @@ package ui
 
 import (
 	"encoding/json"
-	"time"
 
 	"github.com/countersign-dev/countersign/adapters/present"
 	"github.com/countersign-dev/countersign/domain/confirm"
@@ -38,8 +37,7 @@ func asked(v confirm.View, client string) Node {
 	}
 	return Facts(Fact{Name: "Client", Value: asks}, Fact{Name: "Client status", Value: gone}, Fact{Name: "Approval", Value: typed},
 		Fact{Name: "Required proof", Value: needs},
-		Fact{Name: "Expires", Value: Group{When(v.ExpiresAt), TextNode(" "),
-			Span(Class("quiet"), Data("until", v.ExpiresAt.UTC().Format(time.RFC3339)))}})
+		Fact{Name: "Expires", Value: Deadline(v.ExpiresAt)})
 }
 
 // arguments returns a call's arguments, collapsed; nothing if there are none.

@@ -115,7 +115,7 @@
     if (keep(() => turn(main(), content))) { hold(); document.dispatchEvent(new Event("console:fresh")); }
     title(fresh.title);
     if (fresh.body.dataset.live) document.body.dataset.live = fresh.body.dataset.live; else delete document.body.dataset.live;
-    clocks();
+    clocks(); times();
   };
 
   // soon returns a function that calls what after ms milliseconds, once for all calls until then.
@@ -162,6 +162,20 @@
       over = over || left === 0;
     }
     if (over && lives().length) look();
+  };
+
+  // times shows each time as the time from now; the server's text is absolute, and the title keeps the exact time.
+  const unit = [["year", 31536000], ["month", 2592000], ["day", 86400], ["hour", 3600], ["minute", 60]];
+  const relative = new Intl.RelativeTimeFormat("en", { numeric: "always" });
+  const ago = (seconds) => {
+    const [name, size] = unit.find(([, size]) => Math.abs(seconds) >= size) || [];
+    return name ? relative.format(Math.trunc(seconds / size), name) : seconds > 0 ? "in less than a minute" : "just now";
+  };
+  const times = () => {
+    for (const e of document.querySelectorAll("main time[datetime]:not([data-until])")) {
+      const at = Date.parse(e.dateTime), text = isNaN(at) ? "" : ago((at - Date.now()) / 1000);
+      if (text && e.textContent !== text) e.textContent = text;
+    }
   };
 
   // waiting is the number of pending approvals. It is shown in the navigation, before the title and as a mark on the icon; an event tells other scripts.
@@ -220,7 +234,8 @@
   };
 
   const begin = () => {
-    note(main()); hold(); streams(document); clocks(); count();
+    note(main()); hold(); streams(document); clocks(); times(); count();
+    setInterval(times, 20000);
     setInterval(() => { if (lives().includes("tick") && !document.hidden) look(); }, 1000);
     // An event or its reload can be lost with the connection, so a live page also reloads every 10 seconds.
     setInterval(() => { if (lives().length && !document.hidden) look(); }, 10000);
