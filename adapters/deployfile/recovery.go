@@ -38,7 +38,7 @@ func (m *Machine) Pending(ctx context.Context, path string) (*deployment.Interru
 	for i, c := range j.Changes {
 		at, err := land.Parent(j.Roots[i], c.Path)
 		if err != nil {
-			continue // it cannot be looked at, so it does not count as done
+			continue // it cannot be inspected, so it does not count as done
 		}
 		now, err := observe.InspectPath(at.File(filepath.Base(c.Path)))
 		if err == nil && (observe.EquivalentState(now.Seen, c.After) || c.After.Kind == deployment.Absent && now.Kind == deployment.Directory) {

@@ -150,7 +150,7 @@ func TestRestoreTouchesNothingElse(t *testing.T) {
 	assert.Contains(t, string(a.ask("evolve_restore", nil).Data), `"reason":"no_missing"`)
 }
 
-// TestEvolvePassesOverWhatCannotBeRead: a file that cannot be looked at or read is a warning and counted; everything else is restored and
+// TestEvolvePassesOverWhatCannotBeRead: a file that cannot be inspected or read is a warning and counted; everything else is restored and
 // proposed.
 func TestEvolvePassesOverWhatCannotBeRead(t *testing.T) {
 	t.Parallel()

@@ -203,7 +203,7 @@ func (w *walk) list(ctx context.Context, dir string, sub int) error {
 			return notAFile(full, c.Kind)
 		}
 		if len(w.named) >= w.files.limit {
-			return deployment.ErrPath.WithMessage("there are more than %d files below %s; a module should be a directory of its own", w.files.limit, w.root).
+			return deployment.ErrPath.WithMessage("there are more than %d files below %s; a module should be a separate directory", w.files.limit, w.root).
 				WithDetails(deployment.FieldDetails("max_files", w.files.limit).AddPath("path", w.root))
 		}
 		w.named = append(w.named, deployment.File{Path: filepath.ToSlash(c.Path[sub:]), Content: deployment.Content{Origin: full}})

@@ -28,7 +28,7 @@ type Scanner struct{ files scanFiles }
 // NewScanner is a Scanner that has trees read by files.
 func NewScanner(files scanFiles) *Scanner { return &Scanner{files} }
 
-// Scan implements deployport.Scanner. What cannot be looked at (a link into a directory that is closed) counts as absent.
+// Scan implements deployport.Scanner. What cannot be inspected (a link into a directory that is closed) counts as absent.
 func (s *Scanner) Scan(ctx context.Context, dir string) ([]deployport.Found, error) {
 	if err := ctx.Err(); err != nil {
 		return nil, err

@@ -45,7 +45,7 @@ func (k *Observer) Check(ctx context.Context, root deployment.Root) (deployport.
 	case errors.Is(err, fs.ErrPermission): // it cannot even be seen
 		h.Issues = []string{notWritable}
 	default:
-		return h, refused("looked at", root.Path, err)
+		return h, refused("inspected", root.Path, err)
 	}
 	at := resolve(root.Path)
 	h.Worktree = worktree(at)

@@ -32,7 +32,7 @@ type Observer struct {
 // NewObserver returns an Observer that asks index for sums. The caller saves the index.
 func NewObserver(index *Index) *Observer { return &Observer{index: index} }
 
-// Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be looked at, the
+// Observe implements deployport.Machine. A path that is absent is left out of Files; of several things that cannot be inspected, the
 // first of the ledgers, l.Paths and the ledgers' other paths is reported, unless l says to go on: ErrPermission, ErrPathLong, ErrPath, or what
 // the file system said.
 func (k *Observer) Observe(ctx context.Context, l deployport.Look) (deployment.Observed, error) {
@@ -184,7 +184,7 @@ type round struct {
 	paths  []string
 	seen   []deployment.Seen
 	failed []error // of shares
-	unread []error // of paths; nil where one that cannot be looked at ends the round
+	unread []error // of paths; nil where one that cannot be inspected ends the round
 	next   atomic.Int64
 	stop   atomic.Bool
 	others errgroup.Group
@@ -271,7 +271,7 @@ func (k *Observer) seen(eye *Statter, path string) (deployment.Seen, error) {
 		}
 		eye.Close() // it was there a moment ago, or was a file: somebody is at work on it, or on its directory
 	}
-	return deployment.Seen{}, refused("looked at", path, err)
+	return deployment.Seen{}, refused("inspected", path, err)
 }
 
 func (k *Observer) once(eye *Statter, path string) (deployment.Seen, error) {

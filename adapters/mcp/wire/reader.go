@@ -183,7 +183,7 @@ func (r *Reader) value() Message {
 			return s.message(r.take(seen))
 		case ends && line > 0 && interrupts(r.buf[r.start+line:r.start+seen]):
 			r.start += line
-			return bad(CodeParseError, "not JSON: a value is not finished when another message begins on a line of its own")
+			return bad(CodeParseError, "not JSON: a value is not finished when another message begins on a new line")
 		case ends && s.tooFar:
 			r.start += seen
 			r.gap = true
