@@ -185,7 +185,7 @@ func classify(cmd *cobra.Command, err error) *fault.Error {
 	}
 	head, _, _ := strings.Cut(err.Error(), "\n")
 	if cmd != nil && (strings.HasPrefix(head, "unknown ") || strings.Contains(head, "flag")) {
-		return command.ErrUsage.WithMessage("%s", head).WithDetails(command.Hint(cmd.CommandPath() + " --help says what there is"))
+		return command.ErrUsage.WithMessage("%s", head).WithDetails(command.Hint(cmd.CommandPath() + " --help"))
 	}
 	return fault.From(err)
 }
@@ -241,7 +241,7 @@ func commands(p Program, s *command.Shell) *cobra.Command {
 		if words := cmd.Flags().Args(); len(words) > 0 && command.IsGroup(cmd) { // a command that there is not has no flags either
 			return command.Subcommand(cmd, words)
 		}
-		hint := cmd.CommandPath() + " --help says what there is"
+		hint := cmd.CommandPath() + " --help"
 		if typed, wrong := strings.CutPrefix(err.Error(), "unknown flag: --"); wrong {
 			var known []string
 			cmd.Flags().VisitAll(func(f *pflag.Flag) {

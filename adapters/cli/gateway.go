@@ -26,19 +26,19 @@ type serveGateway func(ctx context.Context, streams *command.Terminal, env func(
 func gatewayCommand(p Program, s *command.Shell) *cobra.Command {
 	var o GatewayOptions
 	c := &cobra.Command{Use: gatewayName, Short: "Serve MCP over HTTP in front of all projects' servers", Args: command.Args(0, 0), Hidden: true,
-		Long: "Serve MCP over HTTP on a loopback port, in front of the servers that a table lists; the table is read again whenever it changes. Clients need the token\n" +
-			"that MCP_BEARER_TOKEN holds. countersign sandbox start runs this by itself; countersign sandbox gateway looks after it.",
+		Long: "Serve MCP over HTTP on a loopback port as the gateway of the servers in a table, which is read again when it changes. Clients need the token\n" +
+			"in MCP_BEARER_TOKEN. countersign sandbox start runs this command; countersign sandbox gateway manages it.",
 		Example: `  MCP_BEARER_TOKEN=… countersign gateway --port 5100 --servers-config ~/.memory/opencode-mcp-tool-servers.json`}
-	c.Flags().IntVar(&o.Port, "port", 0, "port of the loopback address to serve on")
-	c.Flags().StringVar(&o.Servers, "servers-config", "", "the table of servers")
+	c.Flags().IntVar(&o.Port, "port", 0, "loopback port to listen on")
+	c.Flags().StringVar(&o.Servers, "servers-config", "", "file with the table of servers")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		switch {
 		case o.Port < 1 || o.Port > 65535:
-			return command.Usage(cmd, "--port has to be 1 to 65535")
+			return command.Usage(cmd, "invalid --port; use 1 to 65535")
 		case o.Servers == "":
-			return command.Usage(cmd, "--servers-config has to name the table of servers")
+			return command.Usage(cmd, "--servers-config is required")
 		case p.ServeGateway == nil:
-			return fault.ErrInternal.WithMessage("the gateway cannot be served here")
+			return fault.ErrInternal.WithMessage("cannot start the gateway")
 		}
 		return p.ServeGateway(cmd.Context(), s.Terminal, s.Lookup, o)
 	}

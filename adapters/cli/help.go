@@ -81,7 +81,7 @@ func helpCommand(s *command.Shell, version string) *cobra.Command {
 				case at >= 0:
 					of = of.Commands()[at]
 				case i == 0 && topic >= 0 && len(args) > 1:
-					return command.ErrUsage.WithMessage("the topic %s has no parts", word).WithDetails(command.Hint("countersign help " + word + " shows all of it"))
+					return command.ErrUsage.WithMessage("topic %s has no parts", word).WithDetails(command.Hint("see countersign help " + word))
 				case i == 0 && topic >= 0:
 					return showTopic(cmd, s, manual.Topics()[topic])
 				case i == 0:
@@ -102,7 +102,7 @@ func helpCommand(s *command.Shell, version string) *cobra.Command {
 			of.InitDefaultHelpFlag()
 			return of.Help()
 		}}
-	c.Flags().StringVar(&man, "man", "", "write a manual page of every command into this directory")
+	c.Flags().StringVar(&man, "man", "", "write a man page for every command into this directory")
 	_ = c.MarkFlagDirname("man")
 	return c
 }
@@ -129,7 +129,7 @@ func noTopic(root *cobra.Command, word string) error {
 	if len(near) > 0 {
 		hint = "did you mean " + strings.Join(near, " or ") + "?"
 	}
-	return command.ErrUsage.WithMessage("there is no command or topic %q", word).WithDetails(command.Hint(hint))
+	return command.ErrUsage.WithMessage("command or topic %q not found", word).WithDetails(command.Hint(hint))
 }
 
 // completeHelp completes the names of commands, and behind help itself those of topics.

@@ -128,7 +128,7 @@ func TestHelpShowsTopics(t *testing.T) {
 		out, problem, code := run("help", word)
 		assert.Equal(t, 2, code, word)
 		assert.Empty(t, out, word)
-		assert.Contains(t, problem, `there is no command or topic "`+word+`"`)
+		assert.Contains(t, problem, `command or topic "`+word+`" not found`)
 		assert.Contains(t, problem, hint, word)
 	}
 	_, problem, code := run("help", "packs", "more")

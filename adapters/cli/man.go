@@ -44,5 +44,5 @@ func writeMan(root *cobra.Command, s *command.Shell, dir, version string) error 
 }
 
 func manFailed(err error) error {
-	return fault.ErrUnavailable.WithMessage("cannot write the manual pages: %v", err).WithDetails(command.Hint("name a directory that you may write to"))
+	return fault.ErrUnavailable.WithMessage("cannot write the manual pages: %v", err).WithDetails(command.Hint("choose a directory that you can write to"))
 }

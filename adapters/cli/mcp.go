@@ -17,14 +17,14 @@ const mcpName = "mcp"
 func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 	var list bool
 	c := &cobra.Command{Use: mcpName, Short: "Serve MCP on stdin and stdout, started by an agent host", Args: command.Args(0, 0), Version: p.Version,
-		Long: "Serve MCP on stdin and stdout, for an agent host to start. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE).\n" +
+		Long: "Serve MCP on stdin and stdout. An agent host starts this command. Every flag has an environment variable (--max-mode is COUNTERSIGN_MAX_MODE).\n" +
 			"An unknown toolset, tool or mode is a startup error.",
 		Example: `  claude mcp add countersign -- countersign mcp
   countersign mcp --toolsets packs --read-only
   countersign mcp --list-tools`}
 	c.Flags().BoolVar(&list, listTools, false, "print the tools that these flags enable, and exit")
 	admincmd.HostFlag(c)
-	admincmd.AddServerFlags(c, "packs,deployments as far as there are tools")
+	admincmd.AddServerFlags(c, "packs,deployments if they have tools")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		admincmd.ApplyServerFlags(cmd, s)
 		if list {
@@ -39,7 +39,7 @@ func mcpCommand(p Program, s *command.Shell) *cobra.Command {
 			return err
 		}
 		if s.Interactive() {
-			s.Note("serving MCP on this terminal's input and output; it is meant to be started by an agent host. Ctrl-D ends it.")
+			s.Note("serving MCP on this terminal's input and output; an agent host should start this command. Press Ctrl-D to stop.")
 		}
 		onReady := p.onReady
 		if onReady == nil {

@@ -24,8 +24,8 @@ type Secrets struct {
 
 // The faults of starting a server with its secrets. None of them says a value.
 var (
-	errSecretMissing = fault.New(fault.State, "secret_missing", "a secret is neither in the environment nor in the keychain")
-	errNoServer      = fault.New(fault.NotFound, "server_program_missing", "the program of the server was not found, or did not start")
+	errSecretMissing = fault.New(fault.State, "secret_missing", "secret not found in the environment or the keychain")
+	errNoServer      = fault.New(fault.NotFound, "server_program_missing", "cannot start the program of the server")
 )
 
 // withSecretsCommand returns the command with-secrets, which opens no core and writes nothing.
@@ -33,17 +33,17 @@ func withSecretsCommand(p Program, s *command.Shell) *cobra.Command {
 	var texts []string
 	var inArgs bool
 	c := &cobra.Command{Use: withSecretsName + " [--args] [--env NAME=TEXT]... -- COMMAND [ARG]...", Short: "Start a program with secrets in its environment", Args: cobra.ArbitraryArgs, Hidden: true,
-		Long: "Start a program whose environment has what --env says. @{NAME} in a text is the secret of that name: the variable NAME of this command's own environment, else\n" +
-			"what the keychain has under the account NAME of the service \"countersign\", else what stands behind :- in @{NAME:-default}. Deployed MCP servers are started so\n" +
-			"by agent hosts whose documents cannot refer to secrets. No value is in a file or in a message. With --args, @{NAME} stands for a secret in the arguments of\n" +
-			"the program, too, and other programs of this machine can read that value in the list of processes; prefer --env where the server takes a variable.",
+		Long: "Start a program with the variables of --env. @{NAME} in a value is replaced with the secret NAME: the environment variable NAME of this command, else\n" +
+			"the keychain entry with account NAME and service \"countersign\", else the default in @{NAME:-default}. Deployed MCP servers are started this way\n" +
+			"by agent hosts whose configuration cannot refer to secrets. No secret is written to a file or a message. With --args, @{NAME} is also replaced in the arguments of\n" +
+			"the program, where other programs can read it in the process list; prefer --env if the server supports a variable.",
 		Example: `  countersign with-secrets --env 'GITHUB_TOKEN=@{GITHUB_TOKEN}' -- npx -y github-mcp`}
-	c.Flags().StringArrayVar(&texts, "env", nil, "a variable of the program, as NAME=TEXT")
-	c.Flags().BoolVar(&inArgs, "args", false, "put secrets into the arguments of the program, too; they can be read in the list of processes")
+	c.Flags().StringArrayVar(&texts, "env", nil, "variable of the program, as NAME=TEXT")
+	c.Flags().BoolVar(&inArgs, "args", false, "also replace secrets in the program's arguments, where the process list shows them")
 	c.Flags().SetInterspersed(false)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args) == 0 {
-			return command.Usage(cmd, "the program to start is missing; put it behind --")
+			return command.Usage(cmd, "the program to start is missing; give it after --")
 		}
 		for _, text := range texts {
 			if name, _, ok := strings.Cut(text, "="); !ok || name == "" {
@@ -63,7 +63,7 @@ func withSecretsCommand(p Program, s *command.Shell) *cobra.Command {
 		}
 		program, err := exec.LookPath(args[0])
 		if err != nil {
-			return errNoServer.WithMessage("there is no program %q on the PATH", args[0]).WithCause(err)
+			return errNoServer.WithMessage("program %q not found on the PATH", args[0]).WithCause(err)
 		}
 		return become(program, args, set)
 	}
@@ -99,9 +99,9 @@ func resolved(texts []string, env func(string) string, keep Secrets) (set []stri
 	if len(missing) == 0 {
 		return set, nil
 	}
-	where := "neither in the environment that the host hands on nor in the keychain"
+	where := "not found in the environment from the host or in the keychain"
 	if silent != nil {
-		where = "not in the environment that the host hands on, and " + fault.From(silent).Message
+		where = "not found in the environment from the host, and " + fault.From(silent).Message
 	}
 	hint := "set " + strings.Join(missing, ", ") + " where the host is started"
 	if keep.How != nil {

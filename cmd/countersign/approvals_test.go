@@ -434,7 +434,7 @@ func TestApprovalsRevealWhatIsMasked(t *testing.T) {
 	h.send("two", "run_script", hi)
 	id := w.questions(1)[0].ID
 	s = w.sits(140, 60, "approve", id)
-	s.sees("reveal it before you approve", "r reveals what is masked")
+	s.sees("reveal it before you approve", "r: show the redacted parts")
 	s.types("y\r")
 	s.sees("has to be revealed before it is approved")
 	<-s.exited

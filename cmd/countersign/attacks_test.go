@@ -627,7 +627,7 @@ func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	seen, code = v.atTerminal("y", "approve", both[0].ID, both[1].ID)
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "1 of 2")
-	assert.Contains(t, seen, "approve all 2?")
+	assert.Contains(t, seen, "Approve all 2?")
 	runs(with("one"))
 	runs(with("two"))
 
@@ -636,7 +636,7 @@ func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	seen, code = v.atTerminal("u\nsoon\n24h any-arguments\nn\nn", "approve", id)
 	require.Zero(t, code, seen)
 	assert.Contains(t, seen, "You allowed this once before.")
-	assert.Contains(t, seen, "is no length of time")
+	assert.Contains(t, seen, "invalid duration")
 	assert.Contains(t, seen, "not bound: how often it runs; its arguments")
 	a.fails("CONFIRMATION_PENDING", npm, with("one"))
 	id = v.questions(1)[0].ID

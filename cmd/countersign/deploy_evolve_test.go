@@ -61,7 +61,7 @@ func TestDefect10ProposalsHoldGood(t *testing.T) {
 			assert.Contains(t, made.Files, c.overlay)
 			for path, what := range tree(t, s.repo) {
 				if !strings.Contains(path, "/.git/") && path != filepath.Join(s.repo, ".git") {
-					assert.Equal(t, before[path], what, "the work tree is left alone: %s", path)
+					assert.Equal(t, before[path], what, "the work tree is skipped: %s", path)
 				}
 			}
 			assert.Equal(t, "main", s.git(s.repo, "branch", "--show-current"))

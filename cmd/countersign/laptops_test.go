@@ -191,7 +191,7 @@ func (m *machine) takesOver() map[string]string {
 		profiles[project] = regexp.MustCompile(`next: countersign agents --profile (project-[0-9a-f]+) preview`).FindStringSubmatch(seen)[1]
 		m.profile = profiles[project]
 		assert.Contains(t, m.does("preview"), "Plan: +0 ~0 -0", project)
-		assert.Contains(t, m.does("deploy", "--apply"), "nothing to change; what is deployed is on record", project)
+		assert.Contains(t, m.does("deploy", "--apply"), "nothing to change; the deployed files are recorded", project)
 		assert.Equal(t, []string{"up_to_date"}, slices.Collect(maps.Keys(m.standing())), project)
 	}
 	return profiles

@@ -70,7 +70,7 @@ func fingerprint(k *securitykey.Key) string { return ssh.FingerprintSHA256(k.Pub
 func (u *toucher) enrols() {
 	u.t.Helper()
 	s := u.sits(140, 50, "keys", "add", "--key", fingerprint(u.key))
-	s.sees("touch the security key on the ring now", "an answer in the console", "This waits")
+	s.sees("touch the security key on the ring now", "an answer in the console", "Waiting; Ctrl-C")
 	q := u.questions(1)[0]
 	seen, code := u.atTerminal("y", "approve", q.ID)
 	assert.Equal(u.t, 6, code, "a terminal alone enrols nothing: %s", seen)
@@ -135,7 +135,7 @@ func TestATouchApproves(t *testing.T) {
 		<-blocked
 	})
 	s = u.sits(140, 60, "approve", id)
-	s.sees("approve with a touch of your security key? [y/n/a")
+	s.sees("Approve with a touch of your security key? [y/n/a")
 	s.types("y\n")
 	<-held
 	s.sees("touch your security key")

@@ -368,7 +368,7 @@ func (m *model) approve(always, touch bool) effect {
 		m.notice = line{"this call must be approved each time; press a to approve it once", command.Changed}
 		return effect{}
 	case m.item.Strength >= policy.Typed:
-		m.ask(fmt.Sprintf("type %s to approve (Esc: cancel):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Decision {
+		m.ask(fmt.Sprintf("Type %s to approve (Esc: cancel):", oneLine(m.item.Target)), maxTyped, func(typed string) confirm.Decision {
 			yes.Typed = typed
 			return yes
 		})

@@ -14,9 +14,9 @@ func AgentsCommand(s *command.Shell, version string) *cobra.Command {
 	g := group{NewRunner(s, version)}
 	root := g.Parent("agents", "Deploy one config repository into every coding agent", repoCommands(g.Runner)...)
 	root.Long = "Deploy one config repository into every coding agent: instructions, skills, prompts and commands, planned, shown, applied exactly as\n" +
-		"shown, and rolled back to the byte.\n\n" +
+		"shown, and rolled back exactly.\n\n" +
 		"Exit codes: 0 done, 1 failed, 2 the command line is wrong. With --detailed-exitcode, plan, diff and preview exit with 0 for no\n" +
-		"changes, 2 for changes and 1 for any failure. What waits for a person ends with 6."
+		"changes, 2 for changes and 1 for any failure. A command that needs your approval ends with 6."
 	root.Example = `  countersign agents init --guided
   countersign agents preview --diff
   countersign agents deploy --apply

@@ -135,16 +135,16 @@ func TestWrongCommandLines(t *testing.T) {
 		{"add skill", "an argument is missing"},
 		{"add skill x y", "too many arguments: y"},
 		{"plan x", "too many arguments: x"},
-		{"rollback", "a snapshot's id, or initial"},
+		{"rollback", "the snapshot is missing"},
 		{"rollback a --to b", "two snapshots"},
-		{"rollback initial --target codex", "takes no --target"},
-		{"update --lock --no-lock", "contradicts"},
-		{"update --fetch --no-fetch", "contradicts"},
-		{"overlay edit x --sparse --materialize", "contradicts"},
-		{"recover --resume --undo", "contradicts"},
+		{"rollback initial --target codex", "--target is not supported"},
+		{"update --lock --no-lock", "--no-lock excludes --lock"},
+		{"update --fetch --no-fetch", "exclude each other"},
+		{"overlay edit x --sparse --materialize", "exclude each other"},
+		{"recover --resume --undo", "exclude each other"},
 		{"plan --target", "needs an argument"},
 		{"snapshots prune --keep many", "invalid argument"},
-		{"help frobnicate", "there is no command"},
+		{"help frobnicate", "unknown command"},
 	} {
 		code, out, stderr := run(strings.Fields(c.line)...)
 		assert.Equal(t, 2, code, c.line)

@@ -144,14 +144,14 @@ func (s Screen) Proposal(data json.RawMessage) error {
 		for _, f := range d.FilesPosix {
 			s.Line("wrote  %s", command.Plain(f))
 		}
-		s.Line("proposed on branch %s: look at it, merge it, deploy", command.Plain(d.Branch))
+		s.Line("proposed on branch %s; review it, merge it and deploy", command.Plain(d.Branch))
 		if d.Committed != nil && !*d.Committed {
 			s.Line("the commit failed; the changes are in the work tree of that branch")
 		}
 	case d.Reason == "no_drift":
 		s.Line("nothing to propose: no deployed file was edited")
 	case d.Reason == "no_proposeable_drift":
-		s.Line("nothing to propose: no edit can be turned into an overlay")
+		s.Line("nothing to propose: no edit can become an overlay change")
 	}
 	for i, way := range ways {
 		lead := "to resolve a conflict"
@@ -174,7 +174,7 @@ func (s Screen) Restored(data json.RawMessage, done bool) error {
 		s.Line("%s  %s  %s", s.Tinted("create", command.Added), command.Plain(r.Target), command.Plain(r.Path))
 	}
 	if len(d.Restored) == 0 {
-		s.Line("nothing is missing")
+		s.Line("no missing files")
 		return nil
 	}
 	s.Line("%s %s", DoneVerb(done, "restored", "restore"), count(len(d.Restored), "file", "files"))

@@ -40,7 +40,7 @@ func (d Runner) Prepare(name tool.Name, args command.Arguments) (call, error) {
 		Properties map[string]json.RawMessage `json:"properties"`
 	}
 	if len(spec.Input) > 0 && json.Unmarshal(spec.Input, &schema) != nil {
-		return c, fault.ErrInternal.WithMessage("the schema of %s is not understood", name)
+		return c, fault.ErrInternal.WithMessage("invalid schema of %s", name)
 	}
 	c.takes = schema.Properties
 	for flag, value := range map[string]string{"repo": d.flags.repo, "profile": d.flags.profile, "target": d.flags.target, "machine": d.flags.machine} {

@@ -77,9 +77,9 @@ func Targets() []string {
 
 func notes() []string {
 	return []string{
-		"Every command takes --json and answers with one envelope on stdout, a wrong command line included.",
-		"With --json, commands that change something need --yes; --dry-run shows what they would change.",
-		"deploy and import change something only with --apply, doctor only with --fix, recover only with --resume or --undo, manifests only with --write.",
-		"watch goes on until it is interrupted: with --json it answers with one envelope of plan for every change of the config repository, and applies nothing.",
+		"Every command supports --json and prints one envelope on stdout, also for an invalid command line.",
+		"With --json, commands that change something need --yes; --dry-run shows the plan.",
+		"deploy and import apply changes only with --apply, doctor only with --fix, recover only with --resume or --undo, manifests only with --write.",
+		"watch runs until it is interrupted: with --json it prints one envelope of plan for every change of the config repository, and applies nothing.",
 	}
 }

@@ -35,8 +35,8 @@ func (g group) deploy() *cobra.Command {
 		return g.deployShown(cmd, adopt, *all)
 	})
 	c.Flags().BoolVar(&apply, "apply", false, "apply the plan after you approve it")
-	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote, or that were edited since")
-	c.Flags().BoolVar(&leave, "leave-edited", false, "leave the files alone that --adopt would overwrite, and deploy the rest")
+	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite unmanaged and modified files")
+	c.Flags().BoolVar(&leave, "leave-edited", false, "skip the files that --adopt would overwrite, and deploy the rest")
 	all = listAll(c)
 	return g.Scoped(c)
 }
@@ -131,8 +131,8 @@ func (g group) rehearse(cmd *cobra.Command, apply, all bool) error {
 		} else if !p.Summary.Empty() {
 			g.Screen().Next([]string{g.again(after(p))})
 			if len(p.Adoptions()) > 0 {
-				g.Note("deploy --apply --leave-edited leaves them alone and deploys the rest")
-				g.Note("deploy --apply --adopt overwrites them all the same, and keeps what was there in a snapshot")
+				g.Note("deploy --apply --leave-edited skips them and deploys the rest")
+				g.Note("deploy --apply --adopt overwrites them and keeps the former content in a snapshot")
 			}
 		}
 		return nil
@@ -310,7 +310,7 @@ func (g group) lines(ctx context.Context, p present.Plan, asked *tool.ApprovalRe
 		Warnings []string               `json:"warnings"`
 	}
 	if asked != nil && len(asked.Exhibit) > 0 && json.Unmarshal(asked.Exhibit, &exhibit) != nil {
-		return nil, false, fault.ErrInternal.WithMessage("the diffs are not understood")
+		return nil, false, fault.ErrInternal.WithMessage("invalid diffs")
 	}
 	long := p.Len() > manyChanges
 	switch {
@@ -352,7 +352,7 @@ func (g group) diffs(ctx context.Context, p present.Plan) ([]deployments.FileDif
 		return nil, fault.From(err)
 	}
 	if !bytes.Equal(shown, current) {
-		return nil, app.ErrPlanStale.WithMessage("files changed between the plan and its diffs; nothing was written, run it again")
+		return nil, app.ErrPlanStale.WithMessage("files changed between the plan and its diffs; nothing was written; repeat the command")
 	}
 	return now.Diff.Files, nil
 }

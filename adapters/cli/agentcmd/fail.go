@@ -160,7 +160,7 @@ func (d Runner) says(e failure, f *fault.Error) {
 // the contract's hint speaks to.
 func way(d details) string {
 	if slices.Contains(d.Next, "retry_deploy_apply") {
-		return "repeat the command: it shows the plan as it is now, and asks again"
+		return "repeat the command to see the current plan and approve it"
 	}
 	if d.Hint != "" {
 		return d.Hint
@@ -179,33 +179,33 @@ func waysOut() map[string]string {
 	const agents = "countersign agents "
 	return map[string]string{
 		"retry_with_yes":            "run it in a terminal, or add --yes",
-		"retry_with_adopt":          "add --adopt to overwrite them; a rollback brings them back",
+		"retry_with_adopt":          "add --adopt to overwrite them; a rollback restores them",
 		"retry_in_tty":              "run it in a terminal",
-		"retry_without_guided":      "leave out --guided",
-		"run_init":                  agents + "init makes one",
+		"retry_without_guided":      "omit --guided",
+		"run_init":                  agents + "create one with init",
 		"retry_with_repo":           "name another with --repo",
 		"run_lock":                  agents + "lock",
 		"run_update":                agents + "update",
 		"run_fetch":                 agents + "fetch",
-		"retry_online":              "leave out --offline",
+		"retry_online":              "omit --offline",
 		"regenerate_lockfile":       agents + "lock",
 		"run_overlay_edit":          agents + "overlay edit MODULE_ID",
-		"retry_overlay_rebase":      agents + "overlay rebase MODULE_ID, once they are resolved",
+		"retry_overlay_rebase":      agents + "overlay rebase MODULE_ID after you resolve them",
 		"commit_or_stash":           "commit or stash the changes first",
 		"init_git_repo":             "git init in the config repository",
 		"checkout_branch":           "check out a branch first",
 		"set_git_remote":            agents + "remote set URL",
-		"list_snapshots":            agents + "snapshots list shows those there are",
+		"list_snapshots":            agents + "snapshots list lists the snapshots",
 		"run_recover_resume":        agents + "recover --resume finishes it",
-		"run_recover_undo":          agents + "recover --undo takes it back",
+		"run_recover_undo":          agents + "recover --undo undoes it",
 		"name_project_root":         "name it with --project-root",
 		"set_mode":                  "countersign tools call set_mode",
 		"ask_operator":              "countersign policy show says what is allowed",
 		"resolve_import_conflict":   "move the files that are in the way",
-		"fix_permissions":           "see to the permissions of that path",
+		"fix_permissions":           "check the permissions of that path",
 		"edit_manifest_targets":     "edit targets in agentpack.yaml",
 		"create_policy_config":      "write agentpack.org.yaml",
 		"resolve_overlay_conflicts": "resolve the conflicts in the overlay's .agentpack/conflicts",
-		"call_deploy":               "look at the plan again",
+		"call_deploy":               "review the plan again",
 	}
 }

@@ -13,7 +13,7 @@ import (
 )
 
 // errTTY reports a form that nobody can fill in.
-var errTTY = fault.New(fault.Invalid, "guided_tty_required", "init --guided asks questions, and stdin and stdout are not both terminals")
+var errTTY = fault.New(fault.Invalid, "guided_tty_required", "init --guided needs a terminal")
 
 // form asks for what init needs, and puts the answers into its arguments. What would fail whatever is answered fails before anything is
 // asked.
@@ -21,22 +21,22 @@ func (g author) form(cmd *cobra.Command, args command.Arguments) error {
 	in, out := g.Terminals()
 	if !in || !out {
 		return g.Failed(cmd, tool.Outcome{}, errTTY.WithDetails(map[string]any{"stdin_is_terminal": in, "stdout_is_terminal": out,
-			"hint": "run it in a terminal, or leave out --guided and use --targets and --scope"}))
+			"hint": "run it in a terminal, or use --targets and --scope instead of --guided"}))
 	}
 	ctx := cmd.Context()
 	trial := command.Arguments{"targets": []string{"codex", "claude_code"}, "git": args["git"]}
 	if o, err := g.Try(ctx, "agents_init", trial); err != nil {
 		return g.Failed(cmd, o, err)
 	}
-	targets, err := g.choose(ctx, "which agents", Targets(), []string{"codex", "claude_code"}, true)
+	targets, err := g.choose(ctx, "agents", Targets(), []string{"codex", "claude_code"}, true)
 	if err != nil {
 		return g.Failed(cmd, tool.Outcome{}, err)
 	}
-	scope, err := g.choose(ctx, "where do files go: into this project alone, or also into your home directory", []string{"project", "both"}, []string{"both"}, false)
+	scope, err := g.choose(ctx, "where to deploy: this project only, or also your home directory", []string{"project", "both"}, []string{"both"}, false)
 	if err != nil {
 		return g.Failed(cmd, tool.Outcome{}, err)
 	}
-	bootstrap, err := g.YesNo(ctx, "write the files that teach agents to operate it?")
+	bootstrap, err := g.YesNo(ctx, "write commands and a skill that let agents operate it?")
 	if err != nil {
 		return g.Failed(cmd, tool.Outcome{}, err)
 	}
@@ -58,9 +58,9 @@ func (g author) choose(ctx context.Context, question string, options, otherwise 
 		case len(words) == 0:
 			return otherwise, nil
 		case unknown >= 0:
-			g.Say(words[unknown] + " is none of them")
+			g.Say(words[unknown] + " is not an option")
 		case len(words) > 1 && !many:
-			g.Say("one of them, please")
+			g.Say("choose one option")
 		default:
 			return slices.Compact(words), nil
 		}

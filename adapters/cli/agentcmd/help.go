@@ -31,9 +31,9 @@ func (g group) helpCommand() *cobra.Command {
 		of, rest, err := cmd.Parent().Find(args)
 		switch {
 		case err != nil || len(rest) > 0:
-			return g.Misused(cmd, "there is no command %q", strings.Join(args, " "))
+			return g.Misused(cmd, "unknown command %q", strings.Join(args, " "))
 		case markdown && g.JSON:
-			return g.Misused(cmd, "--markdown contradicts --json")
+			return g.Misused(cmd, "--markdown and --json exclude each other")
 		case g.JSON:
 			return g.data(cmd, "agents_help", g.catalogue(cmd))
 		case markdown:

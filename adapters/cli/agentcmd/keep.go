@@ -20,15 +20,15 @@ func (g group) rollback() *cobra.Command {
 	c := g.Command("rollback [TO]", "Roll back to a snapshot (initial: before the first deployment)", func(cmd *cobra.Command, args []string) error {
 		if len(args) > 0 {
 			if to != "" && to != args[0] {
-				return g.Misused(cmd, "%s and --to %s are two snapshots", args[0], to)
+				return g.Misused(cmd, "%s and --to %s name two snapshots", args[0], to)
 			}
 			to = args[0]
 		}
 		if to == "" {
-			return g.Misused(cmd, "where to is missing: a snapshot's id, or initial; countersign agents snapshots lists the ids")
+			return g.Misused(cmd, "the snapshot is missing: an ID, or initial; to list the IDs: countersign agents snapshots")
 		}
 		if chosen := cmd.Flag("target").Value.String(); chosen != "" && chosen != "all" {
-			return g.Misused(cmd, "a rollback goes back whole, to the targets its snapshot had; it takes no --target")
+			return g.Misused(cmd, "a rollback restores all targets of the snapshot; --target is not supported")
 		}
 		_, err := g.Alter(cmd, change{Tool: "rollback", Args: command.Arguments{"to": to}, Draw: g.drawRollback, Idle: func(data json.RawMessage) bool {
 			p, err := DecodeData[present.Plan](data)
@@ -38,7 +38,7 @@ func (g group) rollback() *cobra.Command {
 	})
 	c.Example = `  countersign agents rollback initial
   countersign agents snapshots list`
-	c.Flags().StringVar(&to, "to", "", "a snapshot's id, or initial")
+	c.Flags().StringVar(&to, "to", "", "ID of a snapshot, or initial")
 	_ = c.Flags().SetAnnotation("to", required, nil) // the flag is there
 	return c
 }
@@ -53,10 +53,10 @@ func (g group) drawRollback(data json.RawMessage, done bool) error {
 	case err != nil:
 		return err
 	case d.Summary.Empty():
-		g.Line("nothing to change: everything is as in %s", command.Plain(d.To))
+		g.Line("nothing to change: all files match %s", command.Plain(d.To))
 		return nil
 	case done:
-		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has what was there", command.Plain(d.To), d.Files().Create, d.Files().Update,
+		g.Line("rolled back to %s: %d created, %d updated, %d deleted; snapshot %s has the former files", command.Plain(d.To), d.Files().Create, d.Files().Update,
 			d.Files().Delete, command.Plain(d.Event))
 		return nil
 	}
@@ -73,7 +73,7 @@ func (g group) snapshots() *cobra.Command {
 		return g.Look(cmd, "agents_snapshots_show", command.Arguments{"id": args[0]}, g.Screen().Snapshot)
 	})
 	var keep int
-	prune := g.Command("prune [ID]...", "Forget old snapshots, and the content that only they need", func(cmd *cobra.Command, args []string) error {
+	prune := g.Command("prune [ID]...", "Delete old snapshots and the content that only they use", func(cmd *cobra.Command, args []string) error {
 		call := command.Arguments{"ids": args}
 		if cmd.Flags().Changed("keep") {
 			call["keep"] = keep
@@ -86,14 +86,14 @@ func (g group) snapshots() *cobra.Command {
 		}})
 		return err
 	})
-	prune.Flags().IntVar(&keep, "keep", 0, "how many of the newest to keep")
+	prune.Flags().IntVar(&keep, "keep", 0, "number of newest snapshots to keep")
 	return g.Parent("snapshots", "List, show and prune snapshots", list, one, prune)
 }
 
 func (g group) record() *cobra.Command {
 	return g.Command("record", "Record an event, a JSON object on stdin", func(cmd *cobra.Command, _ []string) error {
 		if in, _ := g.Terminals(); in {
-			g.Note("reading an event from the terminal: JSON, then an end of file")
+			g.Note("reading an event from the terminal: enter JSON, then Ctrl-D")
 		}
 		event, err := io.ReadAll(io.LimitReader(g.In, maxEvent+1))
 		switch {
@@ -102,7 +102,7 @@ func (g group) record() *cobra.Command {
 		case len(event) > maxEvent:
 			return g.Misused(cmd, "the event on stdin is longer than %d bytes", maxEvent)
 		case !json.Valid(event):
-			return g.Misused(cmd, "stdin is no JSON value")
+			return g.Misused(cmd, "stdin is not a JSON value")
 		}
 		return g.Simple(cmd, "agents_record", command.Arguments{"event": json.RawMessage(event)}, func(data fields, done bool) {
 			g.Line("%s the event in %s", DoneVerb(done, "recorded", "record"), data.Text("path"))
@@ -133,7 +133,7 @@ func (g group) manifests() *cobra.Command {
 		}})
 		return err
 	})
-	c.Flags().BoolVar(&write, "write", false, "write them, and do not only show which; the next deployment takes them over again")
+	c.Flags().BoolVar(&write, "write", false, "write the manifests; the next deployment takes the files over again")
 	return c
 }
 
@@ -144,7 +144,7 @@ func (g group) recovery() *cobra.Command {
 		kind := "undo"
 		switch {
 		case resume && undo:
-			return g.Misused(cmd, "--resume contradicts --undo")
+			return g.Misused(cmd, "--resume and --undo exclude each other")
 		case !resume && !undo:
 			return g.Look(cmd, "agents_pending", nil, g.drawPending)
 		case resume:
@@ -157,7 +157,7 @@ func (g group) recovery() *cobra.Command {
 		return err
 	})
 	c.Flags().BoolVar(&resume, "resume", false, "finish it")
-	c.Flags().BoolVar(&undo, "undo", false, "take it back")
+	c.Flags().BoolVar(&undo, "undo", false, "undo it")
 	return c
 }
 
@@ -186,11 +186,11 @@ func (g group) drawRecovered(data json.RawMessage, done bool) error {
 	}
 	words := DoneVerb(done, "finished", "finish")
 	if d.Action == "undo" {
-		words = DoneVerb(done, "took back", "take back")
+		words = DoneVerb(done, "undid", "undo")
 	}
 	g.Line("%s %s %s", words, command.Plain(string(*d.Kind)), command.Plain(*d.ID))
 	for _, path := range d.Left {
-		g.Line("left alone: %s", command.Plain(path))
+		g.Line("skipped: %s", command.Plain(path))
 	}
 	return nil
 }

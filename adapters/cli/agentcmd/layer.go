@@ -33,13 +33,13 @@ type edited struct {
 func (g author) overlayEdit() *cobra.Command {
 	var scope, kind string
 	var sparse, materialize, project bool
-	c := g.Command("edit MODULE_ID", "Make an overlay of a module, and open it in $EDITOR", func(cmd *cobra.Command, args []string) error {
+	c := g.Command("edit MODULE_ID", "Create an overlay of a module, and open it in $EDITOR", func(cmd *cobra.Command, args []string) error {
 		if sparse && materialize {
-			return g.Misused(cmd, "--sparse contradicts --materialize")
+			return g.Misused(cmd, "--sparse and --materialize exclude each other")
 		}
 		if project {
 			if scope != "" && scope != "global" && scope != "project" {
-				g.Note("warning: --project wins over --scope %s", command.Plain(scope))
+				g.Note("warning: --project overrides --scope %s", command.Plain(scope))
 			}
 			scope = "project"
 		}
@@ -61,14 +61,14 @@ func (g author) overlayEdit() *cobra.Command {
 	})
 	overlayScope(c, &scope)
 	c.Flags().StringVar(&kind, "kind", "", "dir (copies of files) or patch (default: dir)")
-	c.Flags().BoolVar(&sparse, "sparse", false, "copy no file of the module")
+	c.Flags().BoolVar(&sparse, "sparse", false, "do not copy files of the module")
 	c.Flags().BoolVar(&materialize, "materialize", false, "copy the files of the module that the overlay lacks")
 	c.Flags().BoolVar(&project, "project", false, "the same as --scope project")
 	return c
 }
 
 func overlayScope(c *cobra.Command, scope *string) {
-	c.Flags().StringVar(scope, "scope", "", "whose overlay: global, machine or project (default: global)")
+	c.Flags().StringVar(scope, "scope", "", "overlay scope: global, machine or project (default: global)")
 }
 
 func (g author) sayEdited(d edited, done bool) {
@@ -90,7 +90,7 @@ func (g author) openEditor(cmd *cobra.Command, at edited) error {
 		dir = *at.Patches
 	}
 	if err := g.attach(cmd.Context(), editor, dir); err != nil {
-		return g.Failed(cmd, tool.Outcome{}, errEditor.WithMessage("$EDITOR (%s) failed: %v; the overlay is there", editor, err))
+		return g.Failed(cmd, tool.Outcome{}, errEditor.WithMessage("$EDITOR (%s) failed: %v; the overlay was created", editor, err))
 	}
 	return nil
 }
@@ -104,7 +104,7 @@ func (g author) attach(ctx context.Context, program, argument string) error {
 
 func (g author) overlayPath() *cobra.Command {
 	var scope string
-	c := g.Command("path MODULE_ID", "Print where a module's overlay is, or would be", func(cmd *cobra.Command, args []string) error {
+	c := g.Command("path MODULE_ID", "Print the path of a module's overlay", func(cmd *cobra.Command, args []string) error {
 		return g.Look(cmd, "agents_overlay_path", command.Arguments{"module_id": args[0], "scope": scope}, func(data json.RawMessage) error {
 			d, err := DecodeData[edited](data)
 			if err == nil {
@@ -120,13 +120,13 @@ func (g author) overlayPath() *cobra.Command {
 func (g author) overlayRebase() *cobra.Command {
 	var scope string
 	var sparsify bool
-	c := g.Command("rebase MODULE_ID", "Bring an overlay up to date with its module", func(cmd *cobra.Command, args []string) error {
+	c := g.Command("rebase MODULE_ID", "Update an overlay to its module's current version", func(cmd *cobra.Command, args []string) error {
 		_, err := g.Alter(cmd, change{Tool: "agents_overlay_rebase", Args: command.Arguments{"module_id": args[0], "scope": scope, "sparsify": sparsify},
 			Draw: g.Screen().Rebased})
 		return err
 	})
 	overlayScope(c, &scope)
-	c.Flags().BoolVar(&sparsify, "sparsify", false, "drop files that are the module's own")
+	c.Flags().BoolVar(&sparsify, "sparsify", false, "remove files that equal the module's")
 	return c
 }
 
@@ -153,7 +153,7 @@ func (g author) evolve() *cobra.Command {
 	})
 	propose.Flags().StringVar(&module, "module-id", "", "only this module's files")
 	overlayScope(propose, &scope)
-	propose.Flags().StringVar(&branch, "branch", "", "branch to make (default: evolve/propose-…)")
+	propose.Flags().StringVar(&branch, "branch", "", "branch to create (default: evolve/propose-…)")
 	var only string
 	restore := g.Command("restore", "Create deployed files that are missing", func(cmd *cobra.Command, _ []string) error {
 		_, err := g.Alter(cmd, change{Tool: "evolve_restore", Args: command.Arguments{"module_id": only}, Draw: g.Screen().Restored, Idle: HasReason("no_missing")})

@@ -86,7 +86,7 @@ func (g group) preview() *cobra.Command {
 
 // listAll gives a command --all, and reports whether it is set.
 func listAll(c *cobra.Command) *bool {
-	return c.Flags().Bool("all", false, "list every change, however many there are")
+	return c.Flags().Bool("all", false, "list every change")
 }
 
 func (g group) status() *cobra.Command {
@@ -105,13 +105,13 @@ func (g group) explain() *cobra.Command {
 			return g.Look(cmd, "explain", command.Arguments{"kind": kind}, g.Screen().Explained)
 		})
 	}
-	return g.Parent("explain", "Show which module and layer files come from", of("plan", "Show where every change of a plan comes from"),
+	return g.Parent("explain", "Show which module and layer files come from", of("plan", "Show the source of each change in a plan"),
 		of("diff", "The same as explain plan"), of("status", "List the modules of drifted files"))
 }
 
 func (g group) doctor() *cobra.Command {
 	var fix bool
-	c := g.Command("doctor", "Check the config repository and every directory it deploys to", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("doctor", "Check the config repository and its target directories", func(cmd *cobra.Command, _ []string) error {
 		if !fix {
 			return g.Look(cmd, "doctor", nil, func(data json.RawMessage) error { return g.Screen().Doctor(data, false, false) })
 		}
@@ -133,7 +133,7 @@ func (g group) doctor() *cobra.Command {
 		}})
 		return err
 	})
-	c.Flags().BoolVar(&fix, "fix", false, "have git ignore the manifests of deployments")
+	c.Flags().BoolVar(&fix, "fix", false, "add ownership manifests to .gitignore")
 	return c
 }
 

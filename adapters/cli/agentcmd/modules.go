@@ -31,13 +31,13 @@ func (g author) addModule() *cobra.Command {
 		own := strings.HasPrefix(source, "local:") || strings.HasPrefix(source, "git:")
 		switch {
 		case list && (kind != "" || len(skills) > 0):
-			return g.Misused(cmd, "--list lists the skills of a repository; leave the module type and --skill out")
+			return g.Misused(cmd, "--list lists the skills of a repository; omit the module type and --skill")
 		case kind == "" && slices.Contains(moduleTypes(), source):
 			return g.Misused(cmd, "an argument is missing")
 		case list:
 			return g.Look(cmd, "agents_skills", command.Arguments{"source": source}, func(data json.RawMessage) error { return g.Screen().Skills(data, source) })
 		case kind == "" && strings.HasPrefix(source, "local:"):
-			return g.Misused(cmd, "say which type of module %s is: countersign agents add skill %s", source, source)
+			return g.Misused(cmd, "the type of module %s is missing, for example: countersign agents add skill %s", source, source)
 		case kind != "" && own && len(skills) == 0:
 			call := command.Arguments{"module_type": kind, "source": source, "id": id, "tags": tags, "targets": targets}
 			if err := g.there(cmd, call, source); err != nil {
@@ -51,7 +51,7 @@ func (g author) addModule() *cobra.Command {
 			})
 		}
 		if kind != "" && !own && g.standsInRepo(source) {
-			return g.Misused(cmd, "%s is in the config repository, and without local: it would be looked for on GitHub: %sadd %s local:%s", source, g.here(), kind, source)
+			return g.Misused(cmd, "%s is in the config repository; without local: it is taken for a GitHub repository: %sadd %s local:%s", source, g.here(), kind, source)
 		}
 		call := command.Arguments{"source": source, "module_type": kind, "skills": skills, "id": id, "tags": tags, "targets": targets}
 		_, err := g.Alter(cmd, change{Tool: "agents_add_from", Args: call, Draw: g.Screen().AddedFrom})
@@ -63,10 +63,10 @@ func (g author) addModule() *cobra.Command {
   countersign agents add https://example.com/team/skills.git --skill '*'
   countersign agents add command 'git:https://example.com/prompts.git#ref=v1&subdir=commands/pr.md'`
 	c.Flags().StringVar(&id, "id", "", "id of the module (default: from type and source)")
-	c.Flags().StringSliceVar(&tags, "tags", nil, "tags, which profiles select modules by")
-	c.Flags().StringSliceVar(&targets, "targets", nil, "targets it is for (default: all)")
+	c.Flags().StringSliceVar(&tags, "tags", nil, "tags; profiles select modules by them")
+	c.Flags().StringSliceVar(&targets, "targets", nil, "targets of the module (default: all)")
 	c.Flags().StringSliceVar(&skills, "skill", nil, "skills of the repository to add, by name; '*' adds all")
-	c.Flags().BoolVar(&list, "list", false, "list the skills of the repository, and change nothing")
+	c.Flags().BoolVar(&list, "list", false, "list the skills of the repository without changing anything")
 	return c
 }
 
@@ -99,8 +99,8 @@ func (g author) there(cmd *cobra.Command, call command.Arguments, source string)
 	if _, err := os.Lstat(path); !errors.Is(err, fs.ErrNotExist) {
 		return nil // whatever else is wrong, the tool warns of
 	}
-	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.WithMessage("there is nothing at %s, so %s was not added", path, data.ID).
-		WithDetails(command.Hint("paths behind local: begin at the config repository, "+repo+"; make the files there first, or correct the path")))
+	return g.Failed(cmd, tool.Outcome{}, tool.ErrArguments.WithMessage("%s does not exist, so %s was not added", path, data.ID).
+		WithDetails(command.Hint("paths after local: are relative to the config repository, "+repo+"; create the files there first, or correct the path")))
 }
 
 // standsInRepo reports a source that is a path in the config repository, as one has it who leaves local: out.
@@ -136,21 +136,21 @@ func (g author) sayFetched(data fields, done bool) {
 }
 
 func (g author) fetch() *cobra.Command {
-	return g.Command("fetch", "Fetch every locked git module into the cache, and check it", func(cmd *cobra.Command, _ []string) error {
+	return g.Command("fetch", "Fetch and check every locked git module", func(cmd *cobra.Command, _ []string) error {
 		return g.Simple(cmd, "agents_fetch", nil, g.sayFetched)
 	})
 }
 
 func (g author) update() *cobra.Command {
 	var lock, fetch, noLock, noFetch, latest bool
-	c := g.Command("update [MODULE_ID]...", "Lock where there is no lockfile (or --lock, --latest, or modules are named), then fetch", func(cmd *cobra.Command, args []string) error {
+	c := g.Command("update [MODULE_ID]...", "Lock if there is no lockfile (or with --lock, --latest or module IDs), then fetch", func(cmd *cobra.Command, args []string) error {
 		switch {
 		case noLock && len(args) > 0:
-			return g.Misused(cmd, "--no-lock contradicts naming modules, which are locked again")
+			return g.Misused(cmd, "--no-lock and module IDs exclude each other: named modules are locked again")
 		case noLock && (lock || latest):
-			return g.Misused(cmd, "--no-lock contradicts --lock and --latest")
+			return g.Misused(cmd, "--no-lock excludes --lock and --latest")
 		case noFetch && fetch:
-			return g.Misused(cmd, "--no-fetch contradicts --fetch")
+			return g.Misused(cmd, "--no-fetch and --fetch exclude each other")
 		}
 		call := command.Arguments{"lock": lock, "fetch": fetch, "no_lock": noLock, "no_fetch": noFetch, "latest": latest, "modules": args}
 		_, err := g.Alter(cmd, change{Tool: "agents_update", Args: call, Draw: g.drawUpdate, Idle: func(data json.RawMessage) bool {
@@ -161,9 +161,9 @@ func (g author) update() *cobra.Command {
 	})
 	c.Flags().BoolVar(&lock, "lock", false, "lock again")
 	c.Flags().BoolVar(&fetch, "fetch", false, "fetch")
-	c.Flags().BoolVar(&noLock, "no-lock", false, "do not lock")
-	c.Flags().BoolVar(&noFetch, "no-fetch", false, "do not fetch")
-	c.Flags().BoolVar(&latest, "latest", false, "lock again, to what the refs are now")
+	c.Flags().BoolVar(&noLock, "no-lock", false, "skip locking")
+	c.Flags().BoolVar(&noFetch, "no-fetch", false, "skip fetching")
+	c.Flags().BoolVar(&latest, "latest", false, "lock again to the current commits of the refs")
 	return c
 }
 
@@ -224,14 +224,14 @@ func (g author) importing() *cobra.Command {
 		return err
 	})
 	c.Flags().BoolVar(&apply, "apply", false, "import them")
-	c.Flags().StringVar(&home, "home-root", "", "home directory to look in (default: yours)")
+	c.Flags().StringVar(&home, "home-root", "", "home directory to search (default: yours)")
 	return c
 }
 
 func (g author) bootstrap() *cobra.Command {
 	var scope string
 	var adopt, remove bool
-	c := g.Command("bootstrap", "Write commands and a skill with which agents operate deployments", func(cmd *cobra.Command, _ []string) error {
+	c := g.Command("bootstrap", "Write commands and a skill that let agents operate deployments", func(cmd *cobra.Command, _ []string) error {
 		draw := func(data json.RawMessage, done bool) error {
 			p, err := DecodeData[present.Plan](data)
 			switch {
@@ -252,9 +252,9 @@ func (g author) bootstrap() *cobra.Command {
 			}})
 		return err
 	})
-	c.Flags().StringVar(&scope, "scope", "", "where they go: user, project or both (default: both)")
-	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite files that no deployment wrote")
-	c.Flags().BoolVar(&remove, "remove", false, "take them away, and put back what they overwrote")
+	c.Flags().StringVar(&scope, "scope", "", "where to write them: user, project or both (default: both)")
+	c.Flags().BoolVar(&adopt, "adopt", false, "overwrite unmanaged files")
+	c.Flags().BoolVar(&remove, "remove", false, "remove them, and restore the files that they replaced")
 	return c
 }
 
@@ -288,7 +288,7 @@ func (g author) initialise() *cobra.Command {
 	c := g.Command("init", "Create a config repository, or clone one", func(cmd *cobra.Command, _ []string) error {
 		args := command.Arguments{"git": git, "bootstrap": bootstrap, "targets": targets, "scope": scope, "from": from}
 		if guided && from != "" {
-			return g.Misused(cmd, "--guided makes a new config repository, and --from clones one; leave one of them out")
+			return g.Misused(cmd, "--guided and --from exclude each other: --guided creates a config repository, --from clones one")
 		}
 		if guided {
 			if err := g.form(cmd, args); err != nil {
@@ -297,11 +297,11 @@ func (g author) initialise() *cobra.Command {
 		}
 		return g.Simple(cmd, "agents_init", args, g.sayInit)
 	})
-	c.Flags().BoolVar(&git, "git", false, "also make it a git repository")
-	c.Flags().BoolVar(&bootstrap, "bootstrap", false, "also write the files that teach agents to operate it")
+	c.Flags().BoolVar(&git, "git", false, "also initialize a git repository")
+	c.Flags().BoolVar(&bootstrap, "bootstrap", false, "also write commands and a skill that let agents operate it")
 	c.Flags().BoolVar(&guided, "guided", false, "ask for targets, scope and bootstrap; needs a terminal")
 	c.Flags().StringSliceVar(&targets, "targets", nil, "targets to configure (default: codex, claude_code)")
-	c.Flags().StringVar(&scope, "scope", "", "where files go: user, project or both (default: both)")
+	c.Flags().StringVar(&scope, "scope", "", "where to deploy: user, project or both (default: both)")
 	c.Flags().StringVar(&from, "from", "", "clone this config repository: owner/repo[@ref] or a git URL")
 	return c
 }
@@ -319,7 +319,7 @@ func (g author) sayInit(data fields, done bool) {
 	case data["existing"] == nil:
 		g.Line("%s a config repository: %s", DoneVerb(done, "made", "make"), data.Text("repo"))
 	case len(files) == 0:
-		g.Line("%s is a config repository already, and stays as it is", data.Text("repo"))
+		g.Line("%s is already a config repository; nothing was changed", data.Text("repo"))
 	default:
 		g.Line("%s is a config repository already; %s what it lacked:", data.Text("repo"), DoneVerb(done, "made", "make"))
 		for _, f := range files {
@@ -337,7 +337,7 @@ func (g author) sayInit(data fields, done bool) {
 	switch {
 	case git == nil:
 	case git["existing"] == true:
-		g.Line("it is a git repository already")
+		g.Line("it is already a git repository")
 	default:
 		g.Line("%s it a git repository", DoneVerb(done, "made", "make"))
 	}

@@ -199,7 +199,7 @@ func (s Screen) Adoptions(p present.Plan) bool {
 	if len(own) == 0 {
 		return false
 	}
-	s.Line("%s", s.Tinted(count(len(own), "file is", "files are")+" somebody's own work:", command.Heading))
+	s.Line("%s", s.Tinted(count(len(own), "file is", "files are")+" unmanaged:", command.Heading))
 	for _, c := range own {
 		s.Line("  %s  %s", s.Tinted(command.Plain(c.Path), command.Removed), c.Note())
 	}
@@ -215,7 +215,7 @@ func (s Screen) Deployed(data json.RawMessage) error {
 	case !p.Applied:
 		s.Line("nothing to change")
 	case p.Summary.Empty():
-		s.Line("nothing to change; what is deployed is on record as snapshot %s", command.Plain(p.SnapshotID))
+		s.Line("nothing to change; the deployed files are recorded as snapshot %s", command.Plain(p.SnapshotID))
 	default:
 		sum := p.Files()
 		s.Line("deployed: %d created, %d updated, %d deleted; snapshot %s", sum.Create, sum.Update, sum.Delete, command.Plain(p.SnapshotID))

@@ -43,16 +43,16 @@ func NewRunner(s *command.Shell, version string) Runner { return Runner{s, versi
 func (d Runner) Flags(p *pflag.FlagSet) {
 	p.StringVar(&d.flags.repo, "repo", "", "config repository (default: $AGENTPACK_HOME/repo)")
 	p.StringVar(&d.flags.profile, "profile", "", "profile (default: default)")
-	p.StringVar(&d.flags.target, "target", "", "one target, or all (default: all)")
-	p.StringVar(&d.flags.machine, "machine", "", "machine id for machine overlays (default: this machine's)")
-	p.StringVar(&d.flags.project, "project-root", "", "the project to deploy into (default: found from the working directory)")
-	p.BoolVar(&d.flags.offline, "offline", false, "fetch nothing")
-	p.BoolVar(&d.flags.dryRun, "dry-run", false, "show what would change, and change nothing")
+	p.StringVar(&d.flags.target, "target", "", "target, or all (default: all)")
+	p.StringVar(&d.flags.machine, "machine", "", "machine ID for machine overlays (default: this machine)")
+	p.StringVar(&d.flags.project, "project-root", "", "project to deploy into (default: the project of the working directory)")
+	p.BoolVar(&d.flags.offline, "offline", false, "do not fetch")
+	p.BoolVar(&d.flags.dryRun, "dry-run", false, "show the plan without applying it")
 }
 
 // Scoped gives a command --scope: the user's files alone, or the project's.
 func (d Runner) Scoped(c *cobra.Command) *cobra.Command {
-	c.Flags().StringVar(&d.flags.scope, "scope", "", "user, project or both (default: what the targets say)")
+	c.Flags().StringVar(&d.flags.scope, "scope", "", "user, project or both (default: as set in the targets)")
 	return c
 }
 

@@ -17,7 +17,7 @@ type Screen struct{ *command.Terminal }
 func DecodeData[T any](data json.RawMessage) (T, error) {
 	var out T
 	if err := json.Unmarshal(data, &out); err != nil {
-		return out, fault.ErrInternal.WithMessage("the answer is not understood").WithCause(err)
+		return out, fault.ErrInternal.WithMessage("invalid answer").WithCause(err)
 	}
 	return out, nil
 }
@@ -41,7 +41,7 @@ func (s Screen) Warnings(warnings []string) {
 			continue
 		}
 		if !offered {
-			s.Note("optional: countersign agents bootstrap writes commands and a skill with which Claude Code and Codex operate deployments themselves")
+			s.Note("optional: countersign agents bootstrap writes commands and a skill that let Claude Code and Codex operate deployments")
 		}
 		offered = true
 	}

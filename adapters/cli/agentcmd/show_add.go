@@ -74,7 +74,7 @@ func (s Screen) Skills(data json.RawMessage, source string) error {
 		}
 	}
 	if len(d.Skills) == 0 {
-		s.Line("no skills: no directory there has a SKILL.md")
+		s.Line("no skills: no directory there contains a SKILL.md")
 		return nil
 	}
 	s.Next([]string{"countersign agents add " + command.Plain(source) + " --skill " + command.Plain(d.Skills[0].Name)})

@@ -60,7 +60,7 @@ func (s Screen) Pruned(data json.RawMessage, done bool) error {
 	if err != nil {
 		return err
 	}
-	s.Line("%s %s, and keep %d: %s", DoneVerb(done, "forgot", "forget"), count(len(d.Pruned), "snapshot", "snapshots"), d.Kept, command.Plain(strings.Join(d.Pruned, " ")))
+	s.Line("%s %s, keeping %d: %s", DoneVerb(done, "forgot", "forget"), count(len(d.Pruned), "snapshot", "snapshots"), d.Kept, command.Plain(strings.Join(d.Pruned, " ")))
 	if done {
 		s.Line("%d bytes freed", d.Freed)
 	}

@@ -51,7 +51,7 @@ delete  vscode  /p/d  (both (conflict): deletes a file with edits made since it 
 … and 2 more; countersign agents plan --all lists every one, preview --diff shows every line
 Plan: +1 ~3 -1
 `, drawn(t, func(s agentcmd.Screen) error { return s.Plan(plan, false) }))
-	assert.Equal(t, `2 files are somebody's own work:
+	assert.Equal(t, `2 files are unmanaged:
   /p/b  overwrites a file that no deployment wrote
   /p/d  both (conflict): deletes a file with edits made since it was deployed
 `, drawn(t, func(s agentcmd.Screen) error {
@@ -146,7 +146,7 @@ func TestAConflictAlone(t *testing.T) {
 	const one = `{"path":"/h/c","state":"conflict","reason":"conflict","reason_message":"at the same lines","next_actions":["countersign agents preview --diff --json"],
 		"suggestions":[{"action":"Put yours beside theirs","reason":"then it is proposed"},{"action":"Change the module","reason":"then it is deployed"}]}`
 	assert.Equal(t, `skip     /h/c  (both (conflict))  at the same lines
-nothing to propose: no edit can be turned into an overlay
+nothing to propose: no edit can become an overlay change
 to resolve a conflict: put yours beside theirs; then it is proposed
 or: change the module; then it is deployed
 next: countersign agents preview --diff

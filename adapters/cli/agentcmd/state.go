@@ -120,7 +120,7 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 		state := "ok"
 		switch {
 		case slices.Equal(r.Issues, []string{"missing"}):
-			state = "not there yet; a deployment makes it"
+			state = "does not exist yet; a deployment creates it"
 		case len(r.Issues) > 0:
 			state = strings.Join(r.Issues, ", ")
 			problems++
@@ -136,7 +136,7 @@ func (s Screen) Doctor(data json.RawMessage, fixing, done bool) error {
 		}
 	}
 	for _, m := range d.Unread {
-		s.Line("no host reads %s: %s", command.Plain(m.ModuleID), command.Plain(m.Reason))
+		s.Line("no agent reads %s: %s", command.Plain(m.ModuleID), command.Plain(m.Reason))
 	}
 	s.FindingsIn(data)
 	attention := "nothing needs attention"
@@ -175,7 +175,7 @@ func (s Screen) Explained(data json.RawMessage) error {
 		s.driftLine("", wide(d.Drift), item, item.Path)
 	}
 	if len(d.Changes)+len(d.Drift) == 0 {
-		s.Line("nothing to explain: everything is as it should be")
+		s.Line("nothing to explain: no drift")
 	}
 	return nil
 }

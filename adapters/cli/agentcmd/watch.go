@@ -18,7 +18,7 @@ func (g group) watch() *cobra.Command {
 			return g.Failed(cmd, tool.Outcome{}, err)
 		}
 		if g.Yes {
-			return g.Misused(cmd, "watch asks about every plan; leave --yes out")
+			return g.Misused(cmd, "watch asks about every plan; omit --yes")
 		}
 		repo, err := g.Repo()
 		if err != nil {
@@ -27,7 +27,7 @@ func (g group) watch() *cobra.Command {
 		ctx := cmd.Context()
 		changes := system.WatchTree(ctx, repo, system.WatchOptions{Skip: []string{".git"}})
 		if !g.JSON {
-			g.Line("watching %s; Ctrl-C ends it", command.Plain(repo))
+			g.Line("watching %s; press Ctrl-C to stop", command.Plain(repo))
 		}
 		for {
 			g.replan(cmd)

@@ -17,7 +17,7 @@ const (
 )
 
 // UntilHint describes what ParseUntil accepts.
-const UntilHint = "8h, 30m or 3d, at most 30d; behind it any-arguments or any-host, where that is meant"
+const UntilHint = "8h, 30m or 3d, at most 30d, optionally followed by any-arguments or any-host"
 
 // ParseUntil parses the duration of a dated grant and its options: "8h", "3d any-host". Empty text is confirm.DatedFirst.
 func ParseUntil(text string) (confirm.Until, error) {
@@ -35,7 +35,7 @@ func ParseUntil(text string) (confirm.Until, error) {
 			}
 			u.For = d
 		default:
-			return u, ErrUsage.WithMessage("%q is not understood; say how long: %s", word, UntilHint)
+			return u, ErrUsage.WithMessage("invalid duration %q; use for example: %s", word, UntilHint)
 		}
 	}
 	return u, u.Check()
@@ -50,7 +50,7 @@ func age(word string) (time.Duration, error) {
 	}
 	d, err := time.ParseDuration(word)
 	if err != nil {
-		return 0, ErrUsage.WithMessage("%q is no length of time; say how long: %s", word, UntilHint)
+		return 0, ErrUsage.WithMessage("invalid duration %q; use for example: %s", word, UntilHint)
 	}
 	return d, nil
 }
@@ -80,9 +80,9 @@ func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Decision
 		said.Approve = said.Until != nil
 		return said, err
 	}
-	question := "approve this once instead? [y/N]"
+	question := "Approve once instead? [y/N]"
 	if leave {
-		question = "approve this once instead? [y/n; Enter leaves it waiting]"
+		question = "Approve once instead? [y/n; Enter: decide later]"
 	}
 	word, err := s.Ask(ctx, question)
 	word = strings.ToLower(word)
@@ -97,7 +97,7 @@ func (s *Shell) until(ctx context.Context, v confirm.View, said confirm.Decision
 func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Until) (*confirm.Until, error) {
 	u := given
 	for u == nil {
-		word, err := s.Ask(ctx, "for how long? (Enter: 8h; or "+UntilHint+")")
+		word, err := s.Ask(ctx, "For how long? (Enter: 8h; or "+UntilHint+")")
 		if err != nil {
 			return nil, err
 		}
@@ -112,10 +112,10 @@ func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Unt
 		u = &said
 	}
 	bound, unbound := v.Bound(*u)
-	s.Say("allowed from now on without asking: " + Plain(bound))
+	s.Say("allowed without asking: " + Plain(bound))
 	s.Say("not bound: " + Plain(unbound))
 	now := time.Now()
-	word, err := s.Ask(ctx, fmt.Sprintf("approve, and allow that until %s? [y/N]", Moment(now.Add(u.For), now)))
+	word, err := s.Ask(ctx, fmt.Sprintf("Approve, and allow this until %s? [y/N]", Moment(now.Add(u.For), now)))
 	if word = strings.ToLower(word); err != nil || word != "y" && word != "yes" {
 		return nil, err
 	}
@@ -126,7 +126,7 @@ func (s *Shell) askUntil(ctx context.Context, v confirm.View, given *confirm.Unt
 // can be asked, and if the end of a plan was not shown.
 func (s *Shell) DecideAll(ctx context.Context, views []confirm.View) (bool, error) {
 	if !s.Interactive() {
-		return false, ErrUnanswered.WithMessage("approving needs a terminal, so that a person sees the plans first").WithDetails(Hint("run countersign approve with the ids yourself, in a terminal"))
+		return false, ErrUnanswered.WithMessage("approving needs a terminal that shows the plans first").WithDetails(Hint("run countersign approve with the IDs in a terminal"))
 	}
 	for i, v := range views {
 		s.Say(fmt.Sprintf("%d of %d: %s", i+1, len(views), Plain(v.ID)))
@@ -135,10 +135,10 @@ func (s *Shell) DecideAll(ctx context.Context, views []confirm.View) (bool, erro
 			return false, err
 		}
 		if !seen {
-			return false, ErrUnanswered.WithMessage("the end of the plan of %s was not shown, so nothing was decided", v.ID).WithDetails(Hint("countersign approve " + v.ID + " shows it again"))
+			return false, ErrUnanswered.WithMessage("nothing was decided: the plan of %s was not shown to the end", v.ID).WithDetails(Hint("countersign approve " + v.ID + " to see it again"))
 		}
 	}
-	word, err := s.Ask(ctx, fmt.Sprintf("approve all %d? [y/N]", len(views)))
+	word, err := s.Ask(ctx, fmt.Sprintf("Approve all %d? [y/N]", len(views)))
 	word = strings.ToLower(word)
 	return word == "y" || word == "yes", err
 }

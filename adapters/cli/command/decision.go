@@ -60,7 +60,7 @@ func (s *Shell) Cancelled() string {
 	case s.withdrawn == "":
 		return "cancelled"
 	case s.changed:
-		return "cancelled, and the approval request " + s.withdrawn + " with it; what was approved before stays done"
+		return "cancelled, and the approval request " + s.withdrawn + " with it; calls that were approved before are not undone"
 	}
 	return "cancelled, and the approval request " + s.withdrawn + " with it; nothing was changed"
 }
@@ -71,7 +71,7 @@ func (s *Shell) Denied(f *fault.Error) (string, bool) {
 	case !s.denied || f.Code != confirm.ErrDenied.Code:
 		return "", false
 	case s.changed:
-		return "denied; what was approved before stays done", true
+		return "denied; calls that were approved before are not undone", true
 	}
 	return "denied; nothing was changed", true
 }
@@ -86,7 +86,7 @@ func (s *Shell) await(ctx context.Context, ask tool.ApprovalRequest) error {
 		return err
 	}
 	s.Say(Plain(string(ask.Tool) + " wants to: " + ask.Prompt))
-	s.Say(fmt.Sprintf("approving %s needs %s (countersign up opens it). This waits; Ctrl-C leaves the question there.", ask.ID, ask.Needs.Words()))
+	s.Say(fmt.Sprintf("approving %s needs %s (open it with countersign up). Waiting; Ctrl-C leaves the request pending.", ask.ID, ask.Needs.Words()))
 	told, stop := a.Decided(ask.ID)
 	defer stop()
 	look := time.NewTicker(lookAgain)
@@ -138,8 +138,8 @@ func (s *Shell) Proof() confirm.Proof {
 func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (confirm.Decision, error) {
 	said := confirm.Decision{ID: v.ID, By: ByTerminal, Proof: s.Proof(), Shown: v.PlanHash}
 	if !s.Interactive() {
-		return said, ErrUnanswered.WithMessage("approving %s needs a terminal, so that a person sees the plan first", v.ID).
-			WithDetails(Hint("run countersign approve " + v.ID + " yourself, in a terminal"))
+		return said, ErrUnanswered.WithMessage("approving %s needs a terminal that shows the plan first", v.ID).
+			WithDetails(Hint("run countersign approve " + v.ID + " in a terminal"))
 	}
 	keystroke := v.Risk == policy.RiskHigh.String() || v.Needs > policy.ProvingNone || v.MustReveal || d.Until != nil
 	given := !keystroke && (d.Yes && v.Strength < policy.Typed || v.Strength == policy.Typed && d.Typed != "")
@@ -158,7 +158,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 	case err != nil:
 		return said, err
 	case !seen:
-		return said, ErrUnanswered.WithMessage("the end of the plan was not shown, so nothing was decided").WithDetails(Hint("countersign approve " + v.ID + " shows it again"))
+		return said, ErrUnanswered.WithMessage("nothing was decided: the plan was not shown to the end").WithDetails(Hint("countersign approve " + v.ID + " to see it again"))
 	case given:
 		said.Approve, said.Typed, said.Revealed = true, d.Typed, v.Revealed
 		return said, nil
@@ -173,7 +173,7 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 	_, untouchable := s.Touchable(ctx)
 	if touch && untouchable != nil {
 		f := fault.From(untouchable)
-		return said, ErrUnanswered.WithMessage("approving %s needs %s, and %s; it waits for an answer", v.ID, v.Needs.Words(), f.Message).WithDetails(f.Details)
+		return said, ErrUnanswered.WithMessage("approving %s needs %s, and %s; the request is pending", v.ID, v.Needs.Words(), f.Message).WithDetails(f.Details)
 	}
 	if always && !named {
 		s.Say(SessionGrantText(v))
@@ -183,10 +183,10 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 		question = strings.Replace(question, "]", offered(v)+"]", 1)
 	}
 	if d.Leave && named {
-		question = strings.TrimSuffix(question, ":") + " (n denies, Enter leaves it waiting):"
+		question = strings.TrimSuffix(question, ":") + " (n: deny, Enter: decide later):"
 	} else if d.Leave {
 		question = strings.Replace(question, "[y/N", "[y/n", 1)
-		question = strings.TrimSuffix(question, "]") + "; Enter leaves it waiting]"
+		question = strings.TrimSuffix(question, "]") + "; Enter: decide later]"
 	}
 	word, err := s.askRevealing(ctx, &v, question)
 	if said.Revealed = v.Revealed; err != nil {
@@ -212,10 +212,10 @@ func (s *Shell) Decide(ctx context.Context, v confirm.View, d DecisionOptions) (
 		said.Approve = said.Always || word == "y" || word == "yes"
 	}
 	if named && touch && said.Approve && word != v.Target {
-		return said, ErrUnanswered.WithMessage("the typed name is not %q, so nothing was decided", v.Target)
+		return said, ErrUnanswered.WithMessage("nothing was decided: the typed name is not %q", v.Target)
 	}
 	if said.Approve && touch {
-		said.Proof, err = s.Touch(ctx, v, func(line string) { s.Say(line + " (Ctrl-C gives up) …") })
+		said.Proof, err = s.Touch(ctx, v, func(line string) { s.Say(line + " (Ctrl-C: cancel) …") })
 	}
 	return said, err
 }
@@ -237,7 +237,7 @@ func refuses(word string) bool {
 
 // left returns the error for a request that was left pending.
 func left(v confirm.View) error {
-	return ErrUnanswered.WithMessage("nothing was decided; %s still waits for an answer", v.ID).
+	return ErrUnanswered.WithMessage("nothing was decided; %s is still pending", v.ID).
 		WithDetails(Hint("countersign approve " + v.ID + " shows it again, and n denies there, as countersign deny " + v.ID + " does"))
 }
 
@@ -251,13 +251,13 @@ func asking(v confirm.View, named, always, touchable bool) string {
 	touch := v.Needs == policy.ProvingTouch
 	switch {
 	case named && touch:
-		return fmt.Sprintf("type %s to approve; then touch your security key:", Plain(v.Target))
+		return fmt.Sprintf("Type %s to approve; then touch your security key:", Plain(v.Target))
 	case named:
-		return fmt.Sprintf("type %s to approve:", Plain(v.Target))
+		return fmt.Sprintf("Type %s to approve:", Plain(v.Target))
 	case touch && always:
-		return "approve with a touch of your security key? [y/N/a: always in this session]"
+		return "Approve with a touch of your security key? [y/N/a: always in this session]"
 	case touch:
-		return "approve with a touch of your security key? [y/N]"
+		return "Approve with a touch of your security key? [y/N]"
 	}
 	offers := ""
 	if touchable {
@@ -400,9 +400,9 @@ func unanswered(ask tool.ApprovalRequest) error {
 	way := "run it in a terminal, or add --yes"
 	switch {
 	case ask.Pending:
-		way = fmt.Sprintf("a person runs: countersign approve %s; then repeat this command", ask.ID)
+		way = fmt.Sprintf("run countersign approve %s in a terminal, then repeat this command", ask.ID)
 	case ask.Strength == policy.Typed:
 		way = fmt.Sprintf("run it in a terminal, or add --confirm-name %q", ask.Target)
 	}
-	return ErrUnanswered.WithMessage("%s needs a person's approval: %s", ask.Tool, ask.Prompt).WithDetails(Hint(way))
+	return ErrUnanswered.WithMessage("%s needs approval: %s", ask.Tool, ask.Prompt).WithDetails(Hint(way))
 }

@@ -33,8 +33,8 @@ type filterFlag struct {
 
 // AddFilterFlags adds --jq and --template, which request JSON and print a part of it.
 func (s *Shell) AddFilterFlags(flags *pflag.FlagSet) {
-	flags.Var(&filterFlag{s: s, name: "jq", kind: "expression", compile: jq}, "jq", "print what a jq expression selects of the JSON answer")
-	flags.Var(&filterFlag{s: s, name: "template", kind: "string", compile: goTemplate}, "template", "print the JSON answer by a Go template")
+	flags.Var(&filterFlag{s: s, name: "jq", kind: "expression", compile: jq}, "jq", "print the parts of the JSON output that a jq expression selects")
+	flags.Var(&filterFlag{s: s, name: "template", kind: "string", compile: goTemplate}, "template", "format the JSON output with a Go template")
 }
 
 // String returns the expression or template.
@@ -150,7 +150,7 @@ func (s *Shell) PrintDocument(doc []byte) error {
 	}
 	fmt.Fprint(s.Out, text)
 	if err != nil {
-		return ErrUsage.WithMessage("--%s does not fit this answer: %v", s.filter.flag, err).WithDetails(Hint(shapeOf(answer)))
+		return ErrUsage.WithMessage("--%s does not match this output: %v", s.filter.flag, err).WithDetails(Hint(shapeOf(answer)))
 	}
 	return nil
 }
@@ -159,12 +159,12 @@ func (s *Shell) PrintDocument(doc []byte) error {
 func shapeOf(answer any) string {
 	fields, isObject := answer.(map[string]any)
 	if !isObject {
-		return "the answer is a list; --json shows it"
+		return "the output is a list; to see it: --json"
 	}
 	names := make([]string, 0, len(fields))
 	for name := range fields {
 		names = append(names, name)
 	}
 	slices.Sort(names)
-	return "the answer has " + strings.Join(names, ", ") + "; --json shows all of it"
+	return "the output has " + strings.Join(names, ", ") + "; to see all of it: --json"
 }

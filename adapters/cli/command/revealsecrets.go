@@ -13,7 +13,7 @@ func RedactedNote(v confirm.View) string {
 	case v.Masked == 0 || v.Revealed:
 		return ""
 	case v.MustReveal:
-		return fmt.Sprintf("masked: %s; it may run, so reveal it before you approve", parts(v.Masked))
+		return fmt.Sprintf("redacted: %s; it may run, so reveal it before you approve", parts(v.Masked))
 	}
 	return "masked: " + parts(v.Masked)
 }
@@ -47,7 +47,7 @@ func (s *Shell) askRevealing(ctx context.Context, v *confirm.View, question stri
 	for {
 		asked, redacted := question, RedactedNote(*v) != ""
 		if redacted {
-			asked += " (r reveals what is masked)"
+			asked += " (r: show the redacted parts)"
 		}
 		word, err := s.Ask(ctx, asked)
 		if err != nil || word != "r" || !redacted {

@@ -21,8 +21,8 @@ const maxOutput = 16 << 20
 
 // The errors of names that match nothing.
 var (
-	ErrUnknown   = fault.New(fault.NotFound, "name_unknown", "nothing has this name")
-	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "more than one thing has this name")
+	ErrUnknown   = fault.New(fault.NotFound, "name_unknown", "name not found")
+	ErrAmbiguous = fault.New(fault.Conflict, "name_ambiguous", "the name is ambiguous")
 )
 
 // Words adapts the texts that tools write for agents to users of a group of commands. The zero Words changes nothing.
@@ -71,9 +71,9 @@ func (d Runner) Ask(ctx context.Context, name tool.Name, args Arguments, into an
 		return o, d.Refused(o, err)
 	}
 	if o.DryRun { // a plan is not an answer
-		d.Note("this is what it would have done:")
+		d.Note("plan:")
 		d.Line("%s", Block(Indent(o.Value)))
-		return o, app.ErrMode.WithMessage("nothing was done: the mode is plan, so %s only showed what it would do; countersign policy show says who decided that, and countersign policy max-mode execute lifts a ceiling of your settings", name)
+		return o, app.ErrMode.WithMessage("dry run (mode: plan): %s changed nothing; to see which setting does this: countersign policy show; to raise the maximum mode: countersign policy max-mode execute", name)
 	}
 	return o, DecodeAnswer(o, into)
 }
@@ -144,7 +144,7 @@ func CallAndShow[T any](ctx context.Context, c Client, name tool.Name, args Argu
 // DecodeAnswer decodes an answer.
 func DecodeAnswer(o tool.Outcome, into any) error {
 	if err := json.Unmarshal(o.Value, into); err != nil {
-		return fault.ErrInternal.WithMessage("the answer of %s is not understood", o.Spec.Name).WithCause(err)
+		return fault.ErrInternal.WithMessage("invalid answer of %s", o.Spec.Name).WithCause(err)
 	}
 	return nil
 }
@@ -205,7 +205,7 @@ func Took(ms int64) string {
 // Milliseconds returns a duration given as a flag; zero if it was not given.
 func Milliseconds(flag string, d time.Duration) (int64, error) {
 	if d < 0 || d > 0 && d < time.Millisecond {
-		return 0, ErrUsage.WithMessage("--%s %v is no time to wait", flag, d).WithDetails(Hint("write 30s, 5m or 1h"))
+		return 0, ErrUsage.WithMessage("invalid --%s %v", flag, d).WithDetails(Hint("for example 30s, 5m or 1h"))
 	}
 	return d.Milliseconds(), nil
 }
@@ -216,7 +216,7 @@ func Assignments(flag string, given []string) (map[string]string, error) {
 	for _, g := range given {
 		name, value, ok := strings.Cut(g, "=")
 		if !ok || strings.TrimSpace(name) == "" {
-			return nil, ErrUsage.WithMessage("--%s %q is no NAME=VALUE", flag, g)
+			return nil, ErrUsage.WithMessage("invalid --%s %q; use NAME=VALUE", flag, g)
 		}
 		out[strings.TrimSpace(name)] = value
 	}
@@ -246,7 +246,7 @@ func (d Runner) File(flag, given string) (string, error) {
 	case err != nil:
 		return "", ErrUsage.WithMessage("--%s: %v", flag, err)
 	case len(text) > maxFile:
-		return "", ErrUsage.WithMessage("--%s: %s has more than %d bytes", flag, name, maxFile)
+		return "", ErrUsage.WithMessage("--%s: %s is larger than %d bytes", flag, name, maxFile)
 	}
 	return string(text), nil
 }

@@ -25,11 +25,11 @@ func TestRefusalsSayTheWayOut(t *testing.T) {
 	d, _, problems := at()
 	d.Words = command.Words{Text: func(s string) string { return strings.ReplaceAll(s, "make_it", "countersign make") },
 		Hint: func(f *fault.Error) command.Hint {
-			return map[fault.Code]command.Hint{"path_not_allowed": "countersign project add DIR registers one"}[f.Code]
+			return map[fault.Code]command.Hint{"path_not_allowed": "to register one: countersign project add DIR"}[f.Code]
 		},
 		Details: func(d command.Runner, err error) { d.Note("beside it") }}
 	said := fault.From(d.Explain(fault.New(fault.Denied, "path_not_allowed", "call make_it")))
-	assert.Equal(t, []any{"call countersign make", command.Hint("countersign project add DIR registers one")}, []any{said.Message, said.Details})
+	assert.Equal(t, []any{"call countersign make", command.Hint("to register one: countersign project add DIR")}, []any{said.Message, said.Details})
 	said = fault.From(d.Explain(fault.New(fault.State, "x", "m").WithDetails(command.Hint("make_it again"))))
 	assert.Equal(t, command.Hint("countersign make again"), said.Details)
 	for name, same := range map[string]error{

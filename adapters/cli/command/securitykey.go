@@ -23,21 +23,21 @@ type securityKeys interface {
 }
 
 // ErrUntouchable is returned if no enrolled security key is available here.
-var ErrUntouchable = fault.New(fault.Unconfirmed, "security_key_unavailable", "no enrolled security key can be asked here")
+var ErrUntouchable = fault.New(fault.Unconfirmed, "security_key_unavailable", "no enrolled security key is available here")
 
 // console is where else an approval can be given.
-const console = "or approve it in the console (countersign up opens it)"
+const console = "or approve it in the console (countersign up)"
 
 // Elsewhere returns an error if an approval cannot be given in this terminal, stating where it can be; nil if it can.
 func Elsewhere(v confirm.View) error {
 	if v.Needs != policy.ProvingPasskey && v.Needs != policy.ProvingConsole {
 		return nil
 	}
-	way := "approve it in the console (countersign up opens it); countersign deny " + v.ID + " denies it"
+	way := "approve it in the console (countersign up), or deny it with countersign deny " + v.ID + " denies it"
 	if v.Needs == policy.ProvingPasskey {
-		way += "; countersign login /keys enrols a passkey, and forget_keys: [ID] in the system's file clears a lost one"
+		way += "; to enrol a passkey: countersign login /keys; to remove a lost one: forget_keys: [ID] in the system's configuration file"
 	}
-	return ErrUnanswered.WithMessage("approving %s needs %s, and this is a terminal; it waits for an answer", v.ID, v.Needs.Words()).
+	return ErrUnanswered.WithMessage("approving %s needs %s, which a terminal cannot provide; the request is pending", v.ID, v.Needs.Words()).
 		WithDetails(Hint(way))
 }
 
@@ -59,7 +59,7 @@ func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 		}
 	}
 	if len(ours) == 0 {
-		return nil, ErrUntouchable.WithMessage("no security key is enrolled here").WithDetails(Hint("countersign keys add enrols one that your ssh agent has; " + console))
+		return nil, ErrUntouchable.WithMessage("no security key is enrolled").WithDetails(Hint("enrol one from your ssh agent with countersign keys add; " + console))
 	}
 	if core.SecurityKeys == nil {
 		return nil, ErrUntouchable
@@ -74,7 +74,7 @@ func (s *Shell) Touchable(ctx context.Context) ([]enrolled.Key, error) {
 	if len(found) == 0 {
 		only := ""
 		if plain > 0 && len(there) == 0 {
-			only = ", only plain ones, which sign without anybody being there and prove nothing"
+			only = ", only plain ones, which sign without a touch and prove nothing"
 		}
 		return nil, ErrUntouchable.WithMessage("your ssh agent has none of the enrolled security keys (%s)%s", names(ours), only).
 			WithDetails(Hint("plug it in and add it to your ssh agent (ssh-add), " + console))
@@ -96,7 +96,7 @@ func names(keys []enrolled.Key) string {
 func (s *Shell) Touch(ctx context.Context, v confirm.View, tell func(line string)) (confirm.Proof, error) {
 	proof := s.Proof()
 	if proof.Surface != confirm.SurfaceTerminal {
-		return confirm.Proof{}, ErrUnanswered.WithMessage("approving %s needs a terminal, so that a person sees the plan first", v.ID)
+		return confirm.Proof{}, ErrUnanswered.WithMessage("approving %s needs a terminal that shows the plan first", v.ID)
 	}
 	keys, err := s.Touchable(ctx)
 	if err != nil {

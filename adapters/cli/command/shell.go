@@ -130,8 +130,8 @@ type Shell struct {
 
 // Errors of the command line itself.
 var (
-	ErrUsage      = fault.New(fault.Invalid, "usage_invalid", "the command line is not understood")
-	ErrUnanswered = fault.New(fault.Unconfirmed, "confirmation_unanswered", "a person has to approve this first, and nobody can be asked here")
+	ErrUsage      = fault.New(fault.Invalid, "usage_invalid", "invalid command line")
+	ErrUnanswered = fault.New(fault.Unconfirmed, "confirmation_unanswered", "this needs your approval, and there is no terminal to ask")
 )
 
 // Hint is the details of an error that contain its hint.
@@ -300,7 +300,7 @@ func (s *Shell) ByCaller(ctx context.Context) (by string, unasked bool) {
 // Unasked tells users if approvals are disabled.
 func (s *Shell) Unasked(ctx context.Context) {
 	if by, unasked := s.ByCaller(ctx); unasked && !s.JSON {
-		s.Note("warning: no person is asked: approval is caller (%s), so whoever calls a tool approves its own plan", Plain(by))
+		s.Note("warning: approval is caller (%s), so clients approve their own calls", Plain(by))
 	}
 }
 
@@ -348,7 +348,7 @@ func (s *Shell) Fail(o tool.Outcome, err error) error {
 	case s.JSON && o.Err != nil:
 		s.failure(o, err)
 	case o.Explained:
-		s.Note("this is what it would have done:")
+		s.Note("plan:")
 		s.Line("%s", Block(Indent(o.Value)))
 	}
 	return err
@@ -435,7 +435,7 @@ func Subcommand(cmd *cobra.Command, args []string) error {
 	if way := cmd.Annotations[InsteadOf+args[0]]; way != "" {
 		return ErrUsage.WithMessage("%s has no command %q", cmd.CommandPath(), args[0]).WithDetails(Hint(way))
 	}
-	hint := "there are: " + strings.Join(names, ", ")
+	hint := "use one of: " + strings.Join(names, ", ")
 	cmd.SuggestionsMinimumDistance = 2
 	near := cmd.SuggestionsFor(args[0])
 	for _, c := range cmd.Commands() {
@@ -460,7 +460,7 @@ func Alone(cmd *cobra.Command, _ []string) error {
 		}
 		err := list.RunE(list, nil)
 		if wanted, _ := cmd.Flags().GetBool("json"); err == nil && !wanted {
-			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "%s --help says what else there is\n", cmd.CommandPath())
+			_, _ = fmt.Fprintf(cmd.ErrOrStderr(), "for the other commands: %s --help\n", cmd.CommandPath())
 		}
 		return err
 	}

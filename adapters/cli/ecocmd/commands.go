@@ -15,21 +15,21 @@ func (g *group) create() *cobra.Command {
 	var description, provisioner string
 	var repos, readonly []string
 	c := g.dry(&cobra.Command{Use: "create NAME", Short: "Create an ecosystem in this workspace", Args: command.Args(1, 1),
-		Long: "Make an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml, below AMOF_WORKSPACE_ROOT, or the nearest directory from here up that has\n" +
-			"ecosystems/, or else here. A directory that is no git repository yet becomes one."})
+		Long: "Create an ecosystem in this workspace: ecosystems/NAME/ecosystem.yaml in AMOF_WORKSPACE_ROOT, in the nearest parent directory that has\n" +
+			"ecosystems/, or in the working directory. A git repository is initialized if there is none."})
 	shown(c, "create shop --repo api=git@github.com:acme/api.git#main --readonly-repo lib=../lib.git", "create shop --repo api=../api.git --provisioner noop")
 	f := c.Flags()
-	f.StringVar(&description, "description", "", "what it is for")
-	f.StringVar(&provisioner, "provisioner", "", "how its environment is deployed: local, noop, or a directory of provisioners/")
-	f.StringArrayVar(&repos, "repo", nil, "NAME=URL[#BRANCH], once for each repository; URL may be a path")
-	f.StringArrayVar(&readonly, "readonly-repo", nil, "the same, for a repository that is never written to")
+	f.StringVar(&description, "description", "", "description")
+	f.StringVar(&provisioner, "provisioner", "", "provisioner of its environment: local, noop, or a directory in provisioners/")
+	f.StringArrayVar(&repos, "repo", nil, "repository as NAME=URL[#BRANCH]; URL can be a path (repeatable)")
+	f.StringArrayVar(&readonly, "readonly-repo", nil, "the same, for a read-only repository")
 	_ = c.RegisterFlagCompletionFunc("provisioner", cobra.FixedCompletions([]cobra.Completion{"local", "noop"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		list := []any{}
 		for i, spec := range append(append([]string{}, repos...), readonly...) {
 			name, url, ok := strings.Cut(spec, "=")
 			if !ok || name == "" || url == "" {
-				return command.Usage(cmd, "--repo %q has to be NAME=URL[#BRANCH]", spec)
+				return command.Usage(cmd, "invalid --repo %q; use NAME=URL[#BRANCH]", spec)
 			}
 			url, branch, _ := strings.Cut(url, "#")
 			r := command.Arguments{"name": name, "url": located(url)}.Set("branch", branch)
@@ -39,7 +39,7 @@ func (g *group) create() *cobra.Command {
 			list = append(list, r)
 		}
 		if len(list) == 0 {
-			return command.Usage(cmd, "name at least one --repo NAME=URL")
+			return command.Usage(cmd, "give at least one --repo NAME=URL")
 		}
 		return g.do(cmd.Context(), "amof_create_ecosystem", command.Arguments{"name": args[0], "repos": list}.Set("description", description).Set("provisioner", provisioner), func(a answer) {
 			g.prose(a)
@@ -63,7 +63,7 @@ func located(url string) string {
 func (g *group) list() *cobra.Command {
 	var retired bool
 	c := shown(&cobra.Command{Use: "list", Short: "List the ecosystems of this workspace; * is the selected one", Args: command.Args(0, 0)}, "list", "list --retired")
-	c.Flags().BoolVar(&retired, "retired", false, "those that are retired, too")
+	c.Flags().BoolVar(&retired, "retired", false, "also list retired ecosystems")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		a := command.Arguments{}
 		on(a, map[string]bool{"include_retired": retired})
@@ -82,7 +82,7 @@ func (g *group) policy() *cobra.Command {
 
 func (g *group) use() *cobra.Command {
 	c := shown(g.named("use", "Select the default ecosystem"), "use shop")
-	c.Long = "Select the ecosystem that commands in this workspace are about when they name none. Without ECOSYSTEM none is selected any more."
+	c.Long = "Select the default ecosystem of this workspace. Without ECOSYSTEM, clear the selection."
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.look(cmd.Context(), "ecosystem_use", g.about(args), func(a answer) {
 			g.prose(a)
@@ -104,8 +104,8 @@ const invalid = 4
 func (g *group) validate() *cobra.Command {
 	var strict bool
 	c := shown(g.named("validate", "Check an ecosystem's manifest"), "validate", "validate shop --strict")
-	c.Long = "Check an ecosystem's manifest. The exit code is 4 when it is not valid."
-	c.Flags().BoolVar(&strict, "strict", false, "take warnings for errors")
+	c.Long = "Check an ecosystem's manifest. The exit code is 4 if it is invalid."
+	c.Flags().BoolVar(&strict, "strict", false, "treat warnings as errors")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(args)
 		a["strict"] = strict
@@ -151,12 +151,12 @@ func (g *group) exec() *cobra.Command {
 	var changed, saved string
 	var parallel, timeout int
 	c := &cobra.Command{Use: "exec [--repos A,B] [--dirty] [--changed REF] {--command NAME | -- PROGRAM [ARG...]}", Short: "Run a program in several repositories", Args: cobra.ArbitraryArgs,
-		Long: "Run a program in the repositories: in each one's worktree of the active ticket, else in its clone. No shell is added; sh -c '...' is one. Each line of output " +
-			"stands behind the name of its repository; the exit code is 1 when the program failed anywhere. --command runs one that ecosystem.yaml names below commands: (countersign eco commands lists them): a list is a program and its " +
-			"arguments, a text is given to sh -c."}
+		Long: "Run a program in the repositories: in the worktree of the active ticket, or else in the clone. It runs without a shell; use sh -c '...' for one. Each line of output " +
+			"follows the name of its repository; the exit code is 1 if the program failed in any. --command runs a saved command from commands: in ecosystem.yaml (to list them: countersign eco commands): a list is a program and its " +
+			"arguments, a string is run by sh -c."}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if (len(args) == 0) == (saved == "") {
-			return command.Usage(cmd, "name a program behind --, or a saved command with --command")
+			return command.Usage(cmd, "give a program after --, or a saved command with --command")
 		}
 		a := g.about(nil).Set("changed", changed).Set("saved", saved)
 		set(a, "repos", repos)
@@ -172,11 +172,11 @@ func (g *group) exec() *cobra.Command {
 	f := c.Flags()
 	f.SetInterspersed(false) // what follows the program is its own
 	f.StringSliceVar(&repos, "repos", nil, "only these repositories")
-	f.StringVar(&saved, "command", "", "instead of PROGRAM: a command that ecosystem.yaml has a name for")
-	f.BoolVar(&dirty, "dirty", false, "only those with changes that are not committed")
-	f.StringVar(&changed, "changed", "", "only those with commits or changes since this ref")
-	f.IntVar(&parallel, "parallel", 0, "how many at a time (default 4)")
-	f.IntVar(&timeout, "timeout", 0, "seconds that each may take (default 600)")
+	f.StringVar(&saved, "command", "", "saved command of ecosystem.yaml, instead of PROGRAM")
+	f.BoolVar(&dirty, "dirty", false, "only repositories with uncommitted changes")
+	f.StringVar(&changed, "changed", "", "only repositories with changes since this ref")
+	f.IntVar(&parallel, "parallel", 0, "number of repositories in parallel (default 4)")
+	f.IntVar(&timeout, "timeout", 0, "timeout in seconds for each repository (default 600)")
 	g.completed(c, "repos", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
 	g.completed(c, "command", g.savedCommands)
 	return shown(g.running(c), "exec -- git status --short", "exec --command test --dirty", "exec --changed origin/main --parallel 2 -- go test ./...")
@@ -194,8 +194,8 @@ func (g *group) push() *cobra.Command {
 		set(a.Set("message", message), "repos", repos)
 		on(a, map[string]bool{"commit_all": all})
 	})
-	c.Flags().BoolVar(&all, "commit-all", false, "commit what is not committed first (needs --message)")
-	c.Flags().StringVarP(&message, "message", "m", "", "of that commit")
+	c.Flags().BoolVar(&all, "commit-all", false, "commit uncommitted changes first (needs --message)")
+	c.Flags().StringVarP(&message, "message", "m", "", "message of that commit")
 	return shown(g.repoFlag(c, &repos), "push --dry-run", `push --commit-all -m "Round prices"`)
 }
 
@@ -205,21 +205,21 @@ func (g *group) archive() *cobra.Command {
 	c := g.changing("archive", "Push everything, record it, and remove the workspace", "amof_archive_ecosystem", func(a command.Arguments) {
 		on(a.Set("message", message), map[string]bool{"delete_workspace": workspace, "cleanup_features": features, "offline": offline})
 	})
-	c.Flags().StringVarP(&message, "message", "m", "", "why, for the record")
-	c.Flags().BoolVar(&workspace, "delete-workspace", false, "delete the workspace's branch, too")
-	c.Flags().BoolVar(&features, "cleanup-features", false, "delete the tickets' branches at the remotes, too, where they are merged")
-	c.Flags().BoolVar(&offline, "offline", false, "push nothing; save everything in bundles on this machine")
+	c.Flags().StringVarP(&message, "message", "m", "", "reason, which is recorded")
+	c.Flags().BoolVar(&workspace, "delete-workspace", false, "also delete the workspace's branch")
+	c.Flags().BoolVar(&features, "cleanup-features", false, "also delete merged ticket branches on the remotes")
+	c.Flags().BoolVar(&offline, "offline", false, "do not push; save everything in bundles on this machine")
 	return shown(c, "archive --dry-run", `archive shop -m "Season is over"`)
 }
 
 func (g *group) discard() *cobra.Command {
-	return shown(g.changing("discard", "Remove the workspace without pushing; it stays in the trash for seven days", "amof_discard_ecosystem", nil), "discard --dry-run", "discard shop --type shop")
+	return shown(g.changing("discard", "Remove the workspace without pushing; keep it in the trash for 7 days", "amof_discard_ecosystem", nil), "discard --dry-run", "discard shop --type shop")
 }
 
 func (g *group) restore() *cobra.Command {
 	var id string
 	c := g.named("restore", "Restore a workspace from the trash")
-	c.Flags().StringVar(&id, "id", "", "which entry, of those that eco trash shows (default: the newest)")
+	c.Flags().StringVar(&id, "id", "", "entry of eco trash (default: the newest)")
 	g.completed(c, "id", g.entries)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.do(cmd.Context(), "ecosystem_restore", g.about(args).Set("trash_id", id), nil)
@@ -228,17 +228,17 @@ func (g *group) restore() *cobra.Command {
 }
 
 func (g *group) trash() *cobra.Command {
-	return shown(g.reading("trash", "Show what can be restored, and what was archived", "ecosystem_trash", g.Trash), "trash")
+	return shown(g.reading("trash", "List the trash and the archive", "ecosystem_trash", g.Trash), "trash")
 }
 
 func (g *group) journal() *cobra.Command {
 	var title, body string
 	c := shown(g.dry(g.named("journal", "Write an entry into an ecosystem's journal")), `journal shop --title "Why two queues" --body @notes.md`)
 	c.Flags().StringVar(&title, "title", "", "of the entry")
-	c.Flags().StringVar(&body, "body", "", "of the entry; @FILE reads a file, @- the input")
+	c.Flags().StringVar(&body, "body", "", "text of the entry; @FILE: from a file, @-: from stdin")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if title == "" || body == "" {
-			return command.Usage(cmd, "--title and --body are needed")
+			return command.Usage(cmd, "--title and --body are required")
 		}
 		text, err := g.File("body", body)
 		if err != nil {

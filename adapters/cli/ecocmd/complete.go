@@ -61,7 +61,7 @@ func (g *group) ids(ctx context.Context, begun string) []cobra.Completion {
 
 // repoFlag returns a flag --repo, completed.
 func (g *group) repoFlag(c *cobra.Command, into *[]string) *cobra.Command {
-	c.Flags().StringSliceVar(into, "repo", nil, "only this repository; may be repeated")
+	c.Flags().StringSliceVar(into, "repo", nil, "only this repository (repeatable)")
 	g.completed(c, "repo", g.repos)
 	return c
 }

@@ -43,13 +43,13 @@ func Command(s *command.Shell) *cobra.Command {
 		shown(command.Group("release", "Release an ecosystem: the same version in every repository", g.release()...), "release status", "release bump patch --pre alpha --dry-run"))
 	add("watch", shown(command.Group("runs", "List, follow and cancel runs", g.runs()...), "runs list", "runs logs 1a2b3c4d --follow"), g.policy())
 	c.Aliases = []string{"ecosystem"}
-	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory that AMOF_WORKSPACE_ROOT names, or the " +
-		"nearest one from here up that has ecosystems/. Long work is a run that goes on when this command is interrupted; countersign eco runs follows it."
+	c.Long = "Work on several repositories as one. An ecosystem is ecosystems/NAME/ecosystem.yaml in a workspace root: the directory in AMOF_WORKSPACE_ROOT, or the " +
+		"nearest parent directory that has ecosystems/. Long operations are runs, which continue if this command is interrupted; see countersign eco runs."
 	c.Example = `  countersign eco create shop --repo api=git@github.com:acme/api.git --repo web=git@github.com:acme/web.git
   countersign eco install shop
   countersign eco ticket start PROJ-12
   countersign eco release bump patch --pre alpha --dry-run`
-	c.PersistentFlags().StringVarP(&g.ecosystem, "ecosystem", "e", "", "the ecosystem (default: the one that eco use selected)")
+	c.PersistentFlags().StringVarP(&g.ecosystem, "ecosystem", "e", "", "ecosystem (default: the one selected with eco use)")
 	g.completed(c, "ecosystem", g.names)
 	return c
 }
@@ -89,10 +89,10 @@ func (g *group) do(ctx context.Context, name tool.Name, args command.Arguments, 
 	}
 	if g.detach {
 		g.Line("%s", command.Plain(brief(id)))
-		g.Note("countersign eco runs logs %s --follow follows it", brief(id))
+		g.Note("to follow it: countersign eco runs logs %s --follow", brief(id))
 		return nil
 	}
-	g.Note("run %s; it goes on when this is interrupted (countersign eco runs logs %s --follow)", brief(id), brief(id))
+	g.Note("run %s; it continues if you interrupt this command (to follow it: countersign eco runs logs %s --follow)", brief(id), brief(id))
 	return g.follow(ctx, id, mostEvents)
 }
 
@@ -130,11 +130,11 @@ func (g *group) unselected(o tool.Outcome, err error) error {
 	}
 	switch len(names) {
 	case 0:
-		return f.WithMessage("there is no ecosystem in %s", ParseAnswer(looked.Value).Word("workspace_root")).WithDetails(command.Hint("countersign eco create NAME --repo NAME=URL makes one"))
+		return f.WithMessage("no ecosystems in %s", ParseAnswer(looked.Value).Word("workspace_root")).WithDetails(command.Hint("to create one: countersign eco create NAME --repo NAME=URL"))
 	case 1:
-		return f.WithDetails(command.Hint("countersign eco use " + names[0] + " selects the only one there is"))
+		return f.WithDetails(command.Hint("countersign eco use " + names[0] + " to select the only one"))
 	}
-	return f.WithDetails(command.Hint("countersign eco use NAME selects one of: " + strings.Join(names, ", ")))
+	return f.WithDetails(command.Hint("select one with countersign eco use NAME: " + strings.Join(names, ", ")))
 }
 
 // reading returns a command [ECOSYSTEM] that makes one call that only reads.
@@ -165,7 +165,7 @@ func (g *group) dry(c *cobra.Command) *cobra.Command {
 
 // running gives a command whose work is a run --dry-run and --detach.
 func (g *group) running(c *cobra.Command) *cobra.Command {
-	c.Flags().BoolVar(&g.detach, "detach", false, "do not wait for the run; print its id")
+	c.Flags().BoolVar(&g.detach, "detach", false, "do not wait for the run; print its ID")
 	return g.dry(c)
 }
 

@@ -180,7 +180,7 @@ func (g View) Outcome(o tool.Outcome, draw func(answer)) error {
 func (g View) preview(a answer) {
 	p := a.Object("preview")
 	if p.Word("noop") != "" {
-		g.Line("%s", command.Plain(cmp.Or(CommandText(p.Word("message")), "there is nothing to do")))
+		g.Line("%s", command.Plain(cmp.Or(CommandText(p.Word("message")), "nothing to do")))
 		return
 	}
 	g.Line("dry run: %s", command.Plain(a.Word("summary")))
@@ -228,7 +228,7 @@ func (g View) releasePreview(a, p answer) {
 		g.Line("%s", CommandText(command.PlanText(doc)))
 	}
 	if !g.All {
-		g.Note("%s and %s are not listed; --all lists them", plural(commits, "commit"), plural(checks, "passed check"))
+		g.Note("%s and %s are not listed; to list them: --all", plural(commits, "commit"), plural(checks, "passed check"))
 	}
 	g.Note("dry run: nothing was changed")
 }
@@ -251,7 +251,7 @@ func others(all []answer) []string {
 func (g View) Ecosystems(a answer) {
 	all := a.List("ecosystems")
 	if len(all) == 0 {
-		g.Note("there is no ecosystem in %s; countersign eco create NAME --repo NAME=URL makes one", command.Plain(a.Word("workspace_root")))
+		g.Note("no ecosystems in %s; to create one: countersign eco create NAME --repo NAME=URL", command.Plain(a.Word("workspace_root")))
 		return
 	}
 	for _, e := range all {
@@ -275,7 +275,7 @@ func (g View) Description(a answer) {
 func (g View) SavedCommands(a answer) {
 	all := a.List("commands")
 	if len(all) == 0 {
-		g.Note("ecosystem.yaml has no commands; below commands: it may name some, like test: go test ./...")
+		g.Note("ecosystem.yaml has no commands; add some under commands:, for example test: go test ./...")
 	}
 	for _, c := range all {
 		argv := c.Texts("command")
@@ -353,7 +353,7 @@ func (g View) Workspace(a answer) {
 func (g View) Tickets(a answer) {
 	all := a.List("tickets")
 	if len(all) == 0 {
-		g.Note("there is no ticket; countersign eco ticket start TICKET starts one")
+		g.Note("no tickets; to start one: countersign eco ticket start TICKET")
 		return
 	}
 	for _, t := range all {
@@ -373,7 +373,7 @@ func (g View) Tickets(a answer) {
 func (g View) Ticket(a answer) {
 	all := a.List("repos")
 	for _, r := range all {
-		if words := map[string]string{"create": "new branch", "reuse": "branch was here", "track": "branch from origin", "exists": "was there already"}[r.Word("result")]; words != "" {
+		if words := map[string]string{"create": "new branch", "reuse": "existing branch", "track": "branch from origin", "exists": "already existed"}[r.Word("result")]; words != "" {
 			r["result"] = words
 		}
 	}
@@ -400,7 +400,7 @@ func (g View) Finished(a answer) {
 func (g View) Proposals(a answer) {
 	all := a.List("repos")
 	if len(all) == 0 {
-		g.Note("no repository has commits of this ticket")
+		g.Note("no commits of this ticket")
 	}
 	for _, r := range all {
 		commits, _ := strconv.Atoi(r.Word("commits"))
@@ -449,10 +449,10 @@ func (g View) Asked(a answer) {
 func (g View) Release(a answer) {
 	g.pairs(a, "version=current_version", "versions", "stage", "tag", "branch", "commits_since=commits_since_tag", "uncommitted_changes=dirty", "versions_differ=version_drift")
 	if left := a.Texts("unpushed_records"); len(left) > 0 {
-		g.pairs(answer{"unpushed": strings.Join(left, ", ") + " is not pushed everywhere; countersign eco push pushes what is missing"}, "unpushed")
+		g.pairs(answer{"unpushed": strings.Join(left, ", ") + " is not pushed everywhere; to push: countersign eco push"}, "unpushed")
 	}
 	if left := a.Texts("missing_github_releases"); len(left) > 0 {
-		g.pairs(answer{"github": strings.Join(left, ", ") + " missing there; countersign eco push makes them"}, "github")
+		g.pairs(answer{"github": strings.Join(left, ", ") + " missing there; to push: countersign eco push"}, "github")
 	}
 	if broken := a.Object("interrupted"); broken != nil {
 		g.pairs(answer{"interrupted": broken.Word("tag") + ", tagged in: " + strings.Join(broken.Texts("tagged"), ", ") + "; not in: " + strings.Join(broken.Texts("missing"), ", ")}, "interrupted")
@@ -477,7 +477,7 @@ func (g View) Release(a answer) {
 	g.Line("")
 	g.rows(a.List("next_versions"), "next=version", "command")
 	if a.Word("versions") != "" {
-		g.Line("countersign eco release bump releases those that have changed, and those that depend on them")
+		g.Line("to release the changed repositories and their dependents: countersign eco release bump")
 	}
 }
 
@@ -493,7 +493,7 @@ func (g View) Checks(a answer) {
 // Releases shows the releases there were.
 func (g View) Releases(a answer) {
 	if len(a.List("records")) == 0 {
-		g.Note("nothing is released yet; countersign eco release bump patch releases")
+		g.Note("no releases yet; to release: countersign eco release bump patch")
 	}
 	for _, r := range a.List("records") {
 		r["tags"] = strings.Join(r.Texts("tags"), ", ")

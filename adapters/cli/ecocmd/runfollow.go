@@ -60,7 +60,7 @@ func (g *group) follow(ctx context.Context, id string, last int) error {
 			return g.ended(end, now)
 		}
 		if l.tell(heard.Events); heard.Truncated && !g.JSON && next > 0 {
-			l.line("! some lines are left out; countersign eco runs logs " + brief(id) + " shows the last ones")
+			l.line("! output truncated; for the last lines: countersign eco runs logs " + brief(id) + " shows the last ones")
 		}
 		next = heard.Next
 		wait := 0
@@ -95,7 +95,7 @@ func (g *group) left(ctx context.Context, l *live, id string, o tool.Outcome, er
 		return g.Refused(o, err)
 	}
 	l.board.Clear()
-	way := "run " + brief(id) + " goes on; countersign eco runs logs " + brief(id) + " --follow follows it, countersign eco runs cancel " + brief(id) + " ends it"
+	way := "run " + brief(id) + " continues; to follow it: countersign eco runs logs " + brief(id) + " --follow; to cancel it: countersign eco runs cancel " + brief(id) + " ends it"
 	if g.JSON {
 		return fault.ErrCanceled.WithMessage("%s", way)
 	}
@@ -219,7 +219,7 @@ func (l *live) place(now runs.StatusAnswer) {
 	if now.Status != "queued" || now.Position == nil || *now.Position < 2 {
 		return
 	}
-	if foot := fmt.Sprintf("place %d in the queue of %s", *now.Position, now.Ecosystem); foot != l.foot {
+	if foot := fmt.Sprintf("position %d in the queue of %s", *now.Position, now.Ecosystem); foot != l.foot {
 		l.foot = foot
 		if l.board == nil && !l.g.JSON {
 			l.g.Note("  %s", foot)

@@ -19,7 +19,7 @@ func (g *group) runs() []*cobra.Command {
 		g.ofRun("summary", "Show a summary of a run", func(ctx context.Context, id string) error {
 			return g.look(ctx, "amof_summarize_run", command.Arguments{"run_id": id}, g.Run)
 		}),
-		g.dry(g.ofRun("cancel", "Cancel a run; what it did is finished or undone", func(ctx context.Context, id string) error {
+		g.dry(g.ofRun("cancel", "Cancel a run; its changes are finished or undone", func(ctx context.Context, id string) error {
 			return g.do(ctx, "amof_cancel_run", command.Arguments{"run_id": id}, nil)
 		}))}
 }
@@ -28,9 +28,9 @@ func (g *group) runList() *cobra.Command {
 	var state, action string
 	var limit int
 	c := &cobra.Command{Use: "list", Short: "List runs, newest first", Args: command.Args(0, 0), Example: "  countersign eco runs list --status failed"}
-	c.Flags().StringVar(&state, "status", "", "only those that are queued, paused, running, success, failed or cancelled")
-	c.Flags().StringVar(&action, "action", "", "only those that did this: install, sync, push, …")
-	c.Flags().IntVar(&limit, "limit", 20, "how many, at most 200")
+	c.Flags().StringVar(&state, "status", "", "only this status: queued, paused, running, success, failed or cancelled")
+	c.Flags().StringVar(&action, "action", "", "only this action: install, sync, push, …")
+	c.Flags().IntVar(&limit, "limit", 20, "maximum number of runs, 1 to 200")
 	_ = c.RegisterFlagCompletionFunc("status", cobra.FixedCompletions([]cobra.Completion{"queued", "paused", "running", "success", "failed", "cancelled"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		a := g.about(nil).Set("status", state).Set("action", action)
@@ -51,17 +51,17 @@ func (g *group) runLogs() *cobra.Command {
 	var follow bool
 	var level string
 	c := g.ofRun("logs", "Show the log of a run", nil)
-	c.Long = "Show the log of a run.\n\nWith --follow it goes on until the run ends, and the run's exit code is the command's: 0, 1 for one that failed, 124 for one that took too long,\n" +
-		"130 for one that was cancelled. Ctrl-C ends the following, not the run; exit code 130."
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends; its exit code is the command's")
-	c.Flags().IntVarP(&tail, "tail", "n", 50, "how many of the last lines, at most 1000")
-	c.Flags().StringVar(&level, "level", "", "only those of this level: info, warning or error")
+	c.Long = "Show the log of a run.\n\nWith --follow it continues until the run ends; the exit code is that of the run: 0, 1 if it failed, 124 if it timed out,\n" +
+		"130 if it was cancelled. Ctrl-C stops following, not the run; the exit code is then 130."
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow until it ends, and exit with its status")
+	c.Flags().IntVarP(&tail, "tail", "n", 50, "number of lines from the end, 1 to 1000")
+	c.Flags().StringVar(&level, "level", "", "only this level: info, warning or error")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		switch {
 		case tail < 1 || tail > mostEvents:
-			return command.Usage(cmd, "-n %d: 1 to %d lines can be shown", tail, mostEvents)
+			return command.Usage(cmd, "invalid -n %d; use 1 to %d", tail, mostEvents)
 		case follow && level != "":
-			return command.Usage(cmd, "--level contradicts --follow")
+			return command.Usage(cmd, "--level and --follow exclude each other")
 		case follow:
 			return g.follow(cmd.Context(), args[0], tail)
 		}

@@ -38,17 +38,17 @@ func (g *group) tickets() []*cobra.Command {
 	var force bool
 	start := g.ofTicket("start", "Start a ticket: its branch in a worktree of every repository", "amof_ticket_start", nil, func(a command.Arguments) { set(a, "repos", repos) },
 		"commit in these worktrees, then countersign eco ticket pr, or countersign eco ticket merge --push")
-	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository; may be repeated")
+	start.Flags().StringSliceVar(&repos, "repo", nil, "only this repository (repeatable)")
 	g.completed(start, "repo", func(ctx context.Context, begun string) []cobra.Completion { return g.repos(ctx, begun) })
-	end := g.ofTicket("end", "End a ticket, by default the only one; its branches stay unless --cleanup says otherwise", "amof_ticket_end", g.ticketIDs, func(a command.Arguments) {
+	end := g.ofTicket("end", "End a ticket; keep its branches unless --cleanup is given", "amof_ticket_end", g.ticketIDs, func(a command.Arguments) {
 		on(a.Set("cleanup", cleanup), map[string]bool{"force": force})
 	})
 	end.Use, end.Args = "end [TICKET]", command.Args(0, 1)
-	end.Flags().StringVar(&cleanup, "cleanup", "", "what else goes: local (worktrees and branches) or all (branches at the remotes, too)")
+	end.Flags().StringVar(&cleanup, "cleanup", "", "also delete: local (worktrees and branches) or all (also branches on the remotes)")
 	_ = end.RegisterFlagCompletionFunc("cleanup", cobra.FixedCompletions([]cobra.Completion{"none", "local", "all"}, cobra.ShellCompDirectiveNoFileComp))
-	end.Flags().BoolVar(&force, "force", false, "also with work that is nowhere else; it is kept under refs")
+	end.Flags().BoolVar(&force, "force", false, "end it even with unsaved work, which is backed up under refs")
 	return []*cobra.Command{g.ticketSync(), g.ticketMerge(), g.ticketRequests(), g.ticketStatus(), shown(g.reading("list", "List the tickets", "amof_ticket_list", g.Tickets), "ticket list"), shown(start, "ticket start PROJ-12", "ticket start PROJ-12 --repo api"),
-		shown(g.ofTicket("switch", "Switch to another ticket; main switches back to no ticket", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
+		shown(g.ofTicket("switch", "Switch to another ticket (main: no ticket)", "amof_ticket_switch", g.ticketIDs, nil), "ticket switch PROJ-12", "ticket switch main"),
 		shown(end, "ticket end", "ticket end PROJ-12 --cleanup local")}
 }
 
@@ -76,26 +76,26 @@ func (g *group) ticketSync() *cobra.Command {
 func (g *group) ticketMerge() *cobra.Command {
 	var squash, push, only bool
 	var message string
-	c := g.ofActive("merge", "Merge a ticket's branches into their bases, in the order of dependencies")
-	c.Long = "Merge a ticket's branches into their bases: repositories that others name in depends_on first. Nothing is begun where one conflicts; where a push fails, the " +
-		"rest waits, and the same command goes on."
+	c := g.ofActive("merge", "Merge a ticket's branches into their bases, dependencies first")
+	c.Long = "Merge a ticket's branches into their bases, in the order of depends_on. Nothing is merged if one conflicts; if a push fails, the " +
+		"rest is not merged, and the same command continues."
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.aboutTicket(args).Set("message", message)
 		on(a, map[string]bool{"squash": squash, "push": push, "committed_only": only})
 		return g.do(cmd.Context(), "ecosystem_ticket_merge", a, g.Finished)
 	}
-	c.Flags().BoolVar(&squash, "squash", false, "one commit a repository")
-	c.Flags().BoolVar(&only, "committed-only", false, "merge what is committed, and leave the rest where it is")
-	c.Flags().BoolVar(&push, "push", false, "push each base branch once it is merged")
-	c.Flags().StringVarP(&message, "message", "m", "", "of the commits that are made")
+	c.Flags().BoolVar(&squash, "squash", false, "one commit per repository")
+	c.Flags().BoolVar(&only, "committed-only", false, "merge only committed changes")
+	c.Flags().BoolVar(&push, "push", false, "push each merged base branch")
+	c.Flags().StringVarP(&message, "message", "m", "", "message of the commits")
 	return shown(g.dry(c), "ticket merge --dry-run", "ticket merge PROJ-12 --squash --push")
 }
 
 func (g *group) ticketRequests() *cobra.Command {
 	var title, text string
-	c := g.ofActive("pr", "Open a pull or merge request in each repository of a ticket, linked to each other")
-	c.Long = "Open a pull or merge request in each repository of a ticket: with gh on GitHub and glab on GitLab, where they are installed and logged in; elsewhere the page that opens " +
-		"one is printed. Their texts name each other, in the order in which they are to be merged. Requests that are open stay; countersign eco ticket status shows them."
+	c := g.ofActive("pr", "Open linked pull or merge requests for a ticket")
+	c.Long = "Open a pull or merge request in each repository of a ticket: with gh on GitHub and glab on GitLab, if they are installed and logged in; otherwise the page that opens " +
+		"one is printed. Their texts link to each other, in merge order. Open requests are kept; to see them: countersign eco ticket status"
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		said, err := g.File("text", text)
 		if err != nil {
@@ -103,13 +103,13 @@ func (g *group) ticketRequests() *cobra.Command {
 		}
 		return g.do(cmd.Context(), "ecosystem_ticket_propose", g.aboutTicket(args).Set("title", title).Set("text", said), g.Proposals)
 	}
-	c.Flags().StringVarP(&title, "title", "t", "", "of each request (default: the ticket and its newest commit there)")
-	c.Flags().StringVar(&text, "text", "", "of each request, before the links; @FILE reads a file, @- the input")
+	c.Flags().StringVarP(&title, "title", "t", "", "title of each request (default: the ticket and its newest commit)")
+	c.Flags().StringVar(&text, "text", "", "text of each request, before the links; @FILE: from a file, @-: from stdin")
 	return shown(g.dry(c), "ticket pr", `ticket pr PROJ-12 --title "Round prices" --dry-run`)
 }
 
 func (g *group) ticketStatus() *cobra.Command {
-	c := g.ofActive("status", "Show a ticket's pull or merge requests, and what is not pushed")
+	c := g.ofActive("status", "Show a ticket's pull or merge requests and unpushed work")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		return g.look(cmd.Context(), "ecosystem_ticket_pr", g.aboutTicket(args), g.Proposals)
 	}
@@ -119,7 +119,7 @@ func (g *group) ticketStatus() *cobra.Command {
 func (g *group) environments() []*cobra.Command {
 	environment, ask := "", false
 	env := func(c *cobra.Command) *cobra.Command {
-		c.Flags().StringVar(&environment, "environment", "", "which one (default: default)")
+		c.Flags().StringVar(&environment, "environment", "", "environment (default: default)")
 		return c
 	}
 	asking := func(cmd *cobra.Command, args []string, action string) error {
@@ -135,18 +135,18 @@ func (g *group) environments() []*cobra.Command {
 		return command.Exit(1)
 	}
 	status := g.named("status", "Show what is deployed")
-	status.Flags().BoolVar(&ask, "ask", false, "run the provisioner's own status action and show what it says")
+	status.Flags().BoolVar(&ask, "ask", false, "also run the provisioner's status action")
 	status.RunE = func(cmd *cobra.Command, args []string) error {
 		if ask {
 			return asking(cmd, args, "status")
 		}
 		return g.look(cmd.Context(), "ecosystem_spin_status", g.about(args).Set("environment", environment), g.Environment)
 	}
-	plan := g.named("plan", "Run the provisioner's own plan action and show what it says")
-	plan.Long = "Run the provisioner's own plan action, which changes nothing, and show what it says. What Countersign itself would do is shown by spin deploy --dry-run."
+	plan := g.named("plan", "Run the provisioner's plan action and show its output")
+	plan.Long = "Run the provisioner's plan action, which changes nothing, and show its output. For Countersign's plan: spin deploy --dry-run"
 	plan.RunE = func(cmd *cobra.Command, args []string) error { return asking(cmd, args, "plan") }
 	return []*cobra.Command{env(g.deploy(&environment, asking)),
-		shown(env(g.changing("destroy", "Take the environment down", "amof_spin_destroy", func(a command.Arguments) { a.Set("environment", environment) })), "spin destroy --type shop"),
+		shown(env(g.changing("destroy", "Destroy the environment", "amof_spin_destroy", func(a command.Arguments) { a.Set("environment", environment) })), "spin destroy --type shop"),
 		shown(env(status), "spin status", "spin status --ask"), shown(env(plan), "spin plan")}
 }
 
@@ -174,7 +174,7 @@ func (g *group) deploy(environment *string, asking func(cmd *cobra.Command, args
 		set(a, "args", rest)
 		return g.do(cmd.Context(), "amof_spin_deploy", a, nil)
 	}
-	c.Flags().BoolVar(&plan, "plan", false, "run the provisioner's own plan first (spin plan); what it says stands in what is approved then")
+	c.Flags().BoolVar(&plan, "plan", false, "run the provisioner's plan first (spin plan), and include its output in the plan that you approve")
 	return shown(g.running(c), "spin deploy --dry-run", "spin deploy --plan", "spin deploy shop -- --region eu")
 }
 
@@ -188,13 +188,13 @@ func (g *group) making(c *cobra.Command, name tool.Name, about func(args []strin
 	var message string
 	var push, strict, skip, independent, github bool
 	f := c.Flags()
-	f.StringVarP(&message, "message", "m", "", "of the tag")
+	f.StringVarP(&message, "message", "m", "", "message of the tag")
 	f.BoolVar(&push, "push", false, "push branches and tags")
-	f.BoolVar(&strict, "strict", false, "take warnings for errors")
-	f.BoolVar(&skip, "skip-validation", false, "do not validate first")
-	f.BoolVar(&github, "github", false, "push, and have gh make a release on GitHub of every tag, with the changelog's part")
-	f.BoolVar(&g.All, "all", false, "with --dry-run, list the commits and checks, too")
-	f.BoolVar(&independent, "independent", false, "each repository its own version, where it has changed or something that it depends on has")
+	f.BoolVar(&strict, "strict", false, "treat warnings as errors")
+	f.BoolVar(&skip, "skip-validation", false, "skip validation")
+	f.BoolVar(&github, "github", false, "push, and create a GitHub release of every tag with gh, with its changelog")
+	f.BoolVar(&g.All, "all", false, "with --dry-run: also list the commits and checks")
+	f.BoolVar(&independent, "independent", false, "independent versions, for repositories that changed or depend on a changed one")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := about(args).Set("message", message)
 		on(a, map[string]bool{"push": push || github, "github": github, "strict": strict, "skip_validation": skip, "independent": independent})
@@ -206,8 +206,8 @@ func (g *group) making(c *cobra.Command, name tool.Name, about func(args []strin
 func (g *group) bump() *cobra.Command {
 	var pre string
 	c := g.making(&cobra.Command{Use: "bump [auto|patch|minor|major]", Short: "Release the next version", Args: command.Args(0, 1), ValidArgs: []cobra.Completion{"auto", "patch", "minor", "major"},
-		Long: "Release the next version. auto, the default, has the commits decide: feat: raises minor, a ! behind the type or BREAKING CHANGE: raises major (before 1.0.0, minor), " +
-			"anything else patch. With independent versions each repository that has changed goes on from its own version, and what depends on it follows by a patch at least."},
+		Long: "Release the next version. auto, the default, depends on the commits: feat: raises minor, a ! after the type or BREAKING CHANGE: raises major (before 1.0.0, minor), " +
+			"anything else raises patch. With independent versions each changed repository has its own version, and its dependents get at least a patch."},
 		"amof_release_bump", func(args []string) command.Arguments {
 			part := "auto"
 			if len(args) > 0 {
@@ -235,7 +235,7 @@ func (g *group) promote() *cobra.Command {
 func (g *group) releaseValidate() *cobra.Command {
 	var target string
 	c := shown(g.named("validate", "Check whether the ecosystem can be released"), "release validate --target rc")
-	c.Long = "Check whether the ecosystem can be released. The exit code is 4 when it cannot."
+	c.Long = "Check whether the ecosystem can be released. The exit code is 4 if it cannot."
 	c.Flags().StringVar(&target, "target", "", "the stage to check for: alpha, beta, rc or stable (default)")
 	_ = c.RegisterFlagCompletionFunc("target", cobra.FixedCompletions([]cobra.Completion{"alpha", "beta", "rc", "stable"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -247,7 +247,7 @@ func (g *group) releaseValidate() *cobra.Command {
 func (g *group) releaseLog() *cobra.Command {
 	var limit int
 	c := shown(g.named("log", "List the releases"), "release log --limit 3")
-	c.Flags().IntVar(&limit, "limit", 10, "how many, at most 30")
+	c.Flags().IntVar(&limit, "limit", 10, "maximum number of releases, 1 to 30")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		a := g.about(args)
 		a["limit"] = limit

@@ -20,12 +20,12 @@ func (g group) changes() *cobra.Command {
 	var log bool
 	var most int
 	c := &cobra.Command{Use: "changes [RANGE] [-- PATH...]", Short: "Add the output of git diff or git log to a pack", Args: command.Args(0, -1), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Put the output of git diff into a section of a pack, as it is now: without a range what is not committed, else what the range of commits changed. " +
-			"With --log it is the commits and their first lines. Paths limit both. At most 128 KiB are taken. Secrets in them are masked before they are stored.",
+		Long: "Add the current output of git diff to a section of a pack: uncommitted changes, or the changes of a range of commits. " +
+			"With --log, add the commits with their first lines. Paths limit both. At most 128 KiB are added. Secrets are redacted before they are stored.",
 		Example: "  countersign pack changes\n  countersign pack changes main..HEAD -- internal/auth\n  countersign pack changes --log main..HEAD"}
 	where.flags(c, g, "changes")
-	c.Flags().BoolVar(&log, "log", false, "the commits, not what they changed")
-	c.Flags().IntVar(&most, "max", 100, "with --log: at most so many commits")
+	c.Flags().BoolVar(&log, "log", false, "add the commits instead of their changes")
+	c.Flags().IntVar(&most, "max", 100, "with --log: maximum number of commits")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		paths := []string(nil)
 		if at := cmd.ArgsLenAtDash(); at >= 0 {
@@ -46,15 +46,15 @@ func (g group) changes() *cobra.Command {
 		text := strings.TrimRight(string(out), "\n")
 		switch {
 		case errors.Is(err, gitcli.ErrLarge):
-			return command.ErrUsage.WithMessage("git %s prints more than %d bytes here", call[0], maxChanges).WithDetails(command.Hint("name a shorter range, or paths after --"))
+			return command.ErrUsage.WithMessage("the output of git %s is larger than %d bytes", call[0], maxChanges).WithDetails(command.Hint("name a shorter range, or paths after --"))
 		case err != nil:
 			return err
 		case text == "":
-			return command.ErrUsage.WithMessage("git %s prints nothing here", call[0]).WithDetails(command.Hint("name a range of commits, such as main..HEAD"))
+			return command.ErrUsage.WithMessage("git %s has no output", call[0]).WithDetails(command.Hint("name a range of commits, such as main..HEAD"))
 		}
 		text, secrets := redact.New(redact.Options{}).Text(text)
 		if secrets > 0 {
-			g.Note("masked %d of what look like secrets", secrets)
+			g.Note("redacted %d possible secrets", secrets)
 		}
 		return g.describe(cmd.Context(), where, fenced(text, log), false)
 	}

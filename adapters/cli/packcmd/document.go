@@ -108,13 +108,13 @@ func (g group) imported() *cobra.Command {
 	var where place
 	var name, ttl string
 	c := &cobra.Command{Use: "import FILE", Short: "Create a pack from a document, or add anchors from a list of FILE:LINE; - reads stdin", Args: command.Args(1, 1),
-		Long: "Make a pack of a document: JSON as pack export --json writes it, or as the action write of the tool input takes it. " +
-			"Any other file is a list: each line begins with FILE:12 or FILE:12-40, as grep -n, linters and compilers print them, and what follows a colon or a space becomes the reason. " +
+		Long: "Create a pack from a JSON document, as written by pack export --json or accepted by the action write of the tool input. " +
+			"Any other file is a list: each line begins with FILE:12 or FILE:12-40, as printed by grep -n, linters and compilers; the rest of the line becomes the reason. " +
 			"The anchors are added to a draft, all in one change.",
 		Example: "  countersign pack export login-bug --json -o login-bug.json\n  countersign pack import login-bug.json --name login-bug-2\n  grep -n Verify *.go | countersign pack import - --section calls"}
 	where.flags(c, g, "code")
-	c.Flags().StringVar(&name, "name", "", "name of the pack that a document makes (default: the document's)")
-	c.Flags().StringVar(&ttl, "ttl", defaultTTL, "how long that pack lives: 90m, 24h, 7d")
+	c.Flags().StringVar(&name, "name", "", "name of the created pack (default: the document's)")
+	c.Flags().StringVar(&ttl, "ttl", defaultTTL, "time until the created pack expires: 90m, 24h, 7d")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		text, err := g.read(args[0])
 		if err != nil {
@@ -122,7 +122,7 @@ func (g group) imported() *cobra.Command {
 		}
 		if strings.HasPrefix(strings.TrimSpace(text), "{") {
 			if cmd.Flags().Changed("pack") || cmd.Flags().Changed("section") {
-				return command.Usage(cmd, "a document makes a pack of its own; --pack and --section are for lists")
+				return command.Usage(cmd, "a document creates a pack; --pack and --section are for lists")
 			}
 			return g.importDocument(cmd, text, name, ttl)
 		}
@@ -143,19 +143,19 @@ func (g group) importDocument(cmd *cobra.Command, text, name, ttl string) error 
 	}
 	var doc map[string]json.RawMessage
 	if err := json.Unmarshal([]byte(text), &doc); err != nil {
-		return command.ErrUsage.WithMessage("the document is no JSON: %v", err)
+		return command.ErrUsage.WithMessage("the document is not JSON: %v", err)
 	}
 	if payload, ok := doc["payload"]; ok {
 		doc = nil
 		if err := json.Unmarshal(payload, &doc); err != nil || doc == nil {
-			return command.ErrUsage.WithMessage("the document's payload is no pack")
+			return command.ErrUsage.WithMessage("the document's payload is not a pack")
 		}
 		text = string(payload)
 	}
 	if _, exported := doc["schema_version"]; exported {
 		var p stored
 		if err := json.Unmarshal([]byte(text), &p); err != nil {
-			return command.ErrUsage.WithMessage("the document is no pack as pack export writes it: %v", err)
+			return command.ErrUsage.WithMessage("the document is not a pack written by pack export: %v", err)
 		}
 		d := p.document()
 		d.Name = p.Name
@@ -206,7 +206,7 @@ func (g group) listed(text string) ([]documentRef, error) {
 		}
 		m := form.FindStringSubmatch(line)
 		if m == nil {
-			return nil, command.ErrUsage.WithMessage("line %d of the list names no line of a file: %q", n, clipped(line)).WithDetails(command.Hint("write FILE:12 or FILE:12-40, and the reason behind it; grep needs -n and -H"))
+			return nil, command.ErrUsage.WithMessage("line %d of the list has no file and line: %q", n, clipped(line)).WithDetails(command.Hint("use FILE:12 or FILE:12-40, followed by the reason; grep needs -n and -H"))
 		}
 		arg := m[1] + ":" + m[2]
 		if m[3] != "" {
@@ -221,10 +221,10 @@ func (g group) listed(text string) ([]documentRef, error) {
 		}
 	}
 	if err := in.Err(); err != nil {
-		return nil, command.ErrUsage.WithMessage("the list cannot be read: %v", err)
+		return nil, command.ErrUsage.WithMessage("cannot read the list: %v", err)
 	}
 	if len(refs) == 0 {
-		return nil, command.ErrUsage.WithMessage("the list names no lines")
+		return nil, command.ErrUsage.WithMessage("the list is empty")
 	}
 	return refs, nil
 }
@@ -243,8 +243,8 @@ func (g group) edits() *cobra.Command {
 		Example: "  countersign pack edit login-bug --title \"Why refresh fails\" --tag auth --tag urgent\n  countersign pack edit login-bug --clear tags"}
 	c.Flags().StringVar(&title, "title", "", "new title")
 	c.Flags().StringVar(&brief, "brief", "", "new brief")
-	c.Flags().StringArrayVar(&tags, "tag", nil, "tag; may be repeated; together they replace the old ones")
-	c.Flags().StringSliceVar(&clear, "clear", nil, "title, brief or tags: empty it")
+	c.Flags().StringArrayVar(&tags, "tag", nil, "tag (repeatable); the tags replace the old ones")
+	c.Flags().StringSliceVar(&clear, "clear", nil, "field to clear: title, brief or tags")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call := command.Arguments{"action": "set_meta"}.Set("title", title).Set("brief", brief)
 		if len(tags) > 0 {

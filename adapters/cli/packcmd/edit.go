@@ -32,9 +32,9 @@ func (g group) create() *cobra.Command {
 	c := &cobra.Command{Use: "new [NAME]", Short: "Start a pack and print its id", Args: command.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  countersign pack new login-bug --ttl 3d --tag auth`}
 	c.Flags().StringVar(&title, "title", "", "heading of the rendered pack")
-	c.Flags().StringVar(&brief, "brief", "", "what it is about, in a sentence")
-	c.Flags().StringArrayVar(&tags, "tag", nil, "tag; may be repeated")
-	c.Flags().StringVar(&ttl, "ttl", defaultTTL, "how long it lives: 90m, 24h, 7d")
+	c.Flags().StringVar(&brief, "brief", "", "topic of the pack, in one sentence")
+	c.Flags().StringArrayVar(&tags, "tag", nil, "tag (repeatable)")
+	c.Flags().StringVar(&ttl, "ttl", defaultTTL, "time until it expires: 90m, 24h, 7d")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		minutes, err := minutes("--ttl", ttl)
 		if err != nil {
@@ -70,7 +70,7 @@ func minutes(flag, text string) (int64, error) {
 	}
 	d, err := time.ParseDuration(text)
 	if err != nil || d < time.Minute || d%time.Minute != 0 {
-		return 0, command.ErrUsage.WithMessage("%s %q is no time to live in whole minutes", flag, text).WithDetails(command.Hint("write 90 (minutes), 24h or 7d"))
+		return 0, command.ErrUsage.WithMessage("invalid %s %q; use whole minutes", flag, text).WithDetails(command.Hint("for example 90 (minutes), 24h or 7d"))
 	}
 	return int64(d / time.Minute), nil
 }
@@ -79,9 +79,9 @@ func minutes(flag, text string) (int64, error) {
 type place struct{ pack, section, title string }
 
 func (w *place) flags(c *cobra.Command, g group, section string) {
-	c.Flags().StringVarP(&w.pack, "pack", "p", "", "id or name of the pack (default: the draft changed last)")
-	c.Flags().StringVarP(&w.section, "section", "s", section, "key of the section; made when it is not there")
-	c.Flags().StringVar(&w.title, "section-title", "", "title of a section that is made (default: from its key)")
+	c.Flags().StringVarP(&w.pack, "pack", "p", "", "ID or name of the pack (default: the draft changed last)")
+	c.Flags().StringVarP(&w.section, "section", "s", section, "key of the section; created if it does not exist")
+	c.Flags().StringVar(&w.title, "section-title", "", "title of a created section (default: from its key)")
 	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
 }
 
@@ -117,8 +117,8 @@ func (g group) add() *cobra.Command {
 	var key, title, why, cluster, root, commit string
 	c := &cobra.Command{Use: "add FILE:FIRST-LAST...", Short: "Anchor lines of source files in a pack", Args: command.Args(1, -1),
 		Long: "Anchor lines of source files in a pack. FILE:12-40 and FILE:12 name lines, FILE#L12-L40 as code hosts write them, and FILE:Name the definition of Name. " +
-			"FILE alone is all its lines, and a pattern such as 'src/**/*.go' all lines of the files that match it (those that git does not ignore). " +
-			"What one command adds is one change, of at most 500 anchors with 50,000 lines.",
+			"FILE alone means all its lines, and a pattern such as 'src/**/*.go' all lines of the matching files that git does not ignore. " +
+			"One command adds at most 500 anchors with 50,000 lines, as one change.",
 		Example: `  countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
   countersign pack add internal/auth/token.go:Verify internal/auth/session.go:8 README.md
   countersign pack add 'internal/auth/*.go' --section auth`}
@@ -127,15 +127,15 @@ func (g group) add() *cobra.Command {
 	c.Flags().StringVar(&title, "title", "", "title of the anchor")
 	c.Flags().StringVar(&why, "why", "", "why it is in the pack")
 	c.Flags().StringVar(&cluster, "group", "", "group within the section")
-	c.Flags().StringVar(&root, "root", "", "named source root the file is in")
-	c.Flags().StringVar(&commit, "commit", "", "commit you looked at")
+	c.Flags().StringVar(&root, "root", "", "named source root of the file")
+	c.Flags().StringVar(&commit, "commit", "", "commit of the lines")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		found, err := g.targets(cmd.Context(), args, root)
 		switch {
 		case err != nil:
 			return err
 		case len(found) > 1 && key != "":
-			return command.Usage(cmd, "--key is for one anchor; this command adds several")
+			return command.Usage(cmd, "--key needs a single anchor; this command adds several")
 		case len(found) > 1:
 			refs := make([]documentRef, len(found))
 			for i, t := range found {
@@ -169,7 +169,7 @@ const (
 
 // target reads FILE:LINES. A file of the default source root may be named as seen from the working directory.
 func (g group) target(arg, root string) (string, [2]int, error) {
-	bad := command.ErrUsage.WithMessage("%q names no lines of a file", arg).WithDetails(command.Hint("write FILE:12-40, FILE:12 or FILE:Name"))
+	bad := command.ErrUsage.WithMessage("no lines given in %q", arg).WithDetails(command.Hint("use FILE:12-40, FILE:12 or FILE:Name"))
 	if m := regexp.MustCompile(lineForm).FindStringSubmatch(arg); m != nil {
 		from, err := strconv.Atoi(m[2])
 		to := from
@@ -181,11 +181,11 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 		}
 		file, seen := g.below(m[1], root)
 		if seen == "" && root == "" {
-			g.Note("warning: %s cannot be read; the pack will show it as stale", m[1])
+			g.Note("warning: cannot read %s; the pack will show it as stale", m[1])
 		}
 		if has, err := lineCount(seen); err == nil && 0 < from && from <= to && to > has {
 			return "", [2]int{}, command.ErrUsage.WithMessage("%s has %s; there is no %s", m[1], linesOf(has), strings.TrimLeft(arg[len(m[1]):], ":#L")).
-				WithDetails(command.Hint("name lines that are there, or write FILE:Name for the definition of Name"))
+				WithDetails(command.Hint("use existing lines, or FILE:Name for the definition of Name"))
 		}
 		return file, [2]int{from, to}, nil
 	}
@@ -195,7 +195,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 	}
 	text, err := os.ReadFile(m[1])
 	if err != nil {
-		return "", [2]int{}, bad.WithMessage("%s cannot be read to look for %s", m[1], m[2])
+		return "", [2]int{}, bad.WithMessage("cannot read %s to find %s", m[1], m[2])
 	}
 	for _, d := range outline.Find(m[1], string(text)) {
 		if d.Name == m[2] {
@@ -203,7 +203,7 @@ func (g group) target(arg, root string) (string, [2]int, error) {
 			return file, [2]int{d.First, d.Last}, nil
 		}
 	}
-	return "", [2]int{}, bad.WithMessage("%s defines no %s that can be found; name its lines", m[1], m[2])
+	return "", [2]int{}, bad.WithMessage("definition of %[2]s not found in %[1]s; give its lines", m[1], m[2])
 }
 
 // below returns the path as the source root sees it, and where the file was seen; empty is nowhere.
@@ -386,10 +386,10 @@ func (g group) read(file string) (string, error) {
 		raw, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return "", command.ErrUsage.WithMessage("the text cannot be read: %v", err)
+		return "", command.ErrUsage.WithMessage("cannot read the text: %v", err)
 	}
 	if strings.TrimSpace(string(raw)) == "" {
-		return "", command.ErrUsage.WithMessage("there is no text in %s", file)
+		return "", command.ErrUsage.WithMessage("no text in %s", file)
 	}
 	return string(raw), nil
 }

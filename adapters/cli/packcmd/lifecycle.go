@@ -16,7 +16,7 @@ import (
 var ErrDamaged = fault.New(fault.State, "pack_store_damaged", "the pack store has damaged files")
 
 // ErrNoPart reports a key that no anchor and no diagram of a pack has.
-var ErrNoPart = fault.New(fault.NotFound, "pack_part_unknown", "the pack has no such anchor or diagram")
+var ErrNoPart = fault.New(fault.NotFound, "pack_part_unknown", "anchor or diagram not found")
 
 // staleRefs is the code of a refusal to finalize because of refs that no longer resolve.
 const staleRefs = "pack_refs_stale"
@@ -24,7 +24,7 @@ const staleRefs = "pack_refs_stale"
 func (g group) finalize() *cobra.Command {
 	var snapshot bool
 	c := &cobra.Command{Use: "finalize [PACK]", Short: "Finalize a draft: every anchor must resolve, and it can no longer change", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("draft")}
-	c.Flags().BoolVar(&snapshot, "snapshot", false, "keep the anchored text, so that the pack can prove what it showed")
+	c.Flags().BoolVar(&snapshot, "snapshot", false, "keep the anchored text as proof of what the pack showed")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ident, err := g.resolve(cmd.Context(), command.First(args), "draft")
 		if err != nil {
@@ -63,7 +63,7 @@ func (g group) touch() *cobra.Command {
 	var ttl, extend string
 	c := &cobra.Command{Use: "touch [PACK]", Short: "Extend the expiry of a pack", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks(""),
 		Example: "  countersign pack touch login-bug --extend 2d"}
-	c.Flags().StringVar(&ttl, "ttl", "", "so long from now: 90m, 24h, 7d")
+	c.Flags().StringVar(&ttl, "ttl", "", "expire this long from now: 90m, 24h, 7d")
 	c.Flags().StringVar(&extend, "extend", "", "extend the expiry by this duration")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if (ttl == "") == (extend == "") {
@@ -90,7 +90,7 @@ func (g group) touch() *cobra.Command {
 		case g.JSON:
 			return g.Show(o)
 		}
-		g.Line("%s lives until %s", p.label(), moment(p.ExpiresAt))
+		g.Line("%s expires %s", p.label(), moment(p.ExpiresAt))
 		return nil
 	}
 	return c
@@ -114,7 +114,7 @@ func (g group) reanchor() *cobra.Command {
 				g.Line("%s::%s  %s -> %s", command.Plain(m.Section), command.Plain(m.Key), m.From, m.To)
 			}
 			if len(p.Moved) == 0 {
-				g.Line("no anchor of %s has moved", p.label())
+				g.Line("no anchors of %s moved", p.label())
 				return nil
 			}
 			g.Line("reanchored %s, revision %d", p.label(), p.Revision)
@@ -126,10 +126,10 @@ func (g group) reanchor() *cobra.Command {
 func (g group) take() *cobra.Command {
 	var named string
 	c := &cobra.Command{Use: "remove ANCHOR...", Short: "Remove anchors, diagrams or sections from a draft", Args: command.Args(1, -1),
-		Long: "Take anchors and diagrams out of a draft, by their keys, as pack show and pack diff show them; SECTION::KEY where two sections have one of that key, " +
-			"and SECTION:: for a section with all that is in it. What one command removes is one change. pack delete deletes a whole pack.",
+		Long: "Remove anchors and diagrams from a draft by key, as printed by pack show and pack diff; use SECTION::KEY if two sections have the key, " +
+			"and SECTION:: for a whole section. One command is one change. pack delete deletes a whole pack.",
 		Example: "  countersign pack remove token-go-12\n  countersign pack remove findings::token-go-12 notes:: --pack login-bug"}
-	c.Flags().StringVarP(&named, "pack", "p", "", "id or name of the pack (default: the draft changed last)")
+	c.Flags().StringVarP(&named, "pack", "p", "", "ID or name of the pack (default: the draft changed last)")
 	_ = c.RegisterFlagCompletionFunc("pack", g.completePacks("draft"))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ident, err := g.resolve(cmd.Context(), named, "draft")
@@ -151,7 +151,7 @@ func (p stored) without(key string) (command.Arguments, error) {
 			for _, s := range p.Sections {
 				keys = append(keys, s.Key+"::")
 			}
-			return nil, ErrNoPart.WithMessage("%s has no section %q", p.label(), whole).WithDetails(command.Hint("there are: " + strings.Join(keys, ", ")))
+			return nil, ErrNoPart.WithMessage("section %[2]q of %[1]s not found", p.label(), whole).WithDetails(command.Hint("use one of: " + strings.Join(keys, ", ")))
 		}
 		return command.Arguments{"action": "delete_section", "section_key": whole}, nil
 	}
@@ -172,11 +172,11 @@ func (p stored) without(key string) (command.Arguments, error) {
 	case len(found) == 1:
 		return found[0], nil
 	case len(found) > 1:
-		return nil, command.ErrUsage.WithMessage("%s has %q more than once", p.label(), key).WithDetails(command.Hint("name one of: " + strings.Join(alike, ", ")))
+		return nil, command.ErrUsage.WithMessage("%s has %q more than once", p.label(), key).WithDetails(command.Hint("use one of: " + strings.Join(alike, ", ")))
 	case len(all) == 0:
 		return nil, ErrNoPart.WithMessage("%s has no anchors and no diagrams", p.label())
 	}
-	return nil, ErrNoPart.WithMessage("%s has no anchor and no diagram %q", p.label(), key).WithDetails(command.Hint("there are: " + strings.Join(all, ", ")))
+	return nil, ErrNoPart.WithMessage("anchor or diagram %[2]q of %[1]s not found", p.label(), key).WithDetails(command.Hint("use one of: " + strings.Join(all, ", ")))
 }
 
 func (g group) remove() *cobra.Command {
@@ -214,9 +214,9 @@ type examined struct {
 func (g group) doctor() *cobra.Command {
 	var quarantine bool
 	c := &cobra.Command{Use: "doctor", Short: "Find unreadable files in the pack store, and quarantine them on request", Args: command.Args(0, 0),
-		Long: "Find files in the pack store that are no readable packs. With --quarantine each is moved out of the store's way, after a yes; nothing is ever deleted.\n" +
-			"Packs with characters that a reader would not see, or would take for others, are listed as well. Damage that stays makes the exit code 4."}
-	c.Flags().BoolVar(&quarantine, "quarantine", false, "move the damaged files aside, after a yes for each (--yes answers)")
+		Long: "Find unreadable files in the pack store. With --quarantine each is moved to quarantine after you approve it; nothing is deleted.\n" +
+			"Packs with invisible or misleading characters are listed, too. The exit code is 4 if damaged files remain."}
+	c.Flags().BoolVar(&quarantine, "quarantine", false, "quarantine the damaged files, after you approve each (or with --yes)")
 	c.RunE = func(cmd *cobra.Command, _ []string) error { return g.examine(cmd.Context(), quarantine) }
 	return c
 }
@@ -253,7 +253,7 @@ func (g group) examine(ctx context.Context, quarantine bool) error {
 			g.Line("%s\n  %s", command.Plain(d.File), command.Plain(d.Reason))
 		}
 	}
-	return ErrDamaged.WithMessage("%s no readable pack", files(found.Count)).WithDetails(command.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
+	return ErrDamaged.WithMessage("%s unreadable", files(found.Count)).WithDetails(command.Hint("repair, or set aside with: countersign pack doctor --quarantine"))
 }
 
 func files(n int) string {

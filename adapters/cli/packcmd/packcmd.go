@@ -14,7 +14,7 @@ import (
 )
 
 // ErrNoPack reports a command that names no pack where there is none to assume.
-var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack was named, and there is none to assume")
+var ErrNoPack = fault.New(fault.NotFound, "pack_unnamed", "no pack given, and there is no default")
 
 // group is the pack commands over one shell.
 type group struct{ command.Runner }
@@ -28,8 +28,8 @@ func NewRunner(s *command.Shell) command.Runner {
 func PackCommand(s *command.Shell) *cobra.Command {
 	g := group{NewRunner(s)}
 	root := &cobra.Command{Use: "pack", Short: "Create, edit and show context packs", Args: command.Subcommand, RunE: command.Alone,
-		Long: "Build, show and keep context packs: anchors to exact lines of source files, notes and diagrams, rendered with the code as it is now.\n\n" +
-			"Where a command takes [PACK] and none is named, it works on the pack changed last (a draft, where it changes one).",
+		Long: "Create, edit and show context packs: anchors to exact lines of source files, notes and diagrams, rendered with the current code.\n\n" +
+			"Without [PACK], commands use the pack changed last, and commands that change a pack use the draft changed last.",
 		Example: `  countersign pack new login-bug --brief "why refresh fails"
   countersign pack add internal/auth/token.go:12-40 --why "expiry is checked here"
   countersign pack finalize
@@ -126,9 +126,9 @@ func hint(f *fault.Error) command.Hint {
 	case f.Details != nil:
 		return ""
 	case f.Kind == fault.NotFound:
-		return "countersign pack list shows the packs there are here"
+		return "to list the packs: countersign pack list"
 	case f.Code == "pack_finalized":
-		return "countersign pack reopen makes it a draft again"
+		return "to make it a draft again: countersign pack reopen"
 	}
 	return ""
 }

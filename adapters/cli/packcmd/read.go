@@ -30,8 +30,8 @@ func (g group) list() *cobra.Command {
 	c.Flags().StringVar(&status, "status", "", "only draft or finalized packs")
 	c.Flags().StringVar(&query, "query", "", "only packs with this in title, name or brief")
 	c.Flags().StringVar(&freshness, "freshness", "", "only fresh or expiring_soon packs")
-	c.Flags().IntVar(&limit, "limit", 0, "at most so many (default: all)")
-	c.Flags().IntVar(&offset, "offset", 0, "leave out so many first")
+	c.Flags().IntVar(&limit, "limit", 0, "maximum number of packs (default: all)")
+	c.Flags().IntVar(&offset, "offset", 0, "number of packs to skip")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		call := command.Arguments{"action": "list"}.Set("status", status).Set("query", query).Set("freshness", freshness)
 		most := -1
@@ -108,14 +108,14 @@ func (g group) show() *cobra.Command {
 	var view, match, cursor, status string
 	var tokens, limit int
 	var noPager bool
-	c := &cobra.Command{Use: "show [PACK]", Short: "Render a pack with the code as it is now", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("")}
+	c := &cobra.Command{Use: "show [PACK]", Short: "Render a pack with the current code", Args: command.Args(0, 1), ValidArgsFunction: g.completePacks("")}
 	c.Flags().StringVar(&view, "view", "", "full (default) or compact")
 	c.Flags().StringVar(&match, "match", "", "only anchors and diagrams that match this regular expression")
-	c.Flags().IntVar(&tokens, "max-tokens", 0, "a budget: the most important anchors stay whole, the rest are listed")
-	c.Flags().IntVar(&limit, "limit", 0, "anchors and diagrams a page")
-	c.Flags().StringVar(&cursor, "cursor", "", "the next page, as the page before says")
+	c.Flags().IntVar(&tokens, "max-tokens", 0, "maximum number of tokens; the most important anchors are shown whole, the rest are listed")
+	c.Flags().IntVar(&limit, "limit", 0, "anchors and diagrams per page")
+	c.Flags().StringVar(&cursor, "cursor", "", "cursor of the next page, printed by the page before")
 	c.Flags().StringVar(&status, "status", "", "fail unless the pack is draft or finalized")
-	c.Flags().BoolVar(&noPager, "no-pager", false, "never page")
+	c.Flags().BoolVar(&noPager, "no-pager", false, "do not use a pager")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ident, err := g.resolve(cmd.Context(), command.First(args), "")
 		if err != nil {
@@ -205,12 +205,12 @@ func (g group) export() *cobra.Command {
 }
 
 // ErrFileExists reports an export that would overwrite a file.
-var ErrFileExists = fault.New(fault.Conflict, "export_file_exists", "the file exists already")
+var ErrFileExists = fault.New(fault.Conflict, "export_file_exists", "the file already exists")
 
 // write makes the file atomically.
 func (g group) write(file, text string, force bool) error {
 	if _, err := os.Lstat(file); err == nil && !force {
-		return ErrFileExists.WithMessage("%s exists already", file).WithDetails(command.Hint("--force overwrites it"))
+		return ErrFileExists.WithMessage("%s already exists", file).WithDetails(command.Hint("use --force to overwrite it"))
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}

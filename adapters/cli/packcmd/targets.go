@@ -45,7 +45,7 @@ func (g group) targets(ctx context.Context, args []string, root string) ([]targe
 	}
 	if len(all) > maxTargets || total > maxTargetLines {
 		return nil, command.ErrUsage.WithMessage("that is %d anchors with %d lines; one command adds at most %d with %d lines", len(all), total, maxTargets, maxTargetLines).
-			WithDetails(command.Hint("name fewer files, or the lines of them that matter"))
+			WithDetails(command.Hint("give fewer files, or only their relevant lines"))
 	}
 	return all, nil
 }
@@ -83,7 +83,7 @@ func (g group) whole(name, root string) ([]target, error) {
 	has, err := lineCount(name)
 	switch {
 	case err != nil:
-		return nil, command.ErrUsage.WithMessage("%s is no file whose lines can be read", name).WithDetails(command.Hint("write FILE:12-40, FILE, or a pattern such as 'src/**/*.go'"))
+		return nil, command.ErrUsage.WithMessage("not a readable text file: %s", name).WithDetails(command.Hint("write FILE:12-40, FILE, or a pattern such as 'src/**/*.go'"))
 	case has == 0:
 		return nil, command.ErrUsage.WithMessage("%s has no lines", name)
 	}
@@ -100,7 +100,7 @@ func (g group) whole(name, root string) ([]target, error) {
 func (g group) matching(ctx context.Context, pattern string) ([]string, error) {
 	match, err := globRegexp(filepath.ToSlash(filepath.Clean(pattern)))
 	if err != nil {
-		return nil, command.ErrUsage.WithMessage("%q is no pattern of files: %v", pattern, err)
+		return nil, command.ErrUsage.WithMessage("invalid file pattern %q: %v", pattern, err)
 	}
 	files, err := GitFiles(ctx, "", maxGlobFiles)
 	if err != nil {
@@ -130,7 +130,7 @@ func (g group) matching(ctx context.Context, pattern string) ([]string, error) {
 		}
 	}
 	if len(found) == 0 {
-		return nil, command.ErrUsage.WithMessage("no file here matches %q", pattern).WithDetails(command.Hint("patterns are seen from the working directory; ** stands for any directories"))
+		return nil, command.ErrUsage.WithMessage("no files match %q", pattern).WithDetails(command.Hint("patterns are relative to the working directory; ** matches any directories"))
 	}
 	return found, nil
 }

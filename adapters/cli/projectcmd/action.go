@@ -24,8 +24,8 @@ func ActionCommand(d Runner) *cobra.Command {
 	g := actionGroup{d}
 	c := command.Group("action", "Store programs and webhooks to run later, and set which may run", g.list(), g.show(), g.save(), g.turn("enable", true), g.turn("disable", false),
 		g.remove(), g.rule(), g.rules(), g.trigger(), g.run())
-	c.Long = "Keep programs, webhooks and workflows that agents may trigger by their id, and say which run unasked, which ask, and which never run.\n\n" +
-		"An action is named by its id, the beginning of it, or its name."
+	c.Long = "Store programs, webhooks and workflows that agents can trigger by ID, and set which run without asking, which ask, and which never run.\n\n" +
+		"Refer to an action by its ID, the beginning of its ID, or its name."
 	c.Example = `  countersign action save webhook deploy --url https://ci.example.com/hook --header Authorization="Bearer …"
   countersign action save script backup --timeout 5m -- ./backup.sh --full
   countersign action rule backup require_confirm
@@ -37,9 +37,9 @@ func (g actionGroup) list() *cobra.Command {
 	var project, kind string
 	var enabled bool
 	c := &cobra.Command{Use: "list", Short: "List actions, most recently changed first", Args: command.Args(0, 0)}
-	g.ProjectFlag(c, &project, "those of this project and of none")
-	c.Flags().StringVar(&kind, "of-type", "", "only those of this type: script, webhook or workflow")
-	c.Flags().BoolVar(&enabled, "enabled", false, "leave out those that are switched off")
+	g.ProjectFlag(c, &project, "only actions of this project or of no project")
+	c.Flags().StringVar(&kind, "of-type", "", "only actions of this type: script, webhook or workflow")
+	c.Flags().BoolVar(&enabled, "enabled", false, "only enabled actions")
 	_ = c.RegisterFlagCompletionFunc("of-type", cobra.FixedCompletions(types(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		ctx := cmd.Context()
@@ -132,11 +132,11 @@ func from(word string) string {
 	case "action":
 		return "its own rule"
 	case "type":
-		return "the rule of its type"
+		return "rule of its type"
 	case "global":
-		return "the rule for all"
+		return "rule for all actions"
 	}
-	return "nobody said otherwise"
+	return "default"
 }
 
 func (g actionGroup) turn(verb string, on bool) *cobra.Command {
@@ -159,6 +159,6 @@ func (g actionGroup) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.CallAndShow(cmd.Context(), g.Runner, "action_remove", command.Arguments{"actionId": id}, func(a present.Action) { g.Line("forgot %s", command.Plain(a.Name)) })
+			return command.CallAndShow(cmd.Context(), g.Runner, "action_remove", command.Arguments{"actionId": id}, func(a present.Action) { g.Line("deleted %s", command.Plain(a.Name)) })
 		}}
 }

@@ -21,14 +21,14 @@ func (g actionGroup) rule() *cobra.Command {
 	var kind string
 	var all bool
 	c := &cobra.Command{Use: "rule [A] LEVEL", Short: "Set the rule for one action, one type or all actions", Args: command.Args(0, 2),
-		Long: "Say whether an action, all of a type (--of-type), or all of them (--all) run unasked (auto_approve), ask (require_confirm) or never run (deny).\n" +
-			"The rule of an action goes before that of its type, and that before the one for all. Risky calls ask whatever a rule says.",
+		Long: "Set whether an action, all actions of a type (--of-type), or all actions (--all) run without asking (auto_approve), ask (require_confirm) or never run (deny).\n" +
+			"The rule of an action overrides that of its type, which overrides the rule for all. High-risk calls always ask.",
 		Example: `  countersign action rule backup auto_approve
   countersign action rule --of-type webhook require_confirm
   countersign action rule backup --clear`}
-	c.Flags().StringVar(&kind, "of-type", "", "for all of this type: script, webhook or workflow")
-	c.Flags().BoolVar(&all, "all", false, "for all actions")
-	c.Flags().Bool("clear", false, "forget what was said")
+	c.Flags().StringVar(&kind, "of-type", "", "set the rule for all actions of this type: script, webhook or workflow")
+	c.Flags().BoolVar(&all, "all", false, "set the rule for all actions")
+	c.Flags().Bool("clear", false, "remove the rule")
 	_ = c.RegisterFlagCompletionFunc("of-type", cobra.FixedCompletions(types(), cobra.ShellCompDirectiveNoFileComp))
 	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 0 && kind == "" && !all {
@@ -56,7 +56,7 @@ func (g actionGroup) ruleArguments(cmd *cobra.Command, args []string, kind strin
 	call := command.Arguments{}.Set("actionType", kind)
 	if kind == "" && !all {
 		if len(args) == 0 {
-			return nil, command.Usage(cmd, "name an action, or say --of-type or --all")
+			return nil, command.Usage(cmd, "give an action, --of-type or --all")
 		}
 		id, err := g.Action(cmd.Context(), args[0])
 		if err != nil {
@@ -67,11 +67,11 @@ func (g actionGroup) ruleArguments(cmd *cobra.Command, args []string, kind strin
 	forget, _ := cmd.Flags().GetBool("clear") // the flag is there
 	switch {
 	case all && kind != "":
-		return nil, command.Usage(cmd, "--all contradicts --of-type")
+		return nil, command.Usage(cmd, "--all and --of-type exclude each other")
 	case forget == (len(args) == 1) || len(args) > 1:
-		return nil, command.Usage(cmd, "give a level (require_confirm, auto_approve or deny), or --clear")
+		return nil, command.Usage(cmd, "give a rule (require_confirm, auto_approve or deny), or --clear")
 	case !forget && !slices.Contains(levels(), args[0]):
-		return nil, command.Usage(cmd, "%q is no level; there are require_confirm, auto_approve and deny", args[0])
+		return nil, command.Usage(cmd, "unknown rule %q; use require_confirm, auto_approve or deny", args[0])
 	case !forget:
 		call["permissionLevel"] = args[0]
 	}
@@ -123,8 +123,8 @@ func (g actionGroup) trigger() *cobra.Command {
 	var payload string
 	var vars []string
 	c := &cobra.Command{Use: "trigger A", Short: "Send a stored webhook's request, after showing it", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Actions)}
-	c.Flags().StringVar(&payload, "payload", "", "a JSON object sent in place of the stored template, or @FILE with it")
-	c.Flags().StringArrayVar(&vars, "var", nil, "NAME=VALUE for {{NAME}} in what is stored; may be repeated")
+	c.Flags().StringVar(&payload, "payload", "", "JSON object to send instead of the stored template, or @FILE")
+	c.Flags().StringArrayVar(&vars, "var", nil, "NAME=VALUE for {{NAME}} in the stored request (repeatable)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := g.Action(cmd.Context(), args[0])
 		if err != nil {
@@ -137,7 +137,7 @@ func (g actionGroup) trigger() *cobra.Command {
 				return err
 			}
 			if !json.Valid([]byte(text)) {
-				return command.Usage(cmd, "--payload is no JSON")
+				return command.Usage(cmd, "--payload is not JSON")
 			}
 			call["payload"] = json.RawMessage(text)
 		}
@@ -194,7 +194,7 @@ func (g actionGroup) drawAnswer(a answered) {
 		g.Line("%s", command.Block(a.Result.Body))
 	}
 	if a.Result.Truncated {
-		g.Note("this is the beginning of the answer")
+		g.Note("this is the beginning of the response")
 	}
 }
 

@@ -18,13 +18,13 @@ type whose struct {
 }
 
 func (w *whose) flags(c *cobra.Command, g actionGroup) {
-	g.ProjectFlag(c, &w.project, "project it belongs to (default: the one you stand in)")
-	c.Flags().BoolVar(&w.global, "global", false, "it belongs to no project")
-	c.Flags().StringVar(&w.description, "description", "", "what it is for, in a sentence")
+	g.ProjectFlag(c, &w.project, "project (default: the project of the working directory)")
+	c.Flags().BoolVar(&w.global, "global", false, "no project")
+	c.Flags().StringVar(&w.description, "description", "", "description, in one sentence")
 }
 
 func (g actionGroup) save() *cobra.Command {
-	c := command.Group("save", "Store an action, or replace the one of that name", g.saveWebhook(), g.saveScript(), g.saveWorkflow())
+	c := command.Group("save", "Store an action, or replace the one with that name", g.saveWebhook(), g.saveScript(), g.saveWorkflow())
 	return c
 }
 
@@ -52,9 +52,9 @@ func (g actionGroup) store(ctx context.Context, w whose, kind, name string, conf
 	}
 	return command.CallAndShow(ctx, g.Runner, "action_save", call, func(a present.Action) {
 		g.Line("%s", a.ID)
-		g.Note("%s the %s %s; countersign action rule %s … says whether it runs unasked", done, kind, command.Plain(a.Name), command.Plain(a.ID))
+		g.Note("%s the %s %s; to set whether it asks: countersign action rule %s …", done, kind, command.Plain(a.Name), command.Plain(a.ID))
 		if !a.Enabled {
-			g.Note("it is disabled; countersign action enable %s enables it", a.ID)
+			g.Note("it is disabled; to enable it: countersign action enable %s", a.ID)
 		}
 	})
 }
@@ -68,12 +68,12 @@ func (g actionGroup) saveWebhook() *cobra.Command {
 	c := &cobra.Command{Use: "webhook NAME --url URL", Short: "Store a request", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions,
 		Example: `  countersign action save webhook deploy --url https://ci.example.com/hook --template '{"branch":"{{branch}}"}'`}
 	w.flags(c, g)
-	c.Flags().StringVar(&url, "url", "", "where to; {{names}} in it are filled in when it is triggered")
+	c.Flags().StringVar(&url, "url", "", "URL; {{names}} in it are filled in when it is triggered")
 	c.Flags().StringVar(&method, "method", "", "GET, HEAD, POST, PUT, PATCH or DELETE (default: POST)")
-	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE sent along; may be repeated")
-	c.Flags().StringVar(&template, "template", "", "payload with {{names}}, or @FILE with it")
-	c.Flags().IntVar(&retries, "retries", 0, "how often it is tried again: 0 to 3")
-	c.Flags().DurationVar(&timeout, "timeout", 0, "how long it may take, retries included (default 30s)")
+	c.Flags().StringArrayVar(&headers, "header", nil, "header NAME=VALUE (repeatable)")
+	c.Flags().StringVar(&template, "template", "", "payload with {{names}}, or @FILE")
+	c.Flags().IntVar(&retries, "retries", 0, "number of retries, 0 to 3")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "timeout, including retries (default 30s)")
 	_ = c.MarkFlagRequired("url") // the flag is there
 	_ = c.RegisterFlagCompletionFunc("method", cobra.FixedCompletions([]cobra.Completion{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -108,16 +108,16 @@ func (g actionGroup) saveScript() *cobra.Command {
 	var cwd string
 	var env []string
 	var timeout time.Duration
-	c := &cobra.Command{Use: "script NAME -- PROGRAM ARGS...", Short: "Store a program with its arguments; no shell reads them",
+	c := &cobra.Command{Use: "script NAME -- PROGRAM ARGS...", Short: "Store a program with its arguments, run without a shell",
 		Example: `  countersign action save script backup --cwd tools --env LEVEL=9 -- ./backup.sh --full`}
 	w.flags(c, g)
-	c.Flags().StringVar(&cwd, "cwd", "", "directory to run it in, inside a project (default: the project's)")
-	c.Flags().StringArrayVar(&env, "env", nil, "NAME=VALUE in its environment; may be repeated")
-	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long (default 1m)")
+	c.Flags().StringVar(&cwd, "cwd", "", "working directory inside a project (default: the project)")
+	c.Flags().StringArrayVar(&env, "env", nil, "environment variable NAME=VALUE (repeatable)")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "timeout (default 1m)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		at := cmd.ArgsLenAtDash()
 		if at != 1 || len(args) < 2 {
-			return command.Usage(cmd, "give a name, and behind -- a program with its arguments")
+			return command.Usage(cmd, "give a name, and after -- a program with its arguments")
 		}
 		ms, err := command.Milliseconds("timeout", timeout)
 		if err != nil {

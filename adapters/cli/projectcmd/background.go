@@ -28,7 +28,7 @@ func (g group) processes() *cobra.Command {
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			return command.CallAndShow(cmd.Context(), g.Runner, "list_background_processes", command.Arguments{}, func(found projects.ProcessList) {
 				if len(found.Processes) == 0 {
-					g.Note("nothing runs in the background; countersign run SCRIPT --background starts something")
+					g.Note("no background processes; to start one: countersign run SCRIPT --background")
 					return
 				}
 				var rows [][]string
@@ -51,12 +51,12 @@ func (g group) logs() *cobra.Command {
 	var lines int
 	var follow bool
 	c := &cobra.Command{Use: "logs ID", Short: "Show the output of a background process", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes),
-		Long: "Show what a background process printed: its output on the output, its errors on the error stream. ID is as countersign ps shows it, the beginning\n" +
-			"of it, or the name of a script that runs once.",
+		Long: "Show the output of a background process: its stdout on stdout, its stderr on stderr. ID is an ID from countersign ps, the beginning\n" +
+			"of one, or the name of a script with one process.",
 		Example: `  countersign logs dev -f
   countersign logs bp_3f2a -n 500`}
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "number of lines from the end, 1 to 2000")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until it ends")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow until it ends")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		id, err := g.Process(ctx, args[0])
@@ -85,7 +85,7 @@ func (g group) read(ctx context.Context, call command.Arguments, always bool) (p
 		return part, nil
 	}
 	if part.Dropped > 0 {
-		g.Note("%d lines are not kept any more", part.Dropped)
+		g.Note("%d earlier lines were dropped", part.Dropped)
 	}
 	return part, g.lines(part.Lines)
 }
@@ -150,7 +150,7 @@ func (g group) follow(ctx context.Context, id string, now projects.OutputAnswer)
 func (g group) stop() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "stop ID", Short: "Stop a background process and its process tree", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Processes)}
-	c.Flags().BoolVarP(&force, "force", "f", false, "kill it without asking it to end first")
+	c.Flags().BoolVarP(&force, "force", "f", false, "kill it without sending SIGTERM first")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		id, err := g.Process(cmd.Context(), args[0])
 		if err != nil {

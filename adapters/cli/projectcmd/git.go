@@ -85,7 +85,7 @@ func (g group) drawStatus(s present.GitStatus) {
 func (g group) diff() *cobra.Command {
 	var noPager bool
 	c := &cobra.Command{Use: "diff [PROJECT]", Short: "Show the diff of what is staged in a project", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne}
-	c.Flags().BoolVar(&noPager, "no-pager", false, "never page")
+	c.Flags().BoolVar(&noPager, "no-pager", false, "do not use a pager")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		dir, err := g.Dir(ctx, command.First(args))
@@ -107,7 +107,7 @@ func (g group) diff() *cobra.Command {
 		case g.JSON:
 			return g.Show(o)
 		case d.Files == 0:
-			g.Note("nothing is staged; git add stages what is changed")
+			g.Note("nothing is staged; to stage files: countersign git stage")
 			return nil
 		}
 		text := g.Diff(strings.TrimRight(d.Diff, "\n") + "\n")

@@ -17,13 +17,13 @@ import (
 func (g group) gitCommand() *cobra.Command {
 	var project string
 	on := func(c *cobra.Command) *cobra.Command {
-		g.ProjectFlag(c, &project, "name, id or directory of the project (default: the one you stand in)")
+		g.ProjectFlag(c, &project, "name, ID or directory of the project (default: the project of the working directory)")
 		return c
 	}
 	c := command.Group("git", "Stage, commit, branch, stash, push and pull in projects, after showing each change", on(g.gitChanges(&project)), on(g.gitStage(&project, false)), on(g.gitStage(&project, true)), on(g.gitCommit(&project)),
 		on(g.gitBranch(&project)), on(g.gitSwitch(&project)), on(g.gitStash(&project)), on(g.gitPush(&project)), on(g.gitPull(&project)), gitRebase())
-	c.Long = "Work with the git repository of a project. Each command shows what it would do - lines, commits, the URL - and asks. Nothing that is not committed is overwritten, and\n" +
-		"hooks of the repository run only with --hooks. Agents have these as tools only where you name them: countersign connect HOST --toolsets packs,deployments,projects,git."
+	c.Long = "Work with the git repository of a project. Each command shows its plan (lines, commits, the URL) and asks. Uncommitted changes are never overwritten, and\n" +
+		"hooks of the repository run only with --hooks. To enable these as tools for an agent: countersign connect HOST --toolsets packs,deployments,projects,git."
 	c.Example = `  countersign git changes
   countersign git stage --hunk 3f9a01c2d4e5
   countersign git commit -m "Log in with a passkey"
@@ -54,7 +54,7 @@ func below(top, dir, project string, files []string) ([]string, error) {
 	}
 	from, err := filepath.Abs(from)
 	if err != nil {
-		return nil, command.ErrUsage.WithMessage("the working directory cannot be read: %v", err)
+		return nil, command.ErrUsage.WithMessage("cannot read the working directory: %v", err)
 	}
 	if real, err := filepath.EvalSymlinks(from); err == nil {
 		from = real
@@ -67,7 +67,7 @@ func below(top, dir, project string, files []string) ([]string, error) {
 		}
 		rel, err := filepath.Rel(top, path)
 		if err != nil || rel == ".." || strings.HasPrefix(rel, ".."+string(filepath.Separator)) {
-			return nil, command.ErrUsage.WithMessage("%s lies outside of %s", name, top)
+			return nil, command.ErrUsage.WithMessage("%s is outside %s", name, top)
 		}
 		out = append(out, filepath.ToSlash(rel))
 	}
@@ -144,7 +144,7 @@ func (g group) drawChanges(found gitwork.ChangesAnswer, stat bool) {
 		g.Note("some lines are left out; name files to see theirs")
 	}
 	if found.MoreUntracked > 0 {
-		g.Note("%d more that git does not know are not looked into", found.MoreUntracked)
+		g.Note("%d more untracked files are not shown", found.MoreUntracked)
 	}
 	switch {
 	case len(found.Staged) > 0:
@@ -152,7 +152,7 @@ func (g group) drawChanges(found gitwork.ChangesAnswer, stat bool) {
 	case len(found.Unstaged) > 0:
 		g.Note("next: countersign git stage FILE, or --hunk ID")
 	default:
-		g.Note("nothing differs from the last commit")
+		g.Note("no changes since the last commit")
 	}
 }
 
@@ -163,9 +163,9 @@ func (g group) gitStage(project *string, back bool) *cobra.Command {
 	name, done := gitwork.Stage.Name, "staged"
 	if back {
 		c.Example = "  countersign git unstage src/login.go\n  countersign git unstage --hunk 3f9a01c2d4e5"
-		c.Use, c.Short, name, done = "unstage [FILE...]", "Unstage files or hunks; the files stay as they are", gitwork.Unstage.Name, "took back"
+		c.Use, c.Short, name, done = "unstage [FILE...]", "Unstage files or hunks; the files are not changed", gitwork.Unstage.Name, "unstaged"
 	}
-	c.Flags().StringArrayVar(&hunks, "hunk", nil, "id of a hunk, as git changes shows it; FILE is then not named; may be repeated")
+	c.Flags().StringArrayVar(&hunks, "hunk", nil, "ID of a hunk from git changes, instead of FILE (repeatable)")
 	_ = c.RegisterFlagCompletionFunc("hunk", func(cmd *cobra.Command, _ []string, begun string) (out []cobra.Completion, _ cobra.ShellCompDirective) {
 		found, _, err := g.changed(cmd.Context(), *project)
 		files := found.Unstaged
@@ -182,7 +182,7 @@ func (g group) gitStage(project *string, back bool) *cobra.Command {
 	})
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if len(args)+len(hunks) == 0 {
-			return command.Usage(cmd, "name files, a directory (. is all), or --hunk")
+			return command.Usage(cmd, "give files, a directory (. for all), or --hunk")
 		}
 		found, dir, err := g.changed(cmd.Context(), *project, "-")
 		if err != nil {
@@ -223,14 +223,14 @@ func gitCall[A any](g group, c *cobra.Command, project *string, name string, fil
 func (g group) gitCommit(project *string) *cobra.Command {
 	var message string
 	var hooks, amend bool
-	c := &cobra.Command{Use: "commit -m MESSAGE", Short: "Commit what is staged, or replace the last commit", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Commit what is staged. With --amend the last commit is replaced by one that has what is staged too: the plan shows all that it holds then, and says so where a remote has the commit."}
+	c := &cobra.Command{Use: "commit -m MESSAGE", Short: "Commit the staged changes, or replace the last commit", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
+		Long: "Commit the staged changes. --amend replaces the last commit with one that also contains them; the plan shows all its changes, and whether a remote has the commit."}
 	c.Flags().BoolVar(&amend, "amend", false, "replace the last commit; without --message it keeps its message")
-	c.Flags().StringVarP(&message, "message", "m", "", "what the change does")
+	c.Flags().StringVarP(&message, "message", "m", "", "commit message")
 	c.Flags().BoolVar(&hooks, "hooks", false, "run the repository's hooks (pre-commit and others)")
 	return gitCall(g, c, project, "git_commit", func(call command.Arguments, _ []string) error {
 		if message == "" && !amend {
-			return command.Usage(c, "say with --message what the change does")
+			return command.Usage(c, "say with --message commit message")
 		}
 		call.Set("message", message)
 		flag(call, "amend", amend)
@@ -265,7 +265,7 @@ func (g group) gitBranch(project *string) *cobra.Command {
 	var from string
 	var remove bool
 	c := &cobra.Command{Use: "branch NAME", Short: "Create a branch, or delete one that another contains", Args: command.Args(1, 1), ValidArgsFunction: g.completeBranch(project)}
-	c.Flags().StringVar(&from, "from", "", "branch or commit that it begins at (default: the one checked out)")
+	c.Flags().StringVar(&from, "from", "", "start point: branch or commit (default: the current one)")
 	c.Flags().BoolVarP(&remove, "delete", "d", false, "delete it")
 	return gitCall(g, c, project, "git_branch", func(call command.Arguments, args []string) error {
 		call.Set("name", args[0]).Set("from", from)
@@ -284,9 +284,9 @@ func (g group) gitSwitch(project *string) *cobra.Command {
 	var from string
 	var create bool
 	c := &cobra.Command{Use: "switch BRANCH", Short: "Check out a branch", Args: command.Args(1, 1), ValidArgsFunction: g.completeBranch(project),
-		Long: "Check out a branch. Files that are not committed come along; where they are in the way it is refused. A branch that only the remote has is made, and follows it."}
-	c.Flags().BoolVarP(&create, "create", "c", false, "make it")
-	c.Flags().StringVar(&from, "from", "", "with --create: branch or commit that it begins at")
+		Long: "Check out a branch. Uncommitted changes are kept; if they conflict, the switch is denied. A branch that only the remote has is created and tracks it."}
+	c.Flags().BoolVarP(&create, "create", "c", false, "create the branch")
+	c.Flags().StringVar(&from, "from", "", "with --create: start point, a branch or commit")
 	return gitCall(g, c, project, "git_switch", func(call command.Arguments, args []string) error {
 		call.Set("name", args[0]).Set("from", from)
 		flag(call, "create", create)
@@ -302,7 +302,7 @@ func (g group) gitStash(project *string) *cobra.Command {
 		verb := map[string]string{"push": "stashed as", "pop": "applied and dropped", "apply": "applied and kept", "drop": "dropped"}[a.Action]
 		g.Line("%s %s (%s)", verb, a.Stash.Name, counted(len(a.Files), "file"))
 		if a.Action == "push" {
-			g.Note("countersign git stash pop brings it back")
+			g.Note("to restore it: countersign git stash pop")
 		}
 	}
 	gitCall(g, push, project, "git_stash", func(call command.Arguments, _ []string) error {
@@ -327,10 +327,10 @@ func (g group) gitStash(project *string) *cobra.Command {
 	}
 	c := command.Group("stash", "Stash changes, and apply them later", out...)
 	c.Use, c.RunE = "stash", push.RunE // as git does
-	c.Long = "Lay changes aside, and bring them back. Alone it is stash push."
+	c.Long = "Stash changes, and apply them later. Without a subcommand: stash push."
 	c.Flags().StringVarP(&message, "message", "m", "", "what it is")
 	for _, sub := range out {
-		g.ProjectFlag(sub, project, "name, id or directory of the project (default: the one you stand in)")
+		g.ProjectFlag(sub, project, "name, ID or directory of the project (default: the project of the working directory)")
 	}
 	return c
 }
@@ -338,7 +338,7 @@ func (g group) gitStash(project *string) *cobra.Command {
 // gitRebase says what there is in place of a rebase.
 func gitRebase() *cobra.Command {
 	return &cobra.Command{Use: "rebase", Hidden: true, DisableFlagParsing: true, RunE: func(*cobra.Command, []string) error {
-		return command.ErrUsage.WithMessage("commits are not rebased from here: that rewrites them one by one, which no plan can show beforehand").
+		return command.ErrUsage.WithMessage("rebase is not supported: no plan can show the rewritten commits beforehand").
 			WithDetails(command.Hint("countersign git pull --merge brings in what the upstream has, countersign git commit --amend replaces the last commit, countersign sandbox update --rebase rebases a sandbox; git rebase does it by hand"))
 	}}
 }
@@ -347,10 +347,10 @@ func (g group) gitPush(project *string) *cobra.Command {
 	var remote string
 	var force, hooks bool
 	c := &cobra.Command{Use: "push [BRANCH]", Short: "Push a branch, after showing its commits and the URL", Args: command.Args(0, 1), ValidArgsFunction: g.completeBranch(project),
-		Long: "Push a branch to its remote. The plan names every commit and the URL. Commits that the remote has and you do not are never replaced, unless with --force-with-lease,\n" +
-			"and then only those that were seen: the plan lists them."}
+		Long: "Push a branch to its remote. The plan lists every commit and the URL. Commits that only the remote has are replaced only with --force-with-lease,\n" +
+			"and only those that the plan lists."}
 	c.Flags().StringVar(&remote, "remote", "", "remote to push to (default: as git is configured)")
-	c.Flags().BoolVar(&force, "force-with-lease", false, "commits on the remote's branch that were seen here may be replaced")
+	c.Flags().BoolVar(&force, "force-with-lease", false, "replace commits on the remote's branch that were fetched here")
 	c.Flags().BoolVar(&hooks, "hooks", false, "run the repository's pre-push hook")
 	return gitCall(g, c, project, "git_push", func(call command.Arguments, args []string) error {
 		call.Set("branch", command.First(args)).Set("remote", remote)
@@ -365,15 +365,15 @@ func (g group) gitPush(project *string) *cobra.Command {
 func (g group) gitPull(project *string) *cobra.Command {
 	var merge bool
 	c := &cobra.Command{Use: "pull", Short: "Pull the branch's upstream, after showing its commits", Args: command.Args(0, 0), ValidArgsFunction: cobra.NoFileCompletions,
-		Long: "Fetch the upstream of the branch that is checked out, show its commits and lines, and bring them in. Refused where files that are not committed would be changed, and where\n" +
-			"both sides change the same places."}
-	c.Flags().BoolVar(&merge, "merge", false, "make a merge commit where both sides have commits")
+		Long: "Fetch the upstream of the current branch, show its commits and lines, and merge them. Denied if uncommitted files would change, or if\n" +
+			"both sides change the same lines."}
+	c.Flags().BoolVar(&merge, "merge", false, "create a merge commit if both sides have commits")
 	return gitCall(g, c, project, "git_pull", func(call command.Arguments, _ []string) error {
 		flag(call, "merge", merge)
 		return nil
 	}, func(a gitwork.PullAnswer) {
 		if a.Commits == 0 {
-			g.Line("%s has everything", command.Plain(a.Branch))
+			g.Line("%s is up to date", command.Plain(a.Branch))
 			return
 		}
 		g.Line("%s is now at %.12s, with %s and %s", command.Plain(a.Branch), a.Commit, counted(a.Commits, "commit"), counted(len(a.Files), "file"))

@@ -17,22 +17,22 @@ func NewRunner(s *command.Shell) Runner {
 
 // hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
-	if strings.Contains(f.Message, "countersign project list lists") { // the message says half of it
-		return "countersign project add DIR registers one"
+	if strings.Contains(f.Message, "countersign project list") { // the message says half of it
+		return "to register one: countersign project add DIR"
 	}
 	return map[fault.Code]command.Hint{
-		"path_not_allowed":             "countersign project add DIR registers a directory, without DIR the one you stand in; countersign project list lists the registered projects",
-		"project_not_found":            "countersign project list shows the registered projects; countersign project add DIR registers one",
-		"script_not_found":             "countersign project tasks shows those there are",
+		"path_not_allowed":             "to register a directory: countersign project add DIR; to list the projects: countersign project list",
+		"project_not_found":            "to list the projects: countersign project list; to register one: countersign project add DIR",
+		"script_not_found":             "to list them: countersign project tasks",
 		"project_script_never_ends":    "countersign run --background SCRIPT, then countersign logs -f and countersign stop",
-		"workflow_not_found":           "countersign workflow list shows those there are",
-		"action_not_found":             "countersign action list shows those there are",
-		"action_disabled":              "countersign action enable switches it on",
-		"template_not_found":           "countersign template list shows those there are",
-		"execution_not_found":          "countersign workflow history shows those there are",
-		"process_not_found":            "countersign ps shows those there are",
-		"url_blocked":                  "countersign project set PROJECT --webhook-host HOST:PORT (and --webhook-loopback) opens an address for a project's webhooks",
-		"project_registration_refused": "name the directory of one project: countersign project add DIR",
+		"workflow_not_found":           "to list them: countersign workflow list",
+		"action_not_found":             "to list them: countersign action list",
+		"action_disabled":              "to enable it: countersign action enable",
+		"template_not_found":           "to list them: countersign template list",
+		"execution_not_found":          "to list them: countersign workflow history",
+		"process_not_found":            "to list them: countersign ps",
+		"url_blocked":                  "to allow an address for a project's webhooks: countersign project set PROJECT --webhook-host HOST:PORT (and --webhook-loopback)",
+		"project_registration_refused": "give the directory of one project: countersign project add DIR",
 	}[f.Code]
 }
 

@@ -26,10 +26,10 @@ func (g workflowGroup) webhook() *cobra.Command {
 	c := &cobra.Command{Use: "webhook W", Short: "Show or set a workflow's completion webhook", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		Example: `  countersign workflow webhook release --url https://example.com/hook --on failure
   countersign workflow webhook release --off`}
-	c.Flags().StringVar(&url, "url", "", "where to")
-	c.Flags().StringVar(&on, "on", "always", "when: success, failure or always")
-	c.Flags().StringArrayVar(&headers, "header", nil, "NAME=VALUE sent along; may be repeated")
-	c.Flags().StringVar(&template, "template", "", "payload with {{names}}, or @FILE with it (default: a JSON object that tells it all)")
+	c.Flags().StringVar(&url, "url", "", "URL")
+	c.Flags().StringVar(&on, "on", "always", "send it on: success, failure or always")
+	c.Flags().StringArrayVar(&headers, "header", nil, "header NAME=VALUE (repeatable)")
+	c.Flags().StringVar(&template, "template", "", "payload with {{names}}, or @FILE (default: a JSON object that tells it all)")
 	c.Flags().BoolVar(&off, "off", false, "remove the completion webhook")
 	_ = c.RegisterFlagCompletionFunc("on", cobra.FixedCompletions([]cobra.Completion{"success", "failure", "always"}, cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -37,11 +37,11 @@ func (g workflowGroup) webhook() *cobra.Command {
 		triggers := map[string]string{"success": "onSuccess", "failure": "onFailure", "always": "always"}
 		switch {
 		case off && url != "":
-			return command.Usage(cmd, "--off contradicts --url")
+			return command.Usage(cmd, "--off and --url exclude each other")
 		case triggers[on] == "":
-			return command.Usage(cmd, "--on %q is none of success, failure and always", on)
+			return command.Usage(cmd, "invalid --on %q; use success, failure or always", on)
 		case url == "" && (len(headers) > 0 || template != "" || cmd.Flags().Changed("on")):
-			return command.Usage(cmd, "--url is missing")
+			return command.Usage(cmd, "--url is required")
 		}
 		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
@@ -66,7 +66,7 @@ func (g workflowGroup) webhook() *cobra.Command {
 				g.Line("%s has no completion webhook", command.Plain(w.Name))
 				return
 			}
-			g.Line("the end of %s is told to %s (%s)", command.Plain(w.Name), command.Plain(url), on)
+			g.Line("completion webhook of %s: %s (%s)", command.Plain(w.Name), command.Plain(url), on)
 		})
 	}
 	return c
@@ -96,20 +96,20 @@ type opened struct {
 func (g workflowGroup) incoming() *cobra.Command {
 	var off, signed, untimed bool
 	c := &cobra.Command{Use: "incoming W", Short: "Enable or disable a workflow's incoming webhook", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
-		Long: "Let requests from outside start a workflow as it is now: a token is made, and shown once. Whoever changes the workflow closes it until it is opened again.\n" +
-			"countersign webhooks serve answers the requests.",
+		Long: "Let incoming requests start the current version of a workflow. A token is created and shown once. Changing the workflow disables the webhook until you enable it again.\n" +
+			"To accept the requests: countersign webhooks serve",
 		Example: `  countersign workflow incoming release --require-signature
   countersign workflow incoming release --off`}
-	c.Flags().BoolVar(&off, "off", false, "close it, and forget token and secret")
-	c.Flags().BoolVar(&signed, "require-signature", false, "take signed requests alone; a secret is made for it")
-	c.Flags().BoolVar(&untimed, "untimed", false, "signatures cover the body alone, for senders that sign no time; nothing then stops a copy from being sent again")
+	c.Flags().BoolVar(&off, "off", false, "disable it, and delete its token and secret")
+	c.Flags().BoolVar(&signed, "require-signature", false, "accept signed requests only; creates a secret")
+	c.Flags().BoolVar(&untimed, "untimed", false, "signatures cover only the body, for senders that do not sign the time; copies of a request are then accepted, too")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		switch {
 		case off && (signed || untimed):
-			return command.Usage(cmd, "--off contradicts the other flags")
+			return command.Usage(cmd, "--off excludes the other flags")
 		case untimed && !signed:
-			return command.Usage(cmd, "--untimed says how requests are signed; add --require-signature")
+			return command.Usage(cmd, "--untimed needs --require-signature")
 		}
 		id, err := g.Runner.Workflow(ctx, args[0])
 		if err != nil {
@@ -148,7 +148,7 @@ func (g workflowGroup) drawOpened(made opened, untimed bool) error {
 	}
 	g.Pairs(command.Pair{Name: "workflow", Value: made.Name}, command.Pair{Name: "url", Value: made.URL}, command.Pair{Name: "token", Value: made.Token},
 		command.Pair{Name: "secret", Value: made.Secret})
-	g.Note("they are shown this once; requests are answered by: countersign webhooks serve")
+	g.Note("these values are shown once; to accept requests: countersign webhooks serve")
 	g.Line("")
 	if made.Secret == "" {
 		g.Line("curl -X POST -H %s -d '{}' %s", present.CommandLine([]string{"X-Webhook-Token: " + made.Token}), made.URL)
@@ -191,8 +191,8 @@ func (g workflowGroup) templates() *cobra.Command {
 	var category string
 	var own bool
 	c := &cobra.Command{Use: "list [QUERY]", Short: "List step templates, built-in ones first", Args: command.Args(0, 1), ValidArgsFunction: cobra.NoFileCompletions}
-	c.Flags().StringVar(&category, "category", "", "only those of this category")
-	c.Flags().BoolVar(&own, "own", false, "only your own")
+	c.Flags().StringVar(&category, "category", "", "only templates of this category")
+	c.Flags().BoolVar(&own, "own", false, "only your own templates")
 	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call := command.Arguments{}.Set("category", category)
@@ -206,7 +206,7 @@ func (g workflowGroup) templates() *cobra.Command {
 			Templates []template `json:"templates"`
 		}) {
 			if len(found.Templates) == 0 {
-				g.Note("no templates fit; add one with: countersign template add NAME --command C")
+				g.Note("no matching templates; add one with: countersign template add NAME --command C")
 				return
 			}
 			var rows [][]string
@@ -223,8 +223,8 @@ func (g workflowGroup) addTemplate() *cobra.Command {
 	var line, category, description string
 	c := &cobra.Command{Use: "add NAME", Short: "Add a template; {pm} and <placeholders> are filled in later", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
 	c.Flags().StringVar(&line, "command", "", "the command")
-	c.Flags().StringVar(&category, "category", "", "where it belongs (default: custom)")
-	c.Flags().StringVar(&description, "description", "", "what it does, in a sentence")
+	c.Flags().StringVar(&category, "category", "", "category (default: custom)")
+	c.Flags().StringVar(&description, "description", "", "description, in one sentence")
 	_ = c.MarkFlagRequired("command") // the flag is there
 	_ = c.RegisterFlagCompletionFunc("category", cobra.FixedCompletions(categories(), cobra.ShellCompDirectiveNoFileComp))
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -245,6 +245,6 @@ func (g workflowGroup) removeTemplate() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.CallAndShow(cmd.Context(), g.Runner, "step_template_remove", command.Arguments{"templateId": id}, func(t template) { g.Line("forgot %s", command.Plain(t.Name)) })
+			return command.CallAndShow(cmd.Context(), g.Runner, "step_template_remove", command.Arguments{"templateId": id}, func(t template) { g.Line("deleted %s", command.Plain(t.Name)) })
 		}}
 }

@@ -30,8 +30,8 @@ func Commands(s *command.Shell) []*cobra.Command {
 
 func (g group) project() *cobra.Command {
 	c := command.Group("project", "Register and show projects", g.add(), g.list(), g.show(), g.set(), g.remove(), g.scripts(), g.tasks(), g.members(), g.status(), g.diff(), g.worktrees())
-	c.Long = "Register projects and look at them. Agents see registered projects alone, and nothing outside their directories.\n\n" +
-		"Where a command takes [PROJECT] (a name, an id or a directory) and none is named, it is about the one you stand in."
+	c.Long = "Register and show projects. Agents see only registered projects, and nothing outside their directories.\n\n" +
+		"Without [PROJECT] (a name, ID or directory), commands use the project of the working directory."
 	c.Example = `  countersign project add
   countersign project add ~/work/shop --name shop
   countersign run test`
@@ -87,12 +87,12 @@ func (g group) add() *cobra.Command {
 		ValidArgsFunction: func(*cobra.Command, []string, string) ([]cobra.Completion, cobra.ShellCompDirective) {
 			return nil, cobra.ShellCompDirectiveFilterDirs
 		}}
-	c.Flags().StringVar(&name, "name", "", "what to call it (default: the directory's name)")
-	c.Flags().StringVar(&description, "description", "", "what it is, in a sentence")
+	c.Flags().StringVar(&name, "name", "", "name (default: the directory's name)")
+	c.Flags().StringVar(&description, "description", "", "description, in one sentence")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		dir, err := filepath.Abs(command.First(args))
 		if err != nil {
-			return command.ErrUsage.WithMessage("%q is no directory: %v", command.First(args), err)
+			return command.ErrUsage.WithMessage("not a directory: %q: %v", command.First(args), err)
 		}
 		call := command.Arguments{"path": dir}.Set("name", name).Set("description", description)
 		return command.CallAndShow(cmd.Context(), g.Runner, "project_add", call, func(p Project) { g.added(cmd.Context(), p) })
@@ -146,10 +146,10 @@ func (g group) agents(ctx context.Context) {
 		}
 		connected = true
 		if slices.Contains(h.Toolsets, "projects") || slices.Contains(h.Toolsets, "all") {
-			g.Note("%s serves the toolsets: %s", h.Title, command.Plain(strings.Join(h.Toolsets, ", ")))
+			g.Note("%s has the toolsets: %s", h.Title, command.Plain(strings.Join(h.Toolsets, ", ")))
 			continue
 		}
-		g.Note("%s serves the toolsets %s, and so no projects; countersign connect %s --toolsets %s,projects adds them", h.Title, command.Plain(strings.Join(h.Toolsets, ", ")),
+		g.Note("%s has only the toolsets %s; to add projects: countersign connect %s --toolsets %s,projects", h.Title, command.Plain(strings.Join(h.Toolsets, ", ")),
 			h.Host, command.Plain(strings.Join(h.Toolsets, ",")))
 	}
 	if !connected {
@@ -251,11 +251,11 @@ func (g group) set() *cobra.Command {
 		Example: `  countersign project set shop --env-pass DATABASE_URL,NODE_OPTIONS
   countersign project set shop --webhook-host localhost:8080 --webhook-loopback
   countersign project set shop --webhook-host ""          none any more`}
-	c.Flags().StringVar(&name, "name", "", "what to call it")
-	c.Flags().StringVar(&description, "description", "", "what it is, in a sentence")
-	c.Flags().StringSliceVar(&pass, "env-pass", nil, "variables its processes inherit beyond the usual, in place of those before")
-	c.Flags().StringArrayVar(&hosts, "webhook-host", nil, "HOST:PORT that its webhooks may reach although plain, private or on another port; may be repeated")
-	c.Flags().BoolVar(&loopback, "webhook-loopback", false, "its webhooks may reach this machine, at the hosts named")
+	c.Flags().StringVar(&name, "name", "", "name")
+	c.Flags().StringVar(&description, "description", "", "description, in one sentence")
+	c.Flags().StringSliceVar(&pass, "env-pass", nil, "additional environment variables for its processes; replaces the list")
+	c.Flags().StringArrayVar(&hosts, "webhook-host", nil, "HOST:PORT that its webhooks can reach without TLS, on a private address or another port (repeatable)")
+	c.Flags().BoolVar(&loopback, "webhook-loopback", false, "let its webhooks reach this machine at these hosts")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call := command.Arguments{}
 		for flag, entry := range map[string]struct {
@@ -268,7 +268,7 @@ func (g group) set() *cobra.Command {
 			}
 		}
 		if len(call) == 0 {
-			return command.Usage(cmd, "there is nothing to change; name what to")
+			return command.Usage(cmd, "nothing to change; give a flag")
 		}
 		var err error
 		if call["project"], err = g.Stored(cmd.Context(), args[0]); err != nil {
@@ -304,7 +304,7 @@ func (g group) remove() *cobra.Command {
 				return err
 			}
 			return command.CallAndShow(cmd.Context(), g.Runner, "project_remove", command.Arguments{"project": word}, func(p Project) {
-				g.Line("forgot %s; its directory stays as it is", command.Plain(p.Name))
+				g.Line("unregistered %s; its directory was not changed", command.Plain(p.Name))
 			})
 		}}
 }

@@ -49,7 +49,7 @@ func (d Runner) Stored(ctx context.Context, word string) (string, error) {
 	}
 	dir, err := filepath.Abs(word)
 	if err != nil {
-		return "", command.ErrUsage.WithMessage("%q is no directory: %v", word, err)
+		return "", command.ErrUsage.WithMessage("not a directory: %q: %v", word, err)
 	}
 	var p Project
 	if d.Quietly(ctx, "get_project", command.Arguments{"path": dir}, &p) {
@@ -100,7 +100,7 @@ func (d Runner) Here(ctx context.Context) (p Project, ok bool) {
 func (d Runner) Owner(ctx context.Context, word string, global bool) (Project, error) {
 	switch {
 	case global && word != "":
-		return Project{}, command.ErrUsage.WithMessage("--global contradicts --project")
+		return Project{}, command.ErrUsage.WithMessage("--global and --project exclude each other")
 	case global:
 		return Project{}, nil
 	case word != "":
@@ -262,13 +262,13 @@ func (d Runner) find(ctx context.Context, from listing, word string) (string, er
 	case 1:
 		return fits[0].ID, nil
 	case 0:
-		return "", command.ErrUnknown.WithMessage("there is no %s %q", from.what, word).WithDetails(command.Hint(from.list + " shows those there are"))
+		return "", command.ErrUnknown.WithMessage("%s %q not found", from.what, word).WithDetails(command.Hint("to list them: " + from.list))
 	}
 	ids := make([]string, 0, len(fits))
 	for _, n := range fits {
 		ids = append(ids, n.ID)
 	}
-	return "", command.ErrAmbiguous.WithMessage("%q names more than one %s", word, from.what).WithDetails(command.Hint("name one by its id: " + strings.Join(ids, ", ")))
+	return "", command.ErrAmbiguous.WithMessage("%q matches more than one %s", word, from.what).WithDetails(command.Hint("use its ID: " + strings.Join(ids, ", ")))
 }
 
 // minPrefix is how much of an id stands for all of it.

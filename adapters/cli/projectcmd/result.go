@@ -41,7 +41,7 @@ func (d Runner) Failed(o tool.Outcome, err error) error {
 // goes to the error stream, because the output is the answer's.
 func (d Runner) Output(r ProgramResult) {
 	if r.Truncated {
-		d.Note("the output is long, and not all of it is here")
+		d.Note("output truncated")
 	}
 	out := d.Out
 	if d.JSON {

@@ -21,8 +21,8 @@ func at() (d projectcmd.Runner, out, problems *bytes.Buffer) {
 
 func TestRefusalsSayTheWayOut(t *testing.T) {
 	d, _, _ := at()
-	said := fault.From(d.Explain(fault.New(fault.Denied, "path_not_allowed", "list_projects shows those there are")))
-	assert.Equal(t, "countersign project list shows those there are", said.Message)
+	said := fault.From(d.Explain(fault.New(fault.Denied, "path_not_allowed", "the path is not in a registered project; call list_projects")))
+	assert.Equal(t, "the path is not in a registered project; call countersign project list", said.Message)
 	assert.Contains(t, said.Details, "countersign project add")
 }
 
@@ -46,5 +46,5 @@ func TestOutputGoesWhereTheProgramSentIt(t *testing.T) {
 	d.Output(projectcmd.ProgramResult{Stdout: "a", Truncated: true})
 	assert.Empty(t, out.String(), "the output is the answer's alone")
 	assert.Contains(t, problems.String(), "a\n")
-	assert.Contains(t, problems.String(), "not all of it is here")
+	assert.Contains(t, problems.String(), "output truncated")
 }

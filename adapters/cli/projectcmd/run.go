@@ -29,10 +29,10 @@ type wish struct {
 func (g group) run() *cobra.Command {
 	var w wish
 	c := &cobra.Command{Use: "run TASK [-- ARGS...]", Short: "Run a script or another task of a project, after showing its command", Args: command.Args(0, -1),
-		Long: "Run a package.json script with the project's package manager, or another task that countersign project tasks lists, after showing the real command. What stands\n" +
-			"behind -- is passed on to it. Where several files have a task of that name, make:NAME says which.\n" +
-			"With --member or --changed-since it runs in many members of the workspace, those before others that these need, and stops at the first that fails.\n" +
-			"On a terminal what it prints is shown line by line, elsewhere when it has ended. In the background it runs on when this command has ended: countersign logs reads it, countersign stop ends it.\n\n" +
+		Long: "Run a package.json script with the project's package manager, or another task from countersign project tasks, after showing the command. Arguments after\n" +
+			"-- go to the script. If several files have a task with that name, use make:NAME.\n" +
+			"With --member or --changed-since it runs in several members of the workspace, dependencies first, and stops at the first failure.\n" +
+			"On a terminal its output is shown line by line, otherwise at the end. With --background it continues after this command ends; see countersign logs and countersign stop.\n\n" +
 			"Exit code 1: the script failed; its own exit code is in the message.",
 		Example: `  countersign run test
   countersign run test -- --watch=false
@@ -40,13 +40,13 @@ func (g group) run() *cobra.Command {
   countersign run build --member 'packages/*' --member '!docs'
   countersign run test --changed-since main
   countersign run dev --until "ready in"`}
-	g.ProjectFlag(c, &w.project, "name, id or directory of the project (default: the one you stand in)")
-	c.Flags().BoolVarP(&w.background, "background", "b", false, "let it run on, and print its id")
-	c.Flags().DurationVar(&w.timeout, "timeout", 0, "stop it after so long (default 5m; in the background never)")
-	c.Flags().StringVar(&w.until, "until", "", "in the background: wait until a line it prints matches this regular expression")
+	g.ProjectFlag(c, &w.project, "name, ID or directory of the project (default: the project of the working directory)")
+	c.Flags().BoolVarP(&w.background, "background", "b", false, "run in the background, and print its ID")
+	c.Flags().DurationVar(&w.timeout, "timeout", 0, "timeout (default 5m; in the background none)")
+	c.Flags().StringVar(&w.until, "until", "", "in the background: wait until a line of its output matches this regular expression")
 	c.Flags().DurationVar(&w.within, "within", 0, "how long --until waits (default 30s)")
-	c.Flags().StringArrayVarP(&w.members, "member", "m", nil, "run in members of the workspace: a name, a directory or a pattern; !NAME leaves one out, '*' is all; may be repeated")
-	c.Flags().StringVar(&w.since, "changed-since", "", "run in the members that changed since this commit, and those that need them")
+	c.Flags().StringArrayVarP(&w.members, "member", "m", nil, "run in these members of the workspace: a name, directory or pattern; !NAME excludes one, '*' is all (repeatable)")
+	c.Flags().StringVar(&w.since, "changed-since", "", "run in the members that changed since this commit, and their dependents")
 	c.Flags().SetNormalizeFunc(func(_ *pflag.FlagSet, name string) pflag.NormalizedName { // as other tools call them
 		return pflag.NormalizedName(cmp.Or(map[string]string{"members": "member", "changed": "changed-since"}[name], name))
 	})
@@ -97,7 +97,7 @@ func (g group) unnamed(cmd *cobra.Command, project string) error {
 	if len(names) == 0 {
 		return missing
 	}
-	return fault.From(missing).WithDetails(command.Hint("there are: " + strings.Join(names, ", ")))
+	return fault.From(missing).WithDetails(command.Hint("use one of: " + strings.Join(names, ", ")))
 }
 
 func (g group) runArguments(ctx context.Context, w wish, args []string) (command.Arguments, error) {
@@ -125,7 +125,7 @@ func (g group) runArguments(ctx context.Context, w wish, args []string) (command
 		}
 	}
 	if w.within > 0 && w.until == "" {
-		return nil, command.ErrUsage.WithMessage("--within says how long --until waits, and there is no --until")
+		return nil, command.ErrUsage.WithMessage("--within needs --until")
 	}
 	return call, nil
 }
@@ -181,7 +181,7 @@ func (g group) begin(ctx context.Context, name tool.Name, what string, call comm
 		g.printed([]string{b.Line})
 	}
 	g.Line("%s", b.ID)
-	g.Note("%s runs in the background (pid %d); countersign logs -f %s follows it, countersign stop %s ends it", command.Plain(what), b.PID, b.ID, b.ID)
+	g.Note("%s is running in the background (pid %d); to follow it: countersign logs -f %s; to stop it: countersign stop %s", command.Plain(what), b.PID, b.ID, b.ID)
 	return nil
 }
 

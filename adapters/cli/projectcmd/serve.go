@@ -14,15 +14,15 @@ const defaultHooks = "127.0.0.1:9876"
 func (g group) webhooks() *cobra.Command {
 	var addr string
 	serve := &cobra.Command{Use: "serve", Short: "Let signed requests start workflows with an incoming webhook", Args: command.Args(0, 0),
-		Long: "Answer POST /webhook/WORKFLOW on a loopback address until it is interrupted. Only workflows that countersign workflow incoming has opened are\n" +
-			"started, only as they were when it was run, and never those of high risk: these wait for countersign approve.",
+		Long: "Accept POST /webhook/WORKFLOW on a loopback address until Ctrl-C. Only workflows that were enabled with countersign workflow incoming are\n" +
+			"started, only in the version that was enabled, and high-risk workflows wait for countersign approve.",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			door, err := g.Opened()
 			if err != nil {
 				return err
 			}
 			if door.ServeHooks == nil {
-				return fault.ErrInternal.WithMessage("requests cannot be taken here")
+				return fault.ErrInternal.WithMessage("cannot accept requests")
 			}
 			return door.ServeHooks(cmd.Context(), addr, func(line string) { g.Line("%s", line) })
 		}}

@@ -34,8 +34,8 @@ type serviceList struct {
 
 func (g group) services() *cobra.Command {
 	c := command.Group("services", "Start, list and stop the services of a project", g.servicesUp(), g.servicesDown(), g.servicesRestart(), g.servicesList(), g.servicesLogs())
-	c.Long = "Start the services of a project together, in order, each when those that it depends on are ready; read them in one view, and stop them in reverse order.\n\n" +
-		"They stand in services.yaml, or in a Procfile, of the directory you stand in:\n\n" +
+	c.Long = "Start the services of a project in the order of their dependencies, show their output together, and stop them in reverse order.\n\n" +
+		"They are defined in services.yaml or a Procfile in the working directory:\n\n" +
 		"  services:\n    db:\n      command: docker run --rm -p 5432:5432 postgres\n      ready: {port: 5432}        # or {http: URL} or {log: PATTERN}, with timeout_ms\n" +
 		"    web:\n      command: npm run dev\n      dir: web\n      env: {PORT: \"3000\"}\n      depends_on: [db]\n      restart: on-failure        # or no, always; with max_restarts (5), restart_delay_ms (1000, doubled each time)"
 	c.Example = `  countersign services up
@@ -48,9 +48,9 @@ func (g group) services() *cobra.Command {
 type place struct{ project, file string }
 
 func (g group) placeFlags(c *cobra.Command, p *place, file bool) {
-	g.ProjectFlag(c, &p.project, "name, id or directory of the project (default: the directory you stand in)")
+	g.ProjectFlag(c, &p.project, "name, ID or directory of the project (default: the working directory)")
 	if file {
-		c.Flags().StringVar(&p.file, "file", "", "the file of services (default: services.yaml, services.yml, Procfile.dev or Procfile)")
+		c.Flags().StringVar(&p.file, "file", "", "file with the services (default: services.yaml, services.yml, Procfile.dev or Procfile)")
 		_ = c.MarkFlagFilename("file") // the flag is there
 	}
 }
@@ -78,8 +78,8 @@ func (g group) servicesUp() *cobra.Command {
 	c := &cobra.Command{Use: "up [FILE]", Short: "Start services in order, and show their output until Ctrl-C stops them", Args: command.Args(0, 1),
 		Example: "  countersign services up\n  countersign services up Procfile.dev --detach\n  countersign services up --only web"}
 	g.placeFlags(c, &p, false)
-	c.Flags().BoolVarP(&detach, "detach", "d", false, "let them run on, and come back when they are ready")
-	c.Flags().StringArrayVar(&only, "only", nil, "start this one and what it depends on; may be repeated")
+	c.Flags().BoolVarP(&detach, "detach", "d", false, "return when they are ready, and leave them running")
+	c.Flags().StringArrayVar(&only, "only", nil, "start this service and its dependencies (repeatable)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		p.file = command.First(args)
@@ -93,7 +93,7 @@ func (g group) servicesUp() *cobra.Command {
 		if detach {
 			err := g.servicesCall(ctx, "services_up", call)
 			if err == nil && !g.JSON {
-				g.Note("next: countersign services logs -f follows them, countersign services down stops them")
+				g.Note("next: countersign services logs -f, or countersign services down to stop them")
 			}
 			return err
 		}
@@ -231,7 +231,7 @@ func (g group) servicesLogs() *cobra.Command {
 	c := &cobra.Command{Use: "logs [NAME...]", Short: "Show the output of services, with the service's name on each line", ValidArgsFunction: g.completeServices(&p)}
 	g.placeFlags(c, &p, true)
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "number of lines from the end for each service, 1 to 2000")
-	c.Flags().BoolVarP(&follow, "follow", "f", false, "go on until they have ended")
+	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow until they end")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		found, err := g.findServices(ctx, p)
@@ -247,11 +247,11 @@ func (g group) servicesLogs() *cobra.Command {
 		}
 		for _, name := range args {
 			if !slices.ContainsFunc(found.Services, func(s service) bool { return s.Name == name }) {
-				return command.ErrUnknown.WithMessage("there is no service %q", name).WithDetails(command.Hint("countersign services list lists them"))
+				return command.ErrUnknown.WithMessage("service %q not found", name).WithDetails(command.Hint("to list the services: countersign services list"))
 			}
 		}
 		if len(all) == 0 {
-			g.Note("none of them was started; countersign services up does that")
+			g.Note("no services were started; to start them: countersign services up")
 			return nil
 		}
 		for _, f := range all {

@@ -49,10 +49,10 @@ func (l taskList) has(word string) bool {
 }
 
 func (g group) tasks() *cobra.Command {
-	return &cobra.Command{Use: "tasks [PROJECT]", Short: "List what a project can run: scripts, Makefile, Taskfile, just, Cargo, Go …", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
-		Long: "List what a project's directory can run, with what it runs, as far as its files say. Nothing is started to find out.\n\n" +
-			"Read are package.json, Makefile, Taskfile, justfile, mise.toml, pyproject.toml (uv, Poetry, Hatch), composer.json, Cargo.toml with its aliases, go.mod, and the usual\n" +
-			"tasks of Gradle and Maven. countersign run runs one by its name, or as make:NAME where several have it.",
+	return &cobra.Command{Use: "tasks [PROJECT]", Short: "List the tasks of a project: scripts, Makefile, Taskfile, just, Cargo, Go …", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
+		Long: "List the tasks of a project's directory and their commands, read from its files without running anything.\n\n" +
+			"Supported: package.json, Makefile, Taskfile, justfile, mise.toml, pyproject.toml (uv, Poetry, Hatch), composer.json, Cargo.toml with its aliases, go.mod, and the usual\n" +
+			"tasks of Gradle and Maven. To run one: countersign run NAME, or make:NAME if several files have it.",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := g.Dir(cmd.Context(), command.First(args))
 			if err != nil {
@@ -71,7 +71,7 @@ func (g group) tasks() *cobra.Command {
 					rows = append(rows, []string{t.Name, t.Runner, text, t.Description})
 				}
 				if len(rows) == 0 {
-					g.Note("nothing that %s can run was found", command.Plain(dir))
+					g.Note("no tasks found in %s", command.Plain(dir))
 				} else {
 					g.Table([]string{"task", "runner", "runs", "about"}, rows)
 				}
@@ -84,8 +84,8 @@ func (g group) tasks() *cobra.Command {
 
 func (g group) members() *cobra.Command {
 	return &cobra.Command{Use: "members [PROJECT]", Short: "List the members of a project's workspace", Args: command.Args(0, 1), ValidArgsFunction: g.completeOne,
-		Long: "List the packages of a monorepo: of npm, pnpm, yarn, bun, Lerna, Nx, go.work, Cargo and uv, with those that each needs and what each can run.\n" +
-			"countersign run TASK --member NAME runs a task in some of them, those before others that these need.",
+		Long: "List the packages of a monorepo (npm, pnpm, yarn, bun, Lerna, Nx, go.work, Cargo or uv) with their dependencies and tasks.\n" +
+			"To run a task in some of them, dependencies first: countersign run TASK --member NAME",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			dir, err := g.Dir(cmd.Context(), command.First(args))
 			if err != nil {
@@ -93,7 +93,7 @@ func (g group) members() *cobra.Command {
 			}
 			return command.CallAndShow(cmd.Context(), g.Runner, "list_project_tasks", command.Arguments{"project_path": dir}, func(found taskList) {
 				if found.Workspace == nil {
-					g.Note("%s belongs to no workspace", command.Plain(dir))
+					g.Note("%s is not part of a workspace", command.Plain(dir))
 					return
 				}
 				if found.Manager != "" {

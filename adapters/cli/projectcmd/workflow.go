@@ -20,9 +20,9 @@ func WorkflowCommand(d Runner) *cobra.Command {
 	g := workflowGroup{d}
 	c := command.Group("workflow", "Define workflows, run them, and show their executions", g.list(), g.show(), g.create(), g.addStep(), g.addWorkflow(),
 		g.changeStep(), g.moveStep(), g.removeStep(), g.setInput(), g.removeInput(), g.run(), g.rename(), g.remove(), g.history(), g.webhook(), g.incoming())
-	c.Long = "Put steps together, run them in order until one fails, and look at what came of it. A step may say which steps it needs; those that need one another less run\n" +
-		"side by side. A workflow may have inputs, which its steps find in their environment.\n\n" +
-		"A workflow is named by its id, the beginning of it, or its name."
+	c.Long = "Define steps, run them in order until one fails, and show the executions. A step can name the steps it needs; independent steps run\n" +
+		"in parallel. A workflow can have inputs, which its steps read from their environment.\n\n" +
+		"Refer to a workflow by its ID, the beginning of its ID, or its name."
 	c.Example = `  countersign workflow create release
   countersign workflow add-step release test -- {pm} test
   countersign workflow add-step release build --command "{pm} run build && du -sh dist"
@@ -67,7 +67,7 @@ func does(s present.Step) string {
 func (g workflowGroup) list() *cobra.Command {
 	var project string
 	c := &cobra.Command{Use: "list", Short: "List workflows, most recently changed first", Args: command.Args(0, 0)}
-	g.ProjectFlag(c, &project, "only those of this project")
+	g.ProjectFlag(c, &project, "only workflows of this project")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		call := command.Arguments{}
 		if project != "" {
@@ -120,12 +120,12 @@ func (g workflowGroup) drawFlow(w flow, project string) {
 		outgoing = w.Webhook.Trigger + ": " + w.Webhook.URL
 	}
 	if w.Incoming != nil && w.Incoming.Enabled {
-		incoming = "open to requests with its token"
+		incoming = "enabled, with its token"
 		if w.Incoming.Signed {
 			incoming += " and a signature"
 		}
 		if w.Incoming.Allowed != w.Revision {
-			incoming += "; it was changed since, so countersign workflow incoming has to open it again"
+			incoming += "; off because the workflow changed; to enable it again: countersign workflow incoming"
 		}
 	}
 	g.Pairs(command.Pair{Name: "name", Value: w.Name}, command.Pair{Name: "id", Value: w.ID}, command.Pair{Name: "description", Value: w.Description},
@@ -135,7 +135,7 @@ func (g workflowGroup) drawFlow(w flow, project string) {
 		g.Line("")
 		var rows [][]string
 		for _, in := range w.Inputs {
-			preset := "(has to be said)"
+			preset := "(required)"
 			if in.Default != nil {
 				preset = *in.Default
 			}
@@ -173,9 +173,9 @@ func (g workflowGroup) create() *cobra.Command {
 	var project, description string
 	var global bool
 	c := &cobra.Command{Use: "create NAME", Short: "Create a workflow without steps", Args: command.Args(1, 1), ValidArgsFunction: cobra.NoFileCompletions}
-	g.ProjectFlag(c, &project, "project it belongs to (default: the one you stand in)")
-	c.Flags().BoolVar(&global, "global", false, "it belongs to no project; its steps name the directories they run in")
-	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
+	g.ProjectFlag(c, &project, "project (default: the project of the working directory)")
+	c.Flags().BoolVar(&global, "global", false, "no project; each step sets its working directory")
+	c.Flags().StringVar(&description, "description", "", "description, in one sentence")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		of, err := g.Owner(cmd.Context(), project, global)
 		if err != nil {
@@ -206,25 +206,25 @@ func (g workflowGroup) addStep() *cobra.Command {
 	var timeout time.Duration
 	var set stepSettings
 	c := &cobra.Command{Use: "add-step W NAME -- COMMAND...", Short: "Add a command as a step of a workflow", ValidArgsFunction: command.Complete(g.Workflows, nil),
-		Long: "Add a command as a step of a workflow: words behind --, which no shell takes apart, or with --command a line that may hold pipes and &&.\n" +
-			"{pm} stands for the project's package manager.",
+		Long: "Add a command as a step of a workflow: words after --, run without a shell, or with --command a shell line with pipes and &&.\n" +
+			"{pm} is replaced with the project's package manager.",
 		Example: `  countersign workflow add-step release test -- {pm} test
   countersign workflow add-step release build --command "{pm} run build && du -sh dist"
   countersign workflow add-step release lint --order 1 -- {pm} run lint
   countersign workflow add-step release docs --needs test --retry 2 -- {pm} run docs
   countersign workflow add-step release bundle --files 'src/**' -- {pm} run bundle`}
-	c.Flags().StringVar(&line, "command", "", "the command as one line for /bin/sh, in place of words behind --")
-	c.Flags().StringVar(&cwd, "cwd", "", "directory inside the project to run it in (default: the project's)")
-	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
-	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long (default 5m)")
+	c.Flags().StringVar(&line, "command", "", "command line for /bin/sh, instead of words after --")
+	c.Flags().StringVar(&cwd, "cwd", "", "working directory inside the project (default: the project)")
+	c.Flags().IntVar(&order, "order", 0, "position among the steps, from 1 (default: last)")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "timeout (default 5m)")
 	set.flags(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		args, words := behindDash(cmd, args)
 		switch {
 		case len(args) != 2:
-			return command.Usage(cmd, "it takes a workflow and a name for the step before --")
+			return command.Usage(cmd, "give a workflow and a step name before --")
 		case (line == "") == (len(words) == 0):
-			return command.Usage(cmd, "give the command behind --, or with --command")
+			return command.Usage(cmd, "give the command after --, or with --command")
 		case line == "":
 			line = spoken(words)
 		}
@@ -280,7 +280,7 @@ func placed(cmd *cobra.Command, call command.Arguments, order int) (command.Argu
 		return call, nil
 	}
 	if order < 1 {
-		return nil, command.ErrUsage.WithMessage("--order %d is no place; 1 is the first", order)
+		return nil, command.ErrUsage.WithMessage("invalid --order %d; the first is 1", order)
 	}
 	call["order"] = order - 1
 	return call, nil
@@ -297,9 +297,9 @@ func (g workflowGroup) addWorkflow() *cobra.Command {
 	var noWait, goOn bool
 	c := &cobra.Command{Use: "add-workflow W NAME TARGET", Short: "Add another workflow as a step", Args: command.Args(3, 3),
 		ValidArgsFunction: command.Complete(g.Workflows, nil, g.Workflows)}
-	c.Flags().IntVar(&order, "order", 0, "its place among the steps, 1 being the first (default: the last)")
-	c.Flags().BoolVar(&noWait, "no-wait", false, "its outcome does not matter; it runs after the other steps")
-	c.Flags().BoolVar(&goOn, "continue-on-failure", false, "go on when it fails")
+	c.Flags().IntVar(&order, "order", 0, "position among the steps, from 1 (default: last)")
+	c.Flags().BoolVar(&noWait, "no-wait", false, "run it last, and ignore its result")
+	c.Flags().BoolVar(&goOn, "continue-on-failure", false, "continue if it fails")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call, err := placed(cmd, command.Arguments{"name": args[1]}, order)
 		if err != nil {
@@ -327,8 +327,8 @@ func (g workflowGroup) rename() *cobra.Command {
 	var description string
 	var keep int
 	c := &cobra.Command{Use: "rename W [NAME]", Short: "Change a workflow's name, description or number of kept executions", Args: command.Args(1, 2), ValidArgsFunction: command.Complete(g.Workflows, nil)}
-	c.Flags().StringVar(&description, "description", "", "what it is for, in a sentence")
-	c.Flags().IntVar(&keep, "keep", 0, "how many runs its history keeps: 1 to 500 (default 50)")
+	c.Flags().StringVar(&description, "description", "", "description, in one sentence")
+	c.Flags().IntVar(&keep, "keep", 0, "executions to keep, 1 to 500 (default 50)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		call := command.Arguments{}.Set("description", description)
 		if len(args) > 1 {
@@ -338,7 +338,7 @@ func (g workflowGroup) rename() *cobra.Command {
 			call["max_history"] = keep
 		}
 		if len(call) == 0 {
-			return command.Usage(cmd, "there is nothing to change; give a name, --description or --keep")
+			return command.Usage(cmd, "nothing to change; give a name, --description or --keep")
 		}
 		var err error
 		if call["workflow_id"], err = g.Runner.Workflow(cmd.Context(), args[0]); err != nil {
@@ -356,7 +356,7 @@ func (g workflowGroup) remove() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			return command.CallAndShow(cmd.Context(), g.Runner, "workflow_remove", command.Arguments{"workflow_id": id}, func(w changed) { g.Line("forgot %s", command.Plain(w.Name)) })
+			return command.CallAndShow(cmd.Context(), g.Runner, "workflow_remove", command.Arguments{"workflow_id": id}, func(w changed) { g.Line("deleted %s", command.Plain(w.Name)) })
 		}}
 }
 
@@ -399,7 +399,7 @@ func (w flow) step(word string) (string, error) {
 	case 0:
 		return "", command.ErrUnknown.WithMessage("workflow %q has no step %q", w.Name, word).WithDetails(command.Hint("countersign workflow show lists its steps"))
 	}
-	return "", command.ErrAmbiguous.WithMessage("%q names more than one step of workflow %q", word, w.Name).WithDetails(command.Hint("name one by its id: " + strings.Join(fits, ", ")))
+	return "", command.ErrAmbiguous.WithMessage("%q names more than one step of workflow %q", word, w.Name).WithDetails(command.Hint("use its ID: " + strings.Join(fits, ", ")))
 }
 
 // plural returns a count with its word.

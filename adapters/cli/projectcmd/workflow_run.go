@@ -22,10 +22,10 @@ func (g workflowGroup) run() *cobra.Command {
 	c := &cobra.Command{Use: "run W", Short: "Run a workflow's steps in order, after showing every command", Args: command.Args(1, 1), ValidArgsFunction: command.Complete(g.Workflows),
 		Example: `  countersign workflow run release --input VERSION=1.2.0
   countersign workflow run checks --dir ~/work/shop`}
-	g.ProjectFlag(c, &project, "run steps without a directory of their own there instead of in the workflow's project")
-	c.Flags().StringVar(&dir, "dir", "", "run steps without a directory of their own in this directory of a project; a workflow of no project needs it")
-	c.Flags().StringArrayVarP(&inputs, "input", "i", nil, "give an input a value, as in NAME=VALUE; may be repeated")
-	c.Flags().BoolVar(&force, "force", false, "run steps too whose input files are unchanged")
+	g.ProjectFlag(c, &project, "project for steps without a working directory (default: the workflow's)")
+	c.Flags().StringVar(&dir, "dir", "", "directory for steps without a working directory; required for a workflow without a project")
+	c.Flags().StringArrayVarP(&inputs, "input", "i", nil, "input value NAME=VALUE (repeatable)")
+	c.Flags().BoolVar(&force, "force", false, "also run steps whose input files are unchanged")
 	_ = c.MarkFlagDirname("dir") // the flag is there
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -36,10 +36,10 @@ func (g workflowGroup) run() *cobra.Command {
 		call := command.Arguments{"workflow_id": id}
 		switch {
 		case dir != "" && project != "":
-			return command.Usage(cmd, "--dir contradicts --project")
+			return command.Usage(cmd, "--dir and --project exclude each other")
 		case dir != "":
 			if call["project_path"], err = filepath.Abs(dir); err != nil {
-				return command.ErrUsage.WithMessage("%q is no directory: %v", dir, err)
+				return command.ErrUsage.WithMessage("not a directory: %q: %v", dir, err)
 			}
 		case project != "":
 			if call["project_path"], err = g.Dir(ctx, project); err != nil {
@@ -53,7 +53,7 @@ func (g workflowGroup) run() *cobra.Command {
 		for _, pair := range inputs {
 			name, value, ok := strings.Cut(pair, "=")
 			if !ok {
-				return command.Usage(cmd, "--input takes NAME=VALUE, not %q", pair)
+				return command.Usage(cmd, "invalid --input %q; use NAME=VALUE", pair)
 			}
 			values[name] = value
 		}
@@ -152,8 +152,8 @@ func (g workflowGroup) history() *cobra.Command {
 	var limit int
 	var status string
 	c := &cobra.Command{Use: "history [W | EXECUTION]", Short: "List executions, or show one with its steps and output", Args: command.Args(0, 1), ValidArgsFunction: command.Complete(g.Workflows)}
-	c.Flags().IntVarP(&limit, "limit", "n", 20, "at most so many: 1 to 200")
-	c.Flags().StringVar(&status, "status", "", "only those that are queued, running, completed, failed, cancelled or timed_out")
+	c.Flags().IntVarP(&limit, "limit", "n", 20, "maximum number of rows, 1 to 200")
+	c.Flags().StringVar(&status, "status", "", "only this status: queued, running, completed, failed, cancelled or timed_out")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		call := command.Arguments{"actionType": "workflow", "limit": limit}.Set("status", status)
@@ -176,7 +176,7 @@ func (g workflowGroup) history() *cobra.Command {
 
 func (g workflowGroup) drawHistory(found []projects.Execution, total int) {
 	if len(found) == 0 {
-		g.Note("nothing was run")
+		g.Note("no executions")
 		return
 	}
 	var rows [][]string

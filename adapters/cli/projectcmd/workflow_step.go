@@ -24,17 +24,17 @@ type stepSettings struct {
 }
 
 func (s *stepSettings) flags(c *cobra.Command) {
-	c.Flags().StringArrayVar(&s.needs, "needs", nil, "wait for this step alone, and not for all before it; may be repeated")
-	c.Flags().BoolVar(&s.atOnce, "at-once", false, "wait for no step")
-	c.Flags().IntVar(&s.retry, "retry", 0, "try it again so often when it fails: 0 to 10")
-	c.Flags().DurationVar(&s.delay, "retry-delay", 0, "wait so long before it is tried again (default 1s)")
-	c.Flags().StringArrayVar(&s.files, "files", nil, "skip it while files of this pattern are as they were when it succeeded last, as in 'src/**/*.ts'; may be repeated")
+	c.Flags().StringArrayVar(&s.needs, "needs", nil, "wait for this step instead of all previous steps (repeatable)")
+	c.Flags().BoolVar(&s.atOnce, "at-once", false, "do not wait for other steps")
+	c.Flags().IntVar(&s.retry, "retry", 0, "number of retries, 0 to 10")
+	c.Flags().DurationVar(&s.delay, "retry-delay", 0, "wait time before a retry (default 1s)")
+	c.Flags().StringArrayVar(&s.files, "files", nil, "skip it if files of this pattern are unchanged since it last succeeded, for example 'src/**/*.ts' (repeatable)")
 }
 
 // into puts what was said among the arguments of a call.
 func (s *stepSettings) into(cmd *cobra.Command, call command.Arguments) error {
 	if s.atOnce && len(s.needs) > 0 {
-		return command.ErrUsage.WithMessage("--at-once contradicts --needs")
+		return command.ErrUsage.WithMessage("--at-once and --needs exclude each other")
 	}
 	set := map[string]any{}
 	if s.atOnce {
@@ -103,23 +103,23 @@ func (g workflowGroup) changeStep() *cobra.Command {
 		Example: `  countersign workflow change-step release test --timeout 20m
   countersign workflow change-step release build -- {pm} run build
   countersign workflow change-step release docs --at-once`}
-	c.Flags().StringVar(&name, "name", "", "call it that")
-	c.Flags().StringVar(&line, "command", "", "its command as one line for /bin/sh, in place of words behind --")
-	c.Flags().StringVar(&cwd, "cwd", "", "run it in this directory inside the project; empty is the project's")
-	c.Flags().IntVar(&order, "order", 0, "its new place among the steps, 1 being the first")
-	c.Flags().DurationVar(&timeout, "timeout", 0, "stop it after so long")
-	c.Flags().BoolVar(&set.inOrder, "in-order", false, "wait for all steps before it again")
-	c.Flags().BoolVar(&set.always, "always", false, "run it whatever its files are")
+	c.Flags().StringVar(&name, "name", "", "new name")
+	c.Flags().StringVar(&line, "command", "", "command line for /bin/sh, instead of words after --")
+	c.Flags().StringVar(&cwd, "cwd", "", "working directory inside the project; empty: the project")
+	c.Flags().IntVar(&order, "order", 0, "new position among the steps, from 1")
+	c.Flags().DurationVar(&timeout, "timeout", 0, "timeout")
+	c.Flags().BoolVar(&set.inOrder, "in-order", false, "wait for all previous steps again")
+	c.Flags().BoolVar(&set.always, "always", false, "run it even if its files are unchanged")
 	set.flags(c)
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		args, words := behindDash(cmd, args)
 		switch {
 		case len(args) != 2:
-			return command.Usage(cmd, "it takes a workflow and a step")
+			return command.Usage(cmd, "give a workflow and a step")
 		case line != "" && len(words) > 0:
-			return command.Usage(cmd, "give the command behind --, or with --command")
+			return command.Usage(cmd, "give the command after --, or with --command")
 		case set.always && len(set.files) > 0:
-			return command.Usage(cmd, "--always contradicts --files")
+			return command.Usage(cmd, "--always and --files exclude each other")
 		case line == "":
 			line = spoken(words)
 		}
@@ -139,7 +139,7 @@ func (g workflowGroup) changeStep() *cobra.Command {
 			}
 		}
 		if len(call) == 0 {
-			return command.Usage(cmd, "there is nothing to change; give a command or a flag")
+			return command.Usage(cmd, "nothing to change; give a command or a flag")
 		}
 		return g.sendStep(cmd.Context(), args, call)
 	}
@@ -151,7 +151,7 @@ func (g workflowGroup) moveStep() *cobra.Command {
 		RunE: func(cmd *cobra.Command, args []string) error {
 			place, err := strconv.Atoi(args[2])
 			if err != nil || place < 1 {
-				return command.Usage(cmd, "%q is no place; 1 is the first", args[2])
+				return command.Usage(cmd, "invalid position %q; the first is 1", args[2])
 			}
 			return g.sendStep(cmd.Context(), args, command.Arguments{"order": place - 1})
 		}}
@@ -191,9 +191,9 @@ func (g workflowGroup) setInput() *cobra.Command {
 		Example: `  countersign workflow set-input release VERSION
   countersign workflow set-input release TARGET --type choice --choice staging --choice production --default staging`}
 	c.Flags().StringVar(&in.Type, "type", "", "string, number, boolean or choice (default string)")
-	c.Flags().StringVar(&preset, "default", "", "its value where a run says none (without this one has to)")
-	c.Flags().StringArrayVar(&in.Choices, "choice", nil, "of a choice: one of its values; may be repeated")
-	c.Flags().StringVar(&in.Description, "description", "", "what it is, in a sentence")
+	c.Flags().StringVar(&preset, "default", "", "default value (without it, each execution must set one)")
+	c.Flags().StringArrayVar(&in.Choices, "choice", nil, "value of a choice (repeatable)")
+	c.Flags().StringVar(&in.Description, "description", "", "description, in one sentence")
 	_ = c.RegisterFlagCompletionFunc("type", cobra.FixedCompletions([]cobra.Completion{"string", "number", "boolean", "choice"}, cobra.ShellCompDirectiveNoFileComp)) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		w, err := g.read(cmd.Context(), args[0])

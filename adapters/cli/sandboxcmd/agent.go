@@ -38,14 +38,14 @@ func (g sandboxGroup) agent() *cobra.Command {
 	var name, prompt string
 	var stop bool
 	c := &cobra.Command{Use: "agent [[URL] NAME]", Short: "Start an agent on a prompt in a sandbox, or stop it", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Start an agent in a sandbox, in the background, after you approved the very command: opencode in a session of the project's server, which is started where it\n" +
-			"does not run; claude (claude -p) and codex (codex exec) as processes of their own, which may change files without asking, and end when they are done.\n" +
-			"Without --agent it is the one that was started last. countersign sandbox ls says what it is doing, countersign sandbox attach shows what it prints.\n" +
-			"--stop ends a process; a session's turn is ended with opencode. Only the isolation of the sandbox keeps it inside.",
+		Long: "Start an agent in a sandbox, in the background, after you approve its command: opencode in a session of the project's server, which is started if it\n" +
+			"is not running; claude (claude -p) and codex (codex exec) as separate processes, which can change files without asking and end when they are done.\n" +
+			"Without --agent, the agent that was started last. For its status: countersign sandbox ls; for its output: countersign sandbox attach.\n" +
+			"--stop ends a process; end a session's turn in opencode. Only the isolation of the sandbox keeps the agent inside it.",
 		Example: "  countersign sandbox agent acme-shop fix-login --agent claude --prompt \"Read the review and go on\"\n  countersign sandbox agent fix-login --stop"}
-	c.Flags().StringVar(&name, "agent", "", "opencode, claude or codex (default: the one that was started last)")
-	c.Flags().StringVarP(&prompt, "prompt", "p", "", "what it is to do")
-	c.Flags().BoolVar(&stop, "stop", false, "stop the one that runs")
+	c.Flags().StringVar(&name, "agent", "", "opencode, claude or codex (default: the agent started last)")
+	c.Flags().StringVarP(&prompt, "prompt", "p", "", "task for the agent")
+	c.Flags().BoolVar(&stop, "stop", false, "stop the running agent")
 	c.MarkFlagsMutuallyExclusive("stop", "prompt")
 	c.MarkFlagsMutuallyExclusive("stop", "agent")
 	_ = c.RegisterFlagCompletionFunc("agent", agents()) // the flag is there, and is registered once
@@ -98,10 +98,10 @@ func cut(line string) string {
 
 func (g sandboxGroup) attach() *cobra.Command {
 	var pane bool
-	c := &cobra.Command{Use: "attach [[URL] NAME]", Short: "Join the agent of a sandbox: follow what it prints, or open its session", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Show what the agent of a sandbox has printed, and follow it until it ends: exit code 1 when it failed. Ctrl-C leaves and does not stop it. A session of opencode\n" +
-			"is opened with opencode attach, which takes this command's place. --pane does the same in a new pane of the tmux that you are in.\n\n" +
-			"With --json it is what the agent is doing now.",
+	c := &cobra.Command{Use: "attach [[URL] NAME]", Short: "Follow the output of a sandbox's agent, or open its session", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Show the output of a sandbox's agent, and follow it until it ends; the exit code is 1 if it failed. Ctrl-C does not stop the agent. A session of opencode\n" +
+			"is opened with opencode attach. --pane does the same in a new tmux pane.\n\n" +
+			"With --json, prints the agent's status.",
 		Example: "  countersign sandbox attach acme-shop fix-login\n  countersign sandbox attach fix-login --pane"}
 	c.Flags().BoolVar(&pane, "pane", false, "in a new pane of tmux")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -146,14 +146,14 @@ func (g sandboxGroup) agentOf(ctx context.Context, to place) (*sandboxes.AgentVi
 // pane has tmux open a pane that attaches.
 func (g sandboxGroup) pane(ctx context.Context, to place) error {
 	if g.Lookup("TMUX") == "" {
-		return errNoPane.WithMessage("this terminal is in no tmux").WithDetails(command.Hint("start tmux first, or leave --pane out"))
+		return errNoPane.WithMessage("this terminal is not in tmux").WithDetails(command.Hint("start tmux first, or omit --pane"))
 	}
 	self, err := os.Executable()
 	if err == nil {
 		err = exec.CommandContext(ctx, "tmux", "split-window", "-d", "-c", to.Directory, "--", self, "sandbox", "attach", to.URL, to.Name).Run()
 	}
 	if err != nil {
-		return errNoPane.WithMessage("tmux opened no pane: %v", err).WithDetails(command.Hint("leave --pane out")).WithCause(err)
+		return errNoPane.WithMessage("tmux opened no pane: %v", err).WithDetails(command.Hint("omit --pane")).WithCause(err)
 	}
 	g.Line("a pane of tmux shows %s", command.Plain(to.Name))
 	return nil
@@ -196,7 +196,7 @@ func (g sandboxGroup) follow(ctx context.Context, to place, view *sandboxes.Agen
 		}
 	}
 	if view.Running() {
-		g.Note("%s works in sandbox %s; Ctrl-C leaves it at work", command.Plain(view.Agent), command.Plain(to.Name))
+		g.Note("%s is working in sandbox %s; Ctrl-C does not stop it", command.Plain(view.Agent), command.Plain(to.Name))
 		ended, stop := context.WithCancel(ctx)
 		go func() {
 			defer stop()

@@ -27,7 +27,7 @@ func TestEveryRefusalIsOneDocument(t *testing.T) {
 		code, word string
 	}{
 		"a project that is not there":      {[]string{"ls", "nonesuch"}, "sandbox_name_unknown", "nonesuch"},
-		"no project at all":                {[]string{"ls"}, "sandbox_project_unnamed", "no project is named"},
+		"no project at all":                {[]string{"ls"}, "sandbox_project_unnamed", "no project given"},
 		"a sandbox that is not there":      {[]string{"enter", "acme-shop", "nonesuch"}, "sandbox_unknown", "nonesuch"},
 		"a log of a project that is not":   {[]string{"logs", "git@h:o/x"}, "sandbox_name_unknown", "git@h:o/x.git"},
 		"a ref that several end so":        {[]string{"restore", "git@h:o/x", "17"}, "name_ambiguous", "17"},
@@ -78,7 +78,7 @@ func TestEveryCommandHasAnExampleThatCanBeTyped(t *testing.T) {
 	group := sandboxcmd.Command(&command.Shell{Terminal: &command.Terminal{In: strings.NewReader(""), Out: io.Discard, Err: io.Discard}})
 	root.AddCommand(group)
 	root.PersistentFlags().Bool("json", false, "")
-	root.PersistentFlags().String("type", "", "")
+	root.PersistentFlags().String("confirm-name", "", "")
 	seen := 0
 	for c := range everyCommand(group) {
 		if c.HasSubCommands() && c != group {
@@ -145,7 +145,7 @@ func TestANameThatCannotBe(t *testing.T) {
 	}
 	got := refuse("name").run(t, "create", "git@h:o/x", "b ad")
 	assert.ErrorIs(t, got.err, tool.ErrArguments)
-	assert.ErrorContains(t, got.err, `"b ad" cannot name a sandbox: letters, digits`)
+	assert.ErrorContains(t, got.err, `invalid sandbox name "b ad"`)
 	for _, others := range [][]string{{"branch"}, {"name", "branch"}, {}} {
 		assert.ErrorContains(t, refuse(others...).run(t, "create", "git@h:o/x", "b").err, "must match", "another refusal keeps its words")
 	}

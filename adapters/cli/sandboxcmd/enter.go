@@ -19,8 +19,8 @@ import (
 )
 
 var (
-	errNotThere    = fault.New(fault.NotFound, "sandbox_unknown", "there is no sandbox of this name")
-	errNoDirectory = fault.New(fault.NotFound, "sandbox_directory_missing", "the sandbox's directory is not there")
+	errNotThere    = fault.New(fault.NotFound, "sandbox_unknown", "sandbox not found")
+	errNoDirectory = fault.New(fault.NotFound, "sandbox_directory_missing", "the sandbox's directory does not exist")
 	errNoShell     = fault.New(fault.State, "sandbox_shell_failed", "the shell did not start")
 )
 
@@ -38,9 +38,9 @@ type place struct {
 
 func (g sandboxGroup) enter() *cobra.Command {
 	c := &cobra.Command{Use: "enter [[URL] NAME]", Short: "Open a shell in a sandbox, with its ports and names as variables", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Open $SHELL in a sandbox, with what it leased as variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
-			"SANDBOX_INDEX. The shell takes this command's place: its exit code is the command's. In a sandbox with isolation the shell is isolated as its\n" +
-			"commands are; in a container it is /bin/sh of the image. With --json directory and variables are printed instead.",
+		Long: "Open $SHELL in a sandbox, with these variables: SANDBOX_PORT, SANDBOX_PORT_1 to SANDBOX_PORT_9, SANDBOX_DB_NAME, SANDBOX_NAME and\n" +
+			"SANDBOX_INDEX. The exit code is that of the shell. In a sandbox with isolation the shell is isolated like its\n" +
+			"commands; in a container it is /bin/sh of the image. With --json, prints the directory and the variables instead.",
 		Example: "  countersign sandbox enter acme-shop fix-login\n  SHELL=/bin/sh countersign sandbox enter acme-shop fix-login\n  countersign sandbox enter acme-shop fix-login --json"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		to, err := g.there(cmd.Context(), args)
@@ -79,8 +79,8 @@ func (g sandboxGroup) there(ctx context.Context, args []string) (place, error) {
 		return to, err
 	}
 	if info, err := os.Stat(to.Directory); err != nil || !info.IsDir() {
-		return to, errNoDirectory.WithMessage("sandbox %s is recorded at %s, and no directory is there", to.Name, to.Directory).
-			WithDetails(command.Hint("countersign sandbox rm forgets it, countersign sandbox create makes it anew"))
+		return to, errNoDirectory.WithMessage("the directory of sandbox %s does not exist: %s", to.Name, to.Directory).
+			WithDetails(command.Hint("delete it with countersign sandbox rm, or create it again with countersign sandbox create"))
 	}
 	return to, nil
 }
@@ -104,11 +104,11 @@ func (g sandboxGroup) place(ctx context.Context, args []string) (place, error) {
 		}
 		names = append(names, b.Name)
 	}
-	hint := command.Hint("there are: " + strings.Join(names, ", "))
+	hint := command.Hint("use one of: " + strings.Join(names, ", "))
 	if len(names) == 0 {
 		hint = command.Hint("countersign sandbox create " + all.Project + " " + name + " makes one")
 	}
-	return place{}, errNotThere.WithMessage("project %s has no sandbox %q", all.Project, name).WithDetails(hint)
+	return place{}, errNotThere.WithMessage("sandbox %[2]q of project %[1]s not found", all.Project, name).WithDetails(hint)
 }
 
 // become has a program take the place of this process, so that nothing stands between it and the terminal; shell: the user's shell.
@@ -119,9 +119,9 @@ func (g sandboxGroup) become(to place, argv []string, shell bool) error {
 	}
 	switch {
 	case err != nil && shell:
-		return errNoShell.WithMessage("SHELL is %q, and there is no such program", argv[0]).WithDetails(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).WithCause(err)
+		return errNoShell.WithMessage("SHELL is %q, which does not exist", argv[0]).WithDetails(command.Hint("SHELL=/bin/sh countersign sandbox enter …")).WithCause(err)
 	case err != nil:
-		return errNoShell.WithMessage("there is no program %q on the PATH", argv[0]).WithDetails(command.Hint("name one with its path; one in the sandbox is ./NAME")).WithCause(err)
+		return errNoShell.WithMessage("program %q not found on the PATH", argv[0]).WithDetails(command.Hint("give its path; for a program in the sandbox: ./NAME")).WithCause(err)
 	}
 	if err := g.Close(); err != nil {
 		return err
@@ -134,7 +134,7 @@ func (g sandboxGroup) become(to place, argv []string, shell bool) error {
 		if to.Isolation != "" {
 			within = ", isolated by " + command.Plain(to.Isolation)
 		}
-		g.Note("sandbox %s of %s, branch %s%s; exit leaves it", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch), within)
+		g.Note("sandbox %s of %s, branch %s%s; to leave: exit", command.Plain(to.Name), command.Plain(to.Project), command.Plain(to.Branch), within)
 	}
 	err = syscall.Exec(program, argv, environment(os.Environ(), to))
 	return errNoShell.WithMessage("%s did not start: %v", program, err).WithCause(err)

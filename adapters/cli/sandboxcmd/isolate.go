@@ -8,10 +8,10 @@ import (
 )
 
 func (g sandboxGroup) isolate() *cobra.Command {
-	c := &cobra.Command{Use: "isolate [[URL] NAME] ISOLATION", Short: "Change what keeps the programs of a sandbox inside of it", Args: command.Args(1, 3),
-		Long: "Change what keeps the programs of a sandbox inside of it: landlock, bubblewrap, container or container:IMAGE, or these with -offline, or none, as for\n" +
-			"countersign sandbox create --isolate. It holds for what is started from then on; programs that run keep what they were started with. You approve the\n" +
-			"change, and one that takes an isolation away or replaces it is high risk. Agents cannot do this.",
+	c := &cobra.Command{Use: "isolate [[URL] NAME] ISOLATION", Short: "Set the isolation of a sandbox", Args: command.Args(1, 3),
+		Long: "Set the isolation of a sandbox: landlock, bubblewrap, container or container:IMAGE, any of these with -offline, or none, as for\n" +
+			"countersign sandbox create --isolate. It applies to programs that start later; running programs keep their isolation. You approve the\n" +
+			"change; removing or replacing an isolation is high risk. Agents cannot do this.",
 		Example: "  countersign sandbox isolate acme-shop fix-login landlock\n  countersign sandbox isolate acme-shop fix-login none"}
 	c.ValidArgsFunction = func(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
 		if len(args) == 2 {

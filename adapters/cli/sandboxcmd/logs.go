@@ -28,16 +28,16 @@ func (g group) logs() *cobra.Command {
 	var lines int
 	var follow bool
 	c := &cobra.Command{Use: "logs [URL]", Short: "Show the log of a project's server", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
-		Long:    "Show what a project's server printed. Secrets were masked when it was written down.\n\nWith --follow it goes on until Ctrl-C; exit code 130.",
+		Long:    "Show the log of a project's server, with secrets redacted.\n\nWith --follow it continues until Ctrl-C, with exit code 130.",
 		Example: "  countersign sandbox logs acme-shop -n 20\n  countersign sandbox logs acme-shop -f"}
 	c.Flags().IntVarP(&lines, "lines", "n", 100, "number of lines from the end")
 	c.Flags().BoolVarP(&follow, "follow", "f", false, "follow until interrupted")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		if lines < 1 || lines > mostLines {
-			return command.Usage(cmd, "-n %d: 1 to %d lines can be shown", lines, mostLines)
+			return command.Usage(cmd, "invalid -n %d; use 1 to %d", lines, mostLines)
 		}
 		if follow && g.JSON {
-			return command.Usage(cmd, "--follow never ends, and --json is one document")
+			return command.Usage(cmd, "--follow and --json exclude each other")
 		}
 		url, err := g.URL(cmd.Context(), command.First(args))
 		if err != nil {
@@ -57,7 +57,7 @@ func (g group) logs() *cobra.Command {
 
 func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 	if v.Log == "" {
-		return ErrLog.WithMessage("project %s does not say where its server's log is", v.Project)
+		return ErrLog.WithMessage("the log file of the server of project %s is unknown", v.Project)
 	}
 	lines, at, err := LastLines(v.Log, n)
 	if err != nil {
@@ -73,7 +73,7 @@ func (g group) tail(ctx context.Context, v view, n int, follow bool) error {
 		}
 	}
 	if len(lines) == 0 {
-		g.Note("the server of %s has printed nothing; its log is %s", command.Plain(v.Project), command.Plain(v.Log))
+		g.Note("no output from the server of %s yet; its log is %s", command.Plain(v.Project), command.Plain(v.Log))
 	}
 	if !follow {
 		return nil

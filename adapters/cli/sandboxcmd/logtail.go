@@ -15,7 +15,7 @@ import (
 )
 
 // ErrLog reports a log that cannot be read.
-var ErrLog = fault.New(fault.Unavailable, "sandbox_log_unreadable", "the log cannot be read")
+var ErrLog = fault.New(fault.Unavailable, "sandbox_log_unreadable", "cannot read the log")
 
 const (
 	block   = 64 << 10
@@ -30,7 +30,7 @@ func LastLines(path string, n int) ([]string, *LogPosition, error) {
 	lines, err := p.last(n)
 	if err != nil {
 		p.Close()
-		return nil, nil, ErrLog.WithMessage("the log %s cannot be read", path).WithCause(err)
+		return nil, nil, ErrLog.WithMessage("cannot read the log %s", path).WithCause(err)
 	}
 	if missing := n - len(lines); missing > 0 {
 		older := &LogPosition{path: path + ".1"}
@@ -66,7 +66,7 @@ func (p *LogPosition) open() error {
 		return nil
 	}
 	if err == nil && !info.Mode().IsRegular() {
-		err = errors.New("it is no file")
+		err = errors.New("it is not a file")
 	}
 	if err != nil {
 		return err
@@ -174,7 +174,7 @@ func (p *LogPosition) rest(emit func(string) error) error {
 			return nil
 		}
 		if err != nil {
-			return ErrLog.WithMessage("the log %s cannot be read any more", p.path).WithCause(err)
+			return ErrLog.WithMessage("cannot read the log %s anymore", p.path).WithCause(err)
 		}
 	}
 	return nil

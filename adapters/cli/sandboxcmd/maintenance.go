@@ -33,7 +33,7 @@ func (g group) gateway() *cobra.Command {
 		}}
 	}
 	message := func(f gatewayStatus) { g.Line("%s", command.Plain(f.Message)) }
-	c := command.Group("gateway", "Look at the gateway, the one MCP server in front of all projects' servers",
+	c := command.Group("gateway", "Manage the gateway, one MCP server for all projects",
 		one("status", "Show the gateway", "opencode_mcp_status", g.drawGateway),
 		one("restart", "Restart the gateway", "opencode_mcp_restart", func(f gatewayStatus) {
 			message(f)
@@ -41,7 +41,7 @@ func (g group) gateway() *cobra.Command {
 		}),
 		g.access(),
 		one("stop", "Stop the gateway until a project starts or it is restarted", "opencode_stop_mcp_tool", message))
-	c.Long = "Look at the gateway, the one MCP server in front of all projects' servers. It starts with the first project and ends with the last."
+	c.Long = "Manage the gateway, one MCP server for the agent servers of all projects. It starts with the first project and stops with the last."
 	return c
 }
 
@@ -53,11 +53,11 @@ type reach struct {
 }
 
 func (g group) access() *cobra.Command {
-	return &cobra.Command{Use: "access [NAME]", Short: "Show the gateway's URL and a token, for the configuration of an MCP client", Args: command.Args(0, 1),
-		Long: "Show the URL of the gateway and the token that its clients send (Authorization: Bearer TOKEN), for the configuration of an MCP client. With NAME, a project or a\n" +
-			"sandbox (PROJECT/SANDBOX), the token lets in to that project's agents alone; that of an isolated sandbox to the agents in that sandbox alone. It ends with the project or the sandbox.\n" +
-			"Without NAME it is MCP_BEARER_TOKEN of the settings file, which lets in to the agents of all projects. Changing that ends all tokens, once the gateway is restarted.\n" +
-			"No tool gives a token away.",
+	return &cobra.Command{Use: "access [NAME]", Short: "Show the gateway's URL and a token for an MCP client", Args: command.Args(0, 1),
+		Long: "Show the gateway's URL and a token (Authorization: Bearer TOKEN) for the configuration of an MCP client. With NAME, a project or a\n" +
+			"sandbox (PROJECT/SANDBOX), the token is for that project's agents only; for an isolated sandbox, for that sandbox only. It expires with the project or sandbox.\n" +
+			"Without NAME it is MCP_BEARER_TOKEN from the settings file, which is for the agents of all projects. Changing it revokes all tokens after the gateway restarts.\n" +
+			"No tool returns a token.",
 		Example: "  countersign sandbox gateway access acme-shop\n  countersign sandbox gateway access acme-shop/fix-login --json\n  countersign sandbox gateway access",
 		RunE: func(cmd *cobra.Command, args []string) error {
 			core, err := g.Opened()
@@ -65,7 +65,7 @@ func (g group) access() *cobra.Command {
 				return err
 			}
 			if core.SandboxAccess == nil {
-				return fault.ErrInternal.WithMessage("the settings file cannot be read here")
+				return fault.ErrInternal.WithMessage("cannot read the settings file")
 			}
 			secrets, err := core.SandboxAccess(cmd.Context(), command.First(args))
 			if err != nil {
@@ -76,7 +76,7 @@ func (g group) access() *cobra.Command {
 				return err
 			}
 			if known(f.Port) == 0 || f.PID == nil {
-				return errNoGateway.WithDetails(command.Hint("countersign sandbox start PROJECT starts it with the project's server"))
+				return errNoGateway.WithDetails(command.Hint("to start it with the project's server: countersign sandbox start PROJECT"))
 			}
 			at := reach{"success", "http://127.0.0.1:" + number(known(f.Port)) + "/mcp", secrets.Token}
 			if g.JSON {
@@ -100,7 +100,7 @@ func (g group) drawGateway(f gatewayStatus) {
 	}
 	g.Pairs(command.Pair{Name: "gateway", Value: f.Status}, command.Pair{Name: "at", Value: port(known(f.Port))}, command.Pair{Name: "pid", Value: number(known(f.PID))},
 		command.Pair{Name: "active projects", Value: active}, command.Pair{Name: "started", Value: command.Age(f.StartedAt)},
-		command.Pair{Name: "last seen well", Value: command.Age(f.LastHealth)}, command.Pair{Name: "error", Value: known(f.Error)})
+		command.Pair{Name: "last healthy", Value: command.Age(f.LastHealth)}, command.Pair{Name: "error", Value: known(f.Error)})
 }
 
 func (g group) llm() *cobra.Command {
@@ -134,11 +134,11 @@ func (g group) llm() *cobra.Command {
 func (g group) drawModels(m sandboxes.ModelAnswer) {
 	current := known(m.Current)
 	if current == "" {
-		current = "none is set"
+		current = "not set"
 	}
 	where := m.Path
 	if !m.Exists {
-		where += " (not there yet)"
+		where += " (does not exist yet)"
 	}
 	g.Pairs(command.Pair{Name: "model", Value: current}, command.Pair{Name: "configured in", Value: where})
 	var rows [][]string
@@ -210,7 +210,7 @@ func (g group) drawDuplicates(found struct {
 		g.Note("%s", command.Plain(d.Recommendation))
 	}
 	for _, f := range found.Foreign {
-		g.Note("process %d is an agent server in %s that was not started here; it is left alone", f.PID, command.Plain(f.Directory))
+		g.Note("process %d is an agent server in %s that Countersign did not start; it is not changed", f.PID, command.Plain(f.Directory))
 	}
 }
 

@@ -36,16 +36,16 @@ func (s started) Verdict() error {
 func (g group) start() *cobra.Command {
 	var key string
 	c := &cobra.Command{Use: "start [URL] [NAME]", Short: "Clone a repository if needed, and run its server", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Clone a repository if it is not there yet, and run its server. A start that was interrupted goes on where it was. The server works in the clone and in all\n" +
-			"sandboxes without isolation. With NAME, a sandbox isolated by landlock or bubblewrap, it is a server in that sandbox alone, isolated likewise: with a port and a\n" +
-			"password of its own, and without your settings, logins and keys; variables that OPENCODE_PASS_ENV names are passed on.\n\n" +
-			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
+		Long: "Clone a repository if needed, and run its server. An interrupted start continues where it stopped. The server works in the clone and in all\n" +
+			"sandboxes without isolation. With NAME, a sandbox isolated by landlock or bubblewrap, the server is for that sandbox only and isolated like it, with a separate port and\n" +
+			"password, and without your settings, logins and keys; only the variables in OPENCODE_PASS_ENV are passed on.\n\n" +
+			"Exit code 4: the repository's host does not accept the key yet; register the printed key, then repeat the command.",
 		Example: `  countersign sandbox start git@github.com:acme/shop.git
   countersign sandbox start https://github.com/acme/shop
   countersign sandbox start ~/src/shop
   countersign sandbox start acme-shop fix-login
   countersign sandbox start git@example.com:acme/shop.git --ssh-key ~/.ssh/id_ed25519`}
-	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
+	c.Flags().StringVar(&key, "ssh-key", "", "private key for the repository (default: a new deploy key)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		args, err := g.apart(ctx, args)
@@ -58,7 +58,7 @@ func (g group) start() *cobra.Command {
 		}
 		if key != "" && !strings.HasPrefix(key, "~") {
 			if key, err = filepath.Abs(key); err != nil {
-				return command.ErrUsage.WithMessage("--ssh-key %q is no path: %v", key, err)
+				return command.ErrUsage.WithMessage("invalid --ssh-key %q: %v", key, err)
 			}
 		}
 		return command.CallAndShow(ctx, g.Runner, sandboxes.ProjectStart.Name, command.Arguments{"git_url": url}.Set("user_ssh_key", key).Set("sandbox", second(args)), func(s started) {
@@ -76,11 +76,11 @@ func (d Runner) clone(ctx context.Context, url, key string, shown func(started))
 func (g group) clone() *cobra.Command {
 	var key string
 	c := &cobra.Command{Use: "clone URL", Short: "Clone a repository as a project, without an agent server", Args: command.Args(1, 1), ValidArgsFunction: g.CompleteURL,
-		Long: "Clone a repository as a project, so that sandboxes can be made of it. No agent server is started, and none needs to be installed; countersign sandbox start\n" +
-			"does that, with the gateway in front of it.\n\n" +
-			"Exit code 4: the repository's host does not know the key yet; the key is printed, and the same command goes on once it is registered.",
+		Long: "Clone a repository as a project, so that you can create sandboxes. No agent server is started or needed; countersign sandbox start\n" +
+			"starts one, with the gateway.\n\n" +
+			"Exit code 4: the repository's host does not accept the key yet; register the printed key, then repeat the command.",
 		Example: "  countersign sandbox clone git@github.com:acme/shop.git\n  countersign sandbox clone ~/src/shop"}
-	c.Flags().StringVar(&key, "ssh-key", "", "private key to reach the repository with (default: a deploy key that is made for it)")
+	c.Flags().StringVar(&key, "ssh-key", "", "private key for the repository (default: a new deploy key)")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		url, err := g.URL(ctx, args[0])
@@ -89,7 +89,7 @@ func (g group) clone() *cobra.Command {
 		}
 		if key != "" && !strings.HasPrefix(key, "~") {
 			if key, err = filepath.Abs(key); err != nil {
-				return command.ErrUsage.WithMessage("--ssh-key %q is no path: %v", key, err)
+				return command.ErrUsage.WithMessage("invalid --ssh-key %q: %v", key, err)
 			}
 		}
 		return g.Runner.clone(ctx, url, key, func(s started) { g.drawCloned(ctx, s) })
@@ -106,7 +106,7 @@ func (g group) drawCloned(ctx context.Context, s started) {
 		return
 	}
 	g.Line("cloned %s: %s", command.Plain(s.Project), command.Plain(s.BaseDir))
-	g.Note("no agent server: countersign sandbox start %s runs one, with the gateway in front of it", command.Plain(s.Project))
+	g.Note("no agent server; to start one with the gateway: countersign sandbox start %s", command.Plain(s.Project))
 }
 
 func (g group) drawStarted(ctx context.Context, s started) {
@@ -119,7 +119,7 @@ func (g group) drawStarted(ctx context.Context, s started) {
 	}
 	verb := "runs"
 	if s.Status == statusRunning {
-		verb = "runs already"
+		verb = "is already running"
 	}
 	what := s.Project
 	if s.Sandbox != "" {
@@ -148,7 +148,7 @@ func second(args []string) string {
 }
 
 // exposure is what is said about a server that others can reach.
-const exposure = "the server listens on more than this machine (OPENCODE_HOSTNAME); whoever reaches it needs only the password"
+const exposure = "other machines can reach the server (OPENCODE_HOSTNAME); it is protected only by its password"
 
 // number returns a figure that zero says nothing about.
 func number(n int) string {
@@ -168,18 +168,18 @@ func port(n int) string {
 
 // drawWaiting shows the key that the host has to know: alone on the output, so that it can be piped to where it belongs.
 func (g group) drawWaiting(ctx context.Context, s started) {
-	g.Step("%s waits for a key: its repository cannot be read with this one yet", command.Plain(s.Project))
+	g.Step("%s needs its key registered: the repository cannot be read with it yet", command.Plain(s.Project))
 	if s.ErrorDetail != "" {
-		g.Note("why: %s", command.Plain(s.ErrorDetail))
+		g.Note("reason: %s", command.Plain(s.ErrorDetail))
 	}
 	g.Line("%s", command.Plain(s.PublicKey))
 	g.Note("the key is in %s", command.Plain(s.PublicKeyPath))
 	var k keyed
 	if strings.HasSuffix(s.PublicKeyPath, deployKey) && g.reread(ctx, s.URL, &k) && known(k.Register) != "" {
-		g.Note("if that is because the host does not know the key: register it at %s (with write access if agents push), then repeat this command", command.Plain(*k.Register))
+		g.Note("if the host does not accept the key, register it at %s (with write access if agents push), then repeat this command", command.Plain(*k.Register))
 		return
 	}
-	g.Note("if that is because the host does not know the key: register it at the repository's host, then repeat this command")
+	g.Note("if the host does not accept the key, register it there, then repeat this command")
 }
 
 // deployKey ends the name of the file of a key that was made for a project; asking for where to register it makes no other.
@@ -200,8 +200,8 @@ type keyed struct {
 
 func (g group) key() *cobra.Command {
 	c := &cobra.Command{Use: "key [URL]", Short: "Print a repository's public deploy key; create it if there is none",
-		Long: "Print a repository's public deploy key, made when there is none: alone on the output, so that it can be piped to where it belongs. The repository\n" +
-			"need not have been cloned; its host needs the key before countersign sandbox start can.",
+		Long: "Print a repository's public deploy key, and create it if there is none. Only the key is printed on stdout. The repository\n" +
+			"does not have to be cloned; register the key at its host before countersign sandbox start.",
 		Example: "  countersign sandbox key git@github.com:acme/shop.git\n  countersign sandbox key acme-shop > shop.pub"}
 	return ProjectCommand(g.Runner, c, "opencode_get_deploy_key", func(k keyed) {
 		g.Line("%s", command.Plain(k.Public))
@@ -221,8 +221,8 @@ type said struct {
 }
 
 func (g group) stop() *cobra.Command {
-	c := &cobra.Command{Use: "stop [URL] [NAME]", Short: "Stop a project's server; files, key and sandboxes stay", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long:    "Stop a project's server, and those that its isolated sandboxes have of their own. With NAME it is the server of that sandbox alone.",
+	c := &cobra.Command{Use: "stop [URL] [NAME]", Short: "Stop a project's server; keep files, key and sandboxes", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long:    "Stop a project's server and the servers of its isolated sandboxes. With NAME, only the server of that sandbox.",
 		Example: "  countersign sandbox stop acme-shop\n  countersign sandbox stop acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		args, err := g.apart(cmd.Context(), args)
@@ -243,8 +243,8 @@ func (g group) drawSaid(s said) {
 }
 
 func (g group) restart() *cobra.Command {
-	c := &cobra.Command{Use: "restart [URL] [NAME]", Short: "Restart a project's server; sandboxes stay", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long:    "Restart a project's server; those that isolated sandboxes have of their own run on. With NAME it is the server of that sandbox.",
+	c := &cobra.Command{Use: "restart [URL] [NAME]", Short: "Restart a project's server; keep its sandboxes", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long:    "Restart a project's server; the servers of isolated sandboxes keep running. With NAME, the server of that sandbox.",
 		Example: "  countersign sandbox restart acme-shop\n  countersign sandbox restart acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
@@ -263,11 +263,11 @@ func (g group) restart() *cobra.Command {
 
 func (g group) destroy() *cobra.Command {
 	var force bool
-	c := &cobra.Command{Use: "destroy URL", Short: "Delete a project's clone and all its sandboxes; remote and key stay", Args: command.Args(1, 1), ValidArgsFunction: g.CompleteURL,
-		Long: "Stop a project's server and delete its clone and all its sandboxes from this machine. The remote is untouched, and the key stays.\n" +
-			"While work is nowhere else, this is refused with the list of it. --force says that it may be lost: then the list is shown again, and the project's\n" +
-			"name has to be typed (or given with --type); --yes does not answer that.",
-		Example: "  countersign sandbox destroy acme-shop\n  countersign sandbox destroy acme-shop --force --type acme-shop"}
+	c := &cobra.Command{Use: "destroy URL", Short: "Delete a project's clone and all its sandboxes; keep remote and key", Args: command.Args(1, 1), ValidArgsFunction: g.CompleteURL,
+		Long: "Stop a project's server and delete its clone and all its sandboxes from this machine. The remote and the key are kept.\n" +
+			"Denied while there is unsaved work, with a list of it. --force allows its loss: the list is shown again, and the project's\n" +
+			"name must be typed (or given with --confirm-name); --yes cannot approve this.",
+		Example: "  countersign sandbox destroy acme-shop\n  countersign sandbox destroy acme-shop --force --confirm-name acme-shop"}
 	c.Flags().BoolVarP(&force, "force", "f", false, "unsaved work may be lost")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, err := g.URL(cmd.Context(), args[0])
@@ -291,7 +291,7 @@ func (g group) destroy() *cobra.Command {
 // gatewayWords returns the gateway in a few words.
 func gatewayWords(b sandboxes.GatewayBrief) string {
 	if b.Running {
-		return fmt.Sprintf("running at port %d", known(b.Port))
+		return fmt.Sprintf("running on port %d", known(b.Port))
 	}
 	return b.Status
 }

@@ -17,15 +17,15 @@ import (
 )
 
 // errRequest reports a pull request that was not opened although its branch was pushed.
-var errRequest = fault.New(fault.Unavailable, "sandbox_request_failed", "the branch is pushed, and the pull request could not be opened")
+var errRequest = fault.New(fault.Unavailable, "sandbox_request_failed", "the branch was pushed, but the pull request could not be opened")
 
 func (g sandboxGroup) push() *cobra.Command {
 	var branch string
 	var force bool
 	c := &cobra.Command{Use: "push [[URL] NAME]", Short: "Push a sandbox's branch to its remote, after you approved remote, branch and commits", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Push a sandbox's branch to the project's remote, under the same name. Exactly the commit that was shown is pushed. Commits that the remote's branch has and\n" +
-			"the sandbox's does not are only replaced with --force, and only those that were shown. No hooks of the repository run. --branch pushes another local branch,\n" +
-			"like the base after a merge.",
+		Long: "Push a sandbox's branch to the project's remote under the same name. Exactly the commit in the plan is pushed. Commits that only the remote's branch has\n" +
+			"are replaced only with --force, and only those in the plan. No hooks of the repository run. --branch pushes another local branch,\n" +
+			"for example the base after a merge.",
 		Example: "  countersign sandbox push acme-shop fix-login\n  countersign sandbox push acme-shop fix-login --branch main"}
 	c.Flags().StringVar(&branch, "branch", "", "local branch to push (default: the sandbox's)")
 	c.Flags().BoolVarP(&force, "force", "f", false, "replace commits on the remote's branch")
@@ -65,8 +65,8 @@ func (g sandboxGroup) request() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "pr [[URL] NAME]", Short: "Push a sandbox's branch and open a pull request for it", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
 		Long: "Push a sandbox's branch (countersign sandbox push), then open a pull request into the branch that the sandbox was made from: with gh on GitHub and glab on\n" +
-			"GitLab where they are installed and logged in, else by printing the page that opens one. They are started outside of the repository, so that nothing in it\n" +
-			"has a say.",
+			"GitLab if they are installed and logged in, otherwise by printing the page that opens one. They run outside the repository, so nothing in it\n" +
+			"affects them.",
 		Example: "  countersign sandbox pr acme-shop fix-login --title Login"}
 	c.Flags().StringVarP(&title, "title", "t", "", "of the pull request (default: the newest commit's subject)")
 	c.Flags().StringVarP(&body, "body", "b", "", "its text")
@@ -94,7 +94,7 @@ func (g sandboxGroup) request() *cobra.Command {
 		run.Dir = string(filepath.Separator)
 		run.Stdin, run.Stdout, run.Stderr = os.Stdin, g.Out, g.Err
 		if err := run.Run(); err != nil {
-			return errRequest.WithMessage("%s is pushed, and %s could not open a pull request: %v", pushed.Branch, filepath.Base(program), err).WithDetails(command.Hint("open it yourself: " + pushed.Open)).WithCause(err)
+			return errRequest.WithMessage("%s was pushed, but %s could not open a pull request: %v", pushed.Branch, filepath.Base(program), err).WithDetails(command.Hint("open it yourself: " + pushed.Open)).WithCause(err)
 		}
 		return nil
 	}
@@ -105,7 +105,7 @@ func (g sandboxGroup) request() *cobra.Command {
 func (g sandboxGroup) drawPage(p sandboxes.SandboxPushed) error {
 	g.drawPushed(p)
 	if p.Open == "" {
-		g.Note("this host's page for pull requests is not known; open one there for %s into %s", command.Plain(p.Branch), command.Plain(p.Base))
+		g.Note("the pull request page of this host is unknown; open a pull request there for %s into %s", command.Plain(p.Branch), command.Plain(p.Base))
 		return nil
 	}
 	g.Line("%s", command.Plain(p.Open))
@@ -143,11 +143,11 @@ func requester(p sandboxes.SandboxPushed, title, body string) (program string, a
 func (g sandboxGroup) apply() *cobra.Command {
 	var into, base string
 	c := &cobra.Command{Use: "apply [[URL] NAME] [-- PATH…]", Short: "Apply a sandbox's changes to another working tree, without committing them",
-		Long: "Put what a sandbox changes against its base branch, committed or not, into a working tree of git: the one you stand in, or --to. All of it fits, or nothing\n" +
+		Long: "Apply a sandbox's changes against its base branch, committed or not, to a git working tree: that of the working directory, or --to. All changes apply, or nothing\n" +
 			"is changed. Nothing is committed or staged there.",
 		Example: "  countersign sandbox apply acme-shop fix-login --to ~/src/shop\n  countersign sandbox apply acme-shop fix-login -- src/login"}
-	c.Flags().StringVar(&into, "to", ".", "working tree to put them into")
-	c.Flags().StringVar(&base, "base", "", "branch to compare with (default: the one the sandbox was made from)")
+	c.Flags().StringVar(&into, "to", ".", "working tree to change")
+	c.Flags().StringVar(&base, "base", "", "branch to compare with (default: the sandbox's base branch)")
 	_ = c.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions) // the flag is there, and is registered once
 	_ = c.MarkFlagDirname("to")
 	c.ValidArgsFunction, c.Args = g.CompleteSandbox, beforeDash
@@ -159,7 +159,7 @@ func (g sandboxGroup) apply() *cobra.Command {
 		}
 		dir, err := real(into)
 		if err != nil {
-			return command.ErrUsage.WithMessage("--to %q is no directory: %v", into, err)
+			return command.ErrUsage.WithMessage("--to not a directory: %q: %v", into, err)
 		}
 		call := command.Arguments{"git_url": url, "name": name, "directory": dir}.Set("base", base)
 		if len(paths) > 0 {

@@ -17,9 +17,9 @@ import (
 
 // The ways that a name leads nowhere.
 var (
-	ErrNowhere = fault.New(fault.Invalid, "sandbox_project_unnamed", "no project is named, and the working directory lies in no clone or sandbox of one")
-	ErrUnnamed = fault.New(fault.Invalid, "sandbox_unnamed", "no sandbox is named, and the working directory lies in none")
-	ErrUnknown = fault.New(fault.NotFound, "sandbox_name_unknown", "nothing has this name")
+	ErrNowhere = fault.New(fault.Invalid, "sandbox_project_unnamed", "no project given, and the working directory is not in a clone or sandbox")
+	ErrUnnamed = fault.New(fault.Invalid, "sandbox_unnamed", "no sandbox given, and the working directory is not in one")
+	ErrUnknown = fault.New(fault.NotFound, "sandbox_name_unknown", "name not found")
 )
 
 // Projects returns every project, by name.
@@ -52,7 +52,7 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 			if p, found = having(origins(all), ""); found {
 				return p.URL, nil
 			}
-			return "", ErrNowhere.WithDetails(command.Hint("name one: countersign sandbox list shows them; countersign sandbox create . NAME makes a sandbox of the repository that you stand in"))
+			return "", ErrNowhere.WithDetails(command.Hint("to list the projects: countersign sandbox list; to create a sandbox of the repository here: countersign sandbox create . NAME"))
 		}
 		return word, nil
 	}
@@ -61,11 +61,11 @@ func (d Runner) URL(ctx context.Context, word string) (string, error) {
 			return p.URL, nil
 		}
 	}
-	way := "countersign sandbox list shows the projects; countersign sandbox clone URL makes one, also of the path of a repository"
+	way := "to list the projects: countersign sandbox list; to create one from a URL or path: countersign sandbox clone URL"
 	if like := called(all, word); len(like) > 0 {
 		way = "did you mean " + strings.Join(like, " or ") + "? " + way
 	}
-	return "", ErrUnknown.WithMessage("no project is called %q, and that is no git URL", word).WithDetails(command.Hint(way))
+	return "", ErrUnknown.WithMessage("project %q not found, and it is not a git URL", word).WithDetails(command.Hint(way))
 }
 
 // called returns the names of up to three projects whose names end like word: a project's name begins with that of its repository's owner.
@@ -194,7 +194,7 @@ func (d Runner) here(ctx context.Context) (url, name string, err error) {
 			return url, b.Name, nil
 		}
 	}
-	return "", "", ErrUnnamed.WithDetails(command.Hint("name one: countersign sandbox ls shows those of project " + all.Project))
+	return "", "", ErrUnnamed.WithDetails(command.Hint("to list the sandboxes: countersign sandbox ls " + all.Project))
 }
 
 // Sandboxes returns the sandboxes of the project at url.

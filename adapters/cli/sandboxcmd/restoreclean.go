@@ -34,12 +34,12 @@ type kept struct {
 func (g sandboxGroup) restore() *cobra.Command {
 	var name, isolate string
 	c := &cobra.Command{Use: "restore [URL] [REF]", Short: "Create a sandbox from a backup, or list backups", Args: command.Args(0, 2), ValidArgsFunction: g.completeKept,
-		Long: "Make a sandbox from work that was kept when another was reset or deleted. Without REF, all that was kept is listed. REF is as listed, or the end\n" +
-			"of it when no other ends so. It is isolated as the old one was, unless --isolate says otherwise.",
+		Long: "Create a sandbox from a backup that was made when another was reset or deleted. Without REF, list the backups. REF is a listed ref, or the end\n" +
+			"of one if it is unique. It has the isolation of the old sandbox, unless you give --isolate.",
 		Example: `  countersign sandbox restore acme-shop
   countersign sandbox restore acme-shop refs/opencode-backup/fix-login/1790000000 --name fix-again`}
-	c.Flags().StringVar(&name, "name", "", "of the new sandbox (default: that of the old one)")
-	c.Flags().StringVar(&isolate, "isolate", "", "what keeps its commands and agent inside, as for create (default: what did in the old one)")
+	c.Flags().StringVar(&name, "name", "", "name of the new sandbox (default: the old name)")
+	c.Flags().StringVar(&isolate, "isolate", "", "isolation, as for create (default: that of the old sandbox)")
 	_ = c.RegisterFlagCompletionFunc("name", cobra.NoFileCompletions) // the flag is there, and is registered once
 	_ = c.RegisterFlagCompletionFunc("isolate", isolations())
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -67,7 +67,7 @@ func (g sandboxGroup) restore() *cobra.Command {
 
 func (g sandboxGroup) drawBackupList(all kept) {
 	if len(all.Backups) == 0 {
-		g.Note("no work of %s was kept", command.Plain(all.Project))
+		g.Note("no backups of %s", command.Plain(all.Project))
 		return
 	}
 	var rows [][]string
@@ -79,7 +79,7 @@ func (g sandboxGroup) drawBackupList(all kept) {
 		rows = append(rows, []string{b.Ref, b.Sandbox, what, b.Commit[:min(len(b.Commit), 12)], command.Age(b.At)})
 	}
 	g.Table([]string{"ref", "sandbox", "holds", "commit", "kept"}, rows)
-	g.Note("countersign sandbox restore %s REF makes a sandbox of it", command.Plain(all.Project))
+	g.Note("to create a sandbox from one: countersign sandbox restore %s REF", command.Plain(all.Project))
 }
 
 // resolveBackup returns the whole ref that a word names. What names none is left to the tool to refuse.
@@ -103,7 +103,7 @@ func (g sandboxGroup) resolveBackup(ctx context.Context, url, word string) (stri
 	case 1:
 		return fits[0], nil
 	}
-	return "", command.ErrAmbiguous.WithMessage("%q ends more than one ref", word).WithDetails(command.Hint("name one of: " + strings.Join(fits, ", ")))
+	return "", command.ErrAmbiguous.WithMessage("%q matches more than one ref", word).WithDetails(command.Hint("use one of: " + strings.Join(fits, ", ")))
 }
 
 func (g sandboxGroup) completeKept(cmd *cobra.Command, args []string, begun string) ([]cobra.Completion, cobra.ShellCompDirective) {
@@ -154,10 +154,10 @@ type cleaning struct {
 func (g sandboxGroup) clean() *cobra.Command {
 	var apply bool
 	c := &cobra.Command{Use: "clean [URL]", Short: "Show which sandboxes can be deleted and why; --apply deletes them", Args: command.Args(0, 1), ValidArgsFunction: g.CompleteURL,
-		Long: "Show which sandboxes can go, and why, and why the others stay. With --apply those that can go are deleted: never one that holds work that is nowhere\n" +
-			"else, also not when it came there meanwhile.",
+		Long: "Show which sandboxes can be deleted, and why the others cannot. --apply deletes them, but never one with unsaved work,\n" +
+			"which is checked again before each delete.",
 		Example: "  countersign sandbox clean acme-shop\n  countersign sandbox clean acme-shop --apply"}
-	c.Flags().BoolVar(&apply, "apply", false, "delete those that can go")
+	c.Flags().BoolVar(&apply, "apply", false, "delete these sandboxes")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		ctx := cmd.Context()
 		url, err := g.URL(ctx, command.First(args))
@@ -181,7 +181,7 @@ func (g sandboxGroup) clean() *cobra.Command {
 			return errors.Join(g.PrintJSON(plan), failed)
 		}
 		if !apply && len(plan.Remove) > 0 {
-			g.Note("nothing was deleted; countersign sandbox clean %s --apply deletes these", command.Plain(plan.Project))
+			g.Note("nothing was deleted; to delete these: countersign sandbox clean %s --apply", command.Plain(plan.Project))
 		}
 		return failed
 	}
@@ -234,7 +234,7 @@ func (g sandboxGroup) take(ctx context.Context, plan *cleaning) error {
 		if failed == nil {
 			failed = g.Explain(err)
 		} else if !g.JSON {
-			g.Note("%s stays: %s", command.Plain(j.Name), command.Plain(j.Error))
+			g.Note("kept %s: %s", command.Plain(j.Name), command.Plain(j.Error))
 		}
 		if ctx.Err() != nil {
 			break

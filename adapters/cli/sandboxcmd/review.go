@@ -15,16 +15,16 @@ func (g sandboxGroup) review() *cobra.Command {
 	var at, message string
 	var done int
 	var seen bool
-	c := &cobra.Command{Use: "review [[URL] NAME]", Short: "Comment on a sandbox's work, for the agent in it; list the comments", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "List the comments on a sandbox's work, or add one with --message, about a file or line of it with --at. They stay with the sandbox. An agent reads them with\n" +
-			"the tool sandbox_review, or from this command's output. --done settles one.\n\n" +
-			"The list ends with the files that have changed since you marked the work as seen. --seen marks it as it is now; countersign sandbox diff --since-review shows\n" +
-			"what comes later.",
+	c := &cobra.Command{Use: "review [[URL] NAME]", Short: "Add and list comments on a sandbox's work for its agent", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "List the comments on a sandbox's work, or add one with --message, for a file or line with --at. They are stored with the sandbox. An agent reads them with\n" +
+			"the tool sandbox_review, or from this command's output. --done resolves one.\n\n" +
+			"The list ends with the files that changed since you marked the work as seen. --seen marks the current work; countersign sandbox diff --since-review shows\n" +
+			"later changes.",
 		Example: "  countersign sandbox review acme-shop fix-login\n  countersign sandbox review acme-shop fix-login --at src/login.go:12 --message Why?\n  countersign sandbox review acme-shop fix-login --done 1\n  countersign sandbox review acme-shop fix-login --seen"}
 	c.Flags().StringVar(&at, "at", "", "file, or file:line, that the comment is about")
 	c.Flags().StringVarP(&message, "message", "m", "", "comment to add")
-	c.Flags().IntVar(&done, "done", 0, "number of a comment that is settled")
-	c.Flags().BoolVar(&seen, "seen", false, "you have looked at the work as it is now")
+	c.Flags().IntVar(&done, "done", 0, "number of a comment to resolve")
+	c.Flags().BoolVar(&seen, "seen", false, "mark the current work as seen")
 	c.MarkFlagsMutuallyExclusive("message", "done", "seen")
 	c.MarkFlagsMutuallyExclusive("at", "seen")
 	c.MarkFlagsMutuallyExclusive("at", "done")
@@ -45,7 +45,7 @@ func (g sandboxGroup) review() *cobra.Command {
 		}
 		if message == "" && done == 0 {
 			if at != "" {
-				return command.ErrUsage.WithMessage("--at says what a comment is about; the comment itself is missing: --message")
+				return command.ErrUsage.WithMessage("--at needs --message")
 			}
 			return command.CallAndShow(cmd.Context(), g.Runner, sandboxes.SandboxReview.Name, call, func(r sandboxes.ReviewComments) {
 				g.drawComments(r)
@@ -79,7 +79,7 @@ func placed(at string) (path string, line int) {
 // drawSince lists the files that have changed since the work was marked as seen.
 func (g sandboxGroup) drawSince(ctx context.Context, r sandboxes.ReviewComments) {
 	if r.Seen == nil {
-		g.Note("the work is not marked as seen; --seen marks it, after you looked at countersign sandbox diff")
+		g.Note("the work is not marked as seen; review it with countersign sandbox diff, then use --seen")
 		return
 	}
 	var d sandboxes.SandboxComparison
@@ -90,7 +90,7 @@ func (g sandboxGroup) drawSince(ctx context.Context, r sandboxes.ReviewComments)
 		g.Line("changed since the review: %s", command.Plain(f.Line()))
 	}
 	if d.FileCount == 0 {
-		g.Note("nothing has changed since the work was marked as seen")
+		g.Note("no changes since the work was marked as seen")
 	}
 }
 
@@ -109,6 +109,6 @@ func (g sandboxGroup) drawComments(r sandboxes.ReviewComments) {
 		}
 	}
 	if len(r.Comments) == 0 {
-		g.Note("%s has no comments yet; --message adds one", command.Plain(r.Name))
+		g.Note("%s has no comments; to add one: --message", command.Plain(r.Name))
 	}
 }

@@ -81,26 +81,26 @@ func drawUnsavedWork(d command.Runner, l UnsavedWork) {
 
 // hint returns the way out behind refusals that the user meets often.
 func hint(f *fault.Error) command.Hint {
-	const logs = "countersign sandbox logs PROJECT shows what the server printed"
+	const logs = "for the server's log: countersign sandbox logs PROJECT"
 	for _, command := range []string{"countersign sandbox init", "countersign sandbox archive"} {
 		if strings.Contains(f.Message, command) { // the message names the way out
 			return ""
 		}
 	}
 	return map[fault.Code]command.Hint{
-		"sandbox_project_not_found":      "countersign sandbox list shows the projects; countersign sandbox clone URL makes one",
-		"sandbox_invalid_git_url":        "name a git URL, the path of a repository (./shop or /src/shop), or a project that countersign sandbox list shows",
-		"sandbox_configuration_error":    "countersign sandbox init makes the settings file where there is none",
-		"sandbox_opencode_not_installed": "npm install -g opencode-ai, or OPENCODE_BIN=/path/to/opencode; meanwhile countersign sandbox create makes sandboxes without a server",
+		"sandbox_project_not_found":      "countersign sandbox list shows the projects; to create one: countersign sandbox clone URL",
+		"sandbox_invalid_git_url":        "use a git URL, the path of a repository (./shop or /src/shop), or a project of countersign sandbox list",
+		"sandbox_configuration_error":    "to create the settings file: countersign sandbox init",
+		"sandbox_opencode_not_installed": "npm install -g opencode-ai, or OPENCODE_BIN=/path/to/opencode; sandboxes work without it: countersign sandbox create",
 		"sandbox_opencode_start_failed":  logs,
 		"sandbox_opencode_unhealthy":     logs,
-		"sandbox_not_found":              "countersign sandbox ls shows the sandboxes, countersign sandbox restore the work that was kept",
-		"sandbox_exists":                 "countersign sandbox enter goes there; another name makes another one",
-		"sandbox_dirty":                  "commit and push it, or repeat with --force: it is kept, and countersign sandbox restore brings it back",
-		"sandbox_merge_conflict":         "countersign sandbox diff shows the sandbox's side",
-		"sandbox_unpushed_work":          "push it, or repeat with --force: then it is gone for good, and the project's name has to be typed",
-		"sandbox_ssh_key_not_found":      "without --ssh-key a deploy key is made: countersign sandbox key URL shows it",
-		"sandbox_busy":                   "wait until it is over; countersign sandbox orphans settles what a dead process left",
-		"sandbox_state_damaged":          "mend the file, or move it away: its projects' directories stay",
+		"sandbox_not_found":              "to list the sandboxes: countersign sandbox ls; the backups: countersign sandbox restore",
+		"sandbox_exists":                 "to open a shell in it: countersign sandbox enter; or use another name",
+		"sandbox_dirty":                  "commit and push it, or repeat with --force: it is backed up, and countersign sandbox restore restores it",
+		"sandbox_merge_conflict":         "for the sandbox's changes: countersign sandbox diff",
+		"sandbox_unpushed_work":          "push it, or repeat with --force, which deletes it for good after you type the project's name",
+		"sandbox_ssh_key_not_found":      "without --ssh-key a deploy key is created; to see it: countersign sandbox key URL",
+		"sandbox_busy":                   "wait until it ends; to clean up after a crashed process: countersign sandbox orphans",
+		"sandbox_state_damaged":          "repair the file, or move it away; the projects' directories are not changed",
 	}[f.Code]
 }

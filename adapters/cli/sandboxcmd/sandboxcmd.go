@@ -17,13 +17,13 @@ type group struct{ Runner }
 func Command(s *command.Shell) *cobra.Command {
 	d := NewRunner(s)
 	g := group{d}
-	c := command.Group("sandbox", "Clone repositories, run agent servers, and work in sandboxes side by side")
-	c.Long = "Clone repositories, run an agent server for each, and work in sandboxes side by side: git worktrees with a branch and ports of their own.\n" +
-		"Sandboxes work without the agent server's program.\n\n" +
+	c := command.Group("sandbox", "Clone repositories, run agent servers, and use sandboxes")
+	c.Long = "Clone repositories, run an agent server for each, and work in parallel in sandboxes: git worktrees, each with its own branch and ports.\n" +
+		"Sandboxes do not need an agent server.\n\n" +
 		"Where a command takes [URL], it is a git URL in any spelling, the path of a repository, or a project's name. Inside a project's directory it can\n" +
-		"be left out, and NAME inside a sandbox's. PROJECT/SANDBOX in one word is URL and NAME too."
-	c.Example = `  countersign sandbox create ~/src/shop fix-login               clones it first; needs no agent server
-  countersign sandbox init                                      once: the settings file of agent servers, with secrets of its own
+		"be omitted, and NAME in a sandbox's directory. PROJECT/SANDBOX stands for both."
+	c.Example = `  countersign sandbox create ~/src/shop fix-login               clones it first; no agent server needed
+  countersign sandbox init                                      once: create the settings file of agent servers
   countersign sandbox start git@github.com:acme/shop.git
   countersign sandbox create acme-shop fix-login --run "npm ci"
   countersign sandbox enter acme-shop fix-login`
@@ -59,8 +59,8 @@ type made struct {
 
 func (g group) secrets() *cobra.Command {
 	return &cobra.Command{Use: "init", Short: "Create the settings file with random secrets, if there is none", Args: command.Args(0, 0),
-		Long: "Make the settings file that every server needs, with a random password and a random token, readable by you alone, and print where it is. One that\n" +
-			"is there already stays as it is. No tool does this: secrets never travel through tools.",
+		Long: "Create the settings file for agent servers, with a random password and token, readable by you only, and print its path. An existing\n" +
+			"file is not changed. Tools cannot do this, because secrets never pass through tools.",
 		Example: "  countersign sandbox init",
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			core, err := g.Opened()
@@ -68,7 +68,7 @@ func (g group) secrets() *cobra.Command {
 				return err
 			}
 			if core.SandboxInit == nil {
-				return fault.ErrInternal.WithMessage("the settings file cannot be made here")
+				return fault.ErrInternal.WithMessage("cannot create the settings file")
 			}
 			path, created, err := core.SandboxInit(cmd.Context())
 			if err != nil {
@@ -82,7 +82,7 @@ func (g group) secrets() *cobra.Command {
 				g.Note("already exists, not changed")
 				return nil
 			}
-			g.Note("made with random secrets, readable by you alone; next: countersign sandbox start URL")
+			g.Note("created with random secrets, readable by you only; next: countersign sandbox start URL")
 			return nil
 		}}
 }
@@ -97,7 +97,7 @@ type migrationResult struct {
 func (g group) migrate() *cobra.Command {
 	var dry bool
 	c := &cobra.Command{Use: "migrate", Short: "Upgrade files of an older format; copies are kept", Args: command.Args(0, 0),
-		Long: "Bring the state file and the table of servers up to date, each after a copy of it was kept. The first command that reads them does the same; this\n" +
+		Long: "Upgrade the state file and the table of servers, and keep a copy of each. The first command that reads them does the same; this\n" +
 			"one shows it.",
 		Example: "  countersign sandbox migrate --dry-run\n  countersign sandbox migrate"}
 	c.Flags().BoolVar(&dry, "dry-run", false, "show the plan without applying it")
@@ -111,7 +111,7 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 		return err
 	}
 	if core.SandboxMigrate == nil {
-		return fault.ErrInternal.WithMessage("the files cannot be brought up to date here")
+		return fault.ErrInternal.WithMessage("cannot upgrade the files")
 	}
 	report, err := core.SandboxMigrate(ctx, dry)
 	if err != nil {
@@ -135,11 +135,11 @@ func (g group) doMigrate(ctx context.Context, dry bool) error {
 		g.Note("warning: %s", command.Plain(warning))
 	}
 	for _, backup := range done.Backups {
-		g.Note("the file as it was: %s", command.Plain(backup))
+		g.Note("copy of the former file: %s", command.Plain(backup))
 	}
 	switch {
 	case len(done.Changes) == 0:
-		g.Note("everything is up to date")
+		g.Note("all files are up to date")
 	case dry:
 		g.Note("dry run: nothing was changed")
 	}

@@ -48,7 +48,7 @@ func TestAKeyThatTheHostDoesNotKnowYet(t *testing.T) {
 
 	got = s.run(t, "start", "git@github.com:acme/shop.git", "--ssh-key", "/home/me/.ssh/id")
 	assert.Equal(t, command.Exit(4), got.err)
-	assert.Contains(t, got.problems, "register it at the repository's host")
+	assert.Contains(t, got.problems, "register it there")
 	assert.Equal(t, 1, asked, "no deploy key is made for somebody who brings one")
 
 	got = s.run(t, "start", "git@github.com:acme/shop.git", "--json")
@@ -63,7 +63,7 @@ func TestStartSaysWhatRuns(t *testing.T) {
 	got := s.run(t, "start", "ACME-shop")
 	require.NoError(t, got.err)
 	assert.Equal(t, "acme-shop runs: http://127.0.0.1:4107\ndirectory  /p/acme-shop\nversion    1.18\npid        12\n", got.out)
-	for _, want := range []string{"warning: credentials were dropped", "warning: the gateway is not running: no port", "listens on more than this machine"} {
+	for _, want := range []string{"warning: credentials were dropped", "warning: the gateway is not running: no port", "other machines can reach the server"} {
 		assert.Contains(t, got.problems, want)
 	}
 	s.answers["opencode_project_start"] = fails(fault.New(fault.Unavailable, "sandbox_opencode_start_failed", "it ended").WithDetails(map[string]string{"stderr": "line one\nno such\x1b model"}))
@@ -77,7 +77,7 @@ func TestListAndStatus(t *testing.T) {
 	got := s.run(t, "list")
 	require.NoError(t, got.err)
 	assert.Equal(t, "PROJECT    SERVER             SANDBOXES  URL                    DIRECTORY\nacme-shop  running port 4107  2          ssh://git@h/acme/shop  /nowhere/acme-shop\n", got.out)
-	assert.Contains(t, got.problems, "gateway: running at port 5100")
+	assert.Contains(t, got.problems, "gateway: running on port 5100")
 	s.answers["opencode_project_list"] = says(`{"status":"success","projects":[]}`)
 	for _, command := range []string{"list", "status"} {
 		got = s.run(t, command)
@@ -89,7 +89,7 @@ func TestListAndStatus(t *testing.T) {
 		"global_mcp_tool":{"status":"stopped"},"base_dir":"/p","healthy":false,"worktrees":["a","b"],"log":"/m/x.log"}`)
 	got = s.run(t, "status", "h.example/acme/shop")
 	require.NoError(t, got.err)
-	assert.Equal(t, "project    acme-shop\nurl        u\nserver     running, does not answer\nat         http://127.0.0.1:4107\npid        12\ngateway    stopped\ndirectory  /p\nsandboxes  a, b\nlog        /m/x.log\n", got.out)
+	assert.Equal(t, "project    acme-shop\nurl        u\nserver     running, not responding\nat         http://127.0.0.1:4107\npid        12\ngateway    stopped\ndirectory  /p\nsandboxes  a, b\nlog        /m/x.log\n", got.out)
 	s.answers["opencode_project_status"] = says(`{"status":"not_found","git_url":"u","message":"m"}`)
 	got = s.run(t, "status", "h.example/acme/shop")
 	assert.ErrorIs(t, got.err, sandboxcmd.ErrUnknown)
@@ -123,7 +123,7 @@ func TestStatusOfAllAsksAllAtOnce(t *testing.T) {
 	got := s.run(t, "status")
 	require.NoError(t, got.err)
 	assert.Contains(t, got.out, "p-19     running, healthy 1.2")
-	assert.Contains(t, got.out, "p-03     not known: ")
+	assert.Contains(t, got.out, "p-03     unknown: ")
 	all.Add(projects)
 	got = s.run(t, "status", "--json")
 	require.NoError(t, got.err)
@@ -149,10 +149,10 @@ func TestSandboxesAreListed(t *testing.T) {
 	s := stage{answers: answers{"opencode_sandbox_list": says(completeSandboxNames)}}
 	got := s.run(t, "ls", "h.example/acme/shop")
 	require.NoError(t, got.err)
-	assert.Equal(t, `NAME  BRANCH       STATE                                     MADE  CLEAN-UP TAKES IT
+	assert.Equal(t, `NAME  BRANCH       STATE                                     MADE  DELETABLE
 fix   sandbox/fix  3 changed, 2 ahead, 1 behind, 2 unpushed        no: 3 files have changes
 old   main2        clean                                           yes: it is clean
-lost  x            locked, directory gone                          yes: its directory is gone
+lost  x            locked, directory missing                       yes: its directory is gone
 `, got.out)
 	dir := t.TempDir()
 	there := stage{answers: answers{"opencode_sandbox_list": says(strings.ReplaceAll(completeSandboxNames, "/w/old", dir))}}
@@ -161,11 +161,11 @@ lost  x            locked, directory gone                          yes: its dire
 	assert.JSONEq(t, `{"status":"success","project":"acme-shop","git_url":"ssh://git@h/acme/shop","name":"old","branch":"main2","directory":"`+dir+`","environment":{"SANDBOX_PORT":"4300"}}`, got.out)
 	got = s.run(t, "enter", "h.example/acme/shop", "other")
 	assert.Equal(t, fault.NotFound, fault.From(got.err).Kind)
-	assert.Contains(t, fault.From(got.err).Details, "there are: fix, old, lost")
+	assert.Contains(t, fault.From(got.err).Details, "use one of: fix, old, lost")
 	got = s.run(t, "enter", "h.example/acme/shop", "lost")
-	assert.ErrorContains(t, got.err, "no directory is there")
+	assert.ErrorContains(t, got.err, "does not exist")
 	got = s.run(t, "enter", "h.example/acme/shop", "lost", "--json")
-	assert.ErrorContains(t, got.err, "no directory is there")
+	assert.ErrorContains(t, got.err, "does not exist")
 	assert.Contains(t, got.out, `{"error":true,"kind":"not_found","code":"sandbox_directory_missing",`, "no program is sent to where nothing is")
 }
 
@@ -207,7 +207,7 @@ func TestWorkInTheWayIsShown(t *testing.T) {
 	assert.Contains(t, fault.From(got.err).Details, "--force")
 	got = s.run(t, "rm", "h.example/acme/shop", "x")
 	assert.Equal(t, "  changed   M b.txt\n", got.problems)
-	assert.Contains(t, fault.From(got.err).Details, "restore brings it back")
+	assert.Contains(t, fault.From(got.err).Details, "restore restores it")
 	got = s.run(t, "rm", "h.example/acme/shop", "x", "--json")
 	assert.Empty(t, got.problems)
 	assert.Contains(t, got.out, `"code":"sandbox_dirty"`)
@@ -219,7 +219,7 @@ func TestASandboxWhoseSetUpFailedIsThere(t *testing.T) {
 		"setup":[{"command":"npm ci","exit_code":0,"output":"ok\n"},{"command":"make","exit_code":2,"output":"no rule\nat all\n"}]}`)}}
 	got := s.run(t, "create", "h.example/acme/shop", "x")
 	assert.Equal(t, command.Exit(1), got.err)
-	assert.Equal(t, "sandbox x of acme-shop on branch sandbox/x: /w/x\ncopied  .env\nleased  ports from 4310 on (SANDBOX_PORT), database name shop_x\n", got.out)
+	assert.Equal(t, "sandbox x of acme-shop on branch sandbox/x: /w/x\ncopied  .env\nleased  ports from 4310 (SANDBOX_PORT), database name shop_x\n", got.out)
 	assert.Contains(t, got.problems, "note: main is checked out elsewhere\n$ npm ci: done\n  | ok\n$ make: exit code 2\n  | no rule\n  | at all\nerror: its set-up failed\n")
 	got = s.run(t, "create", "h.example/acme/shop", "x", "--json")
 	assert.Equal(t, command.Exit(1), got.err)
@@ -266,7 +266,7 @@ func TestLogs(t *testing.T) {
 	s.answers["opencode_project_status"] = answer(log + ".not")
 	got = s.run(t, "logs", "h.example/acme/shop")
 	require.NoError(t, got.err)
-	assert.Contains(t, got.problems, "has printed nothing")
+	assert.Contains(t, got.problems, "no output from the server")
 	s.answers["opencode_project_status"] = answer("")
 	assert.ErrorIs(t, s.run(t, "logs", "h.example/acme/shop").err, sandboxcmd.ErrLog)
 	s.answers["opencode_project_status"] = says(`{"status":"not_found","git_url":"u"}`)
@@ -322,10 +322,10 @@ func TestUpkeep(t *testing.T) {
 		{[]string{"gateway", "status"}, "gateway          running\nat               port 5100\npid              7\nactive projects  2\n", ""},
 		{[]string{"gateway", "restart"}, "restarted\nat   port 5100\npid  8\n", ""},
 		{[]string{"gateway", "stop"}, "stopped\n", ""},
-		{[]string{"llm"}, "model          none is set\nconfigured in  /c.json (not there yet)\n\nPROVIDER  MODELS\na         x, y\nb         z/1\n", ""},
+		{[]string{"llm"}, "model          not set\nconfigured in  /c.json (does not exist yet)\n\nPROVIDER  MODELS\na         x, y\nb         z/1\n", ""},
 		{[]string{"llm", "b/z/1"}, "the default model is b/z/1; it was a/x\n", "later\nnot listed\n"},
 		{[]string{"duplicates"}, "2 projects, 1 repository\n\nPROJECT  SERVER   URL  DIRECTORY\na        running  u1   /a\nb        stopped  u2   /b\n",
-			"keep a\nprocess 99 is an agent server in /a/repo that was not started here; it is left alone\n"},
+			"keep a\nprocess 99 is an agent server in /a/repo that Countersign did not start; it is not changed\n"},
 		{[]string{"orphans"}, "PROJECT  PID  WHY\na        12   it is gone\n1 orphan\n", ""},
 	} {
 		got := s.run(t, c.words...)
@@ -358,7 +358,7 @@ func TestFilesThatNoToolTouches(t *testing.T) {
 	assert.Contains(t, got.problems, "nothing was changed")
 	got = s.run(t, "migrate")
 	assert.Equal(t, "dry=false\n", got.out)
-	assert.Equal(t, "warning: w\nthe file as it was: /m/copy\n", got.problems)
+	assert.Equal(t, "warning: w\ncopy of the former file: /m/copy\n", got.problems)
 	assert.Contains(t, s.run(t, "migrate", "--json").out, `"changes":["dry=false"]`)
 
 	s.template = command.Core{}

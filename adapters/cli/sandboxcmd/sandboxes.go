@@ -15,7 +15,7 @@ import (
 )
 
 // ErrNoClone reports a repository that could not be cloned for a sandbox.
-var ErrNoClone = fault.New(fault.State, "sandbox_clone_waits", "the repository cannot be reached yet")
+var ErrNoClone = fault.New(fault.State, "sandbox_clone_waits", "cannot reach the repository yet")
 
 // statusPartial is the status of what was done in part (opencode contract §13).
 const statusPartial = "partial"
@@ -45,36 +45,36 @@ func (g sandboxGroup) create() *cobra.Command {
 	var issue int
 	var isolate string
 	c := &cobra.Command{Use: "create [URL] NAME", Short: "Create a sandbox: a worktree with its own branch and ports", ValidArgsFunction: g.CompleteURL,
-		Long: "Make a sandbox: a worktree of the project's clone with a branch of its own, and ports and a database name that no other sandbox has, as variables.\n" +
-			"Without a URL it is of the project that the working directory lies in, of the registered project (countersign project) there,\n" +
-			"or of the repository there, where a project is a clone of it.\n" +
-			"A repository that is no project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
-			"Ignored files that .worktreeinclude lists are copied, and the commands of .worktreesetup are run, after they were shown when they are new.\n" +
+		Long: "Create a sandbox: a worktree of the project's clone with its own branch, and with unique ports and a database name in environment variables.\n" +
+			"Without a URL it belongs to the project of the working directory, to the registered project (countersign project) there,\n" +
+			"or to the project that is a clone of the repository there.\n" +
+			"A repository that is not a project yet is cloned first. No agent server is needed; countersign sandbox start adds one.\n" +
+			"Ignored files in .worktreeinclude are copied, and the commands of .worktreesetup run, after you approve them if they are new.\n" +
 			"NAME may be pr:NUMBER: a sandbox pr-NUMBER with the commits of that pull request (or of GitLab's merge request), which --branch takes too. With --issue the\n" +
-			"name is made of the issue's number and, where gh is installed and logged in, its title, and need not be given.\n" +
-			"--isolate keeps its set-up, --run, agent and what countersign sandbox exec and enter run from writing outside of it and reading your home (landlock and\n" +
+			"name is built from the issue's number and, if gh is installed and logged in, its title.\n" +
+			"--isolate prevents its set-up, --run, agent, and countersign sandbox exec and enter from writing outside it and reading your home (landlock and\n" +
 			"bubblewrap on Linux; container needs docker or podman, and container:IMAGE names what is in it, by default docker.io/library/buildpack-deps:scm);\n" +
-			"-offline, like container-offline:IMAGE, from TCP or all networks, too. The plan says what it holds and what it does not. An isolated sandbox has an agent server of its own.\n" +
-			"--agent starts an agent in it (countersign sandbox agent), after you approved the very command.\n\n" +
-			"Exit code 1: the sandbox is there, and its set-up, --run or the start of its agent failed.",
+			"-offline, as in container-offline:IMAGE, also prevents TCP or all network access. The plan lists what is and is not restricted. An isolated sandbox has a separate agent server.\n" +
+			"--agent starts an agent in it (countersign sandbox agent), after you approve its command.\n\n" +
+			"Exit code 1: the sandbox was created, but its set-up, --run or the start of its agent failed.",
 		Example: `  countersign sandbox create acme-shop fix-login
   countersign sandbox create acme-shop release --branch release/2.0 --run "npm ci"
   countersign sandbox create acme-shop pr:42
   countersign sandbox create acme-shop --issue 17
   countersign sandbox create acme-shop fix-login --agent claude --prompt "Fix the login"`}
-	c.Flags().StringVarP(&branch, "branch", "b", "", "branch to stand on (default: a new one from the clone's own)")
-	c.Flags().StringVar(&run, "run", "", "shell command to run in it once it is there")
-	c.Flags().IntVar(&issue, "issue", 0, "number of the issue that it is for: names the sandbox")
+	c.Flags().StringVarP(&branch, "branch", "b", "", "branch (default: a new one from the clone's branch)")
+	c.Flags().StringVar(&run, "run", "", "shell command to run in the new sandbox")
+	c.Flags().IntVar(&issue, "issue", 0, "issue number; names the sandbox")
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		if issue > 0 {
 			return command.Args(0, 2)(cmd, args)
 		}
 		return command.Args(1, 2)(cmd, args)
 	}
-	c.Flags().StringVar(&isolate, "isolate", "", "what keeps its commands and agent inside: landlock, bubblewrap or container[:IMAGE], or these with -offline; or none")
+	c.Flags().StringVar(&isolate, "isolate", "", "isolation: landlock, bubblewrap or container[:IMAGE], any of these with -offline, or none")
 	_ = c.RegisterFlagCompletionFunc("isolate", isolations())
-	c.Flags().StringVar(&agent, "agent", "", "agent to start in it: opencode, claude, codex or none")
-	c.Flags().StringVarP(&prompt, "prompt", "p", "", "what the agent is to do")
+	c.Flags().StringVar(&agent, "agent", "", "agent to start: opencode, claude, codex or none")
+	c.Flags().StringVarP(&prompt, "prompt", "p", "", "task for the agent")
 	_ = c.RegisterFlagCompletionFunc("branch", cobra.NoFileCompletions) // the flag is there, and is registered once
 	_ = c.RegisterFlagCompletionFunc("agent", agents("none"))
 	_ = c.RegisterFlagCompletionFunc("prompt", cobra.NoFileCompletions)
@@ -118,7 +118,7 @@ func (g sandboxGroup) known(ctx context.Context, url string) error {
 		return err
 	}
 	if s.Status == statusWaiting {
-		return ErrNoClone.WithMessage("%s cannot be reached with the key that was made for it yet (%s)", url, s.ErrorDetail).WithDetails(command.Hint("countersign sandbox clone " + url + " shows the key to register"))
+		return ErrNoClone.WithMessage("cannot reach %s with its new deploy key yet (%s)", url, s.ErrorDetail).WithDetails(command.Hint("countersign sandbox clone " + url + " to see the key to register"))
 	}
 	g.Note("cloned %s", command.Plain(s.Project))
 	return nil
@@ -135,7 +135,7 @@ func misnamed(name string, err error) error {
 	if f == nil || f.Code != tool.ErrArguments.Code || !command.FailureDetails(err, &refused) || len(refused.Problems) != 1 || refused.Problems[0].Field != "name" {
 		return err
 	}
-	return f.WithMessage("%.80q cannot name a sandbox: letters, digits, _ and - are allowed, at most 64 of them", name)
+	return f.WithMessage("invalid sandbox name %.80q: use at most 64 letters, digits, _ and -", name)
 }
 
 func (g sandboxGroup) drawCreated(ctx context.Context, c created) {
@@ -154,7 +154,7 @@ func (g sandboxGroup) drawCreated(ctx context.Context, c created) {
 		g.drawRan(r)
 	}
 	if c.Status == statusPartial {
-		g.Terminal.Fail(c.Message, "countersign sandbox enter goes there; countersign sandbox rm takes it away")
+		g.Terminal.Fail(c.Message, "to open a shell: countersign sandbox enter; to delete it: countersign sandbox rm")
 		return
 	}
 	if c.Agent != nil {
@@ -164,7 +164,7 @@ func (g sandboxGroup) drawCreated(ctx context.Context, c created) {
 	if g.Quietly(ctx, sandboxes.ProjectList.Name, command.Arguments{}, &all) {
 		for _, p := range all.Projects {
 			if p.Name == c.Project && !p.Running {
-				g.Note("no agent server runs: countersign sandbox start %s adds one, with the gateway in front of it", command.Plain(c.Project))
+				g.Note("no agent server; to start one with the gateway: countersign sandbox start %s", command.Plain(c.Project))
 			}
 		}
 	}
@@ -176,7 +176,7 @@ func (g sandboxGroup) drawRan(r sandboxes.CommandResult) {
 	ending := "done"
 	switch {
 	case r.TimedOut:
-		ending = "took too long and was ended"
+		ending = "timed out and was stopped"
 	case r.ExitCode != 0:
 		ending = fmt.Sprintf("exit code %d", r.ExitCode)
 	}
@@ -193,20 +193,20 @@ func leased(leases map[string]string) string {
 	if leases["SANDBOX_PORT"] == "" {
 		return ""
 	}
-	return strings.TrimSuffix(fmt.Sprintf("ports from %s on (SANDBOX_PORT), database name %s", leases["SANDBOX_PORT"], leases["SANDBOX_DB_NAME"]), ", database name ")
+	return strings.TrimSuffix(fmt.Sprintf("ports from %s (SANDBOX_PORT), database name %s", leases["SANDBOX_PORT"], leases["SANDBOX_DB_NAME"]), ", database name ")
 }
 
 func (g sandboxGroup) list() *cobra.Command {
-	c := &cobra.Command{Use: "ls [URL]", Short: "List the sandboxes of a project, by default the one you are in", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
-		Long: "List a project's sandboxes: branch, what they hold that is nowhere else, what their agents are doing, and whether countersign sandbox clean would delete them.\n" +
+	c := &cobra.Command{Use: "ls [URL]", Short: "List the sandboxes of a project", Example: "  countersign sandbox ls acme-shop\n  countersign sandbox ls acme-shop --json",
+		Long: "List a project's sandboxes: branch, unsaved work, agent, and whether countersign sandbox clean would delete them. Default: the current project.\n" +
 			"countersign sandbox list lists the projects."}
 	return ProjectCommand(g.Runner, c, sandboxes.SandboxList.Name, func(all sandboxes.SandboxListing) {
 		if len(all.Sandboxes) == 0 {
-			g.Note("%s has no sandboxes; countersign sandbox create %s NAME makes one", command.Plain(all.Project), command.Plain(all.Project))
+			g.Note("%s has no sandboxes; to create one: countersign sandbox create %s NAME", command.Plain(all.Project), command.Plain(all.Project))
 			return
 		}
 		var rows [][]string
-		heads := []string{"name", "branch", "state", "made", "clean-up takes it"}
+		heads := []string{"name", "branch", "state", "made", "deletable"}
 		at := slices.ContainsFunc(all.Sandboxes, func(b sandboxes.SandboxItem) bool { return b.Agent != nil })
 		if at {
 			heads = slices.Insert(heads, 3, "agent")
@@ -236,7 +236,7 @@ func (g sandboxGroup) list() *cobra.Command {
 // within returns what keeps a sandbox's programs inside, and how its own server stands.
 func within(b sandboxes.SandboxItem) string {
 	if b.Server != nil && b.Server.Running {
-		return fmt.Sprintf("%s, server at port %d", b.Isolation, known(b.Server.Port))
+		return fmt.Sprintf("%s, server on port %d", b.Isolation, known(b.Server.Port))
 	}
 	return b.Isolation
 }
@@ -259,7 +259,7 @@ func holds(b sandboxes.SandboxItem) string {
 		words = append(words, "locked")
 	}
 	if b.Prunable {
-		words = append(words, "directory gone")
+		words = append(words, "directory missing")
 	}
 	if len(words) == 0 {
 		return "clean"
@@ -270,10 +270,10 @@ func holds(b sandboxes.SandboxItem) string {
 func (g sandboxGroup) reset() *cobra.Command {
 	var ignored bool
 	c := &cobra.Command{Use: "reset [[URL] NAME]", Short: "Reset a sandbox to the default branch; its work is backed up", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Bring a sandbox to the default branch. It keeps its branch's name. Changes and commits that would be lost are kept, and countersign sandbox restore\n" +
-			"brings them back; ignored files stay unless --clean-ignored is given, and these are not kept.",
+		Long: "Reset a sandbox to the default branch. It keeps its branch name. Changes and commits that would be lost are backed up, and countersign sandbox restore\n" +
+			"restores them; ignored files are kept unless you give --clean-ignored, and are not backed up.",
 		Example: "  countersign sandbox reset acme-shop fix-login\n  countersign sandbox reset acme-shop fix-login --clean-ignored"}
-	c.Flags().BoolVar(&ignored, "clean-ignored", false, "delete ignored files too (node_modules, .env); they are kept nowhere")
+	c.Flags().BoolVar(&ignored, "clean-ignored", false, "also delete ignored files (node_modules, .env), without a backup")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
 		if err != nil {
@@ -299,7 +299,7 @@ func (g sandboxGroup) reset() *cobra.Command {
 // drawBackups says where work was kept.
 func (g sandboxGroup) drawBackups(refs []string) {
 	for _, ref := range refs {
-		g.Note("kept: countersign sandbox restore brings back %s", command.Plain(ref))
+		g.Note("backed up; to restore: countersign sandbox restore %s", command.Plain(ref))
 	}
 }
 
@@ -319,14 +319,14 @@ func (g sandboxGroup) isProject(ctx context.Context, word, url string) bool {
 func (g sandboxGroup) remove() *cobra.Command {
 	var force bool
 	c := &cobra.Command{Use: "rm [[URL] NAME]", Aliases: []string{"remove"}, Short: "Delete a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Delete a sandbox, and its branch if that was made for it. While it holds work that is nowhere else, this is refused with the list of it. --force says\n" +
-			"that it may go: it is shown again and confirmed, and still kept, so that countersign sandbox restore can bring it back.",
+		Long: "Delete a sandbox, and its branch if it was created for it. Denied while it has unsaved work, with a list of it. With --force\n" +
+			"you approve the list, and the work is backed up for countersign sandbox restore.",
 		Example: "  countersign sandbox rm acme-shop fix-login\n  countersign sandbox rm acme-shop fix-login --force"}
 	c.Flags().BoolVarP(&force, "force", "f", false, "delete even with uncommitted or unpushed work")
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
 		if len(args) == 1 && g.isProject(cmd.Context(), args[0], url) {
-			return command.Usage(cmd, "%s is a project, and this deletes sandboxes", args[0]).
+			return command.Usage(cmd, "%s is a project, not a sandbox", args[0]).
 				WithDetails(command.Hint("countersign sandbox destroy " + args[0] + " deletes the project; countersign sandbox ls " + args[0] + " shows its sandboxes"))
 		}
 		if err != nil {

@@ -32,7 +32,7 @@ func (v *view) UnmarshalJSON(doc []byte) error {
 // Verdict is the failure of a project that is not there.
 func (v view) Verdict() error {
 	if v.Status == statusNotFound {
-		return ErrUnknown.WithMessage("no project is recorded for %s", v.URL).WithDetails(command.Hint("countersign sandbox clone URL makes one"))
+		return ErrUnknown.WithMessage("project %s not found", v.URL).WithDetails(command.Hint("to create one: countersign sandbox clone URL"))
 	}
 	return nil
 }
@@ -43,7 +43,7 @@ func (v view) standing() string {
 	case v.Server.Running && v.Healthy:
 		return strings.TrimSpace("running, healthy " + v.Server.Version)
 	case v.Server.Running:
-		return "running, does not answer"
+		return "running, not responding"
 	case v.Server.Error != "":
 		return v.Server.Status + ": " + v.Server.Error
 	}
@@ -51,9 +51,9 @@ func (v view) standing() string {
 }
 
 func (g group) status() *cobra.Command {
-	c := &cobra.Command{Use: "status [URL] [NAME]", Short: "Show all projects, one with its server, or a sandbox against its base", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Show a project with its server, gateway and sandboxes; its server is asked whether it is healthy. Without URL it is the sandbox that you are in;\n" +
-			"outside of sandboxes all projects are shown, and all servers are asked at once. With NAME it is that sandbox: commits ahead and behind of its base branch, changed files, and what is not committed.",
+	c := &cobra.Command{Use: "status [URL] [NAME]", Short: "Show projects, a project with its server, or a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
+		Long: "Show a project with its server's health, gateway and sandboxes. Without URL, show the sandbox of the working directory;\n" +
+			"outside a sandbox, show all projects. With NAME, show that sandbox: commits ahead of and behind its base branch, changed files and uncommitted changes.",
 		Example: "  countersign sandbox status\n  countersign sandbox status acme-shop\n  countersign sandbox status acme-shop fix-login"}
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		boxes := sandboxGroup(g)
@@ -107,7 +107,7 @@ func (g group) drawView(v view) {
 		g.Pairs(command.Pair{Name: "server of " + s.Sandbox, Value: words + ", isolated by " + s.Isolation})
 	}
 	if len(v.Isolated) > 0 {
-		g.Note("the project's server is not isolated: what it starts has all your permissions. Isolated sandboxes (%s) have servers of their own", command.Plain(strings.Join(v.Isolated, ", ")))
+		g.Note("the project's server is not isolated: programs that it starts have all your permissions. Isolated sandboxes (%s) have separate servers", command.Plain(strings.Join(v.Isolated, ", ")))
 	}
 	if v.Exposed {
 		g.Note("warning: %s", exposure)
@@ -141,7 +141,7 @@ func (g group) statusOfAll(ctx context.Context) error {
 	var rows [][]string
 	for i, f := range found {
 		if f.err != nil {
-			rows = append(rows, []string{all[i].Name, "not known: " + fault.From(f.err).Message, "", "", all[i].URL})
+			rows = append(rows, []string{all[i].Name, "unknown: " + fault.From(f.err).Message, "", "", all[i].URL})
 			continue
 		}
 		rows = append(rows, []string{all[i].Name, f.view.standing(), known(f.view.Server.URL), strconv.Itoa(len(f.view.Worktrees)), all[i].URL})

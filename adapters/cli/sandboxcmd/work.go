@@ -21,7 +21,7 @@ type comparing struct {
 
 // compare adds the flag and the call that diff, log and status of a sandbox share. Paths stand behind "--".
 func (g sandboxGroup) compare(c *cobra.Command, how *comparing, draw func(context.Context, sandboxes.SandboxComparison) error) *cobra.Command {
-	c.Flags().StringVar(&how.base, "base", "", "branch to compare with (default: the one the sandbox was made from)")
+	c.Flags().StringVar(&how.base, "base", "", "branch to compare with (default: the sandbox's base branch)")
 	_ = c.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.ValidArgsFunction, c.Args = g.CompleteSandbox, beforeDash
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -57,18 +57,18 @@ func (g sandboxGroup) compared(ctx context.Context, url, name string, paths []st
 func (g sandboxGroup) diff() *cobra.Command {
 	how := &comparing{}
 	c := &cobra.Command{Use: "diff [[URL] NAME] [-- PATH…]", Short: "Show what a sandbox changes against its base branch",
-		Long: "Show the lines that a sandbox changes against the last commit that it shares with its base branch: committed, uncommitted and untracked. What the base has\n" +
-			"got since is left out. Files that git ignores are not looked at. With --since-review, what has changed since the work was marked as seen (countersign sandbox\n" +
-			"review --seen): the base's changes too, once they were taken over.",
+		Long: "Show a sandbox's changes since the last commit that it shares with its base branch: committed, uncommitted and untracked. Later commits of\n" +
+			"the base and ignored files are not shown. With --since-review, show the changes since the work was marked as seen (countersign sandbox\n" +
+			"review --seen), including merged changes of the base.",
 		Example: "  countersign sandbox diff acme-shop fix-login\n  countersign sandbox diff acme-shop fix-login --stat\n  countersign sandbox diff acme-shop fix-login --since-review\n  countersign sandbox diff acme-shop fix-login -- src/login"}
 	c.Flags().BoolVar(&how.stat, "stat", false, "files and counts only")
-	c.Flags().BoolVar(&how.seen, "since-review", false, "only what has changed since the work was marked as seen")
+	c.Flags().BoolVar(&how.seen, "since-review", false, "only changes since the work was marked as seen")
 	return g.compare(c, how, func(ctx context.Context, d sandboxes.SandboxComparison) error {
 		switch {
 		case d.FileCount == 0 && how.seen:
-			g.Note("nothing has changed since the work was marked as seen")
+			g.Note("no changes since the work was marked as seen")
 		case d.FileCount == 0:
-			g.Note("nothing differs from %s", command.Plain(d.Base))
+			g.Note("no changes against %s", command.Plain(d.Base))
 		}
 		if how.stat {
 			g.drawFiles(d)
@@ -78,7 +78,7 @@ func (g sandboxGroup) diff() *cobra.Command {
 			return fault.From(err)
 		}
 		if d.Cut {
-			g.Note("the rest is left out: %d files in all; name paths behind --, or use git diff %.12s in %s", d.FileCount, d.Since, command.Plain(d.Directory))
+			g.Note("output truncated: %d files in all; give paths after --, or run git diff %.12s in %s", d.FileCount, d.Since, command.Plain(d.Directory))
 		}
 		return nil
 	})
@@ -95,7 +95,7 @@ func (g sandboxGroup) log() *cobra.Command {
 			g.Note("… and %d more", d.MoreCommits)
 		}
 		if d.Ahead == 0 {
-			g.Note("no commits that %s does not have", command.Plain(d.Base))
+			g.Note("no commits that are not in %s", command.Plain(d.Base))
 		}
 		return nil
 	})
@@ -126,7 +126,7 @@ func (g sandboxGroup) drawStanding(_ context.Context, d sandboxes.SandboxCompari
 		g.Note("… and %d more that are not committed", d.MoreChanges)
 	}
 	if d.Setup > 0 {
-		g.Note("%s as the set-up left them, which count as no work", counted(d.Setup, "file"))
+		g.Note("%s unchanged since the set-up, not counted as work", counted(d.Setup, "file"))
 	}
 	switch {
 	case len(d.Uncommitted) > 0:
@@ -159,17 +159,17 @@ func (g sandboxGroup) merge() *cobra.Command {
 	var squash, rebase, committed, archive bool
 	var into, message string
 	c := &cobra.Command{Use: "merge [[URL] NAME]", Short: "Merge a sandbox's work into its base branch, after you approved commits and files", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Merge a sandbox's commits into the branch that it was made from, or into another local one. The plan names every commit and file and shows the lines;\n" +
-			"exactly that is merged, or nothing when either side has moved since. Conflicts are found beforehand and refused with the files, and so is a base whose\n" +
-			"working tree has changes. Nothing that the repository names is run: no hooks, filters or merge programs. The commit is not signed.\n\n" +
-			"Without --squash or --rebase the base is moved forward where that suffices, and else gets a merge commit.",
+		Long: "Merge a sandbox's commits into its base branch, or into another local branch. The plan lists every commit and file with its lines;\n" +
+			"exactly that is merged, or nothing if either side changed since. Conflicts are detected beforehand and denied with their files, and so is a base whose\n" +
+			"working tree has changes. No hooks, filters or merge programs of the repository run. The commit is not signed.\n\n" +
+			"Without --squash or --rebase the base is fast-forwarded if possible, and otherwise gets a merge commit.",
 		Example: "  countersign sandbox merge acme-shop fix-login\n  countersign sandbox merge acme-shop fix-login --squash --message Login --archive"}
-	c.Flags().BoolVar(&squash, "squash", false, "all of it as one commit")
-	c.Flags().BoolVar(&rebase, "rebase", false, "each commit anew on top of the base")
-	c.Flags().StringVar(&into, "into", "", "local branch to merge into (default: the one the sandbox was made from)")
+	c.Flags().BoolVar(&squash, "squash", false, "merge as one commit")
+	c.Flags().BoolVar(&rebase, "rebase", false, "rebase the commits onto the base")
+	c.Flags().StringVar(&into, "into", "", "local branch to merge into (default: the sandbox's base branch)")
 	c.Flags().StringVarP(&message, "message", "m", "", "of the commit that is made")
-	c.Flags().BoolVar(&committed, "committed-only", false, "merge what is committed, and leave other changes in the sandbox")
-	c.Flags().BoolVar(&archive, "archive", false, "delete the sandbox afterwards; its commits are kept as a backup")
+	c.Flags().BoolVar(&committed, "committed-only", false, "merge only committed changes")
+	c.Flags().BoolVar(&archive, "archive", false, "delete the sandbox afterwards; its commits are backed up")
 	c.MarkFlagsMutuallyExclusive("squash", "rebase")
 	_ = c.RegisterFlagCompletionFunc("into", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
@@ -205,7 +205,7 @@ func (g sandboxGroup) merge() *cobra.Command {
 
 func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
 	if m.Method == "nothing" {
-		g.Line("nothing to do: %s has everything that %s has", command.Plain(m.Branch), command.Plain(m.Other))
+		g.Line("nothing to merge: %s already contains %s", command.Plain(m.Branch), command.Plain(m.Other))
 		return
 	}
 	g.Line("%s is now at %.12s, with %s and %s of %s", command.Plain(m.Branch), m.Commit, counted(m.Commits, "commit"), counted(m.Files, "file"), command.Plain(m.Other))
@@ -214,18 +214,18 @@ func (g sandboxGroup) drawMerged(m sandboxes.SandboxMerged) {
 	if m.Place != "" {
 		back = fmt.Sprintf("git -C %s reset --keep %.12s", m.Place, m.Previous)
 	}
-	g.Note("to go back: %s", command.Plain(back))
+	g.Note("to undo: %s", command.Plain(back))
 }
 
 func (g sandboxGroup) update() *cobra.Command {
 	var rebase bool
 	var from string
 	c := &cobra.Command{Use: "update [[URL] NAME]", Short: "Merge new commits of the base branch into a sandbox", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Merge the base branch into a sandbox, or rebase the sandbox onto it. The remote is asked for news first; where it is ahead of the base, its branch is\n" +
-			"taken. Conflicts are refused with the files, and nothing is changed. Commits that a rebase makes anew are kept as a backup.",
+		Long: "Merge the base branch into a sandbox, or rebase the sandbox onto it. The remote is fetched first; if its branch is ahead of the base, that branch is\n" +
+			"used. Conflicts are denied with their files, and nothing is changed. Commits that a rebase replaces are backed up.",
 		Example: "  countersign sandbox update acme-shop fix-login\n  countersign sandbox update acme-shop fix-login --rebase"}
-	c.Flags().BoolVar(&rebase, "rebase", false, "make the sandbox's own commits anew, on top of the base")
-	c.Flags().StringVar(&from, "from", "", "branch to take from (default: the one the sandbox was made from, or its remote)")
+	c.Flags().BoolVar(&rebase, "rebase", false, "rebase the sandbox's commits onto the base")
+	c.Flags().StringVar(&from, "from", "", "branch to merge from (default: the sandbox's base branch, or its remote)")
 	_ = c.RegisterFlagCompletionFunc("from", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
@@ -244,10 +244,10 @@ func (g sandboxGroup) update() *cobra.Command {
 func (g sandboxGroup) archive() *cobra.Command {
 	var base string
 	c := &cobra.Command{Use: "archive [[URL] NAME]", Short: "Delete a sandbox whose work is merged; its commits are backed up", Args: command.Args(0, 2), ValidArgsFunction: g.CompleteSandbox,
-		Long: "Delete a sandbox whose work its base branch has, in whatever commits, and the branch that was made for it. Its commits are kept as a backup, which\n" +
-			"countersign sandbox restore brings back. A sandbox with other work is refused.",
+		Long: "Delete a sandbox whose work is in its base branch, in any commits, and the branch that was created for it. Its commits are backed up;\n" +
+			"countersign sandbox restore restores them. Denied for a sandbox with other work.",
 		Example: "  countersign sandbox archive acme-shop fix-login"}
-	c.Flags().StringVar(&base, "base", "", "branch that has the work (default: the one the sandbox was made from)")
+	c.Flags().StringVar(&base, "base", "", "branch that contains the work (default: the sandbox's base branch)")
 	_ = c.RegisterFlagCompletionFunc("base", cobra.NoFileCompletions) // the flag is there, and is registered once
 	c.RunE = func(cmd *cobra.Command, args []string) error {
 		url, name, err := g.Subject(cmd.Context(), args)
@@ -279,7 +279,7 @@ func (g sandboxGroup) isolated(ctx context.Context, to place, argv []string) ([]
 		return nil, err
 	}
 	if core.SandboxIsolated == nil {
-		return nil, fault.ErrInternal.WithMessage("nothing can be isolated here")
+		return nil, fault.ErrInternal.WithMessage("isolation is not available here")
 	}
 	argv, err = core.SandboxIsolated(ctx, to.URL, to.Name, g.Lookup("PATH"), argv)
 	if err != nil {
@@ -290,14 +290,14 @@ func (g sandboxGroup) isolated(ctx context.Context, to place, argv []string) ([]
 
 func (g sandboxGroup) exec() *cobra.Command {
 	c := &cobra.Command{Use: "exec [[URL] NAME] -- COMMAND [ARGUMENT…]", Short: "Run a command in a sandbox, with its ports and names as variables",
-		Long: "Run a command in a sandbox's directory, with what it leased as variables (countersign help sandboxes). The command takes this one's place: its exit code\n" +
-			"is the command's. It is yours, so nobody is asked, and nothing keeps it inside of the sandbox but the isolation of the sandbox.",
+		Long: "Run a command in a sandbox's directory, with its ports and names as variables (see countersign help sandboxes). The exit code is that of\n" +
+			"the command. You run it yourself, so it needs no approval; only the isolation of the sandbox restricts it.",
 		Example: "  countersign sandbox exec acme-shop fix-login -- npm test"}
 	c.ValidArgsFunction = g.CompleteSandbox
 	c.Args = func(cmd *cobra.Command, args []string) error {
 		at := cmd.ArgsLenAtDash()
 		if at < 0 || at == len(args) {
-			return command.Usage(cmd, "the command to run is missing; it stands behind --")
+			return command.Usage(cmd, "the command is missing; give it after --")
 		}
 		return command.Args(0, 2)(cmd, args[:at])
 	}

@@ -47,7 +47,7 @@ func (a anchor) why() string {
 		parts = append(parts, fmt.Sprintf("mentioned in %d other files", n))
 	}
 	if len(parts) == 0 {
-		parts = append(parts, "it stands near the root")
+		parts = append(parts, "it is near the root")
 	}
 	return strings.Join(parts, "; ")
 }

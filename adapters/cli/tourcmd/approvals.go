@@ -75,7 +75,7 @@ func (s scratch) writeScript(command string) error {
 
 // approvals is the first three parts of the tour.
 func (t *trip) approvals(ctx context.Context) error {
-	t.Step("\n1. An agent wants to write instructions into your project")
+	t.Step("\n1. An agent proposes to write instructions into your project")
 	repo := t.scratch.config
 	offer := t.agentCalls(ctx, "deploy", args{"repo": repo}, confirm.Token{})
 	if offer.Err != nil || offer.Request == nil {
@@ -86,17 +86,17 @@ func (t *trip) approvals(ctx context.Context) error {
 		return err
 	}
 	if deployed.ran {
-		t.Note("   AGENTS.md is in the project now; the agent got exactly the plan that was approved.")
+		t.Note("   AGENTS.md is in the project now; exactly the approved plan was applied.")
 	}
 
-	t.Step("\n2. It wants to run a script, and the script changes while you read")
+	t.Step("\n2. It proposes to run a script, and the script changes while you read")
 	if err := t.script(ctx); err != nil {
 		return err
 	}
 
-	t.Step("\n3. Take it back")
+	t.Step("\n3. Roll back the deployment")
 	if !deployed.ran {
-		t.Note("   You denied the deployment, so there is nothing to take back.")
+		t.Note("   You denied the deployment, so there is nothing to roll back.")
 		return nil
 	}
 	back, err := t.proposes(ctx, request{tool: "rollback", args: args{"repo": repo, "to": "initial", "yes": true}}, nil)
@@ -105,7 +105,7 @@ func (t *trip) approvals(ctx context.Context) error {
 	}
 	switch _, err := os.Lstat(filepath.Join(t.scratch.project, "AGENTS.md")); {
 	case back.ran && errors.Is(err, os.ErrNotExist):
-		t.Note("   AGENTS.md is gone; the project is as it was before the first deployment.")
+		t.Note("   AGENTS.md is removed; the project is in its state before the first deployment.")
 	case back.ran:
 		return ErrUneven.WithMessage("a rollback left AGENTS.md in the scratch project")
 	}
@@ -115,7 +115,7 @@ func (t *trip) approvals(ctx context.Context) error {
 // script has the agent run npm test, changes what it runs before the answer counts, and has it run the new plan.
 func (t *trip) script(ctx context.Context) error {
 	if _, err := exec.LookPath("npm"); err != nil {
-		t.Note("   The tour runs its script with npm, which is not installed here; it skips this part.")
+		t.Note("   This part needs npm, which is not installed; the tour skips it.")
 		return nil
 	}
 	a, err := t.App()
@@ -127,18 +127,18 @@ func (t *trip) script(ctx context.Context) error {
 	}
 	run := request{tool: "run_script", args: args{"project_path": t.scratch.project, "script_name": "test"}}
 	first, err := t.proposes(ctx, run, func() error {
-		t.Note("   (before your answer counts, the tour changes what npm test runs in package.json)")
+		t.Note("   (now the tour changes the script npm test in package.json)")
 		return t.scratch.writeScript(changed)
 	})
 	switch {
 	case err != nil:
 		return err
 	case first.ran:
-		return ErrUneven.WithMessage("a script ran that nobody had approved")
+		return ErrUneven.WithMessage("a script ran without approval")
 	case !first.approved:
 		return nil
 	}
-	t.Note("   The yes was for another plan, so nothing ran. The agent has to ask again:")
+	t.Note("   You approved another plan, so nothing ran. The agent must ask again:")
 	second, err := t.proposes(ctx, run, nil)
 	if err != nil || !second.ran {
 		return err
@@ -174,7 +174,7 @@ type request struct {
 func (t *trip) proposes(ctx context.Context, r request, meanwhile func() error) (proposal, error) {
 	o := t.agentCalls(ctx, r.tool, r.args, r.token)
 	if o.Request == nil || !o.Request.Pending {
-		return proposal{}, ErrUneven.WithMessage("nobody was asked about %s", r.tool).WithCause(o.Err)
+		return proposal{}, ErrUneven.WithMessage("no approval request for %s", r.tool).WithCause(o.Err)
 	}
 	said, err := t.decide(ctx, *o.Request)
 	if err != nil {
@@ -182,7 +182,7 @@ func (t *trip) proposes(ctx context.Context, r request, meanwhile func() error) 
 	}
 	if said.Approve && meanwhile != nil {
 		if err := meanwhile(); err != nil {
-			return proposal{}, ErrNothing.WithMessage("the scratch project cannot be written: %v", err)
+			return proposal{}, ErrNothing.WithMessage("cannot write the scratch project: %v", err)
 		}
 	}
 	core, err := t.App()
@@ -198,11 +198,11 @@ func (t *trip) proposes(ctx context.Context, r request, meanwhile func() error) 
 	case !said.Approve && err != nil:
 		return proposal{}, err
 	case !said.Approve:
-		t.Note("   Denied: nothing was changed, and the agent is told so.")
+		t.Note("   Denied: nothing was changed, and the agent receives the denial.")
 		return proposal{}, nil
 	case app.IsPlanChanged(err):
 		stale, _ := fault.From(err).Details.(app.PlanChange)
-		t.Note("   refused: what would run now is not what you saw:")
+		t.Note("   denied: the plan changed since you saw it:")
 		command.DifferenceLines(stale.Differences, func(line string, _ command.Tint) { t.Note("     %s", line) })
 		return proposal{approved: true}, nil
 	case err != nil:
@@ -219,7 +219,7 @@ func (t *trip) decide(ctx context.Context, asked tool.ApprovalRequest) (confirm.
 		return t.Decide(ctx, v, command.DecisionOptions{})
 	}
 	t.Preview(v)
-	t.Step("Approve? [y/N] y (the tour answers, in its temporary store alone)")
+	t.Step("Approve? [y/N] y (the tour decides, only in its temporary store)")
 	return t.yes(asked), nil
 }
 

@@ -18,18 +18,18 @@ const lifetime = 60
 // build makes the draft.
 func (t *trip) build(ctx context.Context, chosen []anchor) error {
 	title := "A first look at " + command.Plain(t.name())
-	brief := "Where to start reading: the definitions the rest of the code leans on, and how the files are laid out."
-	if err := t.change(ctx, "a draft that lives one hour", args{"action": "create", "name": "tour", "title": title, "brief": brief,
+	brief := "Where to start reading: the most used definitions, and the layout of the files."
+	if err := t.change(ctx, "a draft that expires in one hour", args{"action": "create", "name": "tour", "title": title, "brief": brief,
 		"tags": []string{"tour"}, "ttl_minutes": lifetime}); err != nil {
 		return err
 	}
-	layout := fmt.Sprintf("%d files: %s.", len(t.files), either(t.languages(), "no language that is known"))
-	if err := t.change(ctx, "a section with a note", args{"action": "upsert_section", "section_key": "layout", "section_title": "How it is laid out",
+	layout := fmt.Sprintf("%d files: %s.", len(t.files), either(t.languages(), "unknown language"))
+	if err := t.change(ctx, "a section with a note", args{"action": "upsert_section", "section_key": "layout", "section_title": "Layout",
 		"section_description": layout}); err != nil {
 		return err
 	}
 	if err := t.change(ctx, "a Mermaid diagram of the directories", args{"action": "upsert_diagram", "section_key": "layout", "diagram_key": "layout",
-		"title": "Directories", "mermaid": t.mermaid(chosen), "diagram_why": "Boxes count files; a dotted line goes from a directory that mentions a definition to the one that has it."}); err != nil {
+		"title": "Directories", "mermaid": t.mermaid(chosen), "diagram_why": "Boxes count files; a dotted line connects a directory that mentions a definition to the one that contains it."}); err != nil {
 		return err
 	}
 	if err := t.change(ctx, "a section for code", args{"action": "upsert_section", "section_key": "code", "section_title": "Where to start reading"}); err != nil {
@@ -69,7 +69,7 @@ func (t *trip) finish(ctx context.Context, chosen []anchor) error {
 	if f := fault.From(err); f == nil || f.Kind != fault.State {
 		return ErrUneven.WithMessage("a finalized pack was changed, or could not be read").WithCause(err)
 	}
-	t.say("input delete_ref", "refused, as it should be: finalized packs do not change", 0)
+	t.say("input delete_ref", "denied as expected: finalized packs cannot change", 0)
 	return nil
 }
 
@@ -123,7 +123,7 @@ func (t *trip) show(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	t.say(string(name)+" get", "the pack, with the code as it is now, on stdout", o.Elapsed)
+	t.say(string(name)+" get", "the pack with the current code, on stdout", o.Elapsed)
 	t.Note("")
 	if t.JSON {
 		return t.Show(o)

@@ -14,20 +14,20 @@ import (
 
 // The ways there is nothing to show.
 var (
-	ErrNothing = fault.New(fault.NotFound, "tour_nothing_to_show", "there is nothing to show here")
-	ErrUneven  = fault.New(fault.Internal, "tour_unexpected", "the tour did not go as it should")
+	ErrNothing = fault.New(fault.NotFound, "tour_nothing_to_show", "nothing to show here")
+	ErrUneven  = fault.New(fault.Internal, "tour_unexpected", "the tour failed")
 )
 
 // Command returns the command tour.
 func Command(s *command.Shell) *cobra.Command {
 	c := &cobra.Command{Use: "tour", Short: "Show what Countersign does, in a scratch project and in the current repository", Args: command.Args(0, 0),
-		Example: "  countersign tour          decide yourself what the tour's agent may do\n  countersign tour --auto   watch; the tour answers",
-		Long: "An agent proposes to deploy instructions, and to run a script; you see each plan and decide. The script changes while you read, and your yes to it is\n" +
-			"refused. A rollback takes the deployment back. All of that happens in a scratch project. Then the tour builds a context pack out of the repository you\n" +
-			"stand in, in any language: anchors in real files, notes and a diagram.\n" +
-			"Stores and the scratch project are temporary, and are removed at the end; your repository is only read. The pack goes to stdout, all else to stderr.\n" +
-			"Without a terminal nobody can answer, and the tour does, as with --auto."}
-	auto := c.Flags().Bool("auto", false, "answer every question with yes, and say so")
+		Example: "  countersign tour          approve or deny the plans of the tour's agent\n  countersign tour --auto   the tour approves for you",
+		Long: "An agent proposes to deploy instructions and to run a script; you see each plan and decide. The script changes while you read, so your approval is\n" +
+			"denied. A rollback undoes the deployment. All of this happens in a scratch project. Then the tour builds a context pack from the repository in the\n" +
+			"working directory, in any language: anchors in real files, notes and a diagram.\n" +
+			"Stores and the scratch project are temporary and removed at the end; your repository is only read. The pack is printed on stdout, everything else on stderr.\n" +
+			"Without a terminal the tour decides for you, as with --auto."}
+	auto := c.Flags().Bool("auto", false, "approve every request automatically")
 	c.RunE = func(cmd *cobra.Command, _ []string) error {
 		in, _ := s.Terminals()
 		return run(cmd.Context(), s, *auto || !in || !s.Interactive())
@@ -38,7 +38,7 @@ func Command(s *command.Shell) *cobra.Command {
 func run(ctx context.Context, s *command.Shell, auto bool) error {
 	dir, err := os.Getwd()
 	if err != nil {
-		return ErrNothing.WithMessage("the working directory cannot be told: %v", err)
+		return ErrNothing.WithMessage("cannot find the working directory: %v", err)
 	}
 	found, err := look(ctx, dir)
 	if err != nil {
@@ -49,19 +49,19 @@ func run(ctx context.Context, s *command.Shell, auto bool) error {
 		chosen = found.plain()
 	}
 	if len(chosen) == 0 {
-		return ErrNothing.WithMessage("there is no source or text file in %s", found.root).WithDetails(command.Hint("run countersign tour inside a repository, in any language"))
+		return ErrNothing.WithMessage("no source or text files in %s", found.root).WithDetails(command.Hint("run countersign tour inside a repository, in any language"))
 	}
 	temporary, err := os.MkdirTemp("", "countersign-tour-")
 	if err == nil {
 		temporary, err = filepath.EvalSymlinks(temporary) // macOS has its temporary directories behind one
 	}
 	if err != nil {
-		return ErrNothing.WithMessage("there is no place for a temporary store: %v", err)
+		return ErrNothing.WithMessage("cannot create a temporary store: %v", err)
 	}
 	defer os.RemoveAll(temporary)
 	scratch, err := newScratch(temporary)
 	if err != nil {
-		return ErrNothing.WithMessage("there is no place for a temporary store: %v", err)
+		return ErrNothing.WithMessage("cannot create a temporary store: %v", err)
 	}
 	t := &trip{Shell: isolatedShell(s, scratch, found.root), survey: found, scratch: scratch, auto: auto}
 	defer t.Close() //nolint:errcheck // the store is removed
@@ -108,9 +108,9 @@ type trip struct {
 
 func (t *trip) walk(ctx context.Context, chosen []anchor) error {
 	t.Step("Countersign: a tour. Agents propose; you countersign.")
-	t.Note("The agent is played by the tour, and its project is a scratch one; its calls, their plans and your answers are real.")
+	t.Note("The tour acts as the agent, in a scratch project; its calls, their plans and your decisions are real.")
 	if t.auto {
-		t.Note("Nobody answers here, so the tour does. In a terminal, without --auto, you decide.")
+		t.Note("The tour decides for you. In a terminal, without --auto, you decide.")
 	}
 	if err := t.approvals(ctx); err != nil {
 		return err

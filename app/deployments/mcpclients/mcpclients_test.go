@@ -317,7 +317,7 @@ func TestWhatAnEntryOpens(t *testing.T) {
 	assert.Contains(t, b.plan.Context.Opens[0], "no person is asked")
 	_, warnings, err := b.commit()
 	require.NoError(t, err)
-	assert.Contains(t, strings.Join(warnings, "; "), "no person is asked: approval is caller (the system's file)")
+	assert.Contains(t, strings.Join(warnings, "; "), "approval is caller (the system's file)")
 }
 
 func TestANewFileWithATokenIsItsOwnersAlone(t *testing.T) {

@@ -164,7 +164,7 @@ func (k *work) summary() string {
 // warnings returns what the user should know about the plan.
 func (s *service) warnings(ctx context.Context, k *work) (out []string) {
 	if k.rules.ByCaller {
-		out = append(out, "no person is asked: approval is caller ("+k.rules.By+"), so whoever calls a tool approves its own plan; countersign policy show says more")
+		out = append(out, "approval is caller ("+k.rules.By+"), so clients approve their own calls; for details: countersign policy show")
 	}
 	if k.in.Remove {
 		return out
