@@ -71,6 +71,7 @@ func TestAPageIsFound(t *testing.T) {
 	p.Reload()
 	p.Press("Search")
 	p.Type("#q", "tools\r")
+	p.WaitFor(`location.search === "?q=tools" && document.readyState === "complete"`)
 	p.WaitText("main table", "Tools")
 	assert.NotContains(t, p.Text("main table"), "Settings")
 }
