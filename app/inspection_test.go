@@ -93,7 +93,7 @@ func TestWhatIsHiddenIsFoundEverywhere(t *testing.T) {
 			assert.Equal(t, policy.RiskNone, s.Risk(), name)
 			continue
 		}
-		assert.Contains(t, s.RiskReason(), "characters that cannot be seen or read as others: "+c.want, name)
+		assert.Contains(t, s.RiskReason(), "invisible or misleading characters: "+c.want, name)
 		assert.Len(t, s.Hidden, 1, name)
 		assert.Equal(t, policy.RiskHigh, s.Risk(), name)
 		assert.NotContains(t, s.RiskReason(), "hunter2", name)

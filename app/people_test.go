@@ -225,7 +225,7 @@ func TestNothingIsHiddenFromWhoDecides(t *testing.T) {
 	w.command[script] = "rm \u200b-rf \u2066x\u2069"
 	args := `{"script":"build\u202e"}`
 	i := h.call("run_script", args).Request
-	assert.Equal(t, `run build␣U+202E; it contains characters that cannot be seen or read as others: U+202E in script "build␣U+202E"; `+
+	assert.Equal(t, `run build␣U+202E; it contains invisible or misleading characters: U+202E in script "build␣U+202E"; `+
 		`U+200B, U+2066, U+2069 in command "rm ␣U+200B-rf ␣U+2066x␣U+2069"`, i.Prompt)
 	assert.Equal(t, "high", i.Risk)
 	assert.JSONEq(t, `{"script":"build␣U+202E","command":"rm ␣U+200B-rf ␣U+2066x␣U+2069"}`, string(i.Plan))
@@ -272,7 +272,7 @@ func TestWhatChangedIsMaskedAlikeOnBothSides(t *testing.T) {
 	o := h.call("run_script", `{"script":"build"}`, withToken(asked.Request))
 	assert.Contains(t, o.Err.Error(), "it differs in parts that are not shown")
 	other := h.call("run_script", `{"script":"build"}`, withToken(asked.Request), in("s2"))
-	assert.Contains(t, other.Err.Error(), "was given for something else", "another session is told nothing")
+	assert.Contains(t, other.Err.Error(), "is for a different call", "another session is told nothing")
 }
 
 // eager is a ledger whose users deny a question the moment it is there.

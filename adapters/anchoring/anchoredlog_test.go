@@ -199,7 +199,7 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 		vouch  int64 // up to where the file still vouches
 		intact int64
 	}{
-		"the tail cut": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq > 6") }, audit.ErrBroken, "audit record 7 is missing: the chain was cut off; it continued to record 9", 4, 6},
+		"the tail cut": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq > 6") }, audit.ErrBroken, "audit record 7 is missing: the chain was truncated; it ended with record 9", 4, 6},
 		"the tail and the end cut": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE seq > 6")
 			h.do("UPDATE audit_head SET seq = 6, hash = (SELECT hash FROM audit WHERE seq = 6)")
@@ -208,8 +208,8 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			h.do("DELETE FROM audit WHERE seq > 6")
 			h.do("UPDATE audit_head SET seq = 6, signed = NULL, hash = (SELECT hash FROM audit WHERE seq = 6)")
 		}, audit.ErrUnsigned, "the anchor file", 4, 6},
-		"the table emptied":     {func(h *fixture) { h.do("DELETE FROM audit") }, audit.ErrBroken, "audit record 1 is missing: the chain was cut off; it continued to record 9", 0, 0},
-		"the table and its end": {func(h *fixture) { h.do("DELETE FROM audit"); h.do("DELETE FROM audit_head") }, audit.ErrContradicted, "it knows record 9", 0, 0},
+		"the table emptied":     {func(h *fixture) { h.do("DELETE FROM audit") }, audit.ErrBroken, "audit record 1 is missing: the chain was truncated; it ended with record 9", 0, 0},
+		"the table and its end": {func(h *fixture) { h.do("DELETE FROM audit"); h.do("DELETE FROM audit_head") }, audit.ErrContradicted, "it has record 9", 0, 0},
 		"a row edited": {func(h *fixture) {
 			h.do("UPDATE audit SET event = CAST(replace(CAST(event AS TEXT), 'suite/1', 'suite/2') AS BLOB) WHERE seq = 6")
 		}, audit.ErrBroken, "audit record 6 was changed after it was written", 4, 5},
@@ -223,26 +223,26 @@ func TestWhatWasDoneToTheRecordIsFound(t *testing.T) {
 			h.do(`CREATE TEMP TABLE was AS SELECT sql FROM sqlite_schema WHERE name = 'audit_call'; DROP INDEX audit_call; CREATE INDEX audit_call ON audit (prev);
 				PRAGMA writable_schema = ON; UPDATE sqlite_schema SET sql = (SELECT sql FROM was) WHERE name = 'audit_call'`)
 		}, audit.ErrBroken, "the audit log cannot be searched reliably", 9, 9},
-		"the end edited":             {func(h *fixture) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the one that the chain ended with", 9, 9},
-		"the end moved":              {func(h *fixture) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 stands behind the end", 9, 9},
-		"rebuilt from the middle":    {func(h *fixture) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 is another one than the one that was signed", 4, 9},
-		"rebuilt and signed":         {func(h *fixture) { h.rebuild(5, true) }, audit.ErrContradicted, "record 9 is another one than it was at", 4, 9},
-		"rebuilt from the beginning": {func(h *fixture) { h.rebuild(1, true) }, audit.ErrContradicted, "record 3 is another one than it was at", 0, 9},
-		"an older copy":              {func(h *fixture) { h.write(h.db(), older[h]) }, audit.ErrContradicted, "it knows record 9", 4, 4},
-		"an older copy that went on": {func(h *fixture) { h.write(h.db(), older[h]); h.append(8); h.again() }, audit.ErrContradicted, "record 9 is another one", 4, 12},
-		"no database at all":         {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())) }, audit.ErrContradicted, "it knows record 9", 0, 0},
-		"begun anew":                 {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 is another one", 0, 20},
+		"the end edited":             {func(h *fixture) { h.do("UPDATE audit_head SET hash = zeroblob(32)") }, audit.ErrBroken, "audit record 9 is not the recorded last record of the chain", 9, 9},
+		"the end moved":              {func(h *fixture) { h.do("UPDATE audit_head SET seq = 4, hash = (SELECT hash FROM audit WHERE seq = 4)") }, audit.ErrBroken, "audit record 5 comes after the recorded end of the chain, record 4", 9, 9},
+		"rebuilt from the middle":    {func(h *fixture) { h.rebuild(5, false) }, audit.ErrContradicted, "audit record 9 differs from the one signed", 4, 9},
+		"rebuilt and signed":         {func(h *fixture) { h.rebuild(5, true) }, audit.ErrContradicted, "record 9 differs from the one anchored at", 4, 9},
+		"rebuilt from the beginning": {func(h *fixture) { h.rebuild(1, true) }, audit.ErrContradicted, "record 3 differs from the one anchored at", 0, 9},
+		"an older copy":              {func(h *fixture) { h.write(h.db(), older[h]) }, audit.ErrContradicted, "it has record 9", 4, 4},
+		"an older copy that went on": {func(h *fixture) { h.write(h.db(), older[h]); h.append(8); h.again() }, audit.ErrContradicted, "record 9 differs from the one anchored at", 4, 12},
+		"no database at all":         {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())) }, audit.ErrContradicted, "it has record 9", 0, 0},
+		"begun anew":                 {func(h *fixture) { require.NoError(h.t, os.Remove(h.db())); h.append(20); h.again() }, audit.ErrContradicted, "record 9 differs from the one anchored at", 0, 20},
 		"everything but the file begun anew": {func(h *fixture) { require.NoError(h.t, os.RemoveAll(h.dir)); h.append(3); h.anchored(); h.again() }, audit.ErrContradicted,
-			"is none that the record tells of", 0, 4},
+			"is not in the audit log", 0, 4},
 		"the key gone":                    {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))) }, docfile.ErrSigner, "is missing; restore that file from a copy, or start a new key", 9, 9},
 		"the key gone, and records since": {func(h *fixture) { require.NoError(h.t, os.Remove(h.key("audit.key"))); h.append(1) }, docfile.ErrSigner, "is missing", 9, 10},
-		"another key":                     {func(h *fixture) { h.write(h.key("audit.key"), make([]byte, 32)) }, audit.ErrUnsigned, "the key of this machine is", 9, 9},
-		"the anchor taken from the list":  {func(h *fixture) { require.NoError(h.t, os.Remove(filepath.Join(h.dir, "anchors.json"))) }, audit.ErrContradicted, "was taken from the list without a record of that", -1, 9},
+		"another key":                     {func(h *fixture) { h.write(h.key("audit.key"), make([]byte, 32)) }, audit.ErrUnsigned, "this machine's key is", 9, 9},
+		"the anchor taken from the list":  {func(h *fixture) { require.NoError(h.t, os.Remove(filepath.Join(h.dir, "anchors.json"))) }, audit.ErrContradicted, "was removed without an audit record", -1, 9},
 		"the file cut":                    {func(h *fixture) { require.NoError(h.t, os.Truncate(h.file(), 400)) }, audit.ErrContradicted, "was truncated", 0, 9},
 		"the file gone":                   {func(h *fixture) { require.NoError(h.t, os.Remove(h.file())) }, audit.ErrUnchecked, "no such file", 0, 9},
 		"an entry forged": {func(h *fixture) {
 			h.write(h.file(), append(h.read(h.file()), strings.Replace(lastLine(h.read(h.file())), `"seq":9`, `"seq":8`, 1)...))
-		}, audit.ErrContradicted, "has signed record 8", 9, 9},
+		}, audit.ErrContradicted, "for record 8", 9, 9},
 		"entries of others, and none": {func(h *fixture) {
 			signer := docfile.NewSigner(filepath.Join(h.away, "keys"), "/elsewhere", "m2", h.clock.Now)
 			key, err := signer.Key(audit.Key{})
@@ -398,7 +398,7 @@ func TestAccepted(t *testing.T) {
 	r := h.check()
 	assert.Empty(t, words(r))
 	assert.EqualValues(t, 3, r.Anchors[1].To)
-	assert.Contains(t, r.Anchors[1].Note, "were accepted by a person")
+	assert.Contains(t, r.Anchors[1].Note, "the user accepted older entries")
 	n, err = h.keeper.Accept(t.Context(), "terminal", "again")
 	require.NoError(t, err)
 	assert.Zero(t, n)
@@ -406,7 +406,7 @@ func TestAccepted(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, found, 1)
 	assert.Contains(t, string(found[0].Event.Args), "the disk was lost")
-	assert.Contains(t, string(found[0].Event.Args), "does not tell of it")
+	assert.Contains(t, string(found[0].Event.Args), "configured but not in the audit log")
 	h.rebuild(2, true)
 	require.ErrorIs(t, h.check().Err(), audit.ErrContradicted, "it holds for what was, and not for what comes")
 }

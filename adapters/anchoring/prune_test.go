@@ -215,26 +215,26 @@ func TestACutIsNoRemoval(t *testing.T) {
 		code error
 		says string
 	}{
-		"a kept change dropped":       {func(h *fixture) { h.do("DELETE FROM audit WHERE seq = 8") }, audit.ErrBroken, "somebody has removed others"},
-		"the settings change dropped": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq = 1") }, audit.ErrBroken, "somebody has removed others"},
+		"a kept change dropped":       {func(h *fixture) { h.do("DELETE FROM audit WHERE seq = 8") }, audit.ErrBroken, "other records were removed"},
+		"the settings change dropped": {func(h *fixture) { h.do("DELETE FROM audit WHERE seq = 1") }, audit.ErrBroken, "other records were removed"},
 		"a kept change edited": {func(h *fixture) {
 			r := at(h, 8)
 			r.Event.Principal = "somebody"
 			r, err := audit.Link(audit.Record{Seq: 7, Hash: r.Prev}, r.Event)
 			require.NoError(h.t, err)
 			h.row(r)
-		}, audit.ErrBroken, "edited, exchanged or added to"},
+		}, audit.ErrBroken, "edited, replaced or added"},
 		"a kept change that says it is a read": {func(h *fixture) {
 			r := at(h, 8)
 			r, err := audit.Link(audit.Record{Seq: 7, Hash: r.Prev}, audit.Event{Phase: audit.Outcome, CallID: "x", Tool: "list_packs", Class: "read", Verdict: "allow"})
 			require.NoError(h.t, err)
 			h.row(r)
-		}, audit.ErrBroken, "somebody has put it there"},
+		}, audit.ErrBroken, "it was added later"},
 		"a change put where a read was": {func(h *fixture) {
 			r, err := audit.Link(audit.Record{Seq: 3}, at(h, 8).Event)
 			require.NoError(h.t, err)
 			h.row(r)
-		}, audit.ErrBroken, "edited, exchanged or added to"},
+		}, audit.ErrBroken, "edited, replaced or added"},
 		"the removal dropped": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE CAST(event AS TEXT) LIKE '%audit_prune%'")
 		}, audit.ErrBroken, "is missing"},
@@ -243,9 +243,9 @@ func TestACutIsNoRemoval(t *testing.T) {
 			h.again()
 			h.do("DELETE FROM audit WHERE seq = (SELECT max(seq) - 2 FROM audit)")
 		}, audit.ErrBroken, "is missing"},
-		"the count dropped": {func(h *fixture) { h.do("UPDATE audit_head SET kept = NULL, kept_count = NULL") }, audit.ErrContradicted, "somebody has edited it"},
-		"the head dropped":  {func(h *fixture) { h.do("UPDATE audit_head SET signed = NULL") }, audit.ErrUnsigned, "has not signed it"},
-		"the count edited":  {func(h *fixture) { h.do("UPDATE audit_head SET kept_count = kept_count - 1"); h.append(1); h.again() }, audit.ErrContradicted, "another one than the one that was signed"},
+		"the count dropped": {func(h *fixture) { h.do("UPDATE audit_head SET kept = NULL, kept_count = NULL") }, audit.ErrContradicted, "the head or the records were edited"},
+		"the head dropped":  {func(h *fixture) { h.do("UPDATE audit_head SET signed = NULL") }, audit.ErrUnsigned, "although a signing key exists"},
+		"the count edited":  {func(h *fixture) { h.do("UPDATE audit_head SET kept_count = kept_count - 1"); h.append(1); h.again() }, audit.ErrContradicted, "differs from the one signed"},
 		"a change dropped and the removal said again, signed by another key": {func(h *fixture) {
 			h.do("DELETE FROM audit WHERE seq = 8")
 			r := h.removal()
@@ -264,7 +264,7 @@ func TestACutIsNoRemoval(t *testing.T) {
 			r.Head, err = other.Sign(key, audit.Position{Seq: r.To, Hash: r.Sum()})
 			require.NoError(h.t, err)
 			forge(h, r.Event(h.clock.Now()))
-		}, audit.ErrBroken, "somebody has removed others"},
+		}, audit.ErrBroken, "other records were removed"},
 		"a removal with the real head of a record": {func(h *fixture) {
 			h.reads(6)
 			h.append(1)
@@ -288,7 +288,7 @@ func TestACutIsNoRemoval(t *testing.T) {
 			h.again()
 			r := h.removal()
 			forge(h, r.Event(h.clock.Now()))
-		}, audit.ErrContradicted, "no person had allowed"},
+		}, audit.ErrContradicted, "no user had allowed"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := used(t)

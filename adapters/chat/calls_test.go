@@ -46,7 +46,7 @@ func TestReadsAnswerAtOnce(t *testing.T) {
 	assert.Regexp(t, `^tc_[0-9a-f]{12}$`, r.CallID, "a call without an id gets one")
 	doc, err = json.Marshal(h.Execute(t.Context(), chat.Call{ID: "x", Name: "list_background_processes"}).Envelope)
 	require.NoError(t, err)
-	assert.JSONEq(t, `{"success":false,"output":"","error":"a file or service this call needs cannot be used now","duration_ms":null}`, string(doc))
+	assert.JSONEq(t, `{"success":false,"output":"","error":"a file or service that this call needs is unavailable; retry later","duration_ms":null}`, string(doc))
 }
 
 func TestEveryCallHasAResult(t *testing.T) {

@@ -101,7 +101,7 @@ func TestTheDocumentHolds(t *testing.T) {
 			op := one.(openapiObject)
 			assert.Contains(t, []string{"get", "post", "put"}, method)
 			id := op["operationId"].(string)
-			assert.False(t, ids[id], "%s is there twice", id)
+			assert.False(t, ids[id], "%s is listed twice", id)
 			ids[id] = true
 			answers := op["responses"].(openapiObject)
 			assert.Contains(t, answers, "200", path)

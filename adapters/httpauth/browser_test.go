@@ -130,7 +130,7 @@ func TestLogInsThatAreRefused(t *testing.T) {
 		assert.Empty(t, res.Cookies(), name)
 	}
 	page := r.ask(t, http.MethodPost, "/login", "code="+used, append(r.ours(), shows())...)
-	assert.Contains(t, page.body, "This log-in was used already; it is good for one browser.")
+	assert.Contains(t, page.body, "The login link was already used; create a new one.")
 	assert.Contains(t, page.body, "<code>countersign login</code>")
 	for name, heads := range map[string][]head{
 		"another site's page":       {{"Origin", "http://evil.example.org"}},

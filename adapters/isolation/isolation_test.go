@@ -212,7 +212,7 @@ func TestAContainerHasTheSandboxAlone(t *testing.T) {
 func TestWhatIsNotThereIsRefused(t *testing.T) {
 	t.Setenv("PATH", t.TempDir())
 	i := isolation.New(isolation.Options{})
-	for word, way := range map[string]string{"bubblewrap": "use landlock", "container": "docker and podman", "container:-rm": "names no image", "landlock": "this program has none", "chroot": "there are: landlock"} {
+	for word, way := range map[string]string{"bubblewrap": "use landlock", "container": "docker and podman", "container:-rm": "invalid image", "landlock": "this program has none", "chroot": "use landlock"} {
 		require.ErrorContains(t, i.Check(word), way)
 	}
 	require.NoError(t, i.Check("none"))

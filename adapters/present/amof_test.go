@@ -73,7 +73,7 @@ func planned(t testing.TB) runs.Plan {
 	p, err := runs.Plan{Tool: "amof_push_ecosystem", Action: "push", Summary: "push of demo (2 repositories)",
 		Preview: object{"repos": []object{{"name": "api", "branch": "feature/T-1", "ahead": 2, "skipped_reason": ""}, {"name": "web", "branch": "main", "ahead": 1, "files": []string{"a", "b"}}},
 			"workspace_branch": "workspace/demo", "message": nil},
-		Facts: object{"api": "0123"}, Warnings: []string{"web has changes that are not committed"},
+		Facts: object{"api": "0123"}, Warnings: []string{"web has uncommitted changes"},
 		Explanation: runs.Explanation{What: "Pushes what is committed to the remotes.", Irreversible: true, Affects: []string{"api", "web"}, Alternatives: []string{"amof_get_ecosystem_status shows what is not pushed"}},
 		Current:     object{"active_ticket": "T-1"}, Risk: runs.Risk{Level: "moderate", Irreversible: true, Reasons: []string{"writes to remote"}}}.SealedAs("demo", "/w")
 	require.NoError(t, err)

@@ -147,7 +147,7 @@ func wrongOf(t *testing.T, o tool.Outcome) (w wrong) {
 	return w
 }
 
-// opencodeWords returns the codes of opencode contract §14, then those for what it has no words for.
+// opencodeWords returns the codes of opencode contract §14, then those for what it cannot express.
 func opencodeWords() []string {
 	return strings.Fields(`project_not_found project_not_running invalid_git_url configuration_error invalid_config ssh_key_not_found invalid_ssh_key
 		clone_failed base_dir_conflict no_free_port port_in_use opencode_not_installed opencode_start_failed opencode_unhealthy opencode_auth_failed

@@ -77,7 +77,7 @@ func TestAParentSwappedForALink(t *testing.T) {
 
 	again := call("deploy", `{}`, confirm.Token{}) // a new plan shows where the link leads, and may be approved
 	require.NoError(t, again.Err)
-	assert.Contains(t, string(again.Value), "these directories are reached through links")
+	assert.Contains(t, string(again.Value), "these directories are reached through symbolic links")
 	require.NoError(t, call("deploy_apply", `{"yes":true}`, again.Request.Token).Err)
 	assert.FileExists(t, filepath.Join(dir, "elsewhere/commands/look.md"))
 }

@@ -72,7 +72,7 @@ func TestAForgedRecordIsNoReasonToDelete(t *testing.T) {
 
 	said := o.plans(o.Repo.Dir)
 	assert.Contains(t, said, `"delete":0`)
-	assert.Contains(t, said, "the audit does not know that these were deployed, so they stay where they are and belong to no deployment any more: /home/.claude/commands/diary.md")
+	assert.Contains(t, said, "the audit log does not confirm that these were deployed, so they are kept and are now unmanaged: /home/.claude/commands/diary.md")
 	assert.NotContains(t, o.status(o.Repo.Dir), `"state":"changed_upstream"`)
 	back, err := json.Marshal(o.Prepare(o.Entries, "rollback", `{"yes":true,"to":"initial"}`))
 	require.NoError(t, err)
@@ -127,8 +127,8 @@ func TestAManifestBesideTheFilesDeletesNothingUnasked(t *testing.T) {
 	o.Write(o.UserHome, ".claude/commands/diary.md", "dear diary\n")
 	said := o.plans(o.Repo.Dir)
 	assert.Contains(t, said, `"delete_kind":"drifted_delete"`)
-	assert.Contains(t, said, "no operation on record deployed it: only a file says so")
-	assert.Contains(t, said, "look at each: /home/.claude/commands/diary.md")
+	assert.Contains(t, said, "not deployed according to the audit log: only the ownership manifest lists it")
+	assert.Contains(t, said, "review each: /home/.claude/commands/diary.md")
 	assert.NotContains(t, said, `"state":"changed_upstream"`)
 	assert.Equal(t, policy.RiskHigh, o.risk("deploy_apply", `{"yes":true}`))
 	o.Fails("deploy_apply", `{"yes":true}`, deployment.ErrAdopt)
@@ -160,8 +160,8 @@ func TestAForgedOriginalIsCalledOne(t *testing.T) {
 	o.Write(o.UserHome, ".claude/commands/mine.md", "another original\n")
 	o.deploys(o.mine, `,"adopt":true`)
 	said = o.Must("rollback", back)
-	assert.Contains(t, said, `"reason":"what only a file says stood there before"`)
-	assert.Contains(t, said, "look at each: ")
+	assert.Contains(t, said, `"reason":"previous content, known only from a file"`)
+	assert.Contains(t, said, "the audit log does not confirm that these were deployed or what they replaced")
 	assert.NotContains(t, said, "original restored")
 }
 

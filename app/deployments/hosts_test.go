@@ -300,10 +300,10 @@ Be brief.
 	said := strings.Join(state.Warnings, "\n")
 	for _, part := range []string{
 		"target codex gets the agent of module agent:reviewer without model",
-		"target opencode does not get the agent of module agent:reviewer: it is kept within bounds by tools",
-		"target zed has no place for agents; module agent:reviewer was left out there",
-		"target zed has no place for permissions", "target zed has no place for output styles",
-		"target codex has no place for plugins; module plugins:acme was left out there",
+		"target opencode does not get the agent of module agent:reviewer: it is restricted by tools",
+		"target zed does not support agents; module agent:reviewer was omitted",
+		"target zed does not support permissions", "target zed does not support output styles",
+		"target codex does not support plugins; module plugins:acme was omitted",
 		"target codex cannot use of the hooks what is in guard of module hooks:guard: it is for the tools Bash",
 	} {
 		assert.Contains(t, said, part)
@@ -463,17 +463,17 @@ Hello.
 
 	good := w.Read(w.Repo.Dir, "agentpack.yaml")
 	for was, c := range map[string]struct{ is, says string }{
-		"x_robot":                           {"robot", "call it x_robot"},
-		"form: tree":                        {"form: aggregate", "rule 2: form \"aggregate\" is none for skill; write one of tree"},
-		`root: "{project}", path`:           {`root: "/etc", path`, "rule 1: root \"/etc\" begins neither with ~/ nor with {project}"},
+		"x_robot":                           {"robot", "use x_robot"},
+		"form: tree":                        {"form: aggregate", "rule 2: form \"aggregate\" is not supported for skill; use one of tree"},
+		`root: "{project}", path`:           {`root: "/etc", path`, "rule 1: invalid root \"/etc\"; it must begin with ~/ or {project}"},
 		"path: ROBOT.md":                    {"path: ../ROBOT.md", "leads out of its root"},
-		`root: "{project}", path: ROBOT.md`: {`root: "{project}/.git", path: config`, `rule 1: root "{project}/.git" with path "config" is no place of an agent`},
-		`root: "~/.robot/skills", path: "{skill}", form`:       {`root: "~/.ssh", path: "{skill}", form`, `rule 2: root "~/.ssh" with path "{skill}" is no place of an agent`},
+		`root: "{project}", path: ROBOT.md`: {`root: "{project}/.git", path: config`, `rule 1: root "{project}/.git" with path "config" is not a directory for an agent`},
+		`root: "~/.robot/skills", path: "{skill}", form`:       {`root: "~/.ssh", path: "{skill}", form`, `rule 2: root "~/.ssh" with path "{skill}" is not a directory for an agent`},
 		`root: "~/.robot/skills", path: "{skill}", form: tree`: {`root: "~", path: "{skill}", form: tree`, `rule 2: root "~" with path`},
-		"path: mcp.json":                  {"path: robot.json", "rule 4: path \"robot.json\" is no document that plans know to hand power on"},
+		"path: mcp.json":                  {"path: robot.json", "rule 4: unsupported document path \"robot.json\""},
 		`at: tools/servers, `:             {"", "rule 4: at is missing"},
-		"type: prompt, scope: user":       {"type: poem, scope: user", "rule 3: type \"poem\" is none"},
-		"scope: user, root: \"~/.robot/s": {"scope: project, root: \"~/.robot/s", "is not of the scope project"},
+		"type: prompt, scope: user":       {"type: poem, scope: user", "rule 3: type \"poem\" is not supported for a custom host"},
+		"scope: user, root: \"~/.robot/s": {"scope: project, root: \"~/.robot/s", "does not match the scope project"},
 	} {
 		w.Write(w.Repo.Dir, "agentpack.yaml", strings.ReplaceAll(good, was, c.is))
 		assert.Contains(t, w.Fails("deploy", `{}`, deployment.ErrConfig).Message, c.says, was)

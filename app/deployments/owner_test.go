@@ -161,7 +161,7 @@ func TestTwoRepositoriesServeOneProject(t *testing.T) {
 
 	// A rollback affects one owner.
 	said = o.back(o.Repo.Dir, "initial")
-	assert.Contains(t, said, "belong to the config repository "+o.Plain(o.mine)+" and are not part of this")
+	assert.Contains(t, said, "not included: ")
 	left := o.everything()
 	assert.Contains(t, left["~/.claude/commands/both.md"], "As I say.")
 	assert.Contains(t, left[".mcp.json"], "notes")
@@ -223,7 +223,7 @@ func TestManifestsOfEarlierVersionsAreTakenOver(t *testing.T) {
 
 	planned := o.plans(o.Repo.Dir)
 	assert.Contains(t, planned, nothing)
-	assert.Contains(t, planned, "these ownership manifests are taken over into the home and removed")
+	assert.Contains(t, planned, "these ownership manifests are moved to COUNTERSIGN_HOME")
 	assert.Contains(t, planned, "/project/.claude/skills/.agentpack.manifest.claude_code.json")
 	assert.Contains(t, o.plans(o.mine), `"delete":0`, "they are whose deployments wrote there, and not of whoever comes by")
 	o.deploys(o.Repo.Dir, "")

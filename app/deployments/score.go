@@ -106,7 +106,7 @@ func (t *tally) line(number int, text []byte, problem error) {
 	}
 	var fields map[string]json.RawMessage
 	if err := json.Unmarshal(text, &fields); err != nil || fields == nil {
-		t.skip(&t.stats.Malformed, number, "it is no JSON object")
+		t.skip(&t.stats.Malformed, number, "not a JSON object")
 		return
 	}
 	if v := valueOf[int](fields, "schema_version"); v == nil || *v != eventVersion {

@@ -293,8 +293,8 @@ func TestTextBehindTheLastMark(t *testing.T) {
 	where := ". What a module is to say stands in /home/.codex/AGENTS.md behind <!-- agentpack:module=instructions:rules --> or <!-- agentpack:module=instructions:style -->" +
 		" and before the next <!-- /agentpack -->, each of them on a line of its own: write it there, then repeat countersign agents --repo /repo evolve propose"
 	for added, says := range map[string]string{
-		"Be kind.\n": "the marks between the modules were changed, so that the edit cannot be assigned to a module: line 15 has other text behind <!-- /agentpack -->," +
-			" which would end section \"instructions:style\"; give the mark a line of its own",
+		"Be kind.\n": "the marks between the modules were changed, so that the edit cannot be assigned to a module: line 15 has other text after <!-- /agentpack -->," +
+			" which ends section \"instructions:style\"; put the mark on a separate line",
 		"\nBe kind.\n": "only text that belongs to no module was changed",
 	} {
 		r.Write(r.UserHome, agents, deployed+added)

@@ -501,7 +501,7 @@ func (s scriptService) planDown(ctx context.Context, sc tool.Scope, in ServicesD
 	}
 	for _, name := range in.Names {
 		if _, ran := states[name]; !ran && s.place(found, name) < 0 {
-			return downPlan{}, project.ErrArgument.WithMessage("there is no service %q", name)
+			return downPlan{}, project.ErrArgument.WithMessage("service %q not found", name)
 		}
 	}
 	running := []process.State{}

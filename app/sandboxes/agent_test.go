@@ -175,7 +175,7 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	in := sandboxArgs{"git_url": url, "name": "one", "isolate": "container-offline:here:1", "start_command": "echo \"$SANDBOX_NAME\" > made"}
 	o := r.Ask(sandboxCreate, in)
 	require.NotNil(t, o.Request)
-	for _, want := range []string{`"command_begins":["` + filepath.Join(bin, "docker") + `","run","--rm"`, `"--network","none"`, `"here:1"]`, "faults of the kernel"} {
+	for _, want := range []string{`"command_begins":["` + filepath.Join(bin, "docker") + `","run","--rm"`, `"--network","none"`, `"here:1"]`, "vulnerabilities of the kernel"} {
 		assert.Contains(t, string(o.Request.Plan), want)
 	}
 	box := made(t, r.Do(sandboxCreate, in))["directory"].(string)
@@ -192,7 +192,7 @@ func TestAContainerStaysWithTheSandbox(t *testing.T) {
 	asked := r.Call(t.Context(), call)
 	require.NotNil(t, asked.Request, "taking it away is asked about")
 	assert.Equal(t, "high", asked.Request.Risk)
-	assert.Contains(t, string(asked.Request.Plan), `"held_until_now":["of this machine's files`)
+	assert.Contains(t, string(asked.Request.Plan), `"held_until_now":["only the sandbox and the clone's .git are visible`)
 	r.ByPerson(restore, with(again, sandboxArgs{"name": "two", "isolate": "none"}))
 	for _, b := range r.Do(listSandbox, sandboxArgs{"git_url": url})["sandboxes"].([]any) {
 		if b := b.(sandboxArgs); b["name"] == "two" {
@@ -223,7 +223,7 @@ func TestIsolationIsChangedLater(t *testing.T) {
 	asked := r.Call(t.Context(), call)
 	require.NotNil(t, asked.Request)
 	assert.Equal(t, "high", asked.Request.Risk)
-	for _, want := range []string{`"means":["commands, set-up and agents`, `"held_until_now":["of this machine's files`} {
+	for _, want := range []string{`"means":["commands, set-up and agents`, `"held_until_now":["only the sandbox and the clone's .git are visible`} {
 		assert.Contains(t, string(asked.Request.Plan), want)
 	}
 	assert.Equal(t, "container:here:1", firstIsolation(r, url), "a plan changes nothing")

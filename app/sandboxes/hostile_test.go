@@ -78,7 +78,7 @@ func TestLongSetup(t *testing.T) {
 	}
 	for _, b := range projectrig.Object(t, other.Ask(listSandbox, sandboxArgs{"git_url": url}).Value)["sandboxes"].([]any) {
 		if b := b.(sandboxArgs); b["name"] == "slow" {
-			assert.Equal(t, "something is being done with it", b["cleanup"])
+			assert.Equal(t, "an operation on it is in progress", b["cleanup"])
 		}
 	}
 	r.Write(box, "go", "")

@@ -635,7 +635,7 @@ func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	id := v.questions(1)[0].ID
 	seen, code = v.atTerminal("u\nsoon\n24h any-arguments\nn\nn", "approve", id)
 	require.Zero(t, code, seen)
-	assert.Contains(t, seen, "You allowed this once before.")
+	assert.Contains(t, seen, "You approved this call once before.")
 	assert.Contains(t, seen, "invalid duration")
 	assert.Contains(t, seen, "not bound: how often it runs; its arguments")
 	a.fails("CONFIRMATION_PENDING", npm, with("one"))

@@ -205,7 +205,7 @@ func TestDefect12HomeIsNoProject(t *testing.T) {
 	for dir, a := range map[string]*agent{s.home: a, s.base: s.agentIn(s.base), s.outside: s.agentIn(s.outside)} {
 		planned := a.ask("plan", nil)
 		require.True(t, planned.OK)
-		assert.Contains(t, strings.Join(planned.Warnings, "\n"), dir+" is no git work tree, so nothing is planned into it")
+		assert.Contains(t, strings.Join(planned.Warnings, "\n"), dir+" is not a git worktree, so nothing is planned for it")
 		changes := a.does("plan", nil).Changes
 		require.NotEmpty(t, changes, "the user's own files are")
 		for _, c := range changes {

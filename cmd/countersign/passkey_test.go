@@ -109,7 +109,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 
 	th := newThief(b)
 	page := th.enrols()
-	assert.Contains(t, page, "needs an answer in a terminal")
+	assert.Contains(t, page, "needs a decision in a terminal")
 	var enrolment string
 	for _, q := range b.questions(2) {
 		if q.ID != wanted {
@@ -118,7 +118,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	}
 	form := url.Values{"form_token": {th.part(page, `name="form_token" value="`, `"`)}, "decision": {"approve"}, "plan_hash": {th.part(page, `name="plan_hash" value="`, `"`)}}
 	_, page = th.send(http.MethodPost, th.part(page, `action="`, `/answer"`)+"/answer", form)
-	assert.Contains(t, page, "approving this needs an answer in a terminal")
+	assert.Contains(t, page, "approving this needs a decision in a terminal")
 	_, _, code = b.try("approve", enrolment, "--yes")
 	assert.Equal(t, 6, code, "nor does a command without one")
 	th.sql(`INSERT INTO enrolled_keys (id, kind, handle, body) VALUES (?, 'passkey', ?, ?)`, enrolledAs(th.key).ID(), th.key.Handle(), encoded(t, enrolledAs(th.key)))

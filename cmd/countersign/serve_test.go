@@ -130,7 +130,7 @@ func TestServeFromItsStartToItsEnd(t *testing.T) {
 	assert.Equal(t, http.StatusOK, w.ask(browser, http.MethodGet, w.pages()+"/logout", nil).StatusCode, "it is in")
 	stranger, again := w.person(w.said.Login.URL)
 	assert.Equal(t, http.StatusUnauthorized, again.StatusCode)
-	assert.Contains(t, again.Status, "used already")
+	assert.Contains(t, again.Status, "already used")
 	assert.Equal(t, http.StatusUnauthorized, w.ask(stranger, http.MethodGet, w.pages()+"/logout", nil).StatusCode)
 
 	out, problems, code := w.run("login", "/approvals", "--print")

@@ -70,11 +70,11 @@ func fingerprint(k *securitykey.Key) string { return ssh.FingerprintSHA256(k.Pub
 func (u *toucher) enrols() {
 	u.t.Helper()
 	s := u.sits(140, 50, "keys", "add", "--key", fingerprint(u.key))
-	s.sees("touch the security key on the ring now", "an answer in the console", "Waiting; Ctrl-C")
+	s.sees("touch the security key on the ring now", "a decision in the console", "Waiting; Ctrl-C")
 	q := u.questions(1)[0]
 	seen, code := u.atTerminal("y", "approve", q.ID)
 	assert.Equal(u.t, 6, code, "a terminal alone enrols nothing: %s", seen)
-	assert.Contains(u.t, seen, "needs an answer in the console")
+	assert.Contains(u.t, seen, "needs a decision in the console")
 	v := u.visitor()
 	form := v.form("/approvals/" + q.ID)
 	form.Set("decision", "approve")
@@ -156,7 +156,7 @@ func TestATouchApproves(t *testing.T) {
 	s = u.sits(140, 60, "approvals")
 	s.sees("1 pending")
 	s.types("\r")
-	s.sees("approving needs a touched security key or a passkey", "echo done")
+	s.sees("approving needs a security key or a passkey", "echo done")
 	held, blocked = make(chan struct{}), make(chan struct{})
 	u.key.Before(func() {
 		close(held)
@@ -257,7 +257,7 @@ func TestTouchAttacks(t *testing.T) {
 		"one yes for several": func(t *testing.T) {
 			seen, code := u.atTerminal("y", "approve", id, "cf_other")
 			assert.Equal(t, 2, code, seen)
-			assert.Contains(t, seen, "cannot be approved together with others: it needs a touched security key")
+			assert.Contains(t, seen, "cannot be approved together with others: it needs a security key or a passkey")
 		},
 		"a signature for another plan": func(t *testing.T) {
 			other := plan

@@ -35,12 +35,12 @@ const MaxName = 64
 // The errors of rejected credentials. A client that presents one learns no more than these.
 var (
 	ErrUnknown = fault.New(fault.Denied, "credential_unknown", "the credential is unknown or revoked")
-	ErrExpired = fault.New(fault.Denied, "credential_expired", "this credential has expired; make a new one")
-	ErrUsed    = fault.New(fault.Denied, "credential_used", "this log-in was used already; it is good for one browser")
-	ErrTaken   = fault.New(fault.Conflict, "credential_exists", "there is a credential of that name already")
-	ErrName    = fault.New(fault.Invalid, "credential_name_invalid", "a credential is named with 1 to 64 printable characters")
-	ErrMissing = fault.New(fault.NotFound, "credential_not_found", "there is no credential of that name or id")
-	ErrKind    = fault.New(fault.Invalid, "credential_kind_invalid", "there is no such kind of credential")
+	ErrExpired = fault.New(fault.Denied, "credential_expired", "the credential has expired; create a new one")
+	ErrUsed    = fault.New(fault.Denied, "credential_used", "the login link was already used; create a new one")
+	ErrTaken   = fault.New(fault.Conflict, "credential_exists", "a credential with this name already exists")
+	ErrName    = fault.New(fault.Invalid, "credential_name_invalid", "invalid credential name; use 1 to 64 printable characters")
+	ErrMissing = fault.New(fault.NotFound, "credential_not_found", "credential not found; give its name or ID")
+	ErrKind    = fault.New(fault.Invalid, "credential_kind_invalid", "unknown credential kind")
 )
 
 // Kind is the kind of a credential. The zero Kind is invalid.
@@ -71,7 +71,7 @@ func (k Kind) MarshalText() ([]byte, error) { return []byte(k.String()), nil }
 func (k *Kind) UnmarshalText(text []byte) error {
 	i := slices.Index(kindNames, string(text))
 	if i < 1 {
-		return ErrKind.WithMessage("%q is no kind of credential", text)
+		return ErrKind.WithMessage("unknown credential kind %q", text)
 	}
 	*k = Kind(i)
 	return nil
@@ -153,7 +153,7 @@ func (c *Credential) Valid() error {
 	n := utf8.RuneCountInString(c.Name)
 	if n < 1 || n > MaxName || !utf8.ValidString(c.Name) || strings.TrimSpace(c.Name) != c.Name ||
 		strings.ContainsFunc(c.Name, func(r rune) bool { return !unicode.IsPrint(r) }) {
-		return ErrName.WithMessage("%q is no name of a credential: 1 to %d printable characters", c.Name, MaxName)
+		return ErrName.WithMessage("invalid credential name %q: use 1 to %d printable characters", c.Name, MaxName)
 	}
 	return nil
 }

@@ -63,7 +63,7 @@ type Record struct {
 }
 
 // ErrBroken is returned for an invalid chain; the message names the first invalid record.
-var ErrBroken = fault.New(fault.State, "audit_chain_broken", "the audit chain is broken")
+var ErrBroken = fault.New(fault.State, "audit_chain_broken", "the audit log's hash chain is broken")
 
 const label = "audit.record.v1"
 

@@ -12,7 +12,7 @@ import (
 )
 
 // ErrHead is returned for text that is not a signed head.
-var ErrHead = fault.New(fault.Invalid, "audit_head_invalid", "this is no signed head of an audit")
+var ErrHead = fault.New(fault.Invalid, "audit_head_invalid", "not a signed audit log head")
 
 // Key is an ed25519 public key that verifies heads. Its text form is "ed25519:" and base64; the zero Key is empty text.
 type Key [ed25519.PublicKeySize]byte
@@ -39,7 +39,7 @@ func (k *Key) UnmarshalText(text []byte) error {
 	digits, ok := strings.CutPrefix(string(text), keyPrefix)
 	raw, err := base64.RawStdEncoding.DecodeString(digits)
 	if !ok || err != nil || len(raw) != len(k) {
-		return ErrHead.WithMessage("a key is ed25519: followed by 43 digits of base64")
+		return ErrHead.WithMessage("invalid key; use ed25519: followed by 43 base64 characters")
 	}
 	copy(k[:], raw)
 	return nil

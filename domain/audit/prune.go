@@ -125,7 +125,7 @@ func (s PruneStep) Pick(before time.Time, records iter.Seq2[Raw, error]) (runs [
 		runs = append(runs, [2]int64{r.Seq, r.Seq})
 	}
 	if c.at() != s.To || reads != s.Reads {
-		return nil, ErrBroken.WithMessage("the audit records %d to %d are not those that were verified", s.From.Seq+1, s.To.Seq)
+		return nil, ErrBroken.WithMessage("audit records %d to %d differ from the verified ones", s.From.Seq+1, s.To.Seq)
 	}
 	return runs, nil
 }

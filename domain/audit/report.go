@@ -12,9 +12,9 @@ import (
 
 // The ways in which an audit log with a valid chain can still differ from what was written.
 var (
-	ErrContradicted = fault.New(fault.State, "audit_contradicted", "what was put outside the database contradicts the audit")
-	ErrUnchecked    = fault.New(fault.Unavailable, "audit_anchor_unread", "an anchor of the audit could not be read")
-	ErrUnsigned     = fault.New(fault.State, "audit_unsigned", "the end of the audit is not signed by the key of this machine")
+	ErrContradicted = fault.New(fault.State, "audit_contradicted", "an external anchor contradicts the audit log")
+	ErrUnchecked    = fault.New(fault.Unavailable, "audit_anchor_unread", "an audit anchor cannot be read")
+	ErrUnsigned     = fault.New(fault.State, "audit_unsigned", "the last audit record is not signed by this machine's key")
 )
 
 // End is what a store knows of the end of its chain, apart from the records.
@@ -190,14 +190,14 @@ func (c *Check) End(end End, about Context) Report {
 	case c.broken != nil:
 		fail(c.broken)
 	case end.Seq > last.Seq:
-		fail(ErrBroken.WithMessage("audit record %d is missing: the chain was cut off; it continued to record %d", last.Seq+1, end.Seq))
+		fail(ErrBroken.WithMessage("audit record %d is missing: the chain was truncated; it ended with record %d", last.Seq+1, end.Seq))
 	case end.Seq < last.Seq:
-		fail(ErrBroken.WithMessage("audit record %d stands behind the end of the chain, which is record %d", end.Seq+1, end.Seq))
+		fail(ErrBroken.WithMessage("audit record %d comes after the recorded end of the chain, record %d", end.Seq+1, end.Seq))
 	case end.Hash != last.Hash:
-		fail(ErrBroken.WithMessage("audit record %d is not the one that the chain ended with", last.Seq))
+		fail(ErrBroken.WithMessage("audit record %d is not the recorded last record of the chain", last.Seq))
 	}
 	if c.broken == nil && c.removal.To > 0 && !c.removalSeen && c.removalAt > c.from.Head.Seq {
-		fail(ErrBroken.WithMessage("reads up to record %d are missing, and no record says that retention has removed them", c.removal.To))
+		fail(ErrBroken.WithMessage("reads up to record %d are missing, and no record shows that retention removed them", c.removal.To))
 	}
 	r.Faults = append(append(r.Faults, c.odd...), c.strangeRemovals(own(about, end))...)
 	if end.Signed != nil {
@@ -205,11 +205,11 @@ func (c *Check) End(end End, about Context) Report {
 			fail(err)
 		}
 	} else if last.Seq > 0 && about.Own != (Key{}) && c.broken == nil {
-		fail(ErrUnsigned.WithMessage("there is a key that signs the end of the audit, and it has not signed it: somebody else has written here"))
+		fail(ErrUnsigned.WithMessage("the last audit record is not signed although a signing key exists: another program wrote to the audit log"))
 	}
 	says := end.Kept != (Kept{}) || end.Signed != nil && end.Signed.Kept != (Kept{})
 	if c.broken == nil && says && end.Kept != c.checker.kept {
-		fail(ErrContradicted.WithMessage("what the end of the audit says of the records that are never removed is not so: somebody has edited it, or written records past it"))
+		fail(ErrContradicted.WithMessage("the audit head's count of permanent records is wrong: the head or the records were edited"))
 	}
 	r.Keys = c.stretches(end)
 	for _, h := range c.holdings {
@@ -261,18 +261,18 @@ func (c *Check) signed(h Head, about Context) error {
 	fits, known := there.fits(h)
 	switch {
 	case !h.Signed():
-		return ErrContradicted.WithMessage("the head in the database says that %s has signed record %d, and it has not", h.Key, h.Seq)
+		return ErrContradicted.WithMessage("the audit head in the database claims a signature by %s for record %d, but the signature is invalid", h.Key, h.Seq)
 	case about.Own != (Key{}) && h.Key != about.Own:
-		return ErrUnsigned.WithMessage("records since %d are not signed: the key of this machine is %s, and it was %s; put that file back from a copy, or begin with a new key on record: countersign audit key new",
+		return ErrUnsigned.WithMessage("records since %d are not signed: this machine's key is %s, but it was %s; restore the key file from a backup, or record a new key: countersign audit key new",
 			h.Seq, about.Own, h.Key)
 	case c.broken != nil && h.Seq > last.Seq:
 		return nil // the break of the chain is already reported
 	case h.Seq > last.Seq:
-		return ErrContradicted.WithMessage("record %d was signed at %s, and the record there is now ends with %d: it was cut off", h.Seq, stamp(h.At), last.Seq)
+		return ErrContradicted.WithMessage("record %d was signed at %s, but the audit log now ends with record %d: it was truncated", h.Seq, stamp(h.At), last.Seq)
 	case asked && known && !fits:
-		return ErrContradicted.WithMessage("audit record %d is another one than the one that was signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
+		return ErrContradicted.WithMessage("audit record %d differs from the one signed at %s: the chain was rebuilt", h.Seq, stamp(h.At))
 	case h.Seq < last.Seq && about.OwnErr == nil:
-		return ErrUnsigned.WithMessage("the audit is signed up to record %d, and the records behind it are not: somebody else has written them, or the key could not be used then", h.Seq)
+		return ErrUnsigned.WithMessage("the audit log is signed up to record %d only: another program wrote the later records, or the key was not available", h.Seq)
 	}
 	return nil
 }
@@ -323,18 +323,18 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		return v
 	case errors.Is(h.Err, ErrContradicted):
 		v.Problem = fault.From(h.Err).Message
-		v.err = ErrContradicted.WithMessage("the anchor %s contradicts the audit: %s", h.Anchor, v.Problem)
+		v.err = ErrContradicted.WithMessage("anchor %s contradicts the audit log: %s", h.Anchor, v.Problem)
 		return v
 	case h.Err != nil:
 		v.Problem = fault.From(h.Err).Message
-		v.err = ErrUnchecked.WithMessage("the anchor %s could not be read: %s", h.Anchor, v.Problem).WithCause(h.Err)
+		v.err = ErrUnchecked.WithMessage("anchor %s cannot be read: %s", h.Anchor, v.Problem).WithCause(h.Err)
 		return v
 	}
 	own := own(about, end)
 	newest, forgiven := int64(0), 0
 	say := func(format string, args ...any) {
 		if v.err == nil {
-			v.err = ErrContradicted.WithMessage("the anchor "+h.Anchor.String()+" contradicts the audit: "+format, args...)
+			v.err = ErrContradicted.WithMessage("the anchor "+h.Anchor.String()+" contradicts the audit log: "+format, args...)
 			v.Problem = fault.From(ErrContradicted.WithMessage(format, args...)).Message
 		}
 	}
@@ -359,25 +359,25 @@ func (c *Check) vouch(h AnchorContents, about Context, end End) Vouch {
 		case forgive:
 			forgiven++
 		case !head.Signed():
-			say("an entry says that %s has signed record %d at %s, and it has not", head.Key, head.Seq, stamp(head.At))
+			say("an entry claims a signature by %s for record %d at %s, but the signature is invalid", head.Key, head.Seq, stamp(head.At))
 		case !known && head.Seq > last.Seq:
-			say("it knows this home with %d records at %s, signed by the key %s, and the record there is now ends with %d and does not know that key", head.Seq, stamp(head.At), head.Key, last.Seq)
+			say("it has %d records at %s, signed by key %s, but the audit log now ends with record %d and does not contain that key", head.Seq, stamp(head.At), head.Key, last.Seq)
 		case !known:
-			say("the key %s, which has signed record %d of this home at %s, is none that the record tells of", head.Key, head.Seq, stamp(head.At))
+			say("key %s, which signed record %d at %s, is not in the audit log", head.Key, head.Seq, stamp(head.At))
 		case head.Seq > last.Seq:
-			say("it knows record %d (%s), and the record there is now ends with %d: it was cut off, or replaced by an older copy", head.Seq, stamp(head.At), last.Seq)
+			say("it has record %d (%s), but the audit log now ends with record %d: it was truncated, or replaced by an older copy", head.Seq, stamp(head.At), last.Seq)
 		default:
-			say("record %d is another one than it was at %s: the chain was rebuilt from there or before", head.Seq, stamp(head.At))
+			say("record %d differs from the one anchored at %s: the chain was rebuilt from that record or an earlier one", head.Seq, stamp(head.At))
 		}
 	}
 	v.Behind = max(last.Seq-max(v.To, 0), 0)
 	if lost := h.Put.Seq > newest && !h.Put.At.Before(c.selfRecords.Accepted); lost && h.Fades {
-		v.Note = "it has forgotten what was put there before"
+		v.Note = "earlier entries are missing from it"
 	} else if lost {
-		say("record %d was put there at %s, and it is not there any more", h.Put.Seq, stamp(h.Put.At))
+		say("record %d was anchored at %s, but its entry is missing", h.Put.Seq, stamp(h.Put.At))
 	}
 	if forgiven > 0 && v.Note == "" {
-		v.Note = "older entries that contradict the record were accepted by a person at " + stamp(c.selfRecords.Accepted)
+		v.Note = "the user accepted older entries that contradict the audit log at " + stamp(c.selfRecords.Accepted)
 	}
 	return v
 }
@@ -394,16 +394,16 @@ func (c *Check) listed(about Context) (faults []error) {
 	}
 	for _, a := range c.selfRecords.Anchors {
 		if !has(about.Listed, a) {
-			faults = append(faults, ErrContradicted.WithMessage("the anchor %s was taken from the list without a record of that; put it back: countersign audit anchor add %s", a, a))
+			faults = append(faults, ErrContradicted.WithMessage("anchor %s was removed without an audit record; add it again: countersign audit anchor add %s", a, a))
 		}
 	}
 	for _, a := range about.Listed {
 		if !has(c.selfRecords.Anchors, a) {
-			faults = append(faults, ErrContradicted.WithMessage("the list names the anchor %s, and the record does not tell of it: it was cut off, or replaced by an older copy", a))
+			faults = append(faults, ErrContradicted.WithMessage("anchor %s is configured but not in the audit log: the log was truncated, or replaced by an older copy", a))
 		}
 	}
 	if about.NoJournal && !c.selfRecords.NoJournal {
-		faults = append(faults, ErrContradicted.WithMessage("the system's journal was taken from the list of anchors without a record of that; put it back: countersign audit anchor add journal"))
+		faults = append(faults, ErrContradicted.WithMessage("the system journal was removed from the anchors without an audit record; add it again: countersign audit anchor add journal"))
 	}
 	return faults
 }

@@ -191,7 +191,7 @@ func (c *Check) Removed(all []Raw, own Key) {
 // noteRemoval checks a removal that is on record: it is signed, and was allowed when it was written.
 func (c *Check) noteRemoval(seq int64, r Removal) {
 	fail := func(why string) {
-		c.odd = append(c.odd, ErrContradicted.WithMessage("record %d says that reads up to record %d were removed by retention, and %s", seq, r.To, why))
+		c.odd = append(c.odd, ErrContradicted.WithMessage("record %d states that retention removed reads up to record %d, but %s", seq, r.To, why))
 	}
 	if c.removalAt == seq && r.Sum() == c.removal.Sum() {
 		c.removalSeen = true
@@ -199,15 +199,15 @@ func (c *Check) noteRemoval(seq int64, r Removal) {
 	had, known := c.removals[r.Again]
 	switch allowed := c.selfRecords.Retention; {
 	case !r.SignedBy(r.Head.Key):
-		fail("nobody has signed that")
+		fail("it is not signed")
 	case r.To >= seq:
-		fail("it was written before those")
+		fail("it is older than those reads")
 	case r.Again > 0 && (!known || had.To != r.To || had.Hash != r.Hash || had.Kept != r.Kept):
-		fail("repeats one that is not on record")
+		fail("repeats one that is not in the audit log")
 	case r.Again == 0 && (allowed.Days <= 0 || allowed.Allowed == 0):
-		fail("no person had allowed to remove any")
+		fail("no user had allowed the removal")
 	case r.Again == 0 && (r.Days != allowed.Days || r.Allowed != allowed.Allowed):
-		fail("what a person had allowed then was something else")
+		fail("the user had allowed a different removal")
 	}
 	if c.removals == nil {
 		c.removals = map[int64]Removal{}
@@ -219,7 +219,7 @@ func (c *Check) noteRemoval(seq int64, r Removal) {
 func (c *Check) strangeRemovals(own Key) (faults []error) {
 	for _, seq := range slices.Sorted(maps.Keys(c.removals)) {
 		if k := c.removals[seq].Head.Key; !c.selfRecords.Knows(k, own) {
-			faults = append(faults, ErrContradicted.WithMessage("record %d says that reads were removed by retention, and the key %s, which has signed that, is none that the record tells of", seq, k))
+			faults = append(faults, ErrContradicted.WithMessage("record %d states that retention removed reads, but its signing key %s is not in the audit log", seq, k))
 		}
 	}
 	return faults
@@ -235,13 +235,13 @@ func (h Retention) Still(since iter.Seq2[Raw, error]) error {
 		now.Note(r)
 	}
 	if now.Retention != h {
-		return ErrStale.WithMessage("for how long reads are kept has changed meanwhile, so nothing more was removed")
+		return ErrStale.WithMessage("the retention period for reads changed during the removal, so the removal stopped")
 	}
 	return nil
 }
 
 // ErrStale is returned for a removal that is not what is to be removed any more; it is planned anew.
-var ErrStale = fault.New(fault.Conflict, "audit_prune_stale", "the audit has changed since the removal was planned")
+var ErrStale = fault.New(fault.Conflict, "audit_prune_stale", "the audit log changed since the removal was planned")
 
 // Retention returns what the records passed so far say about retention.
 func (c *Check) Retention() Retention { return c.selfRecords.Retention }

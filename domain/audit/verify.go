@@ -115,7 +115,7 @@ func (c *Checker) Next(r Raw) error {
 	case !bytes.Equal(sum[:], r.Hash) || !ok:
 		return ErrBroken.WithMessage("audit record %d was changed after it was written", r.Seq)
 	case within && read:
-		return ErrBroken.WithMessage("audit record %d stands where all reads were removed by retention, and says that it is a read: somebody has put it there", r.Seq)
+		return ErrBroken.WithMessage("audit record %d is a read in a range from which retention removed all reads: it was added later", r.Seq)
 	}
 	if c.read = read; !read {
 		c.kept = c.kept.With(r.Seq, sum)
@@ -133,9 +133,9 @@ func (c *Checker) resume() error {
 	}
 	switch {
 	case c.kept.Count < to.Kept.Count:
-		return ErrBroken.WithMessage("of the audit records 1 to %d retention has removed the reads and kept %d records, and %d are there: somebody has removed others", to.Seq, to.Kept.Count, c.kept.Count)
+		return ErrBroken.WithMessage("retention removed the reads of audit records 1 to %d and kept %d records, but %d are present: other records were removed", to.Seq, to.Kept.Count, c.kept.Count)
 	case c.kept != to.Kept, c.last.Seq == to.Seq && c.last.Hash != to.Hash:
-		return ErrBroken.WithMessage("of the audit records 1 to %d retention has removed the reads, and the others are not the ones that it kept: they were edited, exchanged or added to", to.Seq)
+		return ErrBroken.WithMessage("retention removed the reads of audit records 1 to %d, but the remaining records differ from the kept ones: they were edited, replaced or added", to.Seq)
 	}
 	c.last, c.read, c.resumed = Record{Seq: to.Seq, Hash: to.Hash}, false, true
 	return nil

@@ -22,7 +22,7 @@ type Hash [sha256.Size]byte
 const prefix = "sha256:"
 
 // ErrHash is returned for text that is not a hash.
-var ErrHash = fault.New(fault.Invalid, "hash_invalid", "a hash is sha256: followed by 64 lower-case hex digits")
+var ErrHash = fault.New(fault.Invalid, "hash_invalid", "invalid hash; use sha256: followed by 64 lowercase hex digits")
 
 // ErrForm is returned for a value without a canonical form (a float, a key that occurs twice in one object, or a value that JSON cannot represent).
 var ErrForm = fault.New(fault.Internal, "canon_form", "the value has no canonical form")

@@ -186,7 +186,7 @@ func (w *rewriter) sort(members []member, start int) error {
 	}
 	for i := 1; i < len(members); i++ {
 		if bytes.Equal(members[i].key, members[i-1].key) {
-			return ErrForm.WithMessage("the key %q is there twice", members[i].key)
+			return ErrForm.WithMessage("duplicate key %q", members[i].key)
 		}
 	}
 	return nil

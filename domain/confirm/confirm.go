@@ -37,17 +37,17 @@ const MaxReason = 500
 
 // The errors of using an approval. With each of them nothing is changed.
 var (
-	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "this confirmation token is not known; call again without a token to get a new one")
-	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "there is no such confirmation") // for an ID, which users have; callers have tokens
-	ErrUsed     = fault.New(fault.Unconfirmed, "confirm_token_used", "this confirmation was used already; call again without a token to get a new one")
-	ErrExpired  = fault.New(fault.Unconfirmed, "confirm_token_expired", "this confirmation has expired; call again without a token to get a new one")
-	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this confirmation was given for something else; call again without a token to get a new one")
-	ErrTyped    = fault.New(fault.Unconfirmed, "confirm_typed_value_wrong", "the typed name is not the one asked for")
-	ErrBurnt    = fault.New(fault.Unconfirmed, "confirm_token_burnt", "the name was mistyped three times, so this confirmation is void; call again to get a new one")
+	ErrUnknown  = fault.New(fault.Unconfirmed, "confirm_token_unknown", "unknown approval token; call again without confirm_token to get a new one")
+	ErrNotFound = fault.New(fault.NotFound, "confirmation_not_found", "approval request not found") // for an ID, which users have; callers have tokens
+	ErrUsed     = fault.New(fault.Unconfirmed, "confirm_token_used", "this approval was already used; call again without confirm_token to get a new one")
+	ErrExpired  = fault.New(fault.Unconfirmed, "confirm_token_expired", "this approval request expired; call again without confirm_token to get a new one")
+	ErrMismatch = fault.New(fault.Unconfirmed, "confirm_token_mismatch", "this approval is for a different call; call again without confirm_token to get a new one")
+	ErrTyped    = fault.New(fault.Unconfirmed, "confirm_typed_value_wrong", "the typed name does not match")
+	ErrBurnt    = fault.New(fault.Unconfirmed, "confirm_token_burnt", "the name was mistyped three times, so this approval request is cancelled; call again to get a new one")
 	ErrDenied   = fault.New(fault.Denied, "confirm_denied", "the user denied this call")
-	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this confirmation was cancelled; call again to get a new one")
-	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "a person has not answered this confirmation yet")
-	ErrAnswered = fault.New(fault.Conflict, "confirm_answered", "this approval request has been answered already") // the first decision counts
+	ErrCanceled = fault.New(fault.Unconfirmed, "confirm_canceled", "this approval request was cancelled; call again to get a new one")
+	ErrPending  = fault.New(fault.Unconfirmed, "confirm_pending", "this approval request is still pending")
+	ErrAnswered = fault.New(fault.Conflict, "confirm_answered", "this approval request was already decided") // the first decision counts
 	ErrProof    = fault.New(fault.Denied, "confirm_proof_missing", "this approval needs a stronger proof than the one given")
 )
 
@@ -287,7 +287,7 @@ func (a Decision) Settle(g *Request, now time.Time) error {
 		return err
 	}
 	if proof.Surface == SurfaceForm && (!g.Formable() || proof.Entry != g.Entry) {
-		return ErrProof.WithMessage("a form does not answer this; a terminal or the console does")
+		return ErrProof.WithMessage("a form in the host cannot decide this request; decide in a terminal or in the console")
 	}
 	if a.Approve {
 		if !proof.Meets(g.Needs) {

@@ -20,7 +20,7 @@ var (
 	binding = confirm.Binding{Session: "s-1", Principal: "me", Tool: "deploy_apply", Subject: canon.SumBytes("test", []byte("plan"))}
 )
 
-// seat is the proof of an answer in a terminal.
+// seat is the proof of a decision in a terminal.
 var seat = confirm.Proof{Surface: confirm.SurfaceTerminal, User: "me", TTY: "/dev/pts/1"}
 
 func grant() confirm.Request {

@@ -21,7 +21,7 @@ const (
 const DatedSlack = time.Minute
 
 // ErrUngrantable is returned when an approval asks for a dated grant for a call that must ask every time. Nothing is approved.
-var ErrUngrantable = fault.New(fault.Denied, "grant_refused", "this is of a kind that is asked about every time")
+var ErrUngrantable = fault.New(fault.Denied, "grant_refused", "calls of this kind always ask for approval")
 
 // Until asks for a dated grant with the approval: how long it lasts, across sessions.
 type Until struct {
@@ -33,7 +33,7 @@ type Until struct {
 // Check fails for a duration that is not positive or exceeds DatedMost.
 func (u Until) Check() error {
 	if u.For < time.Minute || u.For > DatedMost {
-		return ErrUngrantable.WithMessage("a grant holds for at least a minute and at most %d days; say how long, as in 8h", int(DatedMost/(24*time.Hour)))
+		return ErrUngrantable.WithMessage("invalid duration of a grant; use 1 minute to %d days, such as 8h", int(DatedMost/(24*time.Hour)))
 	}
 	return nil
 }
@@ -155,11 +155,11 @@ func (g *Request) dated(a Decision, now time.Time) (*Dated, error) {
 	fresh.Reach = a.Reach // from the current plan, whatever the row says
 	switch {
 	case !fresh.Datable():
-		return nil, ErrUngrantable.WithMessage("this is of a kind that is asked about every time; approve it once")
+		return nil, ErrUngrantable.WithMessage("calls of this kind always ask for approval; approve this call once")
 	case !a.Proof.Meets(policy.ProvingPerson):
-		return nil, ErrUngrantable.WithMessage("only a terminal or the console allows something until a date; %s approves once", a.Proof.Surface.Words())
+		return nil, ErrUngrantable.WithMessage("only a terminal or the console can grant calls until a date; %s approves once", a.Proof.Surface.Words())
 	case u.AnyArgs && a.Reach.Loose.IsZero():
-		return nil, ErrUngrantable.WithMessage("the arguments of %s decide what it does, so they cannot be left out; allow it with these", g.Binding.Tool)
+		return nil, ErrUngrantable.WithMessage("a grant for %s must include its arguments, because they decide what it does", g.Binding.Tool)
 	}
 	if err := u.Check(); err != nil {
 		return nil, err
@@ -175,20 +175,20 @@ func (g *Request) dated(a Decision, now time.Time) (*Dated, error) {
 
 // Bound describes what a dated grant for the request would be bound to, and what it would not, one line each.
 func (v View) Bound(u Until) (bound, unbound string) {
-	content := "with these arguments, and with everything that the plan shows as it is now"
+	content := "with these arguments and this exact plan"
 	loose := []string{"how often it runs"}
 	if u.AnyArgs {
-		content = "with the command and the files that it reads as they are now"
-		loose = append(loose, "its arguments", "what the arguments name")
+		content = "with the command and the files it reads unchanged"
+		loose = append(loose, "its arguments", "the content of what the arguments name")
 	}
-	asker := "in any session of calls that name no agent host"
+	asker := "in any session without an agent host"
 	switch {
 	case u.AnyEntry:
-		asker = "in any session of any agent host of the same user"
+		asker = "in any session of the user's agent hosts"
 	case v.Entry != "":
 		asker = fmt.Sprintf("in any session of the agent host %s", v.Entry)
 	}
-	loose = append(loose, "what the plan says that it cannot bind")
+	loose = append(loose, "what the plan lists as not bound")
 	return fmt.Sprintf("%s: %s, %s; %s", v.Tool, v.Prompt, content, asker), strings.Join(loose, "; ")
 }
 
@@ -198,9 +198,9 @@ func (v View) Suggestion(before int) string {
 	case before < 1 || !v.Datable():
 		return ""
 	case before == 1:
-		return "You allowed this once before."
+		return "You approved this call once before."
 	}
-	return fmt.Sprintf("You allowed this %d times before.", before)
+	return fmt.Sprintf("You approved this call %d times before.", before)
 }
 
 // Datable reports whether a dated grant can be given with the approval.

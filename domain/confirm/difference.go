@@ -46,7 +46,7 @@ func decoded(doc json.RawMessage) (v any, err error) {
 	dec.UseNumber()
 	if err = dec.Decode(&v); err == nil {
 		if _, more := dec.Token(); more != io.EOF {
-			err = fmt.Errorf("something follows the document")
+			err = fmt.Errorf("unexpected text after the document")
 		}
 	}
 	return v, err

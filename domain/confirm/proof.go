@@ -23,19 +23,19 @@ const (
 func (s Surface) Words() string {
 	switch s {
 	case SurfaceProgram:
-		return "an answer by the embedding program"
+		return "a decision by the embedding program"
 	case SurfaceForm:
-		return "an answer in the host's form"
+		return "a decision in the host's form"
 	case SurfaceTerminal:
-		return "an answer in a terminal"
+		return "a decision in a terminal"
 	case SurfaceConsole:
-		return "an answer in the console"
+		return "a decision in the console"
 	case SurfaceTouch:
-		return "the touch of a security key"
+		return "a security key"
 	case SurfacePasskey:
 		return "a passkey"
 	}
-	return "an answer without any proof"
+	return "a decision without proof"
 }
 
 // Proof is the evidence that the user made a decision. It contains what the channel knows, never what a client claims.
@@ -60,7 +60,7 @@ func (g *Request) way() string {
 	case policy.ProvingTouch:
 		return "run countersign approve " + g.ID + " in a terminal that has the security key, or approve it with a passkey in the console (" + console + ")"
 	case policy.ProvingPasskey:
-		return "approve it with a passkey in the console (" + console + "; countersign login /keys opens the page that enrols one, and forget_keys: [ID] in the system's file clears a lost one)"
+		return "approve it with a passkey in the console (" + console + "; to enrol one, run countersign login /keys; to clear a lost one, set forget_keys: [ID] in the system's file)"
 	}
 	return "run countersign approve " + g.ID + " in a terminal, or approve it in the console (" + console + ")"
 }

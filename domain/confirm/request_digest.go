@@ -9,7 +9,7 @@ import (
 )
 
 // ErrEdited is returned for an approval request that was modified in the store after it was created.
-var ErrEdited = fault.New(fault.Conflict, "confirmation_edited", "this is not what was asked: somebody has edited the question where it is stored")
+var ErrEdited = fault.New(fault.Conflict, "confirmation_edited", "the stored approval request was changed after it was created")
 
 // Asked returns the hash of everything in the request that the user sees or that decides how it may be approved. The hash stays the same when another
 // session picks the request up, so a different one shows that the stored request was modified. It is zero for a Request without one.

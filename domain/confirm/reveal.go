@@ -3,7 +3,7 @@ package confirm
 import "github.com/countersign-dev/countersign/domain/fault"
 
 // ErrReveal is returned for an approval of redacted text that could hide a payload, if the user has not revealed it.
-var ErrReveal = fault.New(fault.Denied, "confirm_not_revealed", "what is masked in this plan has to be revealed before it is approved")
+var ErrReveal = fault.New(fault.Denied, "confirm_not_revealed", "the redacted values in this plan must be revealed before you approve it")
 
 // Redacted is how much of an approval request is redacted, and whether it has to be revealed.
 type Redacted struct {
@@ -18,5 +18,5 @@ func (g *Request) revealed(a Decision) error {
 	if !g.MustReveal || a.Revealed {
 		return nil
 	}
-	return ErrReveal.WithMessage("what is masked in this plan may run, so it has to be revealed before it is approved: countersign approve %s --reveal, the key r in countersign approvals, or \"Reveal redacted values\" on its page of the console", g.ID)
+	return ErrReveal.WithMessage("this plan may run redacted values, so reveal them before you approve it: countersign approve %s --reveal, the key r in countersign approvals, or \"Reveal redacted values\" on its page of the console", g.ID)
 }

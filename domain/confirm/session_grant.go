@@ -14,7 +14,7 @@ import (
 const SessionGrantTTL = 12 * time.Hour
 
 // ErrNoSessionGrant is returned when no grant with that ID is active.
-var ErrNoSessionGrant = fault.New(fault.NotFound, "grant_not_found", "nothing is always allowed under that id")
+var ErrNoSessionGrant = fault.New(fault.NotFound, "grant_not_found", "no session grant with this ID is active")
 
 // SessionGrant lets a tool, or one scope of it, run without asking in one session.
 type SessionGrant struct {

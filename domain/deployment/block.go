@@ -161,16 +161,16 @@ func find(label, text string) (b bounds, found bool, err error) {
 		begin, begins := parseBegin(mark)
 		switch {
 		case mark == blockEnd && !open:
-			return bounds{}, false, ErrFormat.WithMessage("line %d (%s) ends a block that nothing begins; take the line out, or put %s where the block begins", l.number, blockEnd, blockBegin)
+			return bounds{}, false, ErrFormat.WithMessage("line %d (%s) ends a block without a beginning; remove the line, or put %s where the block begins", l.number, blockEnd, blockBegin)
 		case mark == blockEnd:
 			if open = false; ours {
 				b.end, b.after = l.offset, l.offset+len(l.text)
 			}
 		case !begins:
 		case open:
-			return bounds{}, false, ErrFormat.WithMessage("line %d begins a block inside the block of line %d; take out one of the two lines, or end the first block before it (%s)", l.number, first, blockEnd)
+			return bounds{}, false, ErrFormat.WithMessage("line %d begins a block inside the block of line %d; remove one of the two lines, or end the first block before it (%s)", l.number, first, blockEnd)
 		case lines[begin.label] > 0:
-			return bounds{}, false, ErrFormat.WithMessage("line %d begins a second block, after the one of line %d; take one of the two out", l.number, lines[begin.label])
+			return bounds{}, false, ErrFormat.WithMessage("line %d begins a second block after the block of line %d; remove one of them", l.number, lines[begin.label])
 		default:
 			lines[begin.label], first, open, ours = l.number, l.number, true, begin.label == label
 			if ours {
@@ -180,7 +180,7 @@ func find(label, text string) (b bounds, found bool, err error) {
 		}
 	}
 	if open {
-		return bounds{}, false, ErrFormat.WithMessage("the block that begins at line %d has no end; put the line %s behind it", first, blockEnd)
+		return bounds{}, false, ErrFormat.WithMessage("the block that begins at line %d has no end; add the line %s after it", first, blockEnd)
 	}
 	return b, found, nil
 }
@@ -189,12 +189,12 @@ func find(label, text string) (b bounds, found bool, err error) {
 func fits(block string) error {
 	free, unclosed := prose(block)
 	if unclosed > 0 {
-		return ErrFormat.WithMessage("line %d of the block opens fenced code that is not closed, so it would run on behind the block; close it", unclosed)
+		return ErrFormat.WithMessage("line %d of the block opens fenced code that is not closed; close it", unclosed)
 	}
 	for _, l := range free {
 		mark := strings.TrimRight(l.text, " \t\r\n")
 		if _, begins := parseBegin(mark); begins || mark == blockEnd {
-			return ErrFormat.WithMessage("line %d of the block is %s, which marks blocks; take it out, or show it in fenced code", l.number, mark)
+			return ErrFormat.WithMessage("line %d of the block is the block marker %s; remove it, or put it in fenced code", l.number, mark)
 		}
 	}
 	return nil

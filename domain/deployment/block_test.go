@@ -102,10 +102,10 @@ func TestMarksThatDoNotPairUp(t *testing.T) {
 		"no end":              {"a\n" + begin + "\nx\n", "the block that begins at line 2 has no end"},
 		"end in code":         {begin + "\n```\n" + end + "\n```\n", "the block that begins at line 1 has no end"},
 		"begin at the end":    {begin, "the block that begins at line 1 has no end"},
-		"no begin":            {"x\n" + end + "\n", "line 2 (<!-- agentpack:end -->) ends a block that nothing begins"},
-		"two ends":            {begin + "\n" + end + "\n" + end + "\n", "line 3 (<!-- agentpack:end -->) ends a block that nothing begins"},
+		"no begin":            {"x\n" + end + "\n", "line 2 (<!-- agentpack:end -->) ends a block without a beginning"},
+		"two ends":            {begin + "\n" + end + "\n" + end + "\n", "line 3 (<!-- agentpack:end -->) ends a block without a beginning"},
 		"nested":              {begin + "\n\n" + bare + "\n" + end + "\n", "line 3 begins a block inside the block of line 1"},
-		"two":                 {begin + "\n" + end + "\n" + begin + "\n" + end + "\n", "line 3 begins a second block, after the one of line 1"},
+		"two":                 {begin + "\n" + end + "\n" + begin + "\n" + end + "\n", "line 3 begins a second block after the block of line 1"},
 		"code left open":      {"```\n" + begin + "\n", "the block that begins at line 2 has no end"},
 		"two left open":       {"``````\n~~~~\n~~~~~x\n```\n" + begin + "\n", "the block that begins at line 5 has no end"},
 		"backticks on a line": {"``` not `code`\n" + begin + "\n```\n", "the block that begins at line 2 has no end"},
@@ -129,9 +129,9 @@ func TestMarksThatDoNotPairUp(t *testing.T) {
 
 func TestPutRefusesWhatWouldNotBeFoundAgain(t *testing.T) {
 	for name, c := range map[string]struct{ text, block, message string }{
-		"begin in the block":      {"", "a\n" + begin + "\n", "line 2 of the block is <!-- agentpack:begin -->"},
-		"other begin":             {"", bare, "line 1 of the block is <!-- agentpack:begin no-newline -->"},
-		"end in the block":        {"", end + " ", "line 1 of the block is <!-- agentpack:end -->"},
+		"begin in the block":      {"", "a\n" + begin + "\n", "line 2 of the block is the block marker <!-- agentpack:begin -->"},
+		"other begin":             {"", bare, "line 1 of the block is the block marker <!-- agentpack:begin no-newline -->"},
+		"end in the block":        {"", end + " ", "line 1 of the block is the block marker <!-- agentpack:end -->"},
 		"open code in the block":  {"", "a\n~~~\nx\n", "line 2 of the block opens fenced code that is not closed"},
 		"open code in the text":   {"a\n```\nb\n", "```\nx\n```\n", "line 2 opens fenced code that is not closed"},
 		"open code, block exists": {"a\n```\nb\n" + begin + "\n" + end + "\n", "```\nx\n```\n", "line 2 opens fenced code that is not closed"},

@@ -50,7 +50,7 @@ func (c check) command() error {
 	}
 	if RunsShell(doc) && !AllowsBash(fields["allowed-tools"]) {
 		return c.refuse(file.Path+" runs shell commands, and its frontmatter is missing allowed-tools with a Bash(…) entry",
-			"add one for what it runs, like allowed-tools: Bash(git status:*)",
+			"add an entry for each command, such as allowed-tools: Bash(git status:*)",
 			c.details(file.Path).Add("field", "allowed-tools").Add("missing", []string{"allowed-tools"}).Add("expected", "Bash(…)"))
 	}
 	return nil

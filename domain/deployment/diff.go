@@ -174,7 +174,7 @@ func (d *Desired) compare(have *Owned, now Seen) (Change, bool, error) {
 	c := Change{Target: d.Target, Path: d.Path, Before: now, After: d.Content, Mode: d.Mode, Modules: d.Modules}
 	switch {
 	case now.Kind == Directory || now.Kind == Special:
-		return c, false, ErrPath.WithMessage("%s is wanted as a file, but a directory or something special stands there; move it away", d.Path).
+		return c, false, ErrPath.WithMessage("cannot write file %s: a directory or special file has this path; move it", d.Path).
 			WithDetails(ReasonDetails("destination_not_a_file", "fix_path", "retry_command").AddPath("path", d.Path))
 	case now.Kind == Absent && (d.Merge.Remove || d.Part != nil && d.Merge.Ours.IsZero()):
 		return c, false, nil

@@ -18,10 +18,10 @@ func (c check) documents(visit func(file File, object map[string]json.RawMessage
 			continue
 		}
 		if !component(name) {
-			return c.refuse(f.Path+" stands for no name", "name the file <name>.json", c.details(f.Path).Add("expected", "<name>.json"))
+			return c.refuse(f.Path+" has no name", "rename the file to <name>.json", c.details(f.Path).Add("expected", "<name>.json"))
 		}
 		if other, twice := seen[name]; twice {
-			return c.refuse(other+" and "+f.Path+" stand for the same name", "rename one of them", c.details(f.Path).Add("error", "duplicate name "+name))
+			return c.refuse(other+" and "+f.Path+" have the same name", "rename one of them", c.details(f.Path).Add("error", "duplicate name "+name))
 		}
 		seen[name] = f.Path
 		object, err := c.object(f)
@@ -33,7 +33,7 @@ func (c check) documents(visit func(file File, object map[string]json.RawMessage
 		}
 	}
 	if len(seen) == 0 {
-		return c.refuse("it has no .json file", "add one, named for what it configures", c.details("").Add("missing", []string{"<name>.json"}))
+		return c.refuse("it has no .json file", "add a .json file named after what it configures", c.details("").Add("missing", []string{"<name>.json"}))
 	}
 	return nil
 }
@@ -50,7 +50,7 @@ func (c check) object(f File) (map[string]json.RawMessage, error) {
 		if err != nil {
 			details.Add("error", err.Error())
 		}
-		return nil, c.refuse(f.Path+" is no JSON object", "make it one, without comments", details)
+		return nil, c.refuse(f.Path+" is not a JSON object", "write a JSON object without comments", details)
 	}
 	return object, nil
 }
@@ -59,7 +59,7 @@ func (c check) object(f File) (map[string]json.RawMessage, error) {
 func (c check) settings() error {
 	return c.documents(func(f File, _ map[string]json.RawMessage) error {
 		if strings.Contains(f.Path, "/") {
-			return c.refuse(f.Path+" is in a directory, where no agent looks for it", "move it to the module's root", c.details(f.Path).Add("expected", "<target>.json"))
+			return c.refuse(f.Path+" is in a subdirectory, where agents do not read it", "move it to the module's root", c.details(f.Path).Add("expected", "<target>.json"))
 		}
 		return nil
 	})
@@ -77,7 +77,7 @@ func (c check) servers() error {
 			ways = append(ways, way)
 			var text string
 			if json.Unmarshal(value, &text) != nil || strings.TrimSpace(text) == "" {
-				return c.refuse(way+" in "+f.Path+" is no text, or blank", "write it as text; arguments go into args", c.details(f.Path).Add("field", way).Add("expected", "string"))
+				return c.refuse(way+" in "+f.Path+" is blank or not text", "write it as text; put arguments in args", c.details(f.Path).Add("field", way).Add("expected", "string"))
 			}
 		}
 		if len(ways) == 1 {
@@ -85,7 +85,7 @@ func (c check) servers() error {
 		}
 		details := c.details(f.Path).Add("expected", "exactly one of command and url")
 		if len(ways) == 0 {
-			return c.refuse(f.Path+" has neither command nor url", "say how the server is started or reached", details.Add("missing", []string{"command", "url"}))
+			return c.refuse(f.Path+" has neither command nor url", "state how to start or reach the server", details.Add("missing", []string{"command", "url"}))
 		}
 		return c.refuse(f.Path+" has both command and url", "keep one of them", details.Add("field", "command"))
 	})
@@ -98,12 +98,12 @@ func (c check) hooks() error {
 		for _, name := range []string{"event", "command"} {
 			var value string
 			if json.Unmarshal(object[name], &value) != nil || strings.TrimSpace(value) == "" {
-				return c.refuse(f.Path+" has no "+name, "say what it waits for as event, and what runs then as command", c.details(f.Path).Add("field", name).Add("missing", []string{name}))
+				return c.refuse(f.Path+" has no "+name, "add the event that triggers it and the command that runs then", c.details(f.Path).Add("field", name).Add("missing", []string{name}))
 			}
 			text[name] = value
 		}
 		if !slices.Contains(HookEvents(), text["event"]) {
-			return c.refuse("event in "+f.Path+" is "+text["event"]+", which is no event", "write one of "+strings.Join(HookEvents(), ", "), c.details(f.Path).Add("field", "event").Add("allowed", HookEvents()))
+			return c.refuse("event in "+f.Path+" is "+text["event"]+", which is not an event", "write one of "+strings.Join(HookEvents(), ", "), c.details(f.Path).Add("field", "event").Add("allowed", HookEvents()))
 		}
 		for name := range object {
 			if !slices.Contains([]string{"event", "command", "matcher", "matchers", "timeout"}, name) {
@@ -123,7 +123,7 @@ func (c check) permissions() error {
 			case name != "allow" && name != "ask" && name != "deny":
 				return c.refuse(f.Path+" has the key "+name, "it may have allow, ask and deny", c.details(f.Path).Add("field", name))
 			case json.Unmarshal(value, &rules) != nil || slices.Contains(rules, ""):
-				return c.refuse(name+" in "+f.Path+" is no list of rules", "write rules as text, like Bash(git status:*)", c.details(f.Path).Add("field", name).Add("expected", "list of strings"))
+				return c.refuse(name+" in "+f.Path+" is not a list of rules", "write rules as text, like Bash(git status:*)", c.details(f.Path).Add("field", name).Add("expected", "list of strings"))
 			}
 		}
 		return nil
@@ -143,7 +143,7 @@ func (c check) plugins() error {
 	return c.documents(func(f File, object map[string]json.RawMessage) error {
 		for name := range object {
 			if !slices.Contains([]string{"marketplace", "source", "ref", "plugins"}, name) {
-				return c.refuse(f.Path+" has the key "+name, "it has marketplace, plugins, and where the marketplace is: source and ref", c.details(f.Path).Add("field", name))
+				return c.refuse(f.Path+" has the key "+name, "allowed keys: marketplace, plugins, source and ref", c.details(f.Path).Add("field", name))
 			}
 		}
 		var p Plugins
@@ -152,22 +152,22 @@ func (c check) plugins() error {
 			err = json.Unmarshal(text, &p)
 		}
 		if err != nil {
-			return c.refuse("the values in "+f.Path+" are not what they should be: "+err.Error(), "plugins is a list of names; the others are text", c.details(f.Path).Add("error", err.Error()))
+			return c.refuse("the values in "+f.Path+" are invalid: "+err.Error(), "write plugins as a list of names, and the others as text", c.details(f.Path).Add("error", err.Error()))
 		}
 		for _, name := range append([]string{p.Marketplace}, p.Plugins...) {
 			if name == "" || strings.ContainsFunc(name, func(r rune) bool {
 				return !(r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune("-_.", r))
 			}) {
-				return c.refuse(fmt.Sprintf("%q in %s is no name of a marketplace or a plugin", name, f.Path), "write letters, digits, - _ and . alone", c.details(f.Path).Add("field", "plugins"))
+				return c.refuse(fmt.Sprintf("invalid marketplace or plugin name %q in %s", name, f.Path), "use only letters, digits, -, _ and .", c.details(f.Path).Add("field", "plugins"))
 			}
 		}
 		switch {
 		case len(p.Plugins) == 0:
 			return c.refuse(f.Path+" names no plugins", "list them as plugins", c.details(f.Path).Add("field", "plugins").Add("missing", []string{"plugins"}))
 		case p.Ref != "" && p.Source == "":
-			return c.refuse(f.Path+" has a ref and no source", "say where the marketplace is as source", c.details(f.Path).Add("field", "source").Add("missing", []string{"source"}))
+			return c.refuse(f.Path+" has a ref but no source", "add the location of the marketplace as source", c.details(f.Path).Add("field", "source").Add("missing", []string{"source"}))
 		case strings.ContainsFunc(p.Source+p.Ref, func(r rune) bool { return r <= ' ' || r == 0x7f }) || strings.HasPrefix(p.Source, "-") || strings.HasPrefix(p.Ref, "-"):
-			return c.refuse("source or ref in "+f.Path+" is none", "write owner/repo or the URL of a git repository", c.details(f.Path).Add("field", "source"))
+			return c.refuse("the source or ref in "+f.Path+" is invalid", "write owner/repo or the URL of a git repository", c.details(f.Path).Add("field", "source"))
 		}
 		return nil
 	})

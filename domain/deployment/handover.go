@@ -88,7 +88,7 @@ func TextHandover(doc []byte) string {
 		return "" // most contain none of it, and compiling the expression takes longer than reading a file
 	}
 	if regexp.MustCompile(`(?mi)^\s*"?(allowed-tools|tools|permission|permissions|permissionMode|hooks|mcpServers)"?\s*:`).Match(head) {
-		return "leave to use tools by itself"
+		return "permission to use tools without asking"
 	}
 	return ""
 }

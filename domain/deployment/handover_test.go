@@ -30,7 +30,7 @@ func TestRestrains(t *testing.T) {
 func TestText(t *testing.T) {
 	for text, want := range map[string]string{
 		"---\ndescription: x\n---\n!`git status`": "a command that runs programs", "prompt = \"!{git diff}\"": "a command that runs programs",
-		"---\nallowed-tools: Bash(git:*)\n---\nlook": "leave to use tools by itself", "---\nname: x\ntools:\n  bash: true\n---\n": "leave to use tools by itself",
+		"---\nallowed-tools: Bash(git:*)\n---\nlook": "permission to use tools without asking", "---\nname: x\ntools:\n  bash: true\n---\n": "permission to use tools without asking",
 		"---\ndescription: tools: none\n---\nallowed-tools: in the text": "", "plain words! and more": "", "": "",
 	} {
 		assert.Equal(t, want, deployment.TextHandover([]byte(text)), text)

@@ -200,7 +200,7 @@ const DefaultRef = "main"
 func (m Manifest) Select(profile string) ([]Module, error) {
 	p, ok := m.Profiles[profile]
 	if !ok {
-		return nil, ErrConfig.WithMessage("there is no profile %q in %s; there are: %s", profile, ManifestFile, strings.Join(slices.Sorted(maps.Keys(m.Profiles)), ", ")).
+		return nil, ErrConfig.WithMessage("profile %q not found in %s; use one of: %s", profile, ManifestFile, strings.Join(slices.Sorted(maps.Keys(m.Profiles)), ", ")).
 			WithDetails(ReasonDetails("profile_not_found", "fix_config", "retry_command").Add("profile", profile))
 	}
 	var out []Module
@@ -235,7 +235,7 @@ func (m Manifest) Module(id string) (Module, error) {
 			return mod, nil
 		}
 	}
-	return Module{}, ErrConfig.WithMessage("there is no module %q in %s", id, ManifestFile).
+	return Module{}, ErrConfig.WithMessage("module %q not found in %s", id, ManifestFile).
 		WithDetails(ReasonDetails("module_not_found", "fix_config", "retry_command").Add("module_id", id))
 }
 

@@ -49,7 +49,7 @@ func ValidateModule(m Module, tree Tree, read func(Content) ([]byte, error), fro
 	case ModulePlugins:
 		return c.plugins()
 	}
-	return c.refuse(fmt.Sprintf("there is no module type %q", m.Type), "use one of "+list(ModuleTypes()), c.details("").Add("field", "type"))
+	return c.refuse(fmt.Sprintf("unknown module type %q", m.Type), "use one of "+list(ModuleTypes()), c.details("").Add("field", "type"))
 }
 
 func list[T ~string](names []T) string {
@@ -94,9 +94,9 @@ func (c check) root(name string) (File, error) {
 func (c check) asIs() error {
 	switch {
 	case c.module.Type != ModuleCommand && c.module.Type != ModuleAgent:
-		return c.refuse("as_is is for commands and agents", "take it out", c.details("").Add("field", "as_is"))
+		return c.refuse("as_is is only for commands and agents", "remove it", c.details("").Add("field", "as_is"))
 	case len(c.module.Targets) == 0:
-		return c.refuse("as_is says that its file is in the form of its targets, and it names none", "add targets", c.details("").Add("field", "targets"))
+		return c.refuse("as_is needs targets, because the file is in the format of its targets", "add targets", c.details("").Add("field", "targets"))
 	}
 	_, err := c.file(".md", ".toml")
 	return err
@@ -114,7 +114,7 @@ func (c check) file(extensions ...string) (File, error) {
 		for _, f := range c.tree[:min(len(c.tree), shown)] {
 			names = append(names, f.Path)
 		}
-		return File{}, c.refuse(fmt.Sprintf("it has %d files", len(c.tree)), "it has to be exactly "+wanted+"; make a module of each",
+		return File{}, c.refuse(fmt.Sprintf("it has %d files", len(c.tree)), "it must be exactly "+wanted+"; create one module for each",
 			c.details("").Add("expected", wanted).Add("files", names))
 	}
 	file := c.tree[0]
@@ -122,7 +122,7 @@ func (c check) file(extensions ...string) (File, error) {
 		return strings.HasSuffix(file.Path, ext) && !strings.HasSuffix("/"+file.Path, "/"+ext)
 	}
 	if !slices.ContainsFunc(extensions, fits) {
-		return file, c.refuse(fmt.Sprintf("%q is no %s file", file.Path, strings.Join(extensions, " or ")), "rename it", c.details(file.Path).Add("expected", wanted))
+		return file, c.refuse(fmt.Sprintf("%q is not a %s file", file.Path, strings.Join(extensions, " or ")), "rename it", c.details(file.Path).Add("expected", wanted))
 	}
 	return file, nil
 }
@@ -136,7 +136,7 @@ func (c check) matter(file File, required ...string) (doc []byte, fields map[str
 	switch {
 	case err != nil:
 		details := c.details(file.Path).Add("error", err.Error()).Add("expected", "mapping").Add("required_fields", required)
-		return nil, nil, c.refuse(fmt.Sprintf("the YAML frontmatter of %s is not valid (%v)", file.Path, err), "between two lines --- it has to be a YAML mapping", details)
+		return nil, nil, c.refuse(fmt.Sprintf("the YAML frontmatter of %s is not valid (%v)", file.Path, err), "write a YAML mapping between two lines ---", details)
 	case !found:
 		details := c.details(file.Path).Add("missing", []string{"frontmatter"}).Add("required_fields", required)
 		return nil, nil, c.refuse(file.Path+" is missing YAML frontmatter", "begin it with a line ---, "+list(required)+", and another line ---", details)
@@ -157,9 +157,9 @@ func (c check) text(path string, fields map[string]any, name string) error {
 	case value == nil:
 		return c.refuse("the frontmatter of "+path+" has no "+name, "add it", c.details(path).Add("field", name).Add("missing", []string{name}))
 	case !ok:
-		return c.refuse(name+" in the frontmatter of "+path+" is no text", "put it in quotes", c.details(path).Add("field", name).Add("expected", "string"))
+		return c.refuse(name+" in the frontmatter of "+path+" is not text", "put it in quotes", c.details(path).Add("field", name).Add("expected", "string"))
 	case strings.TrimSpace(text) == "":
-		return c.refuse(name+" in the frontmatter of "+path+" is blank", "write what it is",
+		return c.refuse(name+" in the frontmatter of "+path+" is blank", "write a description",
 			c.details(path).Add("field", name).Add("missing", []string{name}).Add("expected", "string"))
 	}
 	return nil
@@ -168,7 +168,7 @@ func (c check) text(path string, fields map[string]any, name string) error {
 // skill checks SKILL.md, and that the skill's directory is exactly one level below an agent's skills (agentpack contract §10.2).
 func (c check) skill() error {
 	if name := c.module.Name(); (c.module.Called != "" || strings.Contains(c.module.ID, ":")) && !component(name) { // an identifier without a colon is made safe by its target
-		return c.refuse(fmt.Sprintf("%q cannot be the name of a directory", name), "choose an identifier like skill:my-skill",
+		return c.refuse(fmt.Sprintf("%q is not a valid directory name", name), "choose an identifier like skill:my-skill",
 			c.details("").Add("field", "id").Add("expected", "one path component after the colon"))
 	}
 	file, err := c.root("SKILL.md")

@@ -101,7 +101,7 @@ func TestSkill(t *testing.T) {
 		{name: "empty", files: with("---\n---\n"), words: "no name", details: deployment.Details{"missing": []string{"name"}, "field": "name"}},
 		{name: "null name", files: with("---\nname:\ndescription: y\n---\n"), words: "no name", details: deployment.Details{"missing": []string{"name"}}},
 		{name: "no description", files: with("---\nname: x\n---\n"), words: "no description", details: deployment.Details{"missing": []string{"description"}}},
-		{name: "a number", files: with("---\nname: 7\ndescription: y\n---\n"), words: "no text", details: deployment.Details{"field": "name", "expected": "string"}},
+		{name: "a number", files: with("---\nname: 7\ndescription: y\n---\n"), words: "is not text", details: deployment.Details{"field": "name", "expected": "string"}},
 		{name: "blank", files: with("---\nname: x\ndescription: '  '\n---\n"), words: "blank", details: deployment.Details{"field": "description", "expected": "string"}},
 	})
 }
@@ -127,8 +127,8 @@ func TestPrompt(t *testing.T) {
 		{name: "one below a directory", files: map[string]string{"a/draft.prompt.md": "x"}},
 		{name: "none", words: "0 files", details: deployment.Details{"expected": "one .md file", "files": []string{}}},
 		{name: "two", files: map[string]string{"a.md": "", "b.md": ""}, words: "2 files", details: deployment.Details{"files": []string{"a.md", "b.md"}}},
-		{name: "another extension", files: map[string]string{"a.txt": ""}, words: "no .md file", details: deployment.Details{"path": "a.txt", "expected": "one .md file"}},
-		{name: "an extension alone", files: map[string]string{"x/.md": ""}, words: "no .md file"},
+		{name: "another extension", files: map[string]string{"a.txt": ""}, words: "not a .md file", details: deployment.Details{"path": "a.txt", "expected": "one .md file"}},
+		{name: "an extension alone", files: map[string]string{"x/.md": ""}, words: "not a .md file"},
 	})
 }
 
@@ -163,9 +163,9 @@ func TestWhatIsTakenAsItIs(t *testing.T) {
 	}{
 		"a command without frontmatter": {deployment.Module{Type: deployment.ModuleCommand, Targets: []string{"cursor"}}, "go.md", ""},
 		"an agent in TOML":              {deployment.Module{Type: deployment.ModuleAgent, Targets: []string{"codex"}}, "deep.toml", ""},
-		"for nobody by name":            {deployment.Module{Type: deployment.ModuleCommand}, "go.md", "it names none"},
+		"for nobody by name":            {deployment.Module{Type: deployment.ModuleCommand}, "go.md", "as_is needs targets, because the file is in the format of its targets"},
 		"of another type":               {deployment.Module{Type: deployment.ModulePrompt, Targets: []string{"codex"}}, "go.md", "for commands and agents"},
-		"of another form":               {deployment.Module{Type: deployment.ModuleCommand, Targets: []string{"codex"}}, "go.sh", "no .md or .toml file"},
+		"of another form":               {deployment.Module{Type: deployment.ModuleCommand, Targets: []string{"codex"}}, "go.sh", "not a .md or .toml file"},
 	} {
 		c.module.ID, c.module.AsIs = string(c.module.Type)+":x", true
 		err := deployment.ValidateModule(c.module, tree(map[string]string{c.file: "hi\n"}), read, frontmatter)
@@ -186,13 +186,13 @@ func TestServers(t *testing.T) {
 		{name: "none", files: map[string]string{"README.md": ""}, words: "no .json file", details: deployment.Details{"missing": []string{"<name>.json"}}},
 		{name: "both", files: with(`{"command": "a", "url": "b"}`), words: "both command and url", details: deployment.Details{"path": "mcp/docs.json"}},
 		{name: "neither", files: with(`{}`), words: "neither command nor url", details: deployment.Details{"missing": []string{"command", "url"}}},
-		{name: "a list", files: with(`["command"]`), words: "no JSON object", details: deployment.Details{"expected": "object"}},
-		{name: "null", files: with(`null`), words: "no JSON object"},
-		{name: "no JSON", files: with(`{"command": "a",}`), words: "no JSON object"},
-		{name: "more than one", files: with(`{"command": "a"} {}`), words: "no JSON object"},
+		{name: "a list", files: with(`["command"]`), words: "not a JSON object", details: deployment.Details{"expected": "object"}},
+		{name: "null", files: with(`null`), words: "not a JSON object"},
+		{name: "no JSON", files: with(`{"command": "a",}`), words: "not a JSON object"},
+		{name: "more than one", files: with(`{"command": "a"} {}`), words: "not a JSON object"},
 		{name: "a list for a command", files: with(`{"command": ["a"]}`), words: "command", details: deployment.Details{"field": "command", "expected": "string"}},
 		{name: "blank url", files: with(`{"url": " "}`), words: "blank", details: deployment.Details{"field": "url"}},
-		{name: "no name", files: map[string]string{"mcp/.json": `{"url": "x"}`}, words: "stands for no name"},
+		{name: "no name", files: map[string]string{"mcp/.json": `{"url": "x"}`}, words: "has no name"},
 		{name: "one name twice", files: map[string]string{"a/x.json": `{"url": "x"}`, "x.json": `{"url": "x"}`}, words: "same name"},
 	})
 }
@@ -201,8 +201,8 @@ func TestSettings(t *testing.T) {
 	examine(t, deployment.ModuleSettings, []example{
 		{name: "two agents", files: map[string]string{"claude_code.json": `{"a": {"b": 1}}`, "codex.json": `{}`}},
 		{name: "none", words: "no .json file"},
-		{name: "no object", files: map[string]string{"codex.json": `7`}, words: "no JSON object", details: deployment.Details{"path": "codex.json"}},
-		{name: "in a directory", files: map[string]string{"a/codex.json": `{}`}, words: "in a directory"},
+		{name: "no object", files: map[string]string{"codex.json": `7`}, words: "not a JSON object", details: deployment.Details{"path": "codex.json"}},
+		{name: "is in a subdirectory, where agents do not read it", files: map[string]string{"a/codex.json": `{}`}, words: "is in a subdirectory, where agents do not read it"},
 	})
 }
 
@@ -213,11 +213,11 @@ func TestPlugins(t *testing.T) {
 		{name: "of a known marketplace", files: with(`{"marketplace": "acme", "plugins": ["formatter"]}`)},
 		{name: "none", words: "no .json file"},
 		{name: "no plugins", files: with(`{"marketplace": "acme"}`), words: "names no plugins", details: deployment.Details{"missing": []string{"plugins"}}},
-		{name: "no marketplace", files: with(`{"plugins": ["a"]}`), words: "no name of a marketplace"},
-		{name: "another name", files: with(`{"marketplace": "acme", "plugins": ["a@b"]}`), words: "no name of a marketplace or a plugin"},
-		{name: "a text for a list", files: with(`{"marketplace": "acme", "plugins": "a"}`), words: "not what they should be"},
+		{name: "no marketplace", files: with(`{"plugins": ["a"]}`), words: "invalid marketplace"},
+		{name: "another name", files: with(`{"marketplace": "acme", "plugins": ["a@b"]}`), words: "invalid marketplace or plugin name"},
+		{name: "a text for a list", files: with(`{"marketplace": "acme", "plugins": "a"}`), words: "are invalid"},
 		{name: "another key", files: with(`{"marketplace": "acme", "plugins": ["a"], "run": "x"}`), words: "has the key run", details: deployment.Details{"field": "run"}},
-		{name: "a ref of nothing", files: with(`{"marketplace": "acme", "ref": "v1", "plugins": ["a"]}`), words: "a ref and no source"},
+		{name: "a ref of nothing", files: with(`{"marketplace": "acme", "ref": "v1", "plugins": ["a"]}`), words: "a ref but no source"},
 		{name: "an option", files: with(`{"marketplace": "acme", "source": "--upload-pack=x", "plugins": ["a"]}`), words: "source or ref"},
 	})
 }

@@ -230,7 +230,7 @@ const maxHeld = 10
 
 // HeldWarnings names the files of other config repositories that this plan wants too, one line per repository; nil if there are none.
 func (p Plan) HeldWarnings() []string {
-	return byHolder(p.Changes, "the config repository %s deployed %s, which this one wants otherwise; --adopt takes over what is there")
+	return byHolder(p.Changes, "the config repository %s deployed %s, and this one has different content for it; to take it over, use --adopt")
 }
 
 // byHolder returns one line for every other owner of changed files.
@@ -255,7 +255,7 @@ func byHolder(changes []Change, format string) (out []string) {
 // LeaveOthers removes from a rollback what other config repositories own by now, and adds warnings that say so and name the repositories whose files
 // stay.
 func (p Plan) LeaveOthers(o Observed) (Plan, []string) {
-	said := byHolder(p.Changes, "what the config repository %s deployed since stays: %s")
+	said := byHolder(p.Changes, "kept, deployed later by the config repository %s: %s")
 	left := map[string]bool{}
 	for _, c := range p.Changes {
 		if c.Holder != "" {
@@ -269,9 +269,9 @@ func (p Plan) LeaveOthers(o Observed) (Plan, []string) {
 		count[o.Others[i].Repo]++
 	}
 	for _, repo := range slices.Sorted(maps.Keys(count)) {
-		text := "%d files in these directories belong to the config repository %s and are not part of this"
+		text := "not included: %d files in these directories belong to the config repository %s"
 		if count[repo] == 1 {
-			text = "%d file in these directories belongs to the config repository %s and is not part of this"
+			text = "not included: %d file in these directories belongs to the config repository %s"
 		}
 		said = append(said, fmt.Sprintf(text, count[repo], repo))
 	}

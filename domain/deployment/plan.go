@@ -48,8 +48,8 @@ const (
 	reasonDrifted   = "edited since it was deployed"
 	reasonGoneDrift = "no longer managed, and edited since it was deployed"
 	reasonPart      = "managed part missing"
-	reasonLink      = "a symbolic link stands there"
-	reasonClaimed   = "no operation on record deployed it: only a file says so"
+	reasonLink      = "the path is a symbolic link"
+	reasonClaimed   = "not deployed according to the audit log: only the ownership manifest lists it"
 )
 
 // Change is the change of one file.
@@ -262,13 +262,13 @@ func PathsOf(changes []Change) []string {
 func (p Plan) Warnings() []string {
 	out := p.HeldWarnings()
 	if n := len(p.Doubtful); n > 0 {
-		out = append(out, "only files that any program can write say that these were deployed, or what stood there before; the audit does not: look at each: "+some(p.Doubtful, n))
+		out = append(out, "the audit log does not confirm that these were deployed or what they replaced; only files that any program can write do; review each: "+some(p.Doubtful, n))
 	}
 	if n := len(p.Forgotten); n > 0 {
-		out = append(out, "the audit does not know that these were deployed, so they stay where they are and belong to no deployment any more: "+some(p.Forgotten, n))
+		out = append(out, "the audit log does not confirm that these were deployed, so they are kept and are now unmanaged: "+some(p.Forgotten, n))
 	}
 	if n := len(p.TakesOver); n > 0 {
-		out = append(out, "these ownership manifests are taken over into the home and removed; countersign agents manifests --write writes them again: "+some(p.TakesOver, n))
+		out = append(out, "these ownership manifests are moved to COUNTERSIGN_HOME; to write them again, run: countersign agents manifests --write: "+some(p.TakesOver, n))
 	}
 	return out
 }

@@ -149,7 +149,7 @@ func TestLinksAreNamedOnce(t *testing.T) {
 	ways.Add("/h/.claude/commands", "/dot/claude/commands")
 	ways.Add("/h/.claude/skills", "/shared/skills")
 	require.Len(t, ways.Warnings(), 1)
-	assert.True(t, strings.HasSuffix(ways.Warnings()[0], "they lead: /h/.claude → /dot/claude, /h/.claude/skills → /shared/skills"), ways.Warnings()[0])
+	assert.True(t, strings.HasSuffix(ways.Warnings()[0], "link targets: /h/.claude → /dot/claude, /h/.claude/skills → /shared/skills"), ways.Warnings()[0])
 	assert.Len(t, ways.Pairs(), 3, "all of them are part of the plan")
 }
 

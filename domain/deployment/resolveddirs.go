@@ -74,7 +74,7 @@ func (w *ResolvedDirs) Warnings() []string {
 	if len(led) == 0 {
 		return nil
 	}
-	text := "these directories are reached through links, and what is written there is written where they lead: "
+	text := "these directories are reached through symbolic links; files are written to the link targets: "
 	for i, one := range led[:min(len(led), maxLed)] {
 		if i > 0 {
 			text += ", "

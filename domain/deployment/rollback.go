@@ -8,9 +8,9 @@ import (
 
 const (
 	reasonOriginal = "original restored"
-	reasonSnapshot = "as it was in the snapshot"
+	reasonSnapshot = "restored from the snapshot"
 
-	reasonOriginalClaimed = "what only a file says stood there before"
+	reasonOriginalClaimed = "previous content, known only from a file"
 )
 
 // SnapshotWanted returns what a snapshot owned as the desired state, so that a rollback is an ordinary plan. Contents are given by sum only; they are

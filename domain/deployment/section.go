@@ -8,7 +8,7 @@ import (
 )
 
 // ErrFormat is returned for text whose marks do not pair up or are ambiguous; its message names the lines.
-var ErrFormat = fault.New(fault.Invalid, "section_invalid", "the marks in the text do not pair up; put them back, or take them out")
+var ErrFormat = fault.New(fault.Invalid, "section_invalid", "the section marks in the text do not match; restore them, or remove them")
 
 // Section is the part of one module in an aggregated file.
 type Section struct {
@@ -76,7 +76,7 @@ func ParseSections(text string) ([]Section, error) {
 			last := sections[len(sections)-1].ID
 			return nil, ErrFormat.WithMessage("line %d begins section %q inside section %q, which began at line %d and has no end (%s)", number, id, last, lines[last], endMark)
 		case starts && lines[id] > 0:
-			return nil, ErrFormat.WithMessage("line %d begins section %q, which there was at line %d already; keep one of them", number, id, lines[id])
+			return nil, ErrFormat.WithMessage("line %d begins section %q, which already begins at line %d; keep one of them", number, id, lines[id])
 		case starts:
 			sections = append(sections, Section{ID: id})
 			open, begin, lines[id], near = true, offset, number, 0
@@ -92,14 +92,14 @@ func ParseSections(text string) ([]Section, error) {
 	}
 	if open {
 		last := sections[len(sections)-1].ID
-		return nil, ErrFormat.WithMessage("section %q, which begins at line %d, has no end; put the line %s behind it", last, lines[last], endMark)
+		return nil, ErrFormat.WithMessage("section %q, which begins at line %d, has no end; add the line %s after it", last, lines[last], endMark)
 	}
 	return sections, nil
 }
 
 // besideEnd returns what is wrong with the end of a section to which text was appended, because the last section of a file ends without a line feed.
 func besideEnd(line int, id string) error {
-	return ErrFormat.WithMessage("line %d has other text behind %s, which would end section %q; give the mark a line of its own", line, endMark, id)
+	return ErrFormat.WithMessage("line %d has other text after %s, which ends section %q; put the mark on a separate line", line, endMark, id)
 }
 
 // SectionPlaces describes between which marks of an aggregated file the texts of these modules are.

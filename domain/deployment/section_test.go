@@ -55,10 +55,10 @@ func TestParseRefuses(t *testing.T) {
 	for name, c := range map[string]struct{ text, message string }{
 		"nested":             {"<!-- agentpack:module=a -->\n\n<!-- agentpack:module=b -->\n<!-- /agentpack -->\n", `line 3 begins section "b" inside section "a", which began at line 1`},
 		"nested in itself":   {"<!-- agentpack:module=a -->\n<!-- agentpack:module=a -->\n<!-- /agentpack -->\n", `line 2 begins section "a" inside section "a", which began at line 1`},
-		"twice":              {"<!-- agentpack:module=a -->\n<!-- /agentpack -->\n<!-- agentpack:module=a -->\n<!-- /agentpack -->\n", `line 3 begins section "a", which there was at line 1`},
+		"twice":              {"<!-- agentpack:module=a -->\n<!-- /agentpack -->\n<!-- agentpack:module=a -->\n<!-- /agentpack -->\n", `line 3 begins section "a", which already begins at line 1`},
 		"no end":             {"x\n<!-- agentpack:module=a -->\ny\n", `section "a", which begins at line 2, has no end`},
-		"text behind end":    {"<!-- agentpack:module=a -->\ny\n<!-- /agentpack -->more\n", `line 3 has other text behind <!-- /agentpack -->, which would end section "a"`},
-		"text behind an end": {"<!-- agentpack:module=a -->\ny\n<!-- /agentpack -->more\n<!-- agentpack:module=b -->\n<!-- /agentpack -->", "line 3 has other text behind"},
+		"text behind end":    {"<!-- agentpack:module=a -->\ny\n<!-- /agentpack -->more\n", `line 3 has other text after <!-- /agentpack -->, which ends section "a"`},
+		"text behind an end": {"<!-- agentpack:module=a -->\ny\n<!-- /agentpack -->more\n<!-- agentpack:module=b -->\n<!-- /agentpack -->", "line 3 has other text after"},
 		"not UTF-8":          {"\xff", "not valid UTF-8"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,7 +23,7 @@ func ParseSource(spec string) (Source, error) {
 		}
 		return Source{Git: &git}, nil
 	}
-	return Source{}, badSpec("it begins with neither local: nor git:")
+	return Source{}, badSpec("it does not begin with local: or git:")
 }
 
 // ParseRepository parses a git repository as users write it: owner/repo[/path][@ref] on GitHub, a URL of a github.com page (…/tree/<ref>/<path>), or
@@ -32,7 +32,7 @@ func ParseSource(spec string) (Source, error) {
 func ParseRepository(spec string) (GitSource, error) {
 	spec = strings.TrimSpace(strings.TrimPrefix(strings.TrimSpace(spec), "git:"))
 	if spec == "" {
-		return GitSource{}, badRepository("nothing is named")
+		return GitSource{}, badRepository("it is empty")
 	}
 	if rest, ok := strings.CutPrefix(spec, "https://github.com/"); ok && !strings.ContainsAny(rest, "#@?") {
 		parts := strings.Split(strings.Trim(rest, "/"), "/")
@@ -43,14 +43,14 @@ func ParseRepository(spec string) (GitSource, error) {
 	if shorthand(spec) {
 		named, ref, given := strings.Cut(spec, "@")
 		if given && ref == "" {
-			return GitSource{}, badRepository("there is no ref behind the @")
+			return GitSource{}, badRepository("the ref after @ is missing")
 		}
 		parts := strings.Split(strings.TrimSuffix(named, "/"), "/")
 		return gitHub(parts[0], strings.TrimSuffix(parts[1], ".git"), ref, parts[2:])
 	}
 	g, err := parseGit(spec)
 	if err == nil && (!strings.ContainsAny(g.URL, `/:\`) || strings.ContainsAny(g.URL, " \t\n")) {
-		return g, badRepository(strconv.Quote(spec) + " is neither owner/repo nor a URL")
+		return g, badRepository(strconv.Quote(spec) + " is not owner/repo or a URL")
 	}
 	if err == nil && !strings.Contains(spec, "ref=") {
 		g.Ref = ""
@@ -87,12 +87,12 @@ func name(text string) bool {
 }
 
 func badRepository(problem string) error {
-	return ErrConfig.WithMessage("the repository cannot be used: %s; write owner/repo[/path][@ref], or a git URL, with #ref=…&subdir=… where it needs them", problem).
+	return ErrConfig.WithMessage("invalid repository: %s; write owner/repo[/path][@ref], or a git URL, optionally with #ref=…&subdir=…", problem).
 		WithDetails(ReasonDetails("source_spec_invalid", "retry_command").Add("error", problem))
 }
 
 func badSpec(problem string) error {
-	return ErrConfig.WithMessage("the source cannot be used: %s; write local:<path below the config repository> or git:<url>[#ref=…&subdir=…&shallow=…]", problem).
+	return ErrConfig.WithMessage("invalid source: %s; write local:<path below the config repository> or git:<url>[#ref=…&subdir=…&shallow=…]", problem).
 		WithDetails(ReasonDetails("source_spec_invalid", "fix_config", "retry_command").Add("error", problem))
 }
 
@@ -138,7 +138,7 @@ func parseGit(rest string) (GitSource, error) {
 		case "shallow":
 			g.Shallow = value == "true" || value == "1"
 		default:
-			return g, badSpec("there is no option " + key + "; there are ref, subdir and shallow")
+			return g, badSpec("unknown option " + key + "; use ref, subdir or shallow")
 		}
 	}
 	return g, nil

@@ -120,15 +120,15 @@ func (w ExpectedCheckout) Why(s GitStatus) string {
 	case s.Problem != "":
 		return s.Problem
 	case s.Missing:
-		return "there is no repository at " + w.Dir + "; amof_sync_ecosystem clones what is missing"
+		return "no repository found at " + w.Dir + "; amof_sync_ecosystem clones what is missing"
 	case s.Operation != "" && s.Taken != "":
 		return "in the middle of a " + s.Operation + " of " + s.Taken + "; finish or abort it in " + w.Dir
 	case s.Operation != "":
 		return "in the middle of a " + s.Operation + "; finish or abort it in " + w.Dir
 	case s.Detached:
-		return "on no branch (detached HEAD), where " + w.Branch + " is wanted"
+		return "on no branch (detached HEAD) instead of " + w.Branch
 	case s.Head == "":
-		return "there is no commit yet"
+		return "it has no commits yet"
 	}
 	return ""
 }

@@ -148,7 +148,7 @@ func (r Repo) Mode() string {
 // CheckName fails with ErrName if name is not valid for an ecosystem, a repository or an environment (amof contract §3).
 func CheckName(name string) error {
 	if !wellFormed(name) {
-		return ErrName.WithMessage("%q is no name: it begins with a letter or digit, goes on with those and . _ -, and has at most %d of them", clip(name), maxName)
+		return ErrName.WithMessage("invalid name %q: begin with a letter or digit, use only letters, digits, . _ and -, at most %d characters", clip(name), maxName)
 	}
 	return nil
 }
@@ -157,7 +157,7 @@ func CheckName(name string) error {
 // has two dots in a row.
 func CheckTicket(id string) error {
 	if !wellFormed(id) || id == "main" || strings.HasSuffix(id, ".lock") || strings.HasSuffix(id, ".") || strings.Contains(id, "..") {
-		return ErrTicketID.WithMessage("%q is no ticket id: it begins with a letter or digit, goes on with those and . _ - (no two dots in a row, none at the end), has at most %d of them, and is not main", clip(id), maxName)
+		return ErrTicketID.WithMessage("invalid ticket ID %q: begin with a letter or digit, use only letters, digits, . _ and - (no two dots in a row, no dot at the end), at most %d characters, and do not use main", clip(id), maxName)
 	}
 	return nil
 }

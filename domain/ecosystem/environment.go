@@ -10,9 +10,9 @@ import (
 // The ways spinning refuses and fails.
 var (
 	ErrEnvironmentNone = fault.New(fault.State, "eco_no_provisioner", "the ecosystem has no provisioner; give its manifest `provisioner:` or `spin:`")
-	ErrMissing         = fault.New(fault.NotFound, "eco_provisioner_not_found", "there is no such provisioner")
-	ErrUnsafe          = fault.New(fault.Denied, "eco_provisioner_refused", "the provisioner's script is not one that may be run")
-	ErrUnsupported     = fault.New(fault.State, "eco_spin_unsupported", "the provisioner does not do that")
+	ErrMissing         = fault.New(fault.NotFound, "eco_provisioner_not_found", "provisioner not found")
+	ErrUnsafe          = fault.New(fault.Denied, "eco_provisioner_refused", "the provisioner's script is not allowed to run")
+	ErrUnsupported     = fault.New(fault.State, "eco_spin_unsupported", "the provisioner does not support this operation")
 	ErrOther           = fault.New(fault.Conflict, "eco_spin_other_provisioner", "another provisioner deployed this environment")
 	ErrProgram         = fault.New(fault.Unavailable, "eco_spin_failed", "the provisioner failed")
 )
@@ -78,7 +78,7 @@ func DecodeEnvironment(environment string, doc []byte) (EnvironmentState, error)
 	s := EnvironmentState{State: PhaseNone}
 	if doc != nil {
 		if err := json.Unmarshal(doc, &s); err != nil {
-			return EnvironmentState{}, ErrState.WithMessage("what is recorded of environment %s cannot be read; mend or delete the file, then call again", environment).WithCause(err)
+			return EnvironmentState{}, ErrState.WithMessage("the record of environment %s cannot be read; repair or delete the file, then retry", environment).WithCause(err)
 		}
 	}
 	s.Environment = environment

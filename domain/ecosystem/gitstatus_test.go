@@ -134,8 +134,8 @@ func TestWhy(t *testing.T) {
 		"amof_sync_ecosystem":              {Missing: true},
 		"in the middle of a rebase of b;":  {Operation: "rebase", Taken: "b", Detached: true},
 		"in the middle of a merge; finish": {Operation: "merge"},
-		"where main is wanted":             {Detached: true, Head: head},
-		"no commit yet":                    {Branch: "main"},
+		"instead of main":                  {Detached: true, Head: head},
+		"no commits yet":                   {Branch: "main"},
 	} {
 		assert.Contains(t, w.Why(s), says)
 	}

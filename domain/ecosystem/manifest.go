@@ -41,7 +41,7 @@ func ReadManifest(name string, doc map[string]any) ManifestResult {
 	top.name(name)
 	if dir, ok := top.path("workspace_dir"); ok {
 		if problem := workspaceProblem(dir); problem != "" {
-			top.wrong("workspace_dir", "write workspace_dir: worktrees/"+name+", or leave it out", "%q %s", dir, problem)
+			top.wrong("workspace_dir", "write workspace_dir: worktrees/"+name+", or remove it", "%q %s", dir, problem)
 		} else {
 			m.WorkspaceDir = dir
 		}
@@ -66,7 +66,7 @@ func ReadManifest(name string, doc map[string]any) ManifestResult {
 	m.Repos = r.repos(top)
 	m.Spin = r.spin(top.child("spin"))
 	if m.Spin.Inline() && m.Provisioner != "" {
-		top.doubt("provisioner", "leave one of the two out", "spin: has commands of its own, so the provisioner %s is not used", m.Provisioner)
+		top.doubt("provisioner", "remove one of them", "spin: has commands, so the provisioner %s is not used", m.Provisioner)
 	}
 	m.Release = r.release(top.child("release"), m)
 	m.Commands = top.child("commands").commands()
@@ -82,7 +82,7 @@ func (o object) name(directory string) {
 	}
 	switch given := o.text("name"); {
 	case given == "" && o.absent("name"):
-		o.doubt("name", "write name: "+directory, "the name is missing; that of the directory counts")
+		o.doubt("name", "write name: "+directory, "the name is missing; the name of the directory is used")
 	case given != "" && given != directory:
 		o.wrong("name", "write name: "+directory+", or rename the directory", "the name is %q, but the directory is called %s", manifestClip(given), directory)
 	}
@@ -95,9 +95,9 @@ func workspaceProblem(dir string) string {
 	case dir == ".":
 		return "is the workspace root itself"
 	case strings.EqualFold(first, ".git") || first == ".amof":
-		return "is where git or Countersign keep their own files"
+		return "is used by git or Countersign for internal files"
 	case first == "ecosystems" || first == "provisioners" || first == "worktrees" && rest == "":
-		return "is where other things of the workspace root are"
+		return "is used for other content of the workspace root"
 	}
 	return ""
 }
@@ -119,7 +119,7 @@ func (o object) prefix(key, standard, example string) string {
 func (o object) many(key string, least, much int) int {
 	n, ok := o.number(key, least, 1<<31-1)
 	if ok && n > much {
-		o.doubt(key, "lower it, or leave it out", "%d is very many; more than %d are rarely meant", n, much)
+		o.doubt(key, "lower it, or remove it", "%d is unusually high; the usual maximum is %d", n, much)
 	}
 	return n
 }

@@ -39,7 +39,7 @@ func (m Manifest) Command(name string) ([]string, error) {
 // commands reads the saved commands, sorted by name: each a list, which is an argv, or a text, which the shell reads.
 func (o object) commands() (out []SavedCommand) {
 	if len(o.members) > maxCommands {
-		o.wrong("", "shorten the list", "there are %d commands; at most %d are allowed", len(o.members), maxCommands)
+		o.wrong("", "shorten the list", "%d commands; at most %d are allowed", len(o.members), maxCommands)
 		return nil
 	}
 	for _, name := range slices.Sorted(maps.Keys(o.members)) {
@@ -86,18 +86,18 @@ func (o object) argv(key string) (out []string) {
 // branchProblem says why a name is none for a branch that people read, and what to write instead; empty where it is one.
 func branchProblem(name string) (problem, fix string) {
 	if _, err := git.ParseBranch(name); err != nil {
-		return "git accepts no branch " + strconv.Quote(manifestClip(name)), "name a branch as git shows it, like main"
+		return "not a valid branch name: " + strconv.Quote(manifestClip(name)), "name a branch as git shows it, like main"
 	}
 	if rest, full := strings.CutPrefix(name, "refs/"); full {
 		kind, short, _ := strings.Cut(rest, "/")
 		if kind != "heads" || short == "" {
 			short = standardBranch
 		}
-		return strconv.Quote(manifestClip(name)) + " is the full name of a ref; a branch of that name would be refs/heads/" + manifestClip(name), "write " + manifestClip(short)
+		return strconv.Quote(manifestClip(name)) + " is the full name of a ref; it would create the branch refs/heads/" + manifestClip(name), "write " + manifestClip(short)
 	}
 	for _, what := range visible.Hidden(name) {
 		if strings.HasPrefix(what, "U+") {
-			return strconv.Quote(manifestClip(name)) + " has a character in it that cannot be seen, or that turns the direction of reading (" + what + ")", "type the name anew, without that character; if the branch is really called so, rename it (git branch -m)"
+			return strconv.Quote(manifestClip(name)) + " contains an invisible character, or one that changes the text direction (" + what + ")", "type the name again without that character; if the branch really has it, rename the branch (git branch -m)"
 		}
 	}
 	return "", ""

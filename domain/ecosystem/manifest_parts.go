@@ -33,10 +33,10 @@ func (r *reader) spin(o object) Spin {
 		s.TimeoutSeconds = n
 	}
 	if s.Inline() && s.Deploy == "" {
-		o.doubt("deploy", "write deploy: with the command that deploys", "there are commands, but none that deploys")
+		o.doubt("deploy", "add deploy: with the command that deploys", "the deploy command is missing")
 	}
 	if s.Deploy != "" && s.Destroy == "" {
-		o.doubt("destroy", "write destroy: with the command that takes down what deploy made", "there is a command that deploys, but none that destroys")
+		o.doubt("destroy", "add destroy: with the command that undoes the deployment", "the destroy command is missing")
 	}
 	return s
 }
@@ -51,7 +51,7 @@ func (r *reader) release(o object, m Manifest) Release {
 	case "independent":
 		out.Independent = true
 	default:
-		o.wrong("versions", "write versions: shared, or versions: independent", "%q is neither shared nor independent", manifestClip(versions))
+		o.wrong("versions", "write versions: shared, or versions: independent", "invalid value %q; use shared or independent", manifestClip(versions))
 	}
 	if file, ok := o.inRepo("changelog"); ok {
 		out.Changelog = file
@@ -61,7 +61,7 @@ func (r *reader) release(o object, m Manifest) Release {
 	}
 	files := o.objects("version_files")
 	if len(files) > maxFiles {
-		o.wrong("version_files", "shorten the list", "there are %d files; at most %d are allowed", len(files), maxFiles)
+		o.wrong("version_files", "shorten the list", "%d files; at most %d are allowed", len(files), maxFiles)
 		files = nil
 	}
 	for _, f := range files {
@@ -84,7 +84,7 @@ func (o object) released(m Manifest) []string {
 		case slices.Contains(out, name):
 			o.doubt(at, "remove it", "%s is named twice", manifestClip(name))
 		case !slices.Contains(writable, name):
-			o.wrong(at, "name repositories that are enabled and not read-only: "+strings.Join(writable, ", "), "%q is no repository that can be released", manifestClip(name))
+			o.wrong(at, "use enabled repositories that are not read-only: "+strings.Join(writable, ", "), "%q is not a repository that can be released", manifestClip(name))
 		default:
 			out = append(out, name)
 		}
@@ -109,7 +109,7 @@ func (o object) tagPrefix() string {
 func (o object) inRepo(key string) (string, bool) {
 	file, ok := o.path(key)
 	if ok && (file == "." || strings.Contains(strings.ToLower("/"+file+"/"), "/.git/")) {
-		o.wrong(key, "name a place of your own", "%q is the directory itself, or git's", manifestClip(file))
+		o.wrong(key, "use a different path", "%q is the directory itself or belongs to git", manifestClip(file))
 		return "", false
 	}
 	return file, ok
@@ -119,13 +119,13 @@ func (o object) versionFile(released []string) (VersionFile, bool) {
 	o.known("repo", "path", "pattern")
 	v := VersionFile{Repo: o.text("repo"), Pattern: VersionPattern}
 	if !slices.Contains(released, v.Repo) {
-		o.wrong("repo", "name one of: "+strings.Join(released, ", "), "%q is no repository that is released", manifestClip(v.Repo))
+		o.wrong("repo", "use one of: "+strings.Join(released, ", "), "%q is not a released repository", manifestClip(v.Repo))
 		return v, false
 	}
 	file, ok := o.inRepo("path")
 	if !ok {
 		if o.empty("path") {
-			o.wrong("path", "write path: with the file that states the version", "no file is named")
+			o.wrong("path", "add path: with the file that contains the version", "the path is missing")
 		}
 		return v, false
 	}
@@ -145,9 +145,9 @@ func (o object) groups(pattern string) bool {
 	re, err := regexp.Compile(pattern)
 	switch {
 	case err != nil:
-		o.wrong("pattern", "correct it; the syntax is RE2's", "%q is no regular expression", manifestClip(pattern))
+		o.wrong("pattern", "correct it; use RE2 syntax", "invalid regular expression %q", manifestClip(pattern))
 	case re.NumSubexp() == 0:
-		o.wrong("pattern", `put the version in a group: version = "(.*)"`, "the pattern has no group that is the version")
+		o.wrong("pattern", `put the version in a group: version = "(.*)"`, "the pattern has no group for the version")
 	default:
 		return true
 	}

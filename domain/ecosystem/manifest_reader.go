@@ -64,7 +64,7 @@ func (o object) absent(key string) bool { return o.members[key] == nil }
 func (o object) known(keys ...string) {
 	for _, key := range slices.Sorted(maps.Keys(o.members)) {
 		if !slices.Contains(keys, key) {
-			o.doubt(manifestClip(key), "remove it, or correct its name; there are: "+strings.Join(keys, ", "), "the key %q is not known here and says nothing", manifestClip(key))
+			o.doubt(manifestClip(key), "remove it, or correct its name; use one of: "+strings.Join(keys, ", "), "unknown key %q", manifestClip(key))
 		}
 	}
 }
@@ -87,7 +87,7 @@ func (o object) child(key string) object {
 func (o object) text(key string) string {
 	s := o.prose(key, maxText)
 	if strings.ContainsAny(s, "\n\t") {
-		o.wrong(key, "write it in one line", "the text has line breaks or tabs in it")
+		o.wrong(key, "write it in one line", "the text contains line breaks or tabs")
 		return ""
 	}
 	return s
@@ -136,7 +136,7 @@ func (o object) path(key string) (string, bool) {
 	}
 	p, err := relpath.Parse(s)
 	if err != nil {
-		o.wrong(key, "write a path below the directory it counts from, like src/x", "%s", fault.From(err).Message)
+		o.wrong(key, "write a path relative to and below the directory, such as src/x", "%s", fault.From(err).Message)
 		return "", false
 	}
 	return p.Clean().String(), true
@@ -165,7 +165,7 @@ func (o object) number(key string, least, most int) (int, bool) {
 	case !ok:
 		o.wrong(key, "write a whole number", "%s where a whole number is expected", kind(o.members[key]))
 	case n < int64(least) || n > int64(most):
-		o.wrong(key, "write a number within the bounds", "%d is not from %d to %d", n, least, most)
+		o.wrong(key, "write a number in this range", "%d is outside the range %d to %d", n, least, most)
 	default:
 		return int(n), true
 	}
@@ -241,11 +241,11 @@ func (o object) texts(key string, visit func(at, text string)) {
 func (o object) patterns(key string, relative bool) (out []string) {
 	o.texts(key, func(at, text string) {
 		if _, err := path.Match(text, ""); err != nil {
-			o.wrong(at, "close the bracket, or write a backslash before it", "%q is no pattern", manifestClip(text))
+			o.wrong(at, "close the bracket, or write a backslash before it", "invalid pattern %q", manifestClip(text))
 			return
 		}
 		if relative && text[0] == '/' {
-			o.doubt(at, "remove the slash", "%q begins with a slash; patterns count from the repository in any case", manifestClip(text))
+			o.doubt(at, "remove the slash", "%q begins with a slash; patterns are always relative to the repository", manifestClip(text))
 		}
 		out = append(out, text)
 	})

@@ -25,13 +25,13 @@ func (r *reader) repos(top object) []Repo {
 	}
 	entries := top.objects("repos")
 	if len(entries) > MaxRepos {
-		top.wrong("repos", "split the ecosystem", "there are %d repositories; at most %d are allowed", len(entries), MaxRepos)
+		top.wrong("repos", "split the ecosystem", "%d repositories; at most %d are allowed", len(entries), MaxRepos)
 		entries = entries[:MaxRepos]
 	} else if len(entries) > manyRepos {
-		top.doubt("repos", "split the ecosystem where it falls into parts", "%d repositories are many; more than %d work, and take their time", len(entries), manyRepos)
+		top.doubt("repos", "split the ecosystem into smaller ones", "%d repositories; operations on more than %d are slow", len(entries), manyRepos)
 	}
 	if list, ok := top.members["repos"].([]any); ok && len(list) == 0 {
-		top.doubt("repos", "add a repository: - {name: api, url: …}", "there is no repository")
+		top.doubt("repos", "add a repository: - {name: api, url: …}", "the ecosystem has no repositories")
 	}
 	repos := make([]Repo, 0, len(entries))
 	var taken []object
@@ -45,7 +45,7 @@ func (r *reader) repos(top object) []Repo {
 		taken[i].dependencies(&repos[i], repos)
 	}
 	if len(repos) > 1 && circular(repos) {
-		top.wrong("repos", "take one of them out of depends_on", "repositories depend on each other in a circle, so that none of them can come first")
+		top.wrong("repos", "remove one of them from depends_on", "the repositories depend on each other in a cycle")
 	}
 	return repos
 }
@@ -60,7 +60,7 @@ func (o object) dependencies(repo *Repo, all []Repo) {
 		case name == repo.Name:
 			o.wrong(at, "remove it", "%s cannot depend on itself", manifestClip(name))
 		case !slices.ContainsFunc(all, func(r Repo) bool { return r.Name == name }):
-			o.wrong(at, "name one of: "+strings.Join(RepoNames(all), ", "), "%q is no repository of this ecosystem", manifestClip(name))
+			o.wrong(at, "use one of: "+strings.Join(RepoNames(all), ", "), "%q is not a repository of this ecosystem", manifestClip(name))
 		case !slices.Contains(repo.After, name):
 			repo.After = append(repo.After, name)
 		}
@@ -99,7 +99,7 @@ func repoOf(o object) (Repo, bool) {
 	repo.Path = standardDir + repo.Name
 	if dir, ok := o.path("path"); ok {
 		if problem := placeProblem(dir); problem != "" {
-			o.wrong("path", "write path: "+repo.Path+", or leave it out", "%q %s", manifestClip(dir), problem)
+			o.wrong("path", "write path: "+repo.Path+", or remove it", "%q %s", manifestClip(dir), problem)
 		} else {
 			repo.Path = dir
 		}
@@ -120,11 +120,11 @@ func placeProblem(dir string) string {
 	case dir == ".":
 		return "is the workspace itself"
 	case strings.EqualFold(first, ".git") || strings.Contains(strings.ToLower("/"+dir+"/"), "/.git/") || first == ".amof":
-		return "is where git or Countersign keep their own files"
+		return "is used by git or Countersign for internal files"
 	case first == "tickets":
-		return "is where the tickets' worktrees are"
+		return "contains the worktrees of tickets"
 	case first == "ecosystems":
-		return "is where the manifests are"
+		return "contains the ecosystem manifests"
 	}
 	return ""
 }
@@ -134,16 +134,16 @@ func (o object) apart(repo Repo, before []Repo) bool {
 	for _, other := range before {
 		switch {
 		case other.Name == repo.Name:
-			o.wrong("name", "rename one of them", "there are two repositories called %s", repo.Name)
+			o.wrong("name", "rename one of them", "two repositories have the name %s", repo.Name)
 			return false
 		case other.Path == repo.Path:
-			o.wrong("path", "give one of them another path", "%s is the path of %s, too", manifestClip(repo.Path), other.Name)
+			o.wrong("path", "change the path of one of them", "%s is also the path of %s", manifestClip(repo.Path), other.Name)
 			return false
 		case within(repo.Path, other.Path), within(other.Path, repo.Path):
-			o.wrong("path", "give each a directory of its own, like "+standardDir+repo.Name, "one of %s (%s) and %s (%s) would be inside the other", repo.Name, manifestClip(repo.Path), other.Name, manifestClip(other.Path))
+			o.wrong("path", "give each a separate directory, such as "+standardDir+repo.Name, "%s (%s) and %s (%s) are nested", repo.Name, manifestClip(repo.Path), other.Name, manifestClip(other.Path))
 			return false
 		case strings.EqualFold(other.Path, repo.Path) || strings.EqualFold(other.Name, repo.Name):
-			o.doubt("name", "rename one of them", "%s and %s differ in the case of letters only, which some file systems do not tell apart", other.Name, repo.Name)
+			o.doubt("name", "rename one of them", "%s and %s differ only in letter case, which some file systems ignore", other.Name, repo.Name)
 		}
 	}
 	return true
@@ -154,7 +154,7 @@ func within(inner, outer string) bool { return strings.HasPrefix(inner, outer+"/
 // branch returns the branch that is installed.
 func (o object) branch() string {
 	if o.empty("branch") {
-		o.doubt("branch", "write branch: "+standardBranch, "no branch is named; %s is used", standardBranch)
+		o.doubt("branch", "write branch: "+standardBranch, "the branch is missing; %s is used", standardBranch)
 		return standardBranch
 	}
 	name := o.text("branch")
@@ -181,18 +181,18 @@ func (o object) url() string {
 	_, err := git.ParseURL(url)
 	switch {
 	case url[0] == '-' || strings.ContainsAny(url, " \t") || strings.Contains(url, "::"):
-		o.wrong("url", "write a clone URL, like git@host:owner/repo.git", "the URL begins with a dash, has blanks in it, or runs a program (::)")
+		o.wrong("url", "write a clone URL, like git@host:owner/repo.git", "the URL begins with a dash, contains spaces, or runs a program (::)")
 		return ""
 	case secret(url):
-		o.wrong("url", "remove it from the URL; git's credential helper or an SSH key brings it", "the URL carries a password or a token")
+		o.wrong("url", "remove it from the URL; use git's credential helper or an SSH key", "the URL contains a password or a token")
 		return ""
 	case !usual(url):
-		o.doubt("url", "write a URL that begins with git@, https://, http://, ssh:// or file://, or an absolute path", "the URL begins with nothing usual")
+		o.doubt("url", "write a URL that begins with git@, https://, http://, ssh:// or file://, or an absolute path", "the URL has an unknown form")
 	case err != nil && !strings.HasPrefix(url, "local"):
 		o.wrong("url", "correct the URL", "%s", fault.From(err).Message)
 		return ""
 	case git.CarriesCredentials(url):
-		o.doubt("url", "remove what stands before the @", "the URL names a user")
+		o.doubt("url", "remove the part before the @", "the URL contains a user name")
 	}
 	return url
 }

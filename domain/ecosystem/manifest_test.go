@@ -26,8 +26,8 @@ func of(t *testing.T, doc string) ecosystem.ManifestResult {
 
 // TestBranchesAreAsPeopleReadThem: full refs, and names with characters that cannot be seen, are refused with what to write instead.
 func TestBranchesAreAsPeopleReadThem(t *testing.T) {
-	for name, want := range map[string]string{"refs/heads/main": "write main", "refs/heads/feature/x": "write feature/x", "refs/tags/v1": "write main", "ma\\u202ein": "type the name anew", "main\\u200b": "type the name anew",
-		"\\u2066main": "type the name anew"} {
+	for name, want := range map[string]string{"refs/heads/main": "write main", "refs/heads/feature/x": "write feature/x", "refs/tags/v1": "write main", "ma\\u202ein": "type the name again", "main\\u200b": "type the name again",
+		"\\u2066main": "type the name again"} {
 		r := of(t, `{"name":"demo","repos":[{"name":"api","url":"git@host:o/api.git","branch":"`+name+`"}]}`)
 		require.Len(t, r.Errors, 1, name)
 		assert.Equal(t, "repos[0].branch", r.Errors[0].Path)

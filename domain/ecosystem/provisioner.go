@@ -68,7 +68,7 @@ func FindProvisioner(m Manifest, script func(name string) (Script, error)) (Prov
 		return ofLines(string(KindInline), KindInline, m.Spin), nil
 	}
 	if m.Provisioner == "" {
-		return Provisioner{}, ErrEnvironmentNone.WithMessage("the manifest of %s names no provisioner; give it `provisioner: <name>` (local starts what `run:` of each repository says), or commands under `spin:`", m.Name)
+		return Provisioner{}, ErrEnvironmentNone.WithMessage("the manifest of %s has no provisioner; add `provisioner: <name>` (local starts the `run:` command of each repository), or commands under `spin:`", m.Name)
 	}
 	return NamedProvisioner(m.Provisioner, script)
 }
@@ -108,7 +108,7 @@ func Deployer(s EnvironmentState, m Manifest, script func(name string) (Script, 
 		if m.Spin.Inline() {
 			return ofLines(string(KindInline), KindInline, m.Spin), nil
 		}
-		return Provisioner{}, ErrEnvironmentNone.WithMessage("%s was deployed with commands of its manifest, which has none any more; put spin.destroy back", m.Name)
+		return Provisioner{}, ErrEnvironmentNone.WithMessage("%s was deployed with commands of its manifest, which no longer has them; restore spin.destroy", m.Name)
 	}
 	return FindProvisioner(m, script)
 }
@@ -146,7 +146,7 @@ func (p Provisioner) Command(a Action, l Layout, args []string) ([]string, error
 	}
 	line := p.Line(a)
 	if line == "" {
-		return nil, ErrUnsupported.WithMessage("the provisioner %s of %s has no command for %s; give the manifest spin.%s", p.Name, l.Name, a, a)
+		return nil, ErrUnsupported.WithMessage("the provisioner %s of %s has no command for %s; add spin.%s to the manifest", p.Name, l.Name, a, a)
 	}
 	return append([]string{"sh", "-c", line, "sh"}, args...), nil
 }

@@ -12,12 +12,12 @@ import (
 
 // The ways a run's record refuses.
 var (
-	ErrRunUnknown = fault.New(fault.NotFound, "eco_run_not_found", "there is no such run; amof_list_runs shows those there are")
-	ErrAmbiguous  = fault.New(fault.Invalid, "eco_run_ambiguous", "several runs begin so; name more of the id")
+	ErrRunUnknown = fault.New(fault.NotFound, "eco_run_not_found", "run not found; call amof_list_runs to list runs")
+	ErrAmbiguous  = fault.New(fault.Invalid, "eco_run_ambiguous", "several runs match this prefix; give more of the ID")
 	ErrMove       = fault.New(fault.State, "eco_run_state_invalid", "the run is not in a state that allows this")
-	ErrUnasked    = fault.New(fault.Denied, "eco_run_unknown_call", "no call that is in the audit queued this run")
+	ErrUnasked    = fault.New(fault.Denied, "eco_run_unknown_call", "no call in the audit log queued this run")
 	ErrStopped    = fault.New(fault.Canceled, "eco_run_cancelled", "the run was cancelled")
-	ErrQueueFull  = fault.New(fault.Unavailable, "eco_queue_full", "as many runs wait for this ecosystem as may")
+	ErrQueueFull  = fault.New(fault.Unavailable, "eco_queue_full", "the limit of queued runs for this ecosystem is reached; wait for one to end and retry")
 )
 
 // The bounds of runs (amof contract §9, §22).
@@ -160,7 +160,7 @@ func (r *Run) Cancel(now time.Time) (bool, error) {
 
 // Interrupt ends a run whose process is gone.
 func (r *Run) Interrupt(now time.Time) error {
-	r.Code, r.Error = "eco_interrupted", "the process that carried this out is gone; what it left is not in order yet, which the next call about the ecosystem sees to"
+	r.Code, r.Error = "eco_interrupted", "interrupted: its process stopped, and its changes are incomplete; the next call about the ecosystem recovers them"
 	return r.End(1, now)
 }
 

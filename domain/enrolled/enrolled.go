@@ -35,7 +35,7 @@ func (k Kind) Words() string {
 	case SecurityKey:
 		return "security key"
 	}
-	return "key of no known kind"
+	return "key of unknown kind"
 }
 
 // Bounds of what is stored of a key.
@@ -47,11 +47,11 @@ const (
 
 // The ways a key is refused, and an answer that claims to be proved by one.
 var (
-	ErrKey      = fault.New(fault.Invalid, "enrolled_key_invalid", "this is no key that can be enrolled")
-	ErrTaken    = fault.New(fault.Conflict, "enrolled_key_exists", "this key is enrolled already")
-	ErrMissing  = fault.New(fault.NotFound, "enrolled_key_unknown", "there is no such key")
-	ErrUnproven = fault.New(fault.Denied, "proof_not_verified", "what was signed does not prove this answer")
-	ErrForged   = fault.New(fault.State, "audit_proof_forged", "an answer on record is not proved by what stands there as its proof")
+	ErrKey      = fault.New(fault.Invalid, "enrolled_key_invalid", "not a key that can be enrolled")
+	ErrTaken    = fault.New(fault.Conflict, "enrolled_key_exists", "this key is already enrolled")
+	ErrMissing  = fault.New(fault.NotFound, "enrolled_key_unknown", "key not found")
+	ErrUnproven = fault.New(fault.Denied, "proof_not_verified", "the signature does not prove this decision")
+	ErrForged   = fault.New(fault.State, "audit_proof_forged", "a recorded decision is not proved by its recorded signature")
 )
 
 // Key is the public half of an enrolled key, with its name. It holds no secret.
@@ -106,18 +106,18 @@ func (k Key) Valid() error {
 	n := utf8.RuneCountInString(k.Name)
 	switch {
 	case k.Kind != Passkey && k.Kind != SecurityKey:
-		return ErrKey.WithMessage("a key is a passkey or a security key, and %q is neither", k.Kind)
+		return ErrKey.WithMessage("unknown kind of key %q; use passkey or security key", k.Kind)
 	case n < 1 || n > MaxName || !utf8.ValidString(k.Name) || strings.TrimSpace(k.Name) != k.Name ||
 		strings.ContainsFunc(k.Name, func(r rune) bool { return !unicode.IsPrint(r) }):
-		return ErrKey.WithMessage("%q is no name of a key: 1 to %d printable characters", k.Name, MaxName)
+		return ErrKey.WithMessage("invalid key name %q: use 1 to %d printable characters", k.Name, MaxName)
 	case len(k.Public) < 1 || len(k.Public) > maxPublic:
-		return ErrKey.WithMessage("the public half of a key has 1 to %d bytes, and this one %d", maxPublic, len(k.Public))
+		return ErrKey.WithMessage("a public key has 1 to %d bytes, but this one has %d", maxPublic, len(k.Public))
 	case k.Credential == "" || len(k.Credential) > maxCredential || strings.ContainsFunc(k.Credential, func(r rune) bool { return r <= ' ' || r > '~' }):
-		return ErrKey.WithMessage("the handle of a key is 1 to %d printable characters without blanks", maxCredential)
+		return ErrKey.WithMessage("a key handle has 1 to %d printable characters without spaces", maxCredential)
 	case (k.Kind == Passkey) != (k.RPID != ""):
-		return ErrKey.WithMessage("a passkey is bound to a name (rp_id), and a security key to none")
+		return ErrKey.WithMessage("a passkey needs an rp_id, and a security key must not have one")
 	case len(k.RPID) > 253 || len(k.Model) > 64 || len(k.Transports) > 8 || slices.ContainsFunc(k.Transports, func(t string) bool { return len(t) > 32 }):
-		return ErrKey.WithMessage("what the authenticator said of this key is longer than that ever is")
+		return ErrKey.WithMessage("the authenticator data of this key is too long")
 	}
 	return nil
 }

@@ -101,10 +101,10 @@ func (e *Error) WithCause(err error) *Error {
 
 // The generic errors that From returns for foreign errors.
 var (
-	ErrInternal    = New(Internal, "internal", "an internal error stopped this call; the log has its cause")
-	ErrTimeout     = New(Timeout, "timeout", "the call took longer than it may; ask for less, or raise the time limit")
+	ErrInternal    = New(Internal, "internal", "internal error; see the server log")
+	ErrTimeout     = New(Timeout, "timeout", "the call timed out; request less, or raise the time limit")
 	ErrCanceled    = New(Canceled, "canceled", "the call was cancelled before it finished")
-	ErrUnavailable = New(Unavailable, "io_unavailable", "a file or service this call needs cannot be used now")
+	ErrUnavailable = New(Unavailable, "io_unavailable", "a file or service that this call needs is unavailable; retry later")
 )
 
 // From classifies any error: nil stays nil, an *Error stays itself (also when wrapped), context errors become timeout or canceled, file-system,

@@ -10,10 +10,10 @@ import (
 )
 
 // ErrOutput is returned for git output that does not have the form documented for scripts.
-var ErrOutput = fault.New(fault.Unavailable, "git_output_unknown", "git printed what this version does not read; use git 2.39 or newer")
+var ErrOutput = fault.New(fault.Unavailable, "git_output_unknown", "unexpected git output; use git 2.39 or newer")
 
 func unexpected(what, record string) error {
-	return ErrOutput.WithMessage("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", record, what)
+	return ErrOutput.WithMessage("unexpected git output %.80q for %s; use git 2.39 or newer", record, what)
 }
 
 // The prefixes of refs.

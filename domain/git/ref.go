@@ -9,8 +9,8 @@ import (
 
 // The errors of invalid names of branches and commits.
 var (
-	ErrBranch = fault.New(fault.Invalid, "git_branch_invalid", "not a branch name that git accepts")
-	ErrCommit = fault.New(fault.Invalid, "git_commit_invalid", "a commit is 40 or 64 hex digits")
+	ErrBranch = fault.New(fault.Invalid, "git_branch_invalid", "not a valid branch name")
+	ErrCommit = fault.New(fault.Invalid, "git_commit_invalid", "invalid commit; use 40 or 64 hex digits")
 )
 
 // Branch is a branch name that git accepts, without refs/heads/. The zero Branch names nothing.
@@ -20,7 +20,7 @@ type Branch struct{ name string }
 // branches and are rejected) and requires valid UTF-8. It fails with ErrBranch.
 func ParseBranch(s string) (Branch, error) {
 	if problem := branchProblem(s); problem != "" {
-		return Branch{}, ErrBranch.WithMessage("%.200q is no branch name: %s", s, problem)
+		return Branch{}, ErrBranch.WithMessage("invalid branch name %.200q: %s", s, problem)
 	}
 	return Branch{name: s}, nil
 }
@@ -28,7 +28,7 @@ func ParseBranch(s string) (Branch, error) {
 func branchProblem(s string) string {
 	switch {
 	case s == "" || s == "HEAD" || s == "@":
-		return "it is empty, or stands for something else"
+		return "it is empty or reserved"
 	case !utf8.ValidString(s):
 		return "it is not valid UTF-8"
 	case s[0] == '-':
@@ -38,7 +38,7 @@ func branchProblem(s string) string {
 	case strings.Contains(s, "..") || strings.Contains(s, "@{"):
 		return `it contains ".." or "@{"`
 	case strings.ContainsAny(s, " ~^:?*[\\") || strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r == 0x7f }):
-		return `it contains a blank, a control character or one of ~^:?*[\`
+		return `it contains a space, a control character or one of ~^:?*[\`
 	}
 	for part := range strings.SplitSeq(s, "/") {
 		if part == "" || part[0] == '.' || strings.HasSuffix(part, ".lock") {
@@ -86,9 +86,9 @@ func ParseCommit(s string) (Commit, error) {
 	id := strings.ToLower(s)
 	switch {
 	case len(s) != 40 && len(s) != 64, strings.Trim(id, "0123456789abcdef") != "":
-		return Commit{}, ErrCommit.WithMessage("%.80q is no commit: give all 40 or 64 hex digits", s)
+		return Commit{}, ErrCommit.WithMessage("invalid commit %.80q: give all 40 or 64 hex digits", s)
 	case strings.Trim(id, "0") == "":
-		return Commit{}, ErrCommit.WithMessage("the commit of zeros means none")
+		return Commit{}, ErrCommit.WithMessage("the all-zero hash is not a commit")
 	}
 	return Commit{id: id}, nil
 }

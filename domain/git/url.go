@@ -84,7 +84,7 @@ func ParseURL(s string) (URL, error) {
 	case s[0] == '-':
 		return URL{}, ErrURL.WithMessage("a git URL must not start with a dash")
 	case !utf8.ValidString(s) || strings.ContainsFunc(s, func(r rune) bool { return unicode.IsControl(r) || unicode.IsSpace(r) }):
-		return URL{}, ErrURL.WithMessage("a git URL must be UTF-8 without blanks and control characters")
+		return URL{}, ErrURL.WithMessage("a git URL must be UTF-8 without spaces and control characters")
 	case strings.ContainsAny(s, `\?#`):
 		return URL{}, ErrURL.WithMessage("a git URL has no backslash, query or fragment")
 	}
@@ -104,7 +104,7 @@ func ParseURL(s string) (URL, error) {
 	}
 	host, path, _ = strings.Cut(s, "/")
 	if !strings.Contains(strings.Trim(host, "."), ".") || !strings.Contains(strings.Trim(path, "/"), "/") {
-		return URL{}, ErrURL.WithMessage("a relative path is no git URL; give an absolute path, or a URL with a host")
+		return URL{}, ErrURL.WithMessage("not a git URL: a relative path; give an absolute path, or a URL with a host")
 	}
 	return remote(URL{user: "git", host: host}, path)
 }
@@ -190,7 +190,7 @@ func parseScheme(scheme, rest string) (URL, error) {
 	if colon := strings.LastIndexByte(authority, ':'); colon > strings.LastIndexByte(authority, ']') {
 		port, err := strconv.ParseUint(authority[colon+1:], 10, 16)
 		if err != nil || port == 0 || authority[colon+1] == '+' {
-			return URL{}, ErrURL.WithMessage("the git URL's port is no number from 1 to 65535")
+			return URL{}, ErrURL.WithMessage("the git URL's port is not a number from 1 to 65535")
 		}
 		if u.host = authority[:colon]; int(port) != own {
 			u.port = int(port)
@@ -207,7 +207,7 @@ func parseSCP(authority, path string) (URL, error) {
 	if name, host, ok := strings.Cut(authority, "@"); ok {
 		u.user, u.host = name, host
 	} else if ownPort(strings.ToLower(authority)) != 0 || len(authority) == 1 {
-		return URL{}, ErrURL.WithMessage("the git URL's host is missing: after a scheme come two slashes, and a drive letter is no host")
+		return URL{}, ErrURL.WithMessage("the git URL's host is missing: write two slashes after the scheme; a drive letter is not a host")
 	}
 	if strings.HasPrefix(path, "//") {
 		return URL{}, ErrURL
@@ -220,7 +220,7 @@ func remote(u URL, path string) (URL, error) {
 	u.host = strings.ToLower(u.host)
 	switch {
 	case !isHost(u.host):
-		return URL{}, ErrURL.WithMessage("the git URL's host is missing or is no host name")
+		return URL{}, ErrURL.WithMessage("the git URL's host is missing or invalid")
 	case !isUser(u.user):
 		return URL{}, ErrURL.WithMessage("the git URL's user name has characters that are not allowed")
 	case u.scheme != "" && u.scheme != "ssh":
@@ -238,7 +238,7 @@ func remote(u URL, path string) (URL, error) {
 	}
 	u.path = strings.Join(parts, "/")
 	if u.path == "" || u.path[0] == '-' { // a remote program would parse it as an option
-		return URL{}, ErrURL.WithMessage("the git URL has no path, or one that starts with a dash; name the repository behind the host")
+		return URL{}, ErrURL.WithMessage("the git URL has no path, or one that starts with a dash; add the repository after the host")
 	}
 	return u, nil
 }
@@ -250,7 +250,7 @@ func local(path string) (URL, error) {
 		return URL{}, err
 	}
 	if len(parts) == 0 || strings.Contains(path, "%") { // git decodes %2e in a URL but not in a path
-		return URL{}, ErrURL.WithMessage("a local repository is named by its absolute path, without percent signs")
+		return URL{}, ErrURL.WithMessage("write a local repository as an absolute path without percent signs")
 	}
 	return URL{scheme: "file", path: "/" + strings.Join(parts, "/")}, nil
 }
@@ -262,7 +262,7 @@ var encoded = []string{"%2e", "%2f", "%5c", "%7f", "%0", "%1"}
 func segments(path string) ([]string, error) {
 	lower := strings.ToLower(path)
 	if slices.ContainsFunc(encoded, func(e string) bool { return strings.Contains(lower, e) }) {
-		return nil, ErrURL.WithMessage("the git URL's path hides a character behind a percent sign")
+		return nil, ErrURL.WithMessage("the git URL's path contains a percent-encoded character")
 	}
 	parts := slices.DeleteFunc(strings.Split(path, "/"), func(p string) bool { return p == "" })
 	if slices.Contains(parts, ".") || slices.Contains(parts, "..") {

@@ -23,8 +23,8 @@ const (
 
 // The errors of this package.
 var (
-	ErrName  = fault.New(fault.Invalid, "owner_name_invalid", "that is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them")
-	ErrAlive = fault.New(fault.State, "owner_alive", "that owner is alive")
+	ErrName  = fault.New(fault.Invalid, "owner_name_invalid", "invalid owner ID: 12 characters of 0-9 and a-f; to list them, run: countersign owners")
+	ErrAlive = fault.New(fault.State, "owner_alive", "this owner is still running")
 )
 
 // Place is a set of processes that can observe each other: one PID namespace of one boot of one machine. Unknown parts are empty.
@@ -99,7 +99,7 @@ func Name(text string) string {
 // CheckName fails with ErrName if name does not have the form that Name returns.
 func CheckName(name string) error {
 	if raw, err := hex.DecodeString(name); err != nil || len(raw) != 6 || strings.ToLower(name) != name {
-		return ErrName.WithMessage("%.40q is no name of an owner: 12 characters of 0-9 and a-f; countersign owners lists them", name)
+		return ErrName.WithMessage("invalid owner ID %.40q: 12 characters of 0-9 and a-f; to list them, run: countersign owners", name)
 	}
 	return nil
 }
@@ -181,13 +181,13 @@ func (id ID) Where(here Place) string {
 	where := "another machine"
 	switch {
 	case id.PID <= 0:
-		return "an unknown place"
+		return "an unknown machine"
 	case id.Boot == here.Boot && id.Space == here.Space:
-		where = "this place"
+		where = "this machine"
 	case id.Boot == here.Boot && id.Space != "":
 		where = "another container of this machine"
 	case id.Boot == here.Boot:
-		where = "this machine, or a container of it"
+		where = "this machine or a container on it"
 	case id.Machine != "":
 		where += " (" + id.Machine + ")"
 	}
@@ -197,7 +197,7 @@ func (id ID) Where(here Place) string {
 // Elsewhere describes where an owner that cannot be observed from that place is, and how the user can release what it owns.
 func Elsewhere(text string, here Place) string {
 	id, _ := ParseID(text)
-	return fmt.Sprintf("owned by another machine or container (%s), whose processes cannot be seen from here; end it there, or, once it has ended for certain, by: countersign owners forget %s",
+	return fmt.Sprintf("owned by another machine or container (%s), whose processes are not visible here; stop it there; if it has certainly ended, run: countersign owners forget %s",
 		id.Where(here), Name(text))
 }
 

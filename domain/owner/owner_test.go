@@ -91,8 +91,8 @@ func TestPeopleAreToldWhereAnOwnerIs(t *testing.T) {
 	for text, want := range map[string]string{
 		"7:100:boot-1:4026532999:m1":  "another container of this machine, process 7",
 		"7:100:boot-2:4026531836:box": "another machine (box), process 7",
-		"7 100 boot-1":                "this machine, or a container of it, process 7",
-		"?":                           "an unknown place",
+		"7 100 boot-1":                "this machine or a container on it, process 7",
+		"?":                           "an unknown machine",
 	} {
 		said := owner.Elsewhere(text, here)
 		assert.Contains(t, said, "owned by another machine or container ("+want+")")

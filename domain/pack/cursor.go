@@ -31,14 +31,14 @@ func ParseCursor(text string, s State, o Options) (Cursor, error) {
 	rest, ok := strings.CutPrefix(strings.TrimSpace(text), cursorPrefix)
 	parts := strings.Split(rest, ".")
 	if !ok || len(parts) != 3 {
-		return Cursor{}, ErrCursor.WithMessage("invalid_cursor: malformed; repeat the value of next as it is")
+		return Cursor{}, ErrCursor.WithMessage("invalid_cursor: malformed; copy the value of next unchanged")
 	}
 	offset, errOffset := strconv.Atoi(parts[0])
 	limit, errLimit := strconv.Atoi(parts[1])
 	c := Cursor{Offset: offset, Limit: limit}
 	switch {
 	case errOffset != nil || errLimit != nil || offset < 0 || limit < 0:
-		return Cursor{}, ErrCursor.WithMessage("invalid_cursor: malformed; repeat the value of next as it is")
+		return Cursor{}, ErrCursor.WithMessage("invalid_cursor: malformed; copy the value of next unchanged")
 	case parts[2] != fingerprint(s, o, c):
 		return Cursor{}, ErrCursor.WithMessage("invalid_cursor: it belongs to another pack, revision, view, match or max_tokens; " +
 			"repeat those, or start again without a cursor")

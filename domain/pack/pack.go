@@ -15,16 +15,16 @@ const SchemaVersion = 2
 
 // The ways to break the rules of a pack. Invalid ones are about the request, the others about the stored pack.
 var (
-	ErrNotFound  = fault.New(fault.NotFound, "pack_not_found", "there is no such pack; it may have expired")
-	ErrTarget    = fault.New(fault.NotFound, "pack_part_not_found", "the pack has no such section, ref or diagram")
+	ErrNotFound  = fault.New(fault.NotFound, "pack_not_found", "pack not found; it may have expired")
+	ErrTarget    = fault.New(fault.NotFound, "pack_part_not_found", "section, ref or diagram not found in the pack")
 	ErrRevision  = fault.New(fault.Conflict, "pack_revision_conflict", "the pack has changed since the revision you expect")
 	ErrNameTaken = fault.New(fault.Conflict, "pack_name_taken", "another live pack has this name")
 	ErrAmbiguous = fault.New(fault.Conflict, "pack_name_ambiguous", "several live packs have this name; use an id")
-	ErrExists    = fault.New(fault.Conflict, "pack_id_taken", "a pack with this id exists already")
+	ErrExists    = fault.New(fault.Conflict, "pack_id_taken", "a pack with this id already exists")
 	ErrFinalized = fault.New(fault.State, "pack_finalized", "the pack is finalized; set_status draft first to change it")
 	ErrEmpty     = fault.New(fault.State, "pack_empty", "a pack needs at least one ref or diagram to be finalized")
 	ErrStale     = fault.New(fault.State, "pack_refs_stale", "some refs no longer resolve")
-	ErrStatus    = fault.New(fault.State, "pack_status_differs", "the pack is not in the status asked for")
+	ErrStatus    = fault.New(fault.State, "pack_status_differs", "the pack does not have the requested status")
 	ErrMalformed = fault.New(fault.Unavailable, "pack_malformed", "a stored pack cannot be read; countersign pack doctor shows and quarantines it")
 	ErrSchema    = fault.New(fault.State, "pack_schema_unsupported", "a stored pack has another schema version")
 )
@@ -191,7 +191,7 @@ func New(id ID, name Optional, now time.Time, ttl TTL) (*Pack, error) {
 // rest (ErrMalformed), so that a hand-edited file cannot contain what an edit would reject.
 func Restore(s State) (*Pack, error) {
 	if !validID(string(s.ID)) {
-		return nil, ErrMalformed.WithMessage("the stored pack's id %q is not pk_ and 8 characters out of a-z2-7", s.ID)
+		return nil, ErrMalformed.WithMessage("the stored pack has the invalid id %q; ids are pk_ and 8 characters of a-z2-7", s.ID)
 	}
 	if s.SchemaVersion != SchemaVersion {
 		return nil, ErrSchema.WithMessage("pack %s is stored with schema version %d; this version reads %d", s.ID, s.SchemaVersion, SchemaVersion)

@@ -24,7 +24,7 @@ func ParseView(s string) (View, error) {
 	case ViewCompact:
 		return v, nil
 	}
-	return "", ErrValue.WithMessage("view %q is neither full nor compact", s)
+	return "", ErrValue.WithMessage("unknown view %q; use full or compact", s)
 }
 
 // Options says which parts of a pack are written and how. The zero Options write all of it in full.

@@ -26,7 +26,7 @@ func ParseFreshness(s string) (Freshness, error) {
 	case FreshnessFresh, FreshnessExpiringSoon, FreshnessExpired:
 		return f, nil
 	}
-	return "", ErrValue.WithMessage("freshness %q is neither fresh nor expiring_soon", s)
+	return "", ErrValue.WithMessage("unknown freshness %q; use fresh or expiring_soon", s)
 }
 
 // FreshnessAt returns the freshness of something that expires at the given time: at most expiringIn left is expiring_soon.

@@ -29,7 +29,7 @@ const (
 )
 
 // ErrValue reports a value that breaks its type's rule.
-var ErrValue = fault.New(fault.Invalid, "pack_value_invalid", "a value breaks its rule")
+var ErrValue = fault.New(fault.Invalid, "pack_value_invalid", "invalid value")
 
 // ID identifies a pack: pk_ and 8 characters out of a-z2-7.
 type ID string
@@ -88,7 +88,7 @@ func NewLineRange(start, end int) (LineRange, error) {
 func ParseID(s string) (ID, error) {
 	s = strings.TrimSpace(s)
 	if !validID(s) {
-		return "", ErrValue.WithMessage("%q is no pack id: pk_ and 8 characters out of a-z2-7", s)
+		return "", ErrValue.WithMessage("invalid pack id %q: use pk_ and 8 characters of a-z2-7", s)
 	}
 	return ID(s), nil
 }
@@ -155,7 +155,7 @@ func ParseRoot(s string) (Root, error) {
 	const alnum = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 	s = strings.TrimSpace(s)
 	if len(s) > maxRoot || strings.Trim(s, alnum+"._-") != "" || strings.IndexAny(s, "._-") == 0 {
-		return "", ErrValue.WithMessage("root %q is no root name: up to %d letters, digits, dots, underscores and dashes", s, maxRoot)
+		return "", ErrValue.WithMessage("invalid root name %q: use up to %d letters, digits, dots, underscores and dashes", s, maxRoot)
 	}
 	return Root(s), nil
 }
@@ -213,7 +213,7 @@ func ParseStatus(s string) (Status, error) {
 	case "finalized":
 		return Finalized, nil
 	}
-	return 0, ErrValue.WithMessage("status %q is neither draft nor finalized", s)
+	return 0, ErrValue.WithMessage("unknown status %q; use draft or finalized", s)
 }
 
 // Expired reports whether now is at or past the expiry.

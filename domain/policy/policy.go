@@ -130,10 +130,10 @@ var (
 )
 
 // ErrWord is returned for a word that is not the name of a mode, level, setting, class, strength, verdict, risk or rule.
-var ErrWord = fault.New(fault.Invalid, "policy_word_invalid", "unknown policy word")
+var ErrWord = fault.New(fault.Invalid, "policy_word_invalid", "unknown policy value")
 
 // ErrCeiling is returned for a mode above the operator's maximum.
-var ErrCeiling = fault.New(fault.Denied, "mode_not_permitted", "the operator's ceiling does not permit this mode")
+var ErrCeiling = fault.New(fault.Denied, "mode_not_permitted", "the mode exceeds the server's maximum mode")
 
 func (c Class) String() string    { return word(classNames, int(c)) }
 func (m Mode) String() string     { return word(modeNames, int(m)) }
@@ -189,7 +189,7 @@ func read[T ~uint8](to *T, names []string, what string, b []byte) error {
 	i := slices.Index(names, string(b))
 	if i < 0 {
 		known := slices.DeleteFunc(slices.Clone(names), func(s string) bool { return s == "" })
-		return ErrWord.WithMessage("%q is no %s; use one of %s", b, what, strings.Join(known, ", "))
+		return ErrWord.WithMessage("unknown %[2]s %[1]q; use one of %[3]s", b, what, strings.Join(known, ", "))
 	}
 	*to = T(i)
 	return nil

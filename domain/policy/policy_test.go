@@ -127,7 +127,7 @@ func roundTrip[T interface {
 
 func TestUnknownWordNamesTheKnownOnes(t *testing.T) {
 	var m policy.Mode
-	require.ErrorContains(t, m.UnmarshalText([]byte("exec")), `"exec" is no mode; use one of ask, plan, execute`)
+	require.ErrorContains(t, m.UnmarshalText([]byte("exec")), `unknown mode "exec"; use one of ask, plan, execute`)
 	var s struct{ Level policy.Level }
 	require.ErrorContains(t, json.Unmarshal([]byte(`{"Level":"root"}`), &s), "read_only, execute_with_confirm, full_access")
 }

@@ -32,19 +32,19 @@ func (p Proving) String() string {
 func (p Proving) Words() string {
 	switch p {
 	case ProvingNone:
-		return "a person's answer"
+		return "a decision by the user"
 	case ProvingPerson:
-		return "an answer in a terminal or in the console"
+		return "a decision in a terminal or in the console"
 	case ProvingTerminal:
-		return "an answer in a terminal"
+		return "a decision in a terminal"
 	case ProvingConsole:
-		return "an answer in the console"
+		return "a decision in the console"
 	case ProvingTouch:
-		return "a touched security key or a passkey"
+		return "a security key or a passkey"
 	case ProvingPasskey:
 		return "a passkey"
 	}
-	return "a proof that nobody can give"
+	return "an impossible proof"
 }
 
 // MarshalText returns the name of the proof.
@@ -58,5 +58,5 @@ func (p *Proving) UnmarshalText(b []byte) error {
 			return nil
 		}
 	}
-	return ErrProving.WithMessage("%q is no proof; use person, touch or passkey", b)
+	return ErrProving.WithMessage("unknown proof %q; use person, touch or passkey", b)
 }

@@ -59,12 +59,12 @@ func CheckEnv(env map[string]string) error {
 	if len(bad) == 0 {
 		return nil
 	}
-	return ErrEnv.WithMessage("the environment may not set %s: that would change which programs run or what they load; leave it out", strings.Join(bad, ", "))
+	return ErrEnv.WithMessage("the environment must not set %s, which changes which programs run or what they load; remove it", strings.Join(bad, ", "))
 }
 
 func checkVariable(name, value string) error {
 	if !isVariable(name) {
-		return ErrSpec.WithMessage("%q is no name of an environment variable", name)
+		return ErrSpec.WithMessage("invalid environment variable name %q", name)
 	}
 	if hasNUL(value) || len(value) > MaxEnvBytes { // the message omits the value: it may be a secret
 		return ErrSpec.WithMessage("the environment variable %s contains NUL or has more than %d bytes", name, MaxEnvBytes)

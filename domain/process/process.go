@@ -26,11 +26,11 @@ const (
 // The errors of this package, and of the programs that start processes.
 var (
 	ErrSpec       = fault.New(fault.Invalid, "process_spec_invalid", "the process cannot be started as described")
-	ErrEnv        = fault.New(fault.Denied, "process_env_refused", "the environment has variables that would change what programs are")
+	ErrEnv        = fault.New(fault.Denied, "process_env_refused", "the environment sets variables that change which programs run")
 	ErrTransition = fault.New(fault.State, "process_state_invalid", "the process is not in a state that allows this")
-	ErrNotFound   = fault.New(fault.NotFound, "process_not_found", "there is no such process; list_background_processes shows those there are, and ended ones are forgotten after an hour")
+	ErrNotFound   = fault.New(fault.NotFound, "process_not_found", "process not found; call list_background_processes to list processes (ended ones are kept for 1 hour)")
 	ErrStart      = fault.New(fault.Unavailable, "process_not_started", "the process could not be started")
-	ErrElsewhere  = fault.New(fault.Conflict, "process_elsewhere", "the process is owned by another machine or container, and does not hear from here")
+	ErrElsewhere  = fault.New(fault.Conflict, "process_elsewhere", "the process belongs to another machine or container and cannot be controlled from here")
 	ErrLimit      = fault.New(fault.Unavailable, "process_limit", "the limit of background processes is reached; stop one and retry")
 )
 
@@ -75,7 +75,7 @@ func (s Spec) Validate() error {
 		}
 	}
 	if s.Log != "" && (!path.IsAbs(s.Log) || checkDir(s.Log) != nil) {
-		return ErrSpec.WithMessage("the log %.80q is no absolute path that can be written to", s.Log)
+		return ErrSpec.WithMessage("invalid log path %.80q: it must be an absolute path", s.Log)
 	}
 	return checkDir(s.Dir)
 }
@@ -144,7 +144,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Status) UnmarshalText(text []byte) error {
 	i := slices.Index(statusNames[1:], string(text))
 	if i < 0 {
-		return ErrTransition.WithMessage("%.40q is no status of a process", text)
+		return ErrTransition.WithMessage("unknown process status %.40q", text)
 	}
 	*s = Status(i + 1)
 	return nil

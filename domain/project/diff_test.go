@@ -103,7 +103,7 @@ func TestCut(t *testing.T) {
 	assert.Regexp(t, `^日{10,}\n\[\.\.\. the middle of these 3000 bytes is left out \.\.\.\]\n日{10,}$`, text)
 	assert.LessOrEqual(t, len(text), 300)
 	text, cut = project.TruncateMiddle(strings.Repeat("\xff", 200), 300)
-	assert.True(t, cut, "what stands for bytes that are no text is longer than they were")
+	assert.True(t, cut, "what stands for bytes that are not text is longer than they were")
 	assert.Regexp(t, `^\x{fffd}+\n\[.*\]\n\x{fffd}+$`, text)
 }
 

@@ -157,7 +157,7 @@ func (e *Execution) Interrupt(now time.Time) bool {
 	if e.Status != Queued && e.Status != Running {
 		return false
 	}
-	message := "the process that ran it ended before it did"
+	message := "the process that ran it ended first"
 	for i := range e.Steps {
 		switch s := &e.Steps[i]; s.Status {
 		case StepRunning:

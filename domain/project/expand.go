@@ -37,10 +37,10 @@ func CheckTriggers(w *Workflow, load func(id string) (*Workflow, error)) error {
 
 func expand(w *Workflow, load func(id string) (*Workflow, error), chain []*Workflow, left *int, empty bool) ([]ExpandedStep, error) {
 	if len(w.Nodes) == 0 && !empty {
-		return nil, ErrEmpty.WithMessage("workflow %q has no steps; add_workflow_step adds one", w.Name)
+		return nil, ErrEmpty.WithMessage("workflow %q has no steps; call add_workflow_step to add one", w.Name)
 	}
 	if *left -= len(w.Nodes); *left < 0 { // five levels of two hundred triggers each would never end
-		return nil, ErrArgument.WithMessage("workflow %q would run more than %d steps, those of the workflows it starts counted; split it", chain[0].Name, MaxSteps)
+		return nil, ErrArgument.WithMessage("workflow %q would run more than %d steps, including those of the workflows it starts; split it", chain[0].Name, MaxSteps)
 	}
 	if err := checkNeeds(w.Nodes); err != nil {
 		return nil, err
@@ -76,7 +76,7 @@ func admit(chain []*Workflow, child *Workflow) error {
 		return ErrCycle.WithMessage("the workflow starts itself: %s; remove one of these steps", strings.Join(c.Names, " → ")).WithDetails(c)
 	}
 	if len(chain) >= maxDepth {
-		return ErrDepth.WithMessage("%q would be workflow number %d within one another; at most %d are allowed", child.Name, len(chain)+1, maxDepth)
+		return ErrDepth.WithMessage("%q would be nested workflow number %d; at most %d levels are allowed", child.Name, len(chain)+1, maxDepth)
 	}
 	return nil
 }
@@ -99,7 +99,7 @@ func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	case cwd != "" && projectDir == "" && override != "":
 		return override + "/" + cwd, nil
 	case cwd != "" && projectDir == "":
-		return "", ErrArgument.WithMessage("step %q runs in %q, and workflow %q belongs to no project that this could be relative to; give it an absolute cwd, or run it with project_path", s.Node.Name, cwd, s.Workflow.Name)
+		return "", ErrArgument.WithMessage("step %q runs in the relative directory %q, but workflow %q has no project; give the step an absolute cwd, or run it with project_path", s.Node.Name, cwd, s.Workflow.Name)
 	case cwd != "":
 		return projectDir + "/" + cwd, nil
 	case override != "":
@@ -107,5 +107,5 @@ func (s ExpandedStep) Dir(projectDir, override string) (string, error) {
 	case projectDir != "":
 		return projectDir, nil
 	}
-	return "", ErrArgument.WithMessage("step %q has no directory to run in, because workflow %q belongs to no project; give it a cwd, or run it with project_path", s.Node.Name, s.Workflow.Name)
+	return "", ErrArgument.WithMessage("step %q has no directory to run in, because workflow %q has no project; give the step a cwd, or run it with project_path", s.Node.Name, s.Workflow.Name)
 }

@@ -126,7 +126,7 @@ func (f *Facts) manager(c DirContents) error {
 		name, version, _ := strings.Cut(c.Manifest.PackageManager, "@")
 		version, _, _ = strings.Cut(version, "+")
 		if !Manager(name).Known() || version != "" && !VersionLike(version) {
-			return ErrManifest.WithMessage("package.json names %.60q as its packageManager, which is none of npm, pnpm, yarn, bun; nothing is run with it", c.Manifest.PackageManager)
+			return ErrManifest.WithMessage("package.json has the unsupported packageManager %.60q; use npm, pnpm, yarn or bun", c.Manifest.PackageManager)
 		}
 		f.Manager, f.ManagerVersion, f.Corepack = Manager(name), version, true
 		f.Declared, f.DecidedBy = c.Manifest.PackageManager, "packageManager"

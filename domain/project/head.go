@@ -36,7 +36,7 @@ func ParseHead(text []byte) (Head, bool) {
 
 // unexpected returns the error for output that git does not promise to print.
 func unexpected(what, record string) error {
-	return ErrExecutionFailed.WithMessage("git printed a %s that cannot be read, at %.200q; use git 2.39 or newer", what, record)
+	return ErrExecutionFailed.WithMessage("unexpected git output: cannot parse a %s at %.200q; use git 2.39 or newer", what, record)
 }
 
 // plain returns text with each byte that is not UTF-8 replaced by U+FFFD, so it never gets shorter.

@@ -99,7 +99,7 @@ func object(data []byte) error {
 		return err
 	}
 	if data[0] != '{' {
-		return errors.New("it is no JSON object")
+		return errors.New("not a JSON object")
 	}
 	return nil
 }

@@ -42,7 +42,7 @@ func ParsePatch(text string) ([]FilePatch, error) {
 	for text != "" {
 		if !strings.HasPrefix(text, fileBegins) {
 			line, _, _ := strings.Cut(text, "\n")
-			return nil, ErrExecutionFailed.WithMessage("git printed %.80q where a diff was expected; use git 2.39 or newer", line)
+			return nil, ErrExecutionFailed.WithMessage("unexpected git output %.80q instead of a diff; use git 2.39 or newer", line)
 		}
 		one := text
 		if end := strings.Index(text, "\n"+fileBegins); end >= 0 {
@@ -72,7 +72,7 @@ func parseFile(text string) (FilePatch, error) {
 	first, rest, _ := strings.Cut(above, "\n")
 	var ok bool
 	if f.Path, ok = pathOf(strings.TrimPrefix(first, fileBegins)); !ok {
-		return f, ErrExecutionFailed.WithMessage("git printed a diff of %.120q, whose name cannot be read; rename the file", first)
+		return f, ErrExecutionFailed.WithMessage("git printed a diff of %.120q, whose name cannot be parsed; rename the file", first)
 	}
 	for line := range strings.Lines(rest) {
 		switch {
@@ -114,7 +114,7 @@ func parseHunk(head, body string) (Hunk, error) {
 	h := Hunk{Head: head, Text: body}
 	m := hunkHead.FindStringSubmatch(head)
 	if m == nil {
-		return h, ErrExecutionFailed.WithMessage("git printed %.80q where a hunk was expected; use git 2.39 or newer", head)
+		return h, ErrExecutionFailed.WithMessage("unexpected git output %.80q instead of a hunk; use git 2.39 or newer", head)
 	}
 	number := func(text string) int {
 		n, err := strconv.Atoi(text)

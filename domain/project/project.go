@@ -68,7 +68,7 @@ func (p Project) Matches(query string) bool {
 func CheckText(field, text string, limit int) error {
 	switch {
 	case !utf8.ValidString(text):
-		return ErrArgument.WithMessage("%s is no UTF-8 text", field)
+		return ErrArgument.WithMessage("%s is not UTF-8 text", field)
 	case utf8.RuneCountInString(text) > limit:
 		return ErrArgument.WithMessage("%s has %d characters; at most %d are allowed", field, utf8.RuneCountInString(text), limit)
 	case strings.ContainsFunc(text, func(r rune) bool { return unicode.IsControl(r) && r != '\n' && r != '\t' }):
@@ -82,15 +82,15 @@ func CheckText(field, text string, limit int) error {
 func CheckPath(path string) error {
 	switch {
 	case path == "":
-		return ErrPath.WithMessage("the path is empty; name the project's directory, as list_projects shows it")
+		return ErrPath.WithMessage("the path is empty; give the project's directory as in list_projects")
 	case len(path) > MaxPath:
 		return ErrPath.WithMessage("the path has %d bytes; at most %d are allowed", len(path), MaxPath)
 	case !utf8.ValidString(path) || strings.ContainsFunc(path, unicode.IsControl):
-		return ErrPath.WithMessage("the path is no UTF-8 text or contains control characters")
+		return ErrPath.WithMessage("the path is not UTF-8 text or contains control characters")
 	case path[0] == '~':
-		return ErrPath.WithMessage("%q: a leading ~ is not expanded here; write the absolute path", path)
+		return ErrPath.WithMessage("%q: a leading ~ is not expanded; write the absolute path", path)
 	case path[0] != '/':
-		return ErrPath.WithMessage("%q is not an absolute path; list_projects shows those of projects", path)
+		return ErrPath.WithMessage("%q is not an absolute path; call list_projects for the paths of projects", path)
 	}
 	for part := range strings.SplitSeq(path, "/") {
 		if part == ".." {

@@ -102,15 +102,15 @@ func ParseProcfile(text string) ([]Service, error) {
 // project.ErrArgument and process.ErrEnv.
 func OrderServices(all []Service) ([]Service, error) {
 	if len(all) == 0 {
-		return nil, ErrArgument.WithMessage("the file names no service")
+		return nil, ErrArgument.WithMessage("the file has no services")
 	}
 	if len(all) > maxServices {
-		return nil, ErrArgument.WithMessage("there are %d services; at most %d run in the background", len(all), maxServices)
+		return nil, ErrArgument.WithMessage("%d services; at most %d can run in the background", len(all), maxServices)
 	}
 	named := map[string]bool{}
 	for _, s := range all {
 		if named[s.Name] {
-			return nil, ErrArgument.WithMessage("there are two services %q", s.Name)
+			return nil, ErrArgument.WithMessage("two services have the name %q", s.Name)
 		}
 		named[s.Name] = true
 		if err := s.check(); err != nil {
@@ -120,7 +120,7 @@ func OrderServices(all []Service) ([]Service, error) {
 	for _, s := range all {
 		for _, other := range s.DependsOn {
 			if !named[other] {
-				return nil, ErrArgument.WithMessage("service %q depends on %q, which is no service; there are %s", s.Name, other, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
+				return nil, ErrArgument.WithMessage("service %q depends on the unknown service %q; use one of %s", s.Name, other, strings.Join(slices.Sorted(maps.Keys(named)), ", "))
 			}
 		}
 	}
@@ -140,7 +140,7 @@ func OrderServices(all []Service) ([]Service, error) {
 					circle = append(circle, s.Name)
 				}
 			}
-			return nil, ErrArgument.WithMessage("these services depend on one another in a circle: %s", strings.Join(circle, ", "))
+			return nil, ErrArgument.WithMessage("these services depend on each other in a cycle: %s", strings.Join(circle, ", "))
 		}
 	}
 	return out, nil
@@ -152,7 +152,7 @@ func PickServices(ordered []Service, names []string) ([]Service, error) {
 	wanted := map[string]bool{}
 	for _, name := range names {
 		if !slices.ContainsFunc(ordered, func(s Service) bool { return s.Name == name }) {
-			return nil, ErrArgument.WithMessage("there is no service %q", name)
+			return nil, ErrArgument.WithMessage("service %q not found", name)
 		}
 		wanted[name] = true
 	}
@@ -175,7 +175,7 @@ const serviceName = `^[A-Za-z0-9][A-Za-z0-9_.-]*$`
 
 func (s Service) check() error {
 	if ok, _ := regexp.MatchString(serviceName, s.Name); !ok || len(s.Name) > maxServiceName {
-		return ErrArgument.WithMessage("%q is no name of a service: letters, digits, dots, dashes and underscores, at most %d", s.Name, maxServiceName)
+		return ErrArgument.WithMessage("invalid service name %q: use letters, digits, dots, dashes and underscores, at most %d characters", s.Name, maxServiceName)
 	}
 	for _, err := range []error{(NodeConfig{Command: s.Command, Cwd: s.Dir}).script(), process.CheckEnv(s.Env), s.Ready.check()} {
 		if err != nil {
@@ -184,11 +184,11 @@ func (s Service) check() error {
 	}
 	switch {
 	case strings.HasPrefix(s.Dir, "/"), slices.Contains(strings.Split(s.Dir, "/"), ".."):
-		return ErrArgument.WithMessage("service %s: dir %q does not lie below the directory of the file", s.Name, s.Dir)
+		return ErrArgument.WithMessage("service %s: dir %q is not below the directory of the file", s.Name, s.Dir)
 	case !slices.Contains([]string{"", RestartNo, RestartOnFailure, RestartAlways}, s.Restart):
-		return ErrArgument.WithMessage("service %s: restart is no, on-failure or always, not %q", s.Name, s.Restart)
+		return ErrArgument.WithMessage("service %s: restart must be no, on-failure or always, not %q", s.Name, s.Restart)
 	case s.Restarts < 0 || s.Restarts > maxStarts || s.BackoffMS < 0:
-		return ErrArgument.WithMessage("service %s: max_restarts is within 0 and %d, and restart_delay_ms is not negative", s.Name, maxStarts)
+		return ErrArgument.WithMessage("service %s: max_restarts must be 0 to %d, and restart_delay_ms must not be negative", s.Name, maxStarts)
 	}
 	return nil
 }
@@ -202,24 +202,24 @@ func (r Readiness) check() error {
 	}
 	switch {
 	case set > 1:
-		return ErrArgument.WithMessage("ready is one of port, http and log")
+		return ErrArgument.WithMessage("ready must have one of port, http and log")
 	case r.Port < 0 || r.Port > 65535:
-		return ErrArgument.WithMessage("%d is no port", r.Port)
+		return ErrArgument.WithMessage("invalid port %d", r.Port)
 	case r.TimeoutMS < 0 || r.TimeoutMS > maxReady.Milliseconds():
-		return ErrArgument.WithMessage("timeout_ms %d of ready is not within 0 and %d", r.TimeoutMS, maxReady.Milliseconds())
+		return ErrArgument.WithMessage("timeout_ms %d of ready is outside the range 0 to %d", r.TimeoutMS, maxReady.Milliseconds())
 	}
 	if _, err := regexp.Compile(r.Log); err != nil || len(r.Log) > maxPatternBytes {
-		return ErrArgument.WithMessage("log of ready is no RE2 regular expression of at most %d bytes", maxPatternBytes)
+		return ErrArgument.WithMessage("log of ready must be an RE2 regular expression of at most %d bytes", maxPatternBytes)
 	}
 	if r.HTTP == "" {
 		return nil
 	}
 	at, err := url.Parse(r.HTTP)
 	if err != nil || at.Scheme != "http" && at.Scheme != "https" || at.User != nil {
-		return ErrArgument.WithMessage("%q is no http address", r.HTTP)
+		return ErrArgument.WithMessage("%q is not an HTTP address", r.HTTP)
 	}
 	if ip, err := netip.ParseAddr(at.Hostname()); at.Hostname() != "localhost" && (err != nil || !ip.IsLoopback()) {
-		return ErrArgument.WithMessage("%q is no address of this machine; 127.0.0.1 and localhost are", r.HTTP)
+		return ErrArgument.WithMessage("%q is not an address of this machine; use 127.0.0.1 or localhost", r.HTTP)
 	}
 	return nil
 }

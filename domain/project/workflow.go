@@ -29,9 +29,9 @@ const (
 // The errors of workflows.
 var (
 	ErrCycle = fault.New(fault.Invalid, "workflow_cycle", "the workflow starts itself, directly or through others")
-	ErrDepth = fault.New(fault.Invalid, "workflow_depth_exceeded", "workflows start one another more than five levels deep")
+	ErrDepth = fault.New(fault.Invalid, "workflow_depth_exceeded", "workflows are nested more than 5 levels deep")
 	ErrEmpty = fault.New(fault.Invalid, "workflow_empty", "the workflow has no steps")
-	ErrNode  = fault.New(fault.NotFound, "workflow_node_not_found", "the workflow has no such step")
+	ErrNode  = fault.New(fault.NotFound, "workflow_node_not_found", "step not found in the workflow")
 )
 
 // Workflow is a sequence of steps. Orders are dense: the n-th node has order n.
@@ -181,9 +181,9 @@ func (w *Workflow) Insert(n Node, at *int, now time.Time) error {
 	}
 	switch {
 	case place < 0 || place > len(w.Nodes):
-		return ErrArgument.WithMessage("order %d is not within 0 and %d: the workflow has %d steps", place, len(w.Nodes), len(w.Nodes))
+		return ErrArgument.WithMessage("order %d is outside the range 0 to %d: the workflow has %d steps", place, len(w.Nodes), len(w.Nodes))
 	case len(w.Nodes) >= MaxNodes:
-		return ErrArgument.WithMessage("the workflow has %d steps, which is as many as there may be", MaxNodes)
+		return ErrArgument.WithMessage("the workflow has %d steps, the maximum", MaxNodes)
 	}
 	nodes := slices.Insert(slices.Clone(w.Nodes), place, n)
 	if err := checkNeeds(nodes); err != nil {
@@ -211,7 +211,7 @@ func (w *Workflow) Replace(n Node, at *int, now time.Time) error {
 		place = *at
 	}
 	if place < 0 || place >= len(w.Nodes) {
-		return ErrArgument.WithMessage("order %d is not within 0 and %d: the workflow has %d steps", place, len(w.Nodes)-1, len(w.Nodes))
+		return ErrArgument.WithMessage("order %d is outside the range 0 to %d: the workflow has %d steps", place, len(w.Nodes)-1, len(w.Nodes))
 	}
 	nodes := slices.Insert(slices.Delete(slices.Clone(w.Nodes), i, i+1), place, n)
 	if err := checkNeeds(nodes); err != nil {
@@ -234,7 +234,7 @@ func checkNeeds(nodes []Node) error {
 				if i := slices.IndexFunc(nodes, func(m Node) bool { return m.ID == id }); i >= 0 {
 					needed = nodes[i].Name
 				}
-				return ErrArgument.WithMessage("step %q needs %q, which does not stand before it", n.Name, needed)
+				return ErrArgument.WithMessage("step %q needs %q, which does not come before it", n.Name, needed)
 			}
 		}
 		before[n.ID] = true
@@ -245,7 +245,7 @@ func checkNeeds(nodes []Node) error {
 func (w Workflow) index(nodeID string) (int, error) {
 	i := slices.IndexFunc(w.Nodes, func(n Node) bool { return n.ID == nodeID })
 	if i < 0 {
-		return i, ErrNode.WithMessage("workflow %q has no step %s; get_workflow shows its steps", w.Name, nodeID)
+		return i, ErrNode.WithMessage("workflow %q has no step %s; call get_workflow to list its steps", w.Name, nodeID)
 	}
 	return i, nil
 }
@@ -288,9 +288,9 @@ func (w Workflow) StepIDs(words []string) ([]string, error) {
 		}
 		switch {
 		case len(fits) == 0:
-			return nil, ErrNode.WithMessage("workflow %q has no step %q; get_workflow shows its steps", w.Name, word)
+			return nil, ErrNode.WithMessage("workflow %q has no step %q; call get_workflow to list its steps", w.Name, word)
 		case len(fits) > 1:
-			return nil, ErrArgument.WithMessage("workflow %q has more than one step %q; name one by its id: %s", w.Name, word, strings.Join(fits, ", "))
+			return nil, ErrArgument.WithMessage("workflow %q has more than one step %q; use an ID: %s", w.Name, word, strings.Join(fits, ", "))
 		}
 		if !slices.Contains(out, fits[0]) {
 			out = append(out, fits[0])
@@ -326,7 +326,7 @@ func (w *Workflow) Remove(nodeID string, now time.Time) error {
 	}
 	for _, n := range w.Nodes {
 		if slices.Contains(n.Config.Needs, nodeID) {
-			return ErrArgument.WithMessage("step %q needs %q; change what it needs first", n.Name, w.Nodes[i].Name)
+			return ErrArgument.WithMessage("step %q needs %q; change its needs first", n.Name, w.Nodes[i].Name)
 		}
 	}
 	w.Nodes = slices.Delete(slices.Clone(w.Nodes), i, i+1)
@@ -366,7 +366,7 @@ func (n Node) validate() error {
 	case NodeTrigger:
 		return n.Config.trigger()
 	}
-	return ErrArgument.WithMessage("%q is no type of step; there are script and trigger-workflow", n.Type)
+	return ErrArgument.WithMessage("unknown step type %q; use script or trigger-workflow", n.Type)
 }
 
 func (c NodeConfig) script() error {
@@ -376,13 +376,13 @@ func (c NodeConfig) script() error {
 	case len(c.Command) > MaxCommand:
 		return ErrArgument.WithMessage("the command has %d bytes; at most %d are allowed", len(c.Command), MaxCommand)
 	case c.TimeoutMS < 0 || c.TimeoutMS > maxStepTimeout.Milliseconds():
-		return ErrArgument.WithMessage("timeout %d is not within 0 and %d ms", c.TimeoutMS, maxStepTimeout.Milliseconds())
+		return ErrArgument.WithMessage("timeout %d is outside the range 0 to %d ms", c.TimeoutMS, maxStepTimeout.Milliseconds())
 	case c.TargetID != "":
-		return ErrArgument.WithMessage("a script step starts no workflow")
+		return ErrArgument.WithMessage("a script step cannot start a workflow")
 	case c.Retry < 0 || c.Retry > maxRetry:
-		return ErrArgument.WithMessage("retry %d is not within 0 and %d", c.Retry, maxRetry)
+		return ErrArgument.WithMessage("retry %d is outside the range 0 to %d", c.Retry, maxRetry)
 	case c.RetryDelayMS < 0 || c.RetryDelayMS > maxRetryDelay.Milliseconds():
-		return ErrArgument.WithMessage("retryDelayMs %d is not within 0 and %d", c.RetryDelayMS, maxRetryDelay.Milliseconds())
+		return ErrArgument.WithMessage("retryDelayMs %d is outside the range 0 to %d", c.RetryDelayMS, maxRetryDelay.Milliseconds())
 	}
 	if err := checkPatterns(c.Files); err != nil {
 		return err
@@ -396,13 +396,13 @@ func (c NodeConfig) script() error {
 func (c NodeConfig) trigger() error {
 	switch {
 	case c.TargetID == "":
-		return ErrArgument.WithMessage("the step names no workflow to start")
+		return ErrArgument.WithMessage("the step has no workflow to start")
 	case c.Command != "":
-		return ErrArgument.WithMessage("a step that starts a workflow has no command")
+		return ErrArgument.WithMessage("a step that starts a workflow cannot have a command")
 	case c.Retry != 0 || c.RetryDelayMS != 0 || len(c.Files) > 0:
-		return ErrArgument.WithMessage("a step that starts a workflow is not tried again and has no input files; its own steps may")
+		return ErrArgument.WithMessage("a step that starts a workflow cannot have retry or input files; set them on the steps of that workflow")
 	case c.OnChildFailure != "" && c.OnChildFailure != "fail" && c.OnChildFailure != "continue":
-		return ErrArgument.WithMessage("onChildFailure is fail or continue, not %q", c.OnChildFailure)
+		return ErrArgument.WithMessage("onChildFailure must be fail or continue, not %q", c.OnChildFailure)
 	}
 	return nil
 }
@@ -410,14 +410,14 @@ func (c NodeConfig) trigger() error {
 // checkPatterns fails with project.ErrArgument for patterns that match no files below the step's directory.
 func checkPatterns(patterns []string) error {
 	if len(patterns) > maxPatterns {
-		return ErrArgument.WithMessage("there are %d patterns of files; at most %d are allowed", len(patterns), maxPatterns)
+		return ErrArgument.WithMessage("%d file patterns; at most %d are allowed", len(patterns), maxPatterns)
 	}
 	for _, p := range patterns {
-		if err := CheckText("a pattern of files", p, MaxPath); err != nil {
+		if err := CheckText("a file pattern", p, MaxPath); err != nil {
 			return err
 		}
 		if _, err := path.Match(p, ""); err != nil || strings.TrimSpace(p) == "" || strings.HasPrefix(p, "/") || slices.Contains(strings.Split(p, "/"), "..") {
-			return ErrArgument.WithMessage("%q is no pattern of files below the step's directory; src/**/*.ts is one", p)
+			return ErrArgument.WithMessage("invalid file pattern %q; use one below the step's directory, such as src/**/*.ts", p)
 		}
 	}
 	return nil

@@ -37,12 +37,12 @@ type Input struct {
 // SetInputs replaces all inputs. It fails with project.ErrArgument and process.ErrEnv, and leaves the workflow unchanged then.
 func (w *Workflow) SetInputs(inputs []Input) error {
 	if len(inputs) > maxInputs {
-		return ErrArgument.WithMessage("there are %d inputs; at most %d are allowed", len(inputs), maxInputs)
+		return ErrArgument.WithMessage("%d inputs; at most %d are allowed", len(inputs), maxInputs)
 	}
 	seen := map[string]bool{}
 	for _, in := range inputs {
 		if seen[in.Name] {
-			return ErrArgument.WithMessage("there are two inputs %q", in.Name)
+			return ErrArgument.WithMessage("two inputs have the name %q", in.Name)
 		}
 		seen[in.Name] = true
 		if err := in.check(); err != nil {
@@ -66,14 +66,14 @@ func (in Input) check() error {
 	switch in.Type {
 	case "", InputString, InputNumber, InputBoolean:
 		if len(in.Choices) > 0 {
-			return ErrArgument.WithMessage("input %q has choices, and is no choice", in.Name)
+			return ErrArgument.WithMessage("input %q has choices, but its type is not choice", in.Name)
 		}
 	case InputChoice:
 		if len(in.Choices) == 0 {
-			return ErrArgument.WithMessage("input %q is a choice, and there is nothing to choose from", in.Name)
+			return ErrArgument.WithMessage("input %q has the type choice, but no choices", in.Name)
 		}
 	default:
-		return ErrArgument.WithMessage("%q is no type of input; there are string, number, boolean and choice", in.Type)
+		return ErrArgument.WithMessage("unknown input type %q; use string, number, boolean or choice", in.Type)
 	}
 	if in.Default != nil {
 		return in.accept(*in.Default)
@@ -89,15 +89,15 @@ func (in Input) accept(value string) error {
 	switch in.Type {
 	case InputNumber:
 		if !json.Valid([]byte(value)) || strings.ContainsAny(value, "\"[{tfn \n\t\r") {
-			return ErrArgument.WithMessage("input %q is a number, and %q is none", in.Name, value)
+			return ErrArgument.WithMessage("input %q must be a number, not %q", in.Name, value)
 		}
 	case InputBoolean:
 		if value != "true" && value != "false" {
-			return ErrArgument.WithMessage("input %q is true or false, not %q", in.Name, value)
+			return ErrArgument.WithMessage("input %q must be true or false, not %q", in.Name, value)
 		}
 	case InputChoice:
 		if !slices.Contains(in.Choices, value) {
-			return ErrArgument.WithMessage("input %q is one of %s, not %q", in.Name, strings.Join(in.Choices, ", "), value)
+			return ErrArgument.WithMessage("input %q must be one of %s, not %q", in.Name, strings.Join(in.Choices, ", "), value)
 		}
 	}
 	return nil
@@ -138,9 +138,9 @@ func CheckInputs(given map[string]string, workflows ...Workflow) error {
 			continue
 		}
 		if len(known) == 0 {
-			return ErrArgument.WithMessage("the workflow has no inputs, and so no %q", name)
+			return ErrArgument.WithMessage("input %q not found: the workflow has no inputs", name)
 		}
-		return ErrArgument.WithMessage("there is no input %q; there are %s", name, strings.Join(known, ", "))
+		return ErrArgument.WithMessage("input %q not found; inputs: %s", name, strings.Join(known, ", "))
 	}
 	return nil
 }

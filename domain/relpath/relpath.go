@@ -42,7 +42,7 @@ func Parse(s string) (Path, error) {
 	}
 	for part := range strings.SplitSeq(text, "/") {
 		if part == ".." {
-			return Path{}, ErrInvalid.WithMessage("the path %q has a \"..\" component; name the place without going up", text)
+			return Path{}, ErrInvalid.WithMessage("the path %q has a \"..\" component; write the path without it", text)
 		}
 	}
 	return Path{text: text}, nil

@@ -22,20 +22,20 @@ func (r BranchRefs) Base(on, recorded, wish string) (BaseBranch, error) {
 		}
 		near := SimilarNames(wish, names(r), MaxNear)
 		if wish == on {
-			return BaseBranch{}, ErrArguments.WithMessage("%s is the branch of the sandbox itself; name another one", plain(wish))
+			return BaseBranch{}, ErrArguments.WithMessage("%s is the branch of the sandbox itself; use another one", plain(wish))
 		}
-		hint := "the clone's own branches and origin/NAME can be named"
+		hint := "use a branch of the clone or origin/NAME"
 		if len(near) > 0 {
-			hint = "near it: " + strings.Join(near, ", ")
+			hint = "similar: " + strings.Join(near, ", ")
 		}
-		return BaseBranch{}, ErrBranch.WithMessage("there is no branch %.80q, neither in the clone nor on origin; %s", wish, hint).WithDetails(MissingBranch{Branch: wish, Near: near})
+		return BaseBranch{}, ErrBranch.WithMessage("branch %.80q not found in the clone or on origin; %s", wish, hint).WithDetails(MissingBranch{Branch: wish, Near: near})
 	}
 	for _, name := range []string{recorded, r.Current, "main", "master", "origin/main", "origin/master"} {
 		if found, ok := r.find(name); ok && found.Name != on && found.Name != "origin/"+on {
 			return found, nil
 		}
 	}
-	return BaseBranch{}, ErrBranch.WithMessage("the clone has no branch beside the sandbox's own, %s; name the one that its work belongs to", plain(on))
+	return BaseBranch{}, ErrBranch.WithMessage("the clone has no branch except the sandbox's, %s; name the base branch", plain(on))
 }
 
 // find returns the branch of that name: a local one, or one of origin's with or without "origin/".

@@ -71,27 +71,27 @@ func PlanBranch(r BranchRefs, name, wish string) (BranchPlan, error) {
 	case local && place == "":
 		return BranchPlan{Branch: wish, From: wish}, nil
 	case local:
-		return r.fresh(name, wish, fmt.Sprintf("%s is checked out in %s, and a branch can be in one place only", wish, plain(place)))
+		return r.fresh(name, wish, fmt.Sprintf("%s is checked out in %s, and a branch can be checked out only once", wish, plain(place)))
 	case r.Origin[wish]:
 		if conflicting := r.conflicting(wish); conflicting != "" {
-			return BranchPlan{}, ErrArguments.WithMessage("branch %s cannot be made beside the local branch %s: git keeps one as a directory of the other; rename %s first", wish, conflicting, conflicting)
+			return BranchPlan{}, ErrArguments.WithMessage("branch %s conflicts with the local branch %s, because git stores one as a directory of the other; rename %s first", wish, conflicting, conflicting)
 		}
 		return BranchPlan{Branch: wish, From: "origin/" + wish, Create: true, Track: true}, nil
 	}
 	near := SimilarNames(wish, names(r), MaxNear)
-	hint := "opencode_sandbox_create without branch takes the current one"
+	hint := "opencode_sandbox_create without branch uses the current one"
 	if len(near) > 0 {
-		hint = "near it: " + strings.Join(near, ", ")
+		hint = "similar: " + strings.Join(near, ", ")
 	}
-	return BranchPlan{}, ErrBranch.WithMessage("there is no branch %q, neither in the clone nor on origin; %s", wish, hint).WithDetails(MissingBranch{Branch: wish, Near: near})
+	return BranchPlan{}, ErrBranch.WithMessage("branch %q not found in the clone or on origin; %s", wish, hint).WithDetails(MissingBranch{Branch: wish, Near: near})
 }
 
 // noStart returns the error if there is no branch or commit to start from.
 func noStart(r BranchRefs) string {
 	if known := names(r); len(known) > 0 {
-		return fmt.Sprintf("nothing is checked out in the clone: the HEAD of its origin names a branch that is not there. Name a branch; there are: %s", strings.Join(known[:min(len(known), MaxNear)], ", "))
+		return fmt.Sprintf("the clone has no checked-out branch, because the HEAD of its origin is missing; name a branch: %s", strings.Join(known[:min(len(known), MaxNear)], ", "))
 	}
-	return "the clone has no commit yet that a sandbox could stand on; push a first one to its origin, or name a branch"
+	return "the clone has no commits; push one to its origin, or name a branch"
 }
 
 const tries = 1000 // number of names that are tried
@@ -111,7 +111,7 @@ func (r BranchRefs) fresh(name, from, note string) (BranchPlan, error) {
 			continue
 		}
 		if branch != BranchPrefix+name {
-			note = strings.TrimPrefix(note+"; "+BranchPrefix+name+" could not be made, because of a branch that is there", "; ")
+			note = strings.TrimPrefix(note+"; "+BranchPrefix+name+" could not be created, because a branch with a conflicting name exists", "; ")
 		}
 		return BranchPlan{Branch: branch, From: from, Create: true, Note: note}, nil
 	}

@@ -60,11 +60,11 @@ func TestDecide(t *testing.T) {
 		"current":           {base(), "", sandbox.BranchPlan{Branch: "sandbox/a", From: "main", Create: true}},
 		"detached":          {with(func(r *sandbox.BranchRefs) { r.Current = "" }), "", sandbox.BranchPlan{Branch: "sandbox/a", From: one, Create: true}},
 		"local and free":    {base(), "free", sandbox.BranchPlan{Branch: "free", From: "free"}},
-		"checked out":       {base(), "taken", sandbox.BranchPlan{Branch: "sandbox/a", From: "taken", Create: true, Note: "taken is checked out in /elsewhere, and a branch can be in one place only"}},
+		"checked out":       {base(), "taken", sandbox.BranchPlan{Branch: "sandbox/a", From: "taken", Create: true, Note: "taken is checked out in /elsewhere, and a branch can be checked out only once"}},
 		"only on origin":    {base(), "far", sandbox.BranchPlan{Branch: "far", From: "origin/far", Create: true, Track: true}},
-		"left over":         {with(func(r *sandbox.BranchRefs) { r.Local["sandbox/a"], r.Local["sandbox/a-2"] = "", "/x" }), "", sandbox.BranchPlan{Branch: "sandbox/a-3", From: "main", Create: true, Note: "sandbox/a could not be made, because of a branch that is there"}},
-		"directory of it":   {with(func(r *sandbox.BranchRefs) { r.Local["sandbox/a/b"] = "" }), "", sandbox.BranchPlan{Branch: "sandbox/a-2", From: "main", Create: true, Note: "sandbox/a could not be made, because of a branch that is there"}},
-		"blocked by prefix": {with(func(r *sandbox.BranchRefs) { r.Local["sandbox"], r.Local["sandbox-a"] = "", "" }), "", sandbox.BranchPlan{Branch: "sandbox-a-2", From: "main", Create: true, Note: "sandbox/a could not be made, because of a branch that is there"}},
+		"left over":         {with(func(r *sandbox.BranchRefs) { r.Local["sandbox/a"], r.Local["sandbox/a-2"] = "", "/x" }), "", sandbox.BranchPlan{Branch: "sandbox/a-3", From: "main", Create: true, Note: "sandbox/a could not be created, because a branch with a conflicting name exists"}},
+		"directory of it":   {with(func(r *sandbox.BranchRefs) { r.Local["sandbox/a/b"] = "" }), "", sandbox.BranchPlan{Branch: "sandbox/a-2", From: "main", Create: true, Note: "sandbox/a could not be created, because a branch with a conflicting name exists"}},
+		"blocked by prefix": {with(func(r *sandbox.BranchRefs) { r.Local["sandbox"], r.Local["sandbox-a"] = "", "" }), "", sandbox.BranchPlan{Branch: "sandbox-a-2", From: "main", Create: true, Note: "sandbox/a could not be created, because a branch with a conflicting name exists"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p, err := sandbox.PlanBranch(test.refs, "a", test.wish)
@@ -90,10 +90,10 @@ func TestDecideRefuses(t *testing.T) {
 	assert.Contains(t, told.Error(), "feature/login, feature/logon")
 	_, err = sandbox.PlanBranch(sandbox.BranchRefs{Current: "main", Local: map[string]string{}}, "a", "")
 	require.ErrorIs(t, err, sandbox.ErrBranch, "nothing was committed yet")
-	assert.Contains(t, fault.From(err).Message, "no commit yet")
+	assert.Contains(t, fault.From(err).Message, "has no commits")
 	_, err = sandbox.PlanBranch(sandbox.BranchRefs{Current: "trunk", Origin: map[string]bool{"main": true}}, "a", "")
 	require.ErrorIs(t, err, sandbox.ErrBranch)
-	assert.Contains(t, fault.From(err).Message, "there are: main", "origin's HEAD names a branch that is not there")
+	assert.Contains(t, fault.From(err).Message, "name a branch: main", "origin's HEAD names a branch that is not there")
 }
 
 func TestNear(t *testing.T) {

@@ -45,23 +45,23 @@ func (f CleanupCandidate) judge(now time.Time, age time.Duration) (remove bool, 
 	old := now.Sub(f.Sandbox.CreatedAt)
 	switch {
 	case f.Busy:
-		return false, "something is being done with it"
+		return false, "an operation on it is in progress"
 	case f.Locked:
-		return false, "git was told to keep it; git worktree unlock lifts that"
+		return false, "it is locked in git; git worktree unlock unlocks it"
 	case f.Problem != "":
-		return false, "it could not be looked at: " + f.Problem
+		return false, "its status is unknown: " + f.Problem
 	case f.Changes > 0:
-		return false, counted(f.Changes, "file has", "files have") + " changes that are not committed"
+		return false, counted(f.Changes, "file has", "files have") + " uncommitted changes"
 	case f.Unpushed > 0:
 		return false, counted(f.Unpushed, "commit is", "commits are") + " on no remote"
 	case f.Missing:
-		return true, "its directory is gone, and only its record is left"
+		return true, "its directory is missing; only its record remains"
 	case f.Sandbox.CreatedAt.IsZero():
-		return false, "it is not known since when it is there"
+		return false, "its age is unknown"
 	case old < age:
 		return false, "it is less than " + days(age) + " old"
 	}
-	return true, fmt.Sprintf("it is clean, every commit of it is on a remote, and it was made %s ago", days(old))
+	return true, fmt.Sprintf("it is clean, all its commits are on a remote, and it was created %s ago", days(old))
 }
 
 func counted(n int, one, many string) string {

@@ -7,7 +7,7 @@ import (
 )
 
 // ErrLine is returned for a value that such a file cannot hold.
-var ErrLine = fault.New(fault.Invalid, "env_file_line_invalid", "a setting is a name and a value on one line")
+var ErrLine = fault.New(fault.Invalid, "env_file_line_invalid", "a setting must be a name and a value on one line")
 
 // ParseEnvFile returns every setting of text; if a name occurs twice, the last one. Blank lines, comments and invalid lines are skipped; skipped
 // lists the numbers of the invalid ones, from 1, for a warning: their text may be a secret.
@@ -34,7 +34,7 @@ func SetEnvVar(text, key, value string) (string, error) {
 		line = key + "=\"" + value + "\"" // blanks at its ends, or quotes of its own
 	}
 	if k, v, kind := read(line); kind != setting || k != key || v != value || strings.ContainsAny(line, "\n\x00") {
-		return "", ErrLine.WithMessage("the setting %.80q cannot be written: its name or value does not fit on a line", key)
+		return "", ErrLine.WithMessage("the setting %.80q cannot be written: its name or value contains a line break", key)
 	}
 	lines := strings.SplitAfter(text, "\n")
 	at := -1

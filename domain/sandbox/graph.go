@@ -73,7 +73,7 @@ func (g Graph) walk(head string, visit func(int)) {
 }
 
 func unexpected(what, line string) error {
-	return ErrGit.WithMessage("git printed %.80q for %s, which is not in the form that this version reads; use git 2.39 or newer", line, what)
+	return ErrGit.WithMessage("unexpected git output %.80q for %s; use git 2.39 or newer", line, what)
 }
 
 // plain returns text as users and JSON take it.

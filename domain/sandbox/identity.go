@@ -173,7 +173,7 @@ func SandboxKey(name string) string { return strings.ToLower(name) }
 // CheckProjectName fails with ErrState if a stored project name could lead out of the directories with that name.
 func CheckProjectName(name string) error {
 	if len(name) > 255-len("-opencode.log") || !utf8.ValidString(name) || !directory(name) {
-		return ErrState.WithMessage("a project is recorded with the name %.80q, which cannot name a directory; mend or move the state file away", name)
+		return ErrState.WithMessage("a recorded project has the invalid name %.80q; repair the state file or move it away", name)
 	}
 	return nil
 }

@@ -24,11 +24,11 @@ func ParseIsolation(word string) (kind string, noNetwork bool, err error) {
 	case word == "" || word == IsolationNone:
 		return IsolationNone, false, nil
 	case kind == IsolationContainer && named && !isImage(image):
-		return "", false, ErrArguments.WithMessage("%.80q names no image; it is like container:docker.io/library/node:22", word)
+		return "", false, ErrArguments.WithMessage("invalid image %.80q; write, for example, container:docker.io/library/node:22", word)
 	case kind == IsolationContainer, !named && (kind == IsolationLandlock || kind == IsolationBubblewrap):
 		return kind, noNetwork, nil
 	}
-	return "", false, ErrArguments.WithMessage("%.40q is no isolation; there are: landlock, bubblewrap, container and container:IMAGE, the same with -offline (container-offline:IMAGE), and none", word)
+	return "", false, ErrArguments.WithMessage("unknown isolation %.40q; use landlock, bubblewrap, container or container:IMAGE, the same with -offline (container-offline:IMAGE), or none", word)
 }
 
 // IsolationImage returns the image of a container.
@@ -53,26 +53,26 @@ func IsolationHolds(word string) (holds, not []string) {
 		return nil, nil
 	}
 	if kind == IsolationContainer {
-		holds = []string{"of this machine's files only the sandbox and the clone's .git are there, and of that git's objects, refs and logs, and its notes on the sandbox, can be written",
-			"the home directory, its settings and logins are not there; of variables, the sandbox's and those that the agent is given are, by their names (--env)"}
-		not = []string{"refs and objects of the clone's other branches", "what others run of the sandbox's files afterwards, like its build scripts",
-			"what is in the image, which is downloaded where it is missing and which its tag may come to mean; a digest (IMAGE@sha256:…) stays the same. The program has to be in it",
-			"faults of the kernel, which the container shares", "a container whose command was killed outright: it goes on until docker or podman stops it", "ports: none is reached from outside of the container"}
+		holds = []string{"only the sandbox and the clone's .git are visible; of .git, only objects, refs, logs and the sandbox's worktree data are writable",
+			"the home directory with its settings and logins is not visible; environment variables are limited to the sandbox's and those given with --env"}
+		not = []string{"refs and objects of the clone's other branches", "files of the sandbox that you run afterwards, such as build scripts",
+			"the content of the image, which is downloaded if missing and may change with its tag; a digest (IMAGE@sha256:…) never changes. The image must contain the program",
+			"vulnerabilities of the kernel, which the container shares", "a container whose command was killed with SIGKILL: it runs until docker or podman stops it", "ports: none is reachable from outside the container"}
 		if noNetwork {
 			return append(holds, "no network"), not
 		}
 		return holds, append(not, "the network")
 	}
-	holds = []string{"files are written in the sandbox, in git's objects, refs and logs of the clone, and in a directory for temporary files alone",
-		"of the home directory nothing is read but the sandbox, the clone's .git, and directories of the PATH; so a program's own settings and logins in the home are not there"}
-	not = []string{"refs and objects of the clone's other branches", "what others run of the sandbox's files afterwards, like its build scripts",
-		"what every user of this machine may read in /usr, /etc, /opt and /proc"}
+	holds = []string{"only the sandbox, git's objects, refs and logs of the clone, and a directory for temporary files are writable",
+		"in the home directory, only the sandbox, the clone's .git and directories of the PATH are readable; settings and logins of programs are not"}
+	not = []string{"refs and objects of the clone's other branches", "files of the sandbox that you run afterwards, such as build scripts",
+		"files in /usr, /etc, /opt and /proc that every user of this machine can read"}
 	if kind == IsolationLandlock {
 		not = append(not, "modes, times and attributes of your files elsewhere, and your other terminals",
-			"sockets of other programs in the file system, like D-Bus, Docker and an ssh agent: what these do for a program is done outside")
+			"sockets of other programs, such as D-Bus, Docker and an SSH agent: their work is done outside the sandbox")
 	}
 	if kind == IsolationBubblewrap {
-		not = append(not, "links in the place of git's logs of branches, which git would follow outside")
+		not = append(not, "symbolic links in place of git's branch logs, which git would follow outside the sandbox")
 	}
 	switch {
 	case kind == IsolationLandlock && noNetwork:

@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 )
 
-var errNoObject = errors.New("it is no JSON object")
+var errNoObject = errors.New("not a JSON object")
 
 // Object is a JSON object. The zero Object is {}.
 type Object struct{ members []member }

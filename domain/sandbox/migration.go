@@ -17,7 +17,7 @@ const StateVersion = 2
 const ServersVersion = "1.0"
 
 // ErrShape is returned for a document in an unknown or a later form.
-var ErrShape = fault.New(fault.Conflict, "sandbox_record_shape", "the document has a form that is not known here")
+var ErrShape = fault.New(fault.Conflict, "sandbox_record_shape", "unknown document format")
 
 // MigrationReport describes a migration for users.
 type MigrationReport struct {
@@ -38,14 +38,14 @@ func MigrateState(doc *Object) (MigrationReport, error) {
 	var r MigrationReport
 	version := 1
 	if err := doc.Read("version", &version); err != nil {
-		return r, ErrShape.WithMessage("version is no whole number").WithCause(err)
+		return r, ErrShape.WithMessage("version is not a whole number").WithCause(err)
 	}
 	if version > StateVersion {
-		return r, ErrShape.WithMessage("it is of version %d, and this program knows those up to %d; a newer one wrote it", version, StateVersion)
+		return r, ErrShape.WithMessage("it has version %d, but this program supports versions up to %d; a newer program wrote it", version, StateVersion)
 	}
 	projects, err := doc.Child("projects")
 	if err != nil {
-		return r, ErrShape.WithMessage("projects is no object").WithCause(err)
+		return r, ErrShape.WithMessage("projects is not an object").WithCause(err)
 	}
 	many := doc.Has("global_mcp_tool")
 	rows, err := rowsOf(projects)
@@ -117,7 +117,7 @@ func rowsOf(projects *Object) (rows []row, err error) {
 	for _, key := range projects.Keys() {
 		entry, err := projects.Child(key)
 		if err != nil || projects.IsNull(key) {
-			return nil, ErrShape.WithMessage("an entry of projects is no object").WithCause(err)
+			return nil, ErrShape.WithMessage("an entry of projects is not an object").WithCause(err)
 		}
 		rows = append(rows, row{key, entry})
 	}
@@ -157,7 +157,7 @@ func canonical(r *MigrationReport, rows []row) []row {
 			kept = append(kept, row)
 			continue
 		}
-		r.warn("the project %s is recorded twice; the record with base directory %s is left out", url, baseOf(loser(kept[i], row)))
+		r.warn("the project %s is recorded twice; the record with base directory %s is dropped", url, baseOf(loser(kept[i], row)))
 		kept[i] = preferredRow(kept[i], row)
 	}
 	return kept
@@ -184,11 +184,11 @@ func distinct(r *MigrationReport, rows []row) {
 		name := ProjectName(url, func(name string) bool { return taken[name] })
 		taken[name], seen[name] = true, true
 		_ = row.entry.Put("project_name", name)
-		r.changed("the project %s is named %s", url, name)
+		r.changed("the project %s is renamed to %s", url, name)
 		if old != "" {
 			row.entry.Delete("base_dir")
 			row.entry.Delete("sandbox_dir")
-			r.warn("the project %s shared its name %q and its directories with another one; it gets its own when it is started", url, old)
+			r.warn("the project %s shared its name %q and its directories with another one; it gets new ones when it is started", url, old)
 		}
 	}
 }
@@ -198,13 +198,13 @@ func urlOf(r *MigrationReport, row row) (string, bool) {
 	raw := row.key
 	if !isURL(raw) {
 		if row.entry.Read("git_url", &raw) != nil || raw == row.key {
-			r.warn("a project keyed by name says no git_url; it is left as it is: %.60q", row.key)
+			r.warn("a project keyed by name has no git_url; it is not changed: %.60q", row.key)
 			return "", false
 		}
 	}
 	url, err := git.ParseURL(raw)
 	if err != nil {
-		r.warn("a project has a git URL that is none; it is left as it is")
+		r.warn("a project has an invalid git URL; it is not changed")
 		return "", false
 	}
 	return url.String(), true
@@ -264,7 +264,7 @@ func forgetWorktrees(r *MigrationReport, row row) {
 	if row.entry.Read("worktrees", &names) != nil || len(names) == 0 || row.entry.Has("sandboxes") {
 		return
 	}
-	r.warn("sandboxes of %s that an earlier program made are not taken over; git worktree list shows them: %s", row.key, strings.Join(names, ", "))
+	r.warn("sandboxes of %s from an earlier program are not imported; git worktree list shows them: %s", row.key, strings.Join(names, ", "))
 	_ = row.entry.Put("worktrees", []string{})
 }
 
@@ -274,11 +274,11 @@ func MigrateServers(doc *Object) (MigrationReport, error) {
 	var r MigrationReport
 	var entries []*Object
 	if err := doc.Read("servers", &entries); err != nil || slices.Contains(entries, nil) {
-		return r, ErrShape.WithMessage("servers is no list of objects").WithCause(err)
+		return r, ErrShape.WithMessage("servers is not a list of objects").WithCause(err)
 	}
 	var fallback *string
 	if err := doc.Read("default_server", &fallback); err != nil {
-		return r, ErrShape.WithMessage("default_server is no text").WithCause(err)
+		return r, ErrShape.WithMessage("default_server is not a string").WithCause(err)
 	}
 	moved := map[string]string{} // possible values of default_server → id
 	kept := make([]*Object, 0, len(entries))
@@ -319,13 +319,13 @@ func identity(r *MigrationReport, entry *Object) (id, name, url string, ok bool)
 	}
 	if raw == "" {
 		if kind := text(entry, "backend_type"); kind == "" || kind == "opencode" {
-			r.warn("a server says no git_url; it is left as it is: %.60q", id)
+			r.warn("a server has no git_url; it is not changed: %.60q", id)
 		}
 		return "", "", "", false
 	}
 	parsed, err := git.ParseURL(raw)
 	if err != nil {
-		r.warn("a server has a git URL that is none; it is left as it is")
+		r.warn("a server has an invalid git URL; it is not changed")
 		return "", "", "", false
 	}
 	return id, name, parsed.String(), true
@@ -341,7 +341,7 @@ func reshape(r *MigrationReport, entry *Object, old, url string) {
 		_ = entry.Put("project_name", old)
 	}
 	if entry.Has("sandbox_dir") {
-		r.changed("the server of %s says base_dir instead of sandbox_dir", url)
+		r.changed("the server of %s has base_dir instead of sandbox_dir", url)
 		if entry.IsNull("base_dir") {
 			entry.Rename("sandbox_dir", "base_dir")
 		}

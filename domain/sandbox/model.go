@@ -21,7 +21,7 @@ func SplitModel(name string) (provider, id string, err error) {
 	case len(name) > MaxModel:
 		return "", "", ErrArguments.WithMessage("the model's name has %d bytes; at most %d are allowed", len(name), MaxModel)
 	case !utf8.ValidString(name) || strings.ContainsFunc(name, hidden) || provider == "" || id == "" || strings.ContainsFunc(provider, foreign):
-		return "", "", ErrArguments.WithMessage("%.80q is no model; write provider/model without blanks, as opencode_llm_config lists them", name)
+		return "", "", ErrArguments.WithMessage("invalid model %.80q; use provider/model without spaces, as listed by opencode_llm_config", name)
 	}
 	return provider, id, nil
 }

@@ -16,7 +16,7 @@ import (
 
 // notOwn is the failure of a sandbox that can have no server of its own.
 func notOwn(name, why string) error {
-	return ErrArguments.WithMessage("sandbox %s can have no agent server of its own: %s", name, why)
+	return ErrArguments.WithMessage("sandbox %s cannot have a separate agent server: %s", name, why)
 }
 
 // CheckOwnServer fails for a sandbox that cannot have a server of its own, and says what it has in its place.
@@ -25,11 +25,11 @@ func CheckOwnServer(b Sandbox) error {
 	case err != nil:
 		return err
 	case kind == IsolationNone:
-		return notOwn(b.Name, "it is not isolated, so the project's server works in it; leave the sandbox out, or isolate it first")
+		return notOwn(b.Name, "it is not isolated, so the project's server works in it; omit the sandbox, or isolate it first")
 	case kind == IsolationContainer:
-		return notOwn(b.Name, "nothing outside of its container reaches a port inside; take claude or codex, or isolate it by landlock or bubblewrap")
+		return notOwn(b.Name, "ports in its container are not reachable from outside; use claude or codex, or isolate it with landlock or bubblewrap")
 	case noNetwork:
-		return notOwn(b.Name, "it is isolated from the network, where a server is asked and asks its model; take landlock or bubblewrap without -offline")
+		return notOwn(b.Name, "it is isolated from the network, which a server needs; use landlock or bubblewrap without -offline")
 	}
 	return nil
 }

@@ -52,7 +52,7 @@ func LeaseEnv(s State, p Project, name string, free func(port int) bool) (map[st
 		}
 		return lease, nil
 	}
-	return nil, ErrNoPort.WithMessage("no block of %d ports from %d to %d is left for another sandbox; delete one that is done with", LeaseBlock, FirstLease, LastLease)
+	return nil, ErrNoPort.WithMessage("no block of %d ports from %d to %d is free for another sandbox; delete a finished sandbox", LeaseBlock, FirstLease, LastLease)
 }
 
 func allFree(first int, free func(int) bool) bool {

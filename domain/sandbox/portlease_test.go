@@ -130,14 +130,14 @@ func TestCleanUp(t *testing.T) {
 		reason  string
 	}{
 		"clean":    {sandbox.CleanupCandidate{}, true, "30 days"},
-		"dirty":    {sandbox.CleanupCandidate{Changes: 2}, false, "2 files have changes"},
-		"one":      {sandbox.CleanupCandidate{Changes: 1}, false, "1 file has changes"},
+		"dirty":    {sandbox.CleanupCandidate{Changes: 2}, false, "2 files have uncommitted changes"},
+		"one":      {sandbox.CleanupCandidate{Changes: 1}, false, "1 file has uncommitted changes"},
 		"unpushed": {sandbox.CleanupCandidate{Unpushed: 1}, false, "1 commit is on no remote"},
-		"locked":   {sandbox.CleanupCandidate{Locked: true}, false, "git was told"},
-		"gone":     {sandbox.CleanupCandidate{Missing: true}, true, "directory is gone"},
+		"locked":   {sandbox.CleanupCandidate{Locked: true}, false, "locked in git"},
+		"gone":     {sandbox.CleanupCandidate{Missing: true}, true, "directory is missing"},
 		"gonework": {sandbox.CleanupCandidate{Missing: true, Unpushed: 3}, false, "3 commits are on no remote"},
 		"dark":     {sandbox.CleanupCandidate{Problem: "no permission"}, false, "no permission"},
-		"busy":     {sandbox.CleanupCandidate{Busy: true, Missing: true}, false, "being done"},
+		"busy":     {sandbox.CleanupCandidate{Busy: true, Missing: true}, false, "in progress"},
 	} {
 		row.finding.Sandbox = sandbox.Sandbox{Name: name, Directory: "/w/" + name, CreatedAt: old}
 		got := sandbox.PlanCleanup([]sandbox.CleanupCandidate{row.finding}, now, age)

@@ -50,5 +50,5 @@ func Settle(all []Comment, number int) ([]Comment, error) {
 			return all, nil
 		}
 	}
-	return nil, ErrArguments.WithMessage("the sandbox has no comment %d", number)
+	return nil, ErrArguments.WithMessage("comment %d not found in the sandbox", number)
 }

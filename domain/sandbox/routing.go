@@ -4,10 +4,10 @@ import "github.com/countersign-dev/countersign/domain/fault"
 
 // The errors of a request to an agent server besides those of the server itself.
 var (
-	ErrServer  = fault.New(fault.NotFound, "sandbox_server_not_found", "the server is not found in configuration; opencode_servers lists those there are")
-	ErrRequest = fault.New(fault.NotFound, "sandbox_request_not_found", "the agent server knows nothing of that name")
+	ErrServer  = fault.New(fault.NotFound, "sandbox_server_not_found", "the server is not found in configuration; call opencode_servers to list servers")
+	ErrRequest = fault.New(fault.NotFound, "sandbox_request_not_found", "the agent server has no object with this name")
 	ErrRefused = fault.New(fault.Invalid, "sandbox_request_refused", "the agent server refused the request")
-	ErrAnswer  = fault.New(fault.Unavailable, "sandbox_server_failed", "the agent server failed with the request")
+	ErrAnswer  = fault.New(fault.Unavailable, "sandbox_server_failed", "the agent server failed to process the request")
 )
 
 // Act is a request to an agent server (opencode contract §10).

@@ -92,7 +92,7 @@ func (r Record) Copy() Record {
 // Begins fails with ErrMove if the record cannot be the first one of its call.
 func (r *Record) Begins() error {
 	if r.CallID == "" || !StatusNone.Reaches(r.Status) {
-		return ErrMove.WithMessage("a run %q cannot begin as %q", r.CallID, r.Status)
+		return ErrMove.WithMessage("call %q cannot start with status %q", r.CallID, r.Status)
 	}
 	return nil
 }
@@ -105,7 +105,7 @@ func (r Record) Changed(change func(*Record) error) (Record, error) {
 		return r, err
 	}
 	if next.CallID = r.CallID; r.Status.Final() || next.Status != r.Status && !r.Status.Reaches(next.Status) {
-		return r, ErrMove.WithMessage("the run %s is %s and cannot become %s", r.CallID, r.Status, next.Status)
+		return r, ErrMove.WithMessage("call %s is %s and cannot become %s", r.CallID, r.Status, next.Status)
 	}
 	return next.Copy(), nil
 }
@@ -154,7 +154,7 @@ func (r *Record) Settle(now time.Time, gone func(owner string) bool) bool {
 	case r.Status == StatusPendingConfirmation && !now.Before(r.ExpiresAt):
 		return r.Deny(ReasonExpired, r.ExpiresAt) == nil
 	case r.Status == StatusExecuting && gone(r.Owner):
-		ended := r.Finish(Result{Error: "the process that carried this out is gone; how far it came is not known"}, ReasonInterrupted, now) == nil
+		ended := r.Finish(Result{Error: "interrupted: its process stopped, and the change may be incomplete"}, ReasonInterrupted, now) == nil
 		if ended {
 			r.Result.DurationMS = 0 // the time it ended is unknown
 		}
@@ -165,7 +165,7 @@ func (r *Record) Settle(now time.Time, gone func(owner string) bool) bool {
 
 func (r *Record) move(to Status) error {
 	if !r.Status.Reaches(to) {
-		return ErrMove.WithMessage("the run %s is %s and cannot become %s", r.CallID, r.Status, to)
+		return ErrMove.WithMessage("call %s is %s and cannot become %s", r.CallID, r.Status, to)
 	}
 	r.Status = to
 	return nil

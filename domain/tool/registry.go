@@ -38,8 +38,8 @@ type Registry struct {
 
 // The errors of a registry or a look-up.
 var (
-	ErrRegistry = fault.New(fault.Internal, "registry_invalid", "the tools do not make a registry")
-	ErrUnknown  = fault.New(fault.NotFound, "tool_unknown", "there is no such tool")
+	ErrRegistry = fault.New(fault.Internal, "registry_invalid", "invalid tool registry")
+	ErrUnknown  = fault.New(fault.NotFound, "tool_unknown", "unknown tool")
 )
 
 const maxName = 40
@@ -84,21 +84,21 @@ func check(e Entry) string {
 	s := e.Spec
 	switch {
 	case !named(s.Name):
-		return "a name is [a-z][a-z0-9_]*, at most 40 characters"
+		return "a name must match [a-z][a-z0-9_]* and have at most 40 characters"
 	case s.Description == "" || s.Title == "":
 		return "title and description are required"
 	case s.Class == policy.ClassUnknown || s.Class > policy.ClassDangerous:
-		return "the class is unknown"
+		return "unknown class"
 	case !s.Class.Permits(s.Effects):
 		return fmt.Sprintf("class %s with effects %s", s.Class, s.Effects)
 	case s.Confirm > policy.Typed || s.Human > policy.Typed || s.Mode > policy.Execute || s.Risk > policy.RiskHigh:
-		return "the strength, the risk or the toolset's mode does not exist"
+		return "unknown strength, risk or toolset mode"
 	case s.Unmasked && !s.UserOnly:
-		return "arguments that agents may write are masked"
+		return "arguments that agents may write must not be redacted"
 	case e.Handler == nil:
 		return "no handler"
 	case !objectSchema(s.Input):
-		return "the input schema is no object schema"
+		return "the input schema is not an object schema"
 	}
 	return ""
 }

@@ -32,12 +32,12 @@ func TestRegistryRefuses(t *testing.T) {
 		change func(*tool.Entry)
 		says   string
 	}{
-		"no name":               {func(e *tool.Entry) { e.Spec.Name = "" }, "a name is"},
-		"upper case":            {func(e *tool.Entry) { e.Spec.Name = "Deploy" }, "a name is"},
-		"a dash":                {func(e *tool.Entry) { e.Spec.Name = "a-b" }, "a name is"},
-		"a digit first":         {func(e *tool.Entry) { e.Spec.Name = "1a" }, "a name is"},
-		"an underscore first":   {func(e *tool.Entry) { e.Spec.Name = "_a" }, "a name is"},
-		"a line end":            {func(e *tool.Entry) { e.Spec.Name = "a\n" }, "a name is"},
+		"no name":               {func(e *tool.Entry) { e.Spec.Name = "" }, "a name must match [a-z][a-z0-9_]* and have at most 40 characters"},
+		"upper case":            {func(e *tool.Entry) { e.Spec.Name = "Deploy" }, "a name must match [a-z][a-z0-9_]* and have at most 40 characters"},
+		"a dash":                {func(e *tool.Entry) { e.Spec.Name = "a-b" }, "a name must match [a-z][a-z0-9_]* and have at most 40 characters"},
+		"a digit first":         {func(e *tool.Entry) { e.Spec.Name = "1a" }, "a name must match [a-z][a-z0-9_]* and have at most 40 characters"},
+		"an underscore first":   {func(e *tool.Entry) { e.Spec.Name = "_a" }, "a name must match [a-z][a-z0-9_]* and have at most 40 characters"},
+		"a line end":            {func(e *tool.Entry) { e.Spec.Name = "a\n" }, "a name must match [a-z][a-z0-9_]* and have at most 40 characters"},
 		"41 characters":         {func(e *tool.Entry) { e.Spec.Name = tool.Name(strings.Repeat("a", 41)) }, "at most 40"},
 		"no title":              {func(e *tool.Entry) { e.Spec.Title = "" }, "title"},
 		"no description":        {func(e *tool.Entry) { e.Spec.Description = "" }, "description"},
@@ -48,7 +48,7 @@ func TestRegistryRefuses(t *testing.T) {
 		"an unknown strength":   {func(e *tool.Entry) { e.Spec.Confirm = 9 }, "strength"},
 		"an unknown least":      {func(e *tool.Entry) { e.Spec.Human = 9 }, "strength"},
 		"an unknown risk":       {func(e *tool.Entry) { e.Spec.Risk = 9 }, "risk"},
-		"unmasked, for agents":  {func(e *tool.Entry) { e.Spec.Unmasked = true }, "are masked"},
+		"unmasked, for agents":  {func(e *tool.Entry) { e.Spec.Unmasked = true }, "arguments that agents may write must not be redacted"},
 		"no handler":            {func(e *tool.Entry) { e.Handler = nil }, "handler"},
 		"no schema":             {func(e *tool.Entry) { e.Spec.Input = nil }, "input schema"},
 		"a schema of a string":  {func(e *tool.Entry) { e.Spec.Input = json.RawMessage(`{"type":"string"}`) }, "input schema"},

@@ -47,10 +47,10 @@ var statusNames = []string{"", "pending_confirmation", "executing", "completed",
 
 // The errors of records.
 var (
-	ErrStatus        = fault.New(fault.Invalid, "run_status_unknown", "unknown status of a run")
+	ErrStatus        = fault.New(fault.Invalid, "run_status_unknown", "unknown call status")
 	ErrMove          = fault.New(fault.State, "run_move_forbidden", "invalid status change for this call")
 	ErrRecordUnknown = fault.New(fault.NotFound, "run_unknown", "call not found; to list calls: countersign calls")
-	ErrTaken         = fault.New(fault.Conflict, "run_exists", "there is a record of this call already")
+	ErrTaken         = fault.New(fault.Conflict, "run_exists", "this call already has a record")
 )
 
 // String returns the status's name, empty for StatusNone.
@@ -68,7 +68,7 @@ func (s Status) MarshalText() ([]byte, error) { return []byte(s.String()), nil }
 func (s *Status) UnmarshalText(b []byte) error {
 	i := slices.Index(statusNames, string(b))
 	if i < 0 {
-		return ErrStatus.WithMessage("%q is no status of a run; use one of %s", b, strings.Join(statusNames[1:], ", "))
+		return ErrStatus.WithMessage("unknown call status %q; use one of %s", b, strings.Join(statusNames[1:], ", "))
 	}
 	*s = Status(i)
 	return nil
@@ -103,7 +103,7 @@ func UnknownRecordError(id string) error {
 
 // DuplicateRecordError returns ErrTaken for that call.
 func DuplicateRecordError(call string) error {
-	return ErrTaken.WithMessage("there is a record of the call %s already", call)
+	return ErrTaken.WithMessage("call %s already has a record", call)
 }
 
 // ReasonOf returns the reason for a call that failed with err while it was applied.

@@ -8,7 +8,7 @@ import (
 )
 
 // ErrArguments is returned for arguments that are not an object or do not fit the published schema.
-var ErrArguments = fault.New(fault.Invalid, "invalid_arguments", "the arguments do not fit the tool's schema")
+var ErrArguments = fault.New(fault.Invalid, "invalid_arguments", "the arguments do not match the tool's schema")
 
 // ErrToken is returned for a confirm_token or typed_value that is not a string.
 var ErrToken = fault.New(fault.Invalid, "confirm_argument_invalid", "confirm_token and typed_value are strings")

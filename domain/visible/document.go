@@ -236,7 +236,7 @@ func FindingsReason(found []Finding) string {
 	for _, f := range found[:min(len(found), mostTold)] {
 		out = append(out, f.String())
 	}
-	words := "contains characters that cannot be seen or read as others: " + strings.Join(out, "; ")
+	words := "contains invisible or misleading characters: " + strings.Join(out, "; ")
 	if more := len(found) - mostTold; more > 0 {
 		words += fmt.Sprintf("; and in %d more places", more)
 	}

@@ -108,7 +108,7 @@ func hiddenAt(s string, found func(what string, at int)) {
 		case broken:
 			add(fmt.Sprintf("byte 0x%02X", s[p.from]), p.from)
 		case lost:
-			add("bytes that are no text", p.from)
+			add("bytes that are not text", p.from)
 		case foreign:
 			if p.word != word {
 				word = p.word

@@ -36,7 +36,7 @@ func TestWhatIsHidden(t *testing.T) {
 		"☀\ufe0f\ufe0f 1\ufe0f 😀\ufe00":   {"☀␣U+FE0F␣U+FE0F 1␣U+FE0F 😀␣U+FE00", []string{"U+FE0F", "U+FE00"}},
 		"a\u200db \u200cx 😀\u200dx":       {"a␣U+200Db ␣U+200Cx 😀␣U+200Dx", []string{"U+200D", "U+200C"}},
 		"bad\xff\xc3(":                    {"bad␣xFF␣xC3(", []string{"byte 0xFF", "byte 0xC3"}},
-		"lost \ufffd, shown ␣xFF":         {"lost \ufffd, shown ␣xFF", []string{"bytes that are no text"}},
+		"lost \ufffd, shown ␣xFF":         {"lost \ufffd, shown ␣xFF", []string{"bytes that are not text"}},
 		"curl https://pаypal.com/x":       {"curl https://p␣U+0430ypal.com/x", []string{`"p␣U+0430ypal"`}},
 		"scriрt and аdmin, and scriрt":    {"scri␣U+0440t and ␣U+0430dmin, and scri␣U+0440t", []string{`"scri␣U+0440t"`, `"␣U+0430dmin"`}},
 		"Пapa":                            {"␣U+041Fapa", []string{`"␣U+041Fapa"`}},
@@ -147,7 +147,7 @@ func TestFindingsSayWhere(t *testing.T) {
 	}
 	assert.Equal(t, []string{`U+202E in unified of skills/a.md "+safe␣U+202E line"`, `U+200B in path ".../␣U+200Bx"`, `"p␣U+0430y" in n "p␣U+0430y"`,
 		`U+0000 in the name "k␣U+0000"`}, said)
-	assert.Equal(t, `contains characters that cannot be seen or read as others: U+202E in unified of skills/a.md "+safe␣U+202E line"; U+200B in path ".../␣U+200Bx"; `+
+	assert.Equal(t, `contains invisible or misleading characters: U+202E in unified of skills/a.md "+safe␣U+202E line"; U+200B in path ".../␣U+200Bx"; `+
 		`"p␣U+0430y" in n "p␣U+0430y"; and in 1 more places`, visible.FindingsReason(found))
 	assert.Empty(t, visible.FindingsReason(nil))
 	assert.Empty(t, visible.ScanJSON(json.RawMessage(`{"a":"b\r\nc","d":"👩‍💻"}`)))
@@ -176,7 +176,7 @@ func FuzzText(f *testing.F) {
 		assert.False(t, strings.ContainsFunc(shown, concealed), "%q became %q", s, shown)
 		assert.Equal(t, shown, visible.Text(shown), "%q", s)
 		for _, what := range visible.Hidden(shown) {
-			assert.Equal(t, "bytes that are no text", what, "%q became %q", s, shown)
+			assert.Equal(t, "bytes that are not text", what, "%q became %q", s, shown)
 		}
 		if shown == s && utf8.ValidString(s) && !strings.ContainsAny(s, "\ufffd␣") {
 			assert.Empty(t, visible.Hidden(s))
@@ -200,7 +200,7 @@ func FuzzJSON(f *testing.F) {
 		require.NoError(t, json.Unmarshal(shown, &after), "%s became %s", doc, shown)
 		assert.Equal(t, string(shown), string(visible.JSON(shown)), "it is visible now")
 		for _, found := range visible.ScanJSON(shown) {
-			assert.Equal(t, []string{"bytes that are no text"}, found.What, "%s became %s", doc, shown)
+			assert.Equal(t, []string{"bytes that are not text"}, found.What, "%s became %s", doc, shown)
 		}
 		if text, ok := after.(string); ok {
 			assert.Equal(t, visible.Text(before.(string)), visible.Text(text))

@@ -27,6 +27,6 @@ func TestParseUntil(t *testing.T) {
 	}
 	for _, text := range []string{"31d", "90d", "99999999d", "721h"} {
 		_, err := command.ParseUntil(text)
-		assert.ErrorContains(t, err, "at most 30 days", text)
+		assert.ErrorContains(t, err, "use 1 minute to 30 days", text)
 	}
 }

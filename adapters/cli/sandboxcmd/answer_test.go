@@ -57,11 +57,11 @@ func TestEveryRefusalIsOneDocument(t *testing.T) {
 func TestRefusalsSpeakOfCommands(t *testing.T) {
 	for message, want := range map[string]string{
 		"no project is recorded for u; opencode_project_start starts one, opencode_project_list lists the recorded projects":            "no project is recorded for u; countersign sandbox start starts one, countersign sandbox list lists the recorded projects",
-		"there is no such branch; opencode_sandbox_create without branch takes the current one":                                         "there is no such branch; countersign sandbox create without --branch takes the current one",
+		"branch not found; opencode_sandbox_create without branch uses the current one":                                                 "branch not found; countersign sandbox create without --branch uses the current one",
 		"it holds work; commit and push it, or call again with force: true, which the user then approves":                               "it holds work",
 		"it holds work; push it, or call again with force: true, which the user then approves by typing the project's name":             "it holds work",
 		"bring them in (sandbox_update with from: origin/main), or call again with force: true to replace them":                         "bring them in (countersign sandbox update --from origin/main), or repeat with --force to replace them",
-		"write provider/model without blanks, as opencode_llm_config lists them":                                                        "write provider/model without blanks, as countersign sandbox llm lists them",
+		"use provider/model without spaces, as listed by opencode_llm_config":                                                           "use provider/model without spaces, as listed by countersign sandbox llm",
 		"another project took the name acme-shop meanwhile; call again":                                                                 "another project took the name acme-shop meanwhile; repeat this command",
 		"no project is active, so there is nothing to route to; opencode_project_start starts one; opencode_stop_mcp_tool ends nothing": "no project is active, so there is nothing to route to; countersign sandbox start starts one; countersign sandbox gateway stop ends nothing",
 	} {

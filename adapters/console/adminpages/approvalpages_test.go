@@ -158,21 +158,21 @@ func TestTheSameIsAllowedUntil(t *testing.T) {
 	id := agent.Ask(t, "write_note", write)
 	page := web.Get("/approvals/" + id)
 	assert.Contains(t, page.Words(), "Allow until …")
-	assert.Contains(t, page.Words(), "in any session of calls that name no agent host")
+	assert.Contains(t, page.Words(), "in any session without an agent host")
 	assert.Contains(t, page.Words(), "Not limited: how often it runs")
 	assert.NotContains(t, page.Words(), "once before")
 	broken := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "a while")
 	assert.Equal(t, http.StatusBadRequest, broken.Status)
 	long := web.Post("/approvals/"+id, "decision", "until", "plan_hash", hash(t, page), "for", "8760h")
 	assert.Equal(t, http.StatusUnprocessableEntity, long.Status)
-	assert.Contains(t, long.Words(), "at most 30 days")
+	assert.Contains(t, long.Words(), "use 1 minute to 30 days")
 	web.Press(web.Get("/approvals/"+id), "Approve")
 	require.NoError(t, agent.Call("write_note", write).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
 
 	id = agent.Ask(t, "write_note", write)
 	page = web.Get("/approvals/" + id)
-	assert.Contains(t, page.Words(), "You allowed this once before. Allow until …")
+	assert.Contains(t, page.Words(), "You approved this call once before. Allow until …")
 	web.Press(page, "Approve and allow until then", "for", "24h")
 	require.NoError(t, agent.Call("write_note", write).Err)
 	require.NoError(t, os.Remove(here.Notes.Path("plan")))
@@ -527,7 +527,7 @@ func TestAPageHidesNothing(t *testing.T) {
 	id := agent.Ask(t, "write_note", map[string]string{"name": "plan", "text": "say\u202e it to p\u0430ypal\x1b[2K"})
 	for _, path := range []string{"/approvals", "/approvals/" + id} {
 		page := web.Get(path)
-		for _, want := range []string{"say␣U+202E it to p␣U+0430ypal␣U+001B[2K", "high risk", "characters that cannot be seen or read as others: U+202E,"} {
+		for _, want := range []string{"say␣U+202E it to p␣U+0430ypal␣U+001B[2K", "high risk", "invisible or misleading characters: U+202E,"} {
 			assert.Contains(t, page.Words(), want, path)
 		}
 		assert.NotContains(t, page.Words(), "Always allow", path)

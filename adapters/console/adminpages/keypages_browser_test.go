@@ -66,7 +66,7 @@ func TestAPasskeyInABrowser(t *testing.T) {
 	p.WaitText("[data-passkey-said]", "did not verify you")
 	key.Verifies(true)
 	p.Press("Enrol passkey")
-	p.WaitText("main", "Approval needs an answer in a terminal")
+	p.WaitText("main", "Approval needs a decision in a terminal")
 	p.Axe()
 	p.Shot("the first one is approved in a terminal")
 	assert.Zero(t, p.Count(`button[value="approve"]`))

@@ -256,7 +256,7 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 	}
 	asks := s.Get("/settings").Press("Set permission level", "level", "full_access").Sound()
 	asks.See("change the settings, which allows more: permission level full_access", "permission level full_access instead of execute_with_confirm", "high risk",
-		"Required proof an answer in a terminal or in the console").Miss("permission level: full_access, was not set")
+		"Required proof a decision in a terminal or in the console").Miss("permission level: full_access, was not set")
 	assert.Zero(t, settings().Revision)
 	assert.NotContains(t, asks.HTML, `value="always"`)
 	asks.Press("Deny: change the settings, which allows more: permission level full_access").See("the user denied this call")
@@ -279,10 +279,10 @@ func TestWhatOpensSomethingIsAskedAbout(t *testing.T) {
 	assert.Equal(t, http.StatusConflict, stale.Press("Set maximum mode", "max_mode", "ask").Status)
 	s.Get("/settings").Press("Set maximum mode", "max_mode", "").See("calls may go up to mode execute instead of plan").Approve().See("changed from plan to not set.")
 
-	s.Get("/settings").Press("Require proof", "key", "high", "proof", "person").See("The proof for high changed from a person's answer to an answer in a terminal or in the console.",
-		"Proof for high an answer in a terminal or in the console your settings")
+	s.Get("/settings").Press("Require proof", "key", "high", "proof", "person").See("The proof for high changed from a decision by the user to a decision in a terminal or in the console.",
+		"Proof for high a decision in a terminal or in the console your settings")
 	assert.Equal(t, http.StatusNotFound, s.Get("/settings").Press("Require proof", "key", "no_such_tool", "proof", "touch").Status)
-	s.Get("/settings").Press("Remove for high").See("approving high needs a person's answer instead of").Approve().See("No required proof.")
+	s.Get("/settings").Press("Remove for high").See("approving high needs a decision by the user instead of").Approve().See("No required proof.")
 
 	s.Get("/settings").Press("Save host forms", "entries", "codex\r\n").See("the form of the host entry codex approves plans below high risk", "any process of this user can start that entry").
 		Approve().See("The list of host forms changed from not set to codex.")

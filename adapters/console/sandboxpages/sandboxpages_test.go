@@ -155,7 +155,7 @@ func TestSandboxes(t *testing.T) {
 	b.Write(tree, "README.md", "changed\n")
 	b.Write(tree, "cache", "ignored\n")
 	b.web.Get(at).See("2 changed", "2 files, +2 −1").Sound()
-	b.web.Get(at + "/cleanup").See("2 files have changes that are not committed").Sound()
+	b.web.Get(at + "/cleanup").See("2 files have uncommitted changes").Sound()
 
 	refused := p.Press("Delete sandbox fix-login").Settled().See("code sandbox_dirty", "new <i>.txt", "README.md").Safe("new <i>").Miss("Approve")
 	assert.DirExists(t, tree)
@@ -169,7 +169,7 @@ func TestSandboxes(t *testing.T) {
 	b.web.Get(at).See("again", "sandbox/again")
 
 	b.web.Get(at+"/work/second/manage").Press("Change isolation of sandbox second", "isolate", "none").Settled().See("Change the isolation of sandbox second: done")
-	b.web.Send(at+"/isolate", url.Values{"box": {"second"}, "isolate": {"chroot"}}).Settled().See("is no isolation")
+	b.web.Send(at+"/isolate", url.Values{"box": {"second"}, "isolate": {"chroot"}}).Settled().See("unknown isolation")
 	b.web.Send(at+"/server", url.Values{"do": {"start"}, "sandbox": {"second"}}).Settled().See("Start the server of sandbox second in origins-shop", "code ")
 	b.web.Get(at + "/work/second/manage").Press("Reset sandbox second").Settled().See("Reset sandbox second: done")
 	b.web.Get(at+"/work/second/manage").Press("Reset sandbox second with ignored files").See("reset sandbox second", "clean_ignored").Approve().See("done")
@@ -217,13 +217,13 @@ func TestCleanUp(t *testing.T) {
 	}
 	b.age(t, "old", "older", "worked")
 	b.Write(dirs["worked"], "new.txt", "work\n")
-	p := b.web.Get(at+"/cleanup").See("old can be deleted it is clean", "older can be deleted", "young kept it is less than 7 days old", "worked kept 1 file has changes").Sound()
+	p := b.web.Get(at+"/cleanup").See("old can be deleted it is clean", "older can be deleted", "young kept it is less than 7 days old", "worked kept 1 file has uncommitted changes").Sound()
 	b.Write(dirs["older"], "late.txt", "work\n") // after the page was made
 	after := p.Press("Delete 2 sandboxes: project origins-shop").See("Delete sandbox old done")
 	after.Miss("Delete sandbox older done")
 	assert.NoDirExists(t, dirs["old"])
 	assert.DirExists(t, dirs["older"])
-	b.web.Get(at + "/cleanup").See("older kept 1 file has changes").Miss("can be deleted")
+	b.web.Get(at + "/cleanup").See("older kept 1 file has uncommitted changes").Miss("can be deleted")
 	after.Site.Send(at+"/clean", nil).See("No sandboxes to delete.")
 }
 

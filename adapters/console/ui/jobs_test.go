@@ -367,7 +367,7 @@ func TestTheFormOfADecision(t *testing.T) {
 	assert.Contains(t, render(scoped, true), ">Always allow in this session: "+scoped.AlwaysTerms()+"<")
 	touch := simple
 	touch.Needs = policy.ProvingTouch
-	assert.Contains(t, render(touch, true), "Approval needs a touched security key or a passkey")
+	assert.Contains(t, render(touch, true), "Approval needs a security key or a passkey")
 	assert.NotContains(t, render(touch, true), `value="approve"`)
 	assert.Contains(t, render(touch, true), `value="deny"`)
 	high := simple

@@ -103,7 +103,7 @@ func TestWhatWasWrittenDuringASetUpIsBackedUp(t *testing.T) {
 	require.NoError(t, p.Repos.RecordSetup(t.Context(), p.Clone, dir))
 	_, err = p.Repos.Remove(t.Context(), p.Clone, dir, sandboxport.Removal{Name: "big", Branch: "sandbox/big", DeleteBranch: true, At: when()})
 	require.ErrorIs(t, err, sandbox.ErrDirty, "too much to be copied unasked")
-	require.ErrorContains(t, err, "the set-up (.worktreesetup) left 3 of the changes behind, over 32 MiB")
+	require.ErrorContains(t, err, "the setup (.worktreesetup) created 3 of the changes, more than 32 MiB")
 	losses, err := p.Repos.Losses(t.Context(), p.Clone, []string{dir})
 	require.NoError(t, err)
 	assert.Equal(t, []string{" M a.txt", "?? big.bin", "?? mine.txt"}, losses[0].Changes)

@@ -46,10 +46,10 @@ func plan(t *testing.T, p *place) {
 	p.Make("taken", "local")
 	for wish, want := range map[string]sandboxport.BranchPlan{
 		"":     {Branch: "sandbox/a", From: "main", Create: true},
-		"main": {Branch: "sandbox/a", From: "main", Create: true, Note: "main is checked out in " + p.Clone + ", and a branch can be in one place only"},
+		"main": {Branch: "sandbox/a", From: "main", Create: true, Note: "main is checked out in " + p.Clone + ", and a branch can be checked out only once"},
 		"far":  {Branch: "far", From: "origin/far", Create: true, Track: true},
 		"local": {Branch: "sandbox/a", From: "local", Create: true, Note: "local is checked out in " + p.At("taken") +
-			", and a branch can be in one place only"},
+			", and a branch can be checked out only once"},
 	} {
 		before := p.Traces()
 		got, err := p.Repos.Plan(t.Context(), p.Clone, "a", wish)

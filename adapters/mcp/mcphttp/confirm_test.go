@@ -17,7 +17,7 @@ import (
 	"github.com/countersign-dev/countersign/internal/testkit/person"
 )
 
-// atConsole is the proof of an answer in the console.
+// atConsole is the proof of a decision in the console.
 var atConsole = confirm.Proof{Surface: confirm.SurfaceConsole, User: "tester"}
 
 // asked returns the confirmation that waits, as soon as there is one.

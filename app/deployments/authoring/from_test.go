@@ -123,7 +123,7 @@ func TestAddFromARepository(t *testing.T) {
 		stem := strings.TrimSuffix(filepath.Base(file), filepath.Ext(file))
 		assert.Equal(t, []string{of + ":" + stem + " " + file}, added(w, data))
 		said := strings.Join(answer.Warnings, "\n")
-		assert.Equal(t, of == "permissions" || of == "output_style" || of == "plugins", strings.Contains(said, "target codex has no place for "), "%s: %s", of, said)
+		assert.Equal(t, of == "permissions" || of == "output_style" || of == "plugins", strings.Contains(said, "target codex does not support "), "%s: %s", of, said)
 	}
 	clash := w.Call("agents_add_from", yes("source", r.Remote, "skills", []string{"twice"}))
 	assert.Contains(t, strings.Join(clash.Warnings, "\n"), "in skill:twice, README.md and readme.md differ in upper and lower case alone")

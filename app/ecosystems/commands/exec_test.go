@@ -264,7 +264,7 @@ func TestWhereItRuns(t *testing.T) {
 		}
 	}
 	for what, in := range map[string]args{"no program": {"command": []string{""}}, "an option": {"command": command, "changed": "--all"}, "a range": {"command": command, "changed": "a..b"},
-		"no such ref": {"command": command, "changed": "v9"}, "no such repository": {"command": command, "repos": []string{"nope"}}, "nothing to do": {"command": command, "dirty": true, "repos": []string{"api"}}} {
+		"no such ref": {"command": command, "changed": "v9"}, "repository not found": {"command": command, "repos": []string{"nope"}}, "nothing to do": {"command": command, "dirty": true, "repos": []string{"api"}}} {
 		assert.Error(t, r.say("plan", in).Err, what)
 	}
 	base := filepath.Join(r.layout.Workspace, "tickets", "T-1")

@@ -193,7 +193,7 @@ func skipReason(v *WorkingTree, o Options) string {
 	case c.Missing && v.Ticket != "":
 		return "the ticket's worktree is missing; amof_ticket_switch makes it anew"
 	case c.Missing:
-		return "there is no repository at " + v.Worktree.Dir + "; amof_sync_ecosystem clones it"
+		return "no repository found at " + v.Worktree.Dir + "; amof_sync_ecosystem clones it"
 	case c.Doing != "":
 		return fmt.Sprintf("it is in the middle of a %s; finish or abort that (git %s --abort)", c.Doing, c.Doing)
 	case c.Branch == "":

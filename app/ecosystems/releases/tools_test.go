@@ -114,7 +114,7 @@ func TestFirstLowers(t *testing.T) {
 	t.Parallel()
 	r := newRig(t, "api")
 	r.commit("api", "VERSION", "0.1.0\n")
-	const lowers = "api: VERSION says 0.1.0, and no release of it was found, so that the first one counts from 0.0.0; this release lowers it to 0.0.1. " +
+	const lowers = "api: VERSION has version 0.1.0, but no release of it was found, so the first release starts from 0.0.0; this release lowers it to 0.0.1. " +
 		"If 0.1.0 was released, tag its commit in every repository first (git tag v0.1.0 COMMIT); if not, bump minor, which is 0.1.0"
 	warned := func(a args) any {
 		o := r.call(bump, "plan", a)
@@ -151,23 +151,23 @@ func TestRefused(t *testing.T) {
 		says  string
 		bare  bool // there is no branch or directory to look at
 	}{
-		"dirty":          {func(r *rig) { r.write("web", "src/main.txt", "two") }, args{"pre_release": "beta"}, release.ErrChecks, "web: 1 change not committed", false},
-		"dirty, strict":  {func(r *rig) { r.write("web", "src/main.txt", "two") }, args{"pre_release": "alpha", "strict": true}, release.ErrChecks, "web: 1 change not committed", false},
-		"a touched file": {func(r *rig) { r.write("web", "VERSION", "0.0.0\nmore\n") }, args{"pre_release": "alpha", "skip_validation": true}, release.ErrChecks, "VERSION has changes", false},
-		"detached":       {func(r *rig) { r.git("api", "checkout", "-q", "--detach") }, nil, release.ErrChecks, "api: the HEAD is detached", true},
+		"dirty":          {func(r *rig) { r.write("web", "src/main.txt", "two") }, args{"pre_release": "beta"}, release.ErrChecks, "web: uncommitted: 1 change", false},
+		"dirty, strict":  {func(r *rig) { r.write("web", "src/main.txt", "two") }, args{"pre_release": "alpha", "strict": true}, release.ErrChecks, "web: uncommitted: 1 change", false},
+		"a touched file": {func(r *rig) { r.write("web", "VERSION", "0.0.0\nmore\n") }, args{"pre_release": "alpha", "skip_validation": true}, release.ErrChecks, "VERSION has uncommitted changes, but a release writes to it", false},
+		"detached":       {func(r *rig) { r.git("api", "checkout", "-q", "--detach") }, nil, release.ErrChecks, "api: HEAD is detached", true},
 		"a tag in one":   {func(r *rig) { r.git("web", "tag", "v0.0.1") }, nil, release.ErrTag, "in web", false},
 		"a missing file": {func(r *rig) { r.git("api", "rm", "-q", "VERSION"); r.git("api", "commit", "-qm", "gone") }, nil, release.ErrChecks, "version file VERSION is missing", false},
-		"no match":       {func(r *rig) { r.commit("api", "app.json", "{}") }, nil, release.ErrChecks, "nothing that its pattern", false},
-		"a bad pattern":  {func(r *rig) { r.edit(`^(\S+)$`, `^0\.0\.(\d)$`) }, args{"pre_release": "rc"}, release.ErrChecks, "would not take all", false},
+		"no match":       {func(r *rig) { r.commit("api", "app.json", "{}") }, nil, release.ErrChecks, "no match for its pattern", false},
+		"a bad pattern":  {func(r *rig) { r.edit(`^(\S+)$`, `^0\.0\.(\d)$`) }, args{"pre_release": "rc"}, release.ErrChecks, "does not match all of", false},
 		"a link": {func(r *rig) {
 			require.NoError(r.t, os.Remove(filepath.Join(r.dir("api"), "VERSION")))
 			require.NoError(r.t, os.Symlink("src/main.txt", filepath.Join(r.dir("api"), "VERSION")))
 			r.git("api", "commit", "-qam", "link")
 		}, nil, release.ErrChecks, "behind a link", false},
 		"no changelog":    {func(r *rig) { r.git("web", "rm", "-q", "CHANGELOG.md"); r.git("web", "commit", "-qm", "gone") }, nil, release.ErrChecks, "web: CHANGELOG.md is missing", false},
-		"nobody":          {func(r *rig) { r.t.(*testing.T).Setenv("HOME", r.home) }, nil, release.ErrChecks, "git does not know who commits", false},
+		"nobody":          {func(r *rig) { r.t.(*testing.T).Setenv("HOME", r.home) }, nil, release.ErrChecks, "git has no user name and email", false},
 		"a lost clone":    {func(r *rig) { require.NoError(r.t, os.RemoveAll(r.dir("web"))) }, nil, release.ErrChecks, "web cannot be released", true},
-		"a rebase":        {rebasing, nil, release.ErrChecks, "in the middle of a rebase", true},
+		"a rebase":        {rebasing, nil, release.ErrChecks, "a git rebase is in progress", true},
 		"a record":        {func(r *rig) { r.root.Write("-- ecosystems/demo/releases/v0.0.1.json --\n{}\n") }, nil, release.ErrChecks, "is there already", false},
 		"a detached root": {func(r *rig) { r.root.Git("checkout", "-q", "--detach") }, nil, release.ErrChecks, "workspace root", true},
 		"a read-only one": {func(r *rig) {
@@ -262,7 +262,7 @@ func TestDirtyAlpha(t *testing.T) {
 	was := r.git("api", "status", "--porcelain")
 	o := r.call(bump, "plan", args{"bump_type": "patch", "pre_release": "alpha"})
 	require.NoError(t, o.Err)
-	assert.Contains(t, string(o.Value), "3 changes not committed")
+	assert.Contains(t, string(o.Value), "uncommitted: 3 changes")
 	r.released(bump, args{"bump_type": "patch", "pre_release": "alpha"})
 	assert.Equal(t, was, r.git("api", "status", "--porcelain"))
 	assert.Equal(t, "CHANGELOG.md\nVERSION\napp.json", r.git("api", "show", "--format=", "--name-only"))
@@ -376,7 +376,7 @@ func TestThePlanNamesEverything(t *testing.T) {
 
 	o = r.call(bump, "plan", args{"bump_type": "patch"})
 	require.NoError(t, o.Err)
-	assert.Contains(t, string(o.Value), "nothing was committed since v0.0.1; this releases the same again")
+	assert.Contains(t, string(o.Value), "no commits since v0.0.1; this releases the same content again")
 }
 
 // TestStandardVersionFiles are found where the manifest names none; those that git does not track are left alone.
@@ -401,7 +401,7 @@ func TestStandardVersionFiles(t *testing.T) {
 	assert.Equal(t, false, r.ask(status, nil)["version_drift"])
 	r.commit("web", "Cargo.toml", "[package]\nname = \"web\"\nversion = \"0.0.9\"\n")
 	assert.Equal(t, true, r.ask(status, nil)["version_drift"])
-	assert.Contains(t, r.ask(validate, nil)["warnings"], "web: Cargo.toml says 0.0.9, and the current version is 0.1.0")
+	assert.Contains(t, r.ask(validate, nil)["warnings"], "web: Cargo.toml has version 0.0.9, but the current version is 0.1.0")
 	r.manifest(text[:strings.Index(text, "release:")] + "release: {version_files: []}\n")
 	assert.Equal(t, false, r.ask(status, nil)["version_drift"], "the manifest says that there are none")
 }

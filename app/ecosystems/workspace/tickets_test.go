@@ -233,7 +233,7 @@ func TestWhatIsRefused(t *testing.T) {
 		want *fault.Error
 		says string
 	}{
-		"main":                    {start, ticketArgs{"ticket_id": "main"}, ecosystem.ErrTicketID, "not main"},
+		"main":                    {start, ticketArgs{"ticket_id": "main"}, ecosystem.ErrTicketID, "do not use main"},
 		"a path":                  {start, ticketArgs{"ticket_id": "../../x"}, ecosystem.ErrTicketID, "letter"},
 		"a directory":             {start, ticketArgs{"ticket_id": "a/b"}, ecosystem.ErrTicketID, "letter"},
 		"an option":               {start, ticketArgs{"ticket_id": "-b"}, ecosystem.ErrTicketID, "letter"},
@@ -245,8 +245,8 @@ func TestWhatIsRefused(t *testing.T) {
 		"no id":                   {start, ticketArgs{}, tool.ErrArguments, "ticket_id"},
 		"started already":         {start, ticketArgs{"ticket_id": "T-1"}, ecosystem.ErrTicketExists, "amof_ticket_switch"},
 		"read-only":               {start, ticketArgs{"ticket_id": "T-2", "repos": []string{"docs"}}, ecosystem.ErrReadOnly, "docs"},
-		"no such repository":      {start, ticketArgs{"ticket_id": "T-2", "repos": []string{"nope"}}, ecosystem.ErrRepo, "it has: api, web, docs"},
-		"no such ecosystem":       {start, ticketArgs{"ticket_id": "T-2", "ecosystem": "nope"}, ecosystem.ErrUnknown, ""},
+		"repository not found":    {start, ticketArgs{"ticket_id": "T-2", "repos": []string{"nope"}}, ecosystem.ErrRepo, "it has: api, web, docs"},
+		"ecosystem not found":     {start, ticketArgs{"ticket_id": "T-2", "ecosystem": "nope"}, ecosystem.ErrUnknown, ""},
 		"not installed":           {start, ticketArgs{"ticket_id": "T-2", "ecosystem": "bare"}, ecosystem.ErrNotInstalled, "amof_install_ecosystem"},
 		"switch to none":          {switch6, ticketArgs{"ticket_id": "T-9"}, ecosystem.ErrTicket, "T-1"},
 		"switch to a path":        {switch6, ticketArgs{"ticket_id": "../x"}, ecosystem.ErrTicket, "T-1"},

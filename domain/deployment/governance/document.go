@@ -28,7 +28,7 @@ func CheckSkill(path string, doc []byte, frontmatter deployment.FrontmatterFunc)
 	case err != nil:
 		return []Issue{NewIssue(SkillFrontmatter, path, fault.From(err).Message, deployment.FieldDetails("error", err.Error()))}
 	case !found:
-		return []Issue{NewIssue(SkillFrontmatter, path, "it does not begin with frontmatter; add name and description between two lines ---",
+		return []Issue{NewIssue(SkillFrontmatter, path, "it has no frontmatter; add name and description between two lines ---",
 			deployment.FieldDetails("missing", []string{"frontmatter"}).Add("required_fields", []string{"name", "description"}))}
 	}
 	var out []Issue
@@ -38,7 +38,7 @@ func CheckSkill(path string, doc []byte, frontmatter deployment.FrontmatterFunc)
 		case fields[name] == nil, isText && strings.TrimSpace(text) == "":
 			out = append(out, NewIssue(SkillFrontmatter, path, "its frontmatter has no "+name, deployment.FieldDetails("field", name).Add("missing", []string{name})))
 		case !isText:
-			out = append(out, NewIssue(SkillFrontmatter, path, name+" in its frontmatter is no text", deployment.FieldDetails("field", name).Add("expected", "string")))
+			out = append(out, NewIssue(SkillFrontmatter, path, name+" in its frontmatter is not text", deployment.FieldDetails("field", name).Add("expected", "string")))
 		}
 	}
 	return out
@@ -54,10 +54,10 @@ func CheckCommand(path string, doc []byte, frontmatter deployment.FrontmatterFun
 		case err != nil:
 			out = append(out, NewIssue(commandTools, path, "it runs shell commands, and "+fault.From(err).Message, deployment.FieldDetails("error", err.Error())))
 		case !found:
-			out = append(out, NewIssue(commandTools, path, "it runs shell commands and has no frontmatter; add allowed-tools with what it runs",
+			out = append(out, NewIssue(commandTools, path, "it runs shell commands but has no frontmatter; add allowed-tools with the commands",
 				deployment.FieldDetails("missing", []string{"frontmatter", "allowed-tools"})))
 		case !deployment.AllowsBash(fields["allowed-tools"]):
-			out = append(out, NewIssue(commandTools, path, "it runs shell commands, and its allowed-tools names no Bash(…)",
+			out = append(out, NewIssue(commandTools, path, "it runs shell commands, but its allowed-tools has no Bash(…) entry",
 				deployment.FieldDetails("field", "allowed-tools").Add("missing", []string{"allowed-tools"})))
 		}
 	}

@@ -55,13 +55,13 @@ func (o OrgConfig) Allow(s deployment.Source) error {
 	for i, entry := range o.AllowedRemotes {
 		if NormalizeRemote(entry) == "" {
 			field := fmt.Sprintf("%s[%d]", remotesField, i)
-			return o.refuse(field+" is blank; name a host or a beginning of URLs, or remove it", deployment.FieldDetails("field", field).Add("value", entry))
+			return o.refuse(field+" is blank; write a host or a URL prefix, or remove it", deployment.FieldDetails("field", field).Add("value", entry))
 		}
 	}
 	if s.Git == nil || o.allows(s.Git.URL) {
 		return nil
 	}
-	return o.refuse("the remote "+NormalizeRemote(s.Git.URL)+" is not among "+remotesField+"; add it, or take the policy pack from one that is",
+	return o.refuse("the remote "+NormalizeRemote(s.Git.URL)+" is not among "+remotesField+"; add it, or use a policy pack from an allowed remote",
 		deployment.FieldDetails("remote", s.Git.URL).Add("remote_normalized", NormalizeRemote(s.Git.URL)).Add("allowed_git_remotes", o.AllowedRemotes))
 }
 

@@ -51,7 +51,7 @@ func (s PolicySubject) pack() (out []Issue) {
 	case strings.TrimSpace(lock.Pack.Source) != strings.TrimSpace(s.Org.PackSource):
 		problem = "the policy pack was locked from " + lock.Pack.Source + ", and is " + s.Org.PackSource + " now"
 	case !sameSource(source, lock.Pack.Resolved):
-		problem = "the lock of the policy pack says another source than it was locked from"
+		problem = "the lock of the policy pack names a different source than it was locked from"
 	case !s.PackSum.IsZero() && s.PackSum != lock.Pack.Sum:
 		problem = "the files of the policy pack changed since it was locked"
 	default:
@@ -82,7 +82,7 @@ func (s PolicySubject) foreign(rule rule, path, url, what string) Issue {
 func (s PolicySubject) distribution() (out []Issue) {
 	targets, modules := s.Org.RequiredTargets, s.Org.RequiredModules
 	if slices.ContainsFunc(slices.Concat(targets, modules), blank) {
-		out = append(out, NewIssue(distribution, deployment.OrgFile, "distribution_policy has a blank entry; remove it, or name a target or a module", nil))
+		out = append(out, NewIssue(distribution, deployment.OrgFile, "distribution_policy has a blank entry; remove it, or write a target or a module", nil))
 	}
 	if len(targets)+len(modules) == 0 {
 		return out
@@ -120,14 +120,14 @@ func (s PolicySubject) distribution() (out []Issue) {
 func blank(text string) bool { return strings.TrimSpace(text) == "" }
 
 func (s PolicySubject) unreadable(rule rule) Issue {
-	return NewIssue(rule, deployment.ManifestFile, "it cannot be held to the policy: "+s.ManifestErr, deployment.FieldDetails("error", s.ManifestErr))
+	return NewIssue(rule, deployment.ManifestFile, "it cannot be checked against the policy: "+s.ManifestErr, deployment.FieldDetails("error", s.ManifestErr))
 }
 
 // supplyChain checks the sources of modules, and what they are locked to, against the policy.
 func (s PolicySubject) supplyChain() (out []Issue) {
 	for _, entry := range s.Org.AllowedRemotes {
 		if NormalizeRemote(entry) == "" {
-			out = append(out, NewIssue(supplyChain, deployment.OrgFile, remotesField+" has a blank entry; remove it, or name a host", deployment.FieldDetails("field", remotesField)))
+			out = append(out, NewIssue(supplyChain, deployment.OrgFile, remotesField+" has a blank entry; remove it, or write a host", deployment.FieldDetails("field", remotesField)))
 			break
 		}
 	}
@@ -154,7 +154,7 @@ func (s PolicySubject) lockfile() (out []Issue) {
 	}
 	if s.LockText == nil {
 		if s.Org.RequireLock {
-			add(lockMissing, "the policy requires a lockfile; make it with lock", nil)
+			add(lockMissing, "the policy requires a lockfile; create it with lock", nil)
 		}
 		return out
 	}
@@ -197,14 +197,14 @@ func (s PolicySubject) locked(lock *deployment.Lock, m deployment.Module, add fu
 		add(lockMissingModule, "module "+m.ID+" is not in it; lock again", about())
 		return
 	case git == nil || l.Source.Local != nil:
-		add(lockSourceMismatch, "module "+m.ID+" is locked as local, and comes from git; lock again", about())
+		add(lockSourceMismatch, "module "+m.ID+" is locked as local, but comes from git; lock again", about())
 		return
 	case git.URL != m.Source.Git.URL:
-		add(lockURLMismatch, "module "+m.ID+" is locked from another URL than the manifest names; lock again", about().Add("manifest_url", m.Source.Git.URL).Add("lockfile_url", git.URL))
+		add(lockURLMismatch, "module "+m.ID+" is locked from a different URL than in agentpack.yaml; lock again", about().Add("manifest_url", m.Source.Git.URL).Add("lockfile_url", git.URL))
 	case git.Subdir != m.Source.Git.Subdir:
-		add(lockSourceMismatch, "module "+m.ID+" is locked from another directory than the manifest names; lock again", about().Add("manifest_subdir", m.Source.Git.Subdir).Add("lockfile_subdir", git.Subdir))
+		add(lockSourceMismatch, "module "+m.ID+" is locked from a different directory than in agentpack.yaml; lock again", about().Add("manifest_subdir", m.Source.Git.Subdir).Add("lockfile_subdir", git.Subdir))
 	}
 	if !pinned(git.Commit) {
-		add(lockUnpinned, "module "+m.ID+" is locked to "+git.Commit+", which is no commit of 40 hex digits; lock again", about().Add("commit", git.Commit))
+		add(lockUnpinned, "module "+m.ID+" is locked to "+git.Commit+", which is not a commit of 40 hex digits; lock again", about().Add("commit", git.Commit))
 	}
 }

@@ -194,7 +194,7 @@ func (i *Inspector) Inspect(f File) []Finding {
 		c.add(HiddenText, High, 0, "its name: "+hidden.String())
 	}
 	if name := optionName(f); name != "" {
-		c.add(OptionName, Medium, 0, name+" begins with a hyphen, and commands that get it as a file take it for an option")
+		c.add(OptionName, Medium, 0, name+" begins with a hyphen, so commands read it as an option")
 	}
 	if what := program(f); what != "" {
 		c.add(Programs, Medium, 0, what)
@@ -204,7 +204,7 @@ func (i *Inspector) Inspect(f File) []Finding {
 		c.add(Unread, Low, 0, fmt.Sprintf("it is not text (%d bytes)", f.Size))
 		return c.done()
 	case f.Size > int64(len(f.Data)) || len(f.Data) > MaxBytes:
-		c.add(Unread, Medium, 0, fmt.Sprintf("it has %d bytes, and only its first %d were looked through", f.Size, min(len(f.Data), MaxBytes)))
+		c.add(Unread, Medium, 0, fmt.Sprintf("it has %d bytes, but only the first %d were checked", f.Size, min(len(f.Data), MaxBytes)))
 	}
 	data := f.Data[:min(len(f.Data), MaxBytes)]
 	text := string(data)
@@ -237,7 +237,7 @@ func program(f File) string {
 		line, _, _ := bytes.Cut(f.Data, []byte("\n"))
 		return "it is a script: " + short(string(line))
 	case slices.Contains(programs, strings.ToLower(path.Ext(f.Path))):
-		return "it is a program by its name"
+		return "its name is that of a program"
 	}
 	return ""
 }
@@ -420,7 +420,7 @@ func worse(a, b Severity) Severity {
 // lines finds what is written in lines, each by itself and as the paragraph or the command that they form.
 func (c *collector) lines(text string) {
 	if runs := c.file.Data; deployment.RunsShell(runs) || bytes.Contains(runs, []byte("!{")) {
-		c.add(RunsCommands, Medium, 0, "it runs commands as soon as it is used")
+		c.add(RunsCommands, Medium, 0, "it runs commands when it is used")
 	}
 	var urls bool
 	c.folded, urls = fold(c.folded[:0], text)

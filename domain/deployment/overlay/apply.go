@@ -16,7 +16,7 @@ func (p FilePatch) Apply(base []byte) ([]byte, error) {
 		old, new := h.sides()
 		at, problem := h.place(image, old)
 		if problem != "" {
-			return nil, ErrApply.WithMessage("hunk %d of the patch (%s) does not fit the file: %s; make the patch anew from the file as it is now", i+1, h.header(), problem)
+			return nil, ErrApply.WithMessage("hunk %d of the patch (%s) does not apply: %s; create the patch again from the current file", i+1, h.header(), problem)
 		}
 		image = slices.Replace(image, at, at+len(old), new...)
 	}
@@ -72,9 +72,9 @@ func (h Hunk) place(image, old []row) (at int, problem string) {
 	case end < 0:
 		return 0, "the file has too few lines"
 	case first && last && end > 0:
-		return 0, "it speaks of the whole file, and the file has more lines"
+		return 0, "it replaces the whole file, but the file has more lines"
 	case len(old) == 0 && end > 0 && (want < end || !strings.HasSuffix(image[end-1].text, "\n")):
-		return 0, "it has no line that shows where it belongs" // git would put it at the end, wherever it was meant
+		return 0, "it has no context line" // git would put it at the end, wherever it was meant
 	case first:
 		return 0, misfit(image, old, 0)
 	case last:
@@ -107,9 +107,9 @@ func misfit(image, old []row, at int) string {
 	case i < 0:
 		return ""
 	case image[at+i].done:
-		return fmt.Sprintf("line %d of the file, as the hunks before it leave it, belongs to one of those", at+i+1)
+		return fmt.Sprintf("line %d of the file, after the previous hunks, is part of a previous hunk", at+i+1)
 	case strings.TrimSuffix(image[at+i].text, "\n") == strings.TrimSuffix(old[i].text, "\n"):
-		return fmt.Sprintf("line %d of the file, as the hunks before it leave it, ends otherwise (with or without a line feed)", at+i+1)
+		return fmt.Sprintf("line %d of the file, after the previous hunks, differs in its line feed at the end", at+i+1)
 	}
-	return fmt.Sprintf("line %d of the file, as the hunks before it leave it, is not old line %d of the hunk", at+i+1, i+1)
+	return fmt.Sprintf("line %d of the file, after the previous hunks, differs from old line %d of the hunk", at+i+1, i+1)
 }

@@ -62,7 +62,7 @@ func (c *composer) add(s subject) error {
 		return err
 	}
 	if left := s.conflictPaths(); len(left) > 0 {
-		return s.unresolved(left, "a rebase left conflicts that are not resolved", resolveHint)
+		return s.unresolved(left, "a rebase left unresolved conflicts", resolveHint)
 	}
 	var touched []string
 	var err error
@@ -85,8 +85,8 @@ func (c *composer) add(s subject) error {
 }
 
 const (
-	resolveHint = "write what each file shall hold, without markers, into its file below " + ConflictsDir + " and rebase the overlay again, or remove it from there to go on with the overlay as it is"
-	markersHint = "write what the files shall hold in place of the marked parts"
+	resolveHint = "write the resolved content of each file, without conflict markers, to its file below " + ConflictsDir + ", and rebase the overlay again; or delete it there to keep the overlay unchanged"
+	markersHint = "replace the marked parts with the resolved content"
 )
 
 // warn adds a warning, once.
@@ -108,7 +108,7 @@ func (c *composer) override(s subject) (touched []string, err error) {
 	c.out.Tree = MergeTrees(c.out.Tree, files)
 	for _, f := range files {
 		if other := PathClash(c.out.Tree, f.Path); other != "" {
-			hint := "remove one of them from the overlay; an overlay can delete nothing"
+			hint := "remove one of them from the overlay; an overlay cannot delete files"
 			return nil, s.Fault(deployment.ErrConfig, "it would make "+other+" both a file and a directory", hint).WithDetails(s.Details(hint).Add("path", f.Path))
 		}
 		touched = append(touched, f.Path)
@@ -163,7 +163,7 @@ func (c *composer) patch(s subject) (touched []string, err error) {
 	for _, f := range files {
 		path, ok := f.Target()
 		if !ok {
-			c.warn(f.PatchLayer.String() + " has a patch that is passed over: rename " + f.Name + " so that it ends in " + PatchSuffix)
+			c.warn(f.PatchLayer.String() + " has a patch that is ignored: rename " + f.Name + " so that it ends with " + PatchSuffix)
 			continue
 		}
 		if err := c.apply(s, f, path); err != nil {
@@ -198,7 +198,7 @@ func (c *composer) apply(s subject, f LayerPatch, path string) error {
 		return err
 	}
 	if bad {
-		return s.unresolved([]string{path}, "the patch "+f.Name+" puts conflict markers into its file", "make the patch anew, so that it gives what the file shall hold")
+		return s.unresolved([]string{path}, "the patch "+f.Name+" puts conflict markers into its file", "create the patch again from the resolved content")
 	}
 	c.out.Tree[at].Content = deployment.ContentOf(patched)
 	return nil

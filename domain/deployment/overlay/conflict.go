@@ -62,7 +62,7 @@ func (s MergeSides) whole() []byte {
 	show := func(mark string, data []byte) {
 		out.WriteString(mark + "\n")
 		if !deployment.IsText(data) {
-			data = fmt.Appendf(nil, "(no text: %d bytes, sha256 %s)", len(data), deployment.SumOf(data))
+			data = fmt.Appendf(nil, "(not text: %d bytes, sha256 %s)", len(data), deployment.SumOf(data))
 		}
 		out.Write(data)
 		if len(data) > 0 && data[len(data)-1] != '\n' {

@@ -50,7 +50,7 @@ func TestWholeFilesAtOdds(t *testing.T) {
 	got, clean, err = sides("old", "\x00", "theirs").Merge(never)
 	require.NoError(t, err)
 	assert.False(t, clean)
-	assert.Equal(t, "<<<<<<< overlay\n(no text: 1 bytes, sha256 "+deployment.SumOf([]byte{0}).String()+")\n||||||| baseline\nold\n=======\ntheirs\n>>>>>>> upstream\n", string(got))
+	assert.Equal(t, "<<<<<<< overlay\n(not text: 1 bytes, sha256 "+deployment.SumOf([]byte{0}).String()+")\n||||||| baseline\nold\n=======\ntheirs\n>>>>>>> upstream\n", string(got))
 }
 
 func TestMerge(t *testing.T) {

@@ -55,10 +55,10 @@ func (s subject) checkKind() error {
 	var problem, hint string
 	switch kind := s.layer.Kind; {
 	case len(files) > 0 && len(patches) > 0:
-		problem, hint = "it has both override files and patch files", "keep one of the two: move either the files or "+PatchesDir+" away"
+		problem, hint = "it has both override files and patch files", "keep one of them: move either the files or "+PatchesDir+" away"
 	case kind != KindDir && kind != KindPatch && kind != "":
 		hint = `set overlay_kind in ` + MetaFile + ` to "dir" or "patch"`
-		return s.Fault(deployment.ErrConfig, "there is no overlay kind "+string(kind), hint).WithDetails(s.Details(hint).AddPath("meta_path", s.Native(MetaFile)))
+		return s.Fault(deployment.ErrConfig, "unknown overlay kind "+string(kind), hint).WithDetails(s.Details(hint).AddPath("meta_path", s.Native(MetaFile)))
 	case kind == KindPatch && len(files) > 0:
 		problem, hint = "its kind is patch, but it has override files", `remove them, or set overlay_kind in `+MetaFile+` to "dir"`
 	case kind != KindPatch && len(patches) > 0:

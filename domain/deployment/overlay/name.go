@@ -26,7 +26,7 @@ func pathIn(rest string) (path, problem string) {
 	if strings.HasPrefix(rest, `"`) {
 		path, behind, ok := unquote(rest[1:])
 		if !ok || behind != "" && !strings.ContainsAny(behind[:1], blanks+" ") {
-			return "", "the quoted path is not closed, or has an escape that git does not write"
+			return "", "the quoted path is not closed, or has an unknown escape"
 		}
 		rest = path
 	} else {

@@ -71,7 +71,7 @@ func (o *Origin) UnmarshalJSON(data []byte) error {
 		}
 		*o = Origin{Local: &local}
 	default:
-		return deployment.ErrBaseline.WithMessage("the upstream of the baseline has the kind %q, which is not known; make the overlay's baseline anew", in.Kind)
+		return deployment.ErrBaseline.WithMessage("the upstream of the baseline has the unknown kind %q; create the overlay's baseline again", in.Kind)
 	}
 	return nil
 }

@@ -32,7 +32,7 @@ func ParsePatch(text []byte) (FilePatch, error) {
 		p.Hunks = append(p.Hunks, h)
 	}
 	if len(p.Hunks) == 0 {
-		return FilePatch{}, r.fail("behind the file header there has to be a hunk (@@ -1,3 +1,4 @@)")
+		return FilePatch{}, r.fail("a hunk (@@ -1,3 +1,4 @@) must follow the file header")
 	}
 	return p, r.trailer()
 }
@@ -67,7 +67,7 @@ func (r *reader) header() (p FilePatch, err error) {
 		}
 		git = git || r.sees(gitHeader)
 	}
-	return FilePatch{}, r.fail("there is no file header (--- a/path, then +++ b/path)")
+	return FilePatch{}, r.fail("the file header is missing (--- a/path, then +++ b/path)")
 }
 
 // gitHeader starts what git writes before the header lines of each file.
@@ -87,17 +87,17 @@ func preamble(line string, git bool) string {
 	case begins("GIT binary patch"), begins("Binary files ") && strings.HasSuffix(strings.TrimSpace(line), " differ"):
 		return "this is a binary patch; only text can be patched"
 	case begins("@@ -"):
-		return "a hunk stands before any file header (--- a/path, then +++ b/path)"
+		return "a hunk comes before the file header (--- a/path, then +++ b/path)"
 	case begins("+++ "):
 		return "the header line that starts with --- is missing before this one"
 	case !git:
 		return ""
 	case begins(gitHeader):
-		return "a second file begins; a patch is for one file"
+		return "a second file begins; a patch can change only one file"
 	case begins("rename ", "copy "):
-		return "the file is renamed or copied; a patch only changes the text of one file"
+		return "the file is renamed or copied; a patch can only change the text of one file"
 	case begins("new file mode", "deleted file mode"):
-		return "the file is created or deleted; a patch only changes the text of one file"
+		return "the file is created or deleted; a patch can only change the text of one file"
 	}
 	return ""
 }
@@ -109,7 +109,7 @@ func (r *reader) paths() (p FilePatch, err error) {
 		path   *string
 	}{{"--- ", &p.Old}, {"+++ ", &p.New}} {
 		if !r.sees(side.prefix) {
-			return FilePatch{}, r.fail("the header line that starts with %shas to follow the one that starts with ---", side.prefix)
+			return FilePatch{}, r.fail("the header line that starts with %smust follow the one that starts with ---", side.prefix)
 		}
 		path, problem := pathIn(strings.TrimSuffix(r.lines[r.next][len(side.prefix):], "\n"))
 		if problem != "" {
@@ -155,7 +155,7 @@ func number(text string) (n int, rest string, ok bool) {
 func (r *reader) hunk() (Hunk, error) {
 	h, ok := hunkHeader(r.lines[r.next])
 	if !ok {
-		return Hunk{}, r.fail("this is no hunk header; it has to look like @@ -1,3 +1,4 @@")
+		return Hunk{}, r.fail("not a hunk header; use the form @@ -1,3 +1,4 @@")
 	}
 	start := r.next
 	r.next++
@@ -184,7 +184,7 @@ func (r *reader) line(h *Hunk, left, right *int) error {
 	}
 	text, whole := strings.CutSuffix(r.lines[r.next], "\n")
 	if !whole {
-		return r.fail("the line is cut off: the patch ends without a line feed")
+		return r.fail("the line is incomplete: the patch ends without a line feed")
 	}
 	if text == "" {
 		text = " " // some tools write an empty line of context without its blank
@@ -195,7 +195,7 @@ func (r *reader) line(h *Hunk, left, right *int) error {
 		return r.noEOL(h)
 	case ' ', '-', '+':
 	default:
-		return r.fail("a line of a hunk begins with a blank, -, + or \\; or the hunk %s announces too many lines", h.header())
+		return r.fail("a line of a hunk must begin with a space, -, + or \\; or the header of hunk %s counts too many lines", h.header())
 	}
 	if op != '+' {
 		*left--
@@ -204,7 +204,7 @@ func (r *reader) line(h *Hunk, left, right *int) error {
 		*right--
 	}
 	if *left < 0 || *right < 0 {
-		return r.fail("the hunk %s has more lines than its header announces", h.header())
+		return r.fail("the hunk %s has more lines than its header counts", h.header())
 	}
 	h.Lines = append(h.Lines, HunkLine{Op: op, Text: text[1:]})
 	return nil
@@ -218,7 +218,7 @@ func (r *reader) noEOL(h *Hunk) error {
 	}
 	last := len(h.Lines) - 1
 	if last < 0 || h.Lines[last].NoEOL {
-		return r.fail("there is no line before this one that could lack its line feed")
+		return r.fail("no line comes before this one")
 	}
 	h.Lines[last].NoEOL = true
 	return nil
@@ -230,7 +230,7 @@ func (h Hunk) problem() string {
 	for i := len(h.Lines) - 1; i >= 0; i-- {
 		l := h.Lines[i]
 		if l.NoEOL && (l.Op != '+' && old || l.Op != '-' && new) {
-			return "the hunk has a line without a line feed that is not the last of its side"
+			return "the hunk has a line without a line feed that is not the last line of its side"
 		}
 		changes = changes || l.Op != ' '
 		old = old || l.Op != '+'
@@ -250,13 +250,13 @@ func (r *reader) trailer() error {
 		switch {
 		case strings.TrimSpace(line) == "":
 		case r.sees("--- "), r.sees(gitHeader):
-			return r.fail("a second file begins; a patch is for one file")
+			return r.fail("a second file begins; a patch can change only one file")
 		case line == "-- " && !signed: // git format-patch ends with this, then its version
 			signed = true
 		case signed && words == 0:
 			words++
 		default:
-			return r.fail("there is text behind the last hunk; it belongs to no hunk, so a hunk header announces too few lines or the text has to go")
+			return r.fail("there is text after the last hunk; remove it, or correct the line count in the hunk header")
 		}
 	}
 	return nil

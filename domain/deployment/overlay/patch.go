@@ -10,11 +10,11 @@ import (
 // The errors of patches; a message names the line of the patch, or the hunk.
 var (
 	// ErrFormat is returned for text that is not a unified diff of exactly one changed text file.
-	ErrFormat = fault.New(fault.Invalid, "patch_invalid", "the patch is no unified diff of one text file; make it anew with git diff")
+	ErrFormat = fault.New(fault.Invalid, "patch_invalid", "the patch is not a unified diff of one text file; create it again with git diff")
 	// ErrPath is returned for a patch whose headers name a file other than the one it is for.
-	ErrPath = fault.New(fault.Invalid, "patch_path_mismatch", "the patch names another file than the one it is for")
+	ErrPath = fault.New(fault.Invalid, "patch_path_mismatch", "the patch names a different file than the one it is for")
 	// ErrApply is returned for a hunk that fits nowhere in the file.
-	ErrApply = fault.New(fault.Conflict, "patch_not_applicable", "the patch does not fit the file; make it anew from the file as it is now")
+	ErrApply = fault.New(fault.Conflict, "patch_not_applicable", "the patch does not apply; create it again from the current file")
 )
 
 // FilePatch is a unified diff of one file.
@@ -70,7 +70,7 @@ func CheckPaths(p FilePatch, rel string) error {
 	for _, side := range []struct{ mark, path string }{{"---", p.Old}, {"+++", p.New}} {
 		switch {
 		case side.path == "/dev/null":
-			return ErrPath.WithMessage("the %s line of the patch is /dev/null, but a patch neither creates nor deletes a file; both sides have to be %q", side.mark, rel)
+			return ErrPath.WithMessage("the %s line of the patch is /dev/null, but a patch cannot create or delete a file; both sides must be %q", side.mark, rel)
 		case bare(side.path) != rel:
 			return ErrPath.WithMessage("the %s line of the patch names %q, but the patch is for %q; correct the line or move the patch", side.mark, side.path, rel)
 		}

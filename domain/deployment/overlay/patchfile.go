@@ -79,7 +79,7 @@ func (f LayerPatch) wrong(sentinel *fault.Error, reason error, details deploymen
 // Parse parses the patch and compares its headers with the file it is for. It fails with ErrConfig (agentpack contract §3.5, 2 to 4).
 func (f LayerPatch) Parse(read func(deployment.Content) ([]byte, error)) (FilePatch, error) {
 	if !safe(f.rel()) {
-		return FilePatch{}, f.Refuse("stands for no file of the module", "name it <path of the file>"+PatchSuffix+", without . or .. in the path")
+		return FilePatch{}, f.Refuse("has no matching file in the module", "name it <path of the file>"+PatchSuffix+", without . or .. in the path")
 	}
 	text, err := read(f.Content)
 	if err != nil {
@@ -87,10 +87,10 @@ func (f LayerPatch) Parse(read func(deployment.Content) ([]byte, error)) (FilePa
 	}
 	p, err := ParsePatch(text)
 	if err != nil {
-		return FilePatch{}, f.wrong(deployment.ErrConfig, err, f.Details("make the patch anew with git diff"))
+		return FilePatch{}, f.wrong(deployment.ErrConfig, err, f.Details("create the patch again with git diff"))
 	}
 	if err := CheckPaths(p, f.rel()); err != nil {
-		details := f.Details("both header lines have to name "+f.rel()).Add("expected_relpath", f.rel())
+		details := f.Details("both header lines must name "+f.rel()).Add("expected_relpath", f.rel())
 		return FilePatch{}, f.wrong(deployment.ErrConfig, err, details.Add("patch_old_path", p.Old).Add("patch_new_path", p.New))
 	}
 	return p, nil
@@ -119,7 +119,7 @@ func (f LayerPatch) Apply(p FilePatch, base []byte) ([]byte, error) {
 	}
 	text, err := p.Apply(base)
 	if err != nil {
-		details := f.Details("make the patch anew for the file as it is now, or turn the overlay into one of kind dir").Add("stderr", err.Error()).
+		details := f.Details("create the patch again for the current file, or convert the overlay to kind dir").Add("stderr", err.Error()).
 			Add("reason_code", "overlay_patch_apply_failed").Add("next_actions", []string{"regenerate_patch", "switch_to_dir_overlay", "retry_command"})
 		return nil, f.wrong(deployment.ErrPatch, err, details)
 	}
@@ -133,7 +133,7 @@ func (f LayerPatch) ApplyToBaseline(p FilePatch, base []byte) ([]byte, error) {
 	}
 	text, err := p.Apply(base)
 	if err != nil {
-		return nil, f.wrong(deployment.ErrConfig, err, f.Details("make the patch anew for the file as it is in the baseline"))
+		return nil, f.wrong(deployment.ErrConfig, err, f.Details("create the patch again for the file in the baseline"))
 	}
 	return text, nil
 }
@@ -147,7 +147,7 @@ func (f LayerPatch) With(made string, onto, text []byte) (LayerPatch, error) {
 		return LayerPatch{}, err
 	}
 	if got, err := p.Apply(onto); err != nil || !bytes.Equal(got, text) {
-		return LayerPatch{}, f.Refuse("cannot say what the rebased file is", "use an overlay of kind dir for it")
+		return LayerPatch{}, f.Refuse("cannot express the rebased file", "use an overlay of kind dir for it")
 	}
 	return f, nil
 }

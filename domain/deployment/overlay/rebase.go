@@ -159,10 +159,10 @@ func (r *rebaser) prepare() error {
 	l := r.in.Layer
 	switch {
 	case !l.Exists:
-		hint := "make it with overlay edit"
-		return r.about.Fault(deployment.ErrOverlayMissing, "there is no such directory", hint)
+		hint := "create it with overlay edit"
+		return r.about.Fault(deployment.ErrOverlayMissing, "the directory does not exist", hint)
 	case l.Baseline == nil:
-		hint := "make it with overlay edit, which writes what is missing and leaves files alone"
+		hint := "run overlay edit; it writes what is missing and does not change existing files"
 		return r.about.Fault(deployment.ErrBaselineMissing, "it has no "+BaselineFile, hint).WithDetails(r.about.Details(hint).AddPath("baseline_path", r.about.Native(BaselineFile)))
 	}
 	if err := r.about.checkKind(); err != nil {
@@ -328,10 +328,10 @@ func (r *rebaser) base(f file) ([]byte, error) {
 		return nil, err
 	}
 	if sum := deployment.SumOf(data); !found || sum != f.base.Sum {
-		problem, hint := "the file "+f.path+" of its baseline cannot be found", "commit the config repository before an overlay is made or rebased; to begin anew, remove "+BaselineFile+" and run overlay edit"
+		problem, hint := "the file "+f.path+" of its baseline was not found", "commit the config repository before you create or rebase an overlay; to start again, remove "+BaselineFile+" and run overlay edit"
 		details := r.about.Details(hint).Add("path", f.path).Add("expected_sha256", f.base.Sum.String())
 		if found {
-			problem = "the file " + f.path + " is not what its baseline says"
+			problem = "the file " + f.path + " does not match its baseline"
 			details.Add("base_sha256", sum.String())
 		}
 		return nil, r.about.Fault(deployment.ErrBaseline, problem, hint).WithDetails(details)

@@ -158,12 +158,12 @@ func Copying() (option, value string) { return importOption, importNot }
 func (a agent) Lines(in ResolveContext) ([]ActiveRule, error) {
 	cfg := in.Config
 	if !slices.Contains(a.Scopes, cfg.Scope) {
-		return nil, deployment.ErrConfig.WithMessage("target %s cannot have the scope %q; it can have: %s", a.Name, cfg.Scope, list(a.Scopes)).
+		return nil, deployment.ErrConfig.WithMessage("target %s does not support the scope %q; use one of: %s", a.Name, cfg.Scope, list(a.Scopes)).
 			WithDetails(deployment.FieldDetails("target", a.Name).Add("allowed_scopes", a.Scopes))
 	}
 	for _, c := range append(a.choices, choice{modeOption, []string{modeFile, modeSection}}) {
 		if v, given := cfg.Options[c.option]; given && !slices.Contains(c.values, cfg.Options.Text(c.option, c.values[0])) {
-			return nil, deployment.ErrConfig.WithMessage("target %s has the option %s: %v; it can be: %s", a.Name, c.option, v, strings.Join(c.values, ", ")).
+			return nil, deployment.ErrConfig.WithMessage("target %s has an invalid option %s: %v; use one of: %s", a.Name, c.option, v, strings.Join(c.values, ", ")).
 				WithDetails(deployment.FieldDetails("target", a.Name).Add("option", c.option).Add("allowed", c.values))
 		}
 	}
@@ -196,7 +196,7 @@ func (a agent) Servers(in ResolveContext, scope deployment.Scope) (ActiveRule, e
 		}
 	}
 	if best < 0 {
-		return ActiveRule{}, deployment.ErrConfig.WithMessage("%s reads no MCP servers for the scope %s", a.Name, scope).WithDetails(deployment.FieldDetails("target", a.Name).Add("scope", string(scope)))
+		return ActiveRule{}, deployment.ErrConfig.WithMessage("%s does not read MCP servers for the scope %s", a.Name, scope).WithDetails(deployment.FieldDetails("target", a.Name).Add("scope", string(scope)))
 	}
 	l := ActiveRule{AgentRule: a.Rules[best], Agent: a.Name}
 	var err error
@@ -252,7 +252,7 @@ func (a agent) root(in ResolveContext, r AgentRule) (string, bool, error) {
 		return n.Join(n.Clean(in.Place.UserHome), rest), false, nil
 	case "project":
 		if !n.Absolute(in.Place.ProjectRoot) {
-			return "", false, deployment.ErrPath.WithMessage("target %s needs the project root, and none is known", a.Name)
+			return "", false, deployment.ErrPath.WithMessage("target %s needs the project root, which is unknown", a.Name)
 		}
 		return n.Join(n.Clean(in.Place.ProjectRoot), rest), true, nil
 	}
@@ -265,7 +265,7 @@ func (a agent) root(in ResolveContext, r AgentRule) (string, bool, error) {
 }
 
 func homeless(agent string) error {
-	return deployment.ErrPath.WithMessage("target %s needs the home directory, and none is known; set HOME", agent)
+	return deployment.ErrPath.WithMessage("target %s needs the home directory, which is unknown; set HOME", agent)
 }
 
 // codexHome is the one variable whose directory is part of the place, and that is rejected if it is invalid.
@@ -290,7 +290,7 @@ func (d dir) find(in ResolveContext, agent string, scope deployment.Scope) (base
 		base, moves = in.Place.ProjectRoot+string(n.Sep)+base, true
 	}
 	if !n.Absolute(base) || strings.ContainsRune(base, 0) {
-		return "", false, deployment.ErrConfig.WithMessage("target %s has the option %s: %q, which is no absolute path and does not begin with ~/", agent, d.option, base).
+		return "", false, deployment.ErrConfig.WithMessage("target %s has an invalid option %s: %q; use an absolute path or a path that begins with ~/", agent, d.option, base).
 			WithDetails(deployment.FieldDetails("target", agent).Add("option", d.option))
 	}
 	base = n.Clean(base)

@@ -31,7 +31,7 @@ func TestTables(t *testing.T) {
 	places := map[byte]deployment.Locations{'/': {UserHome: "/h", ProjectRoot: "/w/app"}, '\\': {UserHome: `C:\Users\u`, ProjectRoot: `D:\w\app`}}
 	seen := map[string]bool{}
 	for _, a := range target.AllAgents() {
-		assert.False(t, seen[a.Name], "%s is there twice", a.Name)
+		assert.False(t, seen[a.Name], "%s is listed twice", a.Name)
 		seen[a.Name] = true
 		found, ok := target.FindAgent(a.Name)
 		assert.True(t, ok)

@@ -30,7 +30,7 @@ func (r *renderer) agentHeader(l *line, m Module, doc []byte) (head string, fiel
 			continue
 		}
 		if slices.Contains(restricting(), name) {
-			return "", nil, ErrDialect.WithMessage("it is kept within bounds by %s, in the words of another host; say what holds for this one under %s: in the frontmatter", name, l.Agent)
+			return "", nil, ErrDialect.WithMessage("it is restricted by %s in the format of another host; add the restrictions for this host under %s: in the frontmatter", name, l.Agent)
 		}
 		left = append(left, name)
 	}
@@ -68,7 +68,7 @@ func (r *renderer) agent(l *line, m Module, doc []byte) ([]byte, bool, error) {
 		return nil, false, unusable(l.Agent, m, m.Tree[0].Path, err)
 	}
 	if len(left) > 0 {
-		r.warn("target " + l.Agent + " gets the agent of module " + m.ID + " without " + strings.Join(left, ", ") + ", which are the words of another host; say what holds for this one under " + l.Agent + ": in the frontmatter")
+		r.warn("target " + l.Agent + " gets the agent of module " + m.ID + " without " + strings.Join(left, ", ") + ", which is the format of another host; add the restrictions for this host under " + l.Agent + ": in the frontmatter")
 	}
 	_, body := split(string(doc))
 	if l.Shape == ShapeAgentTOML {

@@ -9,13 +9,13 @@ import (
 )
 
 // ErrText is returned for text that cannot be written or read in a format; its message says why.
-var ErrText = fault.New(fault.Invalid, "deployment_form_invalid", "the text cannot be written in the agent's form")
+var ErrText = fault.New(fault.Invalid, "deployment_form_invalid", "the text cannot be written in the agent's format")
 
 // CommandToTOML returns a TOML command made from Markdown: the description from its frontmatter, and the text after the frontmatter as the prompt. It
 // fails with ErrText for text that is not UTF-8.
 func CommandToTOML(markdown []byte) ([]byte, error) {
 	if !utf8.Valid(markdown) {
-		return nil, ErrText.WithMessage("a TOML command has to be valid UTF-8, and the text is not")
+		return nil, ErrText.WithMessage("a TOML command must be valid UTF-8, but the text is not")
 	}
 	head, body := split(string(markdown))
 	var b strings.Builder
@@ -58,23 +58,23 @@ func CommandFromTOML(original, toml []byte) ([]byte, error) {
 	}
 	prompt, ok := values["prompt"]
 	if !ok {
-		return nil, ErrText.WithMessage("the command has no prompt; put it back")
+		return nil, ErrText.WithMessage("the command has no prompt; restore it")
 	}
 	head, was := split(string(original))
 	if values["description"] != description(head) {
-		return nil, ErrText.WithMessage("the description of the command was changed; change it in the module's frontmatter")
+		return nil, ErrText.WithMessage("the description of the command was changed; change it in the module's frontmatter instead")
 	}
 	for key := range values {
 		if key != "prompt" && key != "description" {
-			return nil, ErrText.WithMessage("the command has the key %q, for which Markdown has no place", key)
+			return nil, ErrText.WithMessage("the command has the key %q, which a command in Markdown cannot have", key)
 		}
 	}
 	body := fromGemini(was, prompt)
 	if again, read := split(head + body); again != head || read != body {
-		return nil, ErrText.WithMessage("the prompt begins with what would be read as frontmatter, or as blank lines after it")
+		return nil, ErrText.WithMessage("the prompt begins with text that would be read as frontmatter, or as blank lines after it")
 	}
 	if toGemini(body) != prompt {
-		return nil, ErrText.WithMessage("the prompt has placeholders or shell commands that commands in Markdown cannot say")
+		return nil, ErrText.WithMessage("the prompt has placeholders or shell commands that commands in Markdown cannot have")
 	}
 	return []byte(head + body), nil
 }

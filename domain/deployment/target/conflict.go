@@ -45,14 +45,14 @@ func (c claim) String() string {
 
 // conflict returns the error for two different contents of one path, or a file where the other needs a directory.
 func conflict(have, d deployment.Desired) error {
-	what := "two different contents are wanted there"
+	what := "two modules write different content"
 	switch {
 	case have.Path != d.Path:
-		what = "it is wanted as a file, and as the directory of " + d.Path
+		what = "one writes a file, another needs a directory there for " + d.Path
 	case (have.Part == nil) != (d.Part == nil):
-		what = "one wants the whole file, the other a part of it"
+		what = "one writes the whole file, the other a part of it"
 	case sameContent(have, d):
-		what = "one wants it executable, the other does not"
+		what = "one makes it executable, the other does not"
 	}
 	return clash(have.Path, what, claimOf(have), claimOf(d))
 }
@@ -62,15 +62,15 @@ func keyConflict(have, d deployment.Desired, old, k deployment.Key) error {
 	side := func(d deployment.Desired, k deployment.Key) claim {
 		return claim{d.Target, deployment.SumOf(k.Value).String(), []string{k.Module}}
 	}
-	what := "two different values are wanted for the key " + strings.Join(k.Path, ".")
+	what := "they set different values for the key " + strings.Join(k.Path, ".")
 	if len(old.Path) != len(k.Path) {
-		what = "the keys " + strings.Join(old.Path, ".") + " and " + strings.Join(k.Path, ".") + " are wanted, and one is within the other"
+		what = "the keys " + strings.Join(old.Path, ".") + " and " + strings.Join(k.Path, ".") + " overlap"
 	}
 	return clash(have.Path, what, side(have, old), side(d, k))
 }
 
 func clash(path, what string, existing, wanted claim) error {
-	return deployment.ErrDesired.WithMessage("%s: %s, by %s and by %s; change one of the modules, or keep it from the target with its targets list", path, what, existing, wanted).
+	return deployment.ErrDesired.WithMessage("%s: %s: %s and %s; change one of the modules, or exclude it from the target with its targets list", path, what, existing, wanted).
 		WithDetails(deployment.ReasonDetails("desired_state_conflict", "resolve_desired_state_conflict", "retry_command").
 			Add("target", wanted.Target).AddPath("path", path).Add("existing", existing).Add("new", wanted))
 }

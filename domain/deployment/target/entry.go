@@ -13,10 +13,10 @@ import (
 )
 
 // ErrEntry is returned for a file that is not a JSON object, or an object without anything that an agent could use; its message says what is wrong.
-var ErrEntry = fault.New(fault.Invalid, "deployment_entry_invalid", "the file is no JSON object that an agent could use")
+var ErrEntry = fault.New(fault.Invalid, "deployment_entry_invalid", "the file is not a JSON object that an agent can use")
 
 // ErrDialect is returned for a valid server that this agent cannot use.
-var ErrDialect = fault.New(fault.State, "deployment_entry_unsupported", "the agent has no way to use this server")
+var ErrDialect = fault.New(fault.State, "deployment_entry_unsupported", "the agent does not support this server")
 
 // Object is a JSON object. Numbers in it are json.Number, so that none changes its digits.
 type Object map[string]any
@@ -27,13 +27,13 @@ func ParseObject(data []byte) (Object, error) {
 	d.UseNumber()
 	var object Object
 	if err := d.Decode(&object); err != nil {
-		return nil, ErrEntry.WithMessage("the file is no JSON object: %v", err).WithCause(err)
+		return nil, ErrEntry.WithMessage("the file is not a JSON object: %v", err).WithCause(err)
 	}
 	if object == nil {
 		return nil, ErrEntry.WithMessage("the file is null, not a JSON object")
 	}
 	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return nil, ErrEntry.WithMessage("the file has something behind its JSON object")
+		return nil, ErrEntry.WithMessage("the file has text after its JSON object")
 	}
 	return object, nil
 }
@@ -121,7 +121,7 @@ func (d Dialect) Server(o Object) (Object, error) {
 			name = stdio
 		}
 	case kind == events && d.NoEvents:
-		return nil, ErrDialect.WithMessage("it streams events (type sse), which the agent does not know; use streamable HTTP")
+		return nil, ErrDialect.WithMessage("it uses type sse, which the agent does not support; use streamable HTTP")
 	case kind == events:
 		name = d.SSE
 		move("url", cmp.Or(d.Events, d.URL))
@@ -203,13 +203,13 @@ func transport(o Object) (string, error) {
 		kind = remote
 	case stdio, remote, events:
 	default:
-		return "", ErrEntry.WithMessage("the server's type is %q; it is one of stdio, http and sse", kind)
+		return "", ErrEntry.WithMessage("unknown server type %q; use stdio, http or sse", kind)
 	}
 	switch {
 	case local == far:
-		return "", ErrEntry.WithMessage("a server has either a command or a url")
+		return "", ErrEntry.WithMessage("a server needs either a command or a url")
 	case local != (kind == stdio):
-		return "", ErrEntry.WithMessage("the server's type %s does not go with what it has: stdio takes a command, http and sse take a url", kind)
+		return "", ErrEntry.WithMessage("the server's type %s does not match its fields: stdio needs a command, http and sse need a url", kind)
 	}
 	return kind, nil
 }
@@ -219,13 +219,13 @@ func shapes(o Object) error {
 	for _, key := range []string{"type", "command", "url"} {
 		if value, ok := o[key]; ok {
 			if text, is := value.(string); !is || text == "" {
-				return ErrEntry.WithMessage("the server's %s has to be a text that is not empty", key)
+				return ErrEntry.WithMessage("the server's %s must be non-empty text", key)
 			}
 		}
 	}
 	if value, ok := o["args"]; ok {
 		if list, is := value.([]any); !is || slices.ContainsFunc(list, notText) {
-			return ErrEntry.WithMessage("the server's args have to be a list of texts")
+			return ErrEntry.WithMessage("the server's args must be a list of strings")
 		}
 	}
 	for _, key := range []string{"env", "headers"} {
@@ -236,11 +236,11 @@ func shapes(o Object) error {
 		table, is := value.(map[string]any)
 		for name, one := range table {
 			if notText(one) {
-				return ErrEntry.WithMessage("the server's %s has a %q that is no text", key, name)
+				return ErrEntry.WithMessage("the server's %s has a %q that is not text", key, name)
 			}
 		}
 		if !is {
-			return ErrEntry.WithMessage("the server's %s has to be an object of texts", key)
+			return ErrEntry.WithMessage("the server's %s must be an object with string values", key)
 		}
 	}
 	return nil

@@ -12,16 +12,16 @@ import (
 
 func TestParse(t *testing.T) {
 	for text, says := range map[string]string{
-		"":            "no JSON object",
-		"[]":          "no JSON object",
+		"":            "not a JSON object",
+		"[]":          "not a JSON object",
 		"null":        "null",
-		`{"a":1} {}`:  "behind",
-		`{"a":1}x`:    "behind",
-		`{"a":}`:      "no JSON object",
-		"// a\n{}":    "no JSON object",
-		`"a"`:         "no JSON object",
-		`{"a": 1,}`:   "no JSON object",
-		"{\"a\":\"\n": "no JSON object",
+		`{"a":1} {}`:  "the file has text after its JSON object",
+		`{"a":1}x`:    "the file has text after its JSON object",
+		`{"a":}`:      "not a JSON object",
+		"// a\n{}":    "not a JSON object",
+		`"a"`:         "not a JSON object",
+		`{"a": 1,}`:   "not a JSON object",
+		"{\"a\":\"\n": "not a JSON object",
 	} {
 		_, err := target.ParseObject([]byte(text))
 		if assert.ErrorIs(t, err, target.ErrEntry, "%q", text) {
@@ -87,12 +87,12 @@ func TestServerRefuses(t *testing.T) {
 	for text, says := range map[string]string{
 		`{}`:                                         "either a command or a url",
 		`{"command":"x","url":"y"}`:                  "either a command or a url",
-		`{"command":""}`:                             "command has to be a text",
-		`{"command":["x"]}`:                          "command has to be a text",
-		`{"url":5}`:                                  "url has to be a text",
+		`{"command":""}`:                             "command must be non-empty text",
+		`{"command":["x"]}`:                          "command must be non-empty text",
+		`{"url":5}`:                                  "url must be non-empty text",
 		`{"type":"carrier pigeon","url":"x"}`:        "carrier pigeon",
-		`{"type":"stdio","url":"x"}`:                 "does not go with",
-		`{"type":"http","command":"x"}`:              "does not go with",
+		`{"type":"stdio","url":"x"}`:                 "does not match its fields",
+		`{"type":"http","command":"x"}`:              "does not match its fields",
 		`{"command":"x","args":"y"}`:                 "args",
 		`{"command":"x","args":[1]}`:                 "args",
 		`{"command":"x","env":["A=1"]}`:              "env",

@@ -54,7 +54,7 @@ func TestWhatAgentsMDSaysIsWrittenOnce(t *testing.T) {
 	alone.Chosen = []string{"claude_code"}
 	out = alone.render(t)
 	assert.Equal(t, "@AGENTS.md\n", string(fileOf(t, out, "/w/app/CLAUDE.md").Content.Data), "it does not depend on what is deployed together")
-	assert.Equal(t, []string{"/w/app/CLAUDE.md imports AGENTS.md, which is written for codex; deploy that too"}, out.Warnings)
+	assert.Equal(t, []string{"/w/app/CLAUDE.md imports AGENTS.md, which is written for codex; deploy that target too"}, out.Warnings)
 
 	for _, s := range []sample{both(one), both(one, two)} {
 		f := fileOf(t, s.render(t), "/w/app/CLAUDE.md")

@@ -47,7 +47,7 @@ func no(reason Reason, message string) Inverse { return Inverse{Reason: reason, 
 // §10.1 for what the original got wrong). It fails as Render does for the configuration, and as Read does.
 func Invert(in DriftedFile) (Inverse, error) {
 	if in.File.Part != nil && in.File.Part.Format != deployment.FormatMarkdown {
-		return no(ReasonManagedKeys, "single keys of a document are changed in the module they come from"), nil
+		return no(ReasonManagedKeys, "change single keys of a document in the module that sets them"), nil
 	}
 	_, lines, err := linesOf(in.Input, in.File.Target)
 	if err != nil {
@@ -58,7 +58,7 @@ func Invert(in DriftedFile) (Inverse, error) {
 	for _, id := range in.File.Modules {
 		o, ok := r.origin(lines, id, in.File.Path)
 		if !ok {
-			return no(ReasonUnrelated, "module "+id+" does not make this file now"), nil
+			return no(ReasonUnrelated, "module "+id+" does not produce this file now"), nil
 		}
 		if o.data, err = r.bytes(o.module, o.file); err != nil {
 			return Inverse{}, err
@@ -71,7 +71,7 @@ func Invert(in DriftedFile) (Inverse, error) {
 	if in.File.Part != nil {
 		block, there, err := deployment.FindBlockOf(in.File.Part.Label, string(in.Actual))
 		if err != nil || !there {
-			return no(ReasonUnsupported, "the managed block was taken out, or its marks were changed"), nil
+			return no(ReasonUnsupported, "the managed block was removed, or its markers were changed"), nil
 		}
 		in.Actual = []byte(block)
 	}
@@ -84,16 +84,16 @@ func Invert(in DriftedFile) (Inverse, error) {
 		case string(in.Actual) == importing(name):
 			return Inverse{}, nil
 		default:
-			return no(ReasonUnsupported, "it only imports "+name+", where every host reads what modules say; put what was added into that file, or into a module"), nil
+			return no(ReasonUnsupported, "it only imports "+name+", where every host reads the modules; move the added text to that file or to a module"), nil
 		}
 	}
 	switch {
 	case len(found) == 0:
-		return no(ReasonUnrelated, "no module made this file"), nil
+		return no(ReasonUnrelated, "no module produces this file"), nil
 	case len(found) == 1:
 		return in.single(r, found[0])
 	case slices.ContainsFunc(found, func(o origin) bool { return o.line.Shape != ShapeAggregate }):
-		return no(ReasonMultiModule, "several modules have this very file; it cannot be told which of them was meant"), nil
+		return no(ReasonMultiModule, "several modules have this file, so the edit matches no single module"), nil
 	}
 	return in.sections(found), nil
 }
@@ -167,7 +167,7 @@ func (in DriftedFile) single(r *renderer, o origin) (Inverse, error) {
 	case ShapeAgentMD, ShapeAgentTOML:
 		text, ok := r.agentBack(o, in.Actual)
 		if !ok {
-			return no(ReasonHeaderChanged, "more than the agent's text was changed; change the frontmatter of the module"), nil
+			return no(ReasonHeaderChanged, "more than the agent's text was changed; change the module's frontmatter instead"), nil
 		}
 		return o.edit(text), nil
 	case ShapePromptSkill:
@@ -221,7 +221,7 @@ func (in DriftedFile) sections(found []origin) Inverse {
 	}
 	was, err := parts(text, found)
 	if err != "" {
-		return no(ReasonMultiModule, "what the modules say cannot be told apart: "+err)
+		return no(ReasonMultiModule, "the sections of the modules cannot be told apart: "+err)
 	}
 	is, err := parts(string(in.Actual), found)
 	if err != "" {

@@ -29,11 +29,11 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 	r := &renderer{Paths: Paths{Sep: in.Sep}, in: in, read: map[spot][]byte{}, objects: map[spot]Object{}}
 	at := slices.IndexFunc(in.Modules, func(m Module) bool { return m.ID == key.Module })
 	if at < 0 || len(key.Path) == 0 {
-		return KeyChange{Reason: ReasonUnrelated, Message: "the module that it came from is not there"}, nil
+		return KeyChange{Reason: ReasonUnrelated, Message: "the module that sets it does not exist"}, nil
 	}
 	m := in.Modules[at]
 	if key.Item || m.Type == deployment.ModuleHooks || m.Type == deployment.ModulePermissions || m.Type == deployment.ModulePlugins {
-		return KeyChange{Reason: ReasonManagedKeys, Message: "they are changed in the module that they come from"}, nil
+		return KeyChange{Reason: ReasonManagedKeys, Message: "change them in the module that sets them"}, nil
 	}
 	for _, l := range lines {
 		if l.Shape != ShapeKeys || l.Of != m.Type || r.Join(l.Dir, l.Path) != file.Path {
@@ -56,12 +56,12 @@ func InvertKey(in Input, file deployment.Desired, key deployment.Key, value json
 			}
 		}
 	}
-	return KeyChange{Reason: ReasonUnrelated, Message: "module " + m.ID + " does not make it now"}, nil
+	return KeyChange{Reason: ReasonUnrelated, Message: "module " + m.ID + " does not produce it now"}, nil
 }
 
 // invert returns how the neutral description of a server must change so that Server returns that value.
 func (d Dialect) invert(was Object, value json.RawMessage) KeyChange {
-	no := KeyChange{Reason: ReasonUnsupported, Message: "what was changed cannot be said in the module's description of the server"}
+	no := KeyChange{Reason: ReasonUnsupported, Message: "the change cannot be written in the module's server description"}
 	is, err := ParseObject(value)
 	if err != nil || d.References == ReferencesByName && len(References(was)) > 0 {
 		return no

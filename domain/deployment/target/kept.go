@@ -193,10 +193,10 @@ func (d Dialect) Described(value Object) (Object, error) {
 	}
 	again, err := d.Server(out)
 	if err != nil {
-		return nil, ErrDialect.WithMessage("it cannot be described as modules describe servers: %v", err).WithCause(err)
+		return nil, ErrDialect.WithMessage("it cannot be written as a server module: %v", err).WithCause(err)
 	}
 	if was, err := EncodeValue(original); err != nil || !equalJSON(again, was) {
-		return nil, ErrDialect.WithMessage("it is written in a way that deploying would change")
+		return nil, ErrDialect.WithMessage("deploying it would change how it is written")
 	}
 	return out, nil
 }
@@ -263,11 +263,11 @@ func CommandOfTOML(toml []byte) ([]byte, error) {
 	}
 	for key := range values {
 		if key != "prompt" && key != "description" {
-			return nil, ErrText.WithMessage("the command has the key %q, for which Markdown has no place", key)
+			return nil, ErrText.WithMessage("the command has the key %q, which a command in Markdown cannot have", key)
 		}
 	}
 	if _, body := split(text); values["prompt"] == "" || meant["prompt"] != values["prompt"] || meant["description"] != values["description"] || toGemini(body) != values["prompt"] {
-		return nil, ErrText.WithMessage("the command says what commands in Markdown cannot")
+		return nil, ErrText.WithMessage("the command has content that a command in Markdown cannot have")
 	}
 	return []byte(text), nil
 }
@@ -306,7 +306,7 @@ func AgentOf(host, called string, isTOML bool, doc []byte, frontmatter deploymen
 			case "name", "description":
 				fields[key] = value
 			default:
-				return nil, ErrText.WithMessage("the agent has the key %q, which modules do not have for Codex", key)
+				return nil, ErrText.WithMessage("the agent has the key %q, which modules do not support for Codex", key)
 			}
 		}
 	} else {

@@ -44,15 +44,15 @@ func (r *renderer) moduleKeys(l *line, m Module) (out []deployment.Key, err erro
 			return nil, err
 		}
 		if l.Format == deployment.FormatTOML && HasNull(object) {
-			return nil, unusable(l.Agent, m, f.Path, ErrEntry.WithMessage("it has a null, which TOML cannot hold; leave the key out"))
+			return nil, unusable(l.Agent, m, f.Path, ErrEntry.WithMessage("it has a null value, which TOML does not support; remove the key"))
 		}
 		more, err := l.entries(m, name, object)
 		if err == nil && l.Of == deployment.ModuleMCP && l.Dialect.Launched(object) {
 			shown := ""
 			if refs := References(object["args"]); len(refs) > 0 {
-				shown = "; " + strings.Join(refs, ", ") + " then stands in its arguments, which other programs of this machine can read in the list of processes"
+				shown = "; " + strings.Join(refs, ", ") + " is then in its arguments, which other programs on this machine can read in the process list"
 			}
-			r.warn("target " + l.Agent + " has no references of its own for the server " + name + " of module " + m.ID + ": countersign with-secrets starts it there, and takes " +
+			r.warn("target " + l.Agent + " does not resolve references for the server " + name + " of module " + m.ID + ": countersign with-secrets starts it there, and takes " +
 				strings.Join(References(object), ", ") + " from its environment or the keychain; the agent has to find countersign on its PATH" + shown)
 		}
 		if err == nil && l.Style == "opencode" {

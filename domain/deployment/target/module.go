@@ -65,7 +65,7 @@ func ownFile(m Module, agent string) (header deployment.File, rel string, own bo
 }
 
 func lacks(m Module, file, what string) error {
-	return deployment.ErrConfig.WithMessage("module %s is of type %s and has to have %s; it has %d files", m.ID, m.Type, what, len(m.Tree)).
+	return deployment.ErrConfig.WithMessage("module %s of type %s must have %s, but it has %d files", m.ID, m.Type, what, len(m.Tree)).
 		WithDetails(deployment.ReasonDetails("module_files_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("path", file))
 }
 
@@ -76,7 +76,7 @@ func skillDir(m deployment.Module, n Paths) (string, error) {
 		name = m.Name()
 	}
 	if !n.Component(name) {
-		return "", deployment.ErrConfig.WithMessage("module %q would be deployed into a directory called %q, which is no name for one; change what follows the colon of its id", m.ID, name).
+		return "", deployment.ErrConfig.WithMessage("module %q would be deployed to a directory %q, which is not a valid directory name; change the part of its id after the colon", m.ID, name).
 			WithDetails(deployment.ReasonDetails("skill_name_invalid", "fix_config", "retry_command").Add("module_id", m.ID).Add("name", name))
 	}
 	return name, nil

@@ -31,10 +31,10 @@ func agentOf(name string, cfg deployment.TargetConfig) (agent, bool) {
 // CheckOwnHost returns what is wrong with a host that a config repository describes, rule by rule.
 func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
 	if !strings.HasPrefix(name, OwnPrefix) {
-		problems = append(problems, fmt.Sprintf("the name of a host of your own begins with %s, so that it is never one that Countersign comes to know; call it %s%s", OwnPrefix, OwnPrefix, name))
+		problems = append(problems, fmt.Sprintf("the name of a custom host must begin with %s; use %s%s", OwnPrefix, OwnPrefix, name))
 	}
 	if len(h.Rules) == 0 {
-		problems = append(problems, "it has no rules; say what goes where")
+		problems = append(problems, "it has no rules; add at least one rule")
 	}
 	forms := map[deployment.ModuleType][]string{
 		deployment.ModuleInstructions: {"aggregate", "verbatim", "cursor-rule", "copilot-rule"}, deployment.ModuleSkill: {"tree"}, deployment.ModulePrompt: {"verbatim", "prompt-skill", "toml-command"},
@@ -49,33 +49,33 @@ func CheckOwnHost(name string, h deployment.OwnHost) (problems []string) {
 		keys := r.Form == "keys"
 		switch {
 		case allowed == nil:
-			say("type %q is none that a host of your own can have", r.Type)
+			say("type %q is not supported for a custom host", r.Type)
 		case !slices.Contains(allowed, r.Form):
-			say("form %q is none for %s; write one of %s", r.Form, r.Type, strings.Join(allowed, ", "))
+			say("form %q is not supported for %s; use one of %s", r.Form, r.Type, strings.Join(allowed, ", "))
 		case r.Scope != string(deployment.ScopeUser) && r.Scope != string(deployment.ScopeProject):
-			say("scope %q is neither user nor project", r.Scope)
+			say("unknown scope %q; use user or project", r.Scope)
 		case !strings.HasPrefix(r.Root+"/", "~/") && !strings.HasPrefix(r.Root+"/", "{project}/"):
-			say("root %q begins neither with ~/ nor with {project}", r.Root)
+			say("invalid root %q; it must begin with ~/ or {project}", r.Root)
 		case !ownPlace(r.Root + "/" + r.Path):
-			say("root %q with path %q is no place of an agent; for the user that is a directory of its own below ~/.NAME or ~/.config/NAME, for a project anything but .git", r.Root, r.Path)
+			say("root %q with path %q is not a directory for an agent; for the user scope, use a directory below ~/.NAME or ~/.config/NAME; for a project, use any directory except .git", r.Root, r.Path)
 		case strings.HasPrefix(r.Root, "{project}") != (r.Scope == string(deployment.ScopeProject)):
-			say("root %q is not of the scope %s", r.Root, r.Scope)
+			say("root %q does not match the scope %s", r.Root, r.Scope)
 		case (Paths{Sep: '/'}).Confined(r.Path) != nil || strings.Contains("/"+r.Root+"/", "/../"):
-			say("path %q leads out of its root, or is none", r.Path)
+			say("invalid path %q: it is empty or leads out of its root", r.Path)
 		case marks[r.Form] != "" && !strings.Contains(r.Path, marks[r.Form]), r.Form == "verbatim" && !strings.Contains(r.Path, "{"):
-			say("path %q has no placeholder, so that all modules would be one file; use %s", r.Path, strings.TrimSpace(marks[r.Form]+" {file} or {key}"))
+			say("path %q has no placeholder, so all modules would have the same file; use %s", r.Path, strings.TrimSpace(marks[r.Form]+" {file} or {key}"))
 		case r.Form == "tree" && r.Path != "{skill}":
-			say("path %q of a skill is {skill}; what stands before it belongs to root", r.Path)
+			say("invalid path %q of a skill; use {skill}, and put the part before it in root", r.Path)
 		case keys && deployment.HandoverOf(r.Root+"/"+r.Path, 0) == "":
-			say("path %q is no document that plans know to hand power on; it has to be one like mcp.json or settings.json", r.Path)
+			say("unsupported document path %q; use a name such as mcp.json or settings.json", r.Path)
 		case keys && !slices.Contains([]deployment.Format{deployment.FormatJSON, deployment.FormatJSONC, deployment.FormatTOML}, deployment.Format(r.Format)):
-			say("format %q is not json, jsonc or toml", r.Format)
+			say("unknown format %q; use json, jsonc or toml", r.Format)
 		case !keys && r.Format+r.At+r.References != "":
-			say("format, at and references are of keys alone")
+			say("format, at and references are only for keys")
 		case r.Type == string(deployment.ModuleMCP) && r.At == "":
-			say("at is missing: the key that servers stand below")
+			say("at is missing; set it to the key that contains the servers")
 		case r.Type == string(deployment.ModuleMCP) && !slices.Contains([]references{ReferencesPlain, ReferencesEnv, ReferencesBraces, ReferencesNone}, references(r.References)):
-			say("references %q is not one of ${}, ${env:}, {env:} and none", r.References)
+			say("unknown references %q; use ${}, ${env:}, {env:} or none", r.References)
 		}
 	}
 	return problems

@@ -78,7 +78,7 @@ func (n Paths) Confined(below string) error {
 		bad = bad || strings.ContainsAny(below, `\:`)
 	}
 	if bad {
-		return deployment.ErrPath.WithMessage("%q is no path below a directory; a file of a module may not lead out of the place it is deployed to", below).
+		return deployment.ErrPath.WithMessage("invalid path %q; a module's file must be below the directory it is deployed to", below).
 			WithDetails(deployment.ReasonDetails("output_path_invalid", "fix_path", "retry_command").Add("path", below))
 	}
 	return nil

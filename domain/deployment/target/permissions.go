@@ -26,7 +26,7 @@ func (l line) opencodePermission(m Module, object Object) (out []deployment.Key,
 				k := deployment.Key{Path: append(slices.Clone(l.At), e.tool, e.pattern), Value: json.RawMessage(quote(e.effect)), Module: m.ID}
 				switch whole := e.tool == "webfetch" || e.tool == "websearch"; { // older documents have no patterns for it
 				case whole && !l.Newest && e.pattern != "*":
-					return nil, ErrDialect.WithMessage("it has no words for the rule %s: %s is allowed or denied as a whole there", text, e.tool)
+					return nil, ErrDialect.WithMessage("it cannot express the rule %s: there, %s is allowed or denied as a whole", text, e.tool)
 				case whole && !l.Newest:
 					k.Path = k.Path[:len(k.Path)-1]
 				}
@@ -75,7 +75,7 @@ func (r *renderer) apart(path string, keys []deployment.Key) error {
 	for i, a := range all {
 		for _, b := range slices.Concat(r.ruling[path], all[:i]) {
 			if a.effect != b.effect && overlap(a.tool, b.tool) && overlap(a.pattern, b.pattern) {
-				return ErrDialect.WithMessage("%s %s %s and %s %s %s, and of rules that fit the same the last one holds there, not the strictest; say what is meant with rules that do not meet", a.effect, a.tool, a.pattern, b.effect, b.tool, b.pattern)
+				return ErrDialect.WithMessage("%s %s %s and %s %s %s, but there the last matching rule applies, not the strictest; write rules that do not overlap", a.effect, a.tool, a.pattern, b.effect, b.tool, b.pattern)
 			}
 		}
 	}
@@ -115,7 +115,7 @@ func overlap(a, b string) bool {
 // opencodeRule translates a rule of Claude Code to opencode. The result never allows more, and never denies or asks about less. It fails with
 // ErrDialect if that cannot be expressed.
 func opencodeRule(rule, list string) ([]effect, error) {
-	bad := ErrDialect.WithMessage("it has no words for %s the rule %s", list+"ing", rule)
+	bad := ErrDialect.WithMessage("it cannot express %s the rule %s", list+"ing", rule)
 	tool, rest, inBrackets := strings.Cut(rule, "(")
 	pattern, closed := strings.CutSuffix(rest, ")")
 	if inBrackets != closed || inBrackets && pattern == "" {

@@ -63,7 +63,7 @@ func TestPermissionsOfOpencode(t *testing.T) {
 			assert.NoError(t, err)
 			got, warnings := rulesOf(t, false, string(text))
 			assert.Empty(t, got, "%s %s: nothing of a file is left out alone", list, rule)
-			assert.Contains(t, warnings, "it has no words for", list+" "+rule)
+			assert.Contains(t, warnings, "it cannot express", list+" "+rule)
 		}
 	}
 
@@ -96,7 +96,7 @@ func TestPermissionsOfOpencodeThatMeet(t *testing.T) {
 		"others":            {[]string{`{"allow": ["Bash(git status:*)", "Bash(gitk:*)"], "deny": ["Bash(git push:*)", "Read(.env)"]}`}, false},
 	} {
 		_, warnings := rulesOf(t, false, c.files...)
-		assert.Equal(t, c.meet, strings.Contains(warnings, "the last one holds there, not the strictest"), "%s: %s", name, warnings)
+		assert.Equal(t, c.meet, strings.Contains(warnings, "the last matching rule applies, not the strictest"), "%s: %s", name, warnings)
 	}
 }
 

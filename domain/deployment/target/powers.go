@@ -28,15 +28,15 @@ func (l line) hook(m Module, object Object) ([]deployment.Key, error) {
 		err = json.Unmarshal(text, &h)
 	}
 	if err != nil {
-		return nil, ErrEntry.WithMessage("it is no hook: %v", err)
+		return nil, ErrEntry.WithMessage("not a hook: %v", err)
 	}
 	event := l.Events[h.Event]
 	if event == "" {
-		return nil, ErrDialect.WithMessage("it has no event like %s", h.Event)
+		return nil, ErrDialect.WithMessage("it has no event that matches %s", h.Event)
 	}
 	matcher, said := h.Matchers[l.Agent]
 	if !said && h.Matcher != "" && l.Agent != "claude_code" {
-		return nil, ErrDialect.WithMessage("it is for the tools %s, in the words of Claude Code; say which they are here as matchers.%s", h.Matcher, l.Agent)
+		return nil, ErrDialect.WithMessage("it is for the tools %s, which are names in Claude Code; add the names for this host as matchers.%s", h.Matcher, l.Agent)
 	}
 	if !said {
 		matcher = h.Matcher
@@ -72,7 +72,7 @@ func (l line) plugins(m Module, object Object) (keys []deployment.Key, err error
 		err = json.Unmarshal(text, &p)
 	}
 	if err != nil {
-		return nil, ErrEntry.WithMessage("it names no plugins: %v", err)
+		return nil, ErrEntry.WithMessage("it lists no plugins: %v", err)
 	}
 	if p.Source != "" {
 		at := map[string]any{"source": "git", "url": p.Source}
@@ -102,7 +102,7 @@ func (l line) permission(m Module, object Object) (out []deployment.Key, err err
 	for _, list := range []string{"allow", "ask", "deny"} {
 		rules, _ := object[list].([]any)
 		if len(rules) > 0 && list == "ask" && l.Style == "cursor" {
-			return nil, ErrDialect.WithMessage("it cannot be told to ask, and neither allowing nor denying is the same")
+			return nil, ErrDialect.WithMessage("it does not support ask, and neither allow nor deny has the same effect")
 		}
 		for _, rule := range rules {
 			text, _ := rule.(string)
@@ -148,5 +148,5 @@ func cursorRule(rule string) (string, error) {
 	if server, name, ok := strings.Cut(strings.TrimPrefix(rule, "mcp__"), "__"); ok && strings.HasPrefix(rule, "mcp__") {
 		return "Mcp(" + server + ":" + name + ")", nil
 	}
-	return "", ErrDialect.WithMessage("it has no words for the rule %s", rule)
+	return "", ErrDialect.WithMessage("it cannot express the rule %s", rule)
 }

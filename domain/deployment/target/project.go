@@ -20,6 +20,6 @@ func CheckProjectRoot(p deployment.Locations, target string, sep byte) error {
 
 // noProject returns ErrProject for a directory that is not a project.
 func noProject(p deployment.Locations, targets []string) error {
-	return deployment.ErrProject.WithMessage("%s is no git work tree, so nothing is deployed into it for %s: run this inside a project, name the directory with --project-root, or deploy the user's files with --scope user", p.ProjectRoot, strings.Join(targets, ", ")).
+	return deployment.ErrProject.WithMessage("%s is not a git worktree, so nothing is deployed to it for %s: run this in a project, give the directory with --project-root, or deploy the user's files with --scope user", p.ProjectRoot, strings.Join(targets, ", ")).
 		WithDetails(deployment.ReasonDetails("project_unmarked", "edit_manifest_targets", "retry_command").Add("target", strings.Join(targets, ",")).AddPath("project_root", p.ProjectRoot))
 }

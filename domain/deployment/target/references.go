@@ -64,9 +64,9 @@ func (d Dialect) translated(o Object) (Object, error) {
 		return d.named(o)
 	case ReferencesNone:
 		if o["url"] != nil {
-			return nil, ErrDialect.WithMessage("it refers to ${%s}, and the agent's documents have no references to the environment; describe a local server that connects to it, such as npx mcp-remote with the address and the header in args, or keep the module from this target", names[0])
+			return nil, ErrDialect.WithMessage("it refers to ${%s}, but the agent's documents do not support references to the environment; use a local server that connects to it, such as npx mcp-remote with the address and the header in args, or exclude the module from this target", names[0])
 		}
-		return nil, ErrDialect.WithMessage("it refers to ${%s}, and the agent's documents have no references to the environment; those in env and args are resolved when the server starts; move it there, or keep the module from this target", names[0])
+		return nil, ErrDialect.WithMessage("it refers to ${%s}, but the agent's documents do not support references to the environment; move it to env or args, where it is resolved when the server starts, or exclude the module from this target", names[0])
 	}
 	form := referring()
 	var bad error
@@ -74,7 +74,7 @@ func (d Dialect) translated(o Object) (Object, error) {
 		return form.ReplaceAllStringFunc(text, func(text string) string {
 			found := form.FindStringSubmatch(text)
 			if found[2] != "" && bad == nil {
-				bad = ErrDialect.WithMessage("it refers to %s, and the agent knows no defaults in references; write ${%s}", text, found[1])
+				bad = ErrDialect.WithMessage("it refers to %s, but the agent does not support defaults in references; write ${%s}", text, found[1])
 			}
 			if d.References == ReferencesEnv {
 				return "${env:" + found[1] + "}"
@@ -91,7 +91,7 @@ func (d Dialect) named(o Object) (Object, error) {
 	const bearer = "Bearer "
 	out := maps.Clone(o)
 	refuse := func(name, at string) error {
-		return ErrDialect.WithMessage("it refers to ${%s} in %s, and the agent takes references by name alone: as env.%s with the value ${%s}, as a whole header, or as Authorization: Bearer ${%s}", name, at, name, name, name)
+		return ErrDialect.WithMessage("it refers to ${%s} in %s, but the agent supports references only as env.%s with the value ${%s}, as a whole header, or as Authorization: Bearer ${%s}", name, at, name, name, name)
 	}
 	env, headers := map[string]any{}, map[string]any{}
 	var passed []any

@@ -189,7 +189,7 @@ func (r *renderer) share(jobs []job) {
 			}
 			all = append(all, m)
 			if len(without) > 0 && slices.ContainsFunc(without, func(name string) bool { return slices.Contains(r.in.Chosen, name) }) {
-				r.warn(fmt.Sprintf("module %s is not meant for %s, which reads it all the same: it is in %s, for %s", m.ID, strings.Join(without, ", "), path, strings.Join(with, ", ")))
+				r.warn(fmt.Sprintf("module %s does not have %s as a target, but it is read there: it is in %s, for %s", m.ID, strings.Join(without, ", "), path, strings.Join(with, ", ")))
 			}
 		}
 		r.common[path] = all
@@ -220,7 +220,7 @@ func (r *renderer) importing(jobs []job, wishes map[string][]wish) {
 			r.imports[path] = name
 			written := slices.ContainsFunc(wishes[other], func(w wish) bool { return slices.Contains(r.in.Chosen, w.target) })
 			if slices.Contains(r.in.Chosen, l.Agent) && !written {
-				r.warn(fmt.Sprintf("%s imports %s, which is written for %s; deploy that too", path, name, wishes[other][0].target))
+				r.warn(fmt.Sprintf("%s imports %s, which is written for %s; deploy that target too", path, name, wishes[other][0].target))
 			}
 		}
 	}
@@ -237,7 +237,7 @@ func (r *renderer) strangers(a agent) {
 		if near := fault.Nearest(name, known); near != "" {
 			hint = "did you mean " + near + "?"
 		}
-		r.warn(fmt.Sprintf("target %s has no option %s, which is ignored; %s", a.Name, name, hint))
+		r.warn(fmt.Sprintf("target %s has an unknown option %s, which is ignored; %s", a.Name, name, hint))
 	}
 }
 
@@ -325,7 +325,7 @@ func (r *renderer) module(l *line, m Module) error {
 // form returns the content and mode of the file that the line makes from a module's, at that path below its directory; no mode if it makes none.
 func (r *renderer) form(l *line, m Module, f deployment.File, at string) (deployment.Content, fs.FileMode, error) {
 	if m.AsIs && (path.Ext(f.Path) != path.Ext(at) || l.Shape == ShapePromptSkill) {
-		r.warn("target " + l.Agent + " does not get " + m.ID + ", which goes to its targets as it is: " + f.Path + " is in the form of another host")
+		r.warn("target " + l.Agent + " does not get " + m.ID + ", which is copied unchanged to its targets: " + f.Path + " is in the format of another host")
 		return deployment.Content{}, 0, nil
 	}
 	if l.Shape == ShapeVerbatim || m.AsIs {
@@ -467,7 +467,7 @@ func (r *renderer) joined(of []Module, files []deployment.File, ids []string) (d
 		}
 		sections[i] = deployment.Section{ID: m.ID, Text: string(data)}
 		if len(of) > 1 && deployment.HasSectionMarks(sections[i].Text) {
-			r.warn("module " + m.ID + " has lines in " + instructionsFile + " that look like the marks between modules; edits of the deployed file cannot be traced back to it")
+			r.warn("module " + m.ID + " has lines in " + instructionsFile + " that look like the marks between modules, so edits of the deployed file cannot be traced to the module")
 		}
 	}
 	r.made[key] = deployment.ContentOf([]byte(deployment.JoinSections(sections)))
@@ -512,13 +512,13 @@ func (r *renderer) leftOut(a agent, mine map[deployment.ModuleType][]Module) {
 	for _, of := range slices.Sorted(maps.Keys(mine)) {
 		for _, m := range mine[of] {
 			if what, no := a.without(of); no {
-				r.warn("target " + a.Name + " has no place for " + what + "; module " + m.ID + " was left out there")
+				r.warn("target " + a.Name + " does not support " + what + "; module " + m.ID + " was omitted")
 			}
 		}
 	}
 	for _, m := range mine[deployment.ModuleSettings] {
 		if _, has := m.Tree.Find(a.Name + ".json"); has && !a.takes(deployment.ModuleSettings) {
-			r.warn("target " + a.Name + " has no place for settings; " + a.Name + ".json of module " + m.ID + " was left out")
+			r.warn("target " + a.Name + " does not support settings; " + a.Name + ".json of module " + m.ID + " was omitted")
 		}
 	}
 }
@@ -542,7 +542,7 @@ func NoPlace(targets map[string]deployment.TargetConfig, m deployment.Module) (w
 	for _, name := range slices.Sorted(maps.Keys(targets)) {
 		a, _ := agentOf(name, targets[name])
 		if what, no := a.without(m.Type); no && m.For(name) {
-			warnings = append(warnings, "target "+name+" has no place for "+what+"; "+m.ID+" is left out there")
+			warnings = append(warnings, "target "+name+" does not support "+what+"; "+m.ID+" is omitted")
 		}
 	}
 	return warnings
@@ -554,7 +554,7 @@ func (r *renderer) finish() error {
 		return noProject(r.in.Place, r.outside)
 	}
 	if len(r.outside) > 0 {
-		r.warn(r.in.Place.ProjectRoot + " is no git work tree, so nothing is planned into it (" + strings.Join(r.outside, ", ") + "); run this inside a project, or name the directory: --project-root")
+		r.warn(r.in.Place.ProjectRoot + " is not a git worktree, so nothing is planned for it (" + strings.Join(r.outside, ", ") + "); run this in a project, or give the directory with --project-root")
 	}
 	r.sortRoots()
 	own := map[string][]deployment.Root{}

@@ -20,8 +20,8 @@ func TestOptionsNobodyKnowsAreSaid(t *testing.T) {
 	out, err := target.Render(in)
 	require.NoError(t, err)
 	require.Len(t, out.Warnings, 2)
-	assert.Contains(t, out.Warnings[0], "target codex has no option write_user_promts, which is ignored; did you mean write_user_prompts?")
-	assert.Contains(t, out.Warnings[1], "target cursor has no option color, which is ignored; it has: always_apply, description, gitignore, globs")
+	assert.Contains(t, out.Warnings[0], "target codex has an unknown option write_user_promts, which is ignored; did you mean write_user_prompts?")
+	assert.Contains(t, out.Warnings[1], "target cursor has an unknown option color, which is ignored; it has: always_apply, description, gitignore, globs")
 }
 
 // TestWhatNoOptionWritesIsSaid: a warning names a target that omits a module because its option is off by default, until the option is set.

@@ -225,9 +225,9 @@ func TestConflicts(t *testing.T) {
 		"one key, two values": {with([]target.Module{server("mcp:a", `{"command":"a"}`), server("mcp:b", `{"command":"b"}`)}).set("cursor", deployment.ScopeProject),
 			"/w/app/.cursor/mcp.json", []string{"mcpServers.x", "mcp:a", "mcp:b"}},
 		"a key within another": {with([]target.Module{server("mcp:a", `{"command":"a"}`), module("settings:s", deployment.ModuleSettings, "opencode.json", `{"mcp":{}}`)}).set("opencode", deployment.ScopeProject),
-			"/w/app/opencode.json", []string{"mcp.x", "within", "mcp:a", "settings:s"}},
+			"/w/app/opencode.json", []string{"mcp.x", "overlap", "mcp:a", "settings:s"}},
 		"a file where a directory is": {with([]target.Module{module("skill:s", deployment.ModuleSkill, "SKILL.md", "x", "a", "file"), module("team:s", deployment.ModuleSkill, "SKILL.md", "x", "a/b", "y")}).set("codex", deployment.ScopeUser),
-			"/h/.agents/skills/s/a", []string{"directory of /h/.agents/skills/s/a/b", "skill:s", "team:s"}},
+			"/h/.agents/skills/s/a", []string{"another needs a directory there for /h/.agents/skills/s/a/b", "skill:s", "team:s"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := target.Render(c.sample.Input)
@@ -281,7 +281,7 @@ func TestBadConfigurationAndModules(t *testing.T) {
 			sample sample
 			want   *fault.Error
 			says   string
-		}{skill(id), deployment.ErrConfig, "which is no name for one"}
+		}{skill(id), deployment.ErrConfig, "not a valid directory name"}
 	}
 	for name, c := range cases {
 		_, err := target.Render(c.sample.Input)
@@ -312,7 +312,7 @@ func TestOutsideAProjectNothingIsPlannedIntoTheDirectory(t *testing.T) {
 			assert.True(t, strings.HasPrefix(r.Path, "/h/.codex") || strings.HasPrefix(r.Path, "/h/.agents"), r.Path)
 		}
 		require.Len(t, out.Warnings, 1)
-		assert.Contains(t, out.Warnings[0], root+" is no git work tree")
+		assert.Contains(t, out.Warnings[0], root+" is not a git worktree")
 		assert.Contains(t, out.Warnings[0], "--project-root", "the way out")
 		s.Place.Marked = true
 		assert.Len(t, s.render(t).Files, 2)
@@ -436,7 +436,7 @@ func TestFilesThatAreTakenAsTheyAre(t *testing.T) {
 		assert.Equal(t, m.Tree[0].Content.Sum, f.Content.Sum, f.Path)
 		assert.Equal(t, []target.ModuleEdit{{Module: m.ID, Path: m.Tree[0].Path, Data: []byte("# edited\n")}}, s.invert(t, f, []byte("# edited\n")).Edits)
 	}
-	assert.Contains(t, strings.Join(out.Warnings, "\n"), "target gemini_cli does not get command:bare, which goes to its targets as it is: bare.md is in the form of another host")
+	assert.Contains(t, strings.Join(out.Warnings, "\n"), "target gemini_cli does not get command:bare, which is copied unchanged to its targets: bare.md is in the format of another host")
 	assert.Contains(t, strings.Join(out.Warnings, "\n"), "target claude_code does not get command:say")
 }
 
@@ -465,10 +465,10 @@ func TestReferencesAreEachAgentsOwn(t *testing.T) {
 	const filled = `["with-secrets","--args","--","srv","--key=@{KEY:-}"]`
 	for name, want := range map[string][]string{
 		"claude_code": {`"TOKEN":"${TOKEN}"`, `"Bearer ${TOKEN}"`, `"API":"v1 ${TOKEN:-none}"`, `--key=${KEY:-}`},
-		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, resolved + `,"command":"countersign","env":{"MODE":"fast"}`, filled, "list of processes"},
-		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, `"command":["countersign",` + resolved[1:] + `,"environment":{"MODE":"fast"}`, filled[1:], "list of processes"},
-		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, resolved + `,"command":"countersign","env":{"MODE":"fast"},"env_vars":["TOKEN"]`, filled + `,"command":"countersign","env_vars":["KEY"]`, "list of processes"},
-		"zed":         {`["with-secrets","--env","TOKEN=@{TOKEN}","--","srv"],"command":"countersign","env":{"MODE":"fast"}`, "", resolved, filled, "describe a local server that connects to it"},
+		"cursor":      {`"TOKEN":"${env:TOKEN}"`, `"Bearer ${env:TOKEN}"`, resolved + `,"command":"countersign","env":{"MODE":"fast"}`, filled, "process list"},
+		"opencode":    {`"environment":{"MODE":"fast","TOKEN":"{env:TOKEN}"}`, `"Bearer {env:TOKEN}"`, `"command":["countersign",` + resolved[1:] + `,"environment":{"MODE":"fast"}`, filled[1:], "process list"},
+		"codex":       {`"env":{"MODE":"fast"},"env_vars":["TOKEN"]`, `"bearer_token_env_var":"TOKEN","env_http_headers":{"X-Key":"KEY"}`, resolved + `,"command":"countersign","env":{"MODE":"fast"},"env_vars":["TOKEN"]`, filled + `,"command":"countersign","env_vars":["KEY"]`, "process list"},
+		"zed":         {`["with-secrets","--env","TOKEN=@{TOKEN}","--","srv"],"command":"countersign","env":{"MODE":"fast"}`, "", resolved, filled, "use a local server that connects to it"},
 	} {
 		out := with([]target.Module{servers}).set(name, deployment.ScopeProject).render(t)
 		text := describe(out)
@@ -480,7 +480,7 @@ func TestReferencesAreEachAgentsOwn(t *testing.T) {
 			require.NotEmpty(t, out.Warnings, name)
 			said := strings.Join(out.Warnings, "\n")
 			assert.Contains(t, said, want[4], name)
-			assert.Contains(t, said, "has no references of its own for the server renamed of module mcp:s: countersign with-secrets starts it there, and takes TOKEN from its environment or the keychain", name)
+			assert.Contains(t, said, "does not resolve references for the server renamed of module mcp:s: countersign with-secrets starts it there, and takes TOKEN from its environment or the keychain", name)
 			assert.NotContains(t, text, "${TOKEN:-none}", name)
 		}
 	}
@@ -517,7 +517,7 @@ func TestServersThatTheLauncherStarts(t *testing.T) {
 	} {
 		out := with([]target.Module{module("mcp:s", deployment.ModuleMCP, "s.json", text)}).set("zed", deployment.ScopeProject).render(t)
 		assert.Empty(t, out.Files, text)
-		assert.Contains(t, strings.Join(out.Warnings, "\n"), "no references", text)
+		assert.Contains(t, strings.Join(out.Warnings, "\n"), "do not support references", text)
 	}
 }
 
@@ -541,5 +541,5 @@ func TestAgentsThatReadOneFileShareIt(t *testing.T) {
 	alone := s
 	alone.Chosen = []string{"zed"}
 	assert.Equal(t, []string{"instructions:one", "instructions:two"}, fileOf(t, alone.render(t), "/w/app/AGENTS.md").Modules, "one target alone takes nothing away from the others")
-	assert.Contains(t, out.Warnings, "module instructions:two is not meant for zed, which reads it all the same: it is in /w/app/AGENTS.md, for codex")
+	assert.Contains(t, out.Warnings, "module instructions:two does not have zed as a target, but it is read there: it is in /w/app/AGENTS.md, for codex")
 }

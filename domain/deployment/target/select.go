@@ -34,7 +34,7 @@ func SelectTargets(cfg map[string]deployment.TargetConfig, filter string) ([]str
 
 func unknown(name string) error {
 	allowed := append([]string{AllTargets}, TargetNames()...)
-	return deployment.ErrTarget.WithMessage("there is no target %q; there are: %s", name, strings.Join(allowed, ", ")).
+	return deployment.ErrTarget.WithMessage("unknown target %q; use one of: %s", name, strings.Join(allowed, ", ")).
 		WithDetails(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").Add("target", name).Add("allowed", allowed))
 }
 

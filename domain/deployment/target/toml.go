@@ -93,7 +93,7 @@ func parse(text string) (map[string]string, error) {
 		key := r.take(strings.IndexFunc(r.text, func(c rune) bool { return !bare(c) }))
 		r.blank(" \t")
 		if key == "" || !strings.HasPrefix(r.text, "=") {
-			return nil, r.fail("is neither a key with a text nor a comment")
+			return nil, r.fail("is not a key with a string value or a comment")
 		}
 		r.take(1)
 		r.blank(" \t")
@@ -108,7 +108,7 @@ func parse(text string) (map[string]string, error) {
 		r.blank(" \t\r")
 		r.comment()
 		if r.text != "" && r.text[0] != '\n' {
-			return nil, r.fail("has something behind its text")
+			return nil, r.fail("has text after its value")
 		}
 	}
 }
@@ -153,7 +153,7 @@ func (r *reader) value() (string, error) {
 		}
 		end := closing(r.text, mark)
 		if end < 0 || len(mark) == 1 && strings.Contains(r.text[:end], "\n") {
-			return "", r.fail("begins a text that does not end")
+			return "", r.fail("begins a string that does not end")
 		}
 		text := r.text[:end]
 		if mark[0] == '"' {
@@ -167,7 +167,7 @@ func (r *reader) value() (string, error) {
 		r.take(end + len(mark))
 		return text, nil
 	}
-	return "", r.fail("has a key whose value is no text")
+	return "", r.fail("has a key whose value is not a string")
 }
 
 // closing returns where the text that mark closes ends; up to two quotes before a mark of three belong to the text.
@@ -201,7 +201,7 @@ func (r *reader) unescape(text string, lines bool) (string, error) {
 		}
 		c, size := character(rest)
 		if size == 0 {
-			return "", r.fail("has an escape that TOML does not know")
+			return "", r.fail("has an escape that TOML does not support")
 		}
 		b.WriteRune(c)
 		text = rest[size:]

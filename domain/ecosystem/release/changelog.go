@@ -21,7 +21,7 @@ func SetVersion(name string, text []byte, pattern, version string) (out []byte, 
 	out = make([]byte, 0, len(text)+len(version))
 	out = append(append(append(out, text[:from]...), version...), text[to:]...)
 	if first, last, err := find(name, out, pattern); err != nil || first != from || last != from+len(version) {
-		return nil, strings.TrimPrefix(was, "v"), ErrText.WithMessage("the first group of pattern %q would not take all of %s in %s; let it take any version, pre-releases too, as in (\\d[^\"]*)", pattern, version, name)
+		return nil, strings.TrimPrefix(was, "v"), ErrText.WithMessage("the first group of pattern %q does not match all of %s in %s; let it match any version, including pre-releases, as in (\\d[^\"]*)", pattern, version, name)
 	}
 	return out, strings.TrimPrefix(was, "v"), nil
 }
@@ -30,14 +30,14 @@ func SetVersion(name string, text []byte, pattern, version string) (out []byte, 
 func find(name string, text []byte, pattern string) (from, to int, err error) {
 	form, err := regexp.Compile("(?m)" + pattern)
 	if err != nil {
-		return 0, 0, ErrText.WithMessage("the pattern of version file %s is no regular expression: %v", name, err)
+		return 0, 0, ErrText.WithMessage("the pattern of version file %s is not a valid regular expression: %v", name, err)
 	}
 	if form.NumSubexp() < 1 {
-		return 0, 0, ErrText.WithMessage("the pattern %q of version file %s has no group for the version; put parentheses around it", pattern, name)
+		return 0, 0, ErrText.WithMessage("the pattern %q of version file %s has no group for the version; put parentheses around the version", pattern, name)
 	}
 	found := form.FindSubmatchIndex(bytes.ReplaceAll(text, []byte("\r\n"), []byte("\n")))
 	if found == nil || found[2] < 0 || found[2] == found[3] {
-		return 0, 0, ErrText.WithMessage("%s has nothing that its pattern %q matches; correct release.version_files of the manifest, or the file", name, pattern)
+		return 0, 0, ErrText.WithMessage("%s has no match for its pattern %q; correct release.version_files of the manifest, or the file", name, pattern)
 	}
 	return original(text, found[2]), original(text, found[3]-1) + 1, nil
 }

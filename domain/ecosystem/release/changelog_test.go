@@ -29,13 +29,13 @@ func TestSetVersion(t *testing.T) {
 		assert.Equal(t, c.was, was, name)
 	}
 	for name, c := range map[string]struct{ text, pattern, says string }{
-		"no match":          {"x", `version=(.*)`, "nothing that its pattern"},
+		"no match":          {"x", `version=(.*)`, "no match for its pattern"},
 		"no group":          {"version=1", `version=.*`, "no group"},
-		"no expression":     {"version=1", `version=(`, "no regular expression"},
-		"an empty group":    {"version=\n", `version=(.*)$`, "nothing that its pattern"},
-		"a group aside":     {"a", `(b)?a`, "nothing that its pattern"},
-		"a group too tight": {"version=1.0.2", `version=(\d+\.\d+\.\d+)`, "would not take all"},
-		"an anchor too":     {"version=1.0.2", `version=(\d+\.\d+\.\d+)$`, "would not take all"},
+		"no expression":     {"version=1", `version=(`, "is not a valid regular expression"},
+		"an empty group":    {"version=\n", `version=(.*)$`, "no match for its pattern"},
+		"a group aside":     {"a", `(b)?a`, "no match for its pattern"},
+		"a group too tight": {"version=1.0.2", `version=(\d+\.\d+\.\d+)`, "does not match all of"},
+		"an anchor too":     {"version=1.0.2", `version=(\d+\.\d+\.\d+)$`, "does not match all of"},
 	} {
 		_, _, err := release.SetVersion("f", []byte(c.text), c.pattern, "1.0.3-rc.1")
 		require.ErrorIs(t, err, release.ErrText, name)
@@ -141,19 +141,19 @@ func TestChecks(t *testing.T) {
 		says   string
 	}{
 		"sound":            {func(*release.Target, *release.Repo) {}, "ok", ""},
-		"dirty":            {func(_ *release.Target, r *release.Repo) { r.Dirty = 2 }, "failed", "2 changes not committed"},
+		"dirty":            {func(_ *release.Target, r *release.Repo) { r.Dirty = 2 }, "failed", "uncommitted: 2 changes"},
 		"dirty, skipped":   {func(a *release.Target, r *release.Repo) { r.Dirty, a.Skip = 2, true }, "ok", ""},
-		"dirty alpha":      {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage = 1, "alpha" }, "warning", "1 change not committed"},
-		"strict alpha":     {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage, a.Strict = 1, "alpha", true }, "failed", "1 change not"},
+		"dirty alpha":      {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage = 1, "alpha" }, "warning", "uncommitted: 1 change"},
+		"strict alpha":     {func(a *release.Target, r *release.Repo) { r.Dirty, a.Stage, a.Strict = 1, "alpha", true }, "failed", "uncommitted: 1 change"},
 		"another branch":   {func(_ *release.Target, r *release.Repo) { r.Branch = "topic" }, "warning", "stable release from topic"},
 		"a release branch": {func(_ *release.Target, r *release.Repo) { r.Branch = "release/1" }, "ok", ""},
 		"the usual branch": {func(_ *release.Target, r *release.Repo) { r.Branch, r.Usual = "trunk", "trunk" }, "ok", ""},
 		"a branch, beta":   {func(a *release.Target, r *release.Repo) { r.Branch, a.Stage = "topic", "beta" }, "ok", ""},
-		"file drift":       {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "0.9.0" }, "warning", "VERSION says 0.9.0"},
+		"file drift":       {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "0.9.0" }, "warning", "VERSION has version 0.9.0"},
 		"lower": {func(_ *release.Target, r *release.Repo) { r.Versions[0].Says = "1.2.0" }, "warning",
-			"VERSION says 1.2.0, and the current version is 1.0.0; this release lowers it to 1.1.0. If 1.2.0 was released, tag its commit in every repository first (git tag v1.2.0 COMMIT); if not, bump major, which is 2.0.0"},
+			"VERSION has version 1.2.0, but the current version is 1.0.0; this release lowers it to 1.1.0. If 1.2.0 was released, tag its commit in every repository first (git tag v1.2.0 COMMIT); if not, bump major, which is 2.0.0"},
 		"a first that lowers": {func(a *release.Target, r *release.Repo) { first(a, r, release.Version{Patch: 1}, "0.1.0") }, "warning",
-			"VERSION says 0.1.0, and no release of it was found, so that the first one counts from 0.0.0; this release lowers it to 0.0.1. If 0.1.0 was released, tag its commit in every repository first (git tag v0.1.0 COMMIT); if not, bump minor, which is 0.1.0"},
+			"VERSION has version 0.1.0, but no release of it was found, so the first release starts from 0.0.0; this release lowers it to 0.0.1. If 0.1.0 was released, tag its commit in every repository first (git tag v0.1.0 COMMIT); if not, bump minor, which is 0.1.0"},
 		"a first far below": {func(a *release.Target, r *release.Repo) { first(a, r, release.Version{Major: 1}, "v1.4.0") }, "warning", "(git tag v1.4.0 COMMIT)"},
 		"a first, strict": {func(a *release.Target, r *release.Repo) {
 			first(a, r, release.Version{Patch: 1}, "0.1.0")
@@ -170,13 +170,13 @@ func TestChecks(t *testing.T) {
 		"behind":            {func(_ *release.Target, r *release.Repo) { r.Behind = 3 }, "warning", "3 commits behind"},
 		"version file gone": {func(a *release.Target, r *release.Repo) { r.Versions[0].Missing, a.Skip = true, true }, "failed", "version file VERSION is missing"},
 		"pattern":           {func(a *release.Target, r *release.Repo) { r.Versions[0].Err, a.Skip = errors.New("no match"), true }, "failed", "no match"},
-		"touched":           {func(a *release.Target, r *release.Repo) { r.Changed, a.Skip = []string{"VERSION"}, true }, "failed", "VERSION has changes"},
+		"touched":           {func(a *release.Target, r *release.Repo) { r.Changed, a.Skip = []string{"VERSION"}, true }, "failed", "VERSION has uncommitted changes, but a release writes to it"},
 		"touched directory": {func(a *release.Target, r *release.Repo) {
 			r.Versions[0].Path, r.Changed, a.Skip = "sub/VERSION", []string{"sub/"}, true
-		}, "failed", "sub/VERSION has changes"},
+		}, "failed", "sub/VERSION has uncommitted changes, but a release writes to it"},
 		"detached": {func(a *release.Target, r *release.Repo) { r.Branch, a.Skip = "", true }, "failed", "detached"},
-		"a merge":  {func(a *release.Target, r *release.Repo) { r.Doing, a.Skip = "merge", true }, "failed", "in the middle of a merge"},
-		"unborn":   {func(a *release.Target, r *release.Repo) { r.Born, a.Skip = false, true }, "failed", "no commit yet"},
+		"a merge":  {func(a *release.Target, r *release.Repo) { r.Doing, a.Skip = "merge", true }, "failed", "a git merge is in progress"},
+		"unborn":   {func(a *release.Target, r *release.Repo) { r.Born, a.Skip = false, true }, "failed", "no commit to release"},
 		"tagged":   {func(a *release.Target, r *release.Repo) { r.HasNext, a.Skip = true, true }, "failed", "v1.1.0 already exists"},
 		"nobody":   {func(a *release.Target, r *release.Repo) { a.Author, a.Skip = errors.New("who?"), true }, "failed", "who?"},
 		"problem":  {func(a *release.Target, r *release.Repo) { r.Problem, a.Skip = "not cloned", true }, "failed", "api: not cloned"},
@@ -228,12 +228,12 @@ func TestChecksOfManyRepositories(t *testing.T) {
 	}
 	repos[3].Dirty = 2
 	c := release.RunChecks(release.Target{Stage: release.Stable, Empty: true}, repos)
-	assert.Equal(t, []string{"api, web, docs, lib: CHANGELOG.md is missing, which a stable release needs; add it",
-		"lib: 2 changes not committed; commit or stash what belongs to the release"}, c.Errors)
+	assert.Equal(t, []string{"api, web, docs, lib: CHANGELOG.md is missing; add it, because a stable release needs it",
+		"lib: uncommitted: 2 changes; commit or stash what belongs to the release"}, c.Errors)
 	assert.Contains(t, c.Passed, "api, web, docs, lib: on main")
 	assert.Contains(t, c.Passed, "docs: clean", "three have a line each")
 	two := release.RunChecks(release.Target{Stage: "rc"}, []release.Repo{missing("api"), missing("web")}).Warnings
-	assert.Contains(t, two, "api, web: CHANGELOG.md is missing; nothing is written about this release there", "what is wrong is said once")
+	assert.Contains(t, two, "api, web: CHANGELOG.md is missing; no entry is written for this release", "what is wrong is said once")
 }
 
 func missing(repo string) release.Repo {

@@ -75,7 +75,7 @@ type checker struct {
 // RunChecks checks the repositories. What cannot be released at all is an error also where the rest is skipped.
 func RunChecks(aim Target, repos []Repo) Checks {
 	c := checker{aim: aim, Checks: Checks{Passed: []string{}, Warnings: []string{}, Errors: []string{}}}
-	c.must(aim.Author == nil, "git knows who commits", text(aim.Author))
+	c.must(aim.Author == nil, "git user configured", text(aim.Author))
 	for _, wrong := range aim.Wrong {
 		c.must(false, "", wrong)
 	}
@@ -96,7 +96,7 @@ func RunChecks(aim Target, repos []Repo) Checks {
 		}
 	}
 	if c.aim = aim; !aim.Skip {
-		c.should(!aim.Empty, "", "nothing was committed since "+aim.Tag+"; this releases the same again")
+		c.should(!aim.Empty, "", "no commits since "+aim.Tag+"; this releases the same content again")
 		same := "all repositories have the same version"
 		if independent {
 			same = ""
@@ -181,13 +181,13 @@ func (c *checker) should(holds bool, passed, failed string) {
 func (c *checker) standing(r *Repo) bool {
 	switch {
 	case r.Doing != "":
-		return c.must(false, "", fmt.Sprintf("%s: git is in the middle of a %s; finish or abort it", r.Name, r.Doing))
+		return c.must(false, "", fmt.Sprintf("%s: a git %s is in progress; finish or abort it", r.Name, r.Doing))
 	case r.Branch == "":
-		return c.must(false, "", r.Name+": the HEAD is detached; check out a branch, as a release commit would belong to none")
+		return c.must(false, "", r.Name+": HEAD is detached; check out a branch for the release commit")
 	case !r.Born:
-		return c.must(false, "", r.Name+": there is no commit yet to release")
+		return c.must(false, "", r.Name+": it has no commit to release")
 	case r.HasNext:
-		return c.must(false, "", fmt.Sprintf("%s: tag %s already exists; delete it (git tag -d %s), or give it to the other repositories too", r.Name, c.aim.NextTag, c.aim.NextTag))
+		return c.must(false, "", fmt.Sprintf("%s: tag %s already exists; delete it (git tag -d %s), or create it in the other repositories too", r.Name, c.aim.NextTag, c.aim.NextTag))
 	}
 	return true
 }
@@ -202,9 +202,9 @@ func (c *checker) files(r *Repo) {
 		}
 		if c.must(good, "", r.Name+": "+why) && c.untouched(r, f.Path) && !c.aim.Skip {
 			if c.aim.Tag != "" {
-				c.should(f.Says == c.aim.Current.String(), r.Name+": "+f.Path+" says "+f.Says, fmt.Sprintf("%s: %s says %s, and the current version is %s%s", r.Name, f.Path, f.Says, c.aim.Current, c.lowering(f)))
+				c.should(f.Says == c.aim.Current.String(), r.Name+": "+f.Path+" says "+f.Says, fmt.Sprintf("%s: %s has version %s, but the current version is %s%s", r.Name, f.Path, f.Says, c.aim.Current, c.lowering(f)))
 			} else if lower := c.lowering(f); lower != "" {
-				c.should(false, "", fmt.Sprintf("%s: %s says %s, and no release of it was found, so that the first one counts from 0.0.0%s", r.Name, f.Path, f.Says, lower))
+				c.should(false, "", fmt.Sprintf("%s: %s has version %s, but no release of it was found, so the first release starts from 0.0.0%s", r.Name, f.Path, f.Says, lower))
 			}
 		}
 	}
@@ -215,9 +215,9 @@ func (c *checker) files(r *Repo) {
 		c.untouched(r, r.Log.Path)
 	case c.aim.Skip:
 	case c.aim.Stage == Stable:
-		c.must(false, "", fmt.Sprintf("%s: %s is missing, which a stable release needs; add it", r.Name, r.Log.Path))
+		c.must(false, "", fmt.Sprintf("%s: %s is missing; add it, because a stable release needs it", r.Name, r.Log.Path))
 	default:
-		c.should(false, "", fmt.Sprintf("%s: %s is missing; nothing is written about this release there", r.Name, r.Log.Path))
+		c.should(false, "", fmt.Sprintf("%s: %s is missing; no entry is written for this release", r.Name, r.Log.Path))
 	}
 }
 
@@ -249,7 +249,7 @@ func (c *checker) lowering(f File) string {
 func (c *checker) untouched(r *Repo, path string) bool {
 	for _, changed := range r.Changed {
 		if changed == path || strings.HasSuffix(changed, "/") && strings.HasPrefix(path, changed) {
-			return c.must(false, "", fmt.Sprintf("%s: %s has changes that are not committed, and a release writes it; commit or undo them", r.Name, path))
+			return c.must(false, "", fmt.Sprintf("%s: %s has uncommitted changes, but a release writes to it; commit or undo them", r.Name, path))
 		}
 	}
 	return true
@@ -257,7 +257,7 @@ func (c *checker) untouched(r *Repo, path string) bool {
 
 // habits are what can be lived with.
 func (c *checker) habits(r *Repo) {
-	dirty := fmt.Sprintf("%s: %s not committed; commit or stash what belongs to the release", r.Name, count(r.Dirty, "change"))
+	dirty := fmt.Sprintf("%s: uncommitted: %s; commit or stash what belongs to the release", r.Name, count(r.Dirty, "change"))
 	if c.aim.Stage == alpha {
 		c.should(r.Dirty == 0, r.Name+": clean", dirty)
 	} else {
@@ -265,9 +265,9 @@ func (c *checker) habits(r *Repo) {
 	}
 	if c.aim.Stage == Stable {
 		usual := r.Branch == "main" || r.Branch == "master" || r.Branch == r.Usual || strings.HasPrefix(r.Branch, "release/")
-		c.should(usual, r.Name+": on "+r.Branch, fmt.Sprintf("%s: a stable release from %s, which is neither main, master, release/… nor the manifest's %s", r.Name, r.Branch, r.Usual))
+		c.should(usual, r.Name+": on "+r.Branch, fmt.Sprintf("%s: stable release from %s, which is not main, master, release/… or the manifest's branch %s", r.Name, r.Branch, r.Usual))
 	}
 	if r.Behind > 0 {
-		c.should(false, "", fmt.Sprintf("%s: %s is %s behind the branch it follows; sync first", r.Name, r.Branch, count(r.Behind, "commit")))
+		c.should(false, "", fmt.Sprintf("%s: %s is %s behind its upstream branch; sync first", r.Name, r.Branch, count(r.Behind, "commit")))
 	}
 }

@@ -20,7 +20,7 @@ func Bump(v Version, part, stage string) (Version, error) {
 	base := Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch}
 	raised, ok := raise(base, part)
 	if !ok {
-		return Version{}, ErrStep.WithMessage("%s cannot be bumped by %q; bump_type is patch, minor or major, and no number may pass 64 bits", v, part)
+		return Version{}, ErrStep.WithMessage("%s cannot be bumped by %q; bump_type is patch, minor or major, and numbers are limited to 64 bits", v, part)
 	}
 	switch {
 	case stage == "" && series:
@@ -28,7 +28,7 @@ func Bump(v Version, part, stage string) (Version, error) {
 	case stage == "":
 		return raised, nil
 	case rank(stage) == 0 || stage == Stable:
-		return Version{}, ErrStep.WithMessage("there is no pre-release stage %q; there are alpha, beta and rc", stage)
+		return Version{}, ErrStep.WithMessage("unknown pre-release stage %q; use alpha, beta or rc", stage)
 	}
 	if series {
 		if next, ok := stageAfter(v, stage); ok {
@@ -67,16 +67,16 @@ func Promote(v Version, target string) (Version, error) {
 	stage, _ := v.Stage()
 	switch {
 	case stage == Stable:
-		return Version{}, ErrStep.WithMessage("%s is stable, so there is nothing to promote it to; amof_release_bump begins the next version", v)
+		return Version{}, ErrStep.WithMessage("%s is stable and cannot be promoted; call amof_release_bump to start the next version", v)
 	case target == "":
 		return Version{Major: v.Major, Minor: v.Minor, Patch: v.Patch}, nil
 	case target != beta && target != rc:
-		return Version{}, ErrStep.WithMessage("nothing is promoted to %q; the targets are beta and rc, and none for stable", target)
+		return Version{}, ErrStep.WithMessage("unknown promotion target %q; use beta, rc, or no target for stable", target)
 	}
 	if next, ok := stageAfter(v, target); ok {
 		return next, nil
 	}
-	return Version{}, ErrStep.WithMessage("%s is past %s; promote it to a later stage or, without a target, to stable", v, target)
+	return Version{}, ErrStep.WithMessage("%s is already past %s; promote it to a later stage or, without a target, to stable", v, target)
 }
 
 // Way is a version that can follow, and the step that leads to it.

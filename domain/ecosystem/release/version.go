@@ -16,11 +16,11 @@ import (
 
 // The ways a release is refused.
 var (
-	ErrVersion = fault.New(fault.Invalid, "eco_version_invalid", "not a version; write MAJOR.MINOR.PATCH, perhaps with -alpha.1, -beta.1 or -rc.1 behind it")
-	ErrStep    = fault.New(fault.State, "eco_release_step_invalid", "no such step leads on from the current version; amof_release_status lists those there are")
-	ErrTag     = fault.New(fault.Conflict, "eco_tag_exists", "the tag exists already")
-	ErrChecks  = fault.New(fault.State, "eco_release_not_ready", "the ecosystem cannot be released as it is; amof_release_validate says why")
-	ErrText    = fault.New(fault.State, "eco_version_file_invalid", "a version file does not state a version where its pattern looks for one")
+	ErrVersion = fault.New(fault.Invalid, "eco_version_invalid", "not a version; use MAJOR.MINOR.PATCH, optionally with -alpha.1, -beta.1 or -rc.1")
+	ErrStep    = fault.New(fault.State, "eco_release_step_invalid", "the current version does not allow this step; call amof_release_status for the allowed steps")
+	ErrTag     = fault.New(fault.Conflict, "eco_tag_exists", "the tag already exists")
+	ErrChecks  = fault.New(fault.State, "eco_release_not_ready", "the ecosystem cannot be released; call amof_release_validate for the reasons")
+	ErrText    = fault.New(fault.State, "eco_version_file_invalid", "a version file has no version that its pattern matches")
 )
 
 // maxVersion is how long a version may be: tags of other kinds are not worth reading.
@@ -35,7 +35,7 @@ type Version struct {
 
 // ParseVersion reads a version as SemVer 2.0 writes it, without a prefix. It fails with ErrVersion, also for numbers beyond 64 bits.
 func ParseVersion(s string) (Version, error) {
-	bad := ErrVersion.WithMessage("%.80q is no version; write MAJOR.MINOR.PATCH, perhaps with -alpha.1, -beta.1 or -rc.1 behind it", s)
+	bad := ErrVersion.WithMessage("invalid version %.80q; use MAJOR.MINOR.PATCH, optionally with -alpha.1, -beta.1 or -rc.1", s)
 	if len(s) > maxVersion {
 		return Version{}, bad
 	}

@@ -54,9 +54,9 @@ func managerOf(name string) string {
 }
 
 const (
-	unclearName  = "which script it starts is only known when it runs; write the name"
-	unclearPlace = "it starts scripts of other packages of the workspace, which are not shown here; run them in a step with that package as its cwd"
-	unclearShell = "its options change what runs the script, or which settings count; leave them out"
+	unclearName  = "which script it starts is only known at run time; write the name"
+	unclearPlace = "it starts scripts of other packages of the workspace, which are not shown; run them in a step with that package as its cwd"
+	unclearShell = "its options change what runs the script, or which settings apply; remove them"
 )
 
 func callsOf(s start) []ScriptCall {

@@ -76,7 +76,7 @@ func ParseCategory(text string) (Category, error) {
 		}
 		ids = append(ids, string(c))
 	}
-	return "", project.ErrArgument.WithMessage("category %.60q is none of %s", text, strings.Join(ids, ", "))
+	return "", project.ErrArgument.WithMessage("unknown category %.60q; use one of %s", text, strings.Join(ids, ", "))
 }
 
 func letters(text string) string {

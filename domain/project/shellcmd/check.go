@@ -28,7 +28,7 @@ func (c *check) flag(at int, rule string, v Verdict, message string) {
 func (c *check) judge() {
 	if c.course.Script.Unparsable != "" {
 		c.found.add(Finding{Rule: "unparsable", Verdict: VerdictHigh,
-			Message: "the text cannot be read as a shell script (" + cut(c.course.Script.Unparsable) + "), so nobody can say what it does; correct it, or put it into a script file"})
+			Message: "the command cannot be parsed as a shell script (" + cut(c.course.Script.Unparsable) + "), so its effects are unknown; correct it, or put it in a script file"})
 	}
 	c.survey()
 	c.replication()
@@ -58,7 +58,7 @@ func (c *check) survey() {
 	for at := range c.course.Script.Commands {
 		runs, all := c.course.Runs(at)
 		if !all {
-			c.flag(at, "too-deep", VerdictHigh, "it starts programs through so many others that nobody can see which; write it in separate steps")
+			c.flag(at, "too-deep", VerdictHigh, "it starts programs through too many others to analyze; write it in separate steps")
 		}
 		c.starts[at] = runs
 		c.note(at, runs)
@@ -78,7 +78,7 @@ func (c *check) note(at int, runs []Run) {
 	source := c.course.Script.Commands[at].Source
 	for _, r := range runs {
 		if len(c.found.starts) == maxStarts {
-			c.flag(at, "too-many", VerdictHigh, "it starts more programs than anybody looks at; write it in separate steps")
+			c.flag(at, "too-many", VerdictHigh, "it starts too many programs to analyze; write it in separate steps")
 			return
 		}
 		c.found.starts = append(c.found.starts, start{Run: r, Dirs: c.course.dirs(at), Source: cut(source)})
@@ -233,7 +233,7 @@ func unique(texts []string) []string {
 func (c *check) examine(at int, texts []string) {
 	for _, text := range texts {
 		if c.Parse == nil || c.depth >= maxNested || *c.texts <= 0 {
-			c.flag(at, "too-deep", VerdictHigh, "it has a script in a script in a script, or more of them than are looked into; write them as separate steps")
+			c.flag(at, "too-deep", VerdictHigh, "its scripts are nested too deeply or too many to analyze; write them as separate steps")
 			return
 		}
 		*c.texts--
@@ -259,7 +259,7 @@ func (c *check) replication() {
 		}
 		if name, known := command.Words[0].Literal(); known && reaches(calls, name, command.Function) {
 			c.found.add(Finding{Rule: "fork-bomb", Verdict: VerdictBlock, Fragment: command.Function + "() { … }",
-				Message: "the function starts itself beside itself, again and again, until the machine stands still; let it call itself only once, in the foreground, or use a loop"})
+				Message: "the function starts copies of itself until the machine stops responding (a fork bomb); call it only once, in the foreground, or use a loop"})
 			return
 		}
 	}

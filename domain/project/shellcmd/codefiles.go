@@ -55,7 +55,7 @@ func (f *finding) note(format string, args ...any) {
 func (f *finding) add(e CodeFile, dir string) {
 	for _, name := range append(slices.Clone(e.Names), dir) {
 		if unknown(name) && !beside(name) {
-			f.note("%s reads %s, and which file that is shows only when it runs", f.start.Name, DisplayText(name))
+			f.note("%s reads %s; which file that is, is only known at run time", f.start.Name, DisplayText(name))
 			return
 		}
 	}
@@ -88,7 +88,7 @@ func Beside(name string) (string, bool) {
 func (f *finding) find() {
 	s := f.start
 	if unknown(s.Path) && !beside(s.Path) {
-		f.note("which program %s is shows only when it runs", DisplayText(s.Path))
+		f.note("which program %s is, is only known at run time", DisplayText(s.Path))
 		return
 	}
 	if strings.Contains(s.Path, "/") {
@@ -104,7 +104,7 @@ func (f *finding) find() {
 	case managerOf(s.Name) != "":
 		f.manager(managerOf(s.Name))
 	case s.Name == "npx" || s.Name == "pnpx" || s.Name == "bunx":
-		f.note("%s may download what it starts, when it is not installed", s.Name)
+		f.note("%s may download the program it starts, if it is not installed", s.Name)
 	case f.made():
 	case f.interpreted():
 	default:
@@ -150,7 +150,7 @@ func (f *finding) manager(name string) {
 	switch kind := verb(name, word); {
 	case len(kind) > 1 && kind[0] == "preinstall":
 		f.add(CodeFile{Names: []string{"package-lock.json", "npm-shrinkwrap.json", "pnpm-lock.yaml", "yarn.lock", "bun.lock", "bun.lockb", ".pnpmfile.cjs", "pnpm-workspace.yaml"}, All: true, Up: true}, l.dir)
-		f.note("%s %s runs what the packages that it installs bring along", name, word)
+		f.note("%s %s runs the install scripts of the packages that it installs", name, word)
 	case len(kind) == 0 && name != "npm" && !unknown(word): // a program of a package, when it is no script
 		f.add(CodeFile{Names: []string{"node_modules/.bin/" + word}, Up: true, Look: ScanShebang}, l.dir)
 		if name == "bun" {
@@ -374,7 +374,7 @@ func (f *finding) config(name string) {
 	if len(names) > 0 {
 		f.add(CodeFile{Names: names, All: true}, "")
 	}
-	f.note("%s may load more of the project than is listed", name)
+	f.note("%s may load more project files than are listed", name)
 }
 
 // other handles any other program: project files that its options name as its configuration are code too.

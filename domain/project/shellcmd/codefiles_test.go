@@ -76,12 +76,12 @@ func TestWhatIsNotBoundIsSaid(t *testing.T) {
 		"make all":            "make may include and start more than its file names",
 		"node a.js":           "what node loads beyond its entry file is not bound",
 		"go run ./cmd":        "go compiles packages of the project, which are not bound",
-		"npm ci":              "npm ci runs what the packages that it installs bring along",
-		"npx thing":           "npx may download what it starts",
-		"sh $FILE":            "sh reads …, and which file that is shows only when it runs",
-		"$TOOL a":             "which program … is shows only when it runs",
+		"npm ci":              "npm ci runs the install scripts of the packages that it installs",
+		"npx thing":           "npx may download the program it starts",
+		"sh $FILE":            "sh reads …; which file that is, is only known at run time",
+		"$TOOL a":             "which program … is, is only known at run time",
 		"cat x | sh":          "sh runs what it reads from its standard input",
-		"some-tool --fast":    "some-tool may load more of the project than is listed",
+		"some-tool --fast":    "some-tool may load more project files than are listed",
 		"node - < program.js": "node runs what it reads from its standard input",
 	} {
 		_, notes := entries(text)

@@ -36,7 +36,7 @@ func (v Verdict) MarshalText() ([]byte, error) { return []byte(v.String()), nil 
 func (v *Verdict) UnmarshalText(text []byte) error {
 	i := slices.Index(verdictNames(), string(text))
 	if i < 0 {
-		return project.ErrArgument.WithMessage("%.40q is no verdict; there are ok, high and block", text)
+		return project.ErrArgument.WithMessage("unknown verdict %.40q; use ok, high or block", text)
 	}
 	*v = Verdict(i)
 	return nil
@@ -70,7 +70,7 @@ func (r CheckReport) Refusal() error {
 		return nil
 	}
 	first := r.Findings[0]
-	return project.ErrCommandBlocked.WithMessage("%q is never run from here: %s", first.Fragment, first.Message).WithDetails(r)
+	return project.ErrCommandBlocked.WithMessage("%q is blocked: %s", first.Fragment, first.Message).WithDetails(r)
 }
 
 // CheckContext is the context in which a command is checked. Every field may be missing; then less is known, and fewer findings are made.
@@ -96,13 +96,13 @@ const (
 func CheckText(command string) error {
 	switch {
 	case strings.TrimSpace(command) == "":
-		return project.ErrArgument.WithMessage("the command is empty; say what is to be run")
+		return project.ErrArgument.WithMessage("the command is empty; write the command to run")
 	case len(command) > project.MaxCommand:
 		return project.ErrArgument.WithMessage("the command has %d bytes; at most %d are allowed: put it into a script file and run that", len(command), project.MaxCommand)
 	case strings.ContainsRune(command, 0):
-		return project.ErrArgument.WithMessage("the command contains a NUL character, which no shell can be given")
+		return project.ErrArgument.WithMessage("the command contains a NUL character, which shells do not accept")
 	case !utf8.ValidString(command):
-		return project.ErrArgument.WithMessage("the command is no UTF-8 text")
+		return project.ErrArgument.WithMessage("the command is not UTF-8 text")
 	}
 	return nil
 }

@@ -208,7 +208,7 @@ func TestEveryFindingSaysWhatItIsAndTheWayOut(t *testing.T) {
 func TestARefusalNamesTheCommandTheReasonAndTheWayOut(t *testing.T) {
 	err := judged("npm ci && rm -rf /").Refusal()
 	require.ErrorIs(t, err, project.ErrCommandBlocked)
-	assert.EqualError(t, err, `"rm -rf /" is never run from here: it deletes the whole file system with everything in it; name a directory inside the project, such as ./dist`)
+	assert.EqualError(t, err, `"rm -rf /" is blocked: it deletes the whole file system with all its content; use a directory inside the project, such as ./dist`)
 	assert.NoError(t, shellcmd.CheckReport{}.Refusal())
 }
 

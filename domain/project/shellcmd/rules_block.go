@@ -20,11 +20,11 @@ func deleteRoot(c *check, r Run) {
 	}
 	for _, a := range operands {
 		if what := c.lostPaths(r.At, a.Sure); what != "" {
-			c.flag(r.At, "delete-root", VerdictBlock, "it deletes "+what+" with everything in it; name a directory inside the project, such as ./dist")
+			c.flag(r.At, "delete-root", VerdictBlock, "it deletes "+what+" with all its content; use a directory inside the project, such as ./dist")
 			continue
 		}
 		if what := c.lostPaths(r.At, a.May); what != "" {
-			c.flag(r.At, "delete-root", VerdictBlock, "when the variable in it is empty, it deletes "+what+"; write ${NAME:?} for $NAME, so that the shell stops instead")
+			c.flag(r.At, "delete-root", VerdictBlock, "if its variable is empty, it deletes "+what+"; write ${NAME:?} instead of $NAME, so that the shell stops then")
 		}
 	}
 }
@@ -71,7 +71,7 @@ func findRoot(c *check, r Run) {
 	}
 	for _, a := range findPaths(r.Args) {
 		if what := c.lostPaths(r.At, slices.Concat(a.Sure, a.May)); what != "" {
-			c.flag(r.At, "find-root", VerdictBlock, "it deletes what it finds anywhere in "+what+"; begin at a directory inside the project, as in find ./dist … -delete")
+			c.flag(r.At, "find-root", VerdictBlock, "it deletes what it finds anywhere in "+what+"; start at a directory inside the project, as in find ./dist … -delete")
 			return
 		}
 	}
@@ -86,7 +86,7 @@ func formatDisk(c *check, r Run) {
 	base, _, _ := strings.Cut(r.Name, ".")
 	if slices.Contains([]string{"mkfs", "mke2fs", "mkswap", "newfs", "wipefs", "blkdiscard"}, base) ||
 		r.Name == "diskutil" && len(r.Args) > 0 && strings.HasPrefix(strings.ToLower(r.Args[0].First()), "erase") {
-		c.flag(r.At, "format-disk", VerdictBlock, r.Name+" overwrites a file system; nothing a project needs does that, so do it yourself in a terminal")
+		c.flag(r.At, "format-disk", VerdictBlock, r.Name+" overwrites a file system; run it yourself in a terminal if you need it")
 	}
 }
 
@@ -100,7 +100,7 @@ func permitRoot(c *check, r Run) {
 		for _, text := range a.May {
 			for _, p := range c.course.Absolute(r.At, text) {
 				if strings.Trim(p, "/."+MarkGlob) == "" {
-					c.flag(r.At, "permissions-root", VerdictBlock, "it changes the permissions of the whole file system, after which the machine does not start; name a directory inside the project")
+					c.flag(r.At, "permissions-root", VerdictBlock, "it changes the permissions of the whole file system, which breaks the machine; use a directory inside the project")
 					return
 				}
 			}
@@ -122,7 +122,7 @@ func power(c *check, r Run) {
 	default:
 		return
 	}
-	c.flag(r.At, "power", VerdictBlock, "it switches the machine off or restarts it, with everything that runs on it; do that yourself")
+	c.flag(r.At, "power", VerdictBlock, "it shuts down or restarts the machine; do that yourself")
 }
 
 // ownCommand forbids a stored command to approve what it or another one does.
@@ -132,10 +132,10 @@ func ownCommand(c *check, r Run) {
 	}
 	_, operands := SplitOptions(r.Args, "")
 	if len(operands) > 0 && operands[0].First() == "approve" {
-		c.flag(r.At, "own-command", VerdictBlock, "it answers for the person who is to be asked; approve in a terminal or in the console")
+		c.flag(r.At, "own-command", VerdictBlock, "it approves requests in place of the user; approve in a terminal or in the console")
 		return
 	}
-	c.flag(r.At, "own-command", VerdictHigh, "it runs Countersign itself, which can change what is allowed; call the tool instead of the command")
+	c.flag(r.At, "own-command", VerdictHigh, "it runs Countersign, which can change permissions; call the tool instead of the command")
 }
 
 // redirects forbids redirects to a device, to Countersign's own files or outside the project.
@@ -163,12 +163,12 @@ func (c *check) written(at int, paths []string, recursive, redirect bool) {
 			own := c.owned(p, recursive)
 			switch {
 			case device(p):
-				c.flag(at, "write-device", VerdictBlock, "it writes to the device "+DisplayText(p)+"; write to a file inside the project, or to /dev/null to throw output away")
+				c.flag(at, "write-device", VerdictBlock, "it writes to the device "+DisplayText(p)+"; write to a file inside the project, or to /dev/null to discard output")
 			case own != "":
-				c.flag(at, "own-files", VerdictBlock, "it changes "+own+", which decides what programs and AI clients may do here; change that file yourself")
+				c.flag(at, "own-files", VerdictBlock, "it changes "+own+", which controls the permissions of programs and AI clients; change that file yourself")
 			case p == "/dev/null", strings.HasPrefix(p, "/dev/") && !temporary(p), c.Project != "" && c.inProject(p), !redirect && temporary(p):
 			default:
-				c.flag(at, "outside", VerdictHigh, "it writes to "+DisplayText(p)+", outside the project; write to a file inside it, or look closely at what is replaced")
+				c.flag(at, "outside", VerdictHigh, "it writes to "+DisplayText(p)+", outside the project; write to a file inside it, or check what is replaced")
 			}
 		}
 	}

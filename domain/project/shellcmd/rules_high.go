@@ -9,7 +9,7 @@ import (
 // privilege flags programs that run as another user.
 func privilege(c *check, r Run) {
 	if slices.Contains([]string{"sudo", "su", "doas", "pkexec", "runuser"}, r.Name) {
-		c.flag(r.At, "privilege", VerdictHigh, r.Name+" runs it as another user, for whom nothing here is out of reach; leave it out, or do that part yourself")
+		c.flag(r.At, "privilege", VerdictHigh, r.Name+" runs it as another user with more permissions; remove it, or do that part yourself")
 	}
 }
 
@@ -23,9 +23,9 @@ func inlineText(c *check, r Run) {
 	found, hidden := c.shellText(r)
 	switch {
 	case hidden:
-		c.flag(r.At, "hidden-code", VerdictHigh, "the text it runs as a script is only made when it runs, so nobody can read it before; put it into a file in the project and run that")
+		c.flag(r.At, "hidden-code", VerdictHigh, "it runs text that is generated at run time and cannot be reviewed; put it in a file in the project and run that")
 	case r.Name == "eval":
-		c.flag(r.At, "eval", VerdictHigh, "eval runs text as commands after everything in it was replaced; write the commands themselves")
+		c.flag(r.At, "eval", VerdictHigh, "eval runs text as commands after expansion; write the commands directly")
 	}
 	c.examine(r.At, found)
 }
@@ -175,13 +175,13 @@ func inlineCode(c *check, r Run) {
 			code = append(code, KnownArg(text))
 		}
 		if c.reads(r.At, c.decodes) {
-			c.flag(r.At, "hidden-code", VerdictHigh, "it decodes a program and runs it, so nobody can read it before; put it into a file in the project and run that")
+			c.flag(r.At, "hidden-code", VerdictHigh, "it decodes a program and runs it, which cannot be reviewed; put it in a file in the project and run that")
 		}
 	}
 	for _, a := range code {
 		text := strings.Join(a.Texts(), "\n")
 		if madeUp(a) || a.Word != nil && contains(a.Word.Parts, c.decodes) || decoding().MatchString(text) {
-			c.flag(r.At, "hidden-code", VerdictHigh, "the program in it is decoded or put together when it runs, so nobody can read it before; put it into a file in the project and run that")
+			c.flag(r.At, "hidden-code", VerdictHigh, "its program is decoded or assembled at run time and cannot be reviewed; put it in a file in the project and run that")
 		}
 		if starting().MatchString(text) {
 			c.examine(r.At, quotedTexts(text))
@@ -222,7 +222,7 @@ func downloaded(c *check, r Run) {
 		loaded = loaded || slices.Contains(c.saved, operands[0].First())
 	}
 	if loaded {
-		c.flag(r.At, "download-run", VerdictHigh, "it runs what it has just downloaded, whatever the server sends; download it into the project, read it, then run the file")
+		c.flag(r.At, "download-run", VerdictHigh, "it runs downloaded content without review; download it into the project, read it, then run the file")
 	}
 }
 
@@ -241,12 +241,12 @@ func gitForce(c *check, r Run) {
 	case verb == "push" && !HasFlag(rest, "n", "--dry-run"):
 		forced := HasFlag(rest, "f", "--force") || HasFlag(rest, "", "--force-with-lease") || HasFlag(rest, "", "--mirror")
 		if forced || slices.ContainsFunc(operands, func(a Arg) bool { return strings.HasPrefix(a.First(), "+") }) {
-			c.flag(r.At, "git-force", VerdictHigh, "it replaces what others see on the remote and may drop their commits; push without force, or look closely at what is replaced")
+			c.flag(r.At, "git-force", VerdictHigh, "it rewrites the remote and may delete commits of others; push without force, or check what is replaced")
 		}
 	case verb == "reset" && HasFlag(rest, "", "--hard"):
-		c.flag(r.At, "git-force", VerdictHigh, "it throws away every change that is not committed; keep them with git stash first")
+		c.flag(r.At, "git-force", VerdictHigh, "it discards all uncommitted changes; save them with git stash first")
 	case verb == "clean" && HasFlag(rest, "f", "--force") && !HasFlag(rest, "n", "--dry-run"):
-		c.flag(r.At, "git-force", VerdictHigh, "it deletes files that git does not know and cannot bring back; git clean -n shows which")
+		c.flag(r.At, "git-force", VerdictHigh, "it deletes untracked files, which git cannot restore; git clean -n lists them")
 	}
 }
 
@@ -264,13 +264,13 @@ func dangers() []danger {
 	const outOfReach = "; check the context it runs in, or do it yourself"
 	return []danger{
 		{rule: "docker-prune", names: []string{"docker", "podman", "nerdctl"}, verbs: []string{"prune"}, not: []string{"run", "exec"},
-			message: "it deletes everything that is not in use, of other projects too; name what is to be deleted"},
+			message: "it deletes everything unused, including other projects' data; name what to delete"},
 		{rule: "cluster-delete", names: []string{"kubectl", "oc", "k"}, verbs: []string{"delete"}, not: []string{"exec", "get", "describe", "logs"},
-			message: "it deletes things in a cluster, which may be one that others use" + outOfReach},
+			message: "it deletes resources in a cluster, which others may use" + outOfReach},
 		{rule: "infrastructure-destroy", names: []string{"terraform", "tofu", "terragrunt", "pulumi", "cdk"}, verbs: []string{"destroy"},
-			message: "it takes down infrastructure together with its data" + outOfReach},
+			message: "it destroys infrastructure and its data" + outOfReach},
 		{rule: "publish", names: []string{"npm", "pnpm", "yarn", "bun", "cargo", "lerna"}, verbs: []string{"publish", "unpublish"}, not: scripts,
-			message: "it publishes to a registry for everybody, which cannot be taken back; --dry-run shows what would be published"},
+			message: "it publishes to a public registry, which cannot be undone; --dry-run shows what would be published"},
 	}
 }
 
@@ -315,7 +315,7 @@ func aiClients(c *check, r Run) {
 		switch {
 		case slices.Contains([]string{"--dangerously-skip-permissions", "--dangerously-bypass-approvals-and-sandbox", "--full-auto", "--yolo", "-y", "--allow-all-tools", "--force"}, text),
 			strings.HasPrefix(text, "--approval-mode=yolo"), strings.HasPrefix(text, "bypassPermissions"):
-			c.flag(r.At, "agent-unleashed", VerdictHigh, r.Name+" is started so that it asks nobody before it acts; leave "+text+" out")
+			c.flag(r.At, "agent-unleashed", VerdictHigh, r.Name+" is started so that it acts without asking; remove "+text+" out")
 		case i == 0 && text == "mcp" && len(r.Args) > 1 && slices.Contains([]string{"add", "add-json", "remove"}, r.Args[1].First()), text == "--add-mcp":
 			c.flag(r.At, "agent-servers", VerdictHigh, "it changes which servers "+r.Name+" starts; do that yourself")
 		}

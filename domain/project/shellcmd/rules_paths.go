@@ -18,7 +18,7 @@ func (c *check) lostPath(p string) string {
 	case base == "/":
 		return "the whole file system"
 	case depth == 1 && !contents, depth == 1 && !temporary(p) && !c.inProject(base):
-		return "the first-level directory " + DisplayText(base)
+		return "the top-level directory " + DisplayText(base)
 	case under(c.home, base), depth == 2 && strings.HasPrefix(base, "/"+markHome+"/"):
 		return "a home directory"
 	}

@@ -46,7 +46,7 @@ func BuildScriptCommand(f project.Facts, tools Toolchain, name string, args []st
 		return ScriptCommand{}, f.Broken
 	}
 	if f.Manifest == nil {
-		return ScriptCommand{}, project.ErrScriptNotFound.WithMessage("the project has no package.json, and so no scripts")
+		return ScriptCommand{}, project.ErrScriptNotFound.WithMessage("the project has no package.json and therefore no scripts")
 	}
 	text, there := f.Manifest.Scripts[name]
 	if !there {
@@ -73,15 +73,15 @@ const shownNames = 50
 
 func missing(name string, names []string) error {
 	if near := spelling.Nearest(name, names); near != "" {
-		return project.ErrScriptNotFound.WithMessage("package.json has no script %.100q; did you mean %s? there are: %s%s", name, near, strings.Join(names[:min(len(names), shownNames)], ", "), more(len(names)-shownNames))
+		return project.ErrScriptNotFound.WithMessage("script %.100q not found in package.json; did you mean %s? scripts: %s%s", name, near, strings.Join(names[:min(len(names), shownNames)], ", "), more(len(names)-shownNames))
 	}
 	switch rest := len(names) - shownNames; {
 	case len(names) == 0:
-		return project.ErrScriptNotFound.WithMessage("package.json has no script %.100q, and no other", name)
+		return project.ErrScriptNotFound.WithMessage("script %.100q not found in package.json, which has no scripts", name)
 	case rest > 0:
-		return project.ErrScriptNotFound.WithMessage("package.json has no script %.100q; there are: %s%s", name, strings.Join(names[:shownNames], ", "), more(rest))
+		return project.ErrScriptNotFound.WithMessage("script %.100q not found in package.json; scripts: %s%s", name, strings.Join(names[:shownNames], ", "), more(rest))
 	}
-	return project.ErrScriptNotFound.WithMessage("package.json has no script %.100q; there are: %s", name, strings.Join(names, ", "))
+	return project.ErrScriptNotFound.WithMessage("script %.100q not found in package.json; scripts: %s", name, strings.Join(names, ", "))
 }
 
 func more(rest int) string {
@@ -94,7 +94,7 @@ func more(rest int) string {
 // tellable rejects names that the manager would not take for the script's: those that look like an option, and NUL, which an argument cannot contain.
 func tellable(name string, args []string) error {
 	if name == "" || name[0] == '-' {
-		return project.ErrArgument.WithMessage("a script named %.100q cannot be run: package managers take it for an option; rename it in package.json", name)
+		return project.ErrArgument.WithMessage("a script named %.100q cannot be run, because package managers read the name as an option; rename it in package.json", name)
 	}
 	for i, text := range append([]string{name}, args...) {
 		if strings.ContainsRune(text, 0) {
@@ -110,7 +110,7 @@ func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, erro
 	if tools.Volta != "" && len(f.Manifest.Volta) > 0 {
 		for _, of := range []string{"node", m} {
 			if v := f.Manifest.Volta[of]; v != "" && !project.VersionLike(v) {
-				return nil, project.ErrManifest.WithMessage("package.json pins %s for volta to %.60q, which is no version; nothing is run with it", of, v)
+				return nil, project.ErrManifest.WithMessage("package.json pins %s for volta to %.60q, which is not a version", of, v)
 			}
 		}
 		argv := []string{tools.Volta, "run"}
@@ -134,7 +134,7 @@ func (c *ScriptCommand) prefix(f project.Facts, tools Toolchain) ([]string, erro
 		c.Strategy, c.Version = ToolchainSystem, tools.Versions[c.Manager]
 	}
 	if installed == "" {
-		return nil, project.ErrExecutionFailed.WithMessage("%s is not installed on this machine; install it, or corepack, and call again", m)
+		return nil, project.ErrExecutionFailed.WithMessage("%s is not installed on this machine; install it or corepack, and retry", m)
 	}
 	return []string{installed}, nil
 }

@@ -134,9 +134,9 @@ func TestBuildRefuses(t *testing.T) {
 		require.ErrorIs(t, err, project.ErrScriptNotFound)
 	})
 	for name, c := range map[string]struct{ manifest, script, says string }{
-		"no scripts":        {`{}`, "build", "no other"},
+		"no scripts":        {`{}`, "build", "which has no scripts"},
 		"another name":      {"{" + scripts + "}", "test", "build, dev, postbuild, prebuild"},
-		"other letters":     {"{" + scripts + "}", "Build", "there are"},
+		"other letters":     {"{" + scripts + "}", "Build", "did you mean build?"},
 		"only a hook of it": {`{"scripts":{"prex":"1"}}`, "x", "prex"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -54,7 +54,7 @@ func NewTemplate(id string, d TemplateDraft, now time.Time) (Template, error) {
 		return Template{}, project.ErrArgument.WithMessage("id %.60q does not begin with %s and a UUID", id, CustomPrefix)
 	}
 	if t.Name == "" {
-		return Template{}, project.ErrArgument.WithMessage("name is empty; a template is found by its name")
+		return Template{}, project.ErrArgument.WithMessage("the name is empty; a template needs a name")
 	}
 	if err := project.CheckText("name", t.Name, project.MaxName); err != nil {
 		return Template{}, err
@@ -109,7 +109,7 @@ func FillPackageManager(command string, pm project.Manager) (string, error) {
 		return command, nil
 	}
 	if !pm.Known() {
-		return "", project.ErrArgument.WithMessage("the command has a {pm} in it, but the project has no package manager; write npm, pnpm, yarn or bun in its place")
+		return "", project.ErrArgument.WithMessage("the command contains {pm}, but the project has no package manager; replace it with npm, pnpm, yarn or bun")
 	}
 	return strings.ReplaceAll(command, "{pm}", string(pm)), nil
 }

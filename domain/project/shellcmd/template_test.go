@@ -99,7 +99,7 @@ func TestCategoriesAreNamedInManyWays(t *testing.T) {
 		assert.ErrorIs(t, err, project.ErrArgument, text)
 	}
 	_, err := shellcmd.ParseCategory("rust")
-	assert.EqualError(t, err, `category "rust" is none of package-manager, git, docker, shell, testing, code-quality, kubernetes, database, cloud, ai, security, nodejs, custom`)
+	assert.EqualError(t, err, `unknown category "rust"; use one of package-manager, git, docker, shell, testing, code-quality, kubernetes, database, cloud, ai, security, nodejs, custom`)
 	assert.Len(t, shellcmd.Categories(), 13)
 	assert.Equal(t, "rust", shellcmd.Category("rust").Label())
 }

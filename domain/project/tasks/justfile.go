@@ -245,7 +245,7 @@ func (r *justReader) read(file string, within []string, depth int) {
 		if r.all.setting.MatchString(bare) {
 			l.sets(Just, "%s", bare)
 			if strings.HasPrefix(bare, "set dotenv") {
-				l.open(Just, "%s loads an environment file (%s), which may change what variables come to", file, bare)
+				l.open(Just, "%s loads an environment file (%s), which may change variables", file, bare)
 			}
 		}
 		if a := r.all.assign.FindStringSubmatch(bare); a != nil {

@@ -81,7 +81,7 @@ func readMakefile(l *List, d Documents) {
 	m := &makefile{makeForms: newMakeForms(), file: file, prefix: "\t", vars: map[string]string{}, added: map[string][]string{}, unsure: map[string]bool{}, phony: map[string]bool{}, known: map[string]*makeRule{}}
 	m.read(l, file, lines(text))
 	if m.full {
-		l.open(Make, "make may run more than is shown: so many targets of %s share recipes, or what they need, that not all of it is read", file)
+		l.open(Make, "make may run more than is shown: %s has too many shared recipes or dependencies to read", file)
 	}
 	always := slices.ContainsFunc(m.rules, func(r *makeRule) bool { return r.target == file })
 	for _, r := range m.rules {
@@ -129,7 +129,7 @@ func (m *makefile) read(l *List, file string, all []string) {
 			define = bare != "endef"
 		case strings.HasPrefix(line, m.prefix) && len(open) > 0:
 			if strings.Contains(line, "$(eval ") || strings.Contains(line, "${eval ") {
-				l.open(Make, "make may run otherwise than is shown: a recipe of %s uses $(eval …)", file)
+				l.open(Make, "make may run something else than is shown: a recipe of %s uses $(eval …)", file)
 			}
 			text := ran(strings.TrimSpace(strings.TrimPrefix(line, m.prefix)))
 			for i, r := range open {
@@ -166,7 +166,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 		l.sets(Make, "%s", line)
 	}
 	if found := m.evaluated.FindStringSubmatch(line); found != nil && (found[1] == "eval" || found[1] == "guile" || found[1] == "load") {
-		l.open(Make, "make may have other rules than are shown: %s uses $(%s …), which makes them when it is read", file, found[1])
+		l.open(Make, "make may have other rules than are shown: %s uses $(%s …), which generates rules", file, found[1])
 	}
 	if p := m.recipePrefix.FindStringSubmatch(line); p != nil {
 		if m.prefix = p[1]; p[1] == "" {
@@ -238,7 +238,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			l.sets(Make, ".ONESHELL: all lines of a recipe run in one shell")
 		}
 		if found == ".SECONDEXPANSION" {
-			l.open(Make, "make may need more than is shown: with .SECONDEXPANSION, %s computes what targets need when they are made", file)
+			l.open(Make, "make may have more dependencies than are shown: %s uses .SECONDEXPANSION", file)
 		}
 	}
 	size := len(rest) + len(inline)
@@ -253,7 +253,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			continue
 		}
 		if strings.Contains(target, "$") {
-			l.open(Make, "make has targets whose names it computes (%s in %s), which are not shown", target, file)
+			l.open(Make, "make has targets with computed names (%s in %s), which are not shown", target, file)
 			continue
 		}
 		if target == ".DEFAULT" { // runs for what has no rule
@@ -264,7 +264,7 @@ func (m *makefile) statement(l *List, file, line, about string) []*makeRule {
 			continue
 		}
 		if m.suffixRule.MatchString(target) {
-			l.open(Make, "make may run more than is shown: %s in %s may be a rule for all files with such an ending", target, file)
+			l.open(Make, "make may run more than is shown: %s in %s may be a rule for all files with this extension", target, file)
 		}
 		open = append(open, m.rule(target, about, needs, inline))
 	}

@@ -75,7 +75,7 @@ func miseTask(file, name string, v any) Task {
 	}
 	t.Command = strings.Join(commands, "\n")
 	if strings.Contains(t.Command, "{{") || strings.Contains(t.Command, "{%") {
-		t.Open = said(t.Open, "mise fills in what stands in double braces, and may run commands for it")
+		t.Open = said(t.Open, "mise expands text in double braces, and may run commands for it")
 	}
 	if t.Shell = filled(t.Command, values{}); strings.HasPrefix(t.Command, "#!") && !strings.Contains(strings.SplitN(t.Command, "\n", 2)[0], "sh") {
 		t.Shell = ""

@@ -76,7 +76,7 @@ func (m Member) top() bool { return m.Dir == "." && slices.Equal(m.Kinds, []stri
 
 func unnamed(members []Member, filter string) error {
 	if len(members) == 0 {
-		return project.ErrArgument.WithMessage("there is no member %.100q: no workspace is described here", filter)
+		return project.ErrArgument.WithMessage("member %.100q not found: the project has no workspace", filter)
 	}
 	var names []string
 	for _, m := range members {
@@ -90,7 +90,7 @@ func unnamed(members []Member, filter string) error {
 	if len(names) > shown {
 		list += sprintf(" and %d more", len(names)-shown)
 	}
-	return project.ErrArgument.WithMessage("there is no member %.100q%s; there are: %s", filter, meant, list)
+	return project.ErrArgument.WithMessage("member %.100q not found%s; members: %s", filter, meant, list)
 }
 
 // Affected returns the members that contain files below the top, for each file the innermost, and those that depend on them, directly or indirectly.

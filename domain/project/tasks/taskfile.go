@@ -141,7 +141,7 @@ func (r *taskfiles) read(of taskfile) {
 		}
 	}
 	if branch(doc, "dotenv") != nil {
-		l.open(Taskfile, "the files that dotenv names may change what variables come to, and are not read here")
+		l.open(Taskfile, "the dotenv files may change variables, and are not read")
 	}
 	dynamic := append(slices.Clone(of.dynamic), commandsOf(branch(doc, "vars"), branch(doc, "env"))...)
 	vars := maps.Clone(of.vars)

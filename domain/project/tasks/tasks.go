@@ -172,7 +172,7 @@ func (l *List) unknown() {
 			}
 			for _, need := range t.Needs {
 				if !have[string(t.Runner)+":"+need] {
-					all[i].Open = said(slices.Clip(all[i].Open), sprintf("%s may run more than is shown: no task that is read has the name %s, which %s starts", t.Runner, need, t.Name))
+					all[i].Open = said(slices.Clip(all[i].Open), sprintf("%s may run more than is shown: the task %s, which %s starts, was not found", t.Runner, need, t.Name))
 				}
 			}
 		}
@@ -195,7 +195,7 @@ func (l *List) add(t Task) {
 		return
 	}
 	if len(l.Tasks) >= maxTasks {
-		l.note("there are more tasks than the %d that are listed", maxTasks)
+		l.note("only the first %d tasks are listed", maxTasks)
 		l.hide(t)
 		return
 	}
@@ -263,7 +263,7 @@ func (l List) Find(word string) (Task, error) {
 	for _, t := range named {
 		ids = append(ids, t.ID())
 	}
-	return Task{}, project.ErrArgument.WithMessage("%.100q names more than one task; call one of: %s", word, strings.Join(ids, ", "))
+	return Task{}, project.ErrArgument.WithMessage("%.100q matches more than one task; use one of: %s", word, strings.Join(ids, ", "))
 }
 
 // free matches names of a runner's tasks that no file names.
@@ -298,7 +298,7 @@ func (l List) missing(word string) error {
 		}
 	}
 	if len(names) == 0 {
-		return project.ErrScriptNotFound.WithMessage("there is no task %.100q, and no other: no file of a task runner is there that can be read", word)
+		return project.ErrScriptNotFound.WithMessage("task %.100q not found: the project has no readable task files", word)
 	}
 	meant, list := "", strings.Join(names[:min(len(names), shown)], ", ")
 	if near := spelling.Nearest(word, names); near != "" {
@@ -309,7 +309,7 @@ func (l List) missing(word string) error {
 	if len(names) > shown {
 		list += sprintf(" and %d more", len(names)-shown)
 	}
-	return project.ErrScriptNotFound.WithMessage("there is no task %.100q%s; there are: %s", word, meant, list)
+	return project.ErrScriptNotFound.WithMessage("task %.100q not found%s; tasks: %s", word, meant, list)
 }
 
 // Needed returns the tasks that one starts, directly or indirectly, as far as they can be read: each once, in the order in which they are named. If

@@ -51,7 +51,7 @@ func FindWorkspace(t Tree, facts project.Facts) Workspace {
 	r.cargo(top)
 	r.uv(top)
 	if r.glob.full {
-		r.note("more than %d directories were looked at; members may be missing", maxLooked)
+		r.note("only %d directories were scanned; members may be missing", maxLooked)
 	}
 	slices.SortFunc(r.out.Members, func(a, b Member) int { return strings.Compare(a.Dir, b.Dir) })
 	r.link()
@@ -87,7 +87,7 @@ func (r *reading) member(dir, kind string) *Member {
 	i := slices.IndexFunc(r.out.Members, func(m Member) bool { return m.Dir == dir })
 	if i < 0 {
 		if len(r.out.Members) >= maxMembers {
-			r.note("there are more members than the %d that are listed", maxMembers)
+			r.note("only the first %d members are listed", maxMembers)
 			return &Member{Dir: dir}
 		}
 		i = len(r.out.Members)
@@ -193,7 +193,7 @@ func (r *reading) nx(workspaces bool) {
 		m := r.member(dir, kindNode)
 		m.called(kindNode, leaf(branch(doc, "name")), "")
 		if targets, _ := branches(branch(doc, "targets")); len(targets) > 0 {
-			r.note("targets of Nx in %s are not run from here (%s); a script that calls nx is", path.Join(dir, "project.json"), strings.Join(targets[:min(len(targets), 10)], ", "))
+			r.note("targets of Nx in %s cannot be run (%s); use a script that calls nx", path.Join(dir, "project.json"), strings.Join(targets[:min(len(targets), 10)], ", "))
 		}
 		m.require(kindNode, leaves(branch(doc, "implicitDependencies"))...)
 	}
@@ -212,7 +212,7 @@ func (r *reading) goWork(top Documents) {
 	}
 	for _, use := range directives(text, "use") {
 		if path.IsAbs(use[0]) || strings.HasPrefix(path.Clean(use[0]), "..") {
-			r.note("go.work uses %s, which is not below it", use[0])
+			r.note("go.work uses %s, which is outside its directory", use[0])
 			continue
 		}
 		dir := path.Clean(use[0])

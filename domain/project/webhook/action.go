@@ -62,7 +62,7 @@ func (a Action) Validate() error {
 	have := map[project.Kind]bool{project.KindScript: a.Script != nil, project.KindWebhook: a.Webhook != nil, project.KindWorkflow: a.Workflow != nil}
 	for kind, there := range have {
 		if there != (kind == a.Type) {
-			return project.ErrArgument.WithMessage("an action of type %q has the config of exactly that type", a.Type)
+			return project.ErrArgument.WithMessage("an action of type %q needs exactly one config, of that type", a.Type)
 		}
 	}
 	switch a.Type {
@@ -72,23 +72,23 @@ func (a Action) Validate() error {
 		return a.Webhook.Validate()
 	case project.KindWorkflow:
 		if a.Workflow.WorkflowID == "" {
-			return project.ErrArgument.WithMessage("the action names no workflow")
+			return project.ErrArgument.WithMessage("the action has no workflow")
 		}
 		return nil
 	}
-	return project.ErrArgument.WithMessage("%q is no type of action; there are script, webhook and workflow", a.Type)
+	return project.ErrArgument.WithMessage("unknown action type %q; use script, webhook or workflow", a.Type)
 }
 
 func (c ScriptConfig) validate() error {
 	switch {
 	case strings.TrimSpace(c.Command) == "":
-		return project.ErrArgument.WithMessage("the action names no program")
+		return project.ErrArgument.WithMessage("the action has no command")
 	case strings.ContainsAny(c.Command, " \t\n"):
-		return project.ErrArgument.WithMessage("%q holds blanks: command is the program alone, its arguments stand in args", c.Command)
+		return project.ErrArgument.WithMessage("the command %q contains spaces; write only the program in command, and its arguments in args", c.Command)
 	case len(c.Command) > project.MaxCommand:
 		return project.ErrArgument.WithMessage("the command has more than %d bytes", project.MaxCommand)
 	case c.TimeoutMS < 0 || c.TimeoutMS > maxTimeoutMS:
-		return project.ErrArgument.WithMessage("timeoutMs is not within 0 and %d", maxTimeoutMS)
+		return project.ErrArgument.WithMessage("timeoutMs is outside the range 0 to %d", maxTimeoutMS)
 	}
 	for i, arg := range c.Args {
 		if strings.ContainsRune(arg, 0) {
@@ -191,7 +191,7 @@ func LoosenedRules(rules, next []ActionRule) []string {
 			had, has = min(had, openness(ResolveLevel(rules, r.ActionID, kind))), max(has, openness(ResolveLevel(next, r.ActionID, kind)))
 		}
 		if has > had {
-			words := []string{"denied", "asked about by a rule", "under no rule that denies or asks"}
+			words := []string{"denied", "asked for by a rule", "under no rule that denies or asks"}
 			lines = append(lines, what+": "+words[has]+" instead of "+words[had])
 		}
 	}

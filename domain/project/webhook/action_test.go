@@ -152,7 +152,7 @@ func TestRulesThatWouldLetMorePass(t *testing.T) {
 		{nil, []webhook.ActionRule{denied, asks}, nil},
 		{[]webhook.ActionRule{denied}, []webhook.ActionRule{denied}, nil},
 		{[]webhook.ActionRule{denied}, nil, []string{"actions of type webhook: under no rule that denies or asks instead of denied"}},
-		{[]webhook.ActionRule{asks}, nil, []string{"actions: under no rule that denies or asks instead of asked about by a rule"}},
+		{[]webhook.ActionRule{asks}, nil, []string{"actions: under no rule that denies or asks instead of asked for by a rule"}},
 		{[]webhook.ActionRule{denied}, []webhook.ActionRule{denied, own}, []string{"action a: under no rule that denies or asks instead of denied"}},
 	} {
 		assert.Equal(t, c.want, webhook.LoosenedRules(c.now, c.then))

@@ -47,13 +47,13 @@ func (c Config) Validate() error {
 		return project.ErrArgument.WithMessage("webhook method %q is not supported; use one of %s", c.Method, strings.Join(methods(), ", "))
 	}
 	if c.TimeoutMS < 0 || c.TimeoutMS > MaxTimeout.Milliseconds() {
-		return project.ErrArgument.WithMessage("timeoutMs %d is not within 0 and %d", c.TimeoutMS, MaxTimeout.Milliseconds())
+		return project.ErrArgument.WithMessage("timeoutMs %d is outside the range 0 to %d", c.TimeoutMS, MaxTimeout.Milliseconds())
 	}
 	if c.RetryCount < 0 || c.RetryCount > MaxRetries {
-		return project.ErrArgument.WithMessage("retryCount %d is not within 0 and %d", c.RetryCount, MaxRetries)
+		return project.ErrArgument.WithMessage("retryCount %d is outside the range 0 to %d", c.RetryCount, MaxRetries)
 	}
 	if c.VerifySSL != nil && !*c.VerifySSL {
-		return project.ErrArgument.WithMessage("certificates are always verified; leave verifySsl out, or set it to true")
+		return project.ErrArgument.WithMessage("certificates are always verified; remove verifySsl, or set it to true")
 	}
 	if err := c.checkHeaders(); err != nil {
 		return err
@@ -66,7 +66,7 @@ func (c Config) checkTemplate() error {
 	case c.PayloadTemplate == "":
 		return nil
 	case !c.carries():
-		return project.ErrArgument.WithMessage("a %s request carries no payload; remove payloadTemplate, or use POST", c.method())
+		return project.ErrArgument.WithMessage("a %s request has no payload; remove payloadTemplate, or use POST", c.method())
 	case len(c.PayloadTemplate) > MaxRequest:
 		return project.ErrArgument.WithMessage("payloadTemplate has %d bytes; at most %d are allowed", len(c.PayloadTemplate), MaxRequest)
 	}
@@ -113,15 +113,15 @@ func (c Config) checkHeaders() error {
 		value, form := c.Headers[name], canonicalName(name)
 		switch {
 		case !token(name):
-			return project.ErrArgument.WithMessage("%q is no name of a header", name)
+			return project.ErrArgument.WithMessage("invalid header name %q", name)
 		case reserved(form):
-			return project.ErrArgument.WithMessage("header %s cannot be set: it belongs to the connection, not to the webhook", form)
+			return project.ErrArgument.WithMessage("header %s cannot be set: it is a connection header", form)
 		case seen[form]:
 			return project.ErrArgument.WithMessage("header %s is set twice in different spellings", form)
 		case unprintable(value):
-			return project.ErrArgument.WithMessage("the value of header %s holds a line break or another control character", form)
+			return project.ErrArgument.WithMessage("the value of header %s contains a line break or another control character", form)
 		case form == contentType && strings.Contains(value, "{{"):
-			return project.ErrArgument.WithMessage("header %s may hold no variable: it decides how variables in the payload are escaped", form)
+			return project.ErrArgument.WithMessage("header %s must not contain a variable, because it decides how variables in the payload are escaped", form)
 		}
 		seen[form] = true
 	}

@@ -26,14 +26,14 @@ func (r EgressRules) Validate() error {
 	for _, entry := range r.AllowHosts {
 		host, _, ok := readEntry(entry)
 		if !ok {
-			return BlockedError(ruleRules, "", "%q is no host:port; write for example localhost:3000 or [fd00::1]:8080", entry)
+			return BlockedError(ruleRules, "", "invalid address %q; use host:port, for example localhost:3000 or [fd00::1]:8080", entry)
 		}
 		if host == metadataHost {
 			return BlockedError(RuleMetadata, host, "%s cannot be allowed", entry)
 		}
 		if addr, err := netip.ParseAddr(host); err == nil {
 			if rule, never := classify(addr).never(); never {
-				return BlockedError(rule, host, "%s cannot be allowed: it is no address of a host a webhook could serve", entry)
+				return BlockedError(rule, host, "%s cannot be allowed: not the address of a host", entry)
 			}
 		}
 	}
@@ -83,11 +83,11 @@ func (r EgressRules) Endpoint(raw string) (Endpoint, error) {
 	case e.Host == metadataHost:
 		return Endpoint{}, BlockedError(RuleMetadata, e.Host, "webhooks never reach %s", e.Host)
 	case localName(e.Host) && !listed:
-		return Endpoint{}, BlockedError(RuleLocalName, e.Host, "%s is a name of this machine or network; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
+		return Endpoint{}, BlockedError(RuleLocalName, e.Host, "%s is a local name; to allow it, list %s in webhookAllowHosts", e.Host, e.Authority())
 	case loopbackName(e.Host) && !r.AllowLoopback:
 		return Endpoint{}, BlockedError(RuleLoopback, e.Host, "%s is this machine; webhookAllowLoopback is off", e.Host)
 	case e.Port != 443 && e.Port != 8443 && !listed:
-		return Endpoint{}, BlockedError(RulePort, e.Host, "webhooks use ports 443 and 8443; list %s in webhookAllowHosts to allow it", e.Authority())
+		return Endpoint{}, BlockedError(RulePort, e.Host, "webhooks use ports 443 and 8443; to allow another, list %s in webhookAllowHosts", e.Authority())
 	case slices.Contains(r.Never, e.Port):
 		return Endpoint{}, BlockedError(RuleOwnPort, e.Host, "port %d is Countersign's own; webhooks never reach it", e.Port)
 	case e.Addr.IsValid():
@@ -112,15 +112,15 @@ func (r EgressRules) Admit(e Endpoint, addrs ...netip.Addr) error {
 		switch {
 		case c == public:
 		case never && rule == RuleMetadata:
-			return BlockedError(rule, e.Host, "%s leads to a cloud's metadata service; webhooks never reach that", e.Host)
+			return BlockedError(rule, e.Host, "%s resolves to a cloud metadata service, which webhooks never reach", e.Host)
 		case never:
-			return BlockedError(rule, e.Host, "%s leads to an address that is no host's on the internet", e.Host)
+			return BlockedError(rule, e.Host, "%s resolves to an address that is not a host on the internet", e.Host)
 		case c == loopback && !r.AllowLoopback:
-			return BlockedError(RuleLoopback, e.Host, "%s leads to this machine; webhookAllowLoopback is off", e.Host)
+			return BlockedError(RuleLoopback, e.Host, "%s resolves to this machine; webhookAllowLoopback is off", e.Host)
 		case c == loopback && !listed:
-			return BlockedError(RuleLoopback, e.Host, "%s leads to this machine; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
+			return BlockedError(RuleLoopback, e.Host, "%s resolves to this machine; to allow it, list %s in webhookAllowHosts", e.Host, e.Authority())
 		case c == private && !listed:
-			return BlockedError(RulePrivate, e.Host, "%s leads into a private network; list %s in webhookAllowHosts to allow it", e.Host, e.Authority())
+			return BlockedError(RulePrivate, e.Host, "%s resolves to a private network; to allow it, list %s in webhookAllowHosts", e.Host, e.Authority())
 		}
 	}
 	return nil
@@ -208,7 +208,7 @@ type EgressTarget struct {
 // all.
 func (r EgressRules) Vet(e Endpoint, addrs []netip.Addr) (EgressTarget, error) {
 	if len(addrs) == 0 {
-		return EgressTarget{}, project.ErrExecutionFailed.WithMessage("%s has no address; check the webhook's URL", e.Host)
+		return EgressTarget{}, project.ErrExecutionFailed.WithMessage("no address found for %s; check the webhook's URL", e.Host)
 	}
 	if err := r.Admit(e, addrs...); err != nil {
 		return EgressTarget{}, err

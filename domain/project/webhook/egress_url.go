@@ -63,7 +63,7 @@ func ParseURL(raw string) (URL, error) {
 	case len(raw) > MaxURL:
 		return URL{}, BlockedError(RuleForm, "", "the URL has %d bytes; at most %d are allowed", len(raw), MaxURL)
 	case !utf8.ValidString(raw) || strings.ContainsFunc(raw, func(c rune) bool { return c <= ' ' || c == 0x7f || c == '\\' }):
-		return URL{}, BlockedError(RuleForm, "", "the URL holds blanks, backslashes or control characters")
+		return URL{}, BlockedError(RuleForm, "", "the URL contains spaces, backslashes or control characters")
 	}
 	scheme, rest, ok := strings.Cut(raw, "://")
 	if !ok {
@@ -77,11 +77,11 @@ func ParseURL(raw string) (URL, error) {
 	lower := strings.ToLower(scheme)
 	switch {
 	case strings.ContainsAny(origin, "{}"):
-		return URL{}, BlockedError(RuleHostTemplate, "", "scheme, host and port of a webhook hold no variables; write them out")
+		return URL{}, BlockedError(RuleHostTemplate, "", "scheme, host and port of a webhook must not contain variables; write them out")
 	case lower != "https" && lower != "http":
-		return URL{}, BlockedError(RuleScheme, "", "the URL begins with neither https:// nor http://")
+		return URL{}, BlockedError(RuleScheme, "", "the URL does not begin with https:// or http://")
 	case strings.Contains(rest[:end], "@"):
-		return URL{}, BlockedError(RuleUserinfo, "", "the URL holds a user name or password; send credentials in a header")
+		return URL{}, BlockedError(RuleUserinfo, "", "the URL contains a user name or password; send credentials in a header")
 	case strings.Contains(tail, "#"):
 		return URL{}, BlockedError(RuleFragment, "", "the URL has a fragment (#…), which is never sent; remove it")
 	}
@@ -141,7 +141,7 @@ func readOrigin(origin string) (Endpoint, error) {
 	if port := u.Port(); port != "" || strings.HasSuffix(u.Host, ":") {
 		n, err := strconv.ParseUint(port, 10, 16)
 		if err != nil || n == 0 {
-			return Endpoint{}, BlockedError(RulePort, e.Host, "port %q is no number between 1 and 65535", port)
+			return Endpoint{}, BlockedError(RulePort, e.Host, "invalid port %q; use a number from 1 to 65535", port)
 		}
 		e.Port = uint16(n)
 	}
@@ -165,10 +165,10 @@ func readHost(raw string, bracketed bool) (host string, addr netip.Addr, err err
 		return addr.String(), addr, nil
 	}
 	if bracketed {
-		return "", netip.Addr{}, BlockedError(RuleHost, "", "there is no IPv6 address between the brackets")
+		return "", netip.Addr{}, BlockedError(RuleHost, "", "no IPv6 address between the brackets")
 	}
 	if numeric(host) {
-		return "", netip.Addr{}, BlockedError(RuleNumericHost, host, "host %q is a number, but no plain address such as 192.0.2.1", raw)
+		return "", netip.Addr{}, BlockedError(RuleNumericHost, host, "host %q is a number, but not an address such as 192.0.2.1", raw)
 	}
 	return host, netip.Addr{}, nil
 }

@@ -119,7 +119,7 @@ func expandJSON(template string, variables map[string]string, unknown func(strin
 		switch {
 		case name == "":
 		case at.escaped:
-			return "", project.ErrArgument.WithMessage("in the payload, variable %s stands directly after a backslash", name)
+			return "", project.ErrArgument.WithMessage("in the payload, variable %s comes directly after a backslash", name)
 		case known && at.inString:
 			text := quoted(value)
 			b.WriteString(text[1 : len(text)-1])
@@ -173,7 +173,7 @@ func scalar(s string) bool {
 // checkJSON rejects everything except a single JSON document, and objects with two members of one name.
 func checkJSON(doc string) error {
 	if err := json.Unmarshal([]byte(doc), new(json.RawMessage)); err != nil {
-		return project.ErrArgument.WithMessage("the payload is no valid JSON (%v); outside strings, every variable needs a value", err)
+		return project.ErrArgument.WithMessage("the payload is not valid JSON (%v); outside strings, every variable needs a value", err)
 	}
 	if name, twice := repeatedName(doc); twice {
 		return project.ErrArgument.WithMessage("the payload has two members named %q in one object", name)

@@ -22,7 +22,7 @@ func ascii(host string) (string, error) {
 	for i, label := range labels {
 		encoded, ok := asciiLabel(label)
 		if !ok {
-			return "", BlockedError(RuleHost, "", "host %q has a part that is empty, too long, or holds characters host names do not have", host)
+			return "", BlockedError(RuleHost, "", "host %q has a part that is empty, too long, or contains invalid characters", host)
 		}
 		labels[i] = encoded
 	}

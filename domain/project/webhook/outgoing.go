@@ -31,7 +31,7 @@ type Outgoing struct {
 // Validate rejects one that could not be delivered, as Config.Validate does.
 func (o Outgoing) Validate() error {
 	if o.Trigger != OnSuccess && o.Trigger != OnFailure && o.Trigger != OnAlways {
-		return project.ErrArgument.WithMessage("%q says not when the webhook is called; trigger is onSuccess, onFailure or always", o.Trigger)
+		return project.ErrArgument.WithMessage("invalid trigger %q; use onSuccess, onFailure or always", o.Trigger)
 	}
 	return o.config().Validate()
 }

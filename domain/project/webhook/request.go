@@ -75,7 +75,7 @@ func (c Config) expandHeaders(variables map[string]string) (headers []Header, er
 			return nil, err
 		}
 		if unprintable(value) {
-			return nil, project.ErrArgument.WithMessage("a variable brings a line break or another control character into header %s", form)
+			return nil, project.ErrArgument.WithMessage("a variable puts a line break or another control character in header %s", form)
 		}
 		headers = append(headers, Header{Name: form, Value: strings.TrimSpace(value)})
 	}
@@ -87,9 +87,9 @@ func (c Config) body(in Input) ([]byte, error) {
 	if len(in.Payload) > 0 {
 		switch {
 		case !c.carries():
-			return nil, project.ErrArgument.WithMessage("a %s request carries no payload", c.method())
+			return nil, project.ErrArgument.WithMessage("a %s request has no payload", c.method())
 		case form != syntaxJSON:
-			return nil, project.ErrArgument.WithMessage("this webhook sends %s, so its payload comes from its template; give variables instead", c.contentType())
+			return nil, project.ErrArgument.WithMessage("this webhook sends %s, so its template makes the payload; give variables instead", c.contentType())
 		}
 		return slices.Clone(in.Payload), checkJSON(string(in.Payload))
 	}

@@ -18,7 +18,7 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 		return "", err
 	}
 	if climbs(path) {
-		return "", BlockedError(RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the path that was written down")
+		return "", BlockedError(RuleForm, written.Host, "a part of the URL's path is . or .., which would leave the configured path")
 	}
 	query, err := expand(written.Query, variables, url.QueryEscape)
 	if err != nil {
@@ -29,7 +29,7 @@ func expandURL(raw string, variables map[string]string) (string, error) {
 	}
 	whole := written.Origin() + escapeRest(path) + escapeRest(query)
 	if u, err := url.Parse(whole); err != nil || u.String() != whole { // no later reader may parse it in another way
-		return "", BlockedError(RuleForm, written.Host, "the URL's path cannot be read; it may hold a broken %%-escape")
+		return "", BlockedError(RuleForm, written.Host, "the URL's path cannot be parsed; it may contain a broken %%-escape")
 	}
 	if len(whole) > MaxURL {
 		return "", BlockedError(RuleForm, written.Host, "with its variables filled in, the URL has %d bytes; at most %d are allowed", len(whole), MaxURL)

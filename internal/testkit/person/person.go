@@ -14,7 +14,7 @@ import (
 	"github.com/countersign-dev/countersign/domain/tool"
 )
 
-// AtTerminal is the proof of an answer in a terminal.
+// AtTerminal is the proof of a decision in a terminal.
 var AtTerminal = confirm.Proof{Surface: confirm.SurfaceTerminal, User: "tester", TTY: "/dev/pts/0", Host: "here"}
 
 // Approval is human or caller.

@@ -82,7 +82,7 @@ func published(s tool.Spec, annotations func(tool.Spec) any) shape {
 func differing(want, got []byte) (moved []string) {
 	var before, after map[string]json.RawMessage
 	if json.Unmarshal(want, &before) != nil || json.Unmarshal(got, &after) != nil {
-		return []string{"the snapshot is no JSON object"}
+		return []string{"the snapshot is not a JSON object"}
 	}
 	names := maps.Clone(before)
 	maps.Copy(names, after)
