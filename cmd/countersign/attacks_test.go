@@ -642,7 +642,7 @@ func TestAnAnswerThatSavesQuestions(t *testing.T) {
 	id = v.questions(1)[0].ID
 	seen, code = v.atTerminal("u\n24h any-arguments\ny", "approve", id)
 	require.Zero(t, code, seen)
-	assert.Contains(t, seen, "countersign grants revoke "+id+" ends that")
+	assert.Contains(t, seen, "to revoke: countersign grants revoke "+id)
 	runs(with("one"))
 	runs(with("three"))
 	runs(with())
