@@ -164,15 +164,15 @@ func TestAttacks(t *testing.T) {
 			out, problems, code := v.try("connect")
 			assert.Zero(t, code, problems)
 			assert.Contains(t, out, "codex")
-			assert.NotContains(t, out, "may approve")
+			assert.NotContains(t, out, "forms enabled")
 			seen, code = v.atTerminal("y", "connect", "codex", "--forms")
 			require.Zero(t, code, seen)
 			out, _, _ = v.try("connect")
-			assert.Contains(t, out, "may approve")
+			assert.Contains(t, out, "forms enabled")
 			_, problems, code = v.try("connect", "codex", "--forms=off") // narrows: nobody is asked
 			assert.Zero(t, code, problems)
 			out, _, _ = v.try("connect")
-			assert.NotContains(t, out, "may approve")
+			assert.NotContains(t, out, "forms enabled")
 		},
 		"a row of the questions": func(t *testing.T, v *victim) {
 			a := v.agent()
@@ -245,7 +245,7 @@ func TestAttacks(t *testing.T) {
 			out, problems, code := v.try("project", "add", t.TempDir())
 			assert.NotZero(t, code, "%s%s", out, problems)
 			assert.NotContains(t, out, "registered")
-			assert.Contains(t, problems, "nothing was done")
+			assert.Contains(t, problems, "project_add changed nothing")
 			v.sql(t, `DELETE FROM settings`)
 			out, _, _ = v.try("status")
 			assert.Contains(t, out, "deleted or edited")

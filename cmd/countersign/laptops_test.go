@@ -311,7 +311,7 @@ func (m *machine) worksTogether(other *machine, origin, profile string) {
 	assert.Contains(t, seen, "+- make down, twice\n")
 	assert.NotContains(t, seen, "cents", "what a colleague changed is not proposed back")
 	assert.Contains(t, seen, "next: countersign agents --profile "+profile+" deploy --apply\n", "another profile would take the project's own files away")
-	branch := regexp.MustCompile(`proposed on branch (\S+):`).FindStringSubmatch(seen)[1]
+	branch := regexp.MustCompile(`proposed on branch (\S+);`).FindStringSubmatch(seen)[1]
 	m.git(m.repo(), "merge", "-q", "--no-edit", branch)
 	assert.Equal(t, 1, m.standing()["changed_upstream"])
 	m.does("deploy", "--apply")

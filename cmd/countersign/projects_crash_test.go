@@ -52,7 +52,7 @@ func TestProjectsServerKilledDuringScript(t *testing.T) {
 			require.Len(t, runs, 1)
 			assert.Equal(t, []string{"failed", "interrupted"}, []string{runs[0].Status, runs[0].Reason})
 			require.NotNil(t, runs[0].Result)
-			assert.Contains(t, runs[0].Result.Error, "is gone")
+			assert.Contains(t, runs[0].Result.Error, "interrupted: its process stopped")
 			w.must("audit", "verify")
 		})
 	}

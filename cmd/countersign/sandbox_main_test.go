@@ -112,7 +112,7 @@ func (b *sandboxClient) mainJob() {
 		if len(models.Available) > 0 {
 			break
 		}
-		require.Contains(t, models.Warning, "ask again")
+		require.Contains(t, models.Warning, "call again")
 		models = b.does("opencode_llm_config", args{})
 	}
 	assert.NotEmpty(t, models.Available, models.Warning)

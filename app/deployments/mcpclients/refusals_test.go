@@ -152,7 +152,7 @@ func TestLinks(t *testing.T) {
 	require.NoError(t, os.Remove(real))
 	_, err = s.try(args{"host": "claude-code"})
 	require.ErrorIs(t, err, deployment.ErrPath)
-	assert.ErrorContains(t, err, "leads nowhere")
+	assert.ErrorContains(t, err, "is a dangling symbolic link")
 
 	// No file of a repository leads out of it.
 	outside := s.put(filepath.Join(s.home, "private.json"), "{}\n")
