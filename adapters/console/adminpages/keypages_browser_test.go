@@ -77,7 +77,7 @@ func TestAPasskeyInABrowser(t *testing.T) {
 	require.NoError(t, err)
 	p.WaitText("main", "Done")
 	p.Go(base + "/keys")
-	p.WaitText("table", "counts")
+	p.WaitText("table", "Valid")
 	p.Axe()
 	p.Shot("keys")
 	p.Narrow(true)
