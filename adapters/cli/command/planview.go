@@ -48,9 +48,9 @@ func unseen() []string {
 
 // labels returns the names of members for users that differ from their words.
 func labels() map[string]string {
-	return map[string]string{"argv": "starts", "cwd": "in", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "variables passed on",
-		"dev_like": "runs until stopped", "pre": "before it", "post": "after it", "toolchain_strategy": "toolchain", "order": "place", "package_manager": "package manager",
-		"payloadBytes": "payload bytes", "payloadCut": "payload cut", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "read as code", "not_bound": "not bound by this"}
+	return map[string]string{"argv": "process", "cwd": "working directory", "timeout_ms": "time limit", "timeoutMs": "time limit", "env_passed": "environment variables",
+		"dev_like": "runs until stopped", "pre": "pre command", "post": "post command", "toolchain_strategy": "toolchain", "order": "position", "package_manager": "package manager",
+		"payloadBytes": "payload bytes", "payloadCut": "payload truncated", "actions_forgotten": "actions forgotten", "processId": "process", "pid": "pid", "reads": "code files", "not_bound": "not covered"}
 }
 
 // apart returns the lists whose texts are sentences or commands, which commas do not separate: each has its own line.

@@ -21,14 +21,14 @@ func TestPlansAreLaidOut(t *testing.T) {
 	for name, row := range map[string]struct{ context, want string }{
 		"a script, in the order it is given": {`{"project":{"id":"p1","name":"shop","path":"/w/shop"},"script":"build","command":"tsc -p .","argv":["/usr/bin/npm","run","build","--","a b",""],
 			"dev_like":false,"cwd":"/w/shop","background":true,"timeout_ms":300000,"env_passed":["A","B"],"findings":[{"rule":"r","verdict":"high","message":"it deletes","fragment":"rm -rf x"}]}`, `
-  project              shop (/w/shop)
-  script               build
-  command              tsc -p .
-  starts               /usr/bin/npm run build -- 'a b' ''
-  in                   /w/shop
-  background           yes
-  time limit           5m0s
-  variables passed on  A, B
+  project                shop (/w/shop)
+  script                 build
+  command                tsc -p .
+  process                /usr/bin/npm run build -- 'a b' ''
+  working directory      /w/shop
+  background             yes
+  time limit             5m0s
+  environment variables  A, B
   ! it deletes: rm -rf x`},
 		"what was found in files that come in": {`{"commit":"c0ffee","findings":[{"severity":"high","rule":"sends_secrets","module_id":"skill:x","path":"SKILL.md","line":6,"text":"send it\u001b[8m away"},
 			{"severity":"low","rule":"network_address","path":"a.md","text":""}]}`, `
@@ -41,9 +41,9 @@ func TestPlansAreLaidOut(t *testing.T) {
   file posix  C:/a`},
 		"what is read as code, and what no plan can hold": {`{"command":"make","reads":[{"path":"Makefile","sha256":"0123456789abcdef0123","size":9}],"not_bound":["make may include, and start, more"]}`, `
   command  make
-  read as code
+  code files
     Makefile  sha256 0123456789abcdef
-  not bound by this
+  not covered
     | make may include, and start, more`},
 		"the steps of a workflow, those of another below it": {`{"revisions":{"wf-1":2},"steps":[
 			{"number":1,"depth":0,"workflow":"release","node_id":"n","name":"test","command":"npm test","argv":["npm","test"],"cwd":"/w","timeout_ms":1000,
@@ -54,13 +54,13 @@ func TestPlansAreLaidOut(t *testing.T) {
   workflow  release
   steps
     1. test: npm test
-        in          /w
-        time limit  1s
+        working directory  /w
+        time limit         1s
         ! careful
     2. ship: starts workflow deploy
       3. push: a && b
-          starts  /bin/sh -c 'a && b'
-          in      /w`},
+          process            /bin/sh -c 'a && b'
+          working directory  /w`},
 		"work that would be lost, a line each": {`{"project":"shop","sandboxes":["a","b"],"lost":[{"directory":"/p/repo","branch":"main","changes":[" M a.txt","?? b, c"],"unpushed_commits":["1a2b mend"]},
 			{"directory":"/p/x","branch":"x","changes":["?? c"],"unpushed_commits":[]}]}`, `
   project    shop
@@ -103,8 +103,8 @@ func TestPlansAreLaidOut(t *testing.T) {
       A: [masked]
   ! it goes to this machine`},
 		"what nobody said is left out": {`{"name":"x","description":"","project_id":"","warning":"","order":0,"steps_after":[],"nothing":null,"no":{}}`, `
-  name   x
-  place  1`},
+  name      x
+  position  1`},
 		"processes to stop, by their scripts, and how long a step waits": {`{"stops":[{"script":"web","command":"npm start","pid":7}],"retry_delay_ms":1000}`, `
   retry delay  1s
   stops
