@@ -436,7 +436,7 @@ func TestApprovalsRevealWhatIsMasked(t *testing.T) {
 	s = w.sits(140, 60, "approve", id)
 	s.sees("reveal it before you approve", "r: show the redacted parts")
 	s.types("y\r")
-	s.sees("must be revealed before you approve it")
+	s.sees("so reveal them before you approve it")
 	<-s.exited
 	assert.NotZero(t, s.cmd.ProcessState.ExitCode())
 	assert.NotContains(t, s.bytes(), token)

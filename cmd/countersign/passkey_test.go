@@ -135,7 +135,7 @@ func TestAPasskeyEnrolledByAProgram(t *testing.T) {
 	require.Zero(t, s.cmd.ProcessState.ExitCode())
 	require.Eventually(t, func() bool {
 		_, page = th.send(http.MethodGet, "/keys", nil)
-		return strings.Contains(page, ">counts<")
+		return strings.Contains(page, ">Valid<")
 	}, time.Minute, 50*time.Millisecond)
 	status, page := th.signs(wanted)
 	require.Equal(t, http.StatusOK, status, page)

@@ -39,7 +39,7 @@ func CheckTarget(name string) error {
 	if name == "" || name == AllTargets || slices.Contains(target.TargetNames(), name) || strings.HasPrefix(name, target.OwnPrefix) {
 		return nil
 	}
-	return deployment.ErrTarget.WithMessage("there is no target %q; there are: all, %s", name, strings.Join(target.TargetNames(), ", ")).
+	return deployment.ErrTarget.WithMessage("unknown target %q; use one of: all, %s", name, strings.Join(target.TargetNames(), ", ")).
 		WithDetails(deployment.ReasonDetails("target_filter_unsupported", "inspect_help_json", "retry_with_supported_target").
 			Add("target", name).Add("allowed", append([]string{AllTargets}, target.TargetNames()...)))
 }
