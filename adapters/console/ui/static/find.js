@@ -10,7 +10,7 @@
     e.append(...inside);
     return e;
   };
-  const field = make("input", { type: "search", id: "find-words", role: "combobox", "aria-expanded": "true", "aria-controls": "find-places", "aria-autocomplete": "list", "aria-label": "Search", autocomplete: "off", spellcheck: "false", placeholder: "Search pages, actions, calls, projects and packs" });
+  const field = make("input", { type: "search", id: "find-words", role: "combobox", "aria-expanded": "true", "aria-controls": "find-places", "aria-autocomplete": "list", "aria-label": "Search", autocomplete: "off", spellcheck: "false", placeholder: "Search pages, approvals, projects, sandboxes and packs" });
   const list = make("ul", { id: "find-places", role: "listbox", "aria-label": "Results" });
   const told = make("p", { role: "status", class: "quiet" });
   const box = make("dialog", { class: "palette", "aria-label": "Search" }, field, list, told);
