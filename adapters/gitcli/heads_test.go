@@ -106,7 +106,7 @@ func TestWhatGitNeverPrintsIsRefused(t *testing.T) {
 	standIn(t, "exec yes")
 	_, err = git.Staged(t.Context(), r.Dir, 0)
 	require.ErrorIs(t, err, project.ErrExecutionFailed)
-	require.ErrorContains(t, err, "cannot be read")
+	require.ErrorContains(t, err, "cannot parse a diff")
 }
 
 // repositories makes n of them, each on a branch of its own.
