@@ -152,14 +152,14 @@ func Costs(change []Field) string {
 
 // StateCounts counts deployed files by their state. Of ChangedUpstream, NotWanted go.
 type StateCounts struct {
-	UpToDate        int `json:"up_to_date"`
 	ChangedUpstream int `json:"changed_upstream"`
-	EditedHere      int `json:"edited_here"`
 	Conflict        int `json:"conflict"`
+	EditedHere      int `json:"edited_here"`
 	Missing         int `json:"missing"`
 	NotDeployed     int `json:"not_deployed"`
 	NotWanted       int `json:"not_wanted"`
 	Unmanaged       int `json:"unmanaged"` // extra files, which no deployment wrote
+	UpToDate        int `json:"up_to_date"`
 }
 
 // StateCount is how many files have one state.

@@ -15,46 +15,23 @@ import (
 const noModule = ""
 
 // cells are the numbers of files by state, by module and agent.
-type cells map[string]map[string]*present.StateCounts
+type cells map[string]map[string]*planner.StateSummary
 
-// cell returns the counts of one module and agent.
-func (c cells) cell(module, target string) *present.StateCounts {
-	if c[module] == nil {
-		c[module] = map[string]*present.StateCounts{}
-	}
-	if c[module][target] == nil {
-		c[module][target] = &present.StateCounts{}
-	}
-	return c[module][target]
-}
-
-// count adds one file to the counts of its modules.
-func (c cells) count(modules []string, target string, state string, unwanted bool) {
+// of returns the counts of an agent's files that belong to these modules.
+func (c cells) of(modules []string, target string) (counts []*planner.StateSummary) {
 	if len(modules) == 0 {
 		modules = []string{noModule}
 	}
 	for _, m := range modules {
-		n := c.cell(m, target)
-		switch state {
-		case "up_to_date":
-			n.UpToDate++
-		case "changed_upstream":
-			n.ChangedUpstream++
-			if unwanted {
-				n.NotWanted++
-			}
-		case "edited_here":
-			n.EditedHere++
-		case "conflict":
-			n.Conflict++
-		case "missing":
-			n.Missing++
-		case "not_deployed":
-			n.NotDeployed++
-		default:
-			n.Unmanaged++
+		if c[m] == nil {
+			c[m] = map[string]*planner.StateSummary{}
 		}
+		if c[m][target] == nil {
+			c[m][target] = &planner.StateSummary{}
+		}
+		counts = append(counts, c[m][target])
 	}
+	return counts
 }
 
 // matrix returns a table of modules and agents with the states of their files. Without the tools that list the deployed files, it has only files with
@@ -64,11 +41,15 @@ func (r reading) matrix(st status, drift []deployments.ExplainedDrift) ui.Node {
 	differs := map[string]bool{}
 	for _, d := range drift {
 		differs[fileKey(d.Target, d.Path)] = true
-		all.count(d.Modules, d.Target, string(d.State), d.Kind == planner.DriftExtra)
+		for _, n := range all.of(d.Modules, d.Target) {
+			n.Count(d.State, d.Kind == planner.DriftExtra)
+		}
 	}
 	for _, f := range r.managed() {
 		if !differs[fileKey(f.Target, f.Path)] && slices.Contains(st.Targets, f.Target) {
-			all.count(f.Modules, f.Target, "up_to_date", false)
+			for _, n := range all.of(f.Modules, f.Target) {
+				n.Count("up_to_date", false)
+			}
 		}
 	}
 	var rows []ui.Node
@@ -80,7 +61,7 @@ func (r reading) matrix(st status, drift []deployments.ExplainedDrift) ui.Node {
 		for _, target := range st.Targets {
 			cell := ui.Node(ui.Text("–"))
 			if n := all[module][target]; n != nil {
-				cell = stateBadges(*n, cell)
+				cell = stateBadges(present.StateCounts(*n), cell)
 			}
 			row = append(row, cell)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/countersign-dev/countersign/adapters/console/ui"
 	"github.com/countersign-dev/countersign/adapters/httpauth"
 	"github.com/countersign-dev/countersign/adapters/present"
+	"github.com/countersign-dev/countersign/domain/fault"
 )
 
 // toolSaveAction is the tool that adds an action.
@@ -53,12 +54,22 @@ func (s *actionSection) save(w http.ResponseWriter, r *http.Request, v httpauth.
 		if args := ui.Lines(r.PostFormValue("args")); len(args) > 0 {
 			config["args"] = args
 		}
-		if env := pairs(r.PostFormValue("env"), "="); len(env) > 0 {
+		env, err := pairs(r.PostFormValue("env"), "=")
+		if err != nil {
+			s.Fail(w, v, err)
+			return
+		}
+		if len(env) > 0 {
 			config["env"] = env
 		}
 	case present.TypeWebhook:
 		config = config.Set("url", r.PostFormValue("url")).Set("method", r.PostFormValue("method")).Set("payloadTemplate", r.PostFormValue("payload")).Number("retryCount", r.PostFormValue("retries"))
-		if headers := pairs(r.PostFormValue("headers"), ":"); len(headers) > 0 {
+		headers, err := pairs(r.PostFormValue("headers"), ":")
+		if err != nil {
+			s.Fail(w, v, err)
+			return
+		}
+		if len(headers) > 0 {
 			config["headers"] = headers
 		}
 	case present.TypeWorkflow:
@@ -73,12 +84,18 @@ func (s *actionSection) save(w http.ResponseWriter, r *http.Request, v httpauth.
 		Args: ui.Args{"type": kind, "name": name, kind: config}.Set("project", r.PostFormValue("project")).Set("description", r.PostFormValue("description"))})
 }
 
-// pairs returns the names and values of the lines of a field.
-func pairs(text, between string) map[string]string {
+// errPair is returned for a line of a field that is not a name with a value.
+var errPair = fault.New(fault.Invalid, "page_pair_invalid", "a line is not a name with a value")
+
+// pairs returns the names and values of the lines of a field. It fails with errPair, which does not repeat the value.
+func pairs(text, between string) (map[string]string, error) {
 	out := map[string]string{}
-	for _, line := range ui.Lines(text) {
-		name, value, _ := strings.Cut(line, between)
-		out[strings.TrimSpace(name)] = strings.TrimSpace(value)
+	for i, line := range ui.Lines(text) {
+		name, value, found := strings.Cut(line, between)
+		if name = strings.TrimSpace(name); !found || name == "" {
+			return nil, errPair.WithMessage("line %d is not NAME%sVALUE; go back and correct it", i+1, between)
+		}
+		out[name] = strings.TrimSpace(value)
 	}
-	return out
+	return out, nil
 }

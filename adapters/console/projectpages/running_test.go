@@ -273,6 +273,8 @@ func TestActionsAreAdded(t *testing.T) {
 	b.Get(actions).Sound().See("No actions.").Press("Add program", "name", "Echo", "command", "sh", "args", "echo.sh\r\ntwo words", "env", "MODE=v4lue", "timeout", "20").See("Add action Echo: done", "sh echo.sh")
 	p := b.Get(link(t, b.Get(actions), "/projects/actions/[^\"]+")).See("MODE", "20s").Miss("v4lue")
 	p.Press("Run program").Approve().See("[two words]")
+	b.Get("/projects/actions").Press("Add webhook", "name", "Tell", "url", "https://hooks.example.com/x", "headers", "X-Kind: release\nBearer hunter2hunter2").See("line 2 is not NAME:VALUE").Miss("hunter2")
+	b.Get("/projects/actions").Miss("Tell")
 	b.Get("/projects/actions").Sound().Press("Add webhook", "name", "Tell", "url", "https://hooks.example.com/{{who}}", "headers", "Authorization: Bearer hunter2hunter2", "retries", "2", "project", filepath.Base(at)).See("Tell").Miss("hunter2")
 	b.Get(actions).See("Tell", "Echo").Press("Add workflow action", "name", "Flow").See("Flow")
 	b.Get(actions).Press("Add webhook", "name", "Bad", "url", "no address").See("code ")

@@ -103,10 +103,10 @@ func (s *workflowSection) setWebhook(w http.ResponseWriter, r *http.Request, v h
 			return
 		}
 		args.Set("url", r.PostFormValue("url")).Set("trigger", r.PostFormValue("trigger")).Set("payload_template", r.PostFormValue("payload"))
-		headers := map[string]string{}
-		for _, line := range ui.Lines(r.PostFormValue("headers")) {
-			name, value, _ := strings.Cut(line, ":")
-			headers[strings.TrimSpace(name)] = strings.TrimSpace(value)
+		headers, err := pairs(r.PostFormValue("headers"), ":")
+		if err != nil {
+			s.Fail(w, v, err)
+			return
 		}
 		if len(headers) > 0 {
 			args["headers"] = headers

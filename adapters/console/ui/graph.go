@@ -2,6 +2,7 @@ package ui
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"unicode/utf8"
@@ -59,21 +60,21 @@ func places(nodes []GraphNode) (at []place, levels, widest int) {
 	return at, len(count), widest
 }
 
-// direct returns the nodes that node i depends on, without those that another one of them depends on.
-func direct(nodes []GraphNode, i int) []int {
-	reach := make([]map[int]bool, i+1) // of each node, what it depends on directly or indirectly
-	for k := range reach {
-		reach[k] = map[int]bool{}
-		for _, a := range nodes[k].After {
-			reach[k][a] = true
-			for b := range reach[a] {
-				reach[k][b] = true
-			}
+// direct returns, of each node, the nodes that it depends on without those that another one of them depends on.
+func direct(nodes []GraphNode) [][]int {
+	reach := make([]map[int]bool, len(nodes)) // of each node, what it depends on directly or indirectly
+	out := make([][]int, len(nodes))
+	for i, n := range nodes {
+		reach[i] = map[int]bool{}
+		for _, a := range n.After {
+			reach[i][a] = true
+			maps.Copy(reach[i], reach[a])
 		}
+		out[i] = slices.DeleteFunc(slices.Clone(n.After), func(a int) bool {
+			return slices.ContainsFunc(n.After, func(b int) bool { return reach[b][a] })
+		})
 	}
-	return slices.DeleteFunc(slices.Clone(nodes[i].After), func(a int) bool {
-		return slices.ContainsFunc(nodes[i].After, func(b int) bool { return reach[b][a] })
-	})
+	return out
 }
 
 func drawn(nodes []GraphNode, down bool) Node {
@@ -87,9 +88,10 @@ func drawn(nodes []GraphNode, down bool) Node {
 		width, height = widest*(boxWidth+alongStack)-alongStack, levels*(boxHeight+alongStack*2)-alongStack*2
 	}
 	width, height = width+2*boxMargin, height+2*boxMargin
+	edges := direct(nodes)
 	var lines, boxes Group
 	for i, n := range nodes {
-		for _, a := range direct(nodes, i) {
+		for _, a := range edges[i] {
 			x1, y1, x2, y2 := x(at[a])+boxWidth, y(at[a])+boxHeight/2, x(at[i]), y(at[i])+boxHeight/2
 			curve := fmt.Sprintf("M%d %dC%d %d %d %d %d %d", x1, y1, (x1+x2)/2, y1, (x1+x2)/2, y2, x2, y2)
 			if down {

@@ -52,12 +52,18 @@ type StateSummary struct {
 	UpToDate        int `json:"up_to_date"`
 }
 
-func (s *StateSummary) count(state deployment.FileState) {
+// Count adds one file in that state, empty for an extra file. unwanted says that the config repository no longer wants it.
+func (s *StateSummary) Count(state deployment.FileState, unwanted bool) {
 	switch state {
+	case "":
+		s.Unmanaged++
 	case deployment.StateUpToDate:
 		s.UpToDate++
 	case deployment.StateChangedUpstream:
 		s.ChangedUpstream++
+		if unwanted {
+			s.NotWanted++
+		}
 	case deployment.StateEditedHere:
 		s.EditedHere++
 	case deployment.StateConflict:
@@ -96,12 +102,7 @@ func (s states) add(path string, state deployment.FileState, goes bool) {
 
 func (s states) summary() (out StateSummary) {
 	for _, one := range s {
-		switch out.count(one.state); {
-		case one.state == "":
-			out.Unmanaged++
-		case one.state == deployment.StateChangedUpstream && one.goes:
-			out.NotWanted++
-		}
+		out.Count(one.state, one.goes)
 	}
 	return out
 }
